@@ -9,8 +9,9 @@ import (
 
 // escaping is how texts are written between the quotes of a JSON string: as encoding/json does it, byte by byte, and with or without its SetEscapeHTML.
 type escaping struct {
-	// size is the length of each byte in the JSON. Bytes above ASCII are passed on.
+	// size is the length of each byte in the JSON, and code what it is there, the first byte lowest. Bytes above ASCII are passed on.
 	size [256]uint8
+	code [256]uint64
 	masks
 }
 
@@ -25,13 +26,17 @@ var (
 func newEscaping(forHTML bool, m masks) *escaping {
 	e := &escaping{masks: m}
 	for i := range e.size {
-		switch b := byte(i); {
-		case b == '"', b == '\\', b == '\b', b == '\f', b == '\n', b == '\r', b == '\t':
-			e.size[b] = 2
+		b := byte(i)
+		written := []byte{b}
+		switch short := strings.IndexByte("\"\\\b\f\n\r\t", b); {
+		case short >= 0:
+			written = []byte{'\\', `"\bfnrt`[short]}
 		case b < ' ', forHTML && (b == '<' || b == '>' || b == '&'):
-			e.size[b] = 6
-		default:
-			e.size[b] = 1
+			written = []byte{'\\', 'u', '0', '0', hex[b>>4], hex[b&0xF]}
+		}
+		e.size[b] = uint8(len(written))
+		for i, c := range written {
+			e.code[b] |= uint64(c) << (8 * i)
 		}
 	}
 	return e
@@ -80,34 +85,6 @@ func (e *escaping) length(s string) (n int, direct bool) {
 
 const hex = "0123456789abcdef"
 
-// put writes b into dst as it is in JSON, and gives how long that is. dst has room for 6 bytes.
-func (e *escaping) put(dst []byte, b byte) int {
-	switch e.size[b] {
-	case 1:
-		dst[0] = b
-		return 1
-	case 2:
-		dst[0] = '\\'
-		switch b {
-		case '\b':
-			b = 'b'
-		case '\f':
-			b = 'f'
-		case '\n':
-			b = 'n'
-		case '\r':
-			b = 'r'
-		case '\t':
-			b = 't'
-		}
-		dst[1] = b
-		return 2
-	}
-	copy(dst, `\u00`)
-	dst[4], dst[5] = hex[b>>4], hex[b&0xF]
-	return 6
-}
-
 // slack is the room that write leaves at the end of dst where more of s is to come.
 const slack = 16
 
@@ -124,11 +101,15 @@ func (e *escaping) write(dst []byte, s string) (read, wrote int) {
 		}
 		k := bits.TrailingZeros64(found) / 8
 		wrote += k
-		wrote += e.put(dst[wrote:], s[read+k])
+		b := s[read+k]
+		binary.LittleEndian.PutUint64(dst[wrote:], e.code[b])
+		wrote += int(e.size[b])
 		read += k + 1
 	}
 	for wrote+slack <= len(dst) && read < len(s) {
-		wrote += e.put(dst[wrote:], s[read])
+		b := s[read]
+		binary.LittleEndian.PutUint64(dst[wrote:], e.code[b])
+		wrote += int(e.size[b])
 		read++
 	}
 	return read, wrote
@@ -136,10 +117,11 @@ func (e *escaping) write(dst []byte, s string) (read, wrote int) {
 
 // append appends s to dst as it is in JSON, without quotes, whatever it holds.
 func (e *escaping) append(dst []byte, s string) []byte {
-	var room [6]byte
+	var room [8]byte
 	for i := 0; i < len(s); {
 		if b := s[i]; b < utf8.RuneSelf {
-			dst = append(dst, room[:e.put(room[:], b)]...)
+			binary.LittleEndian.PutUint64(room[:], e.code[b])
+			dst = append(dst, room[:e.size[b]]...)
 			i++
 			continue
 		}
