@@ -22,7 +22,7 @@ type live struct {
 	heard int // bytes of it that were heard
 	lost  bool
 	sent  strings.Builder
-	held  string // blanks at the end of what was heard: whether they belong to the output is seen by what follows
+	held  []byte // blanks at the end of what was heard: whether they belong to the output is seen by what follows
 }
 
 func newLive(w *workflow.Workflow) *live {
@@ -85,12 +85,17 @@ func (l *live) delta(d driver.Delta) string {
 		return ""
 	}
 	l.heard += len(d.Text)
-	text := l.held + d.Text
+	text := d.Text
 	if a.Trim && l.sent.Len() == 0 {
 		text = strings.TrimLeft(text, blanks)
 	}
 	said := strings.TrimRight(text, blanks)
-	l.held = text[len(said):]
+	if said == "" {
+		l.held = append(l.held, text...)
+		return ""
+	}
+	text, said = text[len(said):], string(l.held)+said
+	l.held = append(l.held[:0], text...)
 	l.sent.WriteString(said)
 	return said
 }

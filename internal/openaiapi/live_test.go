@@ -1,0 +1,35 @@
+package openaiapi
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// What was sent is what was said without the blanks at its end, and at its beginning where the output is trimmed, however it comes in pieces.
+func TestLiveHoldsBlanksBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		trim := rapid.Bool().Draw(t, "trim")
+		l := &live{ends: map[string]*workflow.Agent{"n": {Trim: trim}}, open: map[int]string{1: "n"}}
+		all, sent := "", ""
+		for _, piece := range rapid.SliceOf(rapid.SampledFrom([]string{" ", "\n", "a", " b", "c ", " \t", ""})).Draw(t, "pieces") {
+			sent += l.delta(driver.Delta{Node: "n", Step: 1, Call: "1", Attempt: 1, Offset: len(all), Text: piece})
+			all += piece
+			want := all
+			if trim {
+				want = strings.TrimLeft(want, blanks)
+			}
+			if want = strings.TrimRight(want, blanks); sent != want {
+				t.Fatalf("sent %q of %q, want %q", sent, all, want)
+			}
+		}
+		if rest, ok := l.rest(sent + " end"); !ok || rest != " end" {
+			t.Errorf("the rest is %q, %t", rest, ok)
+		}
+	})
+}
