@@ -15,12 +15,13 @@ type escaping struct {
 	masks
 }
 
-// masks find eight bytes at once those that are escaped. Bytes that differ in one bit are found together: quote and ampersand, less and greater.
+// masks find eight bytes at once those that are escaped. Bytes that differ in one bit, which quote and less leave out, are found together: quote and
+// ampersand, less and greater.
 type masks struct{ quote, less, angle uint64 }
 
 var (
-	plain = newEscaping(false, masks{0, 0, ones * '\\'}) // the backslash, once more
-	html  = newEscaping(true, masks{ones * ('"' ^ '&'), ones * ('<' ^ '>'), ones * '<'})
+	plain = newEscaping(false, masks{^uint64(0), ^uint64(0), ones * '\\'}) // the backslash, once more
+	html  = newEscaping(true, masks{^uint64(ones * ('"' ^ '&')), ^uint64(ones * ('<' ^ '>')), ones * '<'})
 )
 
 func newEscaping(forHTML bool, m masks) *escaping {
@@ -49,7 +50,7 @@ const (
 
 // special marks bytes of x that are escaped, by their highest bit. Only the lowest mark is certain, and that there is none.
 func (m masks) special(x uint64) uint64 {
-	quote, less, back := x&^m.quote^ones*'"', x&^m.less^m.angle, x^ones*'\\'
+	quote, less, back := x&m.quote^ones*'"', x&m.less^m.angle, x^ones*'\\'
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (less-ones)&^less | (back-ones)&^back) & highs
 }
 
@@ -90,29 +91,26 @@ const slack = 16
 
 // write writes as much of s as dst has room for and gives how many bytes it read and wrote. s is one that length calls direct; dst is longer than slack.
 func (e *escaping) write(dst []byte, s string) (read, wrote int) {
-	m := e.masks
-	for wrote+slack <= len(dst) && read+8 <= len(s) {
-		x := load(s, read)
-		binary.LittleEndian.PutUint64(dst[wrote:], x)
+	m, to, from := e.masks, dst, s
+	for len(to) >= slack && len(from) >= 8 {
+		x := load(from, 0)
+		binary.LittleEndian.PutUint64(to, x)
 		found := m.special(x)
 		if found == 0 {
-			read, wrote = read+8, wrote+8
+			to, from = to[8:], from[8:]
 			continue
 		}
-		k := bits.TrailingZeros64(found) / 8
-		wrote += k
-		b := s[read+k]
-		binary.LittleEndian.PutUint64(dst[wrote:], e.code[b])
-		wrote += int(e.size[b])
-		read += k + 1
+		k := bits.TrailingZeros64(found) / 8 & 7
+		b := from[k]
+		binary.LittleEndian.PutUint64(to[k:], e.code[b])
+		to, from = to[k+int(e.size[b]):], from[k+1:]
 	}
-	for wrote+slack <= len(dst) && read < len(s) {
-		b := s[read]
-		binary.LittleEndian.PutUint64(dst[wrote:], e.code[b])
-		wrote += int(e.size[b])
-		read++
+	for len(to) >= slack && from != "" {
+		b := from[0]
+		binary.LittleEndian.PutUint64(to, e.code[b])
+		to, from = to[e.size[b]:], from[1:]
 	}
-	return read, wrote
+	return len(s) - len(from), len(dst) - len(to)
 }
 
 // append appends s to dst as it is in JSON, without quotes, whatever it holds.
