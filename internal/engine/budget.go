@@ -85,7 +85,7 @@ func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved
 		return nil, true
 	}
 	if r.askedForBudget() {
-		r.held = true
+		r.withheld = true
 		return nil, false
 	}
 	rate, priced := r.s.Ledger.Rate(model)
@@ -105,7 +105,7 @@ func (r *Run) fitsBudget(id int, fit ledger.Fit) bool {
 		r.budgetMet(id, fit.Met, fit.MetDetail, fit.MetLimit)
 		return false
 	case fit.Waits:
-		r.held = true
+		r.withheld = true
 		return false
 	}
 	return true
@@ -121,7 +121,7 @@ func (r *Run) mayCallTool(id int, key string) bool {
 		return true
 	}
 	if r.askedForBudget() {
-		r.held = true
+		r.withheld = true
 		return false
 	}
 	own, idle := r.s.Ledger.Own(world{r}, key)
@@ -186,10 +186,10 @@ func (r *Run) budgetMet(id int, b *ledger.Balance, detail string, limit int64) {
 	case b.Bound == ledger.BoundByParent:
 		r.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
 	case r.askedForBudget():
-		r.held = true
+		r.withheld = true
 	case r.s.Limits.OnBudget == workflow.OnBudgetPause:
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
-		r.held = true
+		r.withheld = true
 		r.emitStep(id, &WaitOpened{
 			Wait: fmt.Sprintf("b%d", len(r.s.Waits)+1), Kind: workflow.WaitQuestion, Limit: d, Remind: r.remindAt(0),
 			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
@@ -265,7 +265,7 @@ func (r *Run) answeredBudget(w *wait, ans *WaitAnswered) {
 	if ans.Limits == nil {
 		r.emitStep(step, &met)
 	}
-	r.held = true
+	r.withheld = true
 }
 
 // cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
@@ -286,14 +286,14 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	}
 }
 
-// spend counts what a model call used. free: it was turned away before it cost anything; withheld: it was never made.
-func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, withheld bool) {
+// spend counts what a model call used. free: it was turned away before it cost anything; unmade: its driver did not make it.
+func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, unmade bool) {
 	c := r.s.Calls[key]
 	if c == nil {
 		return // endCall says what is wrong
 	}
-	used := r.s.Ledger.UseOfModel(key, c.Model, u, costUSD, free || withheld)
-	if withheld {
+	used := r.s.Ledger.UseOfModel(key, c.Model, u, costUSD, free || unmade)
+	if unmade {
 		used.Calls = -1 // it was counted when it was asked for
 	}
 	r.charge(ev, used)

@@ -66,7 +66,7 @@ func (r *Run) handleUse(d CallUse) {
 	r.emitStep(c.Step, &CallUsed{
 		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: clean(d.Model), UsageEstimated: clean(d.UsageEstimated), Warning: clean(d.Warning),
 	})
-	r.held = true
+	r.withheld = true
 }
 
 // allot decides what a child run may use in all; nil: no budget bounds it. fresh: it is not what is recorded already.

@@ -18,11 +18,11 @@ const (
 // advance decides until nothing more can go on, then pauses or ends the run.
 func (r *Run) advance() {
 	for r.broken == nil {
-		if r.resumeDue() || r.askHeld() || r.startReady() || r.closeScopes() || r.fireJoins() {
+		if r.resumeDue() || r.resumeWithheld() || r.startReady() || r.closeScopes() || r.fireJoins() {
 			continue
 		}
 		r.unsent()
-		if !r.askHeld() { // what was never sent has freed its reservation
+		if !r.resumeWithheld() { // what was never sent has freed its reservation
 			break
 		}
 	}

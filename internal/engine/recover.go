@@ -38,7 +38,7 @@ func (r *Run) handleReopen(d Reopen) {
 		return
 	}
 	r.takeUp(d.Lost, endedBefore)
-	r.goOn()
+	r.callWithheld()
 }
 
 // Reasons of RunResumed after which calls that were out are made again.

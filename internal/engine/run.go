@@ -28,8 +28,8 @@ type Run struct {
 	late  int     // cancelled calls that have not settled
 	due   int     // calls and steps that are to be tried again as soon as there is a slot
 	busy  int     // steps with a call that is out: they hold the slots of MaxConcurrency
-	// held: there may be calls that a budget, or the want of a slot, withholds until others have settled.
-	held bool
+	// withheld: there may be calls that a budget, or the limit of concurrency, withholds until others have settled.
+	withheld bool
 
 	// What one activation gathers; empty between activations.
 	now    time.Time
@@ -64,7 +64,7 @@ func (r *Run) Apply(events []Event) error {
 			return err
 		}
 	}
-	r.wake, r.held = r.wake[:0], true
+	r.wake, r.withheld = r.wake[:0], true
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -112,6 +113,9 @@ func stepFields(e *engine.Event) (f fields) {
 		f.add("scope", d.Scope)
 		if d.Iteration > 1 {
 			f.add("iteration", d.Iteration)
+		}
+		if d.Recipe != nil {
+			f.add("recipe", recipeText(d.Recipe))
 		}
 	case *engine.StepRetrying:
 		f.add("call", d.Call)
@@ -307,6 +311,24 @@ func lastMessage(messages []chat.Message) string {
 	return string(m.Role) + " " + quoted(m.Text.String())
 }
 
+// recipeText shows what a prompt is made of: literals, outputs of steps (`#3`), the run's input, and the first parts of an earlier recipe (`#3[5]`).
+func recipeText(r *prompt.Recipe) string {
+	var out []string
+	for _, p := range r.Parts {
+		switch {
+		case p.Input:
+			out = append(out, "input")
+		case p.Parts > 0:
+			out = append(out, fmt.Sprintf("#%d[%d]", p.Step, p.Parts))
+		case p.Step > 0:
+			out = append(out, "#"+strconv.Itoa(p.Step))
+		default:
+			out = append(out, cut(enginetest.Text(p.Text), 24))
+		}
+	}
+	return strings.Join(out, "+")
+}
+
 // origin names the step that a value came from.
 func origin(step int) string {
 	if step == 0 {
@@ -331,8 +353,9 @@ func quoted(s string) string {
 }
 
 // short cuts a value where it is long.
-func short(v engine.Value) string {
-	const most = 90
+func short(v engine.Value) string { return cut(v, 90) }
+
+func cut(v engine.Value, most int) string {
 	s := []rune(string(v))
 	if len(s) <= most {
 		return string(s)

@@ -7,22 +7,22 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// askHeld makes the calls that waited for others to free what they had reserved, or a slot. It tells whether any went on.
-func (r *Run) askHeld() bool {
-	if !r.held || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
+// resumeWithheld makes the calls that waited for others to free what they had reserved, or a slot. It tells whether any went on.
+func (r *Run) resumeWithheld() bool {
+	if !r.withheld || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
 		return false
 	}
 	if r.broken != nil || r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
 		return false
 	}
 	before := r.s.Seq
-	r.held = false // who still waits says so again
-	r.goOn()
+	r.withheld = false // calls that still wait set it again
+	r.callWithheld()
 	return r.s.Seq != before
 }
 
-// goOn makes the calls that a budget, or the want of a slot, withheld.
-func (r *Run) goOn() {
+// callWithheld makes the calls that a budget, or the want of a slot, withheld.
+func (r *Run) callWithheld() {
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
 		if c := r.s.Calls[key]; c != nil && c.State == callFailed && r.broken == nil && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
 			r.again(key, c, c.Model)
@@ -49,7 +49,7 @@ func (r *Run) goOn() {
 				if r.broken != nil || r.step(id).Status != stepRunning {
 					break
 				}
-				r.goOnFrame(id, fr)
+				r.callWithheldOfFrame(id, fr)
 			}
 		}
 	}
@@ -60,12 +60,12 @@ func (r *Run) hasSlot(id int) bool {
 	if r.step(id).open > 0 || r.slot() {
 		return true
 	}
-	r.held = true
+	r.withheld = true
 	return false
 }
 
-// goOnFrame makes the call that an agent loop would have made next.
-func (r *Run) goOnFrame(id, fr int) {
+// callWithheldOfFrame makes the call that an agent loop would have made next.
+func (r *Run) callWithheldOfFrame(id, fr int) {
 	f := r.frame(id, fr)
 	if f.Done {
 		return
@@ -76,7 +76,7 @@ func (r *Run) goOnFrame(id, fr int) {
 		}
 	}
 	if len(f.Turn) > 0 {
-		r.goOnTurn(id, fr)
+		r.callWithheldOfTurn(id, fr)
 		return
 	}
 	if msgs := r.s.Convs[f.Conv]; f.Conv != sharedConv && len(msgs) > 0 && msgs[len(msgs)-1].Role == chat.RoleAssistant {
@@ -86,8 +86,8 @@ func (r *Run) goOnFrame(id, fr int) {
 	r.ask(id, fr)
 }
 
-// goOnTurn makes the tool calls of a turn that nobody works at.
-func (r *Run) goOnTurn(id, fr int) {
+// callWithheldOfTurn makes the tool calls of a turn that were not begun.
+func (r *Run) callWithheldOfTurn(id, fr int) {
 	for _, t := range slices.Clone(r.frame(id, fr).Turn) {
 		if t.Done || r.atWork(id, fr, t.ID) {
 			continue
