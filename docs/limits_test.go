@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	codes "github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/format/steps"
@@ -50,6 +51,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("the table names %d keys of hocket.yaml", len(keys))
 	}
 	for name, want := range map[string][]any{
+		"assembled prompt, system prompt or arguments of a tool step": {prompt.MaxBytes, codes.CodeValueTooLarge},
 		"input of a run": {service.DefaultMaxInput, "`invalid`"},
 		"runs of a namespace that have not ended": {service.DefaultMaxRuns, "`limit`"},
 		"document": {source.DefaultMaxBytes, source.CodeTooLarge},

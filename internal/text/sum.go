@@ -3,6 +3,7 @@ package text
 import (
 	"crypto/sha256"
 	"hash"
+	"slices"
 )
 
 // state is the hash of all bytes up to the end of a node. It is cloned, never written to.
@@ -28,8 +29,7 @@ func (t Text) Sum() [sha256.Size]byte {
 	}
 	var buf [512]byte
 	since := int64(0)
-	for i := len(todo) - 1; i >= 0; i-- {
-		n := todo[i]
+	for _, n := range slices.Backward(todo) {
 		for s := range (Text{s: n.lit, n: n.sub}).Chunks() {
 			since += int64(len(s))
 			for s != "" {
