@@ -109,12 +109,12 @@ type reader struct {
 }
 
 // openReader opens a store. The caller closes the reader's service.
-func openReader(ctx context.Context, db string) (*reader, error) {
+func openReader(ctx context.Context, db string, api *httpapi.API) (*reader, error) {
 	s, err := service.Open(ctx, service.Config{DB: db, Kind: journal.KindServe, Env: noEnv})
 	if err != nil {
 		return nil, err
 	}
-	return &reader{s, httpapi.New(httpapi.Config{})}, nil
+	return &reader{s, api}, nil
 }
 
 // get asks for a path below /api/v1 and gives how many bytes the body of the answer has.
@@ -129,9 +129,9 @@ func (r *reader) get(ctx context.Context, path string) (int64, error) {
 	return answer.n, nil
 }
 
-// emptyStore gives the size of a store without runs.
+// emptyStore makes a store without runs in a folder, and gives its size.
 func emptyStore(ctx context.Context, dir string) (int64, error) {
-	db := filepath.Join(dir, "empty.db")
+	db := emptyPath(dir)
 	s, err := sqlite.Open(ctx, db, sqlite.Config{})
 	if err != nil {
 		return 0, err
@@ -141,6 +141,9 @@ func emptyStore(ctx context.Context, dir string) (int64, error) {
 	}
 	return fileSize(db)
 }
+
+// emptyPath is where emptyStore makes its store.
+func emptyPath(dir string) string { return filepath.Join(dir, "empty.db") }
 
 // fileSize gives the size of a store's file and of its log.
 func fileSize(db string) (int64, error) {

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/httpapi"
 )
 
 // childCommand is the first argument of a process that carries out one measurement:
@@ -93,7 +95,7 @@ func childAnswer(ctx context.Context, name, way, db, run string) (res childResul
 		res.Bytes, err = command(ctx, db, a.command(run)...)
 		return res, err
 	}
-	r, err := openReader(ctx, db)
+	r, err := openReader(ctx, db, httpapi.New(httpapi.Config{}))
 	if err != nil {
 		return res, err
 	}

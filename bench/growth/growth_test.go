@@ -1,8 +1,11 @@
 package main
 
 import (
+	"os"
 	"runtime"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/httpapi"
 )
 
 // quadratic lists the costs that grow faster than they may, by row and measure, each with its reason. A cost that has become linear must leave the
@@ -19,19 +22,21 @@ var quadratic = map[string]string{
 // TestGrowth measures counts and bytes of each row with n and with 2n.
 func TestGrowth(t *testing.T) {
 	t.Parallel()
-	empty, err := emptyStore(t.Context(), t.TempDir())
+	dir := t.TempDir()
+	empty, err := emptyStore(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := meter{template: emptyPath(dir), empty: empty, api: httpapi.New(httpapi.Config{})}
 	// What a process does once, such as making tables, belongs to no row.
-	if _, err := costOf(t, rows[0], 2, 0); err != nil {
+	if _, err := m.costs(t, rows[0], 2); err != nil {
 		t.Fatal(err)
 	}
 	listed := map[string]bool{}
 	for _, r := range rows {
 		costs := [2]map[string]int64{}
 		for i, n := range []int{r.small, 2 * r.small} {
-			c, err := costOf(t, r, n, empty)
+			c, err := m.costs(t, r, n)
 			if err != nil {
 				t.Fatalf("%s, n = %d: %v", r.name, n, err)
 			}
@@ -67,9 +72,23 @@ func TestGrowth(t *testing.T) {
 // measures are what TestGrowth compares: bytes on disk beyond those of an empty store, bytes of records, allocated bytes, bytes of answers.
 var measures = []string{"disk", "stored", "allocated", "get", "events", "logs", "trail"}
 
-func costOf(t *testing.T, r row, n int, empty int64) (map[string]int64, error) {
+// meter measures rows, each on a copy of a store that is made once.
+type meter struct {
+	template string
+	empty    int64
+	api      *httpapi.API
+}
+
+func (m *meter) costs(t *testing.T, r row, n int) (map[string]int64, error) {
 	t.Helper()
 	ctx, db := t.Context(), storePath(t.TempDir())
+	text, err := os.ReadFile(m.template)
+	if err == nil {
+		err = os.WriteFile(db, text, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	d, err := r.run(ctx, db, n)
@@ -81,11 +100,11 @@ func costOf(t *testing.T, r row, n int, empty int64) (map[string]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := map[string]int64{"allocated": int64(after.TotalAlloc - before.TotalAlloc), "disk": size - empty}
+	c := map[string]int64{"allocated": int64(after.TotalAlloc - before.TotalAlloc), "disk": size - m.empty}
 	if c["stored"], err = stored(ctx, db); err != nil {
 		return nil, err
 	}
-	read, err := openReader(ctx, db)
+	read, err := openReader(ctx, db, m.api)
 	if err != nil {
 		return nil, err
 	}
