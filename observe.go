@@ -225,7 +225,7 @@ func (o *observing[S]) save(v engine.StepView, f *project.GraphFolder, label str
 
 // state writes the state of a step as JSON, with what the graph keeps beside it (S2-75).
 func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.RawMessage, error) {
-	folded := program.Folded{Run: o.run, Updated: o.now, State: v.State, Outputs: f.Outputs()}
+	folded := program.Folded{Run: o.run, Updated: o.now, State: v.State.Map(), Outputs: f.Outputs()}
 	for _, w := range f.Waits() {
 		folded.Waits = append(folded.Waits, program.Wait{ID: w.ID, Node: w.Node})
 	}
@@ -241,7 +241,7 @@ func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.Ra
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, err
 	}
-	maps.Copy(fields, o.graph.Running().Changes(v.State))
+	maps.Copy(fields, o.graph.Running().Changes(v.State.Map()))
 	return json.Marshal(fields)
 }
 
@@ -251,7 +251,7 @@ func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt in
 		return
 	}
 	err := o.guard(func() error {
-		state, err := decode(o.graph, v.State)
+		state, err := decode(o.graph, v.State.Map())
 		if err == nil {
 			o.options.OnProgress(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label, Timestamp: o.now})
 		}

@@ -11,12 +11,8 @@ import (
 // quadratic lists the costs that grow faster than they may, by row and measure, each with its reason. A cost that has become linear must leave the
 // list: the test fails until it has.
 var quadratic = map[string]string{
-	"state/disk":         "each step stores the whole list",
 	"state/allocated":    "each step encodes the whole list",
-	"elements/disk":      "each step stores the whole list",
-	"elements/stored":    "each step stores the whole list",
 	"elements/allocated": "each step encodes the whole list",
-	"elements/events":    "each event shows the whole list",
 }
 
 // TestGrowth measures counts and bytes of each row with n and with 2n.

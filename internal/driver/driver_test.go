@@ -281,7 +281,7 @@ func TestHistory(t *testing.T) {
 	asks := func(id, args string) *engine.ModelReplied {
 		return &engine.ModelReplied{Source: "2", Message: chat.Message{ToolCalls: []chat.ToolCall{{ID: id, Name: "t", Arguments: json.RawMessage(args)}}}}
 	}
-	h := driver.NewHistory("r")
+	h := driver.NewHistory("r", func(int) engine.Value { return nil })
 	for _, e := range []engine.Event{
 		{Node: "n", Step: 1, Data: &engine.StepStarted{Agent: "outer"}},
 		{Node: "n", Step: 1, Data: asks("c1", `{"by":"reply"}`)},

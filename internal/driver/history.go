@@ -10,7 +10,7 @@ import (
 )
 
 // History is what a journal tells of the calls that were made: what stateful tools and reply scripts need to go on where they were (D19). Fill
-// it with Add, event by event from the first. The zero History is ready.
+// it with Add, event by event from the first.
 type History struct {
 	// Tools are the finished tool calls, in the journal's order.
 	Tools []tool.Finished
@@ -23,6 +23,7 @@ type History struct {
 	asked  map[wish]engine.Value // arguments of tool calls that models asked for
 	open   map[string]tool.Call  // by call
 	run    string
+	inputs func(step int) engine.Value
 }
 
 type frame struct{ step, frame int }
@@ -35,9 +36,10 @@ type wish struct {
 	id   string
 }
 
-// NewHistory makes the history of a run.
-func NewHistory(run string) *History {
-	return &History{run: run, agents: map[frame]string{}, asked: map[wish]engine.Value{}, open: map[string]tool.Call{}}
+// NewHistory makes the history of a run. inputs gives what a step was given, which is what a tool node calls its tool with; it is asked as long as events are
+// added.
+func NewHistory(run string, inputs func(step int) engine.Value) *History {
+	return &History{run: run, inputs: inputs, agents: map[frame]string{}, asked: map[wish]engine.Value{}, open: map[string]tool.Call{}}
 }
 
 // Add takes the next event in.
@@ -59,13 +61,18 @@ func (h *History) Add(e engine.Event) {
 	case *engine.ToolCalled:
 		c := tool.Call{Run: h.run, Node: e.Node, Name: d.Tool, Arguments: d.Arguments, Key: h.run + "/" + d.Call}
 		c.Agent = h.agentOf(e.Step, d.Frame)
-		if c.Arguments == nil {
+		switch {
+		case c.Arguments != nil:
+		case d.ToolCallID == "":
+			c.Arguments = h.inputs(e.Step)
+		default:
 			c.Arguments = h.asked[wish{e.Step, d.ToolCallID}]
 		}
 		h.open[d.Call] = c
 	case *engine.ToolReturned:
 		if c, ok := h.open[d.Call]; ok {
 			delete(h.open, d.Call)
+			d = d.Whole(engine.JSONOf)
 			h.Tools = append(h.Tools, tool.Finished{Call: c, Result: tool.Result{Text: d.Text, IsError: d.IsError, Structured: d.Structured}})
 		}
 	case *engine.ToolFailed:

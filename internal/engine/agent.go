@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -212,10 +213,12 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 	done := StepCompleted{Output: out}
 	if string(r.replyText(id, fr).Value()) == string(out) {
 		done.Output, done.Reply = nil, true
+	} else if v, ok := JSONOf(reply.Text.String()); ok && bytes.Equal(v, out) {
+		done.Output, done.JSON = nil, true
 	}
 	if f := r.frame(id, fr); f.Parent >= 0 {
 		parent := f.Parent
-		r.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply})
+		r.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply, JSON: done.JSON})
 		r.turnAnswered(id, parent)
 		return
 	}

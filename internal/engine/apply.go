@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
@@ -98,7 +99,7 @@ func (r *Run) applyRun(ev *Event) error {
 			if err != nil {
 				return r.diverge(ev, "%v", err)
 			}
-			r.s.Scopes[0].View, r.s.Updated = fields, ev.At
+			r.s.Scopes[0].State, r.s.Updated = typed.StateOf(fields, 0), ev.At
 		}
 		if r.plan.root.w.Rules.SharedConversation {
 			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
@@ -175,7 +176,7 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 			return r.diverge(ev, "step %d is not a fork", ev.Step)
 		}
 		b := r.step(ev.Step).Block
-		r.s.Scopes = append(r.s.Scopes, scope{Flow: r.stepScope(ev.Step).Flow, Owner: ev.Step, Branch: d.Branch, Base: b.Base, View: b.View,
+		r.s.Scopes = append(r.s.Scopes, scope{Flow: r.stepScope(ev.Step).Flow, Owner: ev.Step, Branch: d.Branch, Base: b.Base, State: b.View,
 			context: r.stepScope(ev.Step).context})
 		b.Scopes = append(b.Scopes, d.Scope)
 	}
@@ -195,7 +196,7 @@ func (r *Run) applyEdge(ev *Event, d *EdgeTaken) error {
 		r.s.Trips[key]++
 	}
 	if d.State != nil {
-		sc.View, sc.now = d.State, nil
+		sc.State = typed.StateOf(d.State, ev.Step)
 	}
 	n := &f.nodes[idx]
 	if n.fork >= 0 && sc.Owner > 0 && r.stepNode(sc.Owner).idx == n.fork {

@@ -76,6 +76,7 @@ func (r *Run) applyCall(ev *Event) error {
 		if c == nil {
 			return err
 		}
+		r.setGiven(ev.Step, d)
 		if c.ToolID != "" {
 			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Text, Err: d.IsError})
 		}
@@ -102,8 +103,15 @@ func (r *Run) applyCall(ev *Event) error {
 			}
 			return r.failCall(ev, d.Call, callFunc, d.Late)
 		}
-		_, err := r.endCall(ev, d.Call, callFunc, d.Late)
-		return err
+		c, err := r.endCall(ev, d.Call, callFunc, d.Late)
+		if c == nil {
+			return err
+		}
+		r.setGiven(ev.Step, d)
+		st := r.step(ev.Step)
+		if st.changed, err = st.View.ChangesOf(d.Update, d.Edits, ev.Step); err != nil {
+			return r.diverge(ev, "%v", err)
+		}
 	}
 	return nil
 }
@@ -214,8 +222,12 @@ func (r *Run) applySubagent(ev *Event) error {
 			return err
 		}
 		text := expr.Text(d.Output)
-		if d.Reply {
+		switch {
+		case d.Reply:
 			text = r.replyText(ev.Step, d.Frame).Text().String()
+		case d.JSON:
+			out, _ := JSONOf(r.lastReply(ev.Step, d.Frame).Text.String())
+			text = expr.Text(out)
 		}
 		delete(r.s.Convs, fr.Conv)
 		return r.answerTurn(ev, fr.Parent, turnCall{ID: fr.ToolCallID, Text: text})

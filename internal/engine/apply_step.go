@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -114,11 +115,16 @@ func (r *Run) applyStep(ev *Event) error {
 		if n.Agent != nil && r.speaker(ev.Step) != n.Agent.Agent {
 			st.By = r.speaker(ev.Step)
 		}
-		st.Status, st.Goto = stepCompleted, d.Goto
+		changes, err := r.changesOf(ev.Step, d)
+		if err != nil {
+			return r.diverge(ev, "%v", err)
+		}
+		out := r.outputOf(ev.Step, d)
+		st.Status, st.Goto = stepCompleted, r.gotoOf(ev.Step, d)
 		if r.plan.root.w.Rules.TypedState && !d.Same {
 			r.s.Updated = ev.At
 		}
-		st.Output = r.outputOf(ev.Step, d)
+		st.Output = out
 		sc.Last = ev.Step
 		r.approvalsBelow(ev.Step)
 		if n.Kind == workflow.KindEnd {
@@ -127,14 +133,12 @@ func (r *Run) applyStep(ev *Event) error {
 		if hasOutput(n.Kind) {
 			sc.record(n.idx, ev.Step, r.counts(sc.Flow).of(n.idx) == 1)
 		}
-		if len(d.Update) > 0 {
-			sc.now = nil
-		}
-		for field, v := range d.Update { // in any order: each field by itself
+		sc.State = sc.State.With(changes)
+		for _, c := range changes {
 			if sc.Writes == nil {
 				sc.Writes = map[string]write{}
 			}
-			sc.Writes[field] = write{Value: v, Node: r.writer(ev.Step, field)}
+			sc.Writes[c.Field] = write{Value: c.Value, Node: r.writer(ev.Step, c.Field)}
 		}
 	case *StepFailed:
 		st.Status = stepFailed
@@ -181,10 +185,10 @@ func (r *Run) endStep(id int) {
 		st.Due = false
 		r.due--
 	}
-	st.Seen, st.View, st.Notes = nil, nil, nil
+	st.Seen, st.View, st.Notes, st.given, st.changed = nil, typed.State{}, nil, nil, nil
 	if st.Block != nil {
 		r.killScopes(st.Block.Scopes)
-		st.Block.Base, st.Block.View = nil, nil
+		st.Block.Base, st.Block.View = nil, typed.State{}
 	}
 	if st.Agent != nil {
 		if r.stepNode(id).Kind == workflow.KindExec {
@@ -208,7 +212,7 @@ func (r *Run) killScopes(ids []int) {
 	for _, id := range ids {
 		sc := r.scope(id)
 		sc.Dead, sc.Live = true, 0
-		sc.Base, sc.Writes, sc.View, sc.now, sc.context = nil, nil, nil, nil, prompt.Context{}
+		sc.Base, sc.Writes, sc.State, sc.context = nil, nil, typed.State{}, prompt.Context{}
 	}
 }
 

@@ -83,6 +83,7 @@ func (r *Run) checkWaitAnswered(ev *Event, d *WaitAnswered) string {
 func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	w := r.wait(d.Wait)
 	w.Answer, w.Args, w.Ended = d, nil, ev.Seq
+	r.setGiven(w.Step, d)
 	if d.Limits != nil {
 		r.setLimits(*d.Limits)
 	}

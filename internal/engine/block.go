@@ -108,7 +108,10 @@ func (r *Run) completeBlock(id int) {
 		failure = r.fitting(r.blockSize(id))
 	}
 	if failure == nil {
-		update, failure = r.united(id, r.step(id).Block.View, update)
+		var merged map[string]Value
+		if merged, failure = r.united(id, r.step(id).Block.View, update); merged != nil {
+			update = merged
+		}
 	}
 	if failure != nil {
 		r.cancelBranches(id, "the block failed")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -67,7 +68,7 @@ type CallFunc struct {
 	Attempt int
 	Func    string
 	Input   Value
-	State   map[string]Value
+	State   typed.State
 	Outputs Outputs
 	// Last is the failure of the former attempt; nil on the first (S2-58).
 	Last *Failure

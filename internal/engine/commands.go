@@ -141,13 +141,10 @@ func (r *Run) command(key string, c *call) Command {
 		}
 		return cmd
 	case callTool:
-		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: c.Args, Timeout: limit,
+		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: r.argumentsOf(c), Timeout: limit,
 			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
 		if st.Agent != nil {
 			cmd.Agent, cmd.Offered = r.agent(c.Step, c.Frame).Agent, r.offered(c.Step, c.Frame)
-		}
-		if cmd.Arguments == nil && c.ToolID != "" {
-			cmd.Arguments = r.arguments(c)
 		}
 		return cmd
 	default:
@@ -171,8 +168,11 @@ func (r *Run) errors(n int) []FailedAttempt {
 	return slices.Clip(r.s.Errors[max(0, n-MaxErrors):n])
 }
 
-// arguments finds the arguments of a tool call in the reply that asked for it.
+// arguments finds the arguments of a tool call: in the reply that asked for it, or, for that of a tool node, in what the step was given.
 func (r *Run) arguments(c *call) Value {
+	if c.ToolID == "" {
+		return r.stepInput(c.Step)
+	}
 	msgs := r.s.Convs[r.frame(c.Step, c.Frame).Conv]
 	for _, m := range slices.Backward(msgs) {
 		for _, tc := range m.ToolCalls {

@@ -21,6 +21,9 @@
 // A note is what a sub-step of a Go function gave; it stands in the state until its step ends, and later attempts are given it (note.go, ADR 12).
 // An allotment (`part` in events) is what is reserved of the budgets for a run that a call starts; the call reports what that run used (package ledger, ADR 30).
 //
+// A value is in one event: what repeats it says so (given.go), and a field of a typed state that changed in part is an edit of the value before it
+// (package typed, ADR 62).
+//
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
 // when no token and no step lives in it; state changes in apply only; events from disk are validated before they are used (fits.go).
 package engine

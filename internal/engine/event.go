@@ -6,11 +6,15 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Value is any JSON value in compact form; nil stands for JSON null. A text is a JSON string. Values are shared and never changed.
 type Value = json.RawMessage
+
+// Edit is a change of a part of one field of a typed state.
+type Edit = typed.Edit
 
 // Type names an event as it is stored and shown.
 type Type string
@@ -145,19 +149,26 @@ type StepRetrying struct {
 
 // StepCompleted ends a step with success.
 type StepCompleted struct {
-	// Output is nil where Same or Reply say what it is, where a fork's output follows from its branches, or a sub-flow's from its last
+	// Output is nil where Same, Reply, JSON or Given say what it is, where a fork's output follows from its branches, or a sub-flow's from its last
 	// step because it has no typed state.
 	Output Value `json:"output,omitempty"`
 	// Same: the output is the step's input.
 	Same bool `json:"same,omitempty"`
 	// Reply: the output is the text of the agent's last reply, as it stands there.
 	Reply bool `json:"reply,omitempty"`
+	// JSON: the output is the JSON in the text of the agent's last reply: [JSONOf] of it.
+	JSON bool `json:"json,omitempty"`
+	// Given: the output, and Goto, and Update and Edits where both are nil here, are those of the last result of the step: of [FuncReturned],
+	// [ToolReturned.Value], or [WaitAnswered].
+	Given bool `json:"given,omitempty"`
 	// Ports are the ports fired, in order.
 	Ports []string `json:"ports,omitempty"`
 	// Goto lists nodes that override the edges (S2-34).
 	Goto []string `json:"goto,omitempty"`
-	// Update holds the top-level fields of the typed state that the step changed.
+	// Update holds the top-level fields of the typed state that the step changed, as a whole, and Edits those that it changed in part: edits of the state as the
+	// scope of the step sees it when it completes.
 	Update map[string]Value `json:"update,omitempty"`
+	Edits  []typed.Edit     `json:"edits,omitempty"`
 }
 
 // StepFailed ends a step without output. Port is PortError or PortLimit where an edge handles the failure, else the failure goes outward.
@@ -212,8 +223,9 @@ type SubagentCompleted struct {
 	Frame  int    `json:"frame"`
 	Call   string `json:"call"`
 	Output Value  `json:"output,omitempty"`
-	// Reply: the output is the text of the sub-agent's last reply, as it stands there.
+	// Reply: the output is the text of the sub-agent's last reply, as it stands there. JSON: it is the JSON in that text, [JSONOf] of it.
 	Reply bool `json:"reply,omitempty"`
+	JSON  bool `json:"json,omitempty"`
 }
 
 // SubagentFailed closes a frame without output.

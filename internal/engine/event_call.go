@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
 // ModelCalled asks a model. The conversation is the first Length messages of Conversation after Added were appended (D3).
@@ -80,7 +81,7 @@ type ModelFailed struct {
 // Withheld tells whether the call was never made, because the budget of the workflow left nothing for it: then it counts nowhere as a call.
 func (d *ModelFailed) Withheld() bool { return d.Error.Code == CodeWorkflowBudget && d.Usage == nil }
 
-// ToolCalled is the intent to call a tool (P12). Arguments is nil where they stand in the reply that asked, under ToolCallID.
+// ToolCalled is the intent to call a tool (P12). Arguments is nil where they are in the reply that asked, under ToolCallID, or are the input of the step.
 type ToolCalled struct {
 	Call       string `json:"call"`
 	Attempt    int    `json:"attempt"`
@@ -91,7 +92,8 @@ type ToolCalled struct {
 }
 
 // ToolReturned is a tool's result. IsError: the tool tells a failure, which an agent's model gets to read. Where the engine itself answered
-// (arguments that are no JSON, a routing tool), Call is empty and Frame and ToolCallID say what was answered.
+// (arguments that are no JSON, a routing tool), Call is empty and Frame and ToolCallID say what was answered. Structured does not repeat Text:
+// [ToolReturned.Whole] is the result as the tool gave it.
 type ToolReturned struct {
 	Call       string `json:"call,omitempty"`
 	Attempt    int    `json:"attempt,omitempty"`
@@ -99,8 +101,11 @@ type ToolReturned struct {
 	ToolCallID string `json:"toolCallId,omitempty"`
 	Text       string `json:"text"`
 	Structured Value  `json:"structured,omitempty"`
-	IsError    bool   `json:"isError,omitempty"`
-	Late       bool   `json:"late,omitempty"`
+	// JSON: the structured result is the JSON in Text, [JSONOf] of it. Member names the member of Structured that is Text; it is null here.
+	JSON    bool   `json:"json,omitempty"`
+	Member  string `json:"member,omitempty"`
+	IsError bool   `json:"isError,omitempty"`
+	Late    bool   `json:"late,omitempty"`
 }
 
 // ToolFailed is a call that gave no result.
@@ -133,9 +138,11 @@ type FuncReturned struct {
 	Call    string           `json:"call"`
 	Attempt int              `json:"attempt"`
 	Update  map[string]Value `json:"update,omitempty"`
-	Output  Value            `json:"output,omitempty"`
-	Goto    []string         `json:"goto,omitempty"`
-	Signals []SignalRaised   `json:"signals,omitempty"`
+	// Edits are changes of fields in part: edits of the state that the function was given.
+	Edits   []typed.Edit   `json:"edits,omitempty"`
+	Output  Value          `json:"output,omitempty"`
+	Goto    []string       `json:"goto,omitempty"`
+	Signals []SignalRaised `json:"signals,omitempty"`
 	// Error is set where the function failed; all else but Output is then empty.
 	Error *Failure `json:"error,omitempty"`
 	Late  bool     `json:"late,omitempty"`

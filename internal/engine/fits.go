@@ -43,7 +43,9 @@ func (r *Run) fits(ev *Event) error {
 	case *ToolFailed:
 		why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
 	case *FuncReturned:
-		why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late)
+		if why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late); why == "" {
+			why = r.oddEdits(ev, d)
+		}
 	case *SubagentStarted:
 		why = r.oddSubagent(ev, d)
 	case *AgentHanded:
@@ -214,8 +216,14 @@ func (r *Run) oddStep(ev *Event) string {
 	}
 	switch d := ev.Data.(type) {
 	case *StepCompleted:
-		if d.Reply && st.Agent == nil {
+		if (d.Reply || d.JSON) && st.Agent == nil {
 			return "the step runs no agent"
+		}
+		if d.Given && st.given == nil {
+			return "the step has no result"
+		}
+		if err := r.stateAt(st.Scope).Check(d.Edits); err != nil {
+			return err.Error()
 		}
 	case *StepRetrying:
 		if c := r.s.Calls[d.Call]; d.Call != "" && (c == nil || c.Step != ev.Step || c.State != callFailed) {
@@ -317,6 +325,20 @@ func (r *Run) oddResult(ev *Event, kind callKind, key string, attempt int, late 
 		return "call " + key + " is at attempt " + strconv.Itoa(c.Attempt)
 	case late != (c.State == callCancelled), !late && c.State != callOpen && c.State != callAsking && (kind != callTool || c.State != callFailed):
 		return "call " + key + " is in another state"
+	}
+	return ""
+}
+
+// oddEdits looks at the changes of a stored result: they apply to what the function was given, which only a result in time changes.
+func (r *Run) oddEdits(ev *Event, d *FuncReturned) string {
+	if len(d.Edits) == 0 {
+		return ""
+	}
+	if d.Late || d.Error != nil {
+		return "the result does not count"
+	}
+	if err := r.step(ev.Step).View.Check(d.Edits); err != nil {
+		return err.Error()
 	}
 	return ""
 }

@@ -199,7 +199,7 @@ func (r *Run) begin(id int, n *node) {
 		if !r.mayCallTool(id, "") {
 			return
 		}
-		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool, Arguments: r.toolArgs(id)})
+		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool})
 	case workflow.KindFunc:
 		r.emitStep(id, r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func}))
 	case workflow.KindDecide:
@@ -264,14 +264,15 @@ func (r *Run) completed(d StepCompleted) *StepCompleted { return r.mem.completed
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
 func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	d.Ports = ports
-	f, n := r.flowOf(id), r.stepNode(id)
+	f, n, gotos := r.flowOf(id), r.stepNode(id), r.gotoOf(id, d)
+	r.shortenUpdate(id, d)
 	if n.Kind == workflow.KindFork {
 		n = &f.nodes[n.join]
 	}
-	if len(d.Goto) > 0 {
+	if len(gotos) > 0 {
 		d.Ports, ports = nil, nil
 	}
-	for _, to := range d.Goto {
+	for _, to := range gotos {
 		if failure := f.unreachable(r.stepNode(id), to); failure != nil {
 			r.giveUp(id, *failure)
 			return
@@ -292,8 +293,8 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 			return
 		}
 	}
-	for i, to := range d.Goto {
-		if !slices.Contains(d.Goto[:i], to) && !r.takeEdge(id, -1, to, held) {
+	for i, to := range gotos {
+		if !slices.Contains(gotos[:i], to) && !r.takeEdge(id, -1, to, held) {
 			return
 		}
 	}

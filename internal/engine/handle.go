@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -188,7 +188,9 @@ func (r *Run) handleTool(d ToolResult) {
 		f = d.Failure.clean()
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
-		r.emitStep(step, &ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late})
+		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late}
+		out.shorten()
+		r.emitStep(step, &out)
 	}
 	switch {
 	case late:
@@ -199,11 +201,7 @@ func (r *Run) handleTool(d ToolResult) {
 	case d.IsError:
 		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
-		out := d.Structured
-		if out == nil {
-			out = expr.Quote(d.Text)
-		}
-		r.complete(step, &StepCompleted{Output: out}, r.plan.out...)
+		r.complete(step, &StepCompleted{Given: true}, r.plan.out...)
 	}
 }
 
@@ -221,8 +219,12 @@ func (r *Run) handleFunc(d FuncResult) {
 	}
 	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
 	kept := ofWorkflow || r.waitsForBudget(step, d.Failure, d.Budget, late)
+	update, edits := d.Update, []typed.Edit(nil)
+	if !late {
+		update, edits = r.step(step).View.Shorten(d.Update)
+	}
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
-		Call: key, Attempt: attempt, Update: d.Update, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
+		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
 	}))
 	switch {
 	case late:
@@ -240,12 +242,12 @@ func (r *Run) handleFunc(d FuncResult) {
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])
 		}
-		update, f := r.united(step, r.step(step).View, d.Update)
+		merged, f := r.united(step, r.step(step).View, d.Update)
 		if f != nil {
 			r.giveUp(step, *f)
 			return
 		}
-		r.complete(step, r.completed(StepCompleted{Output: d.Output, Update: update, Goto: d.Goto}), r.plan.out...)
+		r.complete(step, r.completed(StepCompleted{Given: true, Update: merged}), r.plan.out...)
 	}
 }
 

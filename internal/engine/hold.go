@@ -99,12 +99,13 @@ func (r *Run) decided(key string, ans *WaitAnswered) {
 	} else if len(ans.Answer) > 0 && ans.Answer[0] == '"' {
 		out.Structured = nil // the text says it all
 	}
+	out.shorten()
 	r.emitStep(step, out)
 	switch {
 	case inAgent:
 		r.turnAnswered(step, fr)
 	case ans.Decision == "":
-		r.complete(step, &StepCompleted{Output: ans.Answer}, r.plan.out...)
+		r.complete(step, &StepCompleted{Given: true}, r.plan.out...)
 	case len(r.stepNode(step).ports[workflow.PortReject]) > 0:
 		r.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
 // Host calls the pure functions of a Go program that its graph names (D4): conditions, prompts, arguments, merges, error handlers. What they
@@ -36,7 +38,7 @@ type Reporter interface {
 type View struct {
 	Node    string
 	Input   Value
-	State   map[string]Value
+	State   typed.State
 	Outputs map[string]Value
 	// Run is the run's id, Attempt the tries of the step so far; Errors and Updated are as in CallFunc.
 	Run     string

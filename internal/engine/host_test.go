@@ -106,8 +106,8 @@ func TestOnError(t *testing.T) {
 				if c.Attempt > 1 && (c.Last == nil || c.Last.Code != "server") {
 					t.Errorf("attempt %d was told of %+v (S2-58)", c.Attempt, c.Last)
 				}
-				if name == "skip" && c.Node == "next" && string(c.State["x"]) != "1" {
-					t.Errorf("next sees the state %s", c.State)
+				if name == "skip" && c.Node == "next" && string(c.State.Get("x")) != "1" {
+					t.Errorf("next sees the state %s", c.State.Map())
 				}
 				return gives(c.Node)
 			}

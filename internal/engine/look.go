@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/hocket-run/hocket/workflow"
+import (
+	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/workflow"
+)
 
 // StepView is one step as it stands, for projections of Go graphs.
 type StepView struct {
@@ -14,8 +17,8 @@ type StepView struct {
 	Outer int
 	// Block is the step of the fork in whose branch this one stands, 0 outside.
 	Block int
-	// State is the typed state as the step's scope sees it now (D5), by top-level field. It is shared: nobody may change it.
-	State map[string]Value
+	// State is the typed state as the step's scope sees it now (D5).
+	State typed.State
 	// Output is nil before the step has completed.
 	Output Value
 }
@@ -28,6 +31,14 @@ func (r *Run) StepView(id int) (StepView, bool) {
 		v.State, v.Output = r.stateAt(st.Scope), st.Output.Value()
 	}
 	return v, ok
+}
+
+// StepInput gives what a step was given, nil where there is none of that number.
+func (r *Run) StepInput(id int) Value {
+	if id < 1 || id > r.s.Steps.len() {
+		return nil
+	}
+	return r.stepInput(id)
 }
 
 // StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.

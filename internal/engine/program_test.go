@@ -25,11 +25,11 @@ func TestStateFromInput(t *testing.T) {
 			g.Rules.TypedState = true
 			w := enginetest.New(t, g, nil)
 			w.StartWith(engine.RunCreated{Input: engine.Value(tc.input)})
-			if got := w.Pending[0].(*engine.CallFunc).State; string(got["n"]) != tc.n || string(got["m"]) != tc.m {
+			if got := w.Pending[0].(*engine.CallFunc).State.Map(); string(got["n"]) != tc.n || string(got["m"]) != tc.m {
 				t.Errorf("a sees %s", got)
 			}
 			w.Finish("a", update("m=3"))
-			if got := w.Pending[0].(*engine.CallFunc).State; string(got["n"]) != tc.n || string(got["m"]) != "3" {
+			if got := w.Pending[0].(*engine.CallFunc).State.Map(); string(got["n"]) != tc.n || string(got["m"]) != "3" {
 				t.Errorf("b sees %s", got)
 			}
 			if got := w.Run.State(); string(got["m"]) != "3" {
@@ -150,8 +150,8 @@ func TestWaitOfProgram(t *testing.T) {
 				return
 			}
 			c := w.Pending[0].(*engine.CallFunc)
-			if out, _ := c.Outputs.Get("q"); string(c.State["n"]) != "2" || string(out) != "2" {
-				t.Errorf("z sees %s, %s", c.State, out)
+			if out, _ := c.Outputs.Get("q"); string(c.State.Get("n")) != "2" || string(out) != "2" {
+				t.Errorf("z sees %s, %s", c.State.Map(), out)
 			}
 			w.Crash()
 			w.Finish("z", update(""))

@@ -12,27 +12,29 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // united gives what a step changes, where others of its scope changed the state since it started, which had what view holds then: nodes of one queue run
 // together where the flow is not serial. What both changed is reduced, or is a conflict (P7).
-func (r *Run) united(id int, view, update map[string]Value) (map[string]Value, *Failure) {
+//
+// merged is nil where nothing else changed what the step changes.
+func (r *Run) united(id int, view typed.State, update map[string]Value) (merged map[string]Value, failure *Failure) {
 	f, st := r.flowOf(id), r.step(id)
 	if f.w.Rules.Serial || len(update) == 0 {
-		return update, nil
+		return nil, nil
 	}
 	now := r.stateAt(st.Scope)
-	var merged map[string]Value
 	for _, name := range sortedKeys(update) {
-		if bytes.Equal(now[name], view[name]) {
+		if now.Value(name).Equal(view.Value(name)) {
 			continue
 		}
 		reducer := f.w.Rules.Reducers[name]
 		if reducer == "" {
 			return nil, conflict(r.scope(st.Scope).Writes[name].Node, r.stepNode(id).ID, name)
 		}
-		v, err := r.reduce(reducer, view[name], now[name], update[name])
+		v, err := r.reduce(reducer, view.Get(name), now.Get(name), update[name])
 		if err != nil {
 			return nil, unmerged(name, err)
 		}
@@ -40,9 +42,6 @@ func (r *Run) united(id int, view, update map[string]Value) (map[string]Value, *
 			merged = maps.Clone(update)
 		}
 		merged[name] = v
-	}
-	if merged == nil {
-		return update, nil
 	}
 	return merged, nil
 }

@@ -42,6 +42,8 @@ type Run struct {
 	// passing is what passable gave last.
 	passing []int
 	broken  error
+	// completing is the completion whose changes of the state are made already: those of its step.
+	completing *StepCompleted
 	// cancelling is what the next cancelled step is to say of the whole run.
 	cancelling *RunCancelled
 	// announced is the time for which the timer for cancelled calls was asked for last.

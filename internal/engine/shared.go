@@ -298,6 +298,9 @@ func (r *Run) execDone(id int) {
 			done.Output = expr.Quote(m.Text.String())
 		}
 	}
+	if out := r.resultOutput(id); done.Output != nil && bytes.Equal(out.Value(), done.Output) {
+		done.Output, done.Given = nil, true
+	}
 	switch port := workflow.ToolPort(last.Name); {
 	case len(n.ports[port]) > 0:
 		r.complete(id, done, port)

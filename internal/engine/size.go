@@ -3,6 +3,7 @@ package engine
 import (
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -23,14 +24,14 @@ func (r *Run) weight(ev *Event) int64 {
 	case *StepStarted:
 		n += len(d.Input) + d.Recipe.Size() + len(d.System)
 	case *StepCompleted:
-		if !d.Same && !d.Reply {
+		if !d.Same && !d.Reply && !d.JSON && !d.Given {
 			if d.Output != nil {
 				n += len(d.Output)
 			} else {
 				n += int(r.step(ev.Step).Output.size())
 			}
 		}
-		n += sizeOf(d.Update)
+		n += sizeOf(d.Update, d.Edits)
 	case *ModelReplied:
 		n += int(d.Message.Text.Len()) + len(d.Message.Extra)
 		for _, c := range d.Message.ToolCalls {
@@ -43,7 +44,7 @@ func (r *Run) weight(ev *Event) int64 {
 	case *ToolFailed:
 		n += len(d.Error.Message)
 	case *FuncReturned:
-		n += len(d.Output) + sizeOf(d.Update)
+		n += len(d.Output) + sizeOf(d.Update, d.Edits)
 	case *FuncNoted:
 		n += len(d.Value)
 	case *SubagentStarted:
@@ -58,8 +59,11 @@ func (r *Run) weight(ev *Event) int64 {
 	return int64(n)
 }
 
-func sizeOf(fields map[string]Value) int {
+func sizeOf(fields map[string]Value, edits []typed.Edit) int {
 	n := 0
+	for i := range edits {
+		n += len(edits[i].Text)
+	}
 	for _, v := range fields {
 		n += len(v)
 	}

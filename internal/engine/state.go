@@ -6,6 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -99,11 +100,9 @@ type scope struct {
 	Base    []entry
 	Entries []entry
 	Loops   counts
-	Writes  map[string]write
-	// View is the state at the fork, or the one with which the sub-flow or the run began.
-	View map[string]Value
-	// now is View under Writes, made when asked for; nil after a change.
-	now map[string]Value
+	// State is the typed state as the scope sees it: that at the fork, or the one with which the sub-flow or the run began, with what was written since (D5).
+	State  typed.State
+	Writes map[string]write
 	// shared: Entries were handed out, so they are copied before one of them changes.
 	shared bool
 	// context is what the scope's last prompt of prior outputs showed.
@@ -117,7 +116,7 @@ type entry struct {
 
 // write is a change of one field of the typed state and who made it.
 type write struct {
-	Value Value
+	Value *typed.Value
 	Node  string
 }
 
@@ -160,7 +159,7 @@ type step struct {
 	Wait     string
 	// Seen and View are what a function sees: the outputs and the state as they were when the step started. They are gone when it ends.
 	Seen []entry
-	View map[string]Value
+	View typed.State
 	// Notes are what sub-steps of a function gave. They are gone when the step ends.
 	Notes []Note
 	Agent *agentRun
@@ -173,13 +172,16 @@ type step struct {
 	Due bool
 	// calls counts the step's entries in Calls, open those that are out. They follow from Calls.
 	calls, open int
+	// given is the last result of the step, changed what it changes in View. Both are there only within the activation that brought the result.
+	given   Data
+	changed typed.Changes
 }
 
 // block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.
 type block struct {
 	Scopes []int
 	Base   []entry
-	View   map[string]Value
+	View   typed.State
 	// settled counts the branches, from the first on, that are known to have settled.
 	settled int
 }

@@ -36,7 +36,7 @@ func stateOf(t *testing.T, w *enginetest.World, updates map[string]string, finis
 		f := failure(t, w)
 		return f.Code + ": " + f.Message
 	}
-	return show(w.Pending[0].(*engine.CallFunc).State)
+	return show(w.Pending[0].(*engine.CallFunc).State.Map())
 }
 
 func update(fields string) *engine.FuncResult {
@@ -151,7 +151,7 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 			case c.Node == "z":
 				return nil
 			case strings.HasSuffix(c.Node, "x"):
-				if got := string(c.State["n"]); got != fmt.Sprint(100+len(c.Node)) { // only its own branch's change (D5)
+				if got := string(c.State.Get("n")); got != fmt.Sprint(100+len(c.Node)) { // only its own branch's change (D5)
 					t.Errorf("%s sees n=%s", c.Node, got)
 				}
 				return update(fmt.Sprintf(`l=[0,"%[1]s","x"] m={"o":0,"%[1]s":1} k="%[1]s" d="%[1]s"`, c.Node))
@@ -167,7 +167,7 @@ func TestMergeIsOrderIndependent(t *testing.T) {
 			}
 		}
 		z := w.Pending[0].(*engine.CallFunc)
-		got := fmt.Sprintf("%s %s", show(z.State), z.Input)
+		got := fmt.Sprintf("%s %s", show(z.State.Map()), z.Input)
 		if want == "" {
 			want = got
 		}
@@ -188,7 +188,7 @@ func TestWhoseChangesCount(t *testing.T) {
 		w.Finish("a", update("k=1"))
 		w.Finish("b", funcFails("server"))
 		w.Finish("c", update("m=3"))
-		if got := show(w.Pending[0].(*engine.CallFunc).State); got != "k=1 m=3" {
+		if got := show(w.Pending[0].(*engine.CallFunc).State.Map()); got != "k=1 m=3" {
 			t.Errorf("got %s", got)
 		}
 	})
@@ -198,7 +198,7 @@ func TestWhoseChangesCount(t *testing.T) {
 		w.Start("go")
 		w.Finish("s", update(""))
 		w.Finish("b", update("l=2"))
-		if got := show(w.Pending[2].(*engine.CallFunc).State); got != "l=2" { // behind the losers, which have not settled
+		if got := show(w.Pending[2].(*engine.CallFunc).State.Map()); got != "l=2" { // behind the losers, which have not settled
 			t.Errorf("got %s", got)
 		}
 	})
@@ -210,7 +210,7 @@ func TestWhoseChangesCount(t *testing.T) {
 		w.Start("go")
 		w.Finish("a", update("k=1")) // and ends there
 		w.Finish("b", update("l=2"))
-		if got := show(w.Pending[0].(*engine.CallFunc).State); got != "k=1 l=2" {
+		if got := show(w.Pending[0].(*engine.CallFunc).State.Map()); got != "k=1 l=2" {
 			t.Errorf("got %s: nothing is lost silently (P7)", got)
 		}
 	})

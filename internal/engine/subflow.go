@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
 // openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
@@ -16,7 +18,7 @@ func (r *Run) openFlow(id int) {
 	r.flows = append(r.flows, sub)
 	sc := scope{Flow: st.Flow, Owner: id}
 	if sub.w.Rules.TypedState && n.Subflow.Input == "" {
-		sc.View = r.stateAt(st.Scope)
+		sc.State = r.stateAt(st.Scope)
 	}
 	r.s.Scopes = append(r.s.Scopes, sc)
 }
@@ -92,10 +94,10 @@ func (r *Run) flowOutput(id int) output {
 }
 
 // stateObject writes a typed state as one value.
-func stateObject(state map[string]Value) Value {
-	fields := make([]field, 0, len(state))
-	for _, name := range sortedKeys(state) {
-		fields = append(fields, field{name, state[name]})
+func stateObject(state typed.State) Value {
+	fields := make([]field, 0, state.Len())
+	for name, v := range state.All() {
+		fields = append(fields, field{name, v.JSON()})
 	}
 	return object(fields)
 }

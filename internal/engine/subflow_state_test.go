@@ -34,7 +34,7 @@ func mappers(t *testing.T) *host {
 			if fn != "in" {
 				t.Errorf("%s asked for a value", fn)
 			}
-			return engine.Value(`{"m": ` + string(v.State["n"]) + `}`), nil
+			return engine.Value(`{"m": ` + string(v.State.Get("n")) + `}`), nil
 		},
 		merge: func(fn string, o map[string]engine.Value, v engine.View) (map[string]engine.Value, error) {
 			if fn != "out" || len(o) != 1 {
@@ -50,7 +50,7 @@ func sees(t *testing.T, w *enginetest.World, node string) string {
 	t.Helper()
 	for _, c := range w.Pending {
 		if c := c.(*engine.CallFunc); c.Node == node {
-			return show(c.State)
+			return show(c.State.Map())
 		}
 	}
 	t.Fatalf("%s is not at work\n%s", node, w.Log())
@@ -88,7 +88,7 @@ func TestSubflowState(t *testing.T) {
 			w.Crash()
 			z := w.Pending[0].(*engine.CallFunc)
 			if out, _ := z.Outputs.Get("s"); sees(t, w, "z") != tc.z || string(out) != tc.out {
-				t.Errorf("z sees %s and %s, want %s and %s", show(z.State), out, tc.z, tc.out)
+				t.Errorf("z sees %s and %s, want %s and %s", show(z.State.Map()), out, tc.z, tc.out)
 			}
 			w.Finish("z", update(""))
 			if got := show(w.Run.State()); got != tc.end {

@@ -125,6 +125,8 @@ func stepFields(e *engine.Event) (f fields) {
 	case *engine.StepCompleted:
 		f.add("same", d.Same)
 		f.add("reply", d.Reply)
+		f.add("json", d.JSON)
+		f.add("given", d.Given)
 		f.add("output", d.Output)
 		f.add("update", d.Update)
 		f.add("ports", d.Ports)
@@ -282,8 +284,8 @@ func commandLine(c engine.Command, now time.Time) string {
 		return line
 	case *engine.CallFunc:
 		line := fmt.Sprintf("call func   %s: %s", c.ID, c.Func)
-		if c.State != nil {
-			state, _ := json.Marshal(c.State) // values are valid JSON
+		if c.State.Len() > 0 {
+			state, _ := json.Marshal(c.State.Map()) // values are valid JSON
 			line += " state=" + short(state)
 		}
 		for _, n := range c.Notes {

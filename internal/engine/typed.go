@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -30,41 +31,11 @@ func (r *Run) State() map[string]Value {
 	if len(r.s.Scopes) == 0 {
 		return nil
 	}
-	return maps.Clone(r.stateAt(0))
+	return r.stateAt(0).Map()
 }
 
-// stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5). Nil where there is none. It is shared by
-// all who ask before the next change; nobody may write it.
-func (r *Run) stateAt(scopeID int) map[string]Value {
-	sc := r.scope(scopeID)
-	if len(sc.View) == 0 && len(sc.Writes) == 0 {
-		return nil
-	}
-	if len(sc.Writes) == 0 {
-		return sc.View
-	}
-	if sc.now == nil {
-		if sc.now = maps.Clone(sc.View); sc.now == nil {
-			sc.now = make(map[string]Value, len(sc.Writes))
-		}
-		for k, w := range sc.Writes {
-			sc.now[k] = w.Value
-		}
-	}
-	return sc.now
-}
-
-// overlaid gives a state with changes.
-func overlaid(state, changes map[string]Value) map[string]Value {
-	if len(changes) == 0 {
-		return state
-	}
-	if state = maps.Clone(state); state == nil {
-		state = make(map[string]Value, len(changes))
-	}
-	maps.Copy(state, changes)
-	return state
-}
+// stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5).
+func (r *Run) stateAt(scopeID int) typed.State { return r.scope(scopeID).State }
 
 // mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
 func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
@@ -80,14 +51,14 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 		for _, name := range sortedKeys(sc.Writes) {
 			w := sc.Writes[name]
 			if by[name] == "" {
-				out[name], by[name] = w.Value, w.Node
+				out[name], by[name] = w.Value.JSON(), w.Node
 				continue
 			}
 			reducer := r.flowOf(id).w.Rules.Reducers[name]
 			if reducer == "" {
 				return nil, conflict(by[name], w.Node, name)
 			}
-			v, err := r.reduce(reducer, st.Block.View[name], out[name], w.Value)
+			v, err := r.reduce(reducer, st.Block.View.Get(name), out[name], w.Value.JSON())
 			if err != nil {
 				return nil, unmerged(name, err)
 			}
@@ -102,7 +73,9 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 			}
 		}
 		v := r.view(id, nil)
-		v.State = overlaid(v.State, out) // the function sees what the branches changed
+		if changes, err := v.State.ChangesOf(out, nil, id); err == nil { // whole fields apply to every state
+			v.State = v.State.With(changes) // the function sees what the branches changed
+		}
 		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
 		if err != nil {
 			return nil, &Failure{Code: CodeFunc, Message: err.Error()}

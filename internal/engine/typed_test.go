@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
 // D27: whole numbers are added exactly, whatever their size; the short way for small ones gives what the long way gives.
@@ -41,14 +43,14 @@ func TestSumOfWholeNumbers(t *testing.T) {
 // Nobody who was given a state sees the changes that come after.
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
-	r := &Run{s: state{Scopes: []scope{{View: map[string]Value{"a": Value("1"), "b": Value("2")}}}}}
+	r := &Run{s: state{Scopes: []scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}
 	before := r.stateAt(0)
 	mine := r.State()
-	r.s.Scopes[0].Writes, r.s.Scopes[0].now = map[string]write{"a": {Value: Value("3")}}, nil
+	r.s.Scopes[0].State = before.With(typed.Changes{{Field: "a", Value: typed.Of(Value("3"), 1)}})
 	after := r.stateAt(0)
 	mine["a"] = Value("4")
-	seen := overlaid(after, map[string]Value{"b": Value("5")})
-	for name, got := range map[string]Value{"1": before["a"], "3": after["a"], "2": after["b"], "5": seen["b"]} {
+	seen := after.With(typed.Changes{{Field: "b", Value: typed.Of(Value("5"), 2)}})
+	for name, got := range map[string]Value{"1": before.Get("a"), "3": after.Get("a"), "2": after.Get("b"), "5": seen.Get("b")} {
 		if string(got) != name {
 			t.Errorf("got %s, want %s", got, name)
 		}

@@ -15,8 +15,13 @@ func (r *Run) outputOf(id int, done *StepCompleted) output {
 	switch {
 	case done.Same:
 		return r.given(id)
+	case done.Given:
+		return r.resultOutput(id)
 	case done.Reply:
 		return r.replyText(id, r.step(id).Agent.Root)
+	case done.JSON:
+		out, _ := JSONOf(r.lastReply(id, r.step(id).Agent.Root).Text.String())
+		return outputFrom(out)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
 		return output{value: r.blockOutput(id)}
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindSubflow:
@@ -83,7 +88,9 @@ func (r *Run) view(id int, done *StepCompleted) View {
 		v.Outputs = map[string]Value{}
 	}
 	v.Outputs[n.ID] = r.outputOf(id, done).Value()
-	v.State = overlaid(v.State, done.Update)
+	if changes, err := r.changesOf(id, done); err == nil { // done was made of the state
+		v.State = v.State.With(changes)
+	}
 	return v
 }
 
@@ -182,9 +189,6 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 	}
 	return nil
 }
-
-// toolArgs are the arguments of a tool step that has started.
-func (r *Run) toolArgs(id int) Value { return r.stepInput(id) }
 
 // field is one member of an object whose order matters.
 type field struct {

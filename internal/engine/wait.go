@@ -197,12 +197,12 @@ func (r *Run) handleAnswer(d Answer) {
 		r.complete(step, &StepCompleted{Same: true}, ans.Decision)
 		return
 	}
-	r.answeredQuestion(step, ans.Answer)
+	r.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
 }
 
-func (r *Run) answeredQuestion(step int, answer Value) {
+// answeredQuestion completes a question with its answer, which is the output that done says.
+func (r *Run) answeredQuestion(step int, answer Value, done *StepCompleted) {
 	n := r.stepNode(step)
-	done := &StepCompleted{Output: answer}
 	if name := n.Wait.Mapper; name != "" {
 		update, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
 			return h.Merge(name, map[string]Value{n.ID: answer}, r.view(step, nil))
@@ -229,7 +229,8 @@ func (r *Run) openWait(id int, n *node) {
 		if n.Wait.Kind == workflow.WaitApproval {
 			r.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
 		} else {
-			r.answeredQuestion(id, Value(`""`))
+			empty := Value(`""`)
+			r.answeredQuestion(id, empty, &StepCompleted{Output: empty})
 		}
 		return
 	}

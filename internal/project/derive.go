@@ -38,6 +38,10 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	switch {
 	case d.Same:
 		return f.input(st)
+	case d.Given:
+		return f.givenOutput(st)
+	case d.JSON:
+		return f.jsonReply(st, st.root)
 	case d.Reply:
 		if m := st.reply(st.root); m != nil {
 			return quote(m.Text.String())
@@ -226,7 +230,15 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 	case *engine.StepCompleted:
 		if len(d.Output) == 0 {
 			c := *d
-			c.Output, c.Same, c.Reply = f.completed(st, d), false, false
+			c.Output, c.Same, c.Reply, c.JSON, c.Given = f.completed(st, d), false, false, false, false
+			if g, ok := st.given.(*engine.FuncReturned); ok && d.Given {
+				if c.Goto == nil {
+					c.Goto = g.Goto
+				}
+				if c.Update == nil && c.Edits == nil {
+					c.Update, c.Edits = g.Update, g.Edits
+				}
+			}
 			e.Data = &c
 		}
 	case *engine.ToolCalled:
@@ -235,7 +247,14 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 			c.Arguments = f.arguments(st, d)
 			e.Data = &c
 		}
+	case *engine.ToolReturned:
+		e.Data = d.Whole(f.values.JSONOf)
 	case *engine.SubagentCompleted:
+		if d.JSON {
+			c := *d
+			c.Output, c.JSON = f.jsonReply(st, d.Frame), false
+			e.Data = &c
+		}
 		if d.Reply {
 			c := *d
 			if m := st.reply(d.Frame); m != nil {

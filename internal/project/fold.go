@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -35,7 +36,7 @@ type Folder struct {
 
 	outputs   map[string]*step            // last output, by node
 	decisions map[string]approvalDecision // last answer, by approval node
-	state     map[string]engine.Value     // typed state, as the run's own scope sees it
+	state     typed.State                 // as the run's own scope sees it
 
 	round int
 	seen  map[string]bool // nodes run in this round
@@ -46,6 +47,10 @@ type Folder struct {
 	// texts are those of recipes; show is that of Assembled.
 	texts prompt.Texts
 	show  func(*prompt.Recipe, text.Text) engine.Value
+	// values: see Short.
+	values Values
+	// ended is the step that the last event completed: its result is kept for Expand until the next event.
+	ended *step
 }
 
 // scope is what the engine calls a scope: the run's own (0), a branch of a fork, a sub-flow.
@@ -99,6 +104,9 @@ type step struct {
 	warnings []string
 	// made are its tool calls, where they are kept.
 	made []trailCall
+	// given is the last result of the step while it is at work, view the typed state that it was given; the latter for steps of the run's own scope alone.
+	given engine.Data
+	view  typed.State
 }
 
 // frame is one agent loop in a step.
@@ -149,7 +157,7 @@ func NewFolder(run string, def *workflow.Workflow) *Folder {
 	return &Folder{
 		id: run, def: def, status: engine.StatusPending,
 		steps: map[int]*step{}, scopes: map[int]*scope{0: {flow: def}}, calls: map[string]*call{}, below: map[string]*below{},
-		outputs: map[string]*step{}, decisions: map[string]approvalDecision{}, state: map[string]engine.Value{},
+		outputs: map[string]*step{}, decisions: map[string]approvalDecision{}, values: whole{},
 		seen: map[string]bool{}, nodes: map[*workflow.Workflow]map[string]*workflow.Node{},
 	}
 }
@@ -165,6 +173,9 @@ func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
 
 // Add folds the next event. It keeps the event's data, which nobody may change afterwards.
 func (f *Folder) Add(e engine.Event) {
+	if f.ended != nil {
+		f.ended.given, f.ended = nil, nil
+	}
 	switch d := e.Data.(type) {
 	case *engine.RunCreated, *engine.RunStarted, *engine.RunPaused, *engine.RunResumed, *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
 		f.addRun(e)
@@ -231,6 +242,9 @@ func (f *Folder) addWait(e engine.Event) {
 		f.waits = append(f.waits, w)
 	case *engine.WaitAnswered:
 		w := f.endWait(d.Wait)
+		if w != nil && w.step != nil {
+			w.step.given = d
+		}
 		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, By: d.By, At: e.At})
 		if w != nil && d.Decision != "" && w.Call == "" {
 			decision := approvalDecision{Decision: d.Decision, Note: d.Note}

@@ -8,6 +8,7 @@ import (
 // addCall folds what happens inside a step: calls, and the loops of its agents.
 func (f *Folder) addCall(st *step, e engine.Event) {
 	f.keepCall(st, e.Data)
+	st.result(e.Data)
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
 		st.tally.models++
@@ -155,6 +156,9 @@ func (st *step) reply(frame int) *chat.Message {
 // arguments finds the arguments of a tool call in the reply that asked for it: in the step's own frame, or, for a step that carries out the calls
 // of another, in that one's.
 func (f *Folder) arguments(st *step, d *engine.ToolCalled) engine.Value {
+	if d.ToolCallID == "" {
+		return f.input(st)
+	}
 	replies := []*chat.Message{st.reply(d.Frame)}
 	if from := f.steps[st.data.From]; from != nil {
 		replies = append(replies, from.reply(from.root))

@@ -1,11 +1,11 @@
 package project
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -19,6 +19,9 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	f.assemble(st)
 	if st.def.Kind == workflow.KindFork {
 		st.scope.fork = st
+	}
+	if st.scope.owner == nil {
+		st.view = f.state
 	}
 	if st.def.Hidden {
 		return
@@ -113,8 +116,9 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 		}
 	}
 	if sc.owner == nil {
-		maps.Copy(f.state, d.Update)
+		f.change(st, d)
 	}
+	st.view, f.ended = typed.State{}, st
 	if st.frames != nil {
 		st.frames = map[int]*frame{st.root: {reply: st.reply(st.root)}}
 	}

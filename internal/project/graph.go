@@ -1,11 +1,12 @@
 package project
 
 import (
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/workflow"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
 // GraphStep is a node of a Go graph that has settled: it ended, failed for good, was cancelled, or waits for a person.
@@ -84,7 +85,8 @@ type graphStep struct {
 	attempts int
 	signals  []engine.SignalRaised
 	emitted  []engine.SignalRaised
-	output   engine.Value
+	// given is the last result of a function.
+	given *engine.FuncReturned
 	// failed is the last attempt whose failure was noted.
 	failed int
 }
@@ -261,9 +263,11 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 	case *engine.WaitOpened:
 		waits = true
 	case *engine.StepCompleted:
-		update, output, gotos = d.Update, v.Output, d.Goto
-		if !f.stateOnly && v.Kind == workflow.KindFunc && d.Output == nil {
-			output = st.output
+		if !f.stateOnly {
+			update, output, gotos = st.changed(d, v.State), v.Output, d.Goto
+			if d.Given && st.given != nil && gotos == nil {
+				gotos = st.given.Goto
+			}
 		}
 	case *engine.StepFailed:
 		f.failed(ev, st, d.Error.Message)
@@ -284,7 +288,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		return nil
 	}
 	return f.told(&GraphStep{
-		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State, Update: update, Output: output, Goto: gotos, Signals: st.signals, Emitted: st.emitted,
+		Seq: ev.Seq, Node: v.Node, Step: ev.Step, State: v.State.Map(), Update: update, Output: output, Goto: gotos, Signals: st.signals, Emitted: st.emitted,
 		Status: engine.StatusRunning, Failure: failure, Duration: ev.At.Sub(st.started), Attempts: st.attempts,
 	})
 }
@@ -330,8 +334,25 @@ func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncRe
 	case d.Error != nil:
 		f.failed(ev, st, d.Error.Message)
 	case st != nil:
-		st.output = d.Output // its signals come as events of their own
+		st.given = d // its signals come as events of their own
 	}
+}
+
+// changed gives the fields that a step changed, of the state after it.
+func (st *graphStep) changed(d *engine.StepCompleted, after typed.State) map[string]engine.Value {
+	update, edits := d.Update, d.Edits
+	if d.Given && st.given != nil && update == nil && edits == nil {
+		update, edits = st.given.Update, st.given.Edits
+	}
+	if len(update)+len(edits) == 0 {
+		return nil
+	}
+	out := make(map[string]engine.Value, len(update)+len(edits))
+	maps.Copy(out, update)
+	for i := range edits {
+		out[edits[i].Field] = after.Get(edits[i].Field)
+	}
+	return out
 }
 
 func (f *GraphFolder) signal(ev *engine.Event, st *graphStep, s engine.SignalRaised) {

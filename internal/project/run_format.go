@@ -3,7 +3,6 @@ package project
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -40,10 +39,10 @@ func (f *Folder) addFormat(r *Run) {
 			r.CurrentNodeID = &r.Waiting[0].Node
 		}
 	case formatGraph:
-		r.State = make(map[string]engine.Value, len(f.state))
-		for name, v := range f.state {
+		r.State = make(map[string]engine.Value, f.state.Len())
+		for name, v := range f.state.All() {
 			if !isKept(name) {
-				r.State[name] = v
+				r.State[name] = v.JSON()
 			}
 		}
 	}
@@ -72,16 +71,4 @@ func (f *Folder) canvasState() map[string]engine.Value {
 		state[node+"_approval"] = b
 	}
 	return state
-}
-
-// initState takes the fields of a Go graph's first state, which is its input.
-func (f *Folder) initState(d *engine.RunCreated) {
-	if f.format() != formatGraph {
-		return
-	}
-	var fields map[string]engine.Value
-	if json.Unmarshal(d.Input, &fields) != nil {
-		return // a graph that begins with something else begins with an empty state
-	}
-	maps.Copy(f.state, fields)
 }

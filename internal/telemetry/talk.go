@@ -93,7 +93,7 @@ func (c *content) opened(step int, d *engine.SubagentStarted) {
 }
 
 // closed answers the wish that a sub-agent carried out.
-func (c *content) closed(step, frame int, output engine.Value) {
+func (c *content) closed(step, frame int, output engine.Value, isJSON bool) {
 	t := c.talks[loop{step, frame}]
 	if t == nil || frame == 0 {
 		return
@@ -101,6 +101,9 @@ func (c *content) closed(step, frame int, output engine.Value) {
 	said := plain(output)
 	if n := len(t.messages); output == nil && n > 0 {
 		said = t.messages[n-1].Text.String()
+		if v, ok := engine.JSONOf(said); ok && isJSON {
+			said = plain(v)
+		}
 	}
 	delete(c.talks, loop{step, frame})
 	c.answered(step, t.above.frame, t.answers, said)
@@ -148,6 +151,11 @@ func (c *content) calls(o *open, step int, d *engine.ToolCalled) {
 			}
 		}
 	}
+	if args == nil && d.ToolCallID == "" { // a tool node's are its input
+		if d, ok := c.folder.Expand(engine.Event{Step: step, Data: d}).Data.(*engine.ToolCalled); ok {
+			args = d.Arguments
+		}
+	}
 	o.set(Attr{ToolArguments, string(args)})
 }
 
@@ -156,7 +164,7 @@ func (c *content) result(o *open, d *engine.ToolReturned) {
 		return
 	}
 	said := d.Text
-	if d.Structured != nil {
+	if d = d.Whole(engine.JSONOf); d.Structured != nil {
 		said = string(d.Structured)
 	}
 	o.set(Attr{ToolResult, said})

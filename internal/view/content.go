@@ -104,6 +104,14 @@ func (r *Reader) content(ctx context.Context, w io.Writer, v *Ref) error {
 		return r.text(ctx, w, v.parts)
 	case v.from == made:
 		return r.json(ctx, w, v.parts)
+	case v.from == part:
+		return r.content(ctx, &stretch{w, v.start, v.end}, v.of)
+	case v.from == quoted:
+		return r.whole(ctx, w, v.of, true)
+	case v.from == taken:
+		return r.taken(ctx, w, v)
+	case v.from == edited:
+		return r.edited(ctx, w, v)
 	case v.from == escaped:
 		q := quoter{w: w}
 		if err := r.content(ctx, &q, v.of); err != nil {

@@ -55,7 +55,7 @@ func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, 
 	}
 	v := r.table.index[journal.Long{Hash: digest, IsText: isText}]
 	for _, one := range r.table.refs {
-		if v == nil && one.from == made && one.IsText == isText {
+		if v == nil && one.isShown() && one.IsText == isText {
 			r.queue = r.plan(one.parts)
 			if err := r.measure(ctx, one); err != nil {
 				return nil, err

@@ -45,8 +45,13 @@ func (r *Reader) Each(ctx context.Context, after uint64, take func(engine.Event)
 		if err := r.Shorten(e); err != nil {
 			return err
 		}
-		if d, ok := e.Data.(*engine.RunCreated); ok && r.Head.Meta == nil { // the source was a server
-			r.Head.Meta = d.Meta
+		if d, ok := e.Data.(*engine.RunCreated); ok {
+			if r.Head.Meta == nil { // the source was a server
+				r.Head.Meta = d.Meta
+			}
+			if err := r.readFields(ctx, d.Input); err != nil {
+				return err
+			}
 		}
 		return take(e)
 	})
@@ -87,9 +92,10 @@ func (r *Reader) FoldCalls(ctx context.Context) (*project.Folder, error) {
 	return r.fold(ctx, f)
 }
 
-// Follow makes a folder of the reader's events give long texts that are made of others as tokens.
+// Follow makes a folder of the reader's events give long texts that are made of others as tokens, and take tokens for the values that they stand for.
 func (r *Reader) Follow(f *project.Folder) *project.Folder {
 	f.Assembled(r.assembly)
+	f.Short(r.table)
 	return f
 }
 

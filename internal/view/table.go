@@ -29,8 +29,9 @@ type Table struct {
 	prefix string
 	refs   []*Ref
 	index  map[journal.Long]*Ref
-	made   map[string]*Ref // by what they are made of
-	latest []*Ref          // those whose content was kept, oldest first
+	made   map[string]*Ref                  // by what they are made of
+	latest []*Ref                           // those whose content was kept, oldest first
+	fields map[*Ref]map[string]engine.Value // of the input of a Go graph that has a token
 	kept   int
 	room   int
 }
@@ -51,11 +52,16 @@ type Ref struct {
 	// seq is an event that has it, content what it is; nil: it was not kept.
 	seq     uint64
 	content []byte
-	// parts is JSON or a text with tokens, of which the content is made; of is the value that is escaped.
+	// parts is JSON or a text with tokens, of which the content is made; of is the value that is escaped, edited, or the text that JSON is taken from.
 	parts string
 	of    *Ref
 	// rope is a text of which the content is assembled: tokens in it stand for theirs.
 	rope text.Text
+	edit *engine.Edit
+	// start and end are the place of a part in the content of another value.
+	start, end int64
+	// isOld: it was edited, and what it became is shown in its place.
+	isOld bool
 }
 
 // origin says where the content of a Ref is.
@@ -67,6 +73,10 @@ const (
 	made                  // in several places: package project made it of values of events
 	escaped               // another value's, as it is written within a JSON string
 	roped                 // in many places: the text of a recipe
+	taken                 // the JSON in another value's text
+	edited                // that of another value, or of parts where there is none, with an edit
+	part                  // a part of another value's
+	quoted                // another value's, which is a text, as JSON
 )
 
 // tokenBytes is the length of what follows the prefix of a token.

@@ -214,8 +214,12 @@ func (a *actor) equip(ctx context.Context) (*driver.Kit, error) {
 func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	var h *driver.History
 	err := a.persist("read run", func() error {
-		h = driver.NewHistory(a.id)
+		fold := engine.New(a.plan.plan, a.id)
+		h = driver.NewHistory(a.id, fold.StepInput)
 		return a.d.events(ctx, a.id, 0, func(events []engine.Event) error {
+			if err := fold.Apply(events); err != nil {
+				return err
+			}
 			for _, e := range events {
 				h.Add(e)
 			}

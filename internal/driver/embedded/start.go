@@ -85,7 +85,9 @@ func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error
 		}
 		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
 	})
-	a.info.History = func(context.Context) (*driver.History, error) { return driver.NewHistory(run), nil }
+	a.info.History = func(context.Context) (*driver.History, error) {
+		return driver.NewHistory(run, func(int) engine.Value { return nil }), nil
+	}
 	kit, err := d.open(ctx, a.info, p.program)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 	}()
 	n := &notes{ctx: ctx, call: c, rec: rec}
 	call := program.Call{
-		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State, Outputs: &c.Outputs,
+		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State.Map(), Outputs: &c.Outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
@@ -125,7 +125,7 @@ func unknown(name string) error { return fmt.Errorf("the program has no function
 
 func view(v engine.View) program.View {
 	return program.View{
-		Node: v.Node, Input: v.Input, State: v.State, Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
+		Node: v.Node, Input: v.Input, State: v.State.Map(), Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	v := engine.View{Node: "n", Input: raw("1"), State: map[string]engine.Value{"a": raw("2")}, Outputs: map[string]engine.Value{"b": raw("3")},
+	v := engine.View{Node: "n", Input: raw("1"), State: typed.StateOf(map[string]engine.Value{"a": raw("2")}, 0), Outputs: map[string]engine.Value{"b": raw("3")},
 		Run: "r", Attempt: 2, Updated: time.Unix(7, 0), Errors: []engine.FailedAttempt{{Node: "n", Message: "m", Attempt: 1}}}
 	same := func(got program.View) {
 		t.Helper()
@@ -95,7 +96,7 @@ func TestCall(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(7, 0)
 	c := &engine.CallFunc{
-		Func: "f", Node: "n", Step: 2, Attempt: 3, Key: "k", Input: engine.Value("1"), State: map[string]engine.Value{"a": engine.Value("2")},
+		Func: "f", Node: "n", Step: 2, Attempt: 3, Key: "k", Input: engine.Value("1"), State: typed.StateOf(map[string]engine.Value{"a": engine.Value("2")}, 0),
 		Last: &engine.Failure{Code: "c", Message: "m"}, LastOutput: engine.Value("5"), Updated: at,
 		Errors: []engine.FailedAttempt{{Node: "n", Message: "m", At: at, Attempt: 2}},
 	}

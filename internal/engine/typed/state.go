@@ -1,0 +1,181 @@
+package typed
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+)
+
+// State is a typed state: values by field name. It never changes. The zero State has no fields.
+type State struct {
+	fields []field // by name
+}
+
+type field struct {
+	name  string
+	value *Value
+}
+
+// StateOf gives the state with those fields, written by step.
+func StateOf(fields map[string]json.RawMessage, step int) State {
+	s := State{fields: make([]field, 0, len(fields))}
+	for name, v := range fields {
+		s.fields = append(s.fields, field{name, Of(v, step)})
+	}
+	slices.SortFunc(s.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	return s
+}
+
+// Len counts the fields.
+func (s State) Len() int { return len(s.fields) }
+
+func (s State) find(name string) (int, bool) {
+	return slices.BinarySearchFunc(s.fields, name, func(f field, name string) int { return strings.Compare(f.name, name) })
+}
+
+// Value gives the value of a field, nil where there is none.
+func (s State) Value(name string) *Value {
+	if i, ok := s.find(name); ok {
+		return s.fields[i].value
+	}
+	return nil
+}
+
+// Get gives the JSON of a field, nil where there is none. It must not be changed.
+func (s State) Get(name string) json.RawMessage { return s.Value(name).JSON() }
+
+// All gives the fields in the order of their names.
+func (s State) All() iter.Seq2[string, *Value] {
+	return func(yield func(string, *Value) bool) {
+		for _, f := range s.fields {
+			if !yield(f.name, f.value) {
+				return
+			}
+		}
+	}
+}
+
+// Map gives the JSON of all fields by name, nil where there are none. The map is the caller's, the values are not.
+func (s State) Map() map[string]json.RawMessage {
+	if len(s.fields) == 0 {
+		return nil
+	}
+	out := make(map[string]json.RawMessage, len(s.fields))
+	for _, f := range s.fields {
+		out[f.name] = f.value.JSON()
+	}
+	return out
+}
+
+// With gives s with changed fields.
+func (s State) With(changes Changes) State {
+	if len(changes) == 0 {
+		return s
+	}
+	fresh := 0
+	for _, c := range changes {
+		if _, ok := s.find(c.Field); !ok {
+			fresh++
+		}
+	}
+	out := State{fields: append(make([]field, 0, len(s.fields)+fresh), s.fields...)}
+	for _, c := range changes {
+		i, ok := out.find(c.Field)
+		if !ok {
+			out.fields = slices.Insert(out.fields, i, field{name: c.Field})
+		}
+		out.fields[i].value = c.Value
+	}
+	return out
+}
+
+// Change is a field with its new value.
+type Change struct {
+	Field string
+	Value *Value
+}
+
+// Changes are those of one step, in the order of their fields.
+type Changes []Change
+
+// Value gives the new value of a field, nil where it did not change.
+func (c Changes) Value(name string) *Value {
+	for i := range c {
+		if c[i].Field == name {
+			return c[i].Value
+		}
+	}
+	return nil
+}
+
+// Map gives the JSON of the new values by field, nil where there are none.
+func (c Changes) Map() map[string]json.RawMessage {
+	if len(c) == 0 {
+		return nil
+	}
+	out := make(map[string]json.RawMessage, len(c))
+	for _, one := range c {
+		out[one.Field] = one.Value.JSON()
+	}
+	return out
+}
+
+// ChangesOf gives the changes of a step: whole new values, and edits of those that s has. The error is ErrEdit, wrapped.
+func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step int) (Changes, error) {
+	if len(whole)+len(edits) == 0 {
+		return nil, nil
+	}
+	out := make(Changes, 0, len(whole)+len(edits))
+	for name, v := range whole {
+		out = append(out, Change{name, Of(v, step)})
+	}
+	for i := range edits {
+		v, err := s.Value(edits[i].Field).Edited(&edits[i], step)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Change{edits[i].Field, v})
+	}
+	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Field, b.Field) })
+	for i := range out[1:] {
+		if out[i].Field == out[i+1].Field {
+			return nil, fmt.Errorf("%w: field %q is changed twice", ErrEdit, out[i].Field)
+		}
+	}
+	return out, nil
+}
+
+// Check tells why edits that come from disk cannot be applied to s. The error is ErrEdit, wrapped.
+func (s State) Check(edits []Edit) error {
+	for i := range edits {
+		if err := edits[i].Check(s.Value(edits[i].Field)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Shorten gives changed fields as they are stored: whole, or as edits of those that s has, in the order of their names. It does not change fields.
+func (s State) Shorten(fields map[string]json.RawMessage) (whole map[string]json.RawMessage, edits []Edit) {
+	for name, v := range fields {
+		if e, ok := Between(name, s.Value(name), v); ok {
+			edits = append(edits, e)
+		}
+	}
+	if len(edits) == 0 {
+		return fields, nil
+	}
+	slices.SortFunc(edits, func(a, b Edit) int { return strings.Compare(a.Field, b.Field) })
+	for name, v := range fields {
+		if slices.ContainsFunc(edits, func(e Edit) bool { return e.Field == name }) {
+			continue
+		}
+		if whole == nil {
+			whole = make(map[string]json.RawMessage, len(fields)-len(edits))
+		}
+		whole[name] = v
+	}
+	return whole, edits
+}

@@ -1,0 +1,240 @@
+package typed_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine/typed"
+	_ "github.com/hocket-run/hocket/internal/randtest"
+)
+
+// word draws text as it is in JSON, long enough for edits to be worth it.
+func word(t *rapid.T, label string) string {
+	s := rapid.SampledFrom([]string{"a", "é", "漢", `\"`, `\\`, `\ud83d\ude00`, "]", "}", ",", `\n`}).Draw(t, label)
+	return strings.Repeat(s, rapid.SampledFrom([]int{1, 3, 60, 200}).Draw(t, label+" times"))
+}
+
+// value draws a JSON value.
+func value(t *rapid.T, label string) string {
+	switch rapid.IntRange(0, 3).Draw(t, label+" kind") {
+	case 0:
+		return `"` + word(t, label) + `"`
+	case 1:
+		return "[" + strings.Join(rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return `"` + word(t, "e") + `"` }), 0, 4).Draw(t, label), ",") + "]"
+	case 2:
+		m := rapid.MapOfN(rapid.StringMatching("[a-z]{1,3}"), rapid.Custom(func(t *rapid.T) string { return word(t, "m") }), 0, 4).Draw(t, label)
+		return object(m)
+	}
+	return rapid.SampledFrom([]string{"null", "17", "[ ]", "{}", `[ "` + strings.Repeat("x", 200) + `" ]`, "-1.5e3", "true"}).Draw(t, label)
+}
+
+func object(m map[string]string) string {
+	raw := map[string]json.RawMessage{}
+	for k, v := range m {
+		raw[k] = json.RawMessage(`"` + v + `"`)
+	}
+	b, _ := json.Marshal(raw)
+	return string(b)
+}
+
+// next draws a value that a step makes of another one: one that grew, shrank, was changed inside, or is another one.
+func next(t *rapid.T, v string) string {
+	add := word(t, "added")
+	switch op := rapid.IntRange(0, 5).Draw(t, "change"); {
+	case op < 3 && len(v) > 2 && v[0] == '[' && v != "[ ]":
+		return strings.TrimSuffix(v, "]") + `,"` + add + `"]`
+	case op < 3 && v[0] == '"':
+		return strings.TrimSuffix(v, `"`) + add + `"`
+	case op < 3 && len(v) > 2 && v[0] == '{':
+		return strings.TrimSuffix(v, "}") + `,"` + rapid.StringMatching("[a-z]{1,3}").Draw(t, "key") + `":"` + add + `"}`
+	case op == 3:
+		return strings.Replace(v, "aa", "a", 1)
+	case op == 4 && len(v) > 2 && v[0] == '[':
+		return "[" + strings.TrimPrefix(strings.TrimPrefix(v, `["`+add+`"`), "[")
+	}
+	return value(t, "other")
+}
+
+// What edits make is byte for byte what was given, whatever was made of the values before; no value changes once it was given out.
+func TestEditsGiveTheSameBytes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		type made struct {
+			value *typed.Value
+			want  string
+		}
+		first := value(t, "first")
+		all := []made{{typed.Of(json.RawMessage(first), 0), first}}
+		for step := 1; step <= 12; step++ {
+			base := all[len(all)-1]
+			if rapid.IntRange(0, 4).Draw(t, "branch") == 0 {
+				base = rapid.SampledFrom(all).Draw(t, "base")
+			}
+			want := next(t, base.want)
+			if !json.Valid([]byte(want)) {
+				continue
+			}
+			v := typed.Of(json.RawMessage(want), step)
+			if e, ok := typed.Between("f", base.value, json.RawMessage(want)); ok {
+				if err := e.Check(base.value); err != nil {
+					t.Fatalf("%+v: %v", e, err)
+				}
+				if len(e.Text) > len(want)-64 {
+					t.Fatalf("an edit of %d bytes for a value of %d", len(e.Text), len(want))
+				}
+				var err error
+				if v, err = base.value.Edited(&e, step); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all = append(all, made{v, want})
+		}
+		for i, m := range all {
+			if string(m.value.JSON()) != m.want || m.value.Len() != len(m.want) {
+				t.Fatalf("value %d is\n%s, want\n%s", i, m.value.JSON(), m.want)
+			}
+			for _, o := range all {
+				if m.value.Equal(o.value) != (m.want == o.want) {
+					t.Fatalf("%s and %s: equal is %v", m.want, o.want, m.value.Equal(o.value))
+				}
+			}
+		}
+	})
+}
+
+// An edit from disk makes JSON, of the value that it names, or is refused.
+func TestDamagedEditsAreRefused(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		raw := value(t, "value")
+		v := typed.Of(json.RawMessage(raw), 3)
+		if rapid.Bool().Draw(t, "grown") && raw[0] == '[' && len(raw) > 3 {
+			after := strings.TrimSuffix(raw, "]") + `,"` + strings.Repeat("y", 30) + `"]`
+			if e, ok := typed.Between("f", v, json.RawMessage(after)); ok {
+				v, _ = v.Edited(&e, 3)
+				raw = after
+			}
+		}
+		at := rapid.IntRange(-1, len(raw)+1)
+		e := typed.Edit{Field: "f", Base: 3, Size: len(raw), From: at.Draw(t, "from"), To: at.Draw(t, "to"), Text: rapid.SampledFrom([]string{
+			"", ",", ",1", `,"a":1`, "]", `"`, `,1],[2`, "x", `\`, `,1]`, "\xff",
+		}).Draw(t, "text")}
+		if rapid.IntRange(0, 2).Draw(t, "tail") == 0 {
+			e.From, e.To = len(raw)-1, len(raw)-1
+		}
+		other := e
+		other.Size++
+		if err := other.Check(v); !errors.Is(err, typed.ErrEdit) {
+			t.Fatalf("an edit of another value: %v", err)
+		}
+		other = e
+		other.Base++
+		if err := other.Check(v); !errors.Is(err, typed.ErrEdit) {
+			t.Fatalf("an edit of another step's value: %v", err)
+		}
+		if err := e.Check(v); err != nil {
+			if !errors.Is(err, typed.ErrEdit) {
+				t.Fatal(err)
+			}
+			return
+		}
+		got, err := v.Edited(&e, 4)
+		if err != nil || !json.Valid(got.JSON()) {
+			t.Fatalf("%+v of %s was taken and gives %s, %v", e, raw, got.JSON(), err)
+		}
+		if want := raw[:e.From] + e.Text + raw[e.To:]; string(got.JSON()) != want {
+			t.Fatalf("got %s, want %s", got.JSON(), want)
+		}
+	})
+}
+
+// P6: n elements that are added one by one take bytes in proportion to n, stored and in memory.
+func TestGrowthIsLinear(t *testing.T) {
+	t.Parallel()
+	element := strings.Repeat("x", 1000)
+	stored := func(n int) (stored int) {
+		s, list := typed.State{}, `["`+element+`"]`
+		changes, err := s.ChangesOf(map[string]json.RawMessage{"list": json.RawMessage(list)}, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = s.With(changes)
+		var first *byte
+		moved := 0
+		for step := 2; step <= n; step++ {
+			list = list[:len(list)-1] + `,"` + element + `"]`
+			whole, edits := s.Shorten(map[string]json.RawMessage{"list": json.RawMessage(list), "n": json.RawMessage(fmt.Sprint(step))})
+			if len(whole) != 1 || len(edits) != 1 || string(whole["n"]) != fmt.Sprint(step) {
+				t.Fatalf("step %d: %v, %v", step, whole, edits)
+			}
+			stored += len(edits[0].Text)
+			if changes, err = s.ChangesOf(whole, edits, step); err != nil {
+				t.Fatal(err)
+			}
+			s = s.With(changes)
+			if head := typed.Memory(s.Value("list")); head != first {
+				first = head
+				moved++
+			}
+		}
+		if got := s.Map(); string(got["list"]) != list {
+			t.Fatal("the list is another one")
+		}
+		if moved > 3+2*len(fmt.Sprintf("%b", n)) {
+			t.Errorf("%d elements were copied %d times", n, moved)
+		}
+		return stored
+	}
+	if one, two := stored(200), stored(400); float64(two) > 2.2*float64(one) {
+		t.Errorf("200 elements take %d bytes, 400 %d", one, two)
+	}
+}
+
+func TestStates(t *testing.T) {
+	t.Parallel()
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	fields := map[string]json.RawMessage{"b": raw("2"), "a": raw("1"), "": raw("0")}
+	s := typed.StateOf(fields, 0)
+	if got := s.Map(); !maps.EqualFunc(got, fields, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) || s.Len() != 3 {
+		t.Errorf("got %s", got)
+	}
+	var names []string
+	for name := range s.All() {
+		names = append(names, name)
+	}
+	if fmt.Sprint(names) != "[ a b]" || string(s.Get("b")) != "2" || s.Get("c") != nil || s.Value("c") != nil {
+		t.Errorf("names %q, b %s", names, s.Get("b"))
+	}
+	changes, err := s.ChangesOf(map[string]json.RawMessage{"c": raw("3"), "a": raw("4"), "A": raw("5")}, nil, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := s.With(changes)
+	if string(after.Get("a")) != "4" || string(after.Get("c")) != "3" || string(after.Get("A")) != "5" || after.Len() != 5 || string(s.Get("a")) != "1" || after.Value("c").Step() != 7 {
+		t.Errorf("after %s, before %s", after.Map(), s.Map())
+	}
+	if typed.StateOf(nil, 0).Map() != nil || len(s.With(nil).Map()) != 3 {
+		t.Error("no fields, no changes")
+	}
+	long := raw(`"` + strings.Repeat("x", 300) + `"`)
+	s = typed.StateOf(map[string]json.RawMessage{"t": long}, 0)
+	e, ok := typed.Between("t", s.Value("t"), raw(`"`+strings.Repeat("x", 310)+`"`))
+	if !ok {
+		t.Fatal("no edit")
+	}
+	for name, edits := range map[string][]typed.Edit{"unknown field": {{Field: "u", Size: 302}}, "twice": {e, e}} {
+		if _, err := s.ChangesOf(nil, edits, 1); !errors.Is(err, typed.ErrEdit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := s.ChangesOf(map[string]json.RawMessage{"t": long}, []typed.Edit{e}, 1); !errors.Is(err, typed.ErrEdit) {
+		t.Errorf("whole and in part: %v", err)
+	}
+}
