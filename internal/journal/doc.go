@@ -17,6 +17,7 @@
 //
 //   - Records of a run are contiguous: First is the Last before it plus one, from 1 on.
 //   - An append happens whole or not at all: record, blobs and head together.
+//   - The store in memory may keep events as values; what it gives to readers is what a store of bytes gives (memory_events.go). It may drop ended runs (memory_retain.go).
 //   - A run has at most one owner per epoch; an append of a former epoch fails with ErrFenced and changes nothing.
 //   - Every record carries a checksum over all records before it, and the head carries the last one, so that a flipped bit, a record missing
 //     in the middle and a journal cut at its end are each a *CorruptError, never an empty or shorter run (P17).
