@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -93,7 +94,10 @@ func TestVerbsUnderLock(t *testing.T) {
 		return all
 	}
 	before := read()
-	free := holdLock(t, d.env["HOCKET_DB"])
+	free, err := holdLock(t, d.env["HOCKET_DB"])
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, line := range readers {
 		out, err, status := said(line + " --lock-timeout 1ms")
 		if got, want := (answer{out, status}), before[line]; got != want {
@@ -140,25 +144,22 @@ func everyVerb(t *testing.T) {
 	}
 }
 
-// holdLock takes the write lock of a store as another program does.
-func holdLock(t *testing.T, path string) (free func()) {
+// holdLock takes the write lock of a store as another program does, as soon as it is free.
+func holdLock(t *testing.T, path string) (free func(), err error) {
 	t.Helper()
-	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_txlock=immediate", path))
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_txlock=immediate&_pragma=busy_timeout(60000)", path))
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
-		t.Fatal(err)
+		return nil, errors.Join(err, db.Close())
 	}
 	return func() {
-		if err := tx.Rollback(); err != nil {
+		if err := errors.Join(tx.Rollback(), db.Close()); err != nil {
 			t.Error(err)
 		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	}, nil
 }
 
 // TestLockedDuringARun: a run that cannot be stored any more is left, with the line that continues it, and nothing else is said to have happened.
@@ -169,13 +170,25 @@ func TestLockedDuringARun(t *testing.T) {
 	path, lock := d.env["HOCKET_DB"], sync.Once{}
 	free := make(chan func(), 1)
 	server := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {
-		lock.Do(func() { free <- holdLock(t, path) })
+		lock.Do(func() {
+			release, err := holdLock(t, path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			free <- release
+		})
 		return modeltest.Answer{Text: "bees"}
 	})
 	d.env["OPENAI_BASE_URL"], d.env["OPENAI_API_KEY"] = server.BaseURL(), "key"
 	status := d.main(t.Context(), "run", "$DIR/poem.yaml", "x", "--run-id", "poem-1", "--lock-timeout", "10ms")
-	(<-free)()
 	said := d.err.String()
+	select {
+	case release := <-free:
+		release()
+	default:
+		t.Fatalf("the run ended with %d, and nothing took the lock: %s", status, said)
+	}
 	if status != 1 || !strings.Contains(said, "run poem-1 is stored. Continue it with:\n  hocket resume poem-1") || !strings.Contains(said, "the store is locked: another program") {
 		t.Errorf("%d, %s", status, said)
 	}

@@ -362,7 +362,7 @@ func TestNobodyStarves(t *testing.T) {
 // lock takes the write lock of the file as another process would, until free is called.
 func lock(t *testing.T, path string) (free func()) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	db, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate&_pragma=busy_timeout(60000)")
 	if err != nil {
 		t.Fatal(err)
 	}
