@@ -121,7 +121,7 @@ func page(n int) string {
 
 // BenchmarkWire runs an agent of many tool turns with results of 20 KB over HTTP on loopback, in each protocol, as `hocket run` does, on SQLite. ms/turn is the median of the
 // last 20 turns, floor-ms the median time to send as many bytes as the last request has and to read the answer; cpu-ms is the processor time of a turn, of the server too,
-// over the whole run, and KB-alloc/turn what a turn allocates.
+// over the whole run, and KB-alloc/turn what a turn allocates. docs/performance.md has what was seen.
 func BenchmarkWire(b *testing.B) {
 	for _, protocol := range []string{"openai", "anthropic", "google"} {
 		for _, turns := range []int{250, 500} {
