@@ -144,9 +144,11 @@ func (r *Reader) assembled(ctx context.Context, w io.Writer, v *Ref) error {
 	}
 	defer func() { r.queue = queue }()
 	sum := sha256.New()
-	to := io.MultiWriter(w, sum)
+	to := &atMost{io.MultiWriter(w, sum), v.Bytes}
 	for chunk := range v.rope.Chunks() {
-		if err := r.text(ctx, to, chunk); err != nil {
+		if err := r.text(ctx, to, chunk); errors.Is(err, errTooLong) {
+			return &journal.CorruptError{Run: r.run, Reason: "the text of a recipe is longer than it says: " + v.Hash}
+		} else if err != nil {
 			return err
 		}
 	}
@@ -154,6 +156,22 @@ func (r *Reader) assembled(ctx context.Context, w io.Writer, v *Ref) error {
 		return &journal.CorruptError{Run: r.run, Reason: "the text of a recipe has different content: " + v.Hash}
 	}
 	return nil
+}
+
+// atMost writes up to left bytes.
+type atMost struct {
+	w    io.Writer
+	left int64
+}
+
+var errTooLong = errors.New("more bytes than expected")
+
+// Write implements io.Writer. Errors: errTooLong.
+func (a *atMost) Write(p []byte) (int, error) {
+	if a.left -= int64(len(p)); a.left < 0 {
+		return 0, errTooLong
+	}
+	return a.w.Write(p)
 }
 
 // text writes a text in which tokens stand for their content.
