@@ -94,7 +94,7 @@ func (r *Run) applyRun(ev *Event) error {
 		r.openLedger(d)
 		r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
 		r.flows = append(r.flows[:0], r.plan.root)
-		if r.plan.root.w.Rules.TypedState {
+		if r.plan.root.w.Rules.InputIsState() {
 			fields, err := stateOf(d.Input)
 			if err != nil {
 				return r.diverge(ev, "%v", err)

@@ -121,7 +121,7 @@ func (r *Run) applyStep(ev *Event) error {
 		}
 		out := r.outputOf(ev.Step, d)
 		st.Status, st.Goto = stepCompleted, r.gotoOf(ev.Step, d)
-		if r.plan.root.w.Rules.TypedState && !d.Same {
+		if r.plan.root.w.Rules.RecordsAttempts() && !d.Same {
 			r.s.Updated = ev.At
 		}
 		st.Output = out
@@ -265,7 +265,7 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 
 // failed notes a failed attempt of a run with typed state (S2-78).
 func (r *Run) failed(ev *Event, message string, attempt int) {
-	if r.plan.root.w.Rules.TypedState {
+	if r.plan.root.w.Rules.RecordsAttempts() {
 		r.s.Errors = append(r.s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
 	}
 }

@@ -148,7 +148,7 @@ func fitAnswer(raw, answer Value) (Value, error) {
 // unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
 // is the caller's to see to.
 func (r *Run) unknown(key string, c *call, d ToolResult) bool {
-	if d.Failure == nil || d.Unknown == "" || c.State != callOpen || r.plan.root.w.Rules.TypedState { // a node of a Go graph fails (S2-46)
+	if d.Failure == nil || d.Unknown == "" || c.State != callOpen || r.plan.root.w.Rules.FailsUnknownCalls() {
 		return false
 	}
 	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {

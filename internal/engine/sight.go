@@ -113,9 +113,9 @@ func (s sight) children(block int) ([]expr.Child, bool) {
 // ran gives the steps of a block's branches that gave an output, by node.
 func (r *Run) ran(f *flow, block int) map[int]int {
 	out := map[int]int{}
-	typed := f.w.Rules.TypedState && losers(f.nodes[r.step(block).Node].Fork.Until)
+	hidden := f.w.Rules.HidesLosers() && losers(f.nodes[r.step(block).Node].Fork.Until)
 	for _, s := range r.step(block).Block.Scopes {
-		if typed && r.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
+		if hidden && r.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
 			continue
 		}
 		for _, x := range r.scope(s).Entries {

@@ -17,7 +17,7 @@ func (r *Run) openFlow(id int) {
 	r.s.Flows = append(r.s.Flows, flowRun{Step: id, Like: r.sameFlow(id)})
 	r.flows = append(r.flows, sub)
 	sc := scope{Flow: st.Flow, Owner: id}
-	if sub.w.Rules.TypedState && n.Subflow.Input == "" {
+	if sub.w.Rules.InheritsState() && n.Subflow.Input == "" {
 		sc.State = r.stateAt(st.Scope)
 	}
 	r.s.Scopes = append(r.s.Scopes, sc)
@@ -66,7 +66,7 @@ func (r *Run) beginFlow(id int, n *node) {
 // endFlow completes a sub-flow in which nothing lives any more.
 func (r *Run) endFlow(id int) {
 	n, d := r.stepNode(id), &StepCompleted{}
-	if r.flows[r.step(id).Flow].w.Rules.TypedState {
+	if r.flows[r.step(id).Flow].w.Rules.StateIsOutput() {
 		last := stateObject(r.stateAt(r.step(id).Block.Scopes[0]))
 		if name := n.Subflow.Mapper; name == "" {
 			d.Output = last
@@ -87,7 +87,7 @@ func (r *Run) endFlow(id int) {
 // flowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
 func (r *Run) flowOutput(id int) output {
 	st := r.step(id)
-	if last := r.scope(st.Block.Scopes[0]).Last; last > 0 && !r.flows[st.Flow].w.Rules.TypedState {
+	if last := r.scope(st.Block.Scopes[0]).Last; last > 0 && !r.flows[st.Flow].w.Rules.StateIsOutput() {
 		return r.step(last).Output
 	}
 	return output{}

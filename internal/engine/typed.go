@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// stateOf gives the fields of an input that is the first state (Rules.TypedState); an empty one has none.
+// stateOf gives the fields of an input that is the first state (Rules.InputIsState); an empty one has none.
 func stateOf(input Value) (map[string]Value, error) {
 	if isEmptyInput(input) {
 		return nil, nil

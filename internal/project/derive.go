@@ -50,7 +50,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 		return d.Output
 	case st.def.Fork != nil:
 		return blockOutput(st)
-	case st.child != nil && st.child.last != nil && !st.child.flow.Rules.TypedState:
+	case st.child != nil && st.child.last != nil && !st.child.flow.Rules.StateIsOutput():
 		return st.child.last.output
 	}
 	return nil
