@@ -46,12 +46,12 @@ const outputBytes = 5 << 10
 var rows = []row{
 	{"steps", "agent steps of a chain, 5 KB each", 200, 24, steps},
 	{"state", "Go steps that append 5 KB to a list", 200, 14, appending(outputBytes)},
-	{"elements", "Go steps that append 100 bytes to a list", 500, 50, appending(100)},
+	{"elements", "Go steps that append 100 bytes to a list", 500, 80, appending(100)},
 	{"rounds", "rounds of two agents, 5 KB each", 100, 24, rounds},
 	{"turns", "turns of an agent with a tool, 5 KB each", 250, 16, turns},
 	{"branches", "branches after an output of 100 KB", 250, 12, branches},
 	{"children", "runs of sub-agents, 5 KB each", 50, 6, children},
-	{"events", "passes of a Go loop", 1000, 40, events},
+	{"events", "passes of a Go loop", 1000, 60, events},
 	{"runs", "stored runs of one step", 250, 12, storedRuns},
 }
 
