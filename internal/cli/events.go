@@ -26,7 +26,9 @@ type eventPrinter struct {
 }
 
 func newEventPrinter(a *app, run string, w *workflow.Workflow) *eventPrinter {
-	return &eventPrinter{app: a, run: run, folder: project.NewFolder(run, w)}
+	p := &eventPrinter{app: a, run: run, folder: project.NewFolder(run, w)}
+	p.folder.Forget(project.Keep{})
+	return p
 }
 
 func (p *eventPrinter) skip(e engine.Event) { p.folder.Add(e) }

@@ -38,7 +38,7 @@ func (a *app) runsEventsCmd() *cobra.Command {
 				return a.notFound(ctx, s, err, run)
 			}
 			r.Room(viewRoom)
-			p := &linePrinter{app: a, reader: r, folder: r.Follow(project.NewFolder(run, r.Workflow)), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run), expand: expand}
+			p := &linePrinter{app: a, reader: r, folder: r.Folder(), after: after, short: a.OutTerminal && !asJSON, style: shown{full: full}.style(run), expand: expand}
 			if err := r.Each(ctx, 0, func(e engine.Event) error { return p.add(ctx, e) }); err != nil {
 				return err
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -314,11 +313,11 @@ func (f *follower) object(ctx context.Context) error {
 		return err
 	}
 	r.Room(viewRoom)
-	o, err := r.Run(ctx, view.Page{Limit: view.All})
+	o, err := r.RunWhole(ctx)
 	if err != nil {
 		return err
 	}
-	return f.writeViewAs(ctx, r, o.Run, shown{full: f.full}.style(f.run), f.OutTerminal && f.events == nil)
+	return f.writeWhole(ctx, o, shown{full: f.full}.style(f.run), f.OutTerminal && f.events == nil)
 }
 
 // status turns the status of a run that nobody drives any more into an exit error.

@@ -133,8 +133,8 @@ func block(w io.Writer, label, text string) {
 	}
 }
 
-// showRun prints a run; program is the one that has the functions of a Go graph, empty for all others.
-func (a *app) showRun(o project.Run, program string) error {
+// showRun prints a run, with what steps prints; program is the one that has the functions of a Go graph, empty for all others.
+func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	status := string(o.Status)
 	if o.Interrupted {
@@ -183,7 +183,7 @@ func (a *app) showRun(o project.Run, program string) error {
 	if err := flush(t); err != nil {
 		return err
 	}
-	if err := a.showSteps(o.Steps); err != nil {
+	if err := steps(); err != nil {
 		return err
 	}
 	for _, w := range o.Waiting {
@@ -238,13 +238,14 @@ func stateText(o project.Run) string {
 	return string(state)
 }
 
-func (a *app) showSteps(steps []project.Step) error {
-	if len(steps) == 0 {
-		return nil
+func (a *app) showSteps(steps []project.Step, isFirst bool) error {
+	if isFirst {
+		fmt.Fprintln(a.Out)
 	}
-	fmt.Fprintln(a.Out)
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "STEP\tNODE\tKIND\tSTATUS\tTRIES\tTIME\tTOKENS\tMODEL")
+	if isFirst {
+		fmt.Fprintln(t, "STEP\tNODE\tKIND\tSTATUS\tTRIES\tTIME\tTOKENS\tMODEL")
+	}
 	for _, st := range steps {
 		node, took, tokens, model := clean(st.Node), "", "", ""
 		if st.Iteration > 1 {

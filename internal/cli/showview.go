@@ -60,24 +60,7 @@ func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error
 	case sh.logs:
 		return a.tellLogs(ctx, r, sh)
 	case sh.trail:
-		entries, _, err := r.Trail(ctx, view.Page{Limit: view.All})
-		if err != nil {
-			return err
-		}
-		if sh.json {
-			return a.writeView(ctx, r, entries, sh.style(run))
-		}
-		if len(entries) == 0 {
-			return a.noTrail(ctx, s, run)
-		}
-		for part := range slices.Chunk(entries, 20) {
-			var texts []project.TrailEntry
-			if err := resolved(ctx, r, part, sh.text(), &texts); err != nil {
-				return err
-			}
-			a.showTrail(texts)
-		}
-		return nil
+		return a.tellTrail(ctx, s, r, sh)
 	case sh.context:
 		steps, err := r.Context(ctx)
 		if err != nil {
@@ -85,23 +68,25 @@ func (a *app) showView(ctx context.Context, s sight, run string, sh shown) error
 		}
 		return a.writeViewAs(ctx, r, steps, sh.style(run), !sh.json || a.OutTerminal)
 	}
-	o, err := r.Run(ctx, view.Page{Limit: view.All})
+	o, err := r.RunWhole(ctx)
 	if err != nil {
 		return err
 	}
 	if sh.json {
-		return a.writeView(ctx, r, o.Run, sh.style(run))
+		return a.writeWhole(ctx, o, sh.style(run), a.OutTerminal)
 	}
-	return a.tellRun(ctx, s, r, o.Run, sh)
+	return a.tellRun(ctx, s, r, o, sh)
 }
 
 // tellRun shows a run to people.
-func (a *app) tellRun(ctx context.Context, s sight, r *view.Reader, o project.Run, sh shown) error {
+func (a *app) tellRun(ctx context.Context, s sight, r *view.Reader, whole *view.Whole, sh shown) error {
+	o := whole.Run
 	told, err := forPeople(ctx, r, o, sh)
 	if err != nil {
 		return err
 	}
-	if err := a.showRun(told, r.Head.Meta[service.MetaProgram]); err != nil {
+	steps := func() error { return a.tellSteps(ctx, r, whole, sh) }
+	if err := a.showRun(told, r.Head.Meta[service.MetaProgram], steps); err != nil {
 		return err
 	}
 	below, err := list(ctx, s, journal.Query{Parent: o.ID}, maxBelow)
@@ -116,19 +101,80 @@ func (a *app) tellRun(ctx context.Context, s sight, r *view.Reader, o project.Ru
 // forPeople gives a run object with what people are shown: its output and what a person is asked about whole, and of steps nothing else that is long.
 func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (told project.Run, err error) {
 	waiting := o
-	waiting.Outputs, waiting.Steps = nil, slices.Clone(o.Steps)
+	waiting.Outputs = nil
 	if o.Workflow.Format == nil || *o.Workflow.Format != service.FormatGraph {
 		waiting.State = nil
 	}
-	for i := range waiting.Steps {
-		st := &waiting.Steps[i]
-		if st.Output = nil; st.Status != project.StepWaiting {
-			st.Input = nil
-		}
-	}
-	err = resolved(ctx, r, waiting, sh.text("output", "waiting", "steps"), &told)
+	err = resolved(ctx, r, waiting, sh.text("output", "waiting"), &told)
 	told.Usage = o.Usage // which has more than its JSON
 	return told, err
+}
+
+// tellSteps shows the steps of a run to people, a table of some at a time.
+func (a *app) tellSteps(ctx context.Context, r *view.Reader, whole *view.Whole, sh shown) error {
+	isFirst := true
+	return whole.EachSteps(ctx, func(steps []project.Step) error {
+		for i := range steps {
+			steps[i].Input, steps[i].Output = nil, nil
+		}
+		var told []project.Step
+		if err := resolved(ctx, r, steps, sh.text(), &told); err != nil {
+			return err
+		}
+		err := a.showSteps(told, isFirst)
+		isFirst = false
+		return err
+	})
+}
+
+// tellTrail shows the trail.
+func (a *app) tellTrail(ctx context.Context, s sight, r *view.Reader, sh shown) error {
+	if sh.json && !a.OutTerminal {
+		return a.writeList(ctx, r, sh, func(take func(any) error) error {
+			return r.EachTrail(ctx, func(some []project.TrailEntry) error { return take(some) })
+		})
+	}
+	isEmpty, all := true, []project.TrailEntry{}
+	if err := r.EachTrail(ctx, func(some []project.TrailEntry) error {
+		isEmpty = false
+		if sh.json {
+			all = append(all, some...)
+			return nil
+		}
+		for part := range slices.Chunk(some, 20) {
+			var texts []project.TrailEntry
+			if err := resolved(ctx, r, part, sh.text(), &texts); err != nil {
+				return err
+			}
+			a.showTrail(texts)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	switch {
+	case sh.json:
+		return a.writeView(ctx, r, all, sh.style(r.Head.Run))
+	case isEmpty:
+		return a.noTrail(ctx, s, r.Head.Run)
+	}
+	return nil
+}
+
+// writeWhole writes a run object as JSON, as it is read; indented for people at a terminal.
+func (a *app) writeWhole(ctx context.Context, o *view.Whole, style view.Style, pretty bool) error {
+	if pretty {
+		var b bytes.Buffer
+		if err := o.WriteTo(ctx, &b, style); err != nil {
+			return err
+		}
+		return writeJSON(a.Out, json.RawMessage(b.Bytes()), true)
+	}
+	if err := o.WriteTo(ctx, a.Out, style); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	_, err := io.WriteString(a.Out, "\n")
+	return err
 }
 
 // resolved gives a view with texts and values in the place of tokens.
@@ -195,8 +241,15 @@ func (a *app) writeLogs(ctx context.Context, r *view.Reader, sh shown) error {
 		}
 		return a.writeView(ctx, r, entries, sh.style(r.Head.Run))
 	}
+	return a.writeList(ctx, r, sh, func(take func(any) error) error {
+		return eachLogs(ctx, r, func(some []project.LogEntry) error { return take(some) })
+	})
+}
+
+// writeList writes parts of a list as one list.
+func (a *app) writeList(ctx context.Context, r *view.Reader, sh shown, each func(take func(any) error) error) error {
 	between := "["
-	if err := eachLogs(ctx, r, func(some []project.LogEntry) error {
+	if err := each(func(some any) error {
 		doc, err := r.Prepare(ctx, some, sh.style(r.Head.Run))
 		if err != nil {
 			return err

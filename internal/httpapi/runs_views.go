@@ -98,7 +98,7 @@ func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*viewed[E
 		return nil, err
 	}
 	var (
-		folder = r.Follow(project.NewFolder(in.ID, r.Workflow))
+		folder = r.Folder()
 		items  []Event
 		next   string
 	)
@@ -157,17 +157,15 @@ func getStep(ctx context.Context, c *door.Caller, in *stepInput) (*stepAnswer, e
 	if err != nil {
 		return nil, err
 	}
-	run, err := r.Run(ctx, view.Page{Limit: view.All})
+	s, ok, err := r.Step(ctx, in.Seq)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range run.Steps {
-		if s.Seq == in.Seq {
-			body, err := render(ctx, r, s, view.Limit)
-			return &stepAnswer{body}, err
-		}
+	if !ok {
+		return nil, &noStepError{in.ID, in.Seq}
 	}
-	return nil, &noStepError{in.ID, in.Seq}
+	body, err := render(ctx, r, s, view.Limit)
+	return &stepAnswer{body}, err
 }
 
 // noStepError says that a run has no such step.

@@ -30,11 +30,9 @@ func newView(ctx context.Context, a *ask, s *service.Service, run string, def *w
 	}
 	w := writer{ctx, r, views.Style{Limit: views.Limit, Href: views.Address(run)}}
 	if a.logs {
-		logs := project.NewLogFolder(run, def)
-		r.Follow(logs.Folder)
-		return &logView{logs, w}, r, nil
+		return &logView{r.LogFolder(), w}, r, nil
 	}
-	return &eventView{r.Follow(project.NewFolder(run, def)), w}, r, nil
+	return &eventView{r.Folder(), w}, r, nil
 }
 
 // writer writes what a view shows, with references in the place of long values.

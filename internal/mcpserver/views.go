@@ -71,9 +71,9 @@ func getRun(ctx context.Context, c *call) (any, error) {
 	if args.View == viewLogs {
 		return c.logs(ctx, r, p)
 	}
-	f, err := r.FoldCalls(ctx)
+	f, err := r.FoldBoth(ctx, p, true)
 	if err != nil {
-		return nil, noSuchRun(err, id)
+		return nil, badCursor(noSuchRun(err, id))
 	}
 	return fit(ctx, r, p, maxResult, func(p view.Page) (any, error) {
 		whole, err := wholeOf(r, f, p)
@@ -173,7 +173,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 		Ended     bool              `json:"ended"`
 		Truncated string            `json:"truncated,omitempty"`
 	}{Events: []json.RawMessage{}, Next: args.After, Last: r.Head.LastSeq, Ended: r.Head.Status.IsEnded()}
-	folder, size := r.Follow(project.NewFolder(id, r.Workflow)), 0
+	folder, size := r.Folder(), 0
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		text, err := r.Event(folder.Expand(e))
 		if err != nil {
@@ -213,11 +213,12 @@ func (d *desk) readRun(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}
-	f, err := r.Fold(ctx)
+	p := view.Page{Limit: view.MaxPage}
+	f, err := r.FoldBoth(ctx, p, false)
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}
-	return fit(ctx, r, view.Page{Limit: view.MaxPage}, maxResource, func(p view.Page) (any, error) {
+	return fit(ctx, r, p, maxResource, func(p view.Page) (any, error) {
 		return wholeOf(r, f, p)
 	})
 }
@@ -229,7 +230,7 @@ func (d *desk) readEvents(ctx context.Context, id string) ([]byte, error) {
 		return nil, noSuchRun(err, id)
 	}
 	var b bytes.Buffer
-	folder := r.Follow(project.NewFolder(id, r.Workflow))
+	folder := r.Folder()
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		text, err := r.Event(folder.Expand(e))
 		if err != nil {

@@ -14,6 +14,9 @@ var null = engine.Value(`null`)
 
 // input gives what a step was given.
 func (f *Folder) input(st *step) engine.Value {
+	if st.in != nil {
+		return st.in
+	}
 	if len(st.data.Input) > 0 {
 		return st.data.Input
 	}
@@ -23,7 +26,7 @@ func (f *Folder) input(st *step) engine.Value {
 	if st.data.From == 0 {
 		return f.created.Input
 	}
-	from := f.steps[st.data.From]
+	from := f.find(st.data.From)
 	switch from {
 	case nil:
 		return nil
@@ -199,7 +202,7 @@ func (f *Folder) ExpandAll(e engine.Event) engine.Event {
 	}
 	st := f.steps[e.Step]
 	if st == nil {
-		st = f.newStep(e, f.scopes[d.Scope], d)
+		st = f.newStep(e, f.scope(d.Scope), d)
 		f.assemble(st)
 	}
 	if in := f.assembled(st); in != nil {
@@ -215,7 +218,7 @@ func (f *Folder) ExpandAll(e engine.Event) engine.Event {
 func (f *Folder) Expand(e engine.Event) engine.Event {
 	st := f.steps[e.Step]
 	if d, ok := e.Data.(*engine.StepStarted); ok && st == nil {
-		st = f.newStep(e, f.scopes[d.Scope], d)
+		st = f.newStep(e, f.scope(d.Scope), d)
 	}
 	if st == nil {
 		return e

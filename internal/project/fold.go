@@ -42,6 +42,10 @@ type Folder struct {
 	seen  map[string]bool // nodes run in this round
 
 	nodes map[*workflow.Workflow]map[string]*workflow.Node
+	// visible counts the steps that are shown.
+	visible int
+	// forget: see Forget; nil: nothing is forgotten.
+	forget *forgetting
 	// keepsCalls: see KeepCalls.
 	keepsCalls bool
 	// texts are those of recipes; show is that of Assembled.
@@ -55,6 +59,7 @@ type Folder struct {
 
 // scope is what the engine calls a scope: the run's own (0), a branch of a fork, a sub-flow.
 type scope struct {
+	n      int
 	flow   *workflow.Workflow
 	prefix string // of the node ids in events
 	owner  *step  // nil for the run
@@ -68,6 +73,16 @@ type scope struct {
 // step is one execution of a node.
 type step struct {
 	n     int
+	index int // in the list of steps
+	// Of folders that forget: in is the input, before how many entries of the trail were forgotten that come before the step's, and pending counts its calls without result,
+	// its runs that go on, and what others have yet to begin with.
+	in              engine.Value
+	before, pending int
+	// isGiven: it was given away as it is.
+	isGiven bool
+	// from is the step whose output the steps in its branches begin with, while it is at work.
+	from *step
+
 	node  string         // as events name it
 	def   *workflow.Node // never nil
 	scope *scope
@@ -135,9 +150,10 @@ type wait struct {
 
 // below is a run that a call of this one started.
 type below struct {
-	step  *step
-	used  tally // as it was told last
-	ended bool
+	isOpen bool // it is counted in step.pending
+	step   *step
+	used   tally // as it was told last
+	ended  bool
 }
 
 // tally sums what was used.
@@ -184,7 +200,7 @@ func (f *Folder) Add(e engine.Event) {
 	case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitClosed:
 		f.addWait(e)
 	default:
-		st := f.steps[e.Step]
+		st := f.find(e.Step)
 		if st == nil {
 			if d, ok := d.(*engine.StepSkipped); ok {
 				f.skip(e, d)
@@ -218,7 +234,10 @@ func (f *Folder) addRun(e engine.Event) {
 		f.status, f.endedAt, f.failure, f.reason = engine.StatusRunning, time.Time{}, nil, ""
 	case *engine.RunCompleted:
 		f.status, f.endedAt, f.output = engine.StatusCompleted, e.At, d.OutputStep
-		if st := f.steps[d.OutputStep]; st != nil {
+		if st := f.find(d.OutputStep); st != nil {
+			if st.sentTo != "" && f.isForgotten(st.n) {
+				f.forget.missed[st.n] = true
+			}
 			st.sentTo = "" // the rounds were over: nobody received it
 		}
 	case *engine.RunFailed:
@@ -231,7 +250,7 @@ func (f *Folder) addRun(e engine.Event) {
 func (f *Folder) addWait(e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.WaitOpened:
-		w := &wait{WaitOpened: *d, step: f.steps[e.Step], node: e.Node, since: e.At, seq: e.Seq}
+		w := &wait{WaitOpened: *d, step: f.find(e.Step), node: e.Node, since: e.At, seq: e.Seq}
 		if w.step != nil {
 			w.step.waiting++
 			if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // the call was not made; it counts when it is
@@ -266,6 +285,9 @@ func (f *Folder) endWait(id string) *wait {
 		return nil
 	}
 	w.done = true
+	if f.forget != nil {
+		f.waits = slices.DeleteFunc(f.waits, func(v *wait) bool { return v == w })
+	}
 	if w.step != nil {
 		w.step.waiting--
 	}

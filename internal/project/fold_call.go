@@ -13,7 +13,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	case *engine.ModelCalled:
 		st.tally.models++
 		f.total.models++
-		f.calls[d.Call] = &call{step: st, frame: d.Frame, model: true}
+		f.open(d.Call, &call{step: st, frame: d.Frame, model: true})
 		if fr := st.frame(d.Frame); fr.sub == nil {
 			st.root = d.Frame
 			if d.Model != "" {
@@ -23,7 +23,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	case *engine.ModelReplied:
 		f.use(st, d.Usage, d.CostUSD)
 		c := f.calls[d.Call]
-		delete(f.calls, d.Call)
+		f.close(d.Call)
 		if d.Late || c == nil {
 			return
 		}
@@ -41,7 +41,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		if c := f.calls[d.Call]; c != nil && d.Model != "" && st.frame(c.frame).sub == nil {
 			st.model = d.Model
 		}
-		delete(f.calls, d.Call)
+		f.close(d.Call)
 		st.modelError = d.Error.Message
 		if !d.Withheld() && (d.Usage != nil || d.Late || !isFree(d.Error.Code)) {
 			f.use(st, d.Usage, d.CostUSD)
@@ -49,18 +49,18 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	case *engine.ToolCalled:
 		st.tally.tools++
 		f.total.tools++
-		f.calls[d.Call] = &call{step: st, frame: d.Frame}
+		f.open(d.Call, &call{step: st, frame: d.Frame})
 	case *engine.ToolReturned:
-		delete(f.calls, d.Call)
+		f.close(d.Call)
 	case *engine.ToolFailed:
-		delete(f.calls, d.Call)
+		f.close(d.Call)
 	case *engine.ChildStarted:
 		b := f.below[d.Run]
 		if b == nil {
 			b = &below{}
 			f.below[d.Run] = b
 		}
-		b.step, b.ended = st, false
+		b.goesOn(st, true)
 	case *engine.CallUsed:
 		st.warn(d.Warning)
 		f.useBelow(st, d)
@@ -70,6 +70,31 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		if st.frame(d.Frame).sub == nil {
 			st.by = d.Agent
 		}
+	}
+}
+
+// open notes a call without result.
+func (f *Folder) open(id string, c *call) {
+	f.close(id)
+	f.calls[id] = c
+	c.step.pending++
+}
+
+// close forgets a call that has its result.
+func (f *Folder) close(id string) {
+	if c := f.calls[id]; c != nil {
+		c.step.pending--
+		delete(f.calls, id)
+	}
+}
+
+// goesOn notes whether a run that st started goes on.
+func (b *below) goesOn(st *step, goesOn bool) {
+	if b.isOpen {
+		b.step.pending--
+	}
+	if b.step, b.ended, b.isOpen = st, !goesOn, goesOn; goesOn {
+		st.pending++
 	}
 }
 
@@ -112,7 +137,8 @@ func (f *Folder) useBelow(st *step, d *engine.CallUsed) {
 		}
 		before = b.used
 		now = tally{max(now.input, before.input), max(now.output, before.output), max(now.cost, before.cost), now.unknown, max(now.models, before.models), max(now.tools, before.tools)}
-		b.used, b.ended = now, d.Ended // a run that was deleted tells nothing of what it had used
+		b.used = now
+		b.goesOn(b.step, !d.Ended) // a run that was deleted tells nothing of what it had used
 	}
 	for _, t := range []*tally{&st.tally, &f.total} {
 		t.input = chat.AddTokens(t.input, now.input-before.input)
@@ -159,18 +185,22 @@ func (f *Folder) arguments(st *step, d *engine.ToolCalled) engine.Value {
 	if d.ToolCallID == "" {
 		return f.input(st)
 	}
-	replies := []*chat.Message{st.reply(d.Frame)}
-	if from := f.steps[st.data.From]; from != nil {
-		replies = append(replies, from.reply(from.root))
+	if v := argumentsIn(st.reply(d.Frame), d); v != nil {
+		return v
 	}
-	for _, m := range replies {
-		if m == nil {
-			continue
-		}
-		for _, tc := range m.ToolCalls {
-			if tc.ID == d.ToolCallID {
-				return tc.Arguments
-			}
+	if from := f.find(st.data.From); from != nil {
+		return argumentsIn(from.reply(from.root), d)
+	}
+	return nil
+}
+
+func argumentsIn(m *chat.Message, d *engine.ToolCalled) engine.Value {
+	if m == nil {
+		return nil
+	}
+	for _, tc := range m.ToolCalls {
+		if tc.ID == d.ToolCallID {
+			return tc.Arguments
 		}
 	}
 	return nil

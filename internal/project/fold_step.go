@@ -13,10 +13,11 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	if f.steps[e.Step] != nil {
 		return
 	}
-	st := f.newStep(e, f.scopes[d.Scope], d)
+	st := f.newStep(e, f.scope(d.Scope), d)
 	f.steps[e.Step] = st
 	f.order = append(f.order, st)
 	f.assemble(st)
+	f.begun(st)
 	if st.def.Kind == workflow.KindFork {
 		st.scope.fork = st
 	}
@@ -26,6 +27,8 @@ func (f *Folder) startStep(e engine.Event, d *engine.StepStarted) {
 	if st.def.Hidden {
 		return
 	}
+	st.index = f.visible
+	f.visible++
 	// A full cycle is one return to a node already run in this round (S1-13).
 	if f.seen[st.node] {
 		f.round++
@@ -58,7 +61,10 @@ func (f *Folder) skip(e engine.Event, d *engine.StepSkipped) {
 	if e.Step > 0 {
 		f.steps[e.Step] = st
 	}
-	f.order = append(f.order, st)
+	if f.order = append(f.order, st); !st.def.Hidden {
+		st.index = f.visible
+		f.visible++
+	}
 }
 
 func (f *Folder) node(w *workflow.Workflow, id string) *workflow.Node {
@@ -83,6 +89,7 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 		return
 	}
 	st.endedAt = e.At
+	st.ended()
 	switch d := e.Data.(type) {
 	case *engine.StepCompleted:
 		st.status = StepCompleted
@@ -134,13 +141,14 @@ func hasOutput(k workflow.Kind) bool {
 }
 
 func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
+	f.token(st, d.Token)
 	switch {
 	case d.Branch > 0:
 		if st.branches[d.Branch] == nil {
 			if st.branches == nil {
 				st.branches = map[int]*scope{}
 			}
-			sc := &scope{flow: st.scope.flow, prefix: st.scope.prefix, owner: st}
+			sc := &scope{n: d.Scope, flow: st.scope.flow, prefix: st.scope.prefix, owner: st}
 			st.branches[d.Branch], f.scopes[d.Scope] = sc, sc
 		}
 	case st.def.Kind == workflow.KindSubflow && st.status == StepRunning:
@@ -148,11 +156,11 @@ func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
 		if st.def.Subflow != nil && st.scope.flow.Flows[st.def.Subflow.Flow] != nil {
 			sub = st.scope.flow.Flows[st.def.Subflow.Flow]
 		}
-		st.child = &scope{flow: sub, prefix: st.node + "/", owner: st}
+		st.child = &scope{n: d.Scope, flow: sub, prefix: st.node + "/", owner: st}
 		f.scopes[d.Scope] = st.child
 		return
 	}
-	sc := f.scopes[d.Scope]
+	sc := f.scope(d.Scope)
 	if sc == nil {
 		return
 	}

@@ -88,7 +88,11 @@ func (l *LogFolder) Add(e engine.Event) []LogEntry {
 			log.add(LogError, d.Error.Message)
 		}
 	default:
-		if st := l.steps[e.Step]; st != nil && !st.def.Hidden {
+		st := l.steps[e.Step]
+		if st == nil && l.isForgotten(e.Step) {
+			st = l.newStep(e, nil, &engine.StepStarted{}) // what comes so late is a warning
+		}
+		if st != nil && !st.def.Hidden {
 			l.addStep(log, st, e.Data)
 		}
 	}

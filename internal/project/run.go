@@ -175,10 +175,10 @@ func (f *Folder) Run() Run {
 	r := Run{
 		ID: f.id, Workflow: f.workflow(), Status: f.status, Input: f.created.Input,
 		Outputs: make(map[string]engine.Value, len(f.outputs)), Error: f.runError(), Waiting: f.openWaits(), Answers: slices.Clone(f.answers), Steps: []Step{},
-		Usage:     TotalUsage{Usage: f.total.usage(f.open(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
+		Usage:     TotalUsage{Usage: f.total.usage(f.unanswered(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
 		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
 	}
-	if st := f.steps[f.output]; st != nil && f.status == engine.StatusCompleted {
+	if st := f.find(f.output); st != nil && f.status == engine.StatusCompleted {
 		r.Output = st.output
 	}
 	for node, st := range f.outputs {
@@ -186,8 +186,8 @@ func (f *Folder) Run() Run {
 			r.Outputs[node] = st.output
 		}
 	}
-	for _, st := range f.order {
-		if !st.def.Hidden {
+	for _, st := range f.kept() {
+		if f.shows(st) {
 			r.Steps = append(r.Steps, f.step(st))
 		}
 	}
@@ -199,7 +199,7 @@ func (f *Folder) step(st *step) Step {
 	s := Step{
 		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: st.data.Kind.In(f.format()), Attempt: st.attempt, Iteration: st.data.Iteration,
 		Decision: st.decision.Decision, Note: st.decision.Note,
-		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings), Usage: st.tally.usage(f.open(st)), Model: some(st.model), StartedAt: st.startedAt,
+		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings), Usage: st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}
 	if st.status == StepCompleted {
 		s.Output = st.output
@@ -294,9 +294,9 @@ func (f *Folder) judged(w *wait) engine.Value {
 	return f.input(w.step)
 }
 
-// open counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended, and the runs that it started and did not see the end
+// unanswered counts the model calls of st, or of all steps where st is nil, that were left without answer by a run that ended, and the runs that it started and did not see the end
 // of: what they cost is not known.
-func (f *Folder) open(st *step) int {
+func (f *Folder) unanswered(st *step) int {
 	n := 0
 	if !f.status.Ended() {
 		return n

@@ -16,6 +16,11 @@ func (f *Folder) Assembled(show func(*prompt.Recipe, text.Text) engine.Value) {
 // assemble keeps the text of a step's recipe. What cannot be made, because the journal is damaged, is not shown.
 func (f *Folder) assemble(st *step) {
 	if r := st.data.Recipe; r != nil {
+		for i := range r.Parts {
+			if n := r.Parts[i].Step; f.isForgotten(n) {
+				f.forget.missed[n] = true
+			}
+		}
 		_, _ = f.texts.Add(st.n, r, f.outputText)
 	}
 }

@@ -91,28 +91,65 @@ type trailCall struct {
 	id string
 }
 
+// inTrail tells whether a step is an agent execution that has ended.
+func (f *Folder) inTrail(st *step) bool {
+	status := f.stepStatus(st)
+	return st.data.Kind == workflow.KindAgent && !st.def.Hidden && status != StepRunning && status != StepWaiting
+}
+
+// TrailCount is how many entries the trail has, those that were forgotten too.
+func (f *Folder) TrailCount() int {
+	n := 0
+	for _, st := range f.kept() {
+		if f.inTrail(st) {
+			n++
+		}
+	}
+	if f.forget != nil {
+		n += f.forget.trail
+	}
+	return n
+}
+
 // Trail gives the agent executions that have ended, in the order in which they started. In a run that ended that is all of them.
 func (f *Folder) Trail() []TrailEntry {
-	trail := []TrailEntry{}
-	for _, st := range f.order {
-		status := f.stepStatus(st)
-		if st.data.Kind != workflow.KindAgent || st.def.Hidden || status == StepRunning || status == StepWaiting {
+	trail, part, late := []TrailEntry{}, AllOf, 0
+	if f.forget != nil {
+		part, late = f.forget.Trail, len(f.forget.late)
+	}
+	n := 0
+	for i, st := range f.kept() {
+		if !f.inTrail(st) {
 			continue
 		}
-		id := st.speaker()
-		e := TrailEntry{
-			NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: len(trail), Round: st.round, Input: f.input(st), SentToNodeID: st.sentTo,
+		order := n
+		if i < late {
+			order += st.before
+		} else if f.forget != nil {
+			order += f.forget.trail
 		}
-		if status == StepCompleted {
-			e.Output = st.output
+		if n++; !part.has(order, order) {
+			continue
 		}
-		for _, c := range st.made {
-			e.ToolCalls = append(e.ToolCalls, c.TrailCall)
-		}
-		if err := f.stepError(st); err != nil {
-			e.Error = &err.Message
-		}
-		trail = append(trail, e)
+		trail = append(trail, f.entry(st, order))
 	}
 	return trail
+}
+
+// entry is a step that the trail shows.
+func (f *Folder) entry(st *step, order int) TrailEntry {
+	id := st.speaker()
+	e := TrailEntry{
+		NodeID: st.node, AgentID: id, AgentName: st.agent(id), Order: order, Round: st.round, Input: f.input(st), SentToNodeID: st.sentTo,
+	}
+	if f.stepStatus(st) == StepCompleted {
+		e.Output = st.output
+	}
+	for _, c := range st.made {
+		e.ToolCalls = append(e.ToolCalls, c.TrailCall)
+	}
+	if err := f.stepError(st); err != nil {
+		e.Error = &err.Message
+	}
+	return e
 }

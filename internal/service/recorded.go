@@ -57,18 +57,18 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 	if err != nil {
 		return Recorded{}, nil, err
 	}
-	rec := Recorded{Workflow: r.Workflow}
-	waits := map[string]*Asked{}
-	var first, last engine.Event
-	f := r.Follow(project.NewFolder(run, r.Workflow))
-	if err := r.Each(ctx, 0, func(e engine.Event) error {
+	var (
+		rec         Recorded
+		waits       map[string]*Asked
+		first, last engine.Event
+	)
+	f, err := r.FoldPart(ctx, project.Keep{}, false, func(e engine.Event) {
 		if last = e; e.Seq == 1 {
-			first = e
+			rec, waits, first = Recorded{Workflow: r.Workflow}, map[string]*Asked{}, e
 		}
 		rec.add(e, waits)
-		f.Add(e)
-		return nil
-	}); err != nil {
+	})
+	if err != nil {
 		return Recorded{}, nil, err
 	}
 	rec.Head = r.Head

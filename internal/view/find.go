@@ -8,7 +8,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/project"
 )
 
 // Found is a value that a reference names.
@@ -31,9 +30,11 @@ func (r *Reader) Find(ctx context.Context, digest string, isText bool) (*Found, 
 	if _, err := journal.ParseHash(digest); err != nil {
 		return nil, missing
 	}
-	logs := project.NewLogFolder(r.run, r.Workflow)
-	r.Follow(logs.Folder)
-	err := r.Each(ctx, 0, func(e engine.Event) error {
+	logs, err := r.wholeLogFolder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = r.Each(ctx, 0, func(e engine.Event) error {
 		if isFound(r.table, digest, isText) {
 			return errFilled
 		}

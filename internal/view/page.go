@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/hocket-run/hocket/internal/project"
 )
 
 // ErrCursor says that a cursor is none that a page of this list gave.
@@ -65,15 +67,21 @@ func cursor(list string, place int) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(list + ":" + strconv.Itoa(place)))
 }
 
-// cut gives the page of a list, and the cursor of the next one.
-func cut[T any](p Page, list string, all []T) ([]T, string, error) {
+// part is the part of the list that the page is of.
+func (p Page) part(list string) (project.Part, error) {
+	from, err := p.place(list)
+	return project.Part{From: from, N: p.Limit}, err
+}
+
+// cut gives the page of a list, and the cursor of the next one. kept are the entries of the list from the page's place on; there are count in all.
+func cut[T any](p Page, list string, kept []T, count int) ([]T, string, error) {
 	from, err := p.place(list)
 	if err != nil || p.Limit == 0 {
-		return all[:0], "", err
+		return kept[:0], "", err
 	}
-	all = all[min(from, len(all)):]
-	if len(all) <= p.Limit {
-		return all, "", nil
+	kept = kept[:min(p.Limit, len(kept))]
+	if count-p.Limit <= from {
+		return kept, "", nil
 	}
-	return all[:p.Limit], cursor(list, from+p.Limit), nil
+	return kept, cursor(list, from+p.Limit), nil
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
@@ -82,14 +83,7 @@ const formatGraph = "graph"
 
 // Fold folds all events of the run.
 func (r *Reader) Fold(ctx context.Context) (*project.Folder, error) {
-	return r.fold(ctx, project.NewFolder(r.run, r.Workflow))
-}
-
-// FoldCalls is Fold for the trail, which shows tool calls.
-func (r *Reader) FoldCalls(ctx context.Context) (*project.Folder, error) {
-	f := project.NewFolder(r.run, r.Workflow)
-	f.KeepCalls()
-	return r.fold(ctx, f)
+	return r.fold(ctx, project.NewFolder(r.run, r.Workflow), nil)
 }
 
 // Follow makes a folder of the reader's events give long texts that are made of others as tokens, and take tokens for the values that they stand for.
@@ -107,13 +101,78 @@ func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) engine.Value {
 	return r.table.assemble(recipe, t).quoted()
 }
 
-func (r *Reader) fold(ctx context.Context, f *project.Folder) (*project.Folder, error) {
+func (r *Reader) fold(ctx context.Context, f *project.Folder, each func(engine.Event)) (*project.Folder, error) {
 	r.Follow(f)
 	err := r.Each(ctx, 0, func(e engine.Event) error {
 		f.Add(e)
+		if each != nil {
+			each(e)
+		}
 		return nil
 	})
 	return f, err
+}
+
+// Folder gives a folder for the reader's events that shows each as it comes, and forgets steps.
+func (r *Reader) Folder() *project.Folder {
+	f := r.Follow(project.NewFolder(r.run, r.Workflow))
+	f.Forget(project.Keep{})
+	return f
+}
+
+// LogFolder is Folder for the log.
+func (r *Reader) LogFolder() *project.LogFolder {
+	f := project.NewLogFolder(r.run, r.Workflow)
+	r.Follow(f.Folder).Forget(project.Keep{})
+	return f
+}
+
+// wholeLogFolder is LogFolder for all events of the run: it keeps what events late in the run refer to.
+func (r *Reader) wholeLogFolder(ctx context.Context) (*project.LogFolder, error) {
+	k := project.Keep{Window: math.MaxInt}
+	if r.Head.LastSeq > manyEvents {
+		k = project.Keep{Pins: map[int]bool{}}
+		if _, err := r.FoldPart(ctx, k, false, nil); err != nil {
+			return nil, err
+		}
+	}
+	f := project.NewLogFolder(r.run, r.Workflow)
+	r.Follow(f.Folder).Forget(k)
+	return f, nil
+}
+
+// manyEvents is from how many events on a log is folded twice.
+const manyEvents = 10_000
+
+// maxFolds is how often the events are folded where steps were needed after they were forgotten. After that none is forgotten.
+const maxFolds = 4
+
+// FoldPart folds all events of the run and forgets the steps that k does not keep, so that memory does not grow with the run. hasCalls keeps the tool calls of the trail.
+// each, if not nil, is given every event, with tokens; where it is given the first event again, it begins anew.
+func (r *Reader) FoldPart(ctx context.Context, k project.Keep, hasCalls bool, each func(engine.Event)) (*project.Folder, error) {
+	if k.Pins == nil {
+		k.Pins = map[int]bool{}
+	}
+	for n := 1; ; n++ {
+		if n == maxFolds {
+			k.Window = math.MaxInt
+		}
+		f := project.NewFolder(r.run, r.Workflow)
+		if hasCalls {
+			f.KeepCalls()
+		}
+		f.Forget(k)
+		if _, err := r.fold(ctx, f, each); err != nil {
+			return nil, err
+		}
+		missed := f.Missed()
+		if len(missed) == 0 || n == maxFolds {
+			return f, nil
+		}
+		for _, step := range missed {
+			k.Pins[step] = true
+		}
+	}
 }
 
 // Run is the run object in which steps may be a page.
@@ -125,20 +184,47 @@ type Run struct {
 
 // Run gives the run object with a page of its steps. Errors: ErrCursor.
 func (r *Reader) Run(ctx context.Context, p Page) (Run, error) {
-	f, err := r.Fold(ctx)
+	steps, err := p.part(listSteps)
 	if err != nil {
 		return Run{}, err
 	}
-	out := Run{Run: f.Run()}
+	f, err := r.FoldPart(ctx, project.Keep{Steps: steps}, false, nil)
+	if err != nil {
+		return Run{}, err
+	}
+	return r.runOf(f, p)
+}
+
+func (r *Reader) runOf(f *project.Folder, p Page) (out Run, err error) {
+	out.Run = f.Run()
 	out.Interrupted = r.Head.Interrupted
-	out.Steps, out.StepsNext, err = cut(p, listSteps, out.Steps)
+	out.Steps, out.StepsNext, err = cut(p, listSteps, out.Steps, f.StepCount())
 	r.seal(&out.Run)
 	return out, err
 }
 
+// Step gives a step by its number; false where there is none.
+func (r *Reader) Step(ctx context.Context, n int) (project.Step, bool, error) {
+	f, err := r.FoldPart(ctx, project.Keep{Pins: map[int]bool{n: true}}, false, nil)
+	if err != nil {
+		return project.Step{}, false, err
+	}
+	l, ok := f.Find(n)
+	if !ok {
+		return project.Step{}, false, nil
+	}
+	s, ok := l.Step()
+	s.Input, s.Output = r.sealed(s.Input), r.sealed(s.Output)
+	return s, ok, nil
+}
+
 // Trail gives a page of the trail, and the cursor of the next one. Errors: ErrCursor.
 func (r *Reader) Trail(ctx context.Context, p Page) ([]project.TrailEntry, string, error) {
-	f, err := r.FoldCalls(ctx)
+	part, err := p.part(listTrail)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := r.FoldPart(ctx, project.Keep{Trail: part}, true, nil)
 	if err != nil {
 		return nil, "", err
 	}
@@ -146,32 +232,52 @@ func (r *Reader) Trail(ctx context.Context, p Page) ([]project.TrailEntry, strin
 }
 
 func (r *Reader) trail(f *project.Folder, p Page) ([]project.TrailEntry, string, error) {
-	page, next, err := cut(p, listTrail, f.Trail())
+	page, next, err := cut(p, listTrail, f.Trail(), f.TrailCount())
 	for i := range page {
-		page[i].Input, page[i].Output = r.sealed(page[i].Input), r.sealed(page[i].Output)
-		for j := range page[i].ToolCalls {
-			c := &page[i].ToolCalls[j]
-			c.Arguments, c.Result, c.Error = r.sealed(c.Arguments), r.sealed(c.Result), r.sealed(c.Error)
-		}
+		r.sealEntry(&page[i])
 	}
 	return page, next, err
 }
 
-// RunAndTrail gives the run object and the trail, a page of each, of what a folder of the reader's events has. A cursor belongs to one of the two; the other has its
-// first page. Errors: ErrCursor.
-func (r *Reader) RunAndTrail(f *project.Folder, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
-	ofSteps, ofTrail := p, p
+func (r *Reader) sealEntry(e *project.TrailEntry) {
+	e.Input, e.Output = r.sealed(e.Input), r.sealed(e.Output)
+	for j := range e.ToolCalls {
+		c := &e.ToolCalls[j]
+		c.Arguments, c.Result, c.Error = r.sealed(c.Arguments), r.sealed(c.Result), r.sealed(c.Error)
+	}
+}
+
+// FoldBoth folds what RunAndTrail shows of a page, and of smaller ones with its cursor; hasCalls: with the tool calls of the trail. Errors: ErrCursor.
+func (r *Reader) FoldBoth(ctx context.Context, p Page, hasCalls bool) (*project.Folder, error) {
+	ofSteps, ofTrail := both(p)
+	steps, err := ofSteps.part(listSteps)
+	if err != nil {
+		return nil, err
+	}
+	trail, err := ofTrail.part(listTrail)
+	if err != nil {
+		return nil, err
+	}
+	return r.FoldPart(ctx, project.Keep{Steps: steps, Trail: trail}, hasCalls, nil)
+}
+
+// both gives the pages of steps and trail: a cursor belongs to one of the two, the other has its first page.
+func both(p Page) (ofSteps, ofTrail Page) {
+	ofSteps, ofTrail = p, p
 	if IsTrail(p.Cursor) {
 		ofSteps.Cursor = ""
 	} else {
 		ofTrail.Cursor = ""
 	}
-	run.Run = f.Run()
-	run.Interrupted = r.Head.Interrupted
-	if run.Steps, run.StepsNext, err = cut(ofSteps, listSteps, run.Steps); err != nil {
+	return ofSteps, ofTrail
+}
+
+// RunAndTrail gives the run object and the trail, a page of each, of what FoldBoth gave. Errors: ErrCursor.
+func (r *Reader) RunAndTrail(f *project.Folder, p Page) (run Run, trail []project.TrailEntry, next string, err error) {
+	ofSteps, ofTrail := both(p)
+	if run, err = r.runOf(f, ofSteps); err != nil {
 		return run, nil, "", err
 	}
-	r.seal(&run.Run)
 	trail, next, err = r.trail(f, ofTrail)
 	return run, trail, next, err
 }
@@ -197,8 +303,10 @@ func (r *Reader) Logs(ctx context.Context, p Page) ([]project.LogEntry, string, 
 
 // EachLog gives take the entries of the log.
 func (r *Reader) EachLog(ctx context.Context, take func(project.LogEntry) error) error {
-	f := project.NewLogFolder(r.run, r.Workflow)
-	r.Follow(f.Folder)
+	f, err := r.wholeLogFolder(ctx)
+	if err != nil {
+		return err
+	}
 	return r.Each(ctx, 0, func(e engine.Event) error {
 		for _, one := range f.Add(e) {
 			if err := take(r.Log(one)); err != nil {

@@ -61,6 +61,7 @@ type Doc struct {
 	reader *Reader
 	text   string
 	style  Style
+	depth  int // of the place in JSON at which text begins
 }
 
 // Prepare makes v, a view of the run, ready to be written as JSON in one line, with references or values in the place of tokens. What is shown as a reference is
@@ -96,7 +97,7 @@ func (r *Reader) prepare(ctx context.Context, text string, s Style) (*Doc, error
 			return nil, err
 		}
 	}
-	return &Doc{r, text, s}, nil
+	return &Doc{reader: r, text: text, style: s}, nil
 }
 
 // WriteTo writes the view. After an error it is not whole.
@@ -104,7 +105,7 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 	r, text := d.reader, d.text
 	out := &counted{w: bufio.NewWriterSize(w, 64<<10)}
 	r.queue = r.plan(text)
-	var at place
+	at := place{depth: d.depth}
 	for i := 0; ; {
 		start, v := r.table.next(text, i)
 		if v == nil {
@@ -125,7 +126,7 @@ func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 
 // Entries gives the view without the first byte and the last: the entries of a list without its brackets.
 func (d *Doc) Entries() *Doc {
-	return &Doc{d.reader, d.text[1 : len(d.text)-1], d.style}
+	return &Doc{d.reader, d.text[1 : len(d.text)-1], d.style, d.depth + 1}
 }
 
 // Write prepares a view and writes it.

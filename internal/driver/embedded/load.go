@@ -193,14 +193,22 @@ func (a *actor) use(k *driver.Kit) {
 
 // equip opens models and tools and gives stateful tools what they were told so far.
 func (a *actor) equip(ctx context.Context) (*driver.Kit, error) {
-	k, err := a.d.open(ctx, a.info, a.plan.program)
+	var told *driver.History // the journal is read once for it
+	info := a.info
+	info.History = func(ctx context.Context) (h *driver.History, err error) {
+		if told == nil {
+			told, err = a.info.History(ctx)
+		}
+		return told, err
+	}
+	k, err := a.d.open(ctx, info, a.plan.program)
 	if err != nil {
 		return nil, err
 	}
 	if k.Tools == nil || k.Stateless {
 		return k, nil
 	}
-	h, err := a.history(ctx)
+	h, err := info.History(ctx)
 	if err == nil && len(h.Tools) > 0 {
 		err = k.Tools.Restore(ctx, h.Tools)
 	}

@@ -100,6 +100,9 @@ func (t *Texts) Add(step int, r *Recipe, outputs Outputs) (text.Text, error) {
 	return all, nil
 }
 
+// Forget drops the text of a step's recipe, of which no later one is made.
+func (t *Texts) Forget(step int) { delete(t.made, step) }
+
 func (t *Texts) keep(step int, ends []text.Text) {
 	if t.made == nil {
 		t.made = map[int][]text.Text{}
