@@ -3,7 +3,7 @@
 // A budget holds because everything that uses something is reserved before it begins: a model call by an estimate of its input and by an output at which its provider is asked to
 // stop, a child run by its allotment. What is reserved counts as used until the call has settled or the run has ended; then what was really used takes its place.
 //
-// The package decides nothing about the run: it answers what fits, and the engine decides what follows. It does no I/O, and knows neither events nor steps; what it must know of them
+// The package decides nothing about the run: it answers what fits, and the engine decides what follows. It does no I/O, and knows no events and no steps; what it must know of them
 // it asks a [World].
 //
 // The flow: the engine asks for the [Ledger.Balances] of a step; [FitModel], [FitCalls] or [Ledger.Allot] says how much they leave; the engine records an event; applying the event calls one
