@@ -71,11 +71,11 @@ func (w *crew) run(d *Driver, f func()) {
 		return
 	}
 	w.mu.Unlock()
-	d.wg.Go(func() { w.stay(d, f) })
+	d.wg.Go(func() { w.stay(f) })
 }
 
 // stay calls f, and what it is given after it while few goroutines wait.
-func (w *crew) stay(d *Driver, f func()) {
+func (w *crew) stay(f func()) {
 	f()
 	given := make(chan func(), 1)
 	for {
