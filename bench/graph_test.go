@@ -181,7 +181,7 @@ func BenchmarkGraphThousandRuns(b *testing.B) {
 	for _, bc := range []struct {
 		name   string
 		retain int
-	}{{"ended runs kept", 0}, {"none kept", -1}} {
+	}{{"1000 kept", 0}, {"none kept", -1}} {
 		b.Run(bc.name, func(b *testing.B) {
 			eng, err := hocket.Open(b.Context(), hocket.Config{RetainRuns: bc.retain})
 			if err != nil {
