@@ -11,8 +11,6 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/sim"
 )
 
 // TestSlowWatcher: a watcher that falls far behind still gets every event once and in order.
@@ -63,12 +61,6 @@ func (c *counting) Each(ctx context.Context, run string, after uint64, take func
 	c.from = append(c.from, after)
 	c.mu.Unlock()
 	return c.Backend.Each(ctx, run, after, take)
-}
-
-type echo struct{}
-
-func (echo) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
-	return sim.Reply("%s", q.LastText()), nil
 }
 
 // TestHooks: hooks see what is durable, in order, and what is said.
