@@ -27,7 +27,7 @@ type follower struct {
 	context bool
 	// left: the run was left by its process some time ago, and what it was doing then begins anew.
 	left bool
-	// looks: nobody is asked, and leaving changes nothing of the run.
+	// looks: no person is asked, and leaving changes nothing of the run.
 	looks bool
 	// again takes the run up after its owner died; nil where this process began it.
 	again func(ctx context.Context) error

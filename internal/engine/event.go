@@ -223,7 +223,7 @@ type SubagentCompleted struct {
 	Frame  int    `json:"frame"`
 	Call   string `json:"call"`
 	Output Value  `json:"output,omitempty"`
-	// Reply: the output is the text of the sub-agent's last reply, as it stands there. JSON: it is the JSON in that text, [JSONOf] of it.
+	// Reply: the output is the text of the sub-agent's last reply, unchanged. JSON: it is the JSON in that text, [JSONOf] of it.
 	Reply bool `json:"reply,omitempty"`
 	JSON  bool `json:"json,omitempty"`
 }

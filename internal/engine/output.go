@@ -28,7 +28,7 @@ func outputFrom(v Value) output {
 	return output{value: v}
 }
 
-// isPlain tells whether s stands in JSON as it is.
+// isPlain tells whether s needs no escapes in JSON.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {

@@ -146,7 +146,7 @@ func TestRecipesAreShort(t *testing.T) {
 	checkRecipes(w)
 }
 
-// A reference to anything but an ended step below its own is a damaged journal: an error, whatever it is.
+// A reference to anything but an ended step below its own is a damaged journal: always an error.
 func TestDamagedRecipes(t *testing.T) {
 	t.Parallel()
 	w := enginetest.New(t, enginetest.Graph([]workflow.Node{agentNode("a", "w"), agentNode("b", "w"), agentNode("c", "w"), agentNode("d", "w")}, "a -> b; b -> c; c -> d", workflow.Agent{ID: "w"}), nil)

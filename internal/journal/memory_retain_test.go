@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Whatever runs do and whoever holds them: a store keeps all that go on, are held, or have a parent that goes on, no more ended ones than it may once something
+// In every order of appends and readers, a store keeps all that go on, are held, or have a parent that goes on, no more ended ones than it may once something
 // has happened since, and the youngest of them.
 func TestRetention(t *testing.T) {
 	t.Parallel()

@@ -141,7 +141,7 @@ func TestLoneCall(t *testing.T) {
 	}
 }
 
-// However a driver is told of a result that comes while its run is interrupted, the run is left as it is and can be driven on.
+// Whichever way a result reaches a driver while its run is interrupted, the run is left as it is and can be driven on.
 func TestInterruptedLoneCalls(t *testing.T) {
 	t.Parallel()
 	const runs = 200

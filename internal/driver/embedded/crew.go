@@ -2,13 +2,13 @@ package embedded
 
 import "sync"
 
-// crew makes calls on few goroutines: each takes the next call when it has made one, and another goroutine is on its way as long as calls wait, so that none waits for
+// crew makes calls on few goroutines: each takes the next call when it has made one, and another goroutine is being started as long as calls wait, so that none waits for
 // another that takes long. The zero value is ready. Safe for concurrent use.
 type crew struct {
 	mu    sync.Mutex
 	calls []*call
 	next  int  // of calls, the first that no goroutine has taken
-	comes bool // a goroutine is on its way that has taken no call yet
+	comes bool // a goroutine was started that has taken no call yet
 	// spare are the goroutines that wait for work, by what they are given it.
 	spare  []chan func()
 	closed bool

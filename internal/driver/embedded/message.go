@@ -29,7 +29,7 @@ type message struct {
 	// grant is the room of a model call that asked for it, once done is told nil; parked is called when it has to wait.
 	grant  driver.Grant
 	parked func()
-	// withdrawn: nobody waits for done any more.
+	// withdrawn: done is no longer awaited.
 	withdrawn atomic.Bool
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// minShared is the length from which on a text is shared with whoever made it. What is shorter is copied into the JSON around it.
+// minShared is the length from which on a text is shared with its maker. What is shorter is copied into the JSON around it.
 const minShared = 512
 
 // part is a stretch of JSON: s as it is, or what is between the quotes of the JSON string s.
