@@ -103,7 +103,7 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 		return g, fmt.Errorf("%d turns of %d were measured", len(t.took), turns)
 	}
 	size := t.bytes[turns-1]
-	floor, err := writeTime(ctx, server.URL+floorPath, size, last)
+	floor, err := writeTime(ctx, server, size, last)
 	if err != nil {
 		return g, err
 	}
@@ -114,17 +114,17 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	}, nil
 }
 
-// writeTime gives the median time of n requests with a body of a size, until they are read.
-func writeTime(ctx context.Context, url string, size int64, n int) (float64, error) {
+// writeTime gives the median time of n requests to the floor path of a server with a body of a size, until they are read.
+func writeTime(ctx context.Context, server *httptest.Server, size int64, n int) (float64, error) {
 	body := bytes.Repeat([]byte("x"), int(size))
 	var took []float64
 	for range n {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+floorPath, bytes.NewReader(body))
 		if err != nil {
 			return 0, err
 		}
 		began := time.Now()
-		resp, err := http.DefaultClient.Do(req)
+		resp, err := server.Client().Do(req)
 		if err != nil {
 			return 0, err
 		}
