@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // latestRun names the run that was created last, of those that no other run started.
@@ -88,7 +89,10 @@ func (a *app) newest(ctx context.Context, s sight) (string, error) {
 			}
 		}
 		if q.Cursor, q.Limit = next, maxPage; next == "" {
-			return "", usef("there is no latest run: there are no runs in %s", s.DB())
+			if db := s.DB(); db != service.Memory {
+				return "", usef("there is no latest run: there are no runs in %s", db)
+			}
+			return "", usef("there is no latest run: nothing has run yet") // the default store was not made
 		}
 	}
 }
