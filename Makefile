@@ -8,6 +8,7 @@ GO       := CGO_ENABLED=0 go
 GOLANGCI := v2.15.0
 LINT     := .cache/bin/golangci-lint-$(GOLANGCI)
 ACTIONS  := .cache/bin/actionlint-v1.7.12
+TESTSUM  := .cache/bin/gotestsum-v1.13.0
 RELEASER := .cache/bin/goreleaser-v2.16.0
 # Tests beside programs of others: model and MCP servers, clients, a linter, a browser.
 OTHERS   := aimock mcp openai redocly browser
@@ -27,10 +28,10 @@ run: ## run an example offline, with a reply script in place of a model
 test: SEED := 1
 soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-test: lint $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
+test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	$(GO) build ./...
-	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=200 scripts/failures go test -race -timeout 20m -skip '^TestScripts$$' ./...
-	HOCKET_SEED=$(SEED) scripts/failures go test -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
+	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=200 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts$$' ./...
+	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
@@ -75,6 +76,10 @@ $(LINT):
 $(ACTIONS):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	mv .cache/bin/actionlint $@
+
+$(TESTSUM):
+	GOBIN=$(CURDIR)/.cache/bin go install gotest.tools/gotestsum@v1.13.0
+	mv .cache/bin/gotestsum $@
 
 $(RELEASER):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/goreleaser/goreleaser/v2@v2.16.0
