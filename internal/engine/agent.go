@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
@@ -235,7 +236,7 @@ func finalOutput(a *agent, text string) (out Value, reason string) {
 		if vs := a.output.Validate(v); len(vs) > 0 {
 			return nil, schema.Describe(vs)
 		}
-		return compacted(v), ""
+		return event.Compact(v), ""
 	}
 	if a.Trim {
 		text = strings.TrimSpace(text)

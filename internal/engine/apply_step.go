@@ -147,7 +147,7 @@ func (r *Run) applyStep(ev *Event) error {
 		}
 		f := d.Error
 		if d.Port != "" {
-			st.Output = outputFrom(f.value())
+			st.Output = outputFrom(f.Value())
 		} else if sc.Failed == nil {
 			sc.Failed = &f
 			switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -17,10 +18,6 @@ const (
 	defaultOutput = 16_384
 	// bytesPerToken and tokensPerMessage estimate input.
 	bytesPerToken, tokensPerMessage, tokensPerCall = 3, 4, 16
-	// stopLength is the word for an answer that was cut at its bound.
-	stopLength = "length"
-	// stopRefusal is the word for a model that declined.
-	stopRefusal = "refusal"
 )
 
 // BoundByWorkflow is the budget of all runs of a workflow, which drivers keep.
@@ -273,7 +270,7 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: r.nodeID(step)}
 	model := c.Model
-	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Details: cleanDetails(d.Details)})
+	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
 	balances := r.balances(step)
 	for i := range balances {
 		b := &balances[i]

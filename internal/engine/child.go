@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -64,7 +65,7 @@ func (r *Run) handleChild(d ChildStart) {
 func (r *Run) handleUse(d CallUse) {
 	key, c := r.openWork(d.ID, true)
 	r.emitStep(c.Step, &CallUsed{
-		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: clean(d.Model), UsageEstimated: clean(d.UsageEstimated), Warning: clean(d.Warning),
+		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})
 	r.withheld = true
 }
@@ -100,7 +101,7 @@ func (r *Run) applyChildStarted(ev *Event, d *ChildStarted) {
 }
 
 func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
-	if used := d.Used.Borne.amount(); d.Run == "" {
+	if used := amountOf(d.Used.Borne); d.Run == "" {
 		r.s.Ledger.UseSession(world{r}, ev.Step, d.Call, d.Key, used)
 	} else {
 		r.s.Ledger.UseChild(world{r}, ev.Step, d.Run, used, d.Ended)

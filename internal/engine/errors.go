@@ -8,30 +8,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 )
 
-// Failure is why a call, a step or a run did not succeed. It is data: it stands in events, survives replay, and is never a Go error.
-type Failure struct {
-	// Code is one of the Code constants, or a provider's or tool's own word.
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	// Node is where it happened first.
-	Node string `json:"node,omitempty"`
-	// Retryable tells that the same call may succeed later.
-	Retryable bool `json:"retryable,omitempty"`
-	// RetryAfterMS is how long the other side asked to wait; 0: it did not say.
-	RetryAfterMS int64 `json:"retryAfterMs,omitempty"`
-	// Limit is what a budget bounds that is used up, as in BudgetError, and Max how much; "" and 0 for other failures.
-	Limit string `json:"limit,omitempty"`
-	Max   int64  `json:"max,omitempty"`
-	// Stack is where a function of a Go program panicked; "" otherwise. It is for whoever mends the program, never a part of the message.
-	Stack string `json:"stack,omitempty"`
-	// Err is the error itself as a function of the program returned it, for the error handler and the retry predicate of its node, which are asked in the
-	// activation that takes the result. It is in no event and no state; nil where the failure comes from elsewhere.
-	Err error `json:"-"`
-}
-
-// RetryAfter is how long the other side asked to wait; 0: it did not say.
-func (f *Failure) RetryAfter() time.Duration { return time.Duration(f.RetryAfterMS) * time.Millisecond }
-
 // FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
 type FailedAttempt struct {
 	Node    string
@@ -39,34 +15,6 @@ type FailedAttempt struct {
 	At      time.Time
 	Attempt int // from 1
 }
-
-// Codes of failures that the engine itself makes.
-const (
-	CodeMaxSteps          = "max_steps"
-	CodeMaxLoopIterations = "max_loop_iterations"
-	CodeMaxTurns          = "max_turns"
-	CodeMaxBytes          = "max_bytes"
-	CodeValueTooLarge     = "value_too_large"
-	CodeNoProgress        = "no_progress"
-	CodeTimeout           = "timeout"
-	CodeBudget            = "budget"
-	CodeNodeBudget        = "node_budget"
-	CodeWorkflowBudget    = "workflow_budget"
-	CodeParentBudget      = "parent_budget"
-	CodeOscillation       = "oscillation"
-	CodeNoRoute           = "no_route"
-	CodeCondition         = "condition"
-	CodeInvalidOutput     = "invalid_output"
-	CodeStateConflict     = "state_conflict"
-	CodeDeadline          = "deadline"
-	CodeTool              = "tool"
-	CodeOutcomeUnknown    = "outcome_unknown"
-	CodeRejected          = "rejected"
-	CodeFunc              = "func"
-	CodeUncounted         = "uncounted"
-	CodeNodeNotFound      = "node_not_found"
-	CodeCancelled         = "cancelled"
-)
 
 // Errors of Activate. They leave the run unchanged.
 var (

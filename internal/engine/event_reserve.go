@@ -2,22 +2,7 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/workflow"
 )
-
-// CallReserved says that an open tool or function call is about to make a model call itself, as sessions of Go graphs do. Part is the most that the model call may use: it
-// counts as used until a CallUsed with the same Key tells what it was. The provider is asked to stop at Output tokens. Bound names the budget that left no more, as in
-// Reserved, and Detail what it bounds.
-type CallReserved struct {
-	Call    string           `json:"call"`
-	Attempt int              `json:"attempt"`
-	Key     string           `json:"key"`
-	Model   string           `json:"model,omitempty"`
-	Output  int64            `json:"output"`
-	Bound   string           `json:"bound,omitempty"`
-	Detail  string           `json:"detail,omitempty"`
-	Part    *workflow.Budget `json:"part"`
-}
 
 // CallReserve asks for room in the budgets for a model call or a tool call that an open tool or function call is about to make itself. It is no result: the call stays open. Asked again with the
 // Key of a reservation that stands it changes nothing. Where no budget bounds the call nothing is recorded. [Run.ReservedFor] tells what was granted.
@@ -37,6 +22,3 @@ type CallReserve struct {
 }
 
 func (CallReserve) input() {}
-
-func (*CallReserved) Type() Type { return "call.reserved" }
-func (*CallReserved) data()      {}

@@ -11,8 +11,7 @@ import (
 
 // Names of limits and details that are not failure codes of their own.
 const (
-	limitRounds   = "max_rounds"
-	detailHandoff = "handoff"
+	limitRounds = "max_rounds"
 )
 
 // advance decides until nothing more can go on, then pauses or ends the run.

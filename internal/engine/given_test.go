@@ -36,7 +36,7 @@ func TestStructuredIsStoredOnce(t *testing.T) {
 			d.Structured = nil
 		}
 		want := d.Structured
-		d.shorten()
+		d.Shorten()
 		if tc.kept == "" && len(want) > 0 && !d.JSON { // as it was
 			tc.kept = tc.structured
 		}
@@ -58,7 +58,7 @@ func TestStructuredIsStoredOnce(t *testing.T) {
 			raw, _ = plainJSON(fields)
 		}
 		d := &ToolReturned{Text: text, Structured: raw}
-		d.shorten()
+		d.Shorten()
 		if got := d.Whole(JSONOf).Structured; string(got) != string(raw) {
 			t.Fatalf("%s comes back as %s", raw, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -59,7 +60,7 @@ func (r *Run) start(d Start) {
 	if rules := r.plan.root.w.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
 		c.Input = rules.DefaultInput
 	}
-	if c.Input = compacted(c.Input); len(c.Input) == 0 {
+	if c.Input = event.Compact(c.Input); len(c.Input) == 0 {
 		c.Input = Value(`""`)
 	}
 	r.emit(0, "", &c)
@@ -118,8 +119,8 @@ func (r *Run) handleModel(d ModelResult) {
 	}
 	late, step, fr := c.State == callCancelled, c.Step, c.Frame
 	if d.Failure != nil {
-		f := d.Failure.clean()
-		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Source: d.Source, Late: late, Details: cleanDetails(d.Details)})
+		f := d.Failure.Clean()
+		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
 		switch {
 		case late:
 		case f.Code == CodeWorkflowBudget && r.metWorkflow(step, f.Message):
@@ -128,13 +129,13 @@ func (r *Run) handleModel(d ModelResult) {
 		}
 		return
 	}
-	if c.Reserved != nil && c.Reserved.Bound != "" && d.Stop == stopLength && !late {
+	if c.Reserved != nil && c.Reserved.Bound != "" && d.Stop == event.StopLength && !late {
 		r.cutShort(key, c, d)
 		return
 	}
-	m := cleanMessage(d.Message)
+	m := event.CleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
-	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: cleanDetails(d.Details)})
+	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: event.CleanDetails(d.Details)})
 	if !late {
 		r.replied(step, fr)
 	}
@@ -176,20 +177,20 @@ func (r *Run) handleTool(d ToolResult) {
 	}
 	late, step, fr, attempt := c.State == callCancelled, c.Step, c.Frame, c.Attempt
 	inAgent := c.ToolID != ""
-	d.Text, d.Structured = clean(d.Text), compacted(d.Structured)
+	d.Text, d.Structured = event.Clean(d.Text), event.Compact(d.Structured)
 	var f Failure
 	if r.waitsForBudget(step, d.Failure, d.Budget, late) {
-		f = Failure{Code: CodeBudget, Message: d.Failure.clean().Message}
+		f = Failure{Code: CodeBudget, Message: d.Failure.Clean().Message}
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
 		r.budgetMetBelow(step, d.Budget)
 		return
 	}
 	if d.Failure != nil {
-		f = d.Failure.clean()
+		f = d.Failure.Clean()
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
 		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late}
-		out.shorten()
+		out.Shorten()
 		r.emitStep(step, &out)
 	}
 	switch {
@@ -213,7 +214,7 @@ func (r *Run) handleFunc(d FuncResult) {
 	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
 	var cause error
 	if d.Failure != nil {
-		f := d.Failure.clean()
+		f := d.Failure.Clean()
 		cause, f.Err = f.Err, nil
 		d = FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
 	}

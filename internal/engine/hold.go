@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
@@ -36,7 +37,7 @@ type Hold struct {
 // pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
 func (r *Run) pinned(pins Value) {
 	if len(pins) > 0 && !r.s.Status.Ended() {
-		r.emit(0, "", &ToolsPinned{Pins: compacted(pins)})
+		r.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
 	}
 }
 
@@ -56,12 +57,12 @@ func (r *Run) handleHeld(d ToolHeld) {
 		return
 	}
 	opened := &WaitOpened{
-		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
-		Tool: c.Tool, Arguments: compacted(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: compacted(h.Schema),
+		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
+		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: event.Compact(h.Schema),
 		Remind: r.remindAt(0), Below: h.Below,
 	}
 	if h.Below != nil {
-		opened.Tool, opened.Input = clean(h.Tool), compacted(h.Input)
+		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
 	}
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
@@ -72,7 +73,7 @@ func (r *Run) handleHeld(d ToolHeld) {
 func cleanAll(texts []string) []string {
 	var out []string
 	for _, s := range texts {
-		out = append(out, clean(s))
+		out = append(out, event.Clean(s))
 	}
 	return out
 }
@@ -99,7 +100,7 @@ func (r *Run) decided(key string, ans *WaitAnswered) {
 	} else if len(ans.Answer) > 0 && ans.Answer[0] == '"' {
 		out.Structured = nil // the text says it all
 	}
-	out.shorten()
+	out.Shorten()
 	r.emitStep(step, out)
 	switch {
 	case inAgent:
@@ -139,7 +140,7 @@ func fitAnswer(raw, answer Value) (Value, error) {
 	var text string
 	if json.Unmarshal(answer, &text) == nil {
 		if v := bytes.TrimSpace([]byte(text)); json.Valid(v) && len(s.Validate(v)) == 0 {
-			return compacted(slices.Clone(v)), nil
+			return event.Compact(slices.Clone(v)), nil
 		}
 	}
 	return nil, fmt.Errorf("%w: it does not match the schema of the wait: %s", ErrAnswer, schema.Describe(vs))
@@ -154,7 +155,7 @@ func (r *Run) unknown(key string, c *call, d ToolResult) bool {
 	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {
 		return false
 	}
-	f := d.Failure.clean()
+	f := d.Failure.Clean()
 	r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
 	switch d.Unknown {
 	case "retry":

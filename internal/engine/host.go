@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -87,7 +88,7 @@ func (p *Plan) askValue(name string, fn func(Host) (Value, error)) (Value, error
 	if err != nil {
 		return nil, err
 	}
-	return compacted(out), nil
+	return event.Compact(out), nil
 }
 
 // askUpdate calls fn for changes of the state, which must be JSON.

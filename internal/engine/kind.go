@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"maps"
+	"slices"
+)
+
 // kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66). Types without check and apply
 // are still checked by fits and applied by applyData.
 type kind struct {
@@ -67,4 +72,16 @@ var kinds = map[Type]kind{
 	"child.started":      kindOf((*Run).checkChildStarted, (*Run).applyChildStarted),
 	"call.used":          kindOf((*Run).checkCallUsed, (*Run).applyCallUsed),
 	"call.reserved":      kindOf((*Run).checkCallReserved, (*Run).applyCallReserved),
+}
+
+// Types gives all event types that this version knows, sorted. The slice is the caller's.
+func Types() []Type { return slices.Sorted(maps.Keys(kinds)) }
+
+// NewData gives an empty value of the event type t, or false where this version does not know t.
+func NewData(t Type) (Data, bool) {
+	k, ok := kinds[t]
+	if !ok {
+		return nil, false
+	}
+	return k.fresh(), true
 }

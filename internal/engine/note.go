@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // Bounds of the notes of one step: they stand in the state until it ends.
@@ -71,7 +73,7 @@ func (r *Run) handleNote(d FuncNote) {
 
 // noteValue is a value as it is kept: compact, and nil for null.
 func noteValue(v Value) Value {
-	if v = compacted(v); string(v) == "null" {
+	if v = event.Compact(v); string(v) == "null" {
 		return nil
 	}
 	return v

@@ -3,12 +3,14 @@ package engine
 import (
 	"fmt"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
 func (r *Run) handleRecovered(d Recovered) {
 	if r.s.Status == StatusRunning {
-		r.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: clean(d.Trace)})
+		r.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
 	r.wakeSettled()
 	r.takeUp(d.Lost, "the process that made the call died")
@@ -31,7 +33,7 @@ func (r *Run) wakeSettled() {
 // handleReopen goes on with a run that ended by a limit (D20).
 func (r *Run) handleReopen(d Reopen) {
 	limits := MergeLimits(r.s.Limits, d.Limits)
-	r.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.cleaned(), Trace: clean(d.Trace)})
+	r.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
 	if r.s.Ending != nil {
 		r.cancelScope(0, "the run failed")
 		r.abandon(endedBefore)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 )
 
 // rest pauses or ends the run where nothing is left to do or to wait for.
@@ -188,11 +189,11 @@ func (r *Run) handleCancel(d Cancel) {
 		return
 	}
 	if r.finishes() {
-		r.emit(0, "", &RunCancelling{Reason: clean(d.Reason)})
+		r.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
 		r.cancelCalls(func(*call) bool { return true })
 		return
 	}
-	r.cancelling = &RunCancelled{Reason: clean(d.Reason)}
+	r.cancelling = &RunCancelled{Reason: event.Clean(d.Reason)}
 	r.cancelScope(0, "the run was cancelled")
 	if end := r.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
 		r.cancelling = nil
@@ -228,7 +229,7 @@ func (r *Run) limitAt(code string, most int64, path string, from int) {
 	if r.broken == nil && from == 0 {
 		from = r.scope(0).Last
 	}
-	r.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: detailHandoff})
+	r.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
 	node := ""
 	if from > 0 {
 		node = r.nodeID(from)

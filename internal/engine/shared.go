@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -132,7 +133,7 @@ func routed(text string) (next string, content Value) {
 	if json.Unmarshal(v, &members) != nil || len(members["content"]) == 0 || string(members["content"]) == "null" {
 		return next, nil
 	}
-	return next, compacted(members["content"])
+	return next, event.Compact(members["content"])
 }
 
 // noResult answers a call whose result never came: it was not made, or cut off while it ran.

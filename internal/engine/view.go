@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine/prompt"
@@ -214,13 +213,4 @@ func object(fields []field) Value {
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-// value is the failure as the token of an error edge carries it (P30).
-func (f Failure) value() Value {
-	b, err := json.Marshal(map[string]Failure{"error": f})
-	if err != nil { // strings, numbers and booleans always encode
-		return nil
-	}
-	return b
 }

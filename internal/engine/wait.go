@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -54,7 +55,7 @@ func ParseDecision(v Value) (decision, note string, err error) {
 
 // checkAnswer finds the wait that an answer is for and reads the answer. A nil wait with a nil error means that the same answer was given before.
 func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
-	d.Key = clean(d.Key)
+	d.Key = event.Clean(d.Key)
 	before := r.answeredWith(d.Key)
 	if before != nil {
 		if d.Wait != "" && d.Wait != before.ID {
@@ -66,13 +67,13 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	ans := &WaitAnswered{Wait: w.ID, Key: d.Key, By: d.By.cleaned(), Trace: clean(d.Trace)}
+	ans := &WaitAnswered{Wait: w.ID, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
 	if w.Kind == workflow.WaitApproval {
 		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
 			return nil, nil, err
 		}
 		if d.Note != "" {
-			ans.Note = clean(d.Note)
+			ans.Note = event.Clean(d.Note)
 		}
 	} else {
 		if len(d.Value) == 0 {
@@ -81,7 +82,7 @@ func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
 		if checkValues(w.ID, d.Value) != nil {
 			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
 		}
-		ans.Answer, ans.Note = compacted(d.Value), clean(d.Note)
+		ans.Answer, ans.Note = event.Compact(d.Value), event.Clean(d.Note)
 		if len(w.Schema) > 0 && w.Below == nil { // the run that asks has taken it
 			if ans.Answer, err = fitAnswer(w.Schema, ans.Answer); err != nil {
 				return nil, nil, err

@@ -1,4 +1,4 @@
-package engine
+package event
 
 // Actor says who gave an answer and by which way in. The engine records it and decides nothing by it. The zero Actor is unknown.
 type Actor struct {
@@ -47,7 +47,7 @@ func (a Actor) String() string {
 	return a.Name + " (" + string(a.Channel) + ")"
 }
 
-// cleaned gives the actor as events hold texts.
-func (a Actor) cleaned() Actor {
-	return Actor{Name: clean(a.Name), Token: clean(a.Token), Channel: Channel(clean(string(a.Channel)))}
+// Clean gives the actor as events hold texts.
+func (a Actor) Clean() Actor {
+	return Actor{Name: Clean(a.Name), Token: Clean(a.Token), Channel: Channel(Clean(string(a.Channel)))}
 }

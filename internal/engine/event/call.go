@@ -1,4 +1,4 @@
-package engine
+package event
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
@@ -48,14 +48,20 @@ type ModelReplied struct {
 	Details *chat.CallDetails `json:"details,omitempty"`
 }
 
-// ReplyWarning says what is odd about a reply that is an answer all the same: it holds nothing, or the model declined; "" for others. stop is the word of package model for why it ended.
+// Words of [ModelReplied.Stop].
+const (
+	StopLength  = "length"  // the answer was cut at its bound
+	StopRefusal = "refusal" // the model declined
+)
+
+// ReplyWarning says what is wrong with a reply that is an answer: it holds nothing, or the model declined; "" for others. stop is the word of package model for why it ended.
 func ReplyWarning(m *chat.Message, stop string) string {
 	switch {
-	case stop == stopRefusal:
+	case stop == StopRefusal:
 		return "the model refused to answer"
 	case len(m.ToolCalls) > 0 || !m.Text.IsBlank():
 		return ""
-	case stop == stopLength:
+	case stop == StopLength:
 		return "the model's answer is empty: it was cut off at its limit of output tokens"
 	}
 	return "the model's answer is empty"

@@ -1,9 +1,4 @@
-package engine
-
-import (
-	"maps"
-	"slices"
-)
+package event
 
 func (*RunCreated) Type() Type        { return "run.created" }
 func (*RunStarted) Type() Type        { return "run.started" }
@@ -44,55 +39,4 @@ func (*LimitReached) Type() Type      { return "limit.reached" }
 func (*TimerFired) Type() Type        { return "timer.fired" }
 func (*ChildStarted) Type() Type      { return "child.started" }
 func (*CallUsed) Type() Type          { return "call.used" }
-
-func (*RunCreated) data()        {}
-func (*RunStarted) data()        {}
-func (*RunPaused) data()         {}
-func (*RunResumed) data()        {}
-func (*RunCompleted) data()      {}
-func (*RunFailed) data()         {}
-func (*RunCancelled) data()      {}
-func (*RunCancelling) data()     {}
-func (*StepStarted) data()       {}
-func (*StepRetrying) data()      {}
-func (*StepCompleted) data()     {}
-func (*StepFailed) data()        {}
-func (*StepCancelled) data()     {}
-func (*StepSkipped) data()       {}
-func (*EdgeTaken) data()         {}
-func (*ModelCalled) data()       {}
-func (*ModelReplied) data()      {}
-func (*ModelFailed) data()       {}
-func (*ToolCalled) data()        {}
-func (*ToolReturned) data()      {}
-func (*ToolFailed) data()        {}
-func (*ToolsPinned) data()       {}
-func (*FuncCalled) data()        {}
-func (*FuncReturned) data()      {}
-func (*FuncNoted) data()         {}
-func (*SubagentStarted) data()   {}
-func (*SubagentCompleted) data() {}
-func (*SubagentFailed) data()    {}
-func (*AgentHanded) data()       {}
-func (*ConditionChecked) data()  {}
-func (*WaitOpened) data()        {}
-func (*WaitAnswered) data()      {}
-func (*WaitReminded) data()      {}
-func (*WaitClosed) data()        {}
-func (*SignalRaised) data()      {}
-func (*LimitReached) data()      {}
-func (*TimerFired) data()        {}
-func (*ChildStarted) data()      {}
-func (*CallUsed) data()          {}
-
-// Types gives all event types that this version knows, sorted. The slice is the caller's.
-func Types() []Type { return slices.Sorted(maps.Keys(kinds)) }
-
-// NewData gives an empty value of the event type t, or false where this version does not know t.
-func NewData(t Type) (Data, bool) {
-	k, ok := kinds[t]
-	if !ok {
-		return nil, false
-	}
-	return k.fresh(), true
-}
+func (*CallReserved) Type() Type      { return "call.reserved" }

@@ -1,0 +1,42 @@
+package event
+
+// SubagentStarted opens the frame Frame inside the agent frame Parent, for the tool call ToolCallID of its model.
+type SubagentStarted struct {
+	Frame      int    `json:"frame"`
+	Parent     int    `json:"parent"`
+	ToolCallID string `json:"toolCallId"`
+	// Call identifies this call of the sub-agent; ParentCall that of the enclosing sub-agent, empty at depth 1.
+	Call       string `json:"call"`
+	ParentCall string `json:"parentCall,omitempty"`
+	Agent      string `json:"agent"`
+	Input      string `json:"input"`
+	System     string `json:"system,omitempty"`
+	Depth      int    `json:"depth"`
+}
+
+// SubagentCompleted closes a frame with its output.
+type SubagentCompleted struct {
+	Frame  int    `json:"frame"`
+	Call   string `json:"call"`
+	Output Value  `json:"output,omitempty"`
+	// Reply: the output is the text of the sub-agent's last reply, unchanged. JSON: it is the JSON in that text, [JSONOf] of it.
+	Reply bool `json:"reply,omitempty"`
+	JSON  bool `json:"json,omitempty"`
+}
+
+// SubagentFailed closes a frame without output.
+type SubagentFailed struct {
+	Frame int     `json:"frame"`
+	Call  string  `json:"call"`
+	Error Failure `json:"error"`
+}
+
+// AgentHanded gives the frame Frame to another agent, by the tool call ToolCallID of its model, once all other calls of that reply have their results.
+// From is the agent that had it. System is the new agent's system prompt where it differs from the definition's.
+type AgentHanded struct {
+	Frame      int    `json:"frame,omitempty"`
+	ToolCallID string `json:"toolCallId"`
+	From       string `json:"from"`
+	Agent      string `json:"agent"`
+	System     string `json:"system,omitempty"`
+}

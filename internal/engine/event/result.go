@@ -1,0 +1,112 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
+)
+
+const (
+	// minRepeated is the size below which a value is repeated: naming it takes as much.
+	minRepeated = 32
+	// maxBeside bounds what a structured result has beside the text that is left out of it. Views read longer values apart from their events.
+	maxBeside = 1 << 10
+)
+
+// JSONOf gives the compact JSON that the text of a reply or of a tool's result has in it: all of the text, or its one fenced block. False: it has none.
+func JSONOf(text string) (Value, bool) {
+	v, ok := chat.JSONIn(text)
+	if !ok {
+		return nil, false
+	}
+	return Compact(v), true
+}
+
+// Value is what the call gave: its structured result, or its text as a JSON string.
+func (d *ToolReturned) Value() Value {
+	if d = d.Whole(JSONOf); d.Structured != nil {
+		return d.Structured
+	}
+	return expr.Quote(d.Text)
+}
+
+// Whole gives the result as the tool gave it, with the text in Structured again. jsonOf is [JSONOf], or does the same with what it was given in the place of a
+// text. What cannot be restored, which the engine does not make, stays as it is.
+func (d *ToolReturned) Whole(jsonOf func(text string) (Value, bool)) *ToolReturned {
+	if !d.JSON && d.Member == "" {
+		return d
+	}
+	whole := *d
+	whole.JSON, whole.Member = false, ""
+	if d.JSON {
+		v, ok := jsonOf(d.Text)
+		if !ok {
+			return d
+		}
+		whole.Structured = v
+		return &whole
+	}
+	from, to, ok := memberOf(d.Structured, d.Member)
+	if !ok || string(d.Structured[from:to]) != "null" {
+		return d
+	}
+	whole.Structured = bytes.Join([][]byte{d.Structured[:from], expr.Quote(d.Text), d.Structured[to:]}, nil)
+	return &whole
+}
+
+// Shorten leaves out of Structured what Text has.
+func (d *ToolReturned) Shorten() {
+	if len(d.Structured) < minRepeated {
+		return
+	}
+	if v, ok := JSONOf(d.Text); ok && bytes.Equal(v, d.Structured) {
+		d.Structured, d.JSON = nil, true
+		return
+	}
+	text := expr.Quote(d.Text)
+	if len(text) < minRepeated || len(d.Structured)-len(text) > maxBeside {
+		return
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(d.Structured, &members) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name == "" || !bytes.Equal(members[name], text) {
+			continue
+		}
+		from, to, ok := memberOf(d.Structured, name)
+		if !ok || !bytes.Equal(d.Structured[from:to], text) {
+			continue // the name has two values
+		}
+		d.Structured, d.Member = bytes.Join([][]byte{d.Structured[:from], []byte("null"), d.Structured[to:]}, nil), name
+		return
+	}
+}
+
+// memberOf gives the place of a member's value in an object; false where the object has no such member. The first of several is meant.
+func memberOf(object Value, name string) (from, to int, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return 0, 0, false
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return 0, 0, false
+		}
+		var raw json.RawMessage
+		if dec.Decode(&raw) != nil {
+			return 0, 0, false
+		}
+		if key == name {
+			to = int(dec.InputOffset())
+			return to - len(raw), to, true
+		}
+	}
+	return 0, 0, false
+}

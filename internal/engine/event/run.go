@@ -1,0 +1,117 @@
+package event
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// RunCreated is the first event of every run: what is to be run, with what.
+type RunCreated struct {
+	// Version is the engine's behaviour version under which the run goes on for life.
+	Version  int    `json:"version"`
+	Workflow string `json:"workflow,omitempty"` // id in the catalog
+	Name     string `json:"name,omitempty"`
+	Format   string `json:"format,omitempty"`
+	// Digest is the definition's (P9).
+	Digest string `json:"digest"`
+	Input  Value  `json:"input,omitempty"`
+	// Limits are those in force: the definition's under the flags of the run.
+	Limits workflow.Limits `json:"limits"`
+	// Prices are those of the models of the run. What is not here is not known.
+	Prices     []Price `json:"prices,omitempty"`
+	ParentRun  string  `json:"parentRun,omitempty"`
+	ForkedFrom string  `json:"forkedFrom,omitempty"`
+	// Retry: the run goes on with ForkedFrom where that one failed, met a limit or was cancelled, or from one of its steps.
+	Retry bool `json:"retry,omitempty"`
+	// ForkedAt is when the run was made of ForkedFrom: events before it are of that one. Zero where ForkedFrom is empty.
+	ForkedAt time.Time `json:"forkedAt,omitzero"`
+	// Above is what the run above leaves for this one, beside Limits; nil: nothing bounds it from there. No reopening and no answer raises it: the run above does.
+	Above *workflow.Budget `json:"above,omitempty"`
+	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world
+	// as they were when the run began.
+	Facts map[string]string `json:"facts,omitempty"`
+	// Remind is how long waits are open before a reminder, where their node does not say; 0: there is none.
+	Remind workflow.Duration `json:"remind,omitempty"`
+	// Meta is for projections: target ids, branch, definition version. The engine does not read it.
+	Meta map[string]string `json:"meta,omitempty"`
+}
+
+// Names of facts; that of a file is FactFile before its name in the document.
+const (
+	FactDate        = "date"
+	FactEnvironment = "environment"
+	FactFile        = "file:"
+)
+
+// Price is what a model costs, under the reference by which calls of the run name it; "" is the model of agents without one.
+type Price struct {
+	Model string    `json:"model"`
+	Rate  chat.Rate `json:"rate"`
+}
+
+// RunStarted says that the entry received the input.
+type RunStarted struct{}
+
+// RunPaused says that nothing can go on before a wait is answered. Wait is the one that is asked first.
+type RunPaused struct {
+	Wait string `json:"wait"`
+}
+
+// RunResumed says that a paused, interrupted or ended run goes on. Reason is `answer`, `deadline`, `recovered` or `reopened` (with new Limits).
+type RunResumed struct {
+	Reason string           `json:"reason"`
+	Limits *workflow.Limits `json:"limits,omitempty"`
+	// Above takes the place of RunCreated.Above; nil leaves it.
+	Above *workflow.Budget `json:"above,omitempty"`
+	// By is who set Limits.
+	By Actor `json:"by,omitzero"`
+	// Trace is the W3C traceparent of the request that let the run go on; "" where it had none. The engine does not read it.
+	Trace string `json:"trace,omitempty"`
+}
+
+// RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
+type RunCompleted struct {
+	OutputStep int `json:"outputStep,omitempty"`
+}
+
+// RunFailed ends a run.
+type RunFailed struct {
+	Error Failure `json:"error"`
+}
+
+// RunCancelled ends a run.
+type RunCancelled struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// RunCancelling says that the run is being cancelled: nothing starts any more, and what its functions give within 5 s still counts (S2-36, D10).
+type RunCancelling struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// SignalRaised is a note that a node sends out, or where Event is set an event of the program's own: the latter means nothing to anybody but who reads it.
+type SignalRaised struct {
+	Signal  string           `json:"signal"`
+	Message string           `json:"message,omitempty"`
+	Data    map[string]Value `json:"data,omitempty"`
+	Event   bool             `json:"event,omitempty"`
+	// At is when a function sent it, zero where that is the event's own time.
+	At time.Time `json:"at,omitzero"`
+}
+
+// LimitReached says which bound was met: `max_steps`, `max_bytes`, `max_loop_iterations`, `max_rounds`, `max_turns`, `no_progress`, `timeout`,
+// `budget`, `node_budget`, `parent_budget`, `workflow_budget` (Detail says which and what was used), `oscillation`.
+type LimitReached struct {
+	Limit string `json:"limit"`
+	Max   int64  `json:"max"`
+	// Round is the number of the round that ended, for max_rounds and for the trail.
+	Detail string `json:"detail,omitempty"`
+}
+
+// DetailHandoff is the Detail of a bound at which the run goes on with a person.
+const DetailHandoff = "handoff"
+
+// IsHandoff tells whether the run goes on with the person to whom its workflow hands over at a bound (S3-15).
+func (d *LimitReached) IsHandoff() bool { return d.Detail == DetailHandoff }

@@ -1,0 +1,79 @@
+package event
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// WaitOpened asks a person. Call is empty for wait nodes. Else it is a tool call: without Binding one whose outcome is unknown; with Binding one that
+// was not made because a person must decide first (P8).
+type WaitOpened struct {
+	Wait    string   `json:"wait"`
+	Kind    string   `json:"kind"`
+	Prompt  string   `json:"prompt,omitempty"`
+	Options []string `json:"options,omitempty"`
+	Call    string   `json:"call,omitempty"`
+	// Deadline is zero where there is none.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Remind is when a reminder is due if nobody has answered by then; zero: never.
+	Remind time.Time `json:"remind,omitzero"`
+	// Tool and Arguments are the held call's as they would be handed to the tool, not anybody's summary, and Binding names the action that an approval
+	// is bound to (SEC12).
+	Tool      string `json:"tool,omitempty"`
+	Arguments Value  `json:"arguments,omitempty"`
+	Binding   string `json:"binding,omitempty"`
+	// Changed: the tool's definition is not the one that the run holds on to, and an approval accepts the new one (SEC14).
+	Changed bool `json:"changed,omitempty"`
+	// Schema is what the answer to a held question must fit; nil: anything.
+	Schema Value `json:"schema,omitempty"`
+	// Limit is the budget about which is asked; nil for all other questions.
+	Limit *LimitReached `json:"limit,omitempty"`
+	// Below is the wait that this one repeats: the call started a run that waits for a person. Kind, Prompt, Options, Tool, Arguments and Schema are those of
+	// that wait, and Binding that of the call, which goes on after any answer. Nil for all other waits.
+	Below *Below `json:"below,omitempty"`
+	// Input is what the node was given that waits below; nil for all waits without Below, whose steps have it, and for tool calls.
+	Input Value `json:"input,omitempty"`
+}
+
+// Below is a wait of a run that a call started. Its answer is the answer to that wait, which the caller gives there first.
+type Below struct {
+	Run  string `json:"run"`
+	Wait string `json:"wait"`
+	// Person: only a person may answer it, whatever its kind.
+	Person bool `json:"person,omitempty"`
+}
+
+// WaitAnswered records an answer. For approvals Decision is `approve` or `reject`; for questions Answer is the value.
+type WaitAnswered struct {
+	Wait     string `json:"wait"`
+	Decision string `json:"decision,omitempty"`
+	Note     string `json:"note,omitempty"`
+	Answer   Value  `json:"answer,omitempty"`
+	// Limits are those that the answer to a question about a budget makes.
+	Limits *workflow.Limits `json:"limits,omitempty"`
+	// Key is that of the request that brought the answer: Answer.Key.
+	Key string `json:"key,omitempty"`
+	// By is who answered, at the time of the event.
+	By Actor `json:"by,omitzero"`
+	// Trace is the W3C traceparent of the request that brought the answer; "" where it had none. The engine does not read it.
+	Trace string `json:"trace,omitempty"`
+}
+
+// WaitReminded says that a wait has been open for so long that somebody should be told again. It changes nothing else, and comes once for a wait at most.
+type WaitReminded struct {
+	Wait string `json:"wait"`
+}
+
+// WaitClosed says that a wait will take no answer any more. Reason is `cancelled`, `deadline` or `ended`.
+type WaitClosed struct {
+	Wait   string `json:"wait"`
+	Reason string `json:"reason"`
+	// By is ChannelClock where Reason is `deadline`.
+	By Actor `json:"by,omitzero"`
+}
+
+// TimerFired says that the time of a timer has come.
+type TimerFired struct {
+	Timer string `json:"timer"`
+}
