@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
-	"github.com/hocket-run/hocket/internal/checkpoint/sqlite"
+	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
 )
 
 // Checkpointer keeps states of runs under labels, for whoever wants to look at one or to begin a new run with it (S2-65). A run goes on without it: the
@@ -59,7 +59,7 @@ func FileCheckpoints(folder string) (CheckpointStore, error) {
 // SQLiteCheckpoints keeps checkpoints in a database file, which is made, readable by its owner alone, where there is none. The file of an engine's
 // store will do: they stand in a table of their own there, and stay when their run is pruned.
 func SQLiteCheckpoints(ctx context.Context, path string) (CheckpointStore, error) {
-	c, err := sqlite.Open(ctx, path)
+	c, err := checkpointdb.Open(ctx, path)
 	if err != nil {
 		return nil, err
 	}

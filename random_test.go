@@ -16,13 +16,13 @@ import (
 
 // unseeded may draw without a seed, each for the reason given.
 var unseeded = map[string]string{
-	"internal/ratelimit/ratelimit.go":       "clients that wait for the same limit do not come back together",
-	"internal/journal/sqlite/patience.go":   "processes that wait for the same file do not come back together",
-	"internal/server/serve_test.go":         "a certificate needs a key, whichever",
-	"internal/randtest/randtest.go":         "it makes the sources",
-	"internal/randtest/randtest_test.go":    "it looks at what the seed does",
-	"internal/engine/apply_fuzz_test.go":    "its corpus begins with the same bytes each time; fuzzing goes on from there",
-	"internal/journal/sqlite/prune_test.go": "which rows are kept does not matter, that they are spread does",
+	"internal/ratelimit/ratelimit.go":     "clients that wait for the same limit do not come back together",
+	"internal/store/sqlite/patience.go":   "processes that wait for the same file do not come back together",
+	"internal/server/serve_test.go":       "a certificate needs a key, whichever",
+	"internal/randtest/randtest.go":       "it makes the sources",
+	"internal/randtest/randtest_test.go":  "it looks at what the seed does",
+	"internal/engine/apply_fuzz_test.go":  "its corpus begins with the same bytes each time; fuzzing goes on from there",
+	"internal/store/sqlite/prune_test.go": "which rows are kept does not matter, that they are spread does",
 }
 
 const (

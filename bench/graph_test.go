@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/journal/sqlite"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/workflow"
 )
 

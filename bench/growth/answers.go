@@ -17,8 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
 // answer is one way to look at a run, or at the list of all runs.

@@ -12,10 +12,10 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/hooks"
-	hooksqlite "github.com/hocket-run/hocket/internal/hooks/sqlite"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
 )
 
 // hooks gives the hooks of the store of this invocation, and its service, which is to be closed.
@@ -31,7 +31,7 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }, // nobody comes from outside
 		Store: func(s *service.Service) hooks.Store {
 			if f := s.File(); f != nil {
-				return hooksqlite.New(f)
+				return hookdb.New(f)
 			}
 			return nil
 		},

@@ -13,11 +13,11 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/hooks"
-	"github.com/hocket-run/hocket/internal/hooks/sqlite"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -94,7 +94,7 @@ func newWorld(t *testing.T, q setup) *world {
 	}
 	q.config.Store = func(s *service.Service) hooks.Store {
 		if f := s.File(); f != nil {
-			return sqlite.New(f)
+			return hookdb.New(f)
 		}
 		return nil
 	}

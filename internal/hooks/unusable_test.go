@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/hooks"
-	db "github.com/hocket-run/hocket/internal/journal/sqlite"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
 // TestUnusableRun: a run that cannot be read any more is passed over, and keeps nobody from hearing of all others (P18).

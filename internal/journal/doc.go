@@ -4,7 +4,7 @@
 // in one transaction. A store knows nothing of events: records and requests are opaque bytes, and everything that a list of runs
 // shows without reading them stands in the [Head].
 //
-// The package refuses to decide anything: it starts no goroutine, reads no clock, opens no file. Files are the business of journal/sqlite.
+// The package refuses to decide anything: it starts no goroutine, reads no clock, opens no file. Files are the business of store/sqlite.
 //
 // The flow of one activation:
 //

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/access/sqlite"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"
 )
 
 // Path gives the path of a namespace's store: <db without .db>.namespaces/<name>.db, or db itself for access.DefaultNamespace. db is the path of the default store,
@@ -46,7 +46,7 @@ type Store interface {
 // A service on service.Memory has a new, empty one at each call.
 func StoreOf(s *service.Service) Store {
 	if file := s.File(); file != nil {
-		return sqlite.New(file)
+		return accessdb.New(file)
 	}
 	return &access.Memory{}
 }

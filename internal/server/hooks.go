@@ -8,10 +8,10 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/hooks"
-	hooksqlite "github.com/hocket-run/hocket/internal/hooks/sqlite"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
 )
 
 // openHooks makes webhooks, notifications and approve links of all namespaces. Addresses that the operator wrote down are allowed; those that were made through
@@ -42,7 +42,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		},
 		Store: func(svc *service.Service) hooks.Store {
 			if f := svc.File(); f != nil {
-				return hooksqlite.New(f)
+				return hookdb.New(f)
 			}
 			return nil
 		},

@@ -12,21 +12,21 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/catalog"
-	catsqlite "github.com/hocket-run/hocket/internal/catalog/sqlite"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/sqlite/memorydb"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/memory"
-	memsqlite "github.com/hocket-run/hocket/internal/tool/memory/sqlite"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -260,7 +260,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		if err != nil {
 			return nil, &StoreError{cfg.DB, err}
 		}
-		store, stored, memo = s, catsqlite.New(s), memsqlite.New(s)
+		store, stored, memo = s, catalogdb.New(s), memorydb.New(s)
 	}
 	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
 	s.kits.service, s.kits.memory = s, memo

@@ -11,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/journal/sqlite"
 	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/workflow"
 )
 

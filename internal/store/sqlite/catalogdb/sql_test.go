@@ -1,0 +1,341 @@
+package catalogdb_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	_ "modernc.org/sqlite" // as other programs write the tables
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// beside opens the file as another program does.
+func beside(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func execute(t *testing.T, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// TestColumns: the tables have the columns of the lists in package catalog, which docs/catalog.md documents.
+func TestColumns(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	open(t, path)
+	db := beside(t, path)
+	for table, columns := range map[string][]catalog.Column{
+		"agents": catalog.AgentColumns(), "agent_workflows": catalog.WorkflowColumns(),
+		"agent_workflow_nodes": catalog.NodeColumns(), "agent_workflow_edges": catalog.EdgeColumns(),
+	} {
+		var names string
+		err := db.QueryRowContext(t.Context(), `SELECT group_concat(name, ' ' ORDER BY cid) FROM pragma_table_info(?)`, table).Scan(&names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Fields(names)
+		var want []string
+		for _, c := range columns {
+			want = append(want, c.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", table, diff)
+		}
+	}
+}
+
+func chat(text string, nodes ...string) catalog.Put {
+	p := catalog.Put{ID: "chat", Format: catalog.FormatRoutes, File: "chat.json", Text: []byte(text), At: time.Unix(1, 0)}
+	p.Rows = &catalog.Rows{Workflow: catalog.Row{"chat", text, nil, int64(0), nodes[0], nil, nil, nil, nil}}
+	for _, n := range nodes {
+		p.Rows.Nodes = append(p.Rows.Nodes, catalog.Row{n, "chat", "AGENT", n, "a", nil})
+		p.Rows.Edges = append(p.Rows.Edges, catalog.Row{"to " + n, "chat", nodes[0], n, "CONDITIONAL", n})
+	}
+	return p
+}
+
+func store(t *testing.T, s catalog.Store, p catalog.Put) (catalog.Stored, error) {
+	t.Helper()
+	got, err := s.Put(t.Context(), []catalog.Put{p}, nil)
+	if err != nil {
+		return catalog.Stored{}, err
+	}
+	return got[0], nil
+}
+
+// TestRowsAfterDelete: rows that are written by SQL under the id of a workflow that was deleted are a new workflow: nothing of the old one is told of it.
+func TestRowsAfterDelete(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, db := open(t, path), beside(t, path)
+	if _, err := store(t, s, chat("one", "a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete(t.Context(), "chat", ""); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, `INSERT INTO agent_workflows (id, name) VALUES ('chat', 'new')`)
+	e, err := s.Entry(t.Context(), "chat")
+	want := catalog.Entry{ID: "chat", Name: "new", Format: catalog.FormatRoutes, HasRows: true}
+	if diff := cmp.Diff(want, e); err != nil || diff != "" {
+		t.Errorf("(-want +got): %v\n%s", err, diff)
+	}
+}
+
+// TestOtherColumns: columns that other programs added keep what they hold where a row is changed in place, and go with rows that are replaced (S3-20).
+func TestOtherColumns(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, db := open(t, path), beside(t, path)
+	if _, err := store(t, s, chat("one", "a", "b")); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, `ALTER TABLE agent_workflow_nodes ADD COLUMN x INTEGER`, `UPDATE agent_workflow_nodes SET x = 7`)
+	sum := func() (n sql.NullInt64) {
+		if err := db.QueryRowContext(t.Context(), `SELECT sum(x) FROM agent_workflow_nodes`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if _, err := store(t, s, chat("two", "c", "b", "a")); err != nil {
+		t.Fatal(err)
+	}
+	if n := sum(); n.Int64 != 14 {
+		t.Errorf("after a change in place: %v", n)
+	}
+	p := chat("two", "c", "b", "a")
+	p.Replace = true
+	if _, err := store(t, s, p); err != nil {
+		t.Fatal(err)
+	}
+	if n := sum(); n.Valid {
+		t.Errorf("after a replacement: %v", n)
+	}
+}
+
+// TestAtomic: where a statement fails in the middle, everything is as it was, upsert and replacement alike (S3-20).
+func TestAtomic(t *testing.T) {
+	t.Parallel()
+	for _, replace := range []bool{false, true} {
+		t.Run(fmt.Sprint("replace ", replace), func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "hocket.db")
+			s, db := open(t, path), beside(t, path)
+			first := chat("one", "a", "b")
+			before, err := store(t, s, first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			execute(t, db, `CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges WHEN new.id = 'to z' BEGIN SELECT raise(ABORT, 'refused'); END`)
+			p := chat("two", "x", "y", "z", "b")
+			p.Replace = replace
+			agents := []catalog.Row{{"new", nil, nil, nil, nil, nil, nil}}
+			if _, err := s.Put(t.Context(), []catalog.Put{p}, agents); err == nil || !strings.Contains(err.Error(), "refused") {
+				t.Fatalf("got error %v", err)
+			}
+			e, err := s.Entry(t.Context(), "chat")
+			if diff := cmp.Diff(before.Entry, e); err != nil || diff != "" {
+				t.Errorf("entry (-before +now): %v\n%s", err, diff)
+			}
+			rows, err := s.Rows(t.Context(), "chat")
+			if diff := cmp.Diff(*first.Rows, rows); err != nil || diff != "" {
+				t.Errorf("rows (-before +now): %v\n%s", err, diff)
+			}
+			if v, err := s.Versions(t.Context(), "chat"); err != nil || len(v) != 1 {
+				t.Errorf("%d versions, %v", len(v), err)
+			}
+			if a, err := s.Agents(t.Context()); err != nil || len(a) != 0 {
+				t.Errorf("%d agents, %v", len(a), err)
+			}
+		})
+	}
+}
+
+// TestWrittenBySQL: rows alone are a workflow, whatever types they hold, with foreign keys on and edges that lead nowhere (S3-8).
+func TestWrittenBySQL(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, db := open(t, path), beside(t, path)
+	db.SetMaxOpenConns(1)
+	execute(t, db, `PRAGMA foreign_keys = ON`, `BEGIN`,
+		`INSERT INTO agent_workflow_edges VALUES (NULL, 'w', 'n1', 'ghost', 'ALWAYS', NULL), (NULL, 'w', 'n1', NULL, 'CONDITIONAL', 'END')`,
+		`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
+		`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 'true', '20', 'soon')`, `COMMIT`)
+	entries, err := s.Entries(t.Context())
+	if diff := cmp.Diff([]catalog.Entry{{ID: "w", Name: "12.5", Format: "routes", HasRows: true}}, entries); err != nil || diff != "" {
+		t.Errorf("entries (-want +got): %v\n%s", err, diff)
+	}
+	if v, err := s.Versions(t.Context(), "w"); err != nil || len(v) != 0 {
+		t.Errorf("versions %v, %v", v, err)
+	}
+	rows, err := s.Rows(t.Context(), "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := rows.Document()
+	want := `{
+  "id": "w",
+  "name": "12.5",
+  "isConversational": true,
+  "entrypointNodeId": null,
+  "maxSteps": 20,
+  "timeoutMs": "soon",
+  "nodes": [
+    {"id": "n2", "workflowId": "w", "nodeType": "AGENT", "agentId": "7"},
+    {"id": "n1", "workflowId": "w", "nodeType": "AGENT", "agentId": "ab"}
+  ],
+  "edges": [
+    {"workflowId": "w", "sourceNodeId": "n1", "targetNodeId": "ghost", "conditionType": "ALWAYS", "conditionValue": null},
+    {"workflowId": "w", "sourceNodeId": "n1", "targetNodeId": null, "conditionType": "CONDITIONAL", "conditionValue": "END"}
+  ]
+}
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("document (-want +got):\n%s", diff)
+	}
+	// A row may be replaced without taking the others with it.
+	execute(t, db, `INSERT OR REPLACE INTO agent_workflows (id, name) VALUES ('w', 'again')`)
+	if rows, err = s.Rows(t.Context(), "w"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 {
+		t.Errorf("rows %v, %v", rows, err)
+	}
+	if err := s.Delete(t.Context(), "w", ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"agent_workflows", "agent_workflow_nodes", "agent_workflow_edges"} {
+		var n int
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%s has %d rows, %v", table, n, err)
+		}
+	}
+}
+
+// TestOlder: workflows, drafts, rows and agents of every version of the store are there after it was brought up to date (P38).
+func TestOlder(t *testing.T) {
+	t.Parallel()
+	dumps, err := filepath.Glob("../testdata/store-v*.sql")
+	if err != nil || len(dumps) < 2 {
+		t.Fatalf("%v, %v", dumps, err)
+	}
+	for _, dump := range dumps {
+		if filepath.Base(dump) == "store-v1.sql" {
+			continue // it has no catalog
+		}
+		t.Run(filepath.Base(dump), func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "hocket.db")
+			text, err := os.ReadFile(dump)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := beside(t, path)
+			db.SetMaxOpenConns(1)
+			execute(t, db, string(text))
+			s := open(t, path)
+			entries, err := s.Entries(t.Context())
+			if err != nil || len(entries) != 2 {
+				t.Fatalf("entries %+v, %v", entries, err)
+			}
+			if e := entries[0]; e.ID != "hello" || e.Published != 1 || e.Draft != 2 || e.Format != "steps" {
+				t.Errorf("got %+v", e)
+			}
+			if v, err := s.Version(t.Context(), "hello", 2); err != nil || !strings.HasSuffix(string(v.Text), "# a draft\n") {
+				t.Errorf("draft: %+v, %v", v, err)
+			}
+			if e := entries[1]; e.ID != "lobby" || e.Published != 1 || !e.HasRows {
+				t.Errorf("got %+v", e)
+			}
+			if rows, err := s.Rows(t.Context(), "lobby"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 || rows.Nodes[1].ID() != "node-desk" {
+				t.Errorf("rows %v, %v", rows, err)
+			}
+			want := []catalog.Row{
+				{"agent-desk", "Desk", nil, "Answer the guest.", "openai/gpt-5-mini", nil, nil},
+				{"agent-router", "Router", nil, "Send the guest to Desk.", "openai/gpt-5-mini", nil, nil},
+			}
+			agents, err := s.Agents(t.Context())
+			agents = slices.DeleteFunc(agents, func(r catalog.Row) bool { return r.ID() == "greeter" }) // stores since version 6 have it
+			if diff := cmp.Diff(want, agents); err != nil || diff != "" {
+				t.Errorf("agents (-want +got): %v\n%s", err, diff)
+			}
+			if err := s.PutAgents(t.Context(), []catalog.Row{{"agent-desk", nil, nil, nil, nil, nil, `{"maxIterations":5}`}}, false, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDamagedText: a text that is not what was stored is not handed out (P17).
+func TestDamagedText(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s, db := open(t, path), beside(t, path)
+	if _, err := store(t, s, chat("one", "a")); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, `UPDATE workflow_versions SET text = 'two'`)
+	v, err := s.Version(t.Context(), "chat", 1)
+	if _, isCorrupt := errors.AsType[*journal.CorruptError](err); !isCorrupt || v.Text != nil {
+		t.Errorf("got %q, %v", v.Text, err)
+	}
+}
+
+// TestBusy: two handles and a program that holds the lock now and then; nobody sees that the file was busy (P10).
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	s := []*struct{ catalog.Store }{{open(t, path)}, {open(t, path)}}
+	db := beside(t, path)
+	ctx, stop := context.WithCancel(t.Context())
+	held := make(chan struct{})
+	go func() {
+		defer close(held)
+		for ctx.Err() == nil {
+			tx, err := db.BeginTx(ctx, nil)
+			if err != nil {
+				return
+			}
+			_, _ = tx.ExecContext(ctx, `INSERT OR REPLACE INTO agents (id) VALUES ('busy')`)
+			_ = tx.Commit()
+		}
+	}()
+	errs := make(chan error)
+	for i := range 2 {
+		go func() {
+			var all error
+			for j := range 30 {
+				_, err := s[i].Put(t.Context(), []catalog.Put{chat(fmt.Sprint(i, j), "a", "b")}, nil)
+				all = errors.Join(all, err)
+			}
+			errs <- all
+		}()
+	}
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		t.Error(err)
+	}
+	stop()
+	<-held
+	versions, err := s[0].Versions(t.Context(), "chat")
+	if err != nil || len(versions) != 60 || !slices.IsSortedFunc(versions, func(a, b catalog.Version) int { return a.Number - b.Number }) {
+		t.Errorf("%d versions, %v", len(versions), err)
+	}
+}
