@@ -42,7 +42,7 @@ func WithModel(name string, m Model) Option {
 	}
 }
 
-// ModelRequest is one model call. Nobody may change what it holds.
+// ModelRequest is one model call. What it holds must not be changed.
 type ModelRequest struct {
 	// Model is what stands behind the provider's name in the reference.
 	Model  string
@@ -81,7 +81,7 @@ type ToolUse struct {
 	Arguments json.RawMessage
 }
 
-// ToolDef is a tool as a model is told of it; Parameters is a JSON Schema of type object.
+// ToolDef is a tool as a model sees it; Parameters is a JSON Schema of type object.
 type ToolDef struct {
 	Name, Description string
 	Parameters        json.RawMessage

@@ -31,7 +31,7 @@ type Config struct {
 	// what the agent says of itself, and many do some things without asking.
 	Allow, Deny []string
 	// Decide is asked about what neither names; nil: denied. It may ask a person and take its time: no time limit of the turn runs meanwhile. ctx is done when
-	// nobody waits for the answer any more. An error and a panic are denials. It may be called by several goroutines at once.
+	// the answer is not awaited any more. An error and a panic are denials. It may be called by several goroutines at once.
 	Decide func(ctx context.Context, p Permission) (bool, error)
 	// ReadFiles and WriteFiles let the agent read and write text files through Hocket, inside of the session's folder and nowhere else (SEC16).
 	ReadFiles, WriteFiles bool
@@ -46,7 +46,7 @@ type Config struct {
 	StartTimeout, IdleTimeout, TurnTimeout time.Duration
 	// CloseGrace is given to each way of ending an agent before the next, harder one; 0 is 1 s.
 	CloseGrace time.Duration
-	// Logger gets what agents write to standard error, at debug level; nil: nobody does.
+	// Logger gets what agents write to standard error, at debug level; nil: dropped.
 	Logger *slog.Logger
 }
 

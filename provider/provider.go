@@ -1,4 +1,4 @@
-// Package provider lets programs that embed Hocket call the models of OpenAI, Anthropic, Google, Ollama and whoever speaks as OpenAI does.
+// Package provider lets programs that embed Hocket call the models of OpenAI, Anthropic, Google, Ollama and servers that speak OpenAI's protocol.
 //
 // It stands apart because it brings along the SDKs of three providers, which package hocket itself refuses to. It holds no state: [All] is an option of
 // hocket.Open. Keys and addresses come from the engine's environment: OPENAI_API_KEY, ANTHROPIC_API_KEY, GOOGLE_API_KEY or GEMINI_API_KEY, and the others

@@ -52,7 +52,7 @@ type Agent struct {
 }
 
 // Permissions are patterns of tool calls, in the form of docker-agent's: `tool`, `toolset/*`, `tool:argument=glob`. Deny wins over ask, ask over allow.
-// Whoever opens the tools says what exactly they mean (package permit); the engine does not read them.
+// Package permit says what exactly they mean; the engine does not read them.
 type Permissions struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`

@@ -46,7 +46,7 @@ func firedPorts(n *Node) (names []string, open bool) {
 	return nil, true
 }
 
-// lintEdges finds edges that are never taken, and edges that stand there twice and so start their target twice.
+// lintEdges finds edges that are never taken, and duplicate edges, which start their target twice.
 func (c *linter) lintEdges() {
 	type key struct {
 		from, port, to string

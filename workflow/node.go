@@ -193,7 +193,7 @@ type Wait struct {
 	Options []string `json:"options,omitempty"`
 	// Deadline after which PortTimeout is fired, or the step fails where no such edge exists; 0: none.
 	Deadline Duration `json:"deadline,omitempty"`
-	// Remind is how long the wait is open before somebody is reminded, once; 0: as the run says. One that is not before Deadline never comes.
+	// Remind is how long the wait is open before a reminder is sent, once; 0: as the run says. One that is not before Deadline never comes.
 	Remind Duration `json:"remind,omitempty"`
 	// Route fires [NextPort] of the answer where an edge leaves by it (S3-15), else PortOut; where no edge leaves there either, the entry follows.
 	Route bool `json:"route,omitempty"`

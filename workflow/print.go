@@ -12,7 +12,7 @@ import (
 )
 
 // Print gives w as text for people who debug and for golden tests: one fact a line, in the order of the definition, names and texts quoted as
-// in Go, nothing that stands at its zero value. Equal definitions print alike and different ones differently. Nobody reads it back:
+// in Go, nothing that stands at its zero value. Equal definitions print alike and different ones differently. It is not read back:
 // [Workflow.Canonical] is the form that is stored.
 func Print(w *Workflow) string {
 	var p printer

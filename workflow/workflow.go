@@ -142,7 +142,7 @@ type Limits struct {
 	// Uncounted is that of Budget, for the run's own budget.
 	Uncounted string `json:"uncounted,omitempty"`
 	// MaxBytes bounds what the run takes in and makes, in bytes: prompts, replies, arguments, results, outputs, answers, each as often as it is recorded (SEC17). Documents
-	// cannot say it; whoever starts the run does. 0: none.
+	// cannot say it; the start of the run does. 0: none.
 	MaxBytes int64 `json:"maxBytes,omitempty"`
 }
 
@@ -172,7 +172,7 @@ func (l Limits) LoopIterations() int {
 
 // Rules are the points in which formats differ on how a graph runs.
 type Rules struct {
-	// OnFailure says what a step's failure, handled by nobody, does to steps in flight: FailFast (default) cancels them, FailDrain lets
+	// OnFailure says what a step's unhandled failure does to steps in flight: FailFast (default) cancels them, FailDrain lets
 	// the calls that were started finish and starts nothing new (S0-46).
 	OnFailure string `json:"onFailure,omitempty"`
 	// HoldWhilePaused queues newly ready steps while a wait is open (S0-41, D18). Default: other branches go on (P32).

@@ -20,10 +20,10 @@ func Roles() []Role { return []Role{RoleRun, RoleEdit, RoleAdmin} }
 // IsKnown tells whether r is a role.
 func (r Role) IsKnown() bool { return slices.Contains(Roles(), r) }
 
-// DefaultNamespace is that of whoever uses the store without a server: the command line.
+// DefaultNamespace is that of uses of the store without a server: the command line.
 const DefaultNamespace = "default"
 
-// Principal is whoever makes a request. The zero Principal may do nothing.
+// Principal is who makes a request. The zero Principal may do nothing.
 type Principal struct {
 	// Token is the id of the token, which is no secret; Name is what people call it.
 	Token, Name string

@@ -10,7 +10,7 @@ import (
 // ErrRevoked is the cause of contexts whose token was revoked, or has expired.
 var ErrRevoked = errors.New("the token was revoked or has expired")
 
-// Revocations end what tokens hold open, such as event streams, once they are revoked or have expired. Whoever lets a token in joins; whoever revokes one
+// Revocations end what tokens hold open, such as event streams, once they are revoked or have expired. An admitted token joins; a revocation
 // tells it at once, and [Revocations.Sweep] finds what other processes revoked and what expired. So nothing asks the store again for each event.
 //
 // The zero value is ready. Safe for concurrent use.
@@ -25,7 +25,7 @@ type Revocations struct {
 // the time before tokens are let in.
 func (r *Revocations) Before(f func(namespace, token string)) { r.before = append(r.before, f) }
 
-// On has f called with each token that is revoked: after its contexts are done, by whoever calls Revoke or Sweep. It is for the time before tokens are let in.
+// On has f called with each token that is revoked: after its contexts are done, by the caller of Revoke or Sweep. It is for the time before tokens are let in.
 func (r *Revocations) On(f func(namespace, token string)) { r.tell = append(r.tell, f) }
 
 // Join gives a context that is also done, with the cause ErrRevoked, once the principal's token is revoked or found expired. The caller leaves when its work is

@@ -28,7 +28,7 @@ var ErrTickets = errors.New("too many open tickets; a ticket expires after a min
 
 // Tickets let callers in that cannot send a token, such as the EventSource of a browser: a random word in the address that opens one stream.
 //
-// A ticket opens the one path that it was issued for, with the rights of the principal who asked for it. It opens one stream: whoever uses it again takes the
+// A ticket opens the one path that it was issued for, with the rights of the principal who asked for it. It opens one stream: its next use takes the
 // stream over, and [Hold.Lost] tells the former one. It must be used again, because an EventSource comes back with the same address when a connection breaks;
 // ADR 25 says why this is no ticket for a second reader.
 //
@@ -89,7 +89,7 @@ func (t *Tickets) Redeem(text, path string) (Principal, bool) {
 	return k.principal, true
 }
 
-// Hold takes the stream of a ticket, from whoever has it. Nil: the ticket opens nothing here. The caller keeps it while the stream lives.
+// Hold takes the stream of a ticket, from its present holder too. Nil: the ticket opens nothing here. The caller keeps it while the stream lives.
 func (t *Tickets) Hold(text, path string) *Hold {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,7 +196,7 @@ func (h *Hold) Keep() bool {
 	return true
 }
 
-// Leave says that the stream is over. The ticket waits for whoever comes back.
+// Leave says that the stream is over. The ticket waits for a reconnection.
 func (h *Hold) Leave() {
 	if h == nil {
 		return

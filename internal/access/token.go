@@ -24,11 +24,11 @@ const (
 )
 
 var (
-	// ErrUnknownToken says that a text is no token that may be used now. Whoever shows it is not told why.
+	// ErrUnknownToken says that a text is no token that may be used now. The client is not told why.
 	ErrUnknownToken = errors.New("unknown, revoked or expired token")
 	// ErrNone says that the namespace has no token of that id.
 	ErrNone = errors.New("no such token")
-	// ErrNoNamespace says that nobody made a namespace of that name.
+	// ErrNoNamespace says that no namespace of that name exists.
 	ErrNoNamespace = errors.New("no such namespace")
 	// ErrNotGranted says that a principal may not make a token as it was asked for.
 	ErrNotGranted = errors.New("a token cannot have rights that its creator does not have")
@@ -137,11 +137,11 @@ var textLen = len(prefix) + base64.RawURLEncoding.EncodedLen(textBytes)
 // Hash is what is kept of a token's text: its SHA-256.
 //
 // A text has 256 random bits, so its hash needs neither salt nor a slow function: there is no dictionary to try. A token is found by its hash, in an
-// index. How long that takes may tell how much of a stored hash agrees with the one that was computed; but whoever sends texts cannot choose what their hashes
+// index. How long that takes may tell how much of a stored hash agrees with the one that was computed; but a client cannot choose what their hashes
 // begin with but by trying, and learns nothing of a text from the beginning of its hash. So no comparison here depends on secret text.
 type Hash [sha256.Size]byte
 
-// HashOf gives the hash of a text. ok tells whether the text has the form of a token; one that has not belongs to nobody.
+// HashOf gives the hash of a text. ok tells whether the text has the form of a token; one that has not belongs to no principal.
 func HashOf(text string) (h Hash, ok bool) {
 	if len(text) != textLen || !strings.HasPrefix(text, prefix) {
 		return Hash{}, false

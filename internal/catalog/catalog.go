@@ -22,7 +22,7 @@ type Entry struct {
 	Name, Format string
 	// Published and Draft are numbers of versions; 0: none. They are never equal but for 0.
 	Published, Draft int
-	// HasRows tells that the table agent_workflows has the id, whoever wrote it.
+	// HasRows tells that the table agent_workflows has the id, written by any program.
 	HasRows bool
 	// Updated is when a version was stored or published last, UTC in microseconds; zero where there is none.
 	Updated time.Time

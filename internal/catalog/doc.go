@@ -10,7 +10,7 @@
 //     no new one.
 //  2. [Workflows.Publish] makes a version the published one. Runs of an id and triggers take the published version, trial runs the draft (P38).
 //  3. A routes document that is published is also written as rows, by [FromDocument]. The rows are what runs: [Rows.Document] gives them as a
-//     document again, whoever wrote them, and [Rows.Locate] turns the places of its problems into rows.
+//     document again, written by any program, and [Rows.Locate] turns the places of its problems into rows.
 //
 // Invariants:
 //

@@ -11,7 +11,7 @@ import (
 const TagAbsent = "absent"
 
 // Tag names what a stored workflow is now, its published version, its draft and its rows (nil: it has none): where two tags are equal, nothing was stored,
-// published, deleted or changed by other programs in between. Whoever reads, changes and stores finds out by it that somebody else was faster (P39).
+// published, deleted or changed by other programs in between. A writer that reads, changes and stores finds out by it that another one was faster (P39).
 func Tag(e Entry, rows *Rows) string { return digest(e.ID, e.Published, e.Draft, rows) }
 
 // AgentTag is Tag for an agent: the tag of its columns.

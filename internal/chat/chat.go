@@ -26,7 +26,7 @@ const (
 // Message is one entry of a conversation. The meaning of the fields depends on Role:
 // an assistant message has Text, ToolCalls or both; a tool message answers the call ToolCallID of the nearest assistant message before it.
 //
-// A Message is a value: nobody changes one that was handed over.
+// A Message is a value: it is not changed after it was handed over.
 type Message struct {
 	Role Role `json:"role"`
 	// Text may be a rope that shares its parts with other messages: who passes it on writes it, and does not make a string of it.
@@ -52,7 +52,7 @@ type ToolCall struct {
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
-// ToolDef is a tool as a model is told of it. Parameters is a JSON Schema of type object; null means no arguments.
+// ToolDef is a tool as a model sees it. Parameters is a JSON Schema of type object; null means no arguments.
 type ToolDef struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

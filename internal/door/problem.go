@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// ErrUnauthorized says that nobody knows who calls.
+// ErrUnauthorized says that authentication is required.
 var ErrUnauthorized = errors.New("authentication required: send Authorization: Bearer TOKEN")
 
 // ForbiddenError says that the caller is known and may not.
@@ -67,7 +67,7 @@ func NoMethod(path, allow string) Problem {
 	return Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Title: "Method not allowed", Detail: cut(path) + " allows only " + allow}
 }
 
-// Unavailable is the problem of whoever has to come back later.
+// Unavailable is the problem of a client that has to retry later.
 func Unavailable(reason string) Problem {
 	p := families[service.CodeUnavailable]
 	p.Detail = reason
@@ -89,7 +89,7 @@ func cut(path string) string {
 	return path[:n] + "…"
 }
 
-// ProblemOf tells an error to whoever made the request. What is broken inside is not described: the log has it.
+// ProblemOf words an error for the client. What is broken inside is not described: the log has it.
 func ProblemOf(err error) Problem {
 	var (
 		forbidden *ForbiddenError

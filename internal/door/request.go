@@ -10,15 +10,15 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// Deed is one thing that somebody did, as the audit log has it. It holds neither bodies nor secrets.
+// Deed is one action of a principal, as the audit log has it. It holds neither bodies nor secrets.
 type Deed struct {
 	// At is when the request began, UTC in microseconds.
 	At time.Time
-	// Principal is who did it; the zero Principal is whoever came through a door that asks no token.
+	// Principal is who did it; the zero Principal is a client of a route that requires no token.
 	Principal access.Principal
 	// Channel is the way in, such as `http` or `mcp`.
 	Channel string
-	// Action is a word such as `runs.start`, and Target the id of what it was done to; "" where nobody said.
+	// Action is a word such as `runs.start`, and Target the id of what it was done to; "" where none was named.
 	Action, Target string
 	// Method, Route and Status are HTTP's; Route is the pattern, which has no ids and no secrets.
 	Method, Route string
@@ -137,6 +137,6 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, p Problem) {
 	}
 	w.WriteHeader(p.Status)
 	if r.Method != http.MethodHead {
-		_ = json.NewEncoder(w).Encode(p) // whoever asked may be gone
+		_ = json.NewEncoder(w).Encode(p) // the client may be gone
 	}
 }

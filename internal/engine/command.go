@@ -72,7 +72,7 @@ type CallFunc struct {
 	Outputs Outputs
 	// Last is the failure of the former attempt; nil on the first (S2-58).
 	Last *Failure
-	// LastOutput is what that attempt gave all the same; nil: nothing.
+	// LastOutput is what that attempt gave despite its failure; nil: nothing.
 	LastOutput Value
 	// Errors are the failed attempts of the run, oldest first, at most [MaxErrors], and Updated is when a step had completed last (S2-75, S2-78).
 	Errors  []FailedAttempt

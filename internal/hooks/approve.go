@@ -30,7 +30,7 @@ const (
 	maxForm   = 64 << 10
 	maxAnswer = 32 << 10
 	maxNote   = 4 << 10
-	// maxShown bounds prompts and arguments on the page. What is longer cannot be answered there: nobody approves what they do not see.
+	// maxShown bounds prompts and arguments on the page. What is longer cannot be answered there: what a person cannot see, a person cannot approve.
 	maxShown = 256 << 10
 )
 
@@ -101,7 +101,7 @@ func (h *Hooks) Approve() http.Handler {
 
 var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not valid.", Detail: "It may be incomplete: copy the full link from the message, or ask the sender for a new one."}
 
-// show answers with a page that holds no script, loads nothing from elsewhere and tells nobody where it was opened.
+// show answers with a page that holds no script, loads nothing from elsewhere and sends no referrer.
 func show(w http.ResponseWriter, status int, v view) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -6,8 +6,8 @@
 //
 // The flow of a webhook ([Hooks.Receive]):
 //
-//  1. The body is read, whoever asks. The webhook is looked for by the digest of its path, its secrets are opened, and the signature is verified; where there is
-//     no webhook, against a key that nobody has.
+//  1. The body is read, whether or not the webhook exists. The webhook is looked for by the digest of its path, its secrets are opened, and the signature is verified; where there is
+//     no webhook, against a random key.
 //  2. The delivery is kept by its id, and where nothing but the body is signed by that. The run's id follows from it, so that the store refuses
 //     a second run, also from another server (SEC18).
 //  3. The published version is loaded and started with the body as its input (P38).

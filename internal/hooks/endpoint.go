@@ -30,7 +30,7 @@ func Types() []Type {
 	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed, TypeRunCancelled}
 }
 
-// Endpoint is a URL that is told of what happens to runs.
+// Endpoint is a URL that is notified of what happens to runs.
 type Endpoint struct {
 	// ID is made of the name for those of the operator's file.
 	ID string `json:"id"`
@@ -44,7 +44,7 @@ type Endpoint struct {
 	Workflows []string `json:"workflows,omitempty"`
 	// Children tells of runs too that other runs started.
 	Children bool `json:"children,omitempty"`
-	// ApproveLinks puts links into what tells of waits, by which whoever has them answers (SEC12).
+	// ApproveLinks puts links into notifications of waits; each holder of a link may answer (SEC12).
 	ApproveLinks bool      `json:"approveLinks,omitempty"`
 	Created      time.Time `json:"created,omitzero"`
 	CreatedBy    string    `json:"createdBy,omitempty"`
@@ -107,7 +107,7 @@ func joined(types []Type) string {
 	return strings.Join(words, ", ")
 }
 
-// wants tells whether the endpoint is told of something.
+// wants tells whether the endpoint is notified of something.
 func (e *Endpoint) wants(t Type, child bool, workflow ...string) bool {
 	if len(e.On) > 0 && !slices.Contains(e.On, t) || child && !e.Children {
 		return false

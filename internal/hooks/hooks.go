@@ -19,7 +19,7 @@ import (
 
 // Config says what hooks are made of.
 type Config struct {
-	// Service gives the service of a namespace. An error that it gives for an unknown namespace is told to nobody.
+	// Service gives the service of a namespace. An error that it gives for an unknown namespace is not shown to the caller.
 	Service func(ctx context.Context, namespace string) (*service.Service, error)
 	// Store gives the store that lies in the file of a service; nil, or a nil Store: one in memory, as long as the service is the same.
 	Store func(s *service.Service) Store
@@ -31,7 +31,7 @@ type Config struct {
 	Secrets secret.Resolver
 	// Operator and Guarded make requests to endpoints: those of the operator, whose addresses are allowed, and those that were made through the API (SEC8).
 	Operator, Guarded *http.Client
-	// Refused tells whether Guarded would refuse an address, so that whoever makes an endpoint hears of it at once; nil: it is seen when something is sent.
+	// Refused tells whether Guarded would refuse an address, so that the maker of an endpoint gets the error at once; nil: it is seen when something is sent.
 	Refused func(ctx context.Context, url string) error
 	// MaxBody bounds the body of a delivery; 0: MaxBody.
 	MaxBody int64
@@ -44,7 +44,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// What Config.Count is told of.
+// What Config.Count counts.
 const (
 	CountDelivery = "delivery"
 	CountTry      = "try"
@@ -216,7 +216,7 @@ func Path(namespace string, w Webhook) string {
 	return "/hooks/" + namespace + "/" + w.Path
 }
 
-// URL gives the address of a webhook, or its path where nobody said where the server is.
+// URL gives the address of a webhook, or its path where the server's URL is not configured.
 func (h *Hooks) URL(namespace string, w Webhook) string {
 	return h.cfg.PublicURL + Path(namespace, w)
 }

@@ -45,7 +45,7 @@ func (c claims) nonce() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// errLink is that of a token that nobody here signed, or that is damaged.
+// errLink is that of a token that this key did not sign, or that is damaged.
 var errLink = errors.New("invalid approve link")
 
 // token gives the text of a link. It is a function of the claims, so that none has to be stored for a second try.
@@ -99,7 +99,7 @@ type waiting struct {
 	at       time.Time
 }
 
-// isOpen tells whether somebody may answer.
+// isOpen tells whether the wait may be answered.
 func (w *waiting) isOpen() bool { return w.answered == nil && w.closed == "" }
 
 // binding is the digest of what a link is for.

@@ -175,7 +175,7 @@ type EndpointRequest struct {
 	By           string
 }
 
-// CreateEndpoint makes an endpoint that is told of what happens from now on. Its address must be public, or one that the operator allows: this is seen now where
+// CreateEndpoint makes an endpoint that is notified of what happens from now on. Its address must be public, or one that the operator allows: this is seen now where
 // that can be seen, and whenever it is sent something (SEC8). Errors: *service.InvalidError.
 func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service.Service, q EndpointRequest) (Created[Endpoint], error) {
 	var none Created[Endpoint]

@@ -72,7 +72,7 @@ type links struct {
 // maxInMessage bounds prompts, arguments and answers in messages.
 const maxInMessage = 16 << 10
 
-// messageOf makes the message of an event of a run, without links. It gives nil for events that nobody is told of. w is the wait that the event is about.
+// messageOf makes the message of an event of a run, without links. It gives nil for events that are not notified. w is the wait that the event is about.
 func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *waiting) *message {
 	m := &message{Type: t, Timestamp: e.At.UTC(), Data: data{
 		Namespace: namespace, Run: head.Run, Workflow: head.Workflow, WorkflowName: head.WorkflowName, ParentRun: head.Parent, Status: string(head.Status),
@@ -133,7 +133,7 @@ func cut(text string) string {
 	return text[:n]
 }
 
-// notificationID follows from what is told to whom, so that it is made once, whoever makes it, and equal on every try.
+// notificationID follows from event and endpoint, so that it is made once, by any process, and equal on every try.
 func notificationID(endpoint, run string, seq uint64, count int) string {
 	sum := sha256.Sum256([]byte(endpoint + "\x00" + run + "\x00" + strconv.FormatUint(seq, 10) + "\x00" + strconv.Itoa(count)))
 	return "msg_" + base64.RawURLEncoding.EncodeToString(sum[:18])

@@ -47,7 +47,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// idleNotices is after how many notices that nobody wants the cursor is moved: they cost no write of their own.
+// idleNotices is after how many notices without a subscriber the cursor is moved: they cost no write of their own.
 const idleNotices = 256
 
 // Begin stores where the notifications of a namespace begin, unless that is stored already: behind the newest notice. Call it before the service is given to anyone,
@@ -215,7 +215,7 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 			}
 			swept = now
 		}
-		// Nobody else gets them for as long as one may wait for its turn and be tried: what a process has that dies goes out soon after by another one. Those whose
+		// No other process gets them for as long as one may wait for its turn and be tried: what a process has that dies goes out soon after by another one. Those whose
 		// turn does not come are taken again.
 		begin := now.Add(h.cfg.Pace.Timeout)
 		due, err := sp.store.Take(ctx, micro(now), micro(begin.Add(h.cfg.Pace.Timeout+settleTime)), takenAtOnce, q.full())

@@ -29,7 +29,7 @@ var unknownHook = door.Problem{Status: http.StatusNotFound, Code: "not_found", T
 // decoyKeys replace the keys of an unknown webhook, so that a signature is computed for it too.
 var decoyKeys = [][]byte{[]byte("placeholder key of an unknown webhook")}
 
-// Receive is the handler of /hooks/. A request that is not signed, or whose path nobody knows, changes nothing and learns nothing.
+// Receive is the handler of /hooks/. A request that is not signed, or whose path is unknown, changes nothing and learns nothing.
 func (h *Hooks) Receive() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/hooks/{path}", h.receive)

@@ -11,7 +11,7 @@ import (
 var (
 	// ErrNone: there is no such webhook, endpoint or notification.
 	ErrNone = errors.New("no such webhook")
-	// ErrMoved: somebody else wrote what the cursor stands before.
+	// ErrMoved: another process moved the cursor.
 	ErrMoved = errors.New("the cursor was moved by another process")
 )
 
@@ -60,7 +60,7 @@ type Endpoints interface {
 
 // Outbox keeps what is to be told, until it was told.
 type Outbox interface {
-	// Cursor tells up to where of the feed notifications were made; found is false where nobody ever said.
+	// Cursor tells up to where of the feed notifications were made; found is false where no cursor was stored.
 	Cursor(ctx context.Context) (at int64, found bool, err error)
 	// Post keeps notifications and moves the cursor from one place to another, all or nothing. A notification of an id that is there is left as it is. Errors: ErrMoved.
 	Post(ctx context.Context, from, to int64, notifications []Notification) error

@@ -92,7 +92,7 @@ func verifyGitHub(key []byte, h http.Header, body []byte) (string, bool) {
 	return id, same && prefixed && err == nil && sound
 }
 
-// verifyToken compares a header with the secret. A scheme such as Bearer before the token is overlooked. The body is hashed all the same, so that the mode
+// verifyToken compares a header with the secret. A scheme such as Bearer before the token is overlooked. The body is hashed nevertheless, so that the mode
 // cannot be told by time.
 func verifyToken(key []byte, header string, h http.Header, body []byte) (string, bool) {
 	_ = sumOf(key, body)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a part of a text on a page: as it is, or written as escapes because nobody would see it, or it would change what stands around it (SEC12, SEC15).
+// piece is a part of a text on a page: as it is, or written as escapes because it is invisible, or would change the text around it (SEC12, SEC15).
 type piece struct {
 	Text    string
 	Escaped bool

@@ -6,7 +6,7 @@
 // The flow:
 //
 //  1. A request names a run, a view (events, stream modes, log entries) and the event after which it wants to go on ([Handler]).
-//  2. For each run and view that somebody watches there is one pump. It reads the run once, from its first event, folds it, encodes each event once, and puts
+//  2. For each run and view with a watcher there is one pump. It reads the run once, from its first event, folds it, encodes each event once, and puts
 //     the bytes into a ring of bounded size.
 //  3. Each watcher has nothing but a place in that ring. It writes what stands behind it, in pieces, and waits to be woken. With many watchers a pump wakes
 //     them less often, so that they write more at a time.

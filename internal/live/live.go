@@ -16,7 +16,7 @@ import (
 
 // Config is what a Handler is made of. The zero Config is fit for use.
 type Config struct {
-	// Tickets let browsers in (SEC1); nil: there are none, and nobody gets one.
+	// Tickets let browsers in (SEC1); nil: there are none.
 	Tickets *access.Tickets
 	// Heartbeat is how often a comment is written where nothing else is; 0: 15 seconds.
 	Heartbeat time.Duration

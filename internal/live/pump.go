@@ -52,7 +52,7 @@ func (p *pumps) join(src source, a *ask, def *workflow.Workflow, size int, log *
 		p.all[src] = one
 		p.work.Go(func() {
 			one.pump(ctx)
-			p.forget(one) // whoever comes now begins anew: the run may have been reopened
+			p.forget(one) // the next watcher begins anew: the run may have been reopened
 		})
 	}
 	one.users++
@@ -82,7 +82,7 @@ func (p *pumps) drop(one *pump) {
 	}
 }
 
-// pump reads the run until it ends or nobody watches any more.
+// pump reads the run until it ends or has no watcher any more.
 func (p *pump) pump(ctx context.Context) {
 	last, err := p.read(ctx)
 	if err != nil && ctx.Err() == nil {

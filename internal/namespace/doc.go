@@ -3,7 +3,7 @@
 // The namespace `default` is the store that the operator names; every other one is a file of its own beside it ([Path]). Which there are, their tokens and the audit
 // log stand in the default store.
 //
-// It refuses to make a namespace: that is done with its first token. A name that nobody made is an error, and no file comes of it.
+// It refuses to make a namespace: that is done with its first token. An unknown name is an error, and no file comes of it.
 //
 // The flow: [Open] opens the default store. [Set.Service] opens that of another namespace when it is first asked for, once, however many ask at the same time, and has
 // it tended from then on. [Set.Close] waits for those that are just being opened, ends the tending, and closes all services.

@@ -28,7 +28,7 @@ type Config struct {
 	// Prepare is called for each service that was opened, the default one included, before anyone is given it. Nil: nothing is prepared.
 	Prepare func(ctx context.Context, name string, s *service.Service)
 	// Tend is called in a goroutine of its own for each service that was opened, the default one included, and returns when ctx is done. All namespaces are then opened
-	// without being asked for, at once and whenever a new one is found, so that interrupted runs and schedules of each go on. Nil: nobody tends.
+	// without being asked for, at once and whenever a new one is found, so that interrupted runs and schedules of each go on. Nil: they are left alone.
 	Tend func(ctx context.Context, name string, s *service.Service)
 }
 
@@ -146,7 +146,7 @@ func (s *Set) find(name string) *entry {
 	return s.opened[name]
 }
 
-// known gives the path of a namespace that somebody made.
+// known gives the path of a namespace that exists.
 func (s *Set) known(ctx context.Context, name string) (string, error) {
 	path, err := Path(s.db, name)
 	if err != nil {
@@ -237,7 +237,7 @@ func (s *Set) Close() error {
 	s.stop()
 	s.wg.Wait()
 
-	// From here on nobody else touches opened. The default store goes last: it has the audit log.
+	// From here on no other goroutine touches opened. The default store goes last: it has the audit log.
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex

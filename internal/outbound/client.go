@@ -38,7 +38,7 @@ type Config struct {
 }
 
 // New gives a client of its own, with its own connections. It is safe for concurrent use and follows at most ten redirects.
-// Whoever is done with it calls CloseIdleConnections.
+// The caller calls CloseIdleConnections in the end.
 func New(cfg Config) *http.Client {
 	if cfg.Proxy == nil {
 		cfg.Proxy = http.ProxyFromEnvironment
@@ -285,8 +285,8 @@ func Allows(allow []string, address string) bool {
 const checkTime = 5 * time.Second
 
 // Check tells whether a client of cfg would refuse an address, before anything is sent: its error is ErrRefused for an address that is not public, for a name that
-// leads to one now, and for a number that only some resolvers take for an address, unless cfg.Allow names it. A name that nobody knows at present is no error. This
-// is for whoever writes an address down, who hears of a mistake at once; it replaces no check of the client, which is made when it connects (SEC8).
+// leads to one now, and for a number that only some resolvers take for an address, unless cfg.Allow names it. A name that does not resolve at present is no error. This
+// is for the writer of an address, who learns of a mistake at once; it replaces no check of the client, which is made when it connects (SEC8).
 func Check(ctx context.Context, cfg Config, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {

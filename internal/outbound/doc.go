@@ -12,7 +12,7 @@
 //  3. Behind a proxy the address is not ours to dial: the target is resolved and checked first, every address of it (D34).
 //  4. A redirect to another origin keeps only headers that say what is asked for; credentials in whatever header stay behind.
 //
-// [Check] tells whoever writes an address down of a mistake at once. It replaces none of this.
+// [Check] reports a mistake when an address is written down. It replaces none of this.
 //
 // Clients carry no total timeout, because answers are streamed: callers bound every request with its context (P11).
 package outbound

@@ -54,7 +54,7 @@ type Rules struct {
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
 	// Default is for calls that no pattern names: `allow`, `ask` or `deny`; "" is allow. A call of a tool that Allow names only with other arguments is
-	// asked about at least: whoever lists what is allowed of a tool did not mean the rest of it.
+	// asked about at least: a list of what is allowed of a tool excludes the rest of it.
 	Default string `json:"default,omitempty"`
 }
 

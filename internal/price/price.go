@@ -168,7 +168,7 @@ func (t *Table) Models() []string {
 	return out
 }
 
-// Rate gives the rate of the model that ref names in full (`provider/model`). False: nobody knows it. A nil Table knows none.
+// Rate gives the rate of the model that ref names in full (`provider/model`). False: it is unknown. A nil Table knows none.
 func (t *Table) Rate(ref string) (chat.Rate, bool) {
 	if t == nil {
 		return chat.Rate{}, false

@@ -28,7 +28,7 @@ type chatter struct {
 
 // Messages gives what r says without the lines that are no messages; see chatter. onLine gets those lines, cut after 1 KiB.
 //
-// Of a pipe that has a deadline, what is in it by then is read all the same.
+// Of a pipe that has a deadline, what is in it by then is still read.
 func Messages(r io.ReadCloser, onLine func(string)) io.ReadCloser {
 	if f, ok := r.(*os.File); ok {
 		r = &whole{f: f}

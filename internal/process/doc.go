@@ -1,6 +1,6 @@
 // Package process starts programs, those that speak with us over their standard streams (MCP servers and coding agents) among them, and ends them with all their descendants.
 //
-// It refuses to give a program our environment ([Inherited] says what all get; the rest is named by whoever starts it), to run a shell, and to know what is
+// It refuses to give a program our environment ([Inherited] says what all get; the rest is named by the caller), to run a shell, and to know what is
 // spoken: of a program's output it knows only where messages of JSON begin and end ([Messages]).
 //
 // The flow: [Run] for a program that is run to its end; for one that is spoken with, [Start], then write to Stdin and read Stdout, then [Process.Stop]: closed input, SIGTERM, SIGKILL; or [Process.Kill] at once.

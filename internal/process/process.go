@@ -95,7 +95,7 @@ func (p *Process) readErrors(f *os.File, onLine func(string)) {
 	}
 }
 
-// Kill ends the process and its children at once and makes pending reads and writes return. Once the process is gone it signals nobody: its
+// Kill ends the process and its children at once and makes pending reads and writes return. Once the process is gone no signal is sent: its
 // number may be another's by then.
 func (p *Process) Kill() {
 	select {

@@ -15,7 +15,7 @@ var protected atomic.Bool
 
 // Protect keeps other processes of the same user from reading the memory and the environment of this one through /proc (PR_SET_DUMPABLE), unless dumpable is
 // asked for, as debuggers and core dumps need it, and makes this process the parent of what a killed supervisor leaves. It is for programs whose children are all started by this package: other
-// children may be killed. Root can read the process all the same.
+// children may be killed. Root can still read the process.
 func Protect(dumpable bool) error {
 	if !dumpable {
 		if err := supervise.Prctl(supervise.SetDumpable, 0); err != nil {

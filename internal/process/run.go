@@ -21,12 +21,12 @@ type Program struct {
 	// Stdin is what it can read; nothing: it finds the end at once.
 	Stdin []byte
 	// MaxBytes is how much is kept of its standard output and of its standard error, each: the first half and the last; 0: 64 KiB. What is left
-	// out is read all the same, so that the program is not held up.
+	// out is read nevertheless, so that the program is not held up.
 	MaxBytes int
 	// Grace is the time between SIGTERM and SIGKILL when the context is done; 0: 1 s.
 	Grace time.Duration
 	// Started is called once the program runs, with a function that gives what was said so far; that one may be called at any time, also when the
-	// program has ended. nil: nobody asks.
+	// program has ended. nil: not asked.
 	Started func(said func() Outcome)
 }
 

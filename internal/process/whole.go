@@ -12,7 +12,7 @@ type whole struct {
 	late int
 }
 
-// maxLate is what is read after the deadline, as much as a pipe holds at most: whoever holds the other end may go on for ever.
+// maxLate is what is read after the deadline, as much as a pipe holds at most: the process at the other end may go on for ever.
 const maxLate = 1 << 20
 
 // Read implements io.Reader.

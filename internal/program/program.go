@@ -13,7 +13,7 @@ type Value = json.RawMessage
 // Fields are values by name: top-level fields of the state.
 type Fields = map[string]Value
 
-// Fields of the state that stand beside the user's own. A graph keeps them, whoever begins a run may set them.
+// Fields of the state that stand beside the user's own. A graph keeps them, and the start of a run may set them.
 const (
 	// FieldUsage is the context window usage of the last agent, a graph.ContextWindowUsage in JSON (S2-75).
 	FieldUsage = "$usage"
@@ -24,7 +24,7 @@ const (
 	FieldOutputs = "outputs"
 )
 
-// View is what a step sees of its run. Nobody may change what it holds.
+// View is what a step sees of its run. What it holds must not be changed.
 type View struct {
 	Node    string
 	Input   Value
@@ -85,7 +85,7 @@ type Call struct {
 	Outputs Outputs
 	// Last is the failure of the attempt before; nil on the first (S2-58).
 	Last *Failure
-	// LastOutput is what that attempt gave all the same; nil: nothing.
+	// LastOutput is what that attempt gave despite its failure; nil: nothing.
 	LastOutput Value
 	// Errors are the failed attempts of the run, oldest first; of many the last ones. Updated is when a step had completed last.
 	Errors  []FailedAttempt

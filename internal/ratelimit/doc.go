@@ -4,10 +4,10 @@
 // process keeps to the limits by itself, so several that use one key must be given a part of them each.
 //
 // The flow: a caller takes a [Ticket] of its key's [Limiter] and waits until the ticket is [Ticket.Ready], which is when it is first in the queue and
-// nothing stands in the way; then it makes itself ready (a driver takes a slot), and [Ticket.Start] takes the turn, or sends it back to wait.
+// nothing blocks it; then it makes itself ready (a driver takes a slot), and [Ticket.Start] takes the turn, or sends it back to wait.
 // [Ticket.Done] tells what became of the call. One that was turned away pauses the whole key for as long as the provider asked, and after
 // it calls begin one by one, more of them with each that succeeds.
 //
-// Invariants: tickets start in the order in which they were taken; no two starts of a key lie closer together than its limits say; nobody starts while
+// Invariants: tickets start in the order in which they were taken; no two starts of a key lie closer together than its limits say; none starts while
 // the key is paused; every ticket that is left or done lets the next one go on.
 package ratelimit

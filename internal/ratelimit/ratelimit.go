@@ -32,7 +32,7 @@ type Set struct {
 	limiters map[string]*Limiter
 }
 
-// Limiter gives the limiter of a key. The limits are those of whoever asks first.
+// Limiter gives the limiter of a key. The limits are those of the first call.
 func (s *Set) Limiter(key string, l Limits) *Limiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ type Limiter struct {
 	counted  time.Time // when tokens was right
 }
 
-// New makes a Limiter that nobody shares.
+// New makes a Limiter that is not shared.
 func New(l Limits) *Limiter { return &Limiter{limits: l, tokens: float64(l.TokensPerMinute)} }
 
 // Ticket is a place in the queue of a limiter. It belongs to one goroutine, but for Done, which any may call, at any time, as often as it likes.
@@ -94,7 +94,7 @@ func (l *Limiter) Take() *Ticket {
 	return t
 }
 
-// Ready waits until the ticket is the first one and nothing stands in the way. Errors: ctx's, when it is done first.
+// Ready waits until the ticket is the first one and nothing blocks it. Errors: ctx's, when it is done first.
 func (t *Ticket) Ready(ctx context.Context) error {
 	for {
 		wait, ok := t.l.wait(t)
@@ -217,7 +217,7 @@ func (l *Limiter) wait(t *Ticket) (time.Duration, bool) {
 	return l.obstacle(t, time.Now())
 }
 
-// obstacle tells how long a ticket has to wait; false: until somebody wakes it. It is called with mu held.
+// obstacle tells how long a ticket has to wait; false: until it is woken. It is called with mu held.
 func (l *Limiter) obstacle(t *Ticket, now time.Time) (time.Duration, bool) {
 	if len(l.queue) == 0 || l.queue[0] != t {
 		return 0, false

@@ -13,7 +13,7 @@ import (
 )
 
 // zoneNames are the names of the time zone database, one a line, sorted: it offers no list by itself. They serve hints and completion only; a zone
-// that is newer than the list loads all the same.
+// that is newer than the list still loads.
 //
 //go:embed zones.txt
 var zoneNames string

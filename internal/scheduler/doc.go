@@ -20,6 +20,6 @@
 //   - A planned time has one run at most: the run's id is made of workflow, branch and planned time, and Planned only grows, save where the clock
 //     was set back by more than a day.
 //   - No run of a branch is started while another has not ended.
-//   - A planned time that passed while nobody looked is missed. The [Policy] says which of the missed ones are made up for; they wait for the end
+//   - A planned time that passed while no scheduler ran is missed. The [Policy] says which of the missed ones are made up for; they wait for the end
 //     of a run under way, and are not skipped for it.
 package scheduler

@@ -23,7 +23,7 @@ const (
 	EventEnded   EventKind = "ended"
 	EventSkipped EventKind = "skipped"
 	EventRefused EventKind = "refused"
-	// EventMissed: Count planned times passed while nobody looked, the last of them at Planned; CatchUp tells how many are made up for.
+	// EventMissed: Count planned times passed while no scheduler ran, the last of them at Planned; CatchUp tells how many are made up for.
 	EventMissed EventKind = "missed"
 	// EventClock: the clock was set back by more than a day.
 	EventClock EventKind = "clock"

@@ -58,9 +58,9 @@ type Runs interface {
 	// Start begins the run of a slot and returns when that is durable. fresh is false where the slot had a run already, which is then given: of
 	// two starts of one slot, in whatever processes, one is fresh.
 	//
-	// Errors: ErrRefused, wrapped, where trying again would not help before somebody changed something; any other is tried again.
+	// Errors: ErrRefused, wrapped, where trying again would not help before a change; any other is tried again.
 	Start(ctx context.Context, slot Slot) (run string, fresh bool, err error)
-	// Active gives a run of the branch that has not ended and that somebody will end; "" where there is none.
+	// Active gives a run of the branch that has not ended and that a process will end; "" where there is none.
 	Active(ctx context.Context, key Key) (run string, err error)
 	// Wait waits until a run has ended, paused ones too, and gives its status. Errors: ctx's; journal.ErrNotFound; ErrLeft, wrapped, once nobody will
 	// end the run, which Active gives no more.
@@ -70,7 +70,7 @@ type Runs interface {
 // ErrRefused says that a run was not acceptable: nothing was stored (D25).
 var ErrRefused = errors.New("run was refused")
 
-// ErrLeft says that a run has not ended and that nobody will end it unless a person takes it up.
+// ErrLeft says that a run has not ended and that no process will end it unless a person resumes it.
 var ErrLeft = errors.New("run has no process that drives it")
 
 // Policy says what becomes of planned times that were missed.
@@ -109,7 +109,7 @@ type Config struct {
 	Grace time.Duration
 	// Now is the wall clock; nil: time.Now. Sleeping is done by the process's own clock.
 	Now func() time.Time
-	// Report is told what happens, in order, by one goroutine; it must be quick. Nil: nobody.
+	// Report is told what happens, in order, by one goroutine; it must be quick. Nil: no reports.
 	Report func(Event)
 	// Logger; nil: none.
 	Logger *slog.Logger
@@ -180,7 +180,7 @@ func New(cfg Config) (*Scheduler, error) {
 // now is the wall clock without what a store would cut off.
 func (s *Scheduler) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond).Round(0) }
 
-// Run minds the schedules until ctx is done, and returns when no goroutine of it is left. Runs that it started go on; whoever drives them ends
+// Run keeps the schedules until ctx is done, and returns when no goroutine of it is left. Runs that it started go on; their driver ends
 // them. It is called once.
 //
 // It gives no error: what goes wrong is logged and tried again.

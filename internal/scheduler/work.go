@@ -83,7 +83,7 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 	}
 }
 
-// again is for an error that may pass: nobody knows whether the run was started. The slot is asked for again, whatever the policy says, as its
+// again is for an error that may pass: it is unknown whether the run was started. The slot is asked for again, whatever the policy says, as its
 // time was met, but no more than MaxCatchUp of them; a run that was started after all is found under the same id.
 func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
@@ -135,7 +135,7 @@ func (s *Scheduler) wait(ctx context.Context, run string) (journal.Status, error
 	}
 }
 
-// ended is for a run that has ended, whatever its status (S1-23), or whose end nobody waits for any more.
+// ended is for a run that has ended, whatever its status (S1-23), or whose end is not awaited any more.
 func (s *Scheduler) ended(e *entry, run string, status journal.Status, err error, report bool, began time.Time) {
 	now := s.now()
 	if e.running == run {

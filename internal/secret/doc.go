@@ -1,11 +1,11 @@
 // Package secret resolves references to secrets when they are used, and takes the values that were used out of whatever is stored or shown (SEC11).
 //
-// It refuses to hold secrets of its own, to give a value to a definition that nobody trusts (its callers resolve only trusted ones), to read a file
+// It refuses to hold secrets of its own, to give a value to an untrusted definition (its callers resolve only trusted ones), to read a file
 // that others may read, and to print a value in an error.
 //
 // The flow:
 //
-//  1. Definitions hold references: ${env.NAME}, ${NAME}, $NAME, file:PATH. [Check] tells one from a secret that somebody wrote down.
+//  1. Definitions hold references: ${env.NAME}, ${NAME}, $NAME, file:PATH. [Check] tells one from a literal secret.
 //  2. [Resolver.Value] gives the value when a call needs it, and tells its [Keeper].
 //  3. What comes back from models, tools and servers passes [Keeper.Redact] before anything else sees it; text that comes in pieces passes a [Tail].
 //  4. [Keeper.Handler] does the same for logs.

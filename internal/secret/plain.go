@@ -12,7 +12,7 @@ var secretNames = regexp.MustCompile(`(?i)(key|token|secret|pass|pwd|credential|
 // plainText matches values that say too little to be secrets: words, numbers, versions, booleans.
 var plainText = regexp.MustCompile(`^([a-z]+([-_.][a-z]+)*|[A-Z]+|[0-9.]{1,8}|v?[0-9]+(\.[0-9]+)+)$`)
 
-// LooksWritten tells whether a value that a definition gives under a name seems to be a secret that somebody wrote down: the name says so, no part of
+// LooksWritten tells whether a value that a definition gives under a name seems to be a literal secret: the name says so, no part of
 // it is a reference, and it is no plain word.
 func LooksWritten(name, value string) bool {
 	return secretNames.MatchString(name) && len(value) >= MinLen && !strings.Contains(value, "$") && !plainText.MatchString(value)

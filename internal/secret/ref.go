@@ -52,7 +52,7 @@ func Name(ref string) string {
 type Resolver struct {
 	// Env gives the environment; nil: nothing is set.
 	Env func(string) string
-	// Keeper is told every value that was given; nil: nobody is.
+	// Keeper gets every value that was given; nil: none.
 	Keeper *Keeper
 }
 

@@ -43,7 +43,7 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 		slog.String("request", v.ID), slog.String("method", r.Method), slog.String("route", route), slog.Int("status", status), slog.Int64("bytes", a.bytes),
 		slog.Duration("took", time.Since(v.began).Round(time.Microsecond)), slog.String("remote", v.from(r)),
 	}
-	if v.known { // a path is told only to whoever may see it: those of open doors are secrets, and strangers write what they like
+	if v.known { // a path is logged for known principals only: paths of open routes are secrets, and unknown clients write anything
 		attrs = append(attrs, slog.String("path", r.URL.Path), slog.String("namespace", v.principal.Namespace), slog.String("token", v.principal.Name))
 	}
 	if err := v.Cause(); err != nil {
@@ -60,7 +60,7 @@ func (v *visit) from(r *http.Request) string {
 	return v.remote.String()
 }
 
-// audited tells the audit log of what was changed, or tried to be, by somebody who is known; through open doors, of what they say was done.
+// audited tells the audit log of what was changed, or tried to be, by a known principal; through open routes, of what they say was done.
 func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, status int) {
 	who := v.principal
 	if !v.known {

@@ -38,7 +38,7 @@ type Config struct {
 	// Schedules says how schedules are minded; NoSchedules leaves that to other processes.
 	Schedules   service.ScheduleRequest
 	NoSchedules bool
-	// Report is told what schedules do, one event at a time; nil: nobody is.
+	// Report is told what schedules do, one event at a time; nil: no reports.
 	Report func(namespace string, e scheduler.Event)
 	// URL is the address under which others reach the server; "": the operator's. Its host is a known one.
 	URL string

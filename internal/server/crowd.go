@@ -33,7 +33,7 @@ const (
 	DefaultBodyIdle    = 10 * time.Second
 )
 
-// crowdedError says that somebody must come back later.
+// crowdedError says that the client must retry later.
 type crowdedError struct {
 	service.LimitError
 	after time.Duration

@@ -22,7 +22,7 @@ type Door struct {
 	Handler  http.Handler
 	// Routes are what is behind the patterns, such as `GET /api/v1/runs/{id}`; nil: the patterns. Tests ask each without a token and from foreign pages (SEC20).
 	Routes []string
-	// Open: whoever calls has a secret of their own in path or body, so that no token is asked for.
+	// Open: the caller has a secret of its own in path or body, so that no token is required.
 	Open bool
 	// Problem tells a request of this door why the guard refused it; nil: door.WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, door.Problem)

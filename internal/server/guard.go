@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// requestID is the form of ids of requests that are taken over from whoever stands in front.
+// requestID is the form of ids of requests that are taken over from a proxy.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
 // visit is one request on its way through the guard.
@@ -179,7 +179,7 @@ func (s *Server) untilClosing(ctx context.Context) (context.Context, func()) {
 // errClosing is why event streams end with the server.
 var errClosing = errors.New("the server is shutting down")
 
-// principal finds whoever has the token or the ticket of a request (SEC1).
+// principal finds the principal of the token or the ticket of a request (SEC1).
 func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) {
 	if header := r.Header.Values("Authorization"); len(header) > 0 {
 		scheme, token, _ := strings.Cut(header[0], " ")

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// Times of looking whether the store answers: whoever asks without a token does not reach it more often than readyEvery.
+// Times of looking whether the store answers: requests without a token do not reach it more often than readyEvery.
 const (
 	readyTime  = 2 * time.Second
 	readyEvery = time.Second
@@ -52,7 +52,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 
 func writeStatus(w http.ResponseWriter, status string) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"status":"` + status + `"}` + "\n")) // whoever asked may be gone
+	_, _ = w.Write([]byte(`{"status":"` + status + `"}` + "\n")) // the client may be gone
 }
 
 func (s *Server) askStore(ctx context.Context) error {

@@ -58,7 +58,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 	return h, nil
 }
 
-// hookDoors are the ways in for whoever has a secret of their own.
+// hookDoors are the routes with a secret of their own.
 func (s *Server) hookDoors() []Door {
 	return []Door{
 		{Name: "hooks", Patterns: []string{"/hooks/"}, Handler: s.hooks.Receive(), Routes: []string{"POST /hooks/{path}", "POST /hooks/{namespace}/{path}"}, Open: true},

@@ -71,7 +71,7 @@ func hostname(host string) string {
 }
 
 // known tells whether a name is one of the server's: configured, a loopback address, or the very address at which the connection arrived. Such an address cannot be
-// a name that somebody made to point here.
+// a foreign name that resolves to this address.
 func (h *hosts) known(name string, r *http.Request) bool {
 	if name == "" {
 		return false
@@ -132,7 +132,7 @@ var corsHeaders = []string{
 	"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "X-Request-Id",
 }
 
-// sdkHeaders are those of a preflight that official clients of OpenAI send of themselves, and nobody reads.
+// sdkHeaders are those of a preflight that official clients of OpenAI send by default, and that are not read.
 func sdkHeaders(r *http.Request) (names []string) {
 	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
 		name = strings.ToLower(strings.TrimSpace(name))

@@ -62,7 +62,7 @@ func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool
 	return m
 }
 
-// handler serves the metrics to whoever may read them.
+// handler serves the metrics to principals that may read them.
 func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 	h := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: 4, Timeout: 2 * scrapeTime,
@@ -143,7 +143,7 @@ func (c runMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, name := range names {
 		svc, err := c.namespaces.Service(ctx, name)
 		if err != nil {
-			continue // whoever opens namespaces says why
+			continue // the opener of namespaces logs why
 		}
 		c.collectStore(ctx, name, svc, out)
 		for _, m := range svc.Metrics(ctx) {

@@ -10,7 +10,7 @@ import (
 
 // Tokens says who has a token.
 type Tokens interface {
-	// Find gives whoever has the token. Errors: access.ErrUnknownToken where nobody does, or not any more.
+	// Find gives the principal of the token. Errors: access.ErrUnknownToken where there is none, or not any more.
 	Find(ctx context.Context, token string) (access.Principal, error)
 	// Any tells whether there is a token that can be used.
 	Any(ctx context.Context) (bool, error)
@@ -35,6 +35,6 @@ type Audit interface {
 
 // Tickets are given to clients that cannot send headers: each is good for one request of one path, soon.
 type Tickets interface {
-	// Redeem gives whoever was given the ticket for the path; false where it is not good, or not any more.
+	// Redeem gives the principal to whom the ticket for the path was issued; false where it is not valid, or not any more.
 	Redeem(ticket, path string) (access.Principal, bool)
 }

@@ -33,7 +33,7 @@ type Server struct {
 	namespaces Namespaces
 	access     namespace.Store
 	hooks      *hooks.Hooks
-	audit      Audit   // nil: nobody is told
+	audit      Audit   // nil: no audit
 	tickets    Tickets // nil: there are none
 	revoked    access.Revocations
 	failures   failures
@@ -189,7 +189,7 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 	return ln, start, nil
 }
 
-// protect holds that nobody reaches the server without a token.
+// protect ensures that no request reaches the server without a token.
 func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	svc, err := s.namespaces.Service(ctx, access.DefaultNamespace)
 	if err != nil {

@@ -20,7 +20,7 @@ const EnvToken = "HOCKET_TOKEN" //nolint:gosec // a name
 // TokenFile is the name of the file beside the store that holds the first token.
 const TokenFile = "token"
 
-// envPrincipal is the id of the token of the environment in logs. It is not stored, so that nobody revokes it.
+// envPrincipal is the id of the token of the environment in logs. It is not stored, so that it cannot be revoked.
 const envPrincipal = "env"
 
 // UnprotectedError says that others could reach the server, and that there is no token (SEC1).

@@ -137,7 +137,7 @@ func (s *svg) shape(st style, at placed, c paint) {
 		s.rect(placed{at.x, at.y, at.w - 6, at.h - 6}, rx-3, paint{fill: "none", stroke: c.stroke}, "")
 	}
 	if st == styleWait {
-		// A bar on the left: somebody has to come here.
+		// A bar on the left: a person has to act here.
 		s.printf(`<rect x="%s" y="%s" width="4" height="%s" rx="2" fill="%s"/>`, num(at.x-at.w/2+5), num(at.top()+6), num(at.h-12), c.stroke)
 	}
 }

@@ -13,7 +13,7 @@ const maxTreeDepth = 24
 
 // Tree gives w as text for a terminal, without colours. A chain of steps runs downwards; where the flow divides, each way hangs on a branch, and
 // what all ways come to again goes on below them. `↺` leads back to a step on the way here, `→` to one that is drawn elsewhere, `↓` says that
-// the way goes on below. Sub-agents stand under their agent. Steps that no path reaches and agents that nobody uses come last, and after them the branches.
+// the way goes on below. Sub-agents stand under their agent. Steps that no path reaches and unused agents come last, and after them the branches.
 func Tree(w *workflow.Workflow) string {
 	t := &tree{}
 	title := clean(w.Name)
@@ -154,7 +154,7 @@ func (s *sketch) draw(id string) {
 	}
 }
 
-// rest draws what no path from the entry reaches, and agents that nobody uses.
+// rest draws what no path from the entry reaches, and unused agents.
 func (s *sketch) rest() {
 	if id := s.Rules.Handoff; id != "" && s.nodes[id] != nil && s.state[id] == 0 {
 		s.write()

@@ -34,7 +34,7 @@ type Source interface {
 
 // Config is what an Observer is made of. The zero Config counts alone.
 type Config struct {
-	// Exporter is told of spans and metrics; nil: nobody is, and metrics are asked for by [Observer.Metrics].
+	// Exporter gets spans and metrics; nil: none, and metrics are asked for by [Observer.Metrics].
 	Exporter Exporter
 	// Content lets prompts, replies, arguments, results and texts of errors out. Secrets are redacted before they get into events; see SEC11.
 	Content bool
@@ -50,7 +50,7 @@ type Config struct {
 	Delay, Interval time.Duration
 	// Flush bounds Close; 0: 3 s.
 	Flush time.Duration
-	// Logger is told, once, that nothing can be sent; nil: nobody is.
+	// Logger gets one record where nothing can be sent; nil: none.
 	Logger *slog.Logger
 }
 
@@ -74,7 +74,7 @@ const (
 // resend is how far before the last event of an owner that died its spans may not have been sent: the delay of batches and the time of one export, with some left over.
 const resend = 30 * time.Second
 
-// Observer makes telemetry of the runs of one process. Until it is told of the first event it has no goroutine. Safe for concurrent use.
+// Observer makes telemetry of the runs of one process. Before its first event it has no goroutine. Safe for concurrent use.
 type Observer struct {
 	cfg    Config
 	source Source

@@ -35,7 +35,7 @@ type What string
 // The sorts of spans, with what is in their ids beside the run.
 const (
 	WhatRun    What = "run"   // how often it was reopened
-	WhatPause  What = "pause" // the event: a mark without duration, for a run that is waiting while somebody looks at its trace
+	WhatPause  What = "pause" // the event: a mark without duration, for a run that is waiting, so that its trace shows it
 	WhatStep   What = "step"  // the step
 	WhatAgent  What = "agent" // step and frame
 	WhatModel  What = "model" // step, call, model and the number of the span among those of the call
@@ -65,7 +65,7 @@ type Attr struct {
 	Value any
 }
 
-// Span is one span that is over. Whoever gets one may keep it and must not change what it points at.
+// Span is one span that is over. A receiver may keep it and must not change what it points at.
 type Span struct {
 	What   What
 	Run    string

@@ -141,7 +141,7 @@ func (t *Tracer) resumed(e engine.Event, d *engine.RunResumed) {
 	t.root.mark(Mark{"run.resumed", e.At, []Attr{{Reason, d.Reason}}})
 }
 
-// paused leaves a mark in the trace, so that whoever looks at it while the run waits sees why nothing comes.
+// paused leaves a mark in the trace, so that a reader sees why nothing comes while the run waits.
 func (t *Tracer) paused(e engine.Event) {
 	if t.root == nil {
 		return

@@ -14,7 +14,7 @@ func (t *Tracer) cut(at time.Time) {
 	for _, k := range t.out() {
 		c := t.calls[k]
 		if c.step.ended {
-			delete(t.calls, k) // it was cancelled before: nobody asks for it again
+			delete(t.calls, k) // it was cancelled before: it is not asked for again
 		}
 		c.base, c.Failed = len(c.Attrs), true
 		c.told()

@@ -12,7 +12,7 @@ import (
 )
 
 // Pins maps the tools of one run to the definitions that it holds on to: those that were offered first, or that a person accepted since. It is plain
-// data: whoever resumes a run in another process gives it back, and a definition that changed in between is still noticed (SEC14). The keys are opaque.
+// data: a process that resumes a run gives it back, and a definition that changed in between is still noticed (SEC14). The keys are opaque.
 type Pins map[string]Pin
 
 // Pin is one definition with what is told from others by: see [Hash].

@@ -29,7 +29,7 @@ var (
 )
 
 // argumentProblem says why a name may not be one of a script's argument; "" where it may. Names in lower case are free, since variables differ by case
-// where there is a shell that could mind; Windows, where they do not, gets a reserved name from nobody: there they are refused in any case.
+// where there is a shell that could mind; Windows, where they do not, gets no reserved name from anyone: there they are refused in any case.
 func argumentProblem(name string, foldCase bool) string {
 	if foldCase {
 		name = strings.ToUpper(name)

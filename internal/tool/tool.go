@@ -48,7 +48,7 @@ type Call struct {
 	// Iteration is the n-th execution of Node, and Definition the digest of the workflow: what an approval is bound to beside the rest.
 	Iteration  int    `json:"iteration,omitempty"`
 	Definition string `json:"definition,omitempty"`
-	// Approved is the binding of the action that a person approved; "": nobody was asked (SEC12).
+	// Approved is the binding of the action that a person approved; "": no person was asked (SEC12).
 	Approved string `json:"approved,omitempty"`
 	// Scope is what the permissions were compared with and what they keep from the call. [Set.Call] sets it; nil, as in calls without a Set: nothing is kept.
 	Scope *Scope `json:"-"`

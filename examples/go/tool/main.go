@@ -24,7 +24,7 @@ var document []byte
 //go:embed replies.yaml
 var replies []byte
 
-// Query is what the model is told of the tool's arguments, as a JSON Schema.
+// Query is what the model sees of the tool's arguments, as a JSON Schema.
 type Query struct {
 	Number int `json:"number" jsonschema:"the number of the order"`
 }

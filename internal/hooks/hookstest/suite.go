@@ -189,7 +189,7 @@ func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	same(t, "due, the oldest first", due, []hooks.Notification{notification("b", "e", 0), notification("a", "e", time.Second)})
 	hidden, err := again().Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
-	same(t, "while somebody has them", len(hidden), 0)
+	same(t, "while they are claimed", len(hidden), 0)
 	done := due[0]
 	done.State, done.Settled, done.Due = hooks.StateDelivered, after(time.Minute), time.Time{}
 	fine(t, s.Settle(ctx, done, notification("next", "e", 2*time.Hour)))
@@ -201,7 +201,7 @@ func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	same(t, "but for those of an endpoint", len(others), 0)
 	back, err := s.Take(ctx, after(3*time.Minute), after(time.Hour), 10, []string{"x"})
 	fine(t, err)
-	same(t, "left by whoever had it", ids(back), []string{"a"})
+	same(t, "left by its owner", ids(back), []string{"a"})
 	fine(t, s.Settle(ctx, notification("never", "e", 0)))
 	if _, err := s.Notification(ctx, "never"); !errors.Is(err, hooks.ErrNone) {
 		t.Errorf("unknown: %v", err)

@@ -6,7 +6,7 @@ import "strings"
 // those that do not.
 const Perhaps = "\x01"
 
-// silent are commands that start no other, whatever their arguments are; what options let them do all the same is looked for elsewhere.
+// silent are commands that start no other, whatever their arguments are; what options let them do is looked for elsewhere.
 var silent = set(`: [ [[ alias basename bg break cal cat cd chgrp chmod chown cksum cmp column comm continue cut date dd df diff dirname dirs disown du echo egrep
 	exit expand export expr false fg fgrep file fmt fold grep groups head hexdump hostname id join jobs kill let local ls md5sum mkdir mktemp nl nproc od
 	paste pathchk popd printenv printf ps pushd pwd read readlink readonly realpath return rev rmdir seq set sha1sum sha256sum shift shopt shuf sleep sort

@@ -30,7 +30,7 @@ type Config struct {
 	Allow []string
 	// Deny names what the agent may not do, as Allow does; it wins over Allow and Decide.
 	Deny []string
-	// Decide is asked about what neither names; nil: denied. It may ask a person and take its time; ctx ends when nobody waits for the answer any more. An
+	// Decide is asked about what neither names; nil: denied. It may ask a person and take its time; ctx ends when the answer is not awaited any more. An
 	// error is a denial. Called by several goroutines at once where an agent asks so.
 	Decide func(ctx context.Context, p Permission) (bool, error)
 	// ReadFiles and WriteFiles let the agent read and write text files through us, inside of the session's folder and nowhere else (SEC16). Agents have their own
@@ -51,7 +51,7 @@ type Config struct {
 	Environ func() []string
 	// Version is told to agents; "" is dev.
 	Version string
-	// Logger gets what agents write to standard error, at debug level; nil: nobody does.
+	// Logger gets what agents write to standard error, at debug level; nil: dropped.
 	Logger *slog.Logger
 }
 
@@ -119,7 +119,7 @@ func New(cfg Config) (*Client, error) {
 	return cl, nil
 }
 
-// environment gives what an agent gets, and which values of it are blotted out in what is told of the agent.
+// environment gives what an agent gets, and which values of it are redacted in texts about the agent.
 func environment(c Config) (vars map[string]string, secrets []string) {
 	environ := c.Environ()
 	vars = process.Inherited(environ)

@@ -23,7 +23,7 @@ type conn struct {
 	rpc  *sdk.ClientSideConnection
 	can  sdk.AgentCapabilities
 	auth []string // the agent's ways to log in
-	// life is the context of all requests: it ends with the connection, not with whoever asks.
+	// life is the context of all requests: it ends with the connection, not with a request.
 	life context.Context
 	end  context.CancelFunc
 	kill func()

@@ -19,5 +19,5 @@
 // is asked by a Decide that asks; no time limit of the turn runs meanwhile, but ctx ends the question. A grant is for once, if the agent offers that.
 //
 // Invariants: after Destroy, and 5 s after the end of the context that made the session, no process and no goroutine of it is left (P11); no type of the SDK
-// leaves this package; messages keep the order in which the agent sent them; what is told of a tool call is told once when it begins and once when it ends.
+// leaves this package; messages keep the order in which the agent sent them; a tool call is reported once when it begins and once when it ends.
 package acp

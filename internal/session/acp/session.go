@@ -148,7 +148,7 @@ func (s *session) begin(ctx context.Context, dir string, o *offers) error {
 	return err
 }
 
-// load goes on with a former session. What the agent tells of its past is nobody's answer.
+// load goes on with a former session. What the agent tells of its past answers no prompt.
 func (s *session) load(ctx context.Context, id sdk.SessionId, dir string) (o offers, err error) {
 	switch {
 	case s.conn.can.LoadSession:

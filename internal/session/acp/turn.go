@@ -14,7 +14,7 @@ import (
 
 // turn is one message and what the agent makes of it.
 type turn struct {
-	// ctx ends when nobody waits for the turn any more.
+	// ctx ends when the turn is not awaited any more.
 	ctx   context.Context
 	wake  chan struct{}
 	begun time.Time
@@ -61,7 +61,7 @@ func (t *turn) push(m ...graph.AgentMessage) {
 	}
 }
 
-// maxQueueBytes bounds what an agent may say while nobody reads (SEC17): the SDK cannot make it wait. The journal would not take more of one node either.
+// maxQueueBytes bounds what an agent may say while the program does not read (SEC17): the SDK cannot make it wait. The journal would not take more of one node either.
 const maxQueueBytes = 16 << 20
 
 // take gives what was said and not taken yet. full: there was more than fits, which is lost.
@@ -80,7 +80,7 @@ func (t *turn) wakeUp() {
 	}
 }
 
-// errLeft says that whoever reads the messages has left the loop.
+// errLeft says that the reader of the messages has left the loop.
 var errLeft = errors.New("the reader stopped")
 
 type ending struct {

@@ -40,7 +40,7 @@ type Config struct {
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
 	// Account makes of the client for one model call, with its timeouts, one that counts the call and may withhold it; key names the call. Nil: no call is counted.
 	Account func(models model.Client, key string) model.Client
-	// Logger is told of compactions, those that failed too; nil: nobody is.
+	// Logger gets a record of each compaction, failed ones too; nil: none.
 	Logger *slog.Logger
 }
 

@@ -98,7 +98,7 @@ func split(conv []entry, keep, maxTail int) (stay, left []group, fresh int) {
 	return stay, left, fresh
 }
 
-// minFresh is how many groups have to go for a compaction that nobody asked for: one after each turn would cost more than it gains.
+// minFresh is how many groups have to go for a compaction that was not asked for: one after each turn would cost more than it gains.
 const minFresh = 4
 
 func (s *session) compact(ctx context.Context) error { return s.shorten(ctx, minFresh) }

@@ -53,7 +53,7 @@ func (s *session) Stream(ctx context.Context, message string) iter.Seq2[graph.Ag
 	}
 }
 
-// errLeft says that whoever reads the messages has left the loop.
+// errLeft says that the reader of the messages has left the loop.
 var errLeft = errors.New("the reader stopped")
 
 func (s *session) turn(ctx context.Context, message string, yield func(graph.AgentMessage) bool) error {
@@ -235,7 +235,7 @@ func (s *session) callTool(ctx context.Context, c ToolCall) (r ToolResult, err e
 	return s.cfg.Tools.Call(ctx, c)
 }
 
-// guard makes an error of a panic in somebody else's code.
+// guard makes an error of a panic in foreign code.
 func guard(who string, err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%s panicked: %v", who, v)

@@ -38,7 +38,7 @@ type Toolset struct {
 	tool tool.Tool
 }
 
-// New makes the toolset that spec describes. It asks nobody. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value.
+// New makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	name := spec.Title()
 	t, err := newAPI(cfg, spec)

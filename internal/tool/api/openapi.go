@@ -57,7 +57,7 @@ type OpenAPISet struct {
 	title string
 }
 
-// NewOpenAPI makes the toolset that spec describes. It asks nobody. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value,
+// NewOpenAPI makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value,
 // untrusted for a file that a document names and nobody allowed.
 func NewOpenAPI(cfg Config, spec tool.Spec) (*OpenAPISet, error) {
 	name := spec.Title()

@@ -32,7 +32,7 @@ type remoteTool struct {
 
 func (t *remoteTool) Def() chat.ToolDef { return t.def }
 
-// Policy is retry for tools that their server declares to be read-only or idempotent, if somebody trusts the server: MCP's annotations are claims (P12).
+// Policy is retry for tools that their server declares to be read-only or idempotent, if the operator trusts the server: MCP's annotations are claims (P12).
 func (t *remoteTool) Policy() tool.Policy { return t.policy }
 
 // Resources gives what the texts of a call could be taken for: what a server makes of them is not known. A server that was started here works in its folder.

@@ -29,7 +29,7 @@ type Config struct {
 	ReconnectDelay time.Duration
 	// CloseGrace is given to each of the three ways of ending a server (closed input, SIGTERM, SIGKILL) before the next; 0: 1 s.
 	CloseGrace time.Duration
-	// Logger gets what servers write to standard error, at debug level; nil: nobody does.
+	// Logger gets what servers write to standard error, at debug level; nil: dropped.
 	Logger *slog.Logger
 }
 

@@ -278,7 +278,7 @@ func do[R any](ctx context.Context, c *conn, request func(context.Context) (R, e
 		return o.res, o.err
 	case <-ctx.Done():
 	}
-	// The SDK returns now and tells the server, unless it hangs in a write into a pipe that nobody empties. Such a server is past use.
+	// The SDK returns now and tells the server, unless it hangs in a write into a full pipe that is not read. Such a server is past use.
 	t := time.NewTimer(c.grace)
 	defer t.Stop()
 	select {

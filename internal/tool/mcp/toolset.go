@@ -135,7 +135,7 @@ func (ts *Toolset) Tools(ctx context.Context) ([]tool.Tool, error) {
 func (ts *Toolset) Close() error {
 	ts.once.Do(func() {
 		ts.end()
-		ts.gate <- struct{}{} // whoever connects gives up now; never given back
+		ts.gate <- struct{}{} // a connection attempt gives up now; never given back
 		ts.mu.Lock()
 		c := ts.conn
 		ts.conn = nil

@@ -177,7 +177,7 @@ func notRun(err error) tool.Result {
 }
 
 // values gives the arguments as text: strings as they are, other values as JSON writes them; null is none. Names that the script does not declare are
-// refused here too, whoever checked before: they would be variables.
+// refused here too, also where a caller checked before: they would be variables.
 func (s scriptTool) values(raw json.RawMessage) (map[string]string, error) {
 	var args map[string]json.RawMessage
 	if len(raw) > 0 {

@@ -88,8 +88,8 @@ type Toolset struct {
 	client   *exchange.Client
 }
 
-// New makes the toolset that spec describes. It asks nobody. Errors: *tool.Error of kind not_supported where no provider is configured, failed for options that
-// cannot be, untrusted for an address that a document names and nobody allowed.
+// New makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind not_supported where no provider is configured, failed for options that
+// cannot be, untrusted for an address that a document names and the operator did not allow.
 func New(cfg Config, spec tool.Spec) (*Toolset, error) {
 	name := spec.Title()
 	var o options
