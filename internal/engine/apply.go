@@ -54,22 +54,13 @@ func (r *Run) applyData(ev *Event) error {
 			return r.diverge(ev, "step %d does not exist", ev.Step)
 		}
 		return r.applyStep(ev)
-	case *ModelCalled, *ModelReplied, *ModelFailed, *ToolCalled, *ToolReturned, *ToolFailed, *FuncCalled, *FuncReturned:
-		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
-			return r.diverge(ev, "step %d does not exist", ev.Step)
-		}
-		return r.applyCall(ev)
-	case *SubagentStarted, *SubagentCompleted, *SubagentFailed, *AgentHanded:
-		if ev.Step < 1 || ev.Step > r.s.Steps.len() || r.step(ev.Step).Agent == nil {
-			return r.diverge(ev, "step %d runs no agent", ev.Step)
-		}
-		return r.applySubagent(ev)
-	case *WaitOpened, *WaitAnswered, *WaitReminded, *WaitClosed, *FuncNoted, *ChildStarted, *CallUsed, *CallReserved, *TimerFired:
-		kinds[ev.Data.Type()].apply(r, ev)
-		return nil
 	case *ConditionChecked, *SignalRaised, *ToolsPinned:
 		return nil
 	default:
+		if k := kinds[ev.Data.Type()]; k.apply != nil {
+			k.apply(r, ev)
+			return nil
+		}
 		return r.applyRun(ev)
 	}
 }

@@ -45,107 +45,101 @@ func (r *Run) openExec(id, from int) {
 	}
 }
 
-func (r *Run) applyCall(ev *Event) error {
-	switch d := ev.Data.(type) {
-	case *ModelCalled:
-		return r.applyModelCalled(ev, d)
-	case *ModelReplied:
-		r.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
-		c, err := r.endCall(ev, d.Call, callModel, d.Late)
-		if c == nil {
-			return err
-		}
-		if fr := &r.step(c.Step).Agent.Frames[c.Frame]; d.Usage != nil {
-			fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
-		}
-		r.applyReply(c, &d.Message)
-	case *ModelFailed:
-		r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
-		return r.failCall(ev, d.Call, callModel, d.Late)
-	case *ToolCalled:
-		if err := r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments}); err != nil {
-			return err
-		}
-		r.s.Calls[d.Call].Args = d.Arguments
-		r.charge(ev, ledger.Amount{Calls: 1})
-	case *ToolReturned:
-		if d.Call == "" { // answered by the engine itself
-			return r.answerTurn(ev, d.Frame, turnCall{ID: d.ToolCallID, Text: d.Text, Err: d.IsError})
-		}
-		c, err := r.endCall(ev, d.Call, callTool, d.Late)
-		if c == nil {
-			return err
-		}
-		r.setGiven(ev.Step, d)
-		if c.ToolID != "" {
-			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Text, Err: d.IsError})
-		}
-	case *ToolFailed:
-		if c := r.s.Calls[d.Call]; c != nil && c.ToolID != "" && c.State != callCancelled && !d.Unknown && !d.Kept {
-			r.forget(d.Call, c)
-			return r.answerTurn(ev, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
-		}
-		if c := r.s.Calls[d.Call]; c != nil && d.Unknown {
-			c.Unknown++
-		}
-		return r.failCall(ev, d.Call, callTool, d.Late)
-	case *FuncCalled:
-		return r.beginCall(ev, d.Call, call{Kind: callFunc, Attempt: d.Attempt, Tool: d.Func})
-	case *FuncReturned:
-		if d.Error != nil {
-			if c := r.s.Calls[d.Call]; c != nil && d.Kept {
-				c.Kept++
-			} else if c != nil && !d.Late {
-				c.Last = d.Output
-				if d.Error.Code != CodeCancelled {
-					r.failed(ev, d.Error.Message, d.Attempt)
-				}
-			}
-			return r.failCall(ev, d.Call, callFunc, d.Late)
-		}
-		c, err := r.endCall(ev, d.Call, callFunc, d.Late)
-		if c == nil {
-			return err
-		}
-		r.setGiven(ev.Step, d)
-		st := r.step(ev.Step)
-		if st.changed, err = st.View.ChangesOf(d.Update, d.Edits, ev.Step); err != nil {
-			return r.diverge(ev, "%v", err)
-		}
-	}
-	return nil
-}
-
-func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) error {
-	st := r.step(ev.Step)
-	if st.Agent == nil || d.Frame < 0 || d.Frame >= len(st.Agent.Frames) {
-		return r.diverge(ev, "frame %d does not exist", d.Frame)
-	}
-	fr := &st.Agent.Frames[d.Frame]
+// applyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
+func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) {
+	fr := r.frame(ev.Step, d.Frame)
 	fresh := r.s.Calls[d.Call] == nil
-	if err := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt, Reserved: d.Reserved}); err != nil {
-		return err
-	}
+	c := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved})
 	r.charge(ev, ledger.Amount{Calls: 1})
 	if len(d.Added) > 0 {
 		fr.Repairs++
 		r.conv(fr.Conv, d.Added...)
 	}
-	if have := len(r.s.Convs[fr.Conv]); have != d.Length {
-		return r.diverge(ev, "conversation %s has %d messages, not %d", fr.Conv, have, d.Length)
-	}
 	if fresh {
 		fr.Turns++
 	}
-	c := r.s.Calls[d.Call]
-	c.Model, c.Length = d.Model, d.Length
-	if v := d.Reserved; v != nil {
+	if v := c.Reserved; v != nil {
 		r.s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
 	}
 	if a := r.flowOf(ev.Step).agents[fr.Agent]; a != nil {
 		fr.Model = 1 + slices.Index(a.Fallbacks, d.Model)
 	}
-	return nil
+}
+
+func (r *Run) applyModelReplied(ev *Event, d *ModelReplied) {
+	r.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
+	c := r.endCall(d.Call)
+	if d.Late {
+		return
+	}
+	if d.Usage != nil {
+		fr := r.frame(c.Step, c.Frame)
+		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
+	}
+	r.applyReply(c, &d.Message)
+}
+
+func (r *Run) applyModelFailed(ev *Event, d *ModelFailed) {
+	r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
+	r.failCall(d.Call, d.Late)
+}
+
+func (r *Run) applyToolCalled(ev *Event, d *ToolCalled) {
+	r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments})
+	r.charge(ev, ledger.Amount{Calls: 1})
+}
+
+func (r *Run) applyToolReturned(ev *Event, d *ToolReturned) {
+	frame, id := d.Frame, d.ToolCallID
+	if d.Call != "" { // else the engine itself answered
+		c := r.endCall(d.Call)
+		if d.Late {
+			return
+		}
+		r.setGiven(ev.Step, d)
+		frame, id = c.Frame, c.ToolID
+	}
+	if id != "" {
+		r.answerTurn(ev.Step, frame, turnCall{ID: id, Text: d.Text, Err: d.IsError})
+	}
+}
+
+func (r *Run) applyToolFailed(ev *Event, d *ToolFailed) {
+	c := r.s.Calls[d.Call]
+	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
+		r.endCall(d.Call)
+		r.answerTurn(ev.Step, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
+		return
+	}
+	if d.Unknown {
+		c.Unknown++
+	}
+	r.failCall(d.Call, d.Late)
+}
+
+func (r *Run) applyFuncCalled(ev *Event, d *FuncCalled) {
+	r.beginCall(ev, d.Call, call{Kind: callFunc, Attempt: d.Attempt, Tool: d.Func, Errors: len(r.s.Errors), Updated: r.s.Updated})
+}
+
+func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
+	switch c := r.s.Calls[d.Call]; {
+	case d.Error == nil:
+		r.endCall(d.Call)
+		if !d.Late {
+			r.setGiven(ev.Step, d)
+			st := r.step(ev.Step)
+			st.changed, _ = st.View.ChangesOf(d.Update, d.Edits, ev.Step) // the edits were checked, or made of View
+		}
+		return
+	case d.Kept:
+		c.Kept++
+	case !d.Late:
+		c.Last = d.Output
+		if d.Error.Code != CodeCancelled {
+			r.failed(ev, d.Error.Message, d.Attempt)
+		}
+	}
+	r.failCall(d.Call, d.Late)
 }
 
 // applyReply appends a reply to its conversation and opens the turn of its tool calls.
@@ -170,24 +164,13 @@ func (r *Run) applyReply(c *call, m *chat.Message) {
 
 // answerTurn notes the result of one tool call. When it was the last one of its turn, all results join the conversation, in the order in which
 // the model asked: which result came first does not matter (P42).
-func (r *Run) answerTurn(ev *Event, frameID int, result turnCall) error {
-	st := r.step(ev.Step)
-	if st.Agent == nil || frameID < 0 || frameID >= len(st.Agent.Frames) {
-		return r.diverge(ev, "frame %d does not exist", frameID)
-	}
-	fr := &st.Agent.Frames[frameID]
+func (r *Run) answerTurn(step, frame int, result turnCall) {
+	fr := r.frame(step, frame)
 	i := slices.IndexFunc(fr.Turn, func(t turnCall) bool { return t.ID == result.ID && !t.Done })
-	if i < 0 {
-		return r.diverge(ev, "tool call %s is not open", result.ID)
-	}
 	fr.Turn[i].Done, fr.Turn[i].Text, fr.Turn[i].Err = true, result.Text, result.Err
-	for _, t := range fr.Turn {
-		if !t.Done {
-			return nil
-		}
+	if !slices.ContainsFunc(fr.Turn, func(t turnCall) bool { return !t.Done }) {
+		r.joinTurn(fr)
 	}
-	r.joinTurn(fr)
-	return nil
 }
 
 // joinTurn appends the results of a turn to the conversation.
@@ -201,54 +184,34 @@ func (r *Run) joinTurn(fr *frame) {
 	fr.Turn = nil
 }
 
-func (r *Run) applySubagent(ev *Event) error {
-	st := r.step(ev.Step)
-	switch d := ev.Data.(type) {
-	case *SubagentStarted:
-		if d.Frame != len(st.Agent.Frames) || d.Parent < 0 || d.Parent >= len(st.Agent.Frames) {
-			return r.diverge(ev, "frame %d does not match", d.Frame)
-		}
-		if r.flowOf(ev.Step).agents[d.Agent] == nil {
-			return r.diverge(ev, "agent %q does not exist", d.Agent)
-		}
-		fr := r.openFrame(ev.Step, d.Agent, d.System, d.Parent)
-		fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
-		r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
-	case *AgentHanded:
-		return r.applyHanded(ev, d)
-	case *SubagentCompleted:
-		fr, err := r.endFrame(ev, d.Frame)
-		if err != nil {
-			return err
-		}
-		text := expr.Text(d.Output)
-		switch {
-		case d.Reply:
-			text = r.replyText(ev.Step, d.Frame).Text().String()
-		case d.JSON:
-			out, _ := JSONOf(r.lastReply(ev.Step, d.Frame).Text.String())
-			text = expr.Text(out)
-		}
-		delete(r.s.Convs, fr.Conv)
-		return r.answerTurn(ev, fr.Parent, turnCall{ID: fr.ToolCallID, Text: text})
-	case *SubagentFailed:
-		fr, err := r.endFrame(ev, d.Frame)
-		if err != nil {
-			return err
-		}
-		delete(r.s.Convs, fr.Conv)
-		return r.answerTurn(ev, fr.Parent, turnCall{ID: fr.ToolCallID, Text: d.Error.Message, Err: true})
-	}
-	return nil
+func (r *Run) applySubagentStarted(ev *Event, d *SubagentStarted) {
+	fr := r.openFrame(ev.Step, d.Agent, d.System, d.Parent)
+	fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
+	r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
 }
 
-func (r *Run) endFrame(ev *Event, id int) (*frame, error) {
-	st := r.step(ev.Step)
-	if id < 0 || id >= len(st.Agent.Frames) || st.Agent.Frames[id].Parent < 0 || st.Agent.Frames[id].Done {
-		return nil, r.diverge(ev, "frame %d is not active", id)
+func (r *Run) applySubagentCompleted(ev *Event, d *SubagentCompleted) {
+	text := expr.Text(d.Output)
+	switch {
+	case d.Reply:
+		text = r.replyText(ev.Step, d.Frame).Text().String()
+	case d.JSON:
+		out, _ := JSONOf(r.lastReply(ev.Step, d.Frame).Text.String())
+		text = expr.Text(out)
 	}
-	r.closeFrame(ev.Step, id)
-	return &st.Agent.Frames[id], nil
+	r.endSubagent(ev.Step, d.Frame, text, false)
+}
+
+func (r *Run) applySubagentFailed(ev *Event, d *SubagentFailed) {
+	r.endSubagent(ev.Step, d.Frame, d.Error.Message, true)
+}
+
+// endSubagent ends the frame of a sub-agent, and answers the call that began it.
+func (r *Run) endSubagent(step, id int, text string, failed bool) {
+	r.closeFrame(step, id)
+	fr := r.frame(step, id)
+	delete(r.s.Convs, fr.Conv)
+	r.answerTurn(step, fr.Parent, turnCall{ID: fr.ToolCallID, Text: text, Err: failed})
 }
 
 // closeFrame ends a frame and those inside it: what they still wait for counts no more.

@@ -54,11 +54,8 @@ func (r *Run) dropCalls(match func(*call) bool) {
 }
 
 // beginCall opens a call, or a further attempt of one.
-func (r *Run) beginCall(ev *Event, key string, c call) error {
+func (r *Run) beginCall(ev *Event, key string, c call) *call {
 	st := r.step(ev.Step)
-	if st.Status != stepRunning {
-		return r.diverge(ev, "step %d has ended", ev.Step)
-	}
 	if r.s.Calls == nil {
 		r.s.Calls = map[string]*call{}
 	}
@@ -67,9 +64,6 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 		r.due--
 	}
 	c.Step, c.Seq = ev.Step, ev.Seq
-	if c.Kind == callFunc {
-		c.Errors, c.Updated = len(r.s.Errors), r.s.Updated
-	}
 	if old := r.s.Calls[key]; old != nil {
 		r.count(old, -1)
 		c.Last, c.Approved, c.Unknown, c.Kept = old.Last, old.Approved, old.Unknown, old.Kept
@@ -82,7 +76,7 @@ func (r *Run) beginCall(ev *Event, key string, c call) error {
 	p := r.newCall(c)
 	r.s.Calls[key] = p
 	r.count(p, 1)
-	return nil
+	return p
 }
 
 // newCall gives a place to a call, of a function that has returned where there is one.
@@ -97,36 +91,24 @@ func (r *Run) newCall(c call) *call {
 	return p
 }
 
-// endCall takes a call out. It gives nil where the answer came too late to matter.
-func (r *Run) endCall(ev *Event, key string, kind callKind, late bool) (*call, error) {
+// endCall takes out a call that has its result.
+func (r *Run) endCall(key string) *call {
 	c := r.s.Calls[key]
-	if c == nil || c.Kind != kind || c.Step != ev.Step {
-		return nil, r.diverge(ev, "call %s does not exist", key)
-	}
-	if late != (c.State == callCancelled) {
-		return nil, r.diverge(ev, "call %s is in another state", key)
-	}
 	r.forget(key, c)
-	if late {
-		return nil, nil
-	}
-	return c, nil
+	return c
 }
 
-func (r *Run) failCall(ev *Event, key string, kind callKind, late bool) error {
+// failCall keeps a failed call, for which is decided next whether it is made again. One that was cancelled is taken out.
+func (r *Run) failCall(key string, late bool) {
 	c := r.s.Calls[key]
-	if c == nil || c.Kind != kind || c.Step != ev.Step {
-		return r.diverge(ev, "call %s does not exist", key)
-	}
-	if late {
+	switch {
+	case late:
 		r.forget(key, c)
-		return nil
-	}
-	if c.Kind == callModel {
+		return
+	case c.Kind == callModel:
 		r.s.Ledger.Release(key)
-	} else {
+	default:
 		r.s.Ledger.CloseSessions(world{r}, key)
 	}
 	r.setCall(c, callFailed)
-	return nil
 }

@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,30 +29,12 @@ func (r *Run) fits(ev *Event) error {
 		}
 	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
 		why = r.oddStep(ev)
-	case *ModelCalled, *ToolCalled, *FuncCalled:
-		why = r.oddCall(ev)
-	case *ModelReplied:
-		why = r.oddResult(ev, callModel, d.Call, d.Attempt, d.Late)
-	case *ModelFailed:
-		why = r.oddResult(ev, callModel, d.Call, d.Attempt, d.Late)
-	case *ToolReturned:
-		if d.Call != "" {
-			why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
-		}
-	case *ToolFailed:
-		why = r.oddResult(ev, callTool, d.Call, d.Attempt, d.Late)
-	case *FuncReturned:
-		if why = r.oddResult(ev, callFunc, d.Call, d.Attempt, d.Late); why == "" {
-			why = r.oddEdits(ev, d)
-		}
-	case *SubagentStarted:
-		why = r.oddSubagent(ev, d)
-	case *AgentHanded:
-		why = r.oddHanded(ev, d)
-	case *WaitOpened, *WaitAnswered, *WaitReminded, *WaitClosed, *FuncNoted, *ChildStarted, *CallUsed, *CallReserved, *TimerFired:
-		why = kinds[ev.Data.Type()].check(r, ev)
 	default:
-		why = r.oddRun(ev)
+		if k := kinds[ev.Data.Type()]; k.check != nil {
+			why = k.doubt(r, ev)
+		} else {
+			why = r.oddRun(ev)
+		}
 	}
 	if why != "" {
 		return r.diverge(ev, "%s", why)
@@ -222,133 +203,13 @@ func (r *Run) oddStep(ev *Event) string {
 		if d.Given && st.given == nil {
 			return "the step has no result"
 		}
-		if err := r.stateAt(st.Scope).Check(d.Edits); err != nil {
+		if err := r.stateAt(st.Scope).Check(d.Update, d.Edits); err != nil {
 			return err.Error()
 		}
 	case *StepRetrying:
 		if c := r.s.Calls[d.Call]; d.Call != "" && (c == nil || c.Step != ev.Step || c.State != callFailed) {
 			return "call " + d.Call + " has not failed"
 		}
-	}
-	return ""
-}
-
-// oddCall looks at a call that begins: its name says where it belongs, and its attempts count up.
-func (r *Run) oddCall(ev *Event) string {
-	if ev.Step == 0 {
-		return "" // apply says what is wrong
-	}
-	st, n := r.step(ev.Step), r.stepNode(ev.Step)
-	var c call
-	key, agent, odd := "", true, ""
-	switch d := ev.Data.(type) {
-	case *ModelCalled:
-		key, c = d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt}
-		if n.Kind != workflow.KindAgent {
-			odd = "the step calls no model"
-		}
-	case *ToolCalled:
-		key, c = d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt}
-		if agent = d.ToolCallID != ""; !agent && n.Kind != workflow.KindTool {
-			odd = "the step calls no tool"
-		}
-	case *FuncCalled:
-		key, c, agent = d.Call, call{Kind: callFunc, Attempt: d.Attempt}, false
-		if n.Kind != workflow.KindFunc {
-			odd = "the step calls no function"
-		}
-	}
-	if odd != "" {
-		return odd
-	}
-	next := st.Tries + 1
-	if agent {
-		if st.Agent == nil || c.Frame < 0 || c.Frame >= len(st.Agent.Frames) || st.Agent.Frames[c.Frame].Done {
-			return "frame " + strconv.Itoa(c.Frame) + " is not active"
-		}
-		next = 1
-	}
-	old := r.s.Calls[key]
-	if old != nil && (old.Kind != c.Kind || old.Step != ev.Step || old.Frame != c.Frame || old.State == callOpen || agent && old.State == callCancelled) {
-		return "call " + key + " has a different step, kind or state"
-	}
-	if old != nil && agent {
-		next = old.Attempt + 1
-	}
-	number, ok := strings.CutPrefix(key, convID(ev.Step, c.Frame)+".")
-	if nth, err := strconv.Atoi(number); !ok || err != nil || nth < 1 || nth > st.Calls+1 {
-		return "call " + strconv.Quote(key) + " is not one of the step"
-	}
-	if c.Attempt != next {
-		return "expected attempt " + strconv.Itoa(next)
-	}
-	return r.oddFrame(ev, old)
-}
-
-// oddFrame looks at what a call of an agent loop says about it.
-func (r *Run) oddFrame(ev *Event, old *call) string {
-	switch d := ev.Data.(type) {
-	case *ModelCalled:
-		fr := r.frame(ev.Step, d.Frame)
-		if v := d.Reserved; v != nil && (v.Input < 0 || v.Output < 1) {
-			return "it reserves nothing"
-		}
-		if d.Conversation != fr.Conv || d.Agent != fr.Agent {
-			return "frame " + strconv.Itoa(d.Frame) + " belongs to another agent"
-		}
-		if len(fr.Turn) > 0 && fr.Conv != sharedConv {
-			return "tool calls are open"
-		}
-	case *ToolCalled:
-		if d.ToolCallID == "" {
-			return ""
-		}
-		if old != nil && old.ToolID != d.ToolCallID || !r.asked(ev.Step, d.Frame, d.ToolCallID) {
-			return "tool call " + d.ToolCallID + " is not open"
-		}
-	}
-	return ""
-}
-
-// asked tells whether the model of a frame waits for the result of a tool call.
-func (r *Run) asked(step, fr int, toolCall string) bool {
-	return slices.ContainsFunc(r.frame(step, fr).Turn, func(t turnCall) bool { return t.ID == toolCall && !t.Done })
-}
-
-// oddResult looks at the end of a call: it must be out, or, where it comes late, cancelled.
-func (r *Run) oddResult(ev *Event, kind callKind, key string, attempt int, late bool) string {
-	c := r.s.Calls[key]
-	switch {
-	case c == nil || c.Kind != kind || c.Step != ev.Step:
-		return "call " + key + " does not exist"
-	case c.Attempt != attempt:
-		return "call " + key + " is at attempt " + strconv.Itoa(c.Attempt)
-	case late != (c.State == callCancelled), !late && c.State != callOpen && c.State != callAsking && (kind != callTool || c.State != callFailed):
-		return "call " + key + " is in another state"
-	}
-	return ""
-}
-
-// oddEdits looks at the changes of a stored result: they apply to what the function was given, which only a result in time changes.
-func (r *Run) oddEdits(ev *Event, d *FuncReturned) string {
-	if len(d.Edits) == 0 {
-		return ""
-	}
-	if d.Late || d.Error != nil {
-		return "the result does not count"
-	}
-	if err := r.step(ev.Step).View.Check(d.Edits); err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
-func (r *Run) oddSubagent(ev *Event, d *SubagentStarted) string {
-	if ev.Step == 0 || r.step(ev.Step).Agent == nil {
-		return "the step runs no agent"
-	}
-	if d.Parent < 0 || d.Parent >= len(r.step(ev.Step).Agent.Frames) || !r.asked(ev.Step, d.Parent, d.ToolCallID) {
-		return "tool call " + d.ToolCallID + " is not open"
 	}
 	return ""
 }

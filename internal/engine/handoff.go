@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -70,35 +69,35 @@ func (r *Run) askedToHand(id, fr int, tc chat.ToolCall) {
 	r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 }
 
-// handed gives the hand-off that nothing stands before any more; nil where there is none.
-func (r *Run) handed(id, fr int) *AgentHanded {
+// handoff gives the call that hands a frame over, and to which agent, where all other calls of its turn have their results; false where there is none.
+func (r *Run) handoff(id, fr int) (chat.ToolCall, string, bool) {
 	f, a := r.frame(id, fr), r.agent(id, fr)
 	open := slices.DeleteFunc(slices.Clone(f.Turn), func(t turnCall) bool { return t.Done })
 	if len(open) != 1 || !a.handsOver(open[0].Name) || r.stepNode(id).Kind != workflow.KindAgent {
-		return nil
+		return chat.ToolCall{}, "", false
 	}
 	tc, to, ok := a.accepted(r.lastReply(id, fr).ToolCalls)
-	if !ok || tc.ID != open[0].ID {
+	return tc, to, ok && tc.ID == open[0].ID
+}
+
+// handed gives the hand-off that is to be made; nil where there is none.
+func (r *Run) handed(id, fr int) *AgentHanded {
+	tc, to, ok := r.handoff(id, fr)
+	if !ok {
 		return nil
 	}
-	if scope := r.step(id).Scope; !r.systemFits(r.flowOf(id).agents[to], scope) {
+	target, scope := r.flowOf(id).agents[to], r.step(id).Scope
+	if !r.systemFits(target, scope) {
 		r.meetSize(id)
 		return nil
 	}
-	return &AgentHanded{
-		Frame: fr, ToolCallID: tc.ID, From: a.ID, Agent: to, System: r.expandSystem(r.flowOf(id).agents[to], r.step(id).Scope),
-	}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: r.frame(id, fr).Agent, Agent: to, System: r.expandSystem(target, scope)}
 }
 
-// applyHanded gives a frame to another agent. Each agent has its own turns in a frame, counted over all the times that it has it, so that handing to
+// applyAgentHanded gives a frame to another agent. Each agent has its own turns in a frame, counted over all the times that it has it, so that handing to
 // and fro ends like everything else.
-func (r *Run) applyHanded(ev *Event, d *AgentHanded) error {
-	st := r.step(ev.Step)
-	to := r.flowOf(ev.Step).agents[d.Agent]
-	if st.Agent == nil || d.Frame < 0 || d.Frame >= len(st.Agent.Frames) || to == nil {
-		return r.diverge(ev, "no agent hands over to agent %q", d.Agent)
-	}
-	fr := &st.Agent.Frames[d.Frame]
+func (r *Run) applyAgentHanded(ev *Event, d *AgentHanded) {
+	fr := r.frame(ev.Step, d.Frame)
 	spent := maps.Clone(fr.Spent)
 	if spent == nil {
 		spent, fr.First = map[string]int{}, fr.System
@@ -106,22 +105,6 @@ func (r *Run) applyHanded(ev *Event, d *AgentHanded) error {
 	spent[fr.Agent] = fr.Turns
 	fr.Agent, fr.System, fr.Turns, fr.Spent = d.Agent, d.System, spent[d.Agent], spent
 	fr.Model, fr.Repairs = 0, 0
-	return r.answerTurn(ev, d.Frame, turnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + to.Title() + "."})
-}
-
-// oddHanded tells why nobody can have handed over as d says.
-func (r *Run) oddHanded(ev *Event, d *AgentHanded) string {
-	if ev.Step == 0 || r.step(ev.Step).Agent == nil {
-		return "the step runs no agent"
-	}
-	if d.Frame < 0 || d.Frame >= len(r.step(ev.Step).Agent.Frames) || r.frame(ev.Step, d.Frame).Done {
-		return "frame " + strconv.Itoa(d.Frame) + " is not active"
-	}
-	switch due := r.handed(ev.Step, d.Frame); {
-	case due == nil:
-		return "no agent hands over"
-	case due.Agent != d.Agent, due.From != d.From, due.ToolCallID != d.ToolCallID:
-		return "frame " + strconv.Itoa(d.Frame) + " is handed to agent " + strconv.Quote(due.Agent)
-	}
-	return ""
+	title := r.flowOf(ev.Step).agents[d.Agent].Title()
+	r.answerTurn(ev.Step, d.Frame, turnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + title + "."})
 }

@@ -3,16 +3,47 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66). Types without check and apply
 // are still checked by fits and applied by applyData.
 type kind struct {
 	fresh func() Data
-	// check tells why a stored event cannot follow the state; "" where it can. That its step exists, where it has one, and is one of its node was asked before. It reads only.
+	needs needs
+	// check tells why a stored event cannot follow the state; "" where it can. It reads only. That the event's step exists, where it has one, and is one of its node was checked
+	// before, and so was needs.
 	check func(r *Run, ev *Event) string
 	// apply changes the state. It cannot fail: check accepts the event.
 	apply func(r *Run, ev *Event)
+}
+
+// needs are preconditions that several types share.
+type needs uint8
+
+const (
+	needsStep    needs = 1 << iota              // the event belongs to a step
+	needsRunning needs = 1<<iota | needsStep    // the step is running
+	needsAgent   needs = 1<<iota | needsRunning // the step runs an agent loop
+)
+
+// with gives the entry with preconditions.
+func (k kind) with(n needs) kind {
+	k.needs = n
+	return k
+}
+
+// doubt tells why a stored event cannot follow the state; "" where it can.
+func (k kind) doubt(r *Run, ev *Event) string {
+	switch {
+	case k.needs != 0 && ev.Step == 0:
+		return "step 0 does not exist"
+	case k.needs&^needsStep != 0 && r.step(ev.Step).Status != stepRunning:
+		return "step " + strconv.Itoa(ev.Step) + " has ended"
+	case k.needs == needsAgent && r.step(ev.Step).Agent == nil:
+		return "the step runs no agent"
+	}
+	return k.check(r, ev)
 }
 
 // kindOf makes the entry of the event type with data D.
@@ -47,20 +78,20 @@ var kinds = map[Type]kind{
 	"step.cancelled":     {fresh: func() Data { return new(StepCancelled) }},
 	"step.skipped":       {fresh: func() Data { return new(StepSkipped) }},
 	"edge.taken":         {fresh: func() Data { return new(EdgeTaken) }},
-	"model.called":       {fresh: func() Data { return new(ModelCalled) }},
-	"model.replied":      {fresh: func() Data { return new(ModelReplied) }},
-	"model.failed":       {fresh: func() Data { return new(ModelFailed) }},
-	"tool.called":        {fresh: func() Data { return new(ToolCalled) }},
-	"tool.returned":      {fresh: func() Data { return new(ToolReturned) }},
-	"tool.failed":        {fresh: func() Data { return new(ToolFailed) }},
+	"model.called":       kindOf((*Run).checkModelCalled, (*Run).applyModelCalled).with(needsRunning),
+	"model.replied":      kindOf((*Run).checkModelReplied, (*Run).applyModelReplied).with(needsStep),
+	"model.failed":       kindOf((*Run).checkModelFailed, (*Run).applyModelFailed).with(needsStep),
+	"tool.called":        kindOf((*Run).checkToolCalled, (*Run).applyToolCalled).with(needsRunning),
+	"tool.returned":      kindOf((*Run).checkToolReturned, (*Run).applyToolReturned).with(needsStep),
+	"tool.failed":        kindOf((*Run).checkToolFailed, (*Run).applyToolFailed).with(needsStep),
 	"tools.pinned":       {fresh: func() Data { return new(ToolsPinned) }},
-	"func.called":        {fresh: func() Data { return new(FuncCalled) }},
-	"func.returned":      {fresh: func() Data { return new(FuncReturned) }},
+	"func.called":        kindOf((*Run).checkFuncCalled, (*Run).applyFuncCalled).with(needsRunning),
+	"func.returned":      kindOf((*Run).checkFuncReturned, (*Run).applyFuncReturned).with(needsStep),
 	"func.noted":         kindOf((*Run).checkFuncNoted, (*Run).applyFuncNoted),
-	"subagent.started":   {fresh: func() Data { return new(SubagentStarted) }},
-	"subagent.completed": {fresh: func() Data { return new(SubagentCompleted) }},
-	"subagent.failed":    {fresh: func() Data { return new(SubagentFailed) }},
-	"agent.handed":       {fresh: func() Data { return new(AgentHanded) }},
+	"subagent.started":   kindOf((*Run).checkSubagentStarted, (*Run).applySubagentStarted).with(needsAgent),
+	"subagent.completed": kindOf((*Run).checkSubagentCompleted, (*Run).applySubagentCompleted).with(needsAgent),
+	"subagent.failed":    kindOf((*Run).checkSubagentFailed, (*Run).applySubagentFailed).with(needsAgent),
+	"agent.handed":       kindOf((*Run).checkAgentHanded, (*Run).applyAgentHanded).with(needsAgent),
 	"condition.checked":  {fresh: func() Data { return new(ConditionChecked) }},
 	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened),
 	"wait.answered":      kindOf((*Run).checkWaitAnswered, (*Run).applyWaitAnswered),

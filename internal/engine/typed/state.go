@@ -147,11 +147,15 @@ func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step in
 	return out, nil
 }
 
-// Check tells why edits that come from disk cannot be applied to s. The error is ErrEdit, wrapped.
-func (s State) Check(edits []Edit) error {
+// Check tells why changes that come from disk cannot be those of a step that was given s: where it returns nil, [State.ChangesOf] does not fail. The error is ErrEdit, wrapped.
+func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 	for i := range edits {
-		if err := edits[i].Check(s.Value(edits[i].Field)); err != nil {
+		field := edits[i].Field
+		if err := edits[i].Check(s.Value(field)); err != nil {
 			return err
+		}
+		if _, again := whole[field]; again || slices.ContainsFunc(edits[:i], func(e Edit) bool { return e.Field == field }) {
+			return fmt.Errorf("%w: field %q is changed twice", ErrEdit, field)
 		}
 	}
 	return nil
