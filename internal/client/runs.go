@@ -146,7 +146,7 @@ func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest
 	return r.resume(ctx, run, body)
 }
 
-// TakeUp makes a run go on that nobody drives.
+// TakeUp makes an interrupted run go on.
 func (r *Remote) TakeUp(ctx context.Context, run string) error {
 	err := r.resume(ctx, run, api.ResumeBody{})
 	if o, oerr := r.Show(ctx, run); err != nil && oerr == nil && (o.Status.Ended() || !o.Interrupted) {
@@ -200,7 +200,7 @@ func (r *Remote) Stopped(ctx context.Context, run string) (driver.State, error) 
 // lookEvery is how often a run is looked at that nothing is heard of.
 const lookEvery = time.Second
 
-// Wait waits until the run has ended, or is paused with nothing under way, or nobody drives it. Watch of the same run makes it look at once.
+// Wait waits until the run has ended, or is paused with nothing under way, or interrupted. Watch of the same run makes it look at once.
 func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 	for {
 		o, err := r.Show(ctx, run)

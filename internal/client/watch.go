@@ -28,7 +28,7 @@ const (
 	firstPause = 100 * time.Millisecond
 )
 
-// errLeft says that whoever watches wants no more.
+// errLeft says that the watcher wants no more.
 var errLeft = errors.New("the consumer has stopped")
 
 // Watch gives the events after the event from, each once and in order, and what models say meanwhile, until the run has ended. A connection that breaks is opened again. An error is the

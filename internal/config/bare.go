@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
-// checkSecrets holds that no variable, header or key of a toolset is a secret that somebody wrote down (SEC11).
+// checkSecrets holds that no variable, header or key of a toolset is a literal secret (SEC11).
 func (r *reader) checkSecrets(n *source.Node, s tool.Spec) {
 	check := func(at *source.Node, values map[string]string) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -128,7 +128,7 @@ type Search struct {
 
 // Telemetry is where traces and metrics go. The standard variables OTEL_… win over it.
 type Telemetry struct {
-	// Endpoint is the base address of a collector that speaks OTLP over HTTP; "": nobody is told.
+	// Endpoint is the base address of a collector that speaks OTLP over HTTP; "": nothing is sent.
 	Endpoint string `json:"endpoint"`
 	// Content sends prompts and answers too.
 	Content bool `json:"content"`

@@ -1,7 +1,7 @@
 // Package config reads hocket.yaml, in which the operator of a machine says what documents may use there: model providers and their keys, MCP
-// servers, tools, permissions, budgets, limits and paths (SEC5, SEC8). What stands in it is trusted; documents refer to it by name.
+// servers, tools, permissions, budgets, limits and paths (SEC5, SEC8). Its content is trusted; documents refer to it by name.
 //
-// It refuses to look into the working directory, since a repository that somebody cloned must not configure Hocket; to hold a secret, so keys are
+// It refuses to look into the working directory, since a cloned repository must not configure Hocket; to hold a secret, so keys are
 // references that package secret resolves when they are used (SEC11); to guess, so an unknown key, a value of the wrong type and a reference to
 // nothing are errors with their place; and to do anything with what it read.
 //

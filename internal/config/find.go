@@ -18,8 +18,8 @@ const Name = "hocket.yaml"
 const MaxBytes = 1 << 20
 
 // Find tells where the configuration is: flag where it is not empty, else HOCKET_CONFIG, else hocket.yaml in HOCKET_HOME, else in the folder
-// hocket of XDG_CONFIG_HOME or ~/.config. named says that somebody named the file itself, so that it must be there. The working directory is never
-// looked into: a repository that somebody cloned must not configure Hocket. "" where there is no home folder.
+// hocket of XDG_CONFIG_HOME or ~/.config. named says that the file itself was named, so that it must be there. The working directory is never
+// looked into: a cloned repository must not configure Hocket. "" where there is no home folder.
 func Find(flag string, env func(string) string) (path string, named bool) {
 	if flag != "" {
 		return flag, true

@@ -256,7 +256,7 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 			return nil, false
 		}
 	case secretID:
-		if err := secret.Check(text); err != nil { // what stands there may be the secret itself: it is not shown
+		if err := secret.Check(text); err != nil { // the value may be the secret itself: it is not shown
 			r.errorf(n, CodeBareSecret, "%s must be a reference to a secret, not the secret itself", k.name).Hint = "write ${env.NAME}, or file:PATH for a file that only its owner can read"
 			return nil, false
 		}

@@ -25,7 +25,7 @@ type Server struct {
 	Notifications map[string]ServerNotification `json:"notifications"`
 }
 
-// Reminders say when people are told again of a wait that nobody has answered.
+// Reminders say when people are notified again of an open wait.
 type Reminders struct {
 	// After is counted from when the wait was opened; 0: never.
 	After Duration `json:"after"`

@@ -173,7 +173,7 @@ func writeQuoted(b *bytes.Buffer, s string) {
 	b.Truncate(b.Len() - 1) // the line's end
 }
 
-// asIs tells whether s stands in JSON as it is.
+// asIs tells whether s is in JSON as it is.
 func asIs(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {

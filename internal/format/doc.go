@@ -1,7 +1,7 @@
 // Package format knows the languages in which a workflow can be written: it tells which one a document is of, reads it, and writes a workflow in
 // another one.
 //
-// It refuses to know what stands in the documents: each language has a folder of its own, which reads a positioned tree of package source and
+// It refuses to know the content of documents: each language has a folder of its own, which reads a positioned tree of package source and
 // gives a [workflow.Workflow]. Nothing after this package knows which language a workflow came from.
 //
 // The flow of [Read]: the text is parsed once (package source); the language is detected, or the caller names it; the language's reader compiles it; where

@@ -139,18 +139,18 @@ func (r *ring) place(after uint64) (uint64, bool) {
 	return r.first, true
 }
 
-// found is what stands in a ring behind a place.
+// found is what a ring has behind a position.
 type found struct {
 	frames []*frame
 	next   uint64
 	// lost: it was overwritten. behind: it is more than half of what the ring may hold.
 	lost, behind bool
-	// empty: nothing stands there yet, and the caller is told when something does. closed: nothing comes any more. last is as in ring.
+	// empty: there is nothing yet, and the caller is notified of the next. closed: nothing comes any more. last is as in ring.
 	empty, closed bool
 	last          *frame
 }
 
-// take gives up to limit bytes of messages from a place on, one at least. Where there is none more is told of the next: it must have room for one.
+// take gives up to limit bytes of messages from a place on, one at least. Where there is none more is notified of the next: it must have room for one.
 func (r *ring) take(place uint64, limit int, more chan<- struct{}) found {
 	r.mu.Lock()
 	defer r.mu.Unlock()

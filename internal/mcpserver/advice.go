@@ -67,7 +67,7 @@ func hintOf(code, hint string) string {
 	return hint
 }
 
-// personError says that a person decides, and how: whoever called may not (SEC12).
+// personError says that a person decides, and how: the caller may not (SEC12).
 type personError struct{ reason string }
 
 func (e *personError) Error() string { return e.reason }

@@ -197,7 +197,7 @@ func (c *call) usable(ctx context.Context, id string) diag.List {
 	alone := members{{"name", encode(id)}, {"nodes", encode([]map[string]any{{"id": "a", "type": "agent", "config": map[string]string{"agentId": id}}})}, {"edges", json.RawMessage("[]")}}
 	_, problems, err := c.Service.Load(ctx, "agent", alone.json(), service.LoadOptions{Format: format.Rounds})
 	if err != nil {
-		return nil //nolint:nilerr // whoever runs it is told
+		return nil //nolint:nilerr // its run gets the error
 	}
 	for i := range problems {
 		problems[i].Severity, problems[i].Path, problems[i].Span = diag.Warning, "", diag.Span{}

@@ -21,7 +21,7 @@ func etag(text []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// tries bounds how often a change is made anew because somebody else was faster.
+// tries bounds how often a change is made anew because another change was faster.
 const tries = 10
 
 // again makes a change that reads, changes and stores, and makes it anew where something else was stored in between, unless the caller said by a tag what it had

@@ -98,7 +98,7 @@ func (d *desk) may(name string) bool {
 			return d.key.May(t.role)
 		}
 	}
-	return true // a workflow, which whoever gets here may run
+	return true // a workflow, which every caller that gets here may run
 }
 
 // quiet is the logger of the SDK, which logs each message.

@@ -172,7 +172,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *desk) (left fu
 	return func() { opened(w.Header().Get(headerSession)) }, true
 }
 
-// errGone says that the request that brought a call is over: nobody knows any more who called.
+// errGone says that the request that brought a call is over: the caller is unknown by now.
 var errGone = errors.New("the request of this call has ended")
 
 // isLocal tells whether a call came over standard input.

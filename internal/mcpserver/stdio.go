@@ -82,7 +82,7 @@ func (p *patientConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 		p.mu.Unlock()
 		select {
 		case p.answered <- struct{}{}:
-		default: // somebody will look anyway
+		default: // a look is pending already
 		}
 	}
 	return err

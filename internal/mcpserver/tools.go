@@ -39,7 +39,7 @@ type tool struct {
 	accepts *schema.Schema
 }
 
-// call is one call of a tool by somebody who may make it.
+// call is one call of a tool by a principal that may make it.
 type call struct {
 	*desk
 	*door.Caller

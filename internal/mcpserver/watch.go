@@ -111,7 +111,7 @@ func (d *desk) look(ctx context.Context) {
 	}
 }
 
-// subscriptions gives the resources that somebody watches. What sessions watched that have ended is forgotten.
+// subscriptions gives the resources that are watched. What sessions watched that have ended is forgotten.
 func (d *desk) subscriptions() []string {
 	open := map[string]bool{}
 	for s := range d.mcp.Sessions() {

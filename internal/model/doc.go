@@ -6,7 +6,7 @@
 //
 // The flow of a call:
 //
-//  1. Whoever drives a run hands a [Request], whose Model is a reference such as `openai/gpt-6.1-terra`, to a [Client]: the [Registry],
+//  1. The driver of a run gives a [Request], whose Model is a reference such as `openai/gpt-6.1-terra`, to a [Client]: the [Registry],
 //     a reply script (script/), or either of them behind a recorder (cassette/).
 //  2. The Registry resolves the reference, builds the provider's adapter on first use and passes the call on with the bare model name,
 //     bounded in time by [WithTimeouts].

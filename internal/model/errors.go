@@ -63,7 +63,7 @@ type Error struct {
 	Status int
 	// RetryAfter is the wait that the provider asked for, 0 where it asked for none.
 	RetryAfter time.Duration
-	// Usage is what the call cost all the same, where the provider told: the answer was complete, and withheld or not fit for use. Nil: unknown.
+	// Usage is what the failed call cost, where the provider told: the answer was complete, and withheld or not fit for use. Nil: unknown.
 	Usage *chat.Usage
 	// UsageEstimated is that of Reply.
 	UsageEstimated string
@@ -94,7 +94,7 @@ func (e *Interrupted) Error() string { return e.Err.Error() }
 // Unwrap gives the context's error.
 func (e *Interrupted) Unwrap() error { return e.Err }
 
-// UsageOf gives what a failed call used, nil where nobody told.
+// UsageOf gives what a failed call used, nil where it is unknown.
 func UsageOf(err error) *chat.Usage {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		return failed.Usage

@@ -31,7 +31,7 @@ type Request struct {
 	Messages []chat.Message
 	// Tools are offered to the model, in this order. Empty: none.
 	Tools []chat.ToolDef
-	// Schema asks for an answer of this shape by the provider's own means. Nil: free text. What comes back is text all the same and
+	// Schema asks for an answer of this shape by the provider's own means. Nil: free text. What comes back is still text and
 	// is checked by the caller.
 	Schema *Schema
 	// Search lets the model search the web by its provider's own means; false: it cannot. The pages that the answer cites stand at the end of its text, under

@@ -8,7 +8,7 @@ import (
 // CanSearch tells whether a request with Request.Search may go to a server: nil, or an *Error of KindInvalidRequest that says why not. own tells that the server
 // is the protocol's own service. It reads Model, Tools and Schema of req.
 //
-// Known are OpenAI's models for searches (*-search-preview), Gemini from 2.0 and Claude from 3.5; a model that nobody knows counts as one without. The first two
+// Known are OpenAI's models for searches (*-search-preview), Gemini from 2.0 and Claude from 3.5; an unknown model counts as one without. The first two
 // take no functions beside a search, and no search goes along with a schema: citations do not fit into a structured answer.
 func CanSearch(p Protocol, own bool, req Request) error {
 	name := strings.TrimPrefix(strings.ToLower(req.Model), "models/")
@@ -45,7 +45,7 @@ func CanSearch(p Protocol, own bool, req Request) error {
 	return &Error{Kind: KindInvalidRequest, Message: why}
 }
 
-// CanSearch is the function of that name for the server and the model that req.Model refers to. References that nobody knows and providers that the program gave
+// CanSearch is the function of that name for the server and the model that req.Model refers to. Unknown references and providers that the program gave
 // itself have no search.
 func (r *Registry) CanSearch(req Request) error {
 	ref := strings.TrimSpace(req.Model)

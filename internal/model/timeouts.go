@@ -17,7 +17,7 @@ const (
 var errTimeLimit = errors.New("time limit of the model call")
 
 // WithTimeouts bounds every call of c: total from beginning to end, idle between two signs of life (the first one included). Zero means the
-// default, a negative value no limit. A call that runs into a limit fails with [KindTimeout]. Deltas without content are passed on: whoever bounds
+// default, a negative value no limit. A call that runs into a limit fails with [KindTimeout]. Deltas without content are passed on: a caller that bounds
 // the call further up needs the signs of life too.
 //
 // The client must heed its context; every adapter here does.
@@ -61,7 +61,7 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 	if err == nil {
 		return reply, nil
 	}
-	// The caller's own end comes first: whoever cancelled must not read of a time limit.
+	// The caller's own end comes first: a cancellation must not be reported as a time limit.
 	if ctx.Err() != nil {
 		if errors.Is(err, ctx.Err()) {
 			return Reply{}, err

@@ -224,7 +224,7 @@ func (x *exchange) answer() error {
 	switch {
 	case x.r.Context().Err() != nil, errors.Is(err, errLeft):
 		x.left()
-		return nil // nobody is there to be told
+		return nil // the client is gone
 	case errors.Is(err, driver.ErrClosed), ctx.Err() != nil:
 		return s.fail(x.interrupted())
 	case err != nil:

@@ -26,7 +26,7 @@ func (q *request) last() string { return q.Messages[len(q.Messages)-1].text }
 //	the last message
 //
 // So what follows the last line `</conversation>` is what is asked for. Tags of these names inside of messages are broken by a backslash: no message can end the block
-// or speak for somebody else. The last line of a message that asked for a person is left out: models have no use for it (SEC12).
+// or speak for another one. The last line of a message that asked for a person is left out: models have no use for it (SEC12).
 func (q *request) input() string {
 	if q.Metadata[metadataInput] == inputLast {
 		return q.last()

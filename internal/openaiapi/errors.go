@@ -53,7 +53,7 @@ func unsupportedf(param, format string, args ...any) *apiError {
 	return e
 }
 
-// errorOf gives the form of any error: by the one table of problems, with the types that clients know. What nobody should try again is marked: clients try 409
+// errorOf gives the form of any error: by the one table of problems, with the types that clients know. What should not be tried again is marked: clients try 409
 // and 5xx again by themselves, and a request here is a run.
 func errorOf(err error) *apiError {
 	if known, ok := errors.AsType[*apiError](err); ok {
@@ -108,7 +108,7 @@ func (e *apiError) body() []byte {
 	return text
 }
 
-// WriteProblem answers a request with a problem in OpenAI's form, for whoever refuses requests below /v1/ before they come here.
+// WriteProblem answers a request with a problem in OpenAI's form, for code that refuses requests below /v1/ before they come here.
 func WriteProblem(w http.ResponseWriter, _ *http.Request, p door.Problem) {
 	writeError(w, problemError(p))
 }
@@ -127,5 +127,5 @@ func writeError(w http.ResponseWriter, err error) {
 		h.Set(headerRun, e.run)
 	}
 	w.WriteHeader(e.status)
-	_, _ = w.Write(append(e.body(), '\n')) // whoever has left misses nothing
+	_, _ = w.Write(append(e.body(), '\n')) // a client that has left misses nothing
 }

@@ -17,7 +17,7 @@ import (
 type model struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
-	Created int64  `json:"created"` // seconds; 0: nobody knows
+	Created int64  `json:"created"` // seconds; 0: unknown
 	OwnedBy string `json:"owned_by"`
 	Name    string `json:"name,omitempty"`
 }
@@ -64,7 +64,7 @@ func modelIDs(ctx context.Context, s *service.Service, e catalog.Entry) ([]strin
 		return nil, err
 	}
 	if err != nil || wf == nil || problems.HasErrors() {
-		return []string{e.ID}, nil //nolint:nilerr // whoever asks for it is told
+		return []string{e.ID}, nil //nolint:nilerr // a request for it gets the error
 	}
 	var ids []string
 	if len(wf.Nodes) > 0 || len(wf.Branches) == 0 {

@@ -96,7 +96,7 @@ func writeJSON(w http.ResponseWriter, v any) error {
 		return fmt.Errorf("write answer: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(append(text, '\n')) // whoever has left misses nothing
+	_, _ = w.Write(append(text, '\n')) // a client that has left misses nothing
 	return nil
 }
 

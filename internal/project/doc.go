@@ -13,6 +13,6 @@
 //
 // What the engine does not store twice is derived in derive.go: the output that is the input, that is the model's reply, that is the branches'.
 //
-// Invariants: nothing that has not ended is shown of a run that has; views share the values of the events, which nobody changes; a view that was
+// Invariants: nothing that has not ended is shown of a run that has; views share the values of the events, which are not changed; a view that was
 // given out does not change when more events are added.
 package project

@@ -187,7 +187,7 @@ func Fold(run string, def *workflow.Workflow, events []engine.Event) *Folder {
 	return f
 }
 
-// Add folds the next event. It keeps the event's data, which nobody may change afterwards.
+// Add folds the next event. It keeps the event's data, which must not be changed afterwards.
 func (f *Folder) Add(e engine.Event) {
 	if f.ended != nil {
 		f.ended.given, f.ended = nil, nil
@@ -238,7 +238,7 @@ func (f *Folder) addRun(e engine.Event) {
 			if st.sentTo != "" && f.isForgotten(st.n) {
 				f.forget.missed[st.n] = true
 			}
-			st.sentTo = "" // the rounds were over: nobody received it
+			st.sentTo = "" // the rounds were over: it was not received
 		}
 	case *engine.RunFailed:
 		f.status, f.endedAt, f.failure = engine.StatusFailed, e.At, &d.Error

@@ -73,7 +73,7 @@ type GraphFolder struct {
 	state GraphState
 	// stateOnly: no steps are made.
 	stateOnly bool
-	// settled, if not nil, is told of each step as it settles, which may be long before it is given.
+	// settled, if not nil, is called with each step as it settles, which may be long before it is given.
 	settled func(*GraphStep)
 	one     [1]engine.Event
 }

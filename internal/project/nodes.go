@@ -26,7 +26,7 @@ type NodeState struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Nodes gives the state of every node that stands in the document, in its order. A node that no path reached is skipped once the run has ended.
+// Nodes gives the state of every node of the document, in its order. A node that no path reached is skipped once the run has ended.
 func (f *Folder) Nodes() []NodeState {
 	last := map[string]*step{}
 	runs := map[string]int{}

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Run is the run object of contract.md. Its JSON is the contract: every field stands there, null where there is nothing, but those of formats.
+// Run is the run object of contract.md. Its JSON is the contract: every field is there, null where there is nothing, but those of formats.
 type Run struct {
 	ID       string        `json:"id"`
 	Workflow WorkflowRef   `json:"workflow"`
@@ -34,7 +34,7 @@ type Run struct {
 	ForkedFrom *string    `json:"forkedFrom"`
 	// Retry says that the run goes on with ForkedFrom where that one failed, met a limit or was cancelled, or from one of its steps.
 	Retry bool `json:"retry,omitempty"`
-	// Interrupted says that nobody drives the run. Events do not tell it: the caller sets it (D15).
+	// Interrupted says that no process drives the run. Events do not tell it: the caller sets it (D15).
 	Interrupted bool `json:"interrupted"`
 
 	// State is there for canvas documents (S0-37) and Go graphs.

@@ -32,7 +32,7 @@ func keeper(t testing.TB, values map[string]string) *secret.Keeper {
 	return k
 }
 
-// TestCheck (SEC11) holds what is a reference and what is a secret that somebody wrote down.
+// TestCheck (SEC11) holds what is a reference and what is a literal secret.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for _, ref := range []string{"${env.A}", "${A_1}", "${ env.A }", "$A", "file:/run/a", "file:a b"} {

@@ -156,7 +156,7 @@ func (s Spec) Access(dir string) []string {
 	return lines
 }
 
-// CheckTrusted refuses a spec that reaches files or programs of this machine and that nobody allowed (SEC4, SEC5). The error is an *UntrustedError.
+// CheckTrusted refuses a spec that reaches files or programs of this machine without permission of the operator (SEC4, SEC5). The error is an *UntrustedError.
 func (s Spec) CheckTrusted() error {
 	if access := s.Access(""); len(access) > 0 && !s.Trusted {
 		return &UntrustedError{Toolset: s.Title(), Access: access}

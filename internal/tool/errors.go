@@ -24,7 +24,7 @@ const (
 	KindNetwork ErrorKind = "network"
 	// KindChanged: the definition is not the one that this run pinned (SEC14); nothing was called.
 	KindChanged ErrorKind = "tool_changed"
-	// KindUntrusted: the tool needs a command that nobody allowed (SEC5); see [UntrustedError].
+	// KindUntrusted: the tool needs a command that is not allowed (SEC5); see [UntrustedError].
 	KindUntrusted ErrorKind = "untrusted"
 	// KindUnsupported: Hocket cannot do this, or what it needs is not configured.
 	KindUnsupported ErrorKind = "not_supported"
@@ -39,7 +39,7 @@ type Error struct {
 	// Tool is the tool, or the toolset where no tool is concerned.
 	Tool    string
 	Message string
-	// OutcomeUnknown tells that the call may have been carried out all the same: the request went out and no answer came back. Whoever
+	// OutcomeUnknown tells that the call may have been carried out nevertheless: the request went out and no answer came back. Whoever
 	// repeats it goes by the tool's Policy.
 	OutcomeUnknown bool
 	// Err is the cause; may be nil.

@@ -18,7 +18,7 @@ type instance struct {
 	typ       Type
 	known     bool // typ is there
 
-	// gate holds one token; whoever has it may open and list. A channel, so that waiting ends with the waiter's context.
+	// gate holds one token; its holder may open and list. A channel, so that waiting ends with the waiter's context.
 	gate chan struct{}
 
 	mu      sync.Mutex

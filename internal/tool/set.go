@@ -79,7 +79,7 @@ type Set struct {
 	mu     sync.Mutex
 	tables map[string]*table
 	pins   Pins
-	fresh  Pins // of pins, those that nobody was told of
+	fresh  Pins // of pins, those that were not reported
 	closed bool
 }
 
@@ -242,7 +242,7 @@ func (s *Set) Instructions(ctx context.Context, agent string) (string, error) {
 }
 
 // Policy tells what to do with the call c whose outcome is unknown; PolicyAsk for a tool that c.Agent does not have. A call that would have been held,
-// and that nobody approved, was not carried out: it is made again. It opens toolsets as Defs does.
+// and that was not approved, was not carried out: it is made again. It opens toolsets as Defs does.
 func (s *Set) Policy(ctx context.Context, c Call) (Policy, error) {
 	t, err := s.table(ctx, c.Agent)
 	if err != nil {

@@ -65,7 +65,7 @@ type Spec struct {
 	// Options are the entry's other keys as a JSON object, for types that this package does not know; null: none.
 	Options json.RawMessage
 
-	// Trusted tells that the operator allowed Command: his own file named it, --trust was given, or a person said yes (SEC5). Whoever wires
+	// Trusted tells that the operator allowed Command: his own file named it, --trust was given, or a person said yes (SEC5). The code that wires
 	// sets it; parsing never does.
 	Trusted bool
 	// Span is where the entry stands.
@@ -168,10 +168,10 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal(m)
 }
 
-// UnmarshalJSON reads the document form. Warnings are dropped: whoever loaded the document has reported them. The error is a diag.List.
+// UnmarshalJSON reads the document form. Warnings are dropped: the loader of the document has reported them. The error is a diag.List.
 func (s *Spec) UnmarshalJSON(data []byte) error {
 	spec, list, err := ReadSpec(data)
-	list.AllowUnknown() // as whoever loaded the document decided
+	list.AllowUnknown() // as the loader of the document decided
 	if err == nil {
 		err = list.Err()
 	}

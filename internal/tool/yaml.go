@@ -36,7 +36,7 @@ func (p *parser) span(n *yaml.Node) diag.Span {
 	return s
 }
 
-// entries lists a map's keys in order, those that `<<` merges in last; a key that stands twice is an error and counts once.
+// entries lists a map's keys in order, those that `<<` merges in last; a duplicate key is an error and counts once.
 func (p *parser) entries(n *yaml.Node, path string) []entry {
 	n = follow(n)
 	if n == nil || isNull(n) {

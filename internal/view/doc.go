@@ -5,7 +5,7 @@
 //
 //	{"$value": {"bytes": 4194304, "sha256": "…", "head": "its beginning", "href": "where all of it is"}}
 //
-// A value of a user that is such an object itself, or has one in it, is always shown as a reference, however short it is: what stands at href is the value and
+// A value of a user that is such an object itself, or has one in it, is always shown as a reference, however short it is: the content at href is the value and
 // nothing in it is a reference. So an object with the single key "$value" is always a reference (SEC6).
 //
 // The flow:

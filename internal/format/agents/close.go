@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// CodeUnknownAgent is the code of an agent that another one names and nobody defines.
+// CodeUnknownAgent is the code of an agent that another one names and that is not defined.
 const CodeUnknownAgent = "unknown-agent"
 
 // Close gives list with the agents that those of it name, and so on: as sub-agents, or to hand over to. find gives an agent by its id, nil where there is

@@ -86,7 +86,7 @@ var (
 // maxShown bounds how much of an expression a message shows, in bytes.
 const maxShown = 60
 
-// Unsupported gives what stands in a command's prompt and would be run by docker-agent: calls of tools and of the shell. Nothing of it is run.
+// Unsupported gives what is in a command's prompt and would be run by docker-agent: calls of tools and of the shell. Nothing of it is run.
 func Unsupported(instruction string) []string {
 	var out []string
 	for _, re := range []*regexp.Regexp{expression, bang} {

@@ -19,7 +19,7 @@ type view struct {
 	name  string // of the agent, for messages
 }
 
-// key gives the spelling in which a key stands there: name where it does, else the first of others that does, else name.
+// key gives the spelling in which a key is there: name where it is, else the first of others that is, else name.
 func (v view) key(name string, others ...string) string {
 	for _, k := range append([]string{name}, others...) {
 		if v.f.Node().Entry(k) != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// A node with `"data": {"join": "all"}` waits for all that can still arrive by its connections. In the graph a hidden free join stands in front of it.
+// A node with `"data": {"join": "all"}` waits for all that can still arrive by its connections. In the graph a hidden free join is in front of it.
 
 const (
 	keyJoin    = "join"
@@ -171,7 +171,7 @@ func (o *writer) joined() {
 	}
 }
 
-// waits tells whether a free join stands in front of the node.
+// waits tells whether a free join is in front of the node.
 func (o *writer) waits(id string) bool {
 	for _, to := range o.joins {
 		if to == id {

@@ -135,7 +135,7 @@ func (r *reader) misplaced(f *source.Fields, keys []string) {
 	}
 }
 
-// dataRest names the node and warns of keys that nobody reads.
+// dataRest names the node and warns of keys that are not read.
 func (r *reader) dataRest(n *node, data *source.Fields) {
 	if data == nil {
 		return

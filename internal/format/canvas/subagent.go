@@ -154,7 +154,7 @@ func plain(s string, single bool) string {
 	return b.String()
 }
 
-// maxPromptWords bounds how much of a prompt stands in a description, in runes.
+// maxPromptWords bounds how much of a prompt is in a description, in runes.
 const maxPromptWords = 400
 
 // describe tells a model what a sub-agent is for: its prompt, tools and sub-agents (S0-55).

@@ -1,6 +1,6 @@
 // Package lost compares a workflow with what its document says of it, part by part.
 //
-// It refuses to know any format and to guess what a difference means: whoever writes documents says that better where it can, and asks this package
+// It refuses to know any format and to guess what a difference means: a writer of documents says that better where it can, and asks this package
 // for the rest, so that nothing is lost without a word (P29).
 //
 // The flow of [Compare]: fields of the workflow, its limits and rules; nodes and agents by id; edges by their ends and port; branches, each like a

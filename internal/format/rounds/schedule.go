@@ -71,7 +71,7 @@ func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 	return &workflow.Schedule{Mode: own.mode, Spec: spec, TimeZone: own.zone}
 }
 
-// neverScheduled looks at the schedule of a main graph that stands beside branches (S1-27).
+// neverScheduled looks at the schedule of a main graph beside branches (S1-27).
 func (r *reader) neverScheduled(f *source.Fields) {
 	if n := f.Get(keySchedule); !n.IsNull() {
 		e := f.Node().Entry(keySchedule)

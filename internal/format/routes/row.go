@@ -8,7 +8,7 @@ import (
 )
 
 // row reads the keys of one or two maps that say the same kind of thing: a row of a table, or the workflow's own keys, which may stand in `workflow`
-// and beside it. Each key may be written in camelCase or in snake_case (S3-1). A key that stands there more than once is an error.
+// and beside it. Each key may be written in camelCase or in snake_case (S3-1). A duplicate key is an error.
 type row struct {
 	maps  []*source.Fields
 	diags *diag.List
@@ -84,7 +84,7 @@ func (x row) require(key string) string {
 	return text
 }
 
-// unknown warns of keys that nobody asked for.
+// unknown warns of unknown keys.
 func (x row) unknown(known ...string) {
 	for _, f := range x.maps {
 		f.Unknown(diag.Warning, known...)

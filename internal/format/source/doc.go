@@ -8,7 +8,7 @@
 //  1. [Parse] takes a text apart. What begins with `{` or `[` is JSON, strictly; everything else is YAML. It returns a [Node] and a diag.List; a
 //     document with problems still gives whatever could be read, nil where that is nothing.
 //  2. A format reads maps through [Node.Fields], whose accessors add diagnostics for what is missing or of the wrong type, and ends with
-//     [Fields.Unknown] for the keys that nobody asked for.
+//     [Fields.Unknown] for the keys that were not asked for.
 //  3. Problems inside a text (a template in an instruction) are placed with [Node.SpanAt].
 //
 // Invariants:

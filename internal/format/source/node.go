@@ -36,7 +36,7 @@ func (k Kind) String() string {
 // Node is a value of a document. The fields are read only; a nil Node is "not there", and its methods say so.
 //
 // Text is the decoded text of a String, `true` or `false`, the JSON number of an Int or a Float (an Int of any length), and empty for the rest.
-// Items are a List's, Entries a Map's, in the order of the document with merged entries last; no key stands twice.
+// Items are a List's, Entries a Map's, in the order of the document with merged entries last; no key is there twice.
 type Node struct {
 	Kind    Kind
 	Span    diag.Span

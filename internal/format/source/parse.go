@@ -151,7 +151,7 @@ func (p *parser) tooDeep(at int) {
 	p.errorAt(at, at, CodeTooDeep, "maps and lists are nested more than %d deep; that is the limit", p.opts.MaxDepth)
 }
 
-// duplicate reports a key that stands twice, with both places.
+// duplicate reports a duplicate key, with both places.
 func (p *parser) duplicate(key string, second, first diag.Span, path string) {
 	d := p.error(second, path, CodeDuplicateKey, "duplicate key %q", key)
 	d.Related = []diag.Related{{Span: first, Message: "first defined here"}}

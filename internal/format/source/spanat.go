@@ -35,7 +35,7 @@ func (n *Node) SpanAt(offset, length int) diag.Span {
 	return n.file.span(start, end)
 }
 
-// sourceOffset finds where a byte of the text stands in the file. It reads the source again beside the text and gives up where the two part.
+// sourceOffset finds where a byte of the text is in the file. It reads the source again beside the text and gives up where the two part.
 func (n *Node) sourceOffset(offset int) (int, bool) {
 	at := n.Span.Start.Offset
 	rest := n.file.data[at:]

@@ -297,7 +297,7 @@ func (r *yamlReader) end(y *yaml.Node, n *Node, start int) int {
 	return last
 }
 
-// scalarEnd finds the end of a scalar that stands in one piece: plain on one line, or quoted. Block scalars end where their text ends.
+// scalarEnd finds the end of a scalar of one piece: plain on one line, or quoted. Block scalars end where their text ends.
 func (r *yamlReader) scalarEnd(y *yaml.Node, start int) int {
 	rest := r.file.data[min(start, len(r.file.data)):]
 	switch {

@@ -343,7 +343,7 @@ func (r *reader) output(f field) *workflow.Output {
 	return out
 }
 
-// fallback reads `fallback:`; each model is tried once more by nobody (D11), so its retries and cooldown have no effect.
+// fallback reads `fallback:`; no model is tried once more (D11), so its retries and cooldown have no effect.
 func (r *reader) fallback(f field) []string {
 	var out []string
 	for _, g := range r.fieldsOf(f) {

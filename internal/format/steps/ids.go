@@ -113,7 +113,7 @@ func (r *reader) refusePorts(root *list) {
 	})
 }
 
-// setNodes gives each step its node id: its own id where that is the only one of the document or stands in the outermost list, else a path.
+// setNodes gives each step its node id: its own id where that is the only one of the document or is in the outermost list, else a path.
 func setNodes(root *list) {
 	count := map[string]int{}
 	root.walk(func(s *step) {

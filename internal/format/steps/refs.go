@@ -99,7 +99,7 @@ func commonBlock(steps []*step) *step {
 	return common
 }
 
-// inside tells whether s stands in a branch of the parallel block b.
+// inside tells whether s is in a branch of the parallel block b.
 func (s *step) inside(b *step) bool {
 	for at := s.block(); at != nil; at = at.block() {
 		if at == b {

@@ -56,7 +56,7 @@ func newIndex(root *list) *index {
 // scope is what the texts at one place of the document may name.
 type scope struct {
 	r  *reader
-	at *step // the condition; nil for an instruction, which stands in no list
+	at *step // the condition; nil for an instruction, which is in no list
 }
 
 // find gives the step that an id means.

@@ -126,7 +126,7 @@ func (r *reader) mcpsSection(f field) {
 	}
 }
 
-// toolsets reads `toolsets:`. Each entry is kept as it is but for a `ref` to the section mcps, which is replaced by what stands there; what
+// toolsets reads `toolsets:`. Each entry is kept as it is but for a `ref` to the section mcps, which is replaced by that entry; what
 // the keys mean is the tool registry's to say.
 func (r *reader) toolsets(f field) []json.RawMessage {
 	var out []json.RawMessage

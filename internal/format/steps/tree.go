@@ -46,7 +46,7 @@ type step struct {
 	kind    kind
 	in      *list
 	index   int  // in in.items
-	written bool // the id stands in the document (D31)
+	written bool // the id is in the document (D31)
 
 	id   string // as it is referenced; unique in its list
 	node string // id of the node; a path that ends in /id where id repeats elsewhere

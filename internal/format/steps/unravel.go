@@ -65,7 +65,7 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 		}
 		slash := strings.LastIndex(n.ID, "/") + 1
 		u.placed[n.ID] = n.ID[:slash]
-		if u.nodes[n.ID[slash:]] != nil { // which has no path although its id is not the only one: it stands in the outermost list
+		if u.nodes[n.ID[slash:]] != nil { // which has no path although its id is not the only one: it is in the outermost list
 			u.placed[n.ID[slash:]] = ""
 		}
 	}

@@ -8,5 +8,5 @@
 //  1. [New] empties the file and writes its head: from then on it is a valid reply script.
 //  2. Each call goes through to the client behind. When its answer, or its failure, is there, one entry is appended in one write and only
 //     then the answer is handed on. A call whose context ended is not recorded: there was no answer.
-//  3. Whoever replays the file gets the same answers to the same calls, in whatever order concurrent calls of different agents come.
+//  3. A replay of the file gives the same answers to the same calls, in whatever order concurrent calls of different agents come.
 package cassette

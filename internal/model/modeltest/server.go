@@ -261,7 +261,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.write(w, r, wire, req, a)
 }
 
-// pay enters an answer into the ledger, before its end is sent: whoever has read the answer finds it there.
+// pay enters an answer into the ledger, before its end is sent: a reader of the answer finds it there.
 func (s *Server) pay(a Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -256,7 +256,7 @@ func (h Harness) schema(t *testing.T) {
 	}
 }
 
-// search: the provider's own web search is asked for, and what is cited stands at the end; the answer can be sent back. A call that cannot have it fails.
+// search: the provider's own web search is asked for, and citations are at the end; the answer can be sent back. A call that cannot have it fails.
 func (h Harness) search(t *testing.T) {
 	req := h.request(PromptSearch)
 	if req.Search = true; h.SearchModel != "" {
@@ -336,7 +336,7 @@ func broken(prompt string, kind model.ErrorKind) func(Harness, *testing.T) {
 	return func(h Harness, t *testing.T) { h.wantError(t, prompt, kind) }
 }
 
-// filtered: an answer that was withheld is paid for all the same (P20).
+// filtered: an answer that was withheld is still paid for (P20).
 func (h Harness) filtered(t *testing.T) {
 	failed := h.wantError(t, PromptFiltered, model.KindContentFilter)
 	if failed == nil || h.Skip["exact usage"] != "" {

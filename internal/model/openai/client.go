@@ -106,7 +106,7 @@ func (c *Client) Call(ctx context.Context, req model.Request, onDelta func(model
 	return a.reply(), nil
 }
 
-// failure makes sure that an error which nobody else noticed is not lost.
+// failure makes sure that an error which was not noticed elsewhere is not lost.
 func (c *Client) failure(ctx context.Context, x *adapter.Exchange, err error, used *chat.Usage) error {
 	return x.Failure(ctx, err, used, c.cfg.Key)
 }

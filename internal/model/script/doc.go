@@ -8,6 +8,6 @@
 //
 //  1. [Parse] reads the file (YAML or JSON, the form is in the contract) into a [Script], or says what is wrong where.
 //  2. [New] makes a client of it. Each call takes the first entry, in file order, that fits and is not used up.
-//  3. Each answer, and each failure, says which entry it was ([model.Reply.Source], [model.SourceOf]). Whoever records that can make, after a
+//  3. Each answer, and each failure, says which entry it was ([model.Reply.Source], [model.SourceOf]). A recorder of that can make, after a
 //     crash, a client that goes on where the first one was (D19): what is recorded is used, what was in flight is not.
 package script

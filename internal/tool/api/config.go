@@ -42,7 +42,7 @@ type Config struct {
 	Lookup func(spec tool.Spec) func(name string) (string, bool)
 	// ReadFile reads the file of a trusted spec's OpenAPI document; nil: files are not supported. limit is the most that it gives: more is an error.
 	ReadFile func(spec tool.Spec, path string, limit int) ([]byte, error)
-	// Logger gets the operations that are left out; nil: nobody does.
+	// Logger gets the operations that are left out; nil: dropped.
 	Logger *slog.Logger
 }
 

@@ -58,7 +58,7 @@ type OpenAPISet struct {
 }
 
 // NewOpenAPI makes the toolset that spec describes. It makes no request. Errors: *tool.Error of kind failed for options that cannot be or refer to what has no value,
-// untrusted for a file that a document names and nobody allowed.
+// untrusted for a file that a document names and the operator did not allow.
 func NewOpenAPI(cfg Config, spec tool.Spec) (*OpenAPISet, error) {
 	name := spec.Title()
 	t, err := newOpenAPI(cfg, spec)

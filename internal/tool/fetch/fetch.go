@@ -195,7 +195,7 @@ func (t *Toolset) perURL(ctx context.Context, args arguments) time.Duration {
 
 var errSlow = errors.New("slow")
 
-// one fetches one address. What kept it from being fetched stands in the result as well.
+// one fetches one address. The reason why it was not fetched is in the result as well.
 func (t *Toolset) one(ctx context.Context, address, format string, budget int, limit time.Duration) (fetched, error) {
 	f := fetched{URL: address}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)

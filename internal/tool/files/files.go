@@ -36,7 +36,7 @@ type options struct {
 	ReadOnly  bool            `json:"read_only"`
 	IgnoreVCS *bool           `json:"ignore_vcs"`
 	PostEdit  []tool.PostEdit `json:"post_edit"`
-	// OwnFiles are the operator's own files that are served all the same, by their paths below the folder.
+	// OwnFiles are the operator's own files that are served nevertheless, by their paths below the folder.
 	OwnFiles []string `json:"own_files"`
 }
 

@@ -26,7 +26,7 @@ var errFull = errors.New("answer is full")
 // item is what a walk comes by.
 type item struct {
 	name  string
-	depth int // 1 for what stands in the folder itself
+	depth int // 1 for entries of the folder itself
 	mode  fs.FileMode
 	size  func() int64
 }

@@ -25,7 +25,7 @@ func (r *refusal) Error() string { return r.message }
 
 func refuse(format string, args ...any) error { return &refusal{fmt.Sprintf(format, args...)} }
 
-// encoded are percent-encoded dots, slashes, backslashes and NUL: nobody decodes them here, so that a path which holds them is not what was meant.
+// encoded are percent-encoded dots, slashes, backslashes and NUL: they are not decoded here, so that a path which holds them is not what was meant.
 var encoded = regexp.MustCompile(`(?i)%(25)*(2e|2f|5c|00)`)
 
 // scheme is the beginning of a URL.

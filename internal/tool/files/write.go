@@ -42,7 +42,7 @@ func writeFile(ctx context.Context, c call, a writeArgs) (string, error) {
 	return c.edited(ctx, name, fmt.Sprintf("wrote %d bytes to %s", len(a.Content), name))
 }
 
-// replace gives a file new content: whoever reads it meanwhile, and whoever looks after a crash, finds the old one or the new one. A link is not
+// replace gives a file new content: a reader meanwhile, or after a crash, finds the old one or the new one. A link is not
 // followed: what it names should be named.
 func (c call) replace(name string, data []byte) (err error) {
 	// A handle of the folder itself, so that what happens to the path meanwhile changes nothing.
