@@ -21,6 +21,7 @@ func (c *compiler[S]) table() *program.Table {
 		OnErrors:   map[string]func(program.Failure, program.View) (program.Action, error){},
 		RetryOns:   map[string]func(program.Failure) (bool, error){},
 		Calls:      map[string]func(context.Context, program.Call) program.Result{},
+		Counters:   map[string]program.Counter{},
 	}
 	t.Report = c.report
 	for field, r := range c.config.Reducers {
@@ -66,8 +67,10 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 	case shapeSubgraph:
 		c.subgraphFunctions(t, d)
 	case shapeLoopStart:
+		t.Counters[d.id] = program.Counter{Field: d.loop.counter, Reset: true}
 		t.Calls[d.id] = func(context.Context, program.Call) program.Result { return counted(d.loop.counter, 0) }
 	case shapeLoopCheck:
+		t.Counters[d.id] = program.Counter{Field: d.loop.counter}
 		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
 			return counted(d.loop.counter, passes(call.State, d.loop.counter)+1)
 		}

@@ -200,7 +200,11 @@ func (r *Run) begin(id int, n *node) {
 		}
 		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool})
 	case workflow.KindFunc:
-		r.emitStep(id, r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func}))
+		call := r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func})
+		r.emitStep(id, call)
+		if n.counter != nil {
+			r.counted(id, call.Call, n.counter)
+		}
 	case workflow.KindDecide:
 		r.decide(id, n)
 	case workflow.KindWait:

@@ -207,10 +207,13 @@ func (r *Run) handleTool(d ToolResult) {
 }
 
 func (r *Run) handleFunc(d FuncResult) {
-	key, c := r.openCall(d.ID, callFunc)
-	if c == nil {
-		return
+	if key, c := r.openCall(d.ID, callFunc); c != nil {
+		r.returned(key, c, d)
 	}
+}
+
+// returned decides what follows the result of a function.
+func (r *Run) returned(key string, c *call, d FuncResult) {
 	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
 	var cause error
 	if d.Failure != nil {

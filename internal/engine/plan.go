@@ -60,6 +60,8 @@ type node struct {
 	// children of a fork are the nodes of its branches that have outputs, in declared order.
 	children []int
 	args     any // of a tool node: see compileArgs
+	// counter is there where the function only counts.
+	counter *Counter
 }
 
 type agent struct {
@@ -79,6 +81,9 @@ func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
 	root, err := compileFlow(w, 0)
 	if err != nil {
 		return nil, err
+	}
+	if c, ok := host.(Counting); ok {
+		root.findCounters(c)
 	}
 	return &Plan{root: root, digest: digest, host: host, out: []string{workflow.PortOut}}, nil
 }

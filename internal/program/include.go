@@ -17,6 +17,7 @@ func (t *Table) Include(prefix string, inner *Table, around func(Func) Func) {
 	include(t.Reducers, prefix, inner.Reducers)
 	include(t.OnErrors, prefix, inner.OnErrors)
 	include(t.RetryOns, prefix, inner.RetryOns)
+	include(t.Counters, prefix, inner.Counters)
 	calls := maps.Clone(inner.Calls)
 	for name, f := range calls {
 		calls[name] = around(f)

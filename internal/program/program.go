@@ -144,6 +144,12 @@ type Wait struct{ ID, Node string }
 // RequestID names a question beyond its run: it follows from the run's id and the wait's.
 func RequestID(run, wait string) string { return run + "/" + wait }
 
+// Counter is a node function that adds 1 to a field of the state, or sets it to 0 where Reset.
+type Counter struct {
+	Field string
+	Reset bool
+}
+
 // Table holds the functions by name. A nil map has none.
 type Table struct {
 	Conditions map[string]func(View) (bool, error)
@@ -157,6 +163,8 @@ type Table struct {
 	RetryOns map[string]func(Failure) (bool, error)
 	// Report makes a signal of the failure with which a run ends; nil: there is none (S2-59).
 	Report func(run string, f Failure, at time.Time) *Signal
+	// Counters are those of Calls that only count.
+	Counters map[string]Counter
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result
 }

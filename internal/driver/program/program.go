@@ -16,6 +16,7 @@ type Program struct{ table *program.Table }
 var (
 	_ driver.Program  = (*Program)(nil)
 	_ engine.Reporter = (*Program)(nil)
+	_ engine.Counting = (*Program)(nil)
 )
 
 // New makes the program of a table, which must not change any more.
@@ -85,6 +86,12 @@ func (p *Program) Report(run string, f engine.Failure, at time.Time) *engine.Sig
 		return nil
 	}
 	return &engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data}
+}
+
+// Counter implements engine.Counting.
+func (p *Program) Counter(name string) (engine.Counter, bool) {
+	c, ok := p.table.Counters[name]
+	return engine.Counter(c), ok
 }
 
 // Call implements driver.Program. A panic is a failure of the attempt, in a sub-step too.
