@@ -6,7 +6,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/typed"
-	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // SettleTime is how long an ending run waits for the calls that it cancelled (D10).
@@ -29,17 +28,6 @@ func (r *Run) apply(ev *Event) error {
 }
 
 func (r *Run) applyData(ev *Event) error {
-	if ev.Seq != r.s.Seq+1 {
-		return r.diverge(ev, "expected event %d", r.s.Seq+1)
-	}
-	if r.s.Created == nil {
-		if _, ok := ev.Data.(*RunCreated); !ok {
-			return r.diverge(ev, "the first event is %s", ev.Data.Type())
-		}
-	}
-	if ev.Step < 0 || ev.Step > r.s.Steps.len()+1 {
-		return r.diverge(ev, "step %d does not exist", ev.Step)
-	}
 	if _, resumed := ev.Data.(*RunResumed); r.s.Status == StatusRunning && !resumed {
 		r.s.Active += max(0, ev.At.Sub(r.s.At))
 	}
@@ -50,107 +38,15 @@ func (r *Run) applyData(ev *Event) error {
 	case *EdgeTaken:
 		return r.applyEdge(ev, d)
 	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
-		if ev.Step < 1 || ev.Step > r.s.Steps.len() {
-			return r.diverge(ev, "step %d does not exist", ev.Step)
-		}
 		return r.applyStep(ev)
-	case *ConditionChecked, *SignalRaised, *ToolsPinned:
-		return nil
 	default:
-		if k := kinds[ev.Data.Type()]; k.apply != nil {
-			k.apply(r, ev)
-			return nil
-		}
-		return r.applyRun(ev)
+		kinds[ev.Data.Type()].apply(r, ev)
+		return nil
 	}
 }
 
 func (r *Run) diverge(ev *Event, format string, args ...any) error {
 	return &DivergenceError{Seq: ev.Seq, Reason: fmt.Sprintf("%s: %s", ev.Data.Type(), fmt.Sprintf(format, args...))}
-}
-
-func (r *Run) applyRun(ev *Event) error {
-	switch d := ev.Data.(type) {
-	case *RunCreated:
-		if r.s.Created != nil {
-			return r.diverge(ev, "the run already exists")
-		}
-		if d.Digest != r.plan.digest {
-			return r.diverge(ev, "the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
-		}
-		if d.Version > Version {
-			return r.diverge(ev, "the run needs engine version %d; this is %d", d.Version, Version)
-		}
-		r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
-		r.openLedger(d)
-		r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
-		r.flows = append(r.flows[:0], r.plan.root)
-		if r.plan.root.w.Rules.InputIsState() {
-			fields, err := stateOf(d.Input)
-			if err != nil {
-				return r.diverge(ev, "%v", err)
-			}
-			r.s.Scopes[0].State, r.s.Updated = typed.StateOf(fields, 0), ev.At
-		}
-		if r.plan.root.w.Rules.SharedConversation {
-			r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
-		}
-	case *RunStarted:
-		r.s.Status = StatusRunning
-	case *RunPaused:
-		r.s.Status, r.s.Drain = StatusPaused, drain{}
-	case *RunResumed:
-		r.s.Status = StatusRunning
-		if d.Reason == reasonRecovered || d.Reason == reasonReopened {
-			r.s.Ledger.DropSessions()
-		}
-		if d.Above != nil {
-			r.s.Ledger.SetParentBudget(d.Above)
-		}
-		if d.Limits != nil {
-			r.setLimits(*d.Limits)
-			r.s.Ending, r.s.Limit = nil, ""
-			if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
-				r.s.Ending = &ending{Status: StatusFailed, Failure: *f}
-			}
-		}
-	case *RunCompleted:
-		r.s.Status = StatusCompleted
-	case *RunFailed:
-		r.s.Status = StatusFailed
-	case *RunCancelled:
-		r.s.Status = StatusCancelled
-	case *RunCancelling:
-		r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
-		r.s.SettleAt = ev.At.Add(SettleTime)
-	case *LimitReached:
-		r.applyLimit(ev, d)
-	default:
-		return r.diverge(ev, "unknown event")
-	}
-	return nil
-}
-
-func (r *Run) applyLimit(ev *Event, d *LimitReached) {
-	switch d.Limit {
-	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
-	case limitRounds:
-		r.s.Round++
-		clear(r.s.Seen)
-		return
-	default:
-		return // the failure of a step follows
-	}
-	if d.IsHandoff() {
-		r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil
-		for _, t := range r.s.Ready {
-			r.scope(t.Scope).Live--
-		}
-		r.s.Ready, r.s.Parked = nil, 0
-		return
-	}
-	r.s.Limit = d.Limit
-	r.s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: r.limitFailure(d, ev.Node)}
 }
 
 // conv appends messages to a conversation.

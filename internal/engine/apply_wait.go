@@ -10,10 +10,7 @@ import (
 )
 
 func (r *Run) checkWaitOpened(ev *Event, d *WaitOpened) string {
-	switch {
-	case ev.Step == 0 || r.step(ev.Step).Status != stepRunning:
-		return "the step is not running"
-	case r.wait(d.Wait) != nil:
+	if r.wait(d.Wait) != nil {
 		return "wait " + d.Wait + " already exists"
 	}
 	if d.Limit != nil {

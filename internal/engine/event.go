@@ -90,6 +90,7 @@ const (
 	CodeUncounted         = event.CodeUncounted
 	CodeNodeNotFound      = event.CodeNodeNotFound
 	CodeCancelled         = event.CodeCancelled
+	CodeStuck             = event.CodeStuck
 )
 
 const (

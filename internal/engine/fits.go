@@ -7,97 +7,28 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// fits tells why a stored event cannot follow the state, nil where it can. Journals come from disk, and a checksum that holds does not make one sane: what
-// apply takes for granted of events that the engine has just made is asked here of those that somebody else stored.
+// fits checks a stored event: a *DivergenceError where it cannot follow the state.
 func (r *Run) fits(ev *Event) error {
 	if ev.Data == nil {
 		return &DivergenceError{Seq: ev.Seq, Reason: "an event without data"}
 	}
-	if r.s.Created == nil {
-		return nil // apply takes nothing but RunCreated now
-	}
-	if why := r.misplaced(ev); why != "" {
-		return r.diverge(ev, "%s", why)
-	}
-	why := ""
-	switch d := ev.Data.(type) {
-	case *StepStarted:
-		why = r.oddStart(ev, d)
-	case *EdgeTaken:
-		if why = r.oddEdge(ev, d); why == "" {
-			why = r.oddState(ev, d)
-		}
-	case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
-		why = r.oddStep(ev)
-	default:
-		if k := kinds[ev.Data.Type()]; k.check != nil {
-			why = k.doubt(r, ev)
-		} else {
-			why = r.oddRun(ev)
+	why := r.validate(ev)
+	if why == "" {
+		switch d := ev.Data.(type) {
+		case *StepStarted:
+			why = r.oddStart(ev, d)
+		case *EdgeTaken:
+			if why = r.oddEdge(ev, d); why == "" {
+				why = r.oddState(ev, d)
+			}
+		case *StepCompleted, *StepFailed, *StepCancelled, *StepSkipped, *StepRetrying:
+			why = r.oddStep(ev)
 		}
 	}
 	if why != "" {
 		return r.diverge(ev, "%s", why)
 	}
 	return nil
-}
-
-// misplaced looks at what is asked of every event: that the run takes events at all, and that its node is that of its step.
-func (r *Run) misplaced(ev *Event) string {
-	_, started := ev.Data.(*RunStarted)
-	_, resumed := ev.Data.(*RunResumed)
-	switch {
-	case r.s.Status.Ended() && !resumed:
-		return "the run has ended"
-	case r.s.Status == StatusPending && !started:
-		return "the run has not started"
-	}
-	if _, start := ev.Data.(*StepStarted); start || ev.Step == 0 {
-		return ""
-	}
-	if ev.Step < 0 || ev.Step > r.s.Steps.len() {
-		return "step " + strconv.Itoa(ev.Step) + " does not exist"
-	}
-	if ev.Node != r.nodeID(ev.Step) {
-		return "step " + strconv.Itoa(ev.Step) + " is one of node " + strconv.Quote(r.nodeID(ev.Step)) + ", not " + strconv.Quote(ev.Node)
-	}
-	return ""
-}
-
-func (r *Run) oddRun(ev *Event) string {
-	switch d := ev.Data.(type) {
-	case *RunStarted:
-		if r.s.Status != StatusPending {
-			return "the run has already started"
-		}
-	case *RunPaused:
-		if w := r.wait(d.Wait); r.s.Status != StatusRunning || w == nil || !w.open() || w.Step != ev.Step {
-			return "no open wait"
-		}
-	case *RunResumed:
-		ended := r.s.Status.Ended()
-		if ended && (r.s.Status != StatusFailed || r.s.Limit == "") || ended != (d.Limits != nil) {
-			return "the run is " + string(r.s.Status)
-		}
-	case *RunCompleted:
-		if d.OutputStep != r.scope(0).Last || len(r.s.Running) > 0 {
-			return "steps have not ended"
-		}
-	case *RunFailed: // drivers fail runs that cannot go on, whatever is at work in them
-	case *RunCancelled:
-		if len(r.s.Running) > 0 {
-			return "steps have not ended"
-		}
-	case *RunCancelling:
-		if r.s.Status != StatusRunning || r.cancelled() {
-			return "the run cannot be cancelled now"
-		}
-	case *LimitReached:
-		if d.IsHandoff() && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
-			return "no handoff is possible"
-		}
-	}
-	return ""
 }
 
 func (r *Run) oddStart(ev *Event, d *StepStarted) string {

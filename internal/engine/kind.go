@@ -1,9 +1,9 @@
 package engine
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 )
 
 // kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66). Types without check and apply
@@ -25,7 +25,12 @@ const (
 	needsStep    needs = 1 << iota              // the event belongs to a step
 	needsRunning needs = 1<<iota | needsStep    // the step is running
 	needsAgent   needs = 1<<iota | needsRunning // the step runs an agent loop
+	needsNewStep needs = 1 << iota              // the event starts the next step
+	beforeStart  needs = 1 << iota              // the event may precede run.started
+	afterEnd     needs = 1 << iota              // the event may follow the end of the run
 )
+
+func (n needs) has(of needs) bool { return n&of == of }
 
 // with gives the entry with preconditions.
 func (k kind) with(n needs) kind {
@@ -33,29 +38,66 @@ func (k kind) with(n needs) kind {
 	return k
 }
 
-// doubt tells why a stored event cannot follow the state; "" where it can.
-func (k kind) doubt(r *Run, ev *Event) string {
+// validate tells why a stored event cannot follow the state; "" where it can. Journals come from disk, and a checksum that holds does not make one sane: what apply takes for
+// granted of events that the engine has just made is checked here.
+func (r *Run) validate(ev *Event) string {
+	k, known := kinds[ev.Data.Type()]
+	_, first := ev.Data.(*RunCreated)
 	switch {
-	case k.needs != 0 && ev.Step == 0:
-		return "step 0 does not exist"
-	case k.needs&^needsStep != 0 && r.step(ev.Step).Status != stepRunning:
-		return "step " + strconv.Itoa(ev.Step) + " has ended"
-	case k.needs == needsAgent && r.step(ev.Step).Agent == nil:
-		return "the step runs no agent"
+	case !known:
+		return "unknown event"
+	case ev.Seq != r.s.Seq+1:
+		return fmt.Sprintf("expected event %d", r.s.Seq+1)
+	case r.s.Created == nil && !first:
+		return "the first event is " + string(ev.Data.Type())
+	case r.s.Status.Ended() && !k.needs.has(afterEnd):
+		return "the run has ended"
+	case r.s.Status == StatusPending && !k.needs.has(beforeStart):
+		return "the run has not started"
+	}
+	if why := r.validateStep(ev, k.needs); why != "" || k.check == nil {
+		return why
 	}
 	return k.check(r, ev)
 }
 
-// kindOf makes the entry of the event type with data D.
+// validateStep checks the step of an event.
+func (r *Run) validateStep(ev *Event, n needs) string {
+	switch last := r.s.Steps.len(); {
+	case n.has(needsNewStep):
+		if ev.Step != last+1 {
+			return fmt.Sprintf("expected step %d", last+1)
+		}
+		return ""
+	case ev.Step == 0 && !n.has(needsStep):
+		return ""
+	case ev.Step < 1 || ev.Step > last:
+		return fmt.Sprintf("step %d does not exist", ev.Step)
+	}
+	switch node := r.nodeID(ev.Step); {
+	case ev.Node != node:
+		return fmt.Sprintf("step %d is one of node %q, not %q", ev.Step, node, ev.Node)
+	case n.has(needsRunning) && r.step(ev.Step).Status != stepRunning:
+		return fmt.Sprintf("step %d has ended", ev.Step)
+	case n.has(needsAgent) && r.step(ev.Step).Agent == nil:
+		return "the step runs no agent"
+	}
+	return ""
+}
+
+// kindOf makes the entry of the event type with data D. check is nil where the preconditions say all.
 func kindOf[D any, P interface {
 	*D
 	Data
 }](check func(*Run, *Event, P) string, apply func(*Run, *Event, P)) kind {
-	return kind{
+	k := kind{
 		fresh: func() Data { return P(new(D)) },
-		check: func(r *Run, ev *Event) string { return check(r, ev, ev.Data.(P)) },
 		apply: func(r *Run, ev *Event) { apply(r, ev, ev.Data.(P)) },
 	}
+	if check != nil {
+		k.check = func(r *Run, ev *Event) string { return check(r, ev, ev.Data.(P)) }
+	}
+	return k
 }
 
 // nothing is the apply of events that change nothing.
@@ -63,20 +105,20 @@ func nothing[P Data](*Run, *Event, P) {}
 
 // kinds is never written after start. That no check and no apply makes events is proved by the compiler: emit reads this table, so the table would refer to itself.
 var kinds = map[Type]kind{
-	"run.created":        {fresh: func() Data { return new(RunCreated) }},
-	"run.started":        {fresh: func() Data { return new(RunStarted) }},
-	"run.paused":         {fresh: func() Data { return new(RunPaused) }},
-	"run.resumed":        {fresh: func() Data { return new(RunResumed) }},
-	"run.completed":      {fresh: func() Data { return new(RunCompleted) }},
-	"run.failed":         {fresh: func() Data { return new(RunFailed) }},
-	"run.cancelled":      {fresh: func() Data { return new(RunCancelled) }},
-	"run.cancelling":     {fresh: func() Data { return new(RunCancelling) }},
-	"step.started":       {fresh: func() Data { return new(StepStarted) }},
-	"step.retrying":      {fresh: func() Data { return new(StepRetrying) }},
-	"step.completed":     {fresh: func() Data { return new(StepCompleted) }},
-	"step.failed":        {fresh: func() Data { return new(StepFailed) }},
-	"step.cancelled":     {fresh: func() Data { return new(StepCancelled) }},
-	"step.skipped":       {fresh: func() Data { return new(StepSkipped) }},
+	"run.created":        kindOf((*Run).checkRunCreated, (*Run).applyRunCreated).with(beforeStart),
+	"run.started":        kindOf((*Run).checkRunStarted, (*Run).applyRunStarted).with(beforeStart),
+	"run.paused":         kindOf((*Run).checkRunPaused, (*Run).applyRunPaused),
+	"run.resumed":        kindOf((*Run).checkRunResumed, (*Run).applyRunResumed).with(afterEnd),
+	"run.completed":      kindOf((*Run).checkRunCompleted, (*Run).applyRunCompleted),
+	"run.failed":         kindOf(nil, (*Run).applyRunFailed),
+	"run.cancelled":      kindOf((*Run).checkRunCancelled, (*Run).applyRunCancelled),
+	"run.cancelling":     kindOf((*Run).checkRunCancelling, (*Run).applyRunCancelling),
+	"step.started":       {fresh: func() Data { return new(StepStarted) }, needs: needsNewStep},
+	"step.retrying":      {fresh: func() Data { return new(StepRetrying) }, needs: needsRunning},
+	"step.completed":     {fresh: func() Data { return new(StepCompleted) }, needs: needsRunning},
+	"step.failed":        {fresh: func() Data { return new(StepFailed) }, needs: needsRunning},
+	"step.cancelled":     {fresh: func() Data { return new(StepCancelled) }, needs: needsRunning},
+	"step.skipped":       {fresh: func() Data { return new(StepSkipped) }, needs: needsRunning},
 	"edge.taken":         {fresh: func() Data { return new(EdgeTaken) }},
 	"model.called":       kindOf((*Run).checkModelCalled, (*Run).applyModelCalled).with(needsRunning),
 	"model.replied":      kindOf((*Run).checkModelReplied, (*Run).applyModelReplied).with(needsStep),
@@ -84,7 +126,7 @@ var kinds = map[Type]kind{
 	"tool.called":        kindOf((*Run).checkToolCalled, (*Run).applyToolCalled).with(needsRunning),
 	"tool.returned":      kindOf((*Run).checkToolReturned, (*Run).applyToolReturned).with(needsStep),
 	"tool.failed":        kindOf((*Run).checkToolFailed, (*Run).applyToolFailed).with(needsStep),
-	"tools.pinned":       {fresh: func() Data { return new(ToolsPinned) }},
+	"tools.pinned":       kindOf(nil, nothing[*ToolsPinned]),
 	"func.called":        kindOf((*Run).checkFuncCalled, (*Run).applyFuncCalled).with(needsRunning),
 	"func.returned":      kindOf((*Run).checkFuncReturned, (*Run).applyFuncReturned).with(needsStep),
 	"func.noted":         kindOf((*Run).checkFuncNoted, (*Run).applyFuncNoted),
@@ -92,13 +134,13 @@ var kinds = map[Type]kind{
 	"subagent.completed": kindOf((*Run).checkSubagentCompleted, (*Run).applySubagentCompleted).with(needsAgent),
 	"subagent.failed":    kindOf((*Run).checkSubagentFailed, (*Run).applySubagentFailed).with(needsAgent),
 	"agent.handed":       kindOf((*Run).checkAgentHanded, (*Run).applyAgentHanded).with(needsAgent),
-	"condition.checked":  {fresh: func() Data { return new(ConditionChecked) }},
-	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened),
+	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]),
+	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened).with(needsRunning),
 	"wait.answered":      kindOf((*Run).checkWaitAnswered, (*Run).applyWaitAnswered),
 	"wait.reminded":      kindOf((*Run).checkWaitReminded, nothing[*WaitReminded]),
 	"wait.closed":        kindOf((*Run).checkWaitClosed, (*Run).applyWaitClosed),
-	"signal.raised":      {fresh: func() Data { return new(SignalRaised) }},
-	"limit.reached":      {fresh: func() Data { return new(LimitReached) }},
+	"signal.raised":      kindOf(nil, nothing[*SignalRaised]),
+	"limit.reached":      kindOf((*Run).checkLimitReached, (*Run).applyLimitReached),
 	"timer.fired":        kindOf((*Run).checkTimerFired, (*Run).applyTimerFired),
 	"child.started":      kindOf((*Run).checkChildStarted, (*Run).applyChildStarted),
 	"call.used":          kindOf((*Run).checkCallUsed, (*Run).applyCallUsed),

@@ -23,7 +23,7 @@ func (r *Run) rest() {
 	case r.s.Open > 0:
 		r.pause()
 	default:
-		r.broken = &DivergenceError{Seq: r.s.Seq, Reason: "no step can continue and no wait is open"}
+		r.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
 	}
 }
 

@@ -3,7 +3,7 @@ package engine
 import (
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -15,57 +15,14 @@ import (
 // eventBytes is what an event counts beside what it holds: many small events are a large run, too.
 const eventBytes = 256
 
-// weight is what an event that was applied counts against MaxBytes.
+// weight is what an event that was applied counts against MaxBytes. An output that follows from other steps counts where it is made.
 func (r *Run) weight(ev *Event) int64 {
-	n := eventBytes
-	switch d := ev.Data.(type) {
-	case *RunCreated:
-		n += len(d.Input)
-	case *StepStarted:
-		n += len(d.Input) + d.Recipe.Size() + len(d.System)
-	case *StepCompleted:
-		if !d.Same && !d.Reply && !d.JSON && !d.Given {
-			if d.Output != nil {
-				n += len(d.Output)
-			} else {
-				n += int(r.step(ev.Step).Output.size())
-			}
-		}
-		n += sizeOf(d.Update, d.Edits)
-	case *ModelReplied:
-		n += int(d.Message.Text.Len()) + len(d.Message.Extra)
-		for _, c := range d.Message.ToolCalls {
-			n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
-		}
-	case *ModelFailed:
-		n += len(d.Error.Message)
-	case *ToolReturned:
-		n += len(d.Text) + len(d.Structured)
-	case *ToolFailed:
-		n += len(d.Error.Message)
-	case *FuncReturned:
-		n += len(d.Output) + sizeOf(d.Update, d.Edits)
-	case *FuncNoted:
-		n += len(d.Value)
-	case *SubagentStarted:
-		n += len(d.Input) + len(d.System)
-	case *SubagentCompleted:
-		n += len(d.Output)
-	case *AgentHanded:
-		n += len(d.System)
-	case *WaitAnswered:
-		n += len(d.Note) + len(d.Answer) + len(d.By.Name)
+	n := int64(eventBytes)
+	if d, ok := ev.Data.(event.Sized); ok {
+		n += int64(d.Size())
 	}
-	return int64(n)
-}
-
-func sizeOf(fields map[string]Value, edits []typed.Edit) int {
-	n := 0
-	for i := range edits {
-		n += len(edits[i].Text)
-	}
-	for _, v := range fields {
-		n += len(v)
+	if d, ok := ev.Data.(*StepCompleted); ok && !d.Same && !d.Reply && !d.JSON && !d.Given && d.Output == nil {
+		n += r.step(ev.Step).Output.size()
 	}
 	return n
 }

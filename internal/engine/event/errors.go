@@ -55,6 +55,7 @@ const (
 	CodeUncounted         = "uncounted"
 	CodeNodeNotFound      = "node_not_found"
 	CodeCancelled         = "cancelled"
+	CodeStuck             = "stuck"
 )
 
 // Value is the failure as the token of an error edge carries it (P30).

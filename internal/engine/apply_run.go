@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/internal/expr"
+)
+
+// checkRunCreated tells why a run cannot begin with a stored event: it is one of another definition or of a newer engine.
+func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
+	switch {
+	case r.s.Created != nil:
+		return "the run already exists"
+	case d.Digest != r.plan.digest:
+		return fmt.Sprintf("the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
+	case d.Version > Version:
+		return fmt.Sprintf("the run needs engine version %d; this is %d", d.Version, Version)
+	case r.plan.root.w.Rules.InputIsState():
+		if _, err := stateOf(d.Input); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
+	r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
+	r.openLedger(d)
+	r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
+	r.flows = append(r.flows[:0], r.plan.root)
+	if r.plan.root.w.Rules.InputIsState() {
+		fields, _ := stateOf(d.Input)
+		r.s.Scopes[0].State, r.s.Updated = typed.StateOf(fields, 0), ev.At
+	}
+	if r.plan.root.w.Rules.SharedConversation {
+		r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
+	}
+}
+
+func (r *Run) checkRunStarted(*Event, *RunStarted) string {
+	if r.s.Status != StatusPending {
+		return "the run has already started"
+	}
+	return ""
+}
+
+func (r *Run) applyRunStarted(*Event, *RunStarted) { r.s.Status = StatusRunning }
+
+func (r *Run) checkRunPaused(ev *Event, d *RunPaused) string {
+	if w := r.wait(d.Wait); r.s.Status != StatusRunning || w == nil || !w.open() || w.Step != ev.Step {
+		return "no open wait"
+	}
+	return ""
+}
+
+func (r *Run) applyRunPaused(*Event, *RunPaused) { r.s.Status, r.s.Drain = StatusPaused, drain{} }
+
+func (r *Run) checkRunResumed(_ *Event, d *RunResumed) string {
+	ended := r.s.Status.Ended()
+	if ended && (r.s.Status != StatusFailed || r.s.Limit == "") || ended != (d.Limits != nil) {
+		return "the run is " + string(r.s.Status)
+	}
+	return ""
+}
+
+func (r *Run) applyRunResumed(_ *Event, d *RunResumed) {
+	r.s.Status = StatusRunning
+	if d.Reason == reasonRecovered || d.Reason == reasonReopened {
+		r.s.Ledger.DropSessions()
+	}
+	if d.Above != nil {
+		r.s.Ledger.SetParentBudget(d.Above)
+	}
+	if d.Limits == nil {
+		return
+	}
+	r.setLimits(*d.Limits)
+	r.s.Ending, r.s.Limit = nil, ""
+	if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
+		r.s.Ending = &ending{Status: StatusFailed, Failure: *f}
+	}
+}
+
+func (r *Run) checkRunCompleted(_ *Event, d *RunCompleted) string {
+	if d.OutputStep != r.scope(0).Last || len(r.s.Running) > 0 {
+		return "steps have not ended"
+	}
+	return ""
+}
+
+func (r *Run) applyRunCompleted(*Event, *RunCompleted) { r.s.Status = StatusCompleted }
+
+// applyRunFailed has no check: drivers fail runs that cannot go on, whatever is at work in them.
+func (r *Run) applyRunFailed(*Event, *RunFailed) { r.s.Status = StatusFailed }
+
+func (r *Run) checkRunCancelled(*Event, *RunCancelled) string {
+	if len(r.s.Running) > 0 {
+		return "steps have not ended"
+	}
+	return ""
+}
+
+func (r *Run) applyRunCancelled(*Event, *RunCancelled) { r.s.Status = StatusCancelled }
+
+func (r *Run) checkRunCancelling(*Event, *RunCancelling) string {
+	if r.s.Status != StatusRunning || r.cancelled() {
+		return "the run cannot be cancelled now"
+	}
+	return ""
+}
+
+func (r *Run) applyRunCancelling(ev *Event, d *RunCancelling) {
+	r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
+	r.s.SettleAt = ev.At.Add(SettleTime)
+}
+
+func (r *Run) checkLimitReached(_ *Event, d *LimitReached) string {
+	if d.IsHandoff() && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
+		return "no handoff is possible"
+	}
+	return ""
+}
+
+func (r *Run) applyLimitReached(ev *Event, d *LimitReached) {
+	switch d.Limit {
+	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
+	case limitRounds:
+		r.s.Round++
+		clear(r.s.Seen)
+		return
+	default:
+		return // the failure of a step follows
+	}
+	if d.IsHandoff() {
+		r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil
+		for _, t := range r.s.Ready {
+			r.scope(t.Scope).Live--
+		}
+		r.s.Ready, r.s.Parked = nil, 0
+		return
+	}
+	r.s.Limit = d.Limit
+	r.s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: r.limitFailure(d, ev.Node)}
+}

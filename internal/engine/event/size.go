@@ -1,0 +1,42 @@
+package event
+
+import "github.com/hocket-run/hocket/internal/engine/typed"
+
+// Sized is an event whose contents count against the bound on the size of a run.
+type Sized interface {
+	// Size is the number of bytes of what the event holds. What it repeats by name counts nothing.
+	Size() int
+}
+
+func (d *RunCreated) Size() int    { return len(d.Input) }
+func (d *StepStarted) Size() int   { return len(d.Input) + d.Recipe.Size() + len(d.System) }
+func (d *StepCompleted) Size() int { return len(d.Output) + sizeOf(d.Update, d.Edits) }
+
+func (d *ModelReplied) Size() int {
+	n := int(d.Message.Text.Len()) + len(d.Message.Extra)
+	for _, c := range d.Message.ToolCalls {
+		n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)
+	}
+	return n
+}
+
+func (d *ModelFailed) Size() int       { return len(d.Error.Message) }
+func (d *ToolReturned) Size() int      { return len(d.Text) + len(d.Structured) }
+func (d *ToolFailed) Size() int        { return len(d.Error.Message) }
+func (d *FuncReturned) Size() int      { return len(d.Output) + sizeOf(d.Update, d.Edits) }
+func (d *FuncNoted) Size() int         { return len(d.Value) }
+func (d *SubagentStarted) Size() int   { return len(d.Input) + len(d.System) }
+func (d *SubagentCompleted) Size() int { return len(d.Output) }
+func (d *AgentHanded) Size() int       { return len(d.System) }
+func (d *WaitAnswered) Size() int      { return len(d.Note) + len(d.Answer) + len(d.By.Name) }
+
+func sizeOf(fields map[string]Value, edits []typed.Edit) int {
+	n := 0
+	for i := range edits {
+		n += len(edits[i].Text)
+	}
+	for _, v := range fields {
+		n += len(v)
+	}
+	return n
+}
