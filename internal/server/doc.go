@@ -1,6 +1,6 @@
 // Package server is the process that teams run: one address, all doors behind one guard, schedules, and runs that outlive their process.
 //
-// It refuses to know what is behind a door: doors are [http.Handler]s in one table (doors.go), and take the caller and the namespace's service from the context of
+// It refuses to know what is behind a door: doors are [http.Handler]s in one table (routes.go), and take the caller and the namespace's service from the context of
 // each request (package door).
 //
 // The flow of a request, in [Server.ServeHTTP]:

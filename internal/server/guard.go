@@ -207,8 +207,8 @@ func (s *Server) try(v *visit, find func() (access.Principal, error)) (access.Pr
 		return p, err
 	}
 	now := time.Now()
-	if crowded := s.failures.check(v.remote, now); crowded != nil {
-		return access.Principal{}, crowded
+	if overload := s.failures.check(v.remote, now); overload != nil {
+		return access.Principal{}, overload
 	}
 	s.failures.failed(v.remote, now)
 	return access.Principal{}, err
@@ -226,8 +226,8 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 	if p.Status == http.StatusRequestEntityTooLarge {
 		a.Header().Set("Connection", "close") // what is still on its way is not read
 	}
-	if crowded, ok := errors.AsType[*crowdedError](err); ok {
-		p.RetryAfter = crowded.after
+	if overload, ok := errors.AsType[*overloadError](err); ok {
+		p.RetryAfter = overload.after
 	}
 	s.writeProblem(a, r, p)
 }

@@ -39,7 +39,7 @@ type Server struct {
 	failures   failures
 	proxies    proxies
 	flight     *inflight.Pool
-	crowd      atomic.Int64 // requests under way that Limits.Requests counts
+	requests   atomic.Int64 // requests under way that Limits.Requests counts
 	hosts      *hosts
 	cert       *certificate // nil: plain HTTP
 	ready      readiness

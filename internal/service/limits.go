@@ -18,10 +18,10 @@ const (
 	DefaultMaxBytes = 256 << 20
 )
 
-// crowd counts the runs of a store that have not ended: those that were there when it counted, and those that began here since. It counts anew once a second, and before
+// admission counts the runs of a store that have not ended: those that were there when it counted, and those that began here since. It counts anew once a second, and before
 // it turns a run away. So this process never lets one too many begin; what others begin is known within a second. The zero value is ready; safe for concurrent
 // use.
-type crowd struct {
+type admission struct {
 	mu      sync.Mutex
 	counted time.Time
 	n       int
@@ -33,7 +33,7 @@ type crowd struct {
 const countEvery = time.Second
 
 // enter lets one more run begin, unless there are most already; the caller tells by done whether it began. Errors: *LimitError; ctx's; the store's.
-func (c *crowd) enter(ctx context.Context, store journal.Census, most int) (done func(begun bool), err error) {
+func (c *admission) admit(ctx context.Context, store journal.Census, most int) (done func(begun bool), err error) {
 	if most <= 0 {
 		return func(bool) {}, nil
 	}
@@ -51,7 +51,7 @@ func (c *crowd) enter(ctx context.Context, store journal.Census, most int) (done
 }
 
 // room takes a place. False: it is not known yet whether there is one.
-func (c *crowd) room(ctx context.Context, store journal.Census, most int) (bool, error) {
+func (c *admission) room(ctx context.Context, store journal.Census, most int) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	full := c.n+c.coming >= most
@@ -75,7 +75,7 @@ func (c *crowd) room(ctx context.Context, store journal.Census, most int) (bool,
 	return true, nil
 }
 
-func (c *crowd) done(begun bool) {
+func (c *admission) done(begun bool) {
 	c.mu.Lock()
 	c.coming--
 	if begun {

@@ -67,7 +67,7 @@ func (s *Service) Retry(ctx context.Context, run string, q RetryRequest) (string
 	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
 		return "", err
 	}
-	done, err := s.crowd.enter(ctx, s.store, s.cfg.MaxRuns)
+	done, err := s.active.admit(ctx, s.store, s.cfg.MaxRuns)
 	if err != nil {
 		return "", err
 	}

@@ -118,7 +118,7 @@ type Service struct {
 	kits   *kits
 	graphs graphs
 	lines  lines
-	crowd  crowd
+	active admission
 	family families
 	// bell rings when a notice of a run that is driven here was stored.
 	bell bell

@@ -73,7 +73,7 @@ func (s *Service) admit(ctx context.Context, spec driver.Spec) (run string, err 
 	if spec.ParentRun != "" {
 		return s.startTraced(ctx, spec)
 	}
-	done, err := s.crowd.enter(ctx, s.store, s.cfg.MaxRuns)
+	done, err := s.active.admit(ctx, s.store, s.cfg.MaxRuns)
 	if err != nil {
 		return "", err
 	}

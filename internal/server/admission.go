@@ -33,14 +33,14 @@ const (
 	DefaultBodyIdle    = 10 * time.Second
 )
 
-// crowdedError says that the client must retry later.
-type crowdedError struct {
+// overloadError says that the client must retry later.
+type overloadError struct {
 	service.LimitError
 	after time.Duration
 }
 
 // Unwrap gives the limit.
-func (e *crowdedError) Unwrap() error { return &e.LimitError }
+func (e *overloadError) Unwrap() error { return &e.LimitError }
 
 const (
 	// failureTime is how long failures are counted together, from the first.
@@ -62,7 +62,7 @@ type failing struct {
 	until time.Time
 }
 
-// check tells whether an address has shown too many wrong tokens. Errors: *crowdedError.
+// check tells whether an address has shown too many wrong tokens. Errors: *overloadError.
 func (f *failures) check(remote netip.Addr, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +70,7 @@ func (f *failures) check(remote netip.Addr, now time.Time) error {
 	if one == nil || one.n < f.most || !now.Before(one.until) {
 		return nil
 	}
-	return &crowdedError{service.LimitError{Limit: "failed authentications of an address per minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
+	return &overloadError{service.LimitError{Limit: "failed authentications of an address per minute (server: {limits: {failures: …}})", Max: int64(f.most)}, one.until.Sub(now)}
 }
 
 // failed counts a wrong token.
@@ -121,13 +121,13 @@ func network(ip netip.Addr) netip.Prefix {
 // DefaultInFlight is the budget of bytes in flight: a quarter of the process's memory limit.
 func DefaultInFlight() int64 { return memlimit.Current().Bytes / 4 }
 
-// enter counts a request in. Errors: *crowdedError. The caller leaves where there is none.
+// enter counts a request in. Errors: *overloadError. The caller leaves where there is none.
 func (s *Server) enter() (leave func(), err error) {
-	if int(s.crowd.Add(1)) > s.cfg.Limits.Requests {
-		s.crowd.Add(-1)
-		return nil, &crowdedError{service.LimitError{Limit: "concurrent requests (server: {limits: {requests: …}})", Max: int64(s.cfg.Limits.Requests)}, time.Second}
+	if int(s.requests.Add(1)) > s.cfg.Limits.Requests {
+		s.requests.Add(-1)
+		return nil, &overloadError{service.LimitError{Limit: "concurrent requests (server: {limits: {requests: …}})", Max: int64(s.cfg.Limits.Requests)}, time.Second}
 	}
-	return func() { s.crowd.Add(-1) }, nil
+	return func() { s.requests.Add(-1) }, nil
 }
 
 // bounded is a listener that lets so many connections in; others wait where the machine keeps them.
