@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/secret"
 )
-
-// Type is what a notification is about, in the words of events.
-type Type string
 
 // Types of notifications.
 const (
@@ -30,34 +28,12 @@ func Types() []Type {
 	return []Type{TypeWaitOpened, TypeWaitReminded, TypeWaitAnswered, TypeWaitClosed, TypeRunCompleted, TypeRunFailed, TypeRunCancelled}
 }
 
-// Endpoint is a URL that is notified of what happens to runs.
-type Endpoint struct {
-	// ID is made of the name for those of the operator's file.
-	ID string `json:"id"`
-	// Name is what people call it; "" is fine.
-	Name string `json:"name,omitempty"`
-	URL  string `json:"url"`
-	// Secrets sign, all that hold at present, so that the receiver may change over at its own time.
-	Secrets []Secret `json:"secrets"`
-	// On says which types; empty: all. Workflows says of which workflows, by id or name; empty: of all.
-	On        []Type   `json:"on,omitempty"`
-	Workflows []string `json:"workflows,omitempty"`
-	// Children tells of runs too that other runs started.
-	Children bool `json:"children,omitempty"`
-	// ApproveLinks puts links into notifications of waits; each holder of a link may answer (SEC12).
-	ApproveLinks bool      `json:"approveLinks,omitempty"`
-	Created      time.Time `json:"created,omitzero"`
-	CreatedBy    string    `json:"createdBy,omitempty"`
-	// Operator: the operator named it in hocket.yaml, so its address is not checked (SEC8).
-	Operator bool `json:"operator,omitempty"`
-}
-
 // OperatorEndpoint makes an endpoint of what hocket.yaml says under a name. Errors say what is wrong.
 func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
 	e.ID, e.Operator, e.Secrets = "op_"+e.Name, true, []Secret{{Ref: secretRef}}
 	err := secret.Check(secretRef)
 	if err == nil {
-		err = e.check()
+		err = checkEndpoint(&e)
 	}
 	if err != nil {
 		return e, fmt.Errorf("notifications: %s: %w", e.Name, err)
@@ -65,8 +41,8 @@ func OperatorEndpoint(e Endpoint, secretRef string) (Endpoint, error) {
 	return e, nil
 }
 
-// label is what people know the endpoint by.
-func (e *Endpoint) label() string {
+// labelOf is what people know the endpoint by.
+func labelOf(e *Endpoint) string {
 	switch {
 	case e.Operator:
 		return fmt.Sprintf("%q (server.notifications of hocket.yaml)", e.Name)
@@ -79,7 +55,7 @@ func (e *Endpoint) label() string {
 // maxURL bounds addresses of endpoints.
 const maxURL = 2000
 
-func (e *Endpoint) check() error {
+func checkEndpoint(e *Endpoint) error {
 	u, err := url.Parse(e.URL)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || len(e.URL) > maxURL:
@@ -108,9 +84,12 @@ func joined(types []Type) string {
 }
 
 // wants tells whether the endpoint is notified of something.
-func (e *Endpoint) wants(t Type, child bool, workflow ...string) bool {
+func wants(e *Endpoint, t Type, child bool, workflow ...string) bool {
 	if len(e.On) > 0 && !slices.Contains(e.On, t) || child && !e.Children {
 		return false
 	}
 	return len(e.Workflows) == 0 || slices.ContainsFunc(workflow, func(w string) bool { return w != "" && slices.Contains(e.Workflows, w) })
 }
+
+// micro is a time as stores keep it.
+func micro(t time.Time) time.Time { return hookdata.Micro(t) }

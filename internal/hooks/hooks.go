@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -147,7 +148,7 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 		sp.store = h.cfg.Store(s)
 	}
 	if sp.store == nil {
-		sp.store, sp.vault = &Memory{}, NewVault()
+		sp.store, sp.vault = &hookdata.Memory{}, NewVault()
 	}
 	h.spaces[namespace] = sp
 	return sp, nil
@@ -157,7 +158,7 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 // they can be used again.
 func (h *Hooks) keys(sp *space, id, what string, mode Mode, secrets []Secret, now time.Time) (keys [][]byte, err error) {
 	for _, s := range secrets {
-		if !s.holds(now) {
+		if !s.Holds(now) {
 			continue
 		}
 		text, wrong := h.secretText(sp, id, s)
@@ -194,7 +195,7 @@ func (h *Hooks) news(namespace, id string, err error) string {
 
 // keysOf gives the keys that sign what an endpoint is told.
 func (h *Hooks) keysOf(sp *space, e *Endpoint, now time.Time) ([][]byte, error) {
-	return h.keys(sp, e.ID, "the notification endpoint "+e.label(), ModeStandard, e.Secrets, now)
+	return h.keys(sp, e.ID, "the notification endpoint "+labelOf(e), ModeStandard, e.Secrets, now)
 }
 
 func (h *Hooks) secretText(sp *space, id string, s Secret) (string, error) {

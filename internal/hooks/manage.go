@@ -129,7 +129,7 @@ func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Se
 		if s.Until.IsZero() || s.Until.After(now.Add(overlap)) {
 			s.Until = micro(now.Add(overlap))
 		}
-		if s.holds(now) && len(out) < MaxSecrets {
+		if s.Holds(now) && len(out) < MaxSecrets {
 			out = append(out, s)
 		}
 	}
@@ -183,7 +183,7 @@ func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service
 		ID: newID("ep_"), Name: q.Name, URL: q.URL, On: q.On, Workflows: q.Workflows, Children: q.Children, ApproveLinks: q.ApproveLinks,
 		Created: micro(time.Now()), CreatedBy: q.By,
 	}
-	if err := e.check(); err != nil {
+	if err := checkEndpoint(&e); err != nil {
 		return none, invalid(err)
 	}
 	if h.cfg.Refused != nil {

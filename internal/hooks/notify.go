@@ -134,7 +134,7 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		return nil, err
 	}
 	head := about.Head
-	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return !e.wants(t, head.Parent != "", head.Workflow, head.WorkflowName) })
+	endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return !wants(&e, t, head.Parent != "", head.Workflow, head.WorkflowName) })
 	if len(endpoints) == 0 {
 		return nil, nil
 	}
@@ -364,7 +364,7 @@ func (h *Hooks) sendOne(ctx context.Context, sp *space, n Notification) (became 
 		if err == nil {
 			err = errors.New("it has expired")
 		}
-		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s is not usable: %s", e.label(), oneLine(err.Error()))
+		return StatePending, 0, fmt.Errorf("the secret of the endpoint %s is not usable: %s", labelOf(e), oneLine(err.Error()))
 	}
 	header, err := sign(keys, n.ID, time.Now(), body)
 	if err != nil {

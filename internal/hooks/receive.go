@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -128,7 +129,7 @@ func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys
 	}
 	sp, err := h.space(r.Context(), namespace)
 	if err == nil {
-		w, err = sp.store.Webhook(r.Context(), pathDigest(path))
+		w, err = sp.store.Webhook(r.Context(), hookdata.PathDigest(path))
 	}
 	if err == nil {
 		keys, _ = h.keys(sp, w.ID, "the webhook "+w.ID, w.Mode, w.Secrets, now) // it logs what is wrong

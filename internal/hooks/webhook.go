@@ -2,7 +2,6 @@ package hooks
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -16,9 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 )
 
-// Mode is how the sender of a webhook shows that it is who it says.
-type Mode string
-
+// Modes of webhooks.
 const (
 	// ModeStandard is Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature, HMAC-SHA256 over all three and the body. It is the default, and
 	// the only mode with a time: an old delivery is refused.
@@ -49,45 +46,6 @@ const (
 	minSecret      = 16
 	maxName        = 200
 )
-
-// Webhook is a door for one sender: what it sends starts a run of a published workflow (SEC18, P38).
-type Webhook struct {
-	// ID names it to people and programs. It is no secret, and opens nothing.
-	ID string `json:"id"`
-	// Path is the last part of its address: 128 random bits, base64url.
-	Path string `json:"path"`
-	// Workflow is the id of a stored workflow; Branch is "" for its main graph.
-	Workflow string `json:"workflow"`
-	Branch   string `json:"branch,omitempty"`
-	Name     string `json:"name,omitempty"`
-	Mode     Mode   `json:"mode"`
-	// Header is that of ModeToken; "" otherwise.
-	Header string `json:"header,omitempty"`
-	// Secrets hold at present or will soon be gone, the newest first.
-	Secrets []Secret  `json:"secrets"`
-	Created time.Time `json:"created"`
-	// CreatedBy is the name of the token that made it, or "" for the command line.
-	CreatedBy string `json:"createdBy,omitempty"`
-	// Disabled is when its workflow was deleted, and Reason says so; a workflow that is stored under that id later does not revive it. Zero: it is not.
-	Disabled time.Time `json:"disabled,omitzero"`
-	Reason   string    `json:"reason,omitempty"`
-}
-
-// Secret is one secret of a webhook or an endpoint: a reference that the operator gave, or one that was made here, sealed.
-type Secret struct {
-	Ref    string `json:"ref,omitempty"`
-	Sealed []byte `json:"sealed,omitempty"`
-	// Until is when it ceases to hold; zero: it holds until the next rotation.
-	Until time.Time `json:"until,omitzero"`
-}
-
-// holds tells whether the secret is to be tried at a time.
-func (s Secret) holds(now time.Time) bool { return s.Until.IsZero() || now.Before(s.Until) }
-
-// Digest is by what a path is looked for, so that how long the search takes tells nothing about paths.
-func (w Webhook) Digest() [sha256.Size]byte { return pathDigest(w.Path) }
-
-func pathDigest(path string) [sha256.Size]byte { return sha256.Sum256([]byte("hook path\x00" + path)) }
 
 // pathForm is the form of paths: 16 bytes in base64url.
 var pathForm = regexp.MustCompile(`^[A-Za-z0-9_-]{22}$`)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
@@ -30,7 +31,7 @@ func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
 // withHooks gives the world webhooks and notifications, whose endpoints answer as desk says.
 func (w *world) withHooks() (h *hooks.Hooks, desk deskIs, store hooks.Store) {
 	w.t.Helper()
-	desk, store = deskIs{make(chan int)}, &hooks.Memory{}
+	desk, store = deskIs{make(chan int)}, &hookdata.Memory{}
 	client := &http.Client{Transport: desk}
 	h, err := hooks.New(hooks.Config{
 		Service:   func(context.Context, string) (*service.Service, error) { return w.service, nil },

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
-// Cursor implements hooks.Store.
+// Cursor implements hookdata.Store.
 func (s *Store) Cursor(ctx context.Context) (at int64, found bool, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) (err error) {
 		at, found, err = cursor(tx)
@@ -30,8 +30,8 @@ func cursor(tx db.Tx) (at int64, found bool, err error) {
 	return at, found, err
 }
 
-// Post implements hooks.Store.
-func (s *Store) Post(ctx context.Context, from, to int64, notifications []hooks.Notification) error {
+// Post implements hookdata.Store.
+func (s *Store) Post(ctx context.Context, from, to int64, notifications []hookdata.Notification) error {
 	bytes := rowBytes
 	for _, n := range notifications {
 		bytes += rowBytes + 2*len(n.Body)
@@ -42,7 +42,7 @@ func (s *Store) Post(ctx context.Context, from, to int64, notifications []hooks.
 			return err
 		}
 		if at != from {
-			return hooks.ErrMoved
+			return hookdata.ErrMoved
 		}
 		if err := post(tx, notifications); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (s *Store) Post(ctx context.Context, from, to int64, notifications []hooks.
 	return nil
 }
 
-func post(tx db.Tx, notifications []hooks.Notification) error {
+func post(tx db.Tx, notifications []hookdata.Notification) error {
 	for _, n := range notifications {
 		data, err := json.Marshal(n)
 		if err != nil {
@@ -69,8 +69,8 @@ func post(tx db.Tx, notifications []hooks.Notification) error {
 	return nil
 }
 
-// Take implements hooks.Store.
-func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hooks.Notification, err error) {
+// Take implements hookdata.Store.
+func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hookdata.Notification, err error) {
 	names, err := json.Marshal(append([]string{}, but...))
 	if err != nil {
 		return nil, fmt.Errorf("take notifications: %w", err)
@@ -90,7 +90,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 		out = nil
 		var taken []int64
 		if err := tx.Query(sqlTake, func(c []any) error {
-			var n hooks.Notification
+			var n hookdata.Notification
 			err := decode(c[1], &n)
 			out, taken = append(out, n), append(taken, db.Int(c[0]))
 			return err
@@ -110,8 +110,8 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 	return out, nil
 }
 
-// Settle implements hooks.Store.
-func (s *Store) Settle(ctx context.Context, n hooks.Notification, next ...hooks.Notification) error {
+// Settle implements hookdata.Store.
+func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hookdata.Notification) error {
 	data, err := json.Marshal(n)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes+len(data), func(tx db.Tx) error {
@@ -127,8 +127,8 @@ func (s *Store) Settle(ctx context.Context, n hooks.Notification, next ...hooks.
 	return nil
 }
 
-// Notifications implements hooks.Store.
-func (s *Store) Notifications(ctx context.Context, q hooks.NotificationQuery) (out []hooks.Notification, next int64, err error) {
+// Notifications implements hookdata.Store.
+func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery) (out []hookdata.Notification, next int64, err error) {
 	size := q.PageSize()
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		out, next = nil, 0
@@ -149,32 +149,32 @@ func (s *Store) Notifications(ctx context.Context, q hooks.NotificationQuery) (o
 	return out, next, nil
 }
 
-func notificationOf(c []any) (n hooks.Notification, err error) {
-	if err = decode(c[1], &n); err == nil && n.State == hooks.StatePending {
+func notificationOf(c []any) (n hookdata.Notification, err error) {
+	if err = decode(c[1], &n); err == nil && n.State == hookdata.StatePending {
 		n.Due = db.Time(c[2])
 	}
 	return n, err
 }
 
-// Notification implements hooks.Store.
-func (s *Store) Notification(ctx context.Context, id string) (n hooks.Notification, err error) {
+// Notification implements hookdata.Store.
+func (s *Store) Notification(ctx context.Context, id string) (n hookdata.Notification, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) error {
-		n = hooks.Notification{}
+		n = hookdata.Notification{}
 		return tx.Query(sqlNotification, func(c []any) (err error) {
 			n, err = notificationOf(c)
 			return err
 		}, id)
 	})
 	if err == nil && n.ID == "" {
-		err = hooks.ErrNone
+		err = hookdata.ErrNone
 	}
 	if err != nil {
-		return hooks.Notification{}, fmt.Errorf("read notification: %w", err)
+		return hookdata.Notification{}, fmt.Errorf("read notification: %w", err)
 	}
 	return n, nil
 }
 
-// Sweep implements hooks.Store.
+// Sweep implements hookdata.Store.
 func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		for _, q := range []struct {
@@ -193,11 +193,11 @@ func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
 	return nil
 }
 
-// Backlog implements hooks.Store.
+// Backlog implements hookdata.Store.
 func (s *Store) Backlog(ctx context.Context) (pending, dead int, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		return tx.Query(sqlBacklog, func(c []any) error {
-			if n := int(db.Int(c[1])); hooks.State(db.String(c[0])) == hooks.StateDead {
+			if n := int(db.Int(c[1])); hookdata.State(db.String(c[0])) == hookdata.StateDead {
 				dead = n
 			} else {
 				pending = n

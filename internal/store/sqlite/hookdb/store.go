@@ -11,7 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
@@ -21,7 +21,7 @@ const rowBytes = 400
 // Store keeps hooks in a file. Safe for concurrent use, also by several processes.
 type Store struct{ db *db.Store }
 
-var _ hooks.Store = (*Store)(nil)
+var _ hookdata.Store = (*Store)(nil)
 
 // New makes a Store in a file that is open, which it does not close.
 func New(file *db.Store) *Store { return &Store{file} }
@@ -29,7 +29,7 @@ func New(file *db.Store) *Store { return &Store{file} }
 // deleted is the reason of webhooks that the store itself disabled, as it does when a workflow is deleted.
 const deleted = "the workflow was deleted"
 
-func webhookOf(c []any) (w hooks.Webhook, err error) {
+func webhookOf(c []any) (w hookdata.Webhook, err error) {
 	if err = decode(c[0], &w); err != nil {
 		return w, err
 	}
@@ -39,8 +39,8 @@ func webhookOf(c []any) (w hooks.Webhook, err error) {
 	return w, nil
 }
 
-// Webhooks implements hooks.Store.
-func (s *Store) Webhooks(ctx context.Context) (out []hooks.Webhook, err error) {
+// Webhooks implements hookdata.Store.
+func (s *Store) Webhooks(ctx context.Context) (out []hookdata.Webhook, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		out = nil
 		return tx.Query(sqlWebhooks, func(c []any) error {
@@ -55,8 +55,8 @@ func (s *Store) Webhooks(ctx context.Context) (out []hooks.Webhook, err error) {
 	return out, nil
 }
 
-// Webhook implements hooks.Store.
-func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hooks.Webhook, err error) {
+// Webhook implements hookdata.Store.
+func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hookdata.Webhook, err error) {
 	found := false
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		found = false
@@ -67,18 +67,18 @@ func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hooks.We
 		}, path[:])
 	})
 	if err == nil && !found {
-		err = hooks.ErrNone
+		err = hookdata.ErrNone
 	}
 	if err != nil {
-		return hooks.Webhook{}, fmt.Errorf("read webhook: %w", err)
+		return hookdata.Webhook{}, fmt.Errorf("read webhook: %w", err)
 	}
 	return w, nil
 }
 
-// SetWebhook implements hooks.Store.
-func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hooks.Webhook) error) (w hooks.Webhook, err error) {
+// SetWebhook implements hookdata.Store.
+func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata.Webhook) error) (w hookdata.Webhook, err error) {
 	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-		w = hooks.Webhook{}
+		w = hookdata.Webhook{}
 		if err := tx.Query(sqlWebhook, func(c []any) (err error) {
 			w, err = webhookOf(c)
 			return err
@@ -98,12 +98,12 @@ func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hooks.We
 		return err
 	})
 	if err != nil {
-		return hooks.Webhook{}, fmt.Errorf("write webhook: %w", err)
+		return hookdata.Webhook{}, fmt.Errorf("write webhook: %w", err)
 	}
 	return w, nil
 }
 
-// DeleteWebhook implements hooks.Store.
+// DeleteWebhook implements hookdata.Store.
 func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		n, err := tx.Exec(sqlDeleteWebhook, id)
@@ -121,13 +121,13 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 
 func orNone(err error) error {
 	if err == nil {
-		return hooks.ErrNone
+		return hookdata.ErrNone
 	}
 	return err
 }
 
-// Deliver implements hooks.Store.
-func (s *Store) Deliver(ctx context.Context, d hooks.Delivery) (hooks.Delivery, error) {
+// Deliver implements hookdata.Store.
+func (s *Store) Deliver(ctx context.Context, d hookdata.Delivery) (hookdata.Delivery, error) {
 	first := d
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], db.Micros(d.At)); err != nil {
@@ -142,17 +142,17 @@ func (s *Store) Deliver(ctx context.Context, d hooks.Delivery) (hooks.Delivery, 
 		}, d.Webhook, d.Key[:])
 	})
 	if err != nil {
-		return hooks.Delivery{}, fmt.Errorf("write delivery: %w", err)
+		return hookdata.Delivery{}, fmt.Errorf("write delivery: %w", err)
 	}
 	return first, nil
 }
 
-// Endpoints implements hooks.Store.
-func (s *Store) Endpoints(ctx context.Context) (out []hooks.Endpoint, err error) {
+// Endpoints implements hookdata.Store.
+func (s *Store) Endpoints(ctx context.Context) (out []hookdata.Endpoint, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) error {
 		out = nil
 		return tx.Query(sqlEndpoints, func(c []any) error {
-			var e hooks.Endpoint
+			var e hookdata.Endpoint
 			err := decode(c[0], &e)
 			out = append(out, e)
 			return err
@@ -164,10 +164,10 @@ func (s *Store) Endpoints(ctx context.Context) (out []hooks.Endpoint, err error)
 	return out, nil
 }
 
-// SetEndpoint implements hooks.Store.
-func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hooks.Endpoint) error) (e hooks.Endpoint, err error) {
+// SetEndpoint implements hookdata.Store.
+func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdata.Endpoint) error) (e hookdata.Endpoint, err error) {
 	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-		e = hooks.Endpoint{}
+		e = hookdata.Endpoint{}
 		if err := tx.Query(sqlEndpoint, func(c []any) error { return decode(c[0], &e) }, id); err != nil {
 			return err
 		}
@@ -183,12 +183,12 @@ func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hooks.E
 		return err
 	})
 	if err != nil {
-		return hooks.Endpoint{}, fmt.Errorf("write endpoint: %w", err)
+		return hookdata.Endpoint{}, fmt.Errorf("write endpoint: %w", err)
 	}
 	return e, nil
 }
 
-// DeleteEndpoint implements hooks.Store.
+// DeleteEndpoint implements hookdata.Store.
 func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		n, err := tx.Exec(sqlDeleteEndpoint, id)
@@ -204,8 +204,8 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
 	return nil
 }
 
-// Use implements hooks.Store.
-func (s *Store) Use(ctx context.Context, u hooks.Use) (hooks.Use, error) {
+// Use implements hookdata.Store.
+func (s *Store) Use(ctx context.Context, u hookdata.Use) (hookdata.Use, error) {
 	data, err := json.Marshal(u)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
@@ -216,27 +216,27 @@ func (s *Store) Use(ctx context.Context, u hooks.Use) (hooks.Use, error) {
 		})
 	}
 	if err != nil {
-		return hooks.Use{}, fmt.Errorf("use link: %w", err)
+		return hookdata.Use{}, fmt.Errorf("use link: %w", err)
 	}
 	return u, nil
 }
 
-// Used implements hooks.Store.
-func (s *Store) Used(ctx context.Context, nonce string) (u hooks.Use, err error) {
+// Used implements hookdata.Store.
+func (s *Store) Used(ctx context.Context, nonce string) (u hookdata.Use, err error) {
 	err = s.db.View(ctx, func(tx db.Tx) error {
-		u = hooks.Use{}
+		u = hookdata.Use{}
 		return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, nonce)
 	})
 	if err == nil && u.Nonce == "" {
-		err = hooks.ErrNone
+		err = hookdata.ErrNone
 	}
 	if err != nil {
-		return hooks.Use{}, fmt.Errorf("read use of link: %w", err)
+		return hookdata.Use{}, fmt.Errorf("read use of link: %w", err)
 	}
 	return u, nil
 }
 
-// Unuse implements hooks.Store.
+// Unuse implements hookdata.Store.
 func (s *Store) Unuse(ctx context.Context, nonce string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
 		_, err := tx.Exec(sqlUnuse, nonce)

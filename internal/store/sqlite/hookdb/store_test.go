@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/catalog"
-	"github.com/hocket-run/hocket/internal/hooks"
-	"github.com/hocket-run/hocket/internal/hooks/hookstest"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata/hookdatatest"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
 	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
@@ -25,10 +25,10 @@ func openFile(t *testing.T, path string) *db.Store {
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	hookstest.Run(t, func(t *testing.T) (hooks.Store, func() hooks.Store) {
+	hookdatatest.Run(t, func(t *testing.T) (hookdata.Store, func() hookdata.Store) {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "hocket.db")
-		again := func() hooks.Store { return hookdb.New(openFile(t, path)) }
+		again := func() hookdata.Store { return hookdb.New(openFile(t, path)) }
 		return again(), again
 	})
 }
@@ -47,8 +47,8 @@ func TestWorkflowDeleted(t *testing.T) {
 	save("w")
 	save("other")
 	for _, w := range []string{"w", "other"} {
-		if _, err := s.SetWebhook(t.Context(), "wh_"+w, func(h *hooks.Webhook) error {
-			*h = hooks.Webhook{Path: w, Workflow: w, Created: time.Now().UTC()}
+		if _, err := s.SetWebhook(t.Context(), "wh_"+w, func(h *hookdata.Webhook) error {
+			*h = hookdata.Webhook{Path: w, Workflow: w, Created: time.Now().UTC()}
 			return nil
 		}); err != nil {
 			t.Fatal(err)
@@ -56,7 +56,7 @@ func TestWorkflowDeleted(t *testing.T) {
 	}
 	disabled := func(id string) bool {
 		t.Helper()
-		w, err := s.Webhook(t.Context(), hooks.Webhook{Path: id}.Digest())
+		w, err := s.Webhook(t.Context(), hookdata.Webhook{Path: id}.Digest())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package hooks
+package hookdata
 
 import (
 	"context"
@@ -15,7 +15,7 @@ var (
 	ErrMoved = errors.New("the cursor was moved by another process")
 )
 
-// Store keeps what hooks must not forget, in the store of one namespace (SEC10). All stores pass hookstest.Run. Safe for concurrent use, also by several
+// Store keeps what hooks must not forget, in the store of one namespace (SEC10). All stores pass hookdatatest.Run. Safe for concurrent use, also by several
 // processes. Times are UTC in microseconds. What a call gave or was given is the caller's.
 type Store interface {
 	Incoming

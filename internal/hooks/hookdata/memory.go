@@ -1,4 +1,4 @@
-package hooks
+package hookdata
 
 import (
 	"bytes"
@@ -112,7 +112,7 @@ func (m *Memory) Deliver(_ context.Context, d Delivery) (Delivery, error) {
 	if first, ok := m.deliveries[id]; ok && first.Until.After(d.At) {
 		return first, nil
 	}
-	d.At, d.Until = micro(d.At), micro(d.Until)
+	d.At, d.Until = Micro(d.At), Micro(d.Until)
 	set(&m.deliveries, id, d)
 	return d, nil
 }
@@ -202,7 +202,7 @@ func (m *Memory) Take(_ context.Context, now, until time.Time, limit int, but []
 	var out []Notification
 	for _, n := range due[:min(limit, len(due))] {
 		out = append(out, n.clone())
-		n.Due = micro(until)
+		n.Due = Micro(until)
 	}
 	return out, nil
 }
@@ -309,5 +309,5 @@ func (m *Memory) Unuse(_ context.Context, nonce string) error {
 	return nil
 }
 
-// micro is a time as stores keep it.
-func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+// Micro gives a time as stores keep it: in UTC, cut to microseconds.
+func Micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

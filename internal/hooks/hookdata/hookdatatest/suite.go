@@ -1,5 +1,5 @@
-// Package hookstest is the one suite that all stores of hooks pass.
-package hookstest
+// Package hookdatatest is the one suite that all stores of hooks pass.
+package hookdatatest
 
 import (
 	"crypto/sha256"
@@ -11,17 +11,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 )
 
 var zero = time.Date(2026, 11, 22, 4, 0, 0, 123456000, time.UTC)
 
 func after(d time.Duration) time.Time { return zero.Add(d) }
 
-// Run holds a kind of store to what hooks.Store says. open gives a store and a function that gives another handle on the same store.
-func Run(t *testing.T, open func(t *testing.T) (hooks.Store, func() hooks.Store)) {
+// Run holds a kind of store to what hookdata.Store says. open gives a store and a function that gives another handle on the same store.
+func Run(t *testing.T, open func(t *testing.T) (hookdata.Store, func() hookdata.Store)) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, hooks.Store, func() hooks.Store){
+	for name, test := range map[string]func(*testing.T, hookdata.Store, func() hookdata.Store){
 		"webhooks": testWebhooks, "deliveries (SEC18)": testDeliveries, "deliveries at once (SEC18)": testDeliverOnce, "endpoints": testEndpoints,
 		"outbox": testOutbox, "backlog": testBacklog, "pages": testPages, "taken once": testTakeOnce, "links": testLinks, "sweep": testSweep,
 	} {
@@ -47,13 +47,13 @@ func fine(t *testing.T, err error) {
 	}
 }
 
-func testWebhooks(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testWebhooks(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	one := hooks.Webhook{ID: "wh_1", Path: "aaaaaaaaaaaaaaaaaaaaaa", Workflow: "w", Mode: hooks.ModeStandard, Created: zero, Secrets: []hooks.Secret{{Sealed: []byte("x")}}}
-	two := hooks.Webhook{ID: "wh_0", Path: "bbbbbbbbbbbbbbbbbbbbbb", Workflow: "v", Branch: "b", Mode: hooks.ModeToken, Header: "X-T", Created: after(time.Second), Secrets: []hooks.Secret{{Ref: "${env.T}"}}}
-	for _, w := range []hooks.Webhook{two, one} {
-		got, err := s.SetWebhook(ctx, w.ID, func(have *hooks.Webhook) error {
-			same(t, "what is not there", *have, hooks.Webhook{})
+	one := hookdata.Webhook{ID: "wh_1", Path: "aaaaaaaaaaaaaaaaaaaaaa", Workflow: "w", Mode: "standard", Created: zero, Secrets: []hookdata.Secret{{Sealed: []byte("x")}}}
+	two := hookdata.Webhook{ID: "wh_0", Path: "bbbbbbbbbbbbbbbbbbbbbb", Workflow: "v", Branch: "b", Mode: "token", Header: "X-T", Created: after(time.Second), Secrets: []hookdata.Secret{{Ref: "${env.T}"}}}
+	for _, w := range []hookdata.Webhook{two, one} {
+		got, err := s.SetWebhook(ctx, w.ID, func(have *hookdata.Webhook) error {
+			same(t, "what is not there", *have, hookdata.Webhook{})
 			*have = w
 			return nil
 		})
@@ -62,15 +62,15 @@ func testWebhooks(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	}
 	all, err := again().Webhooks(ctx)
 	fine(t, err)
-	same(t, "all, the oldest first", all, []hooks.Webhook{one, two})
+	same(t, "all, the oldest first", all, []hookdata.Webhook{one, two})
 	got, err := s.Webhook(ctx, two.Digest())
 	fine(t, err)
 	same(t, "by path", got, two)
-	if _, err := s.Webhook(ctx, sha256.Sum256(nil)); !errors.Is(err, hooks.ErrNone) {
+	if _, err := s.Webhook(ctx, sha256.Sum256(nil)); !errors.Is(err, hookdata.ErrNone) {
 		t.Errorf("unknown path: %v", err)
 	}
 	stop := errors.New("no")
-	if _, err := s.SetWebhook(ctx, "wh_1", func(w *hooks.Webhook) error {
+	if _, err := s.SetWebhook(ctx, "wh_1", func(w *hookdata.Webhook) error {
 		w.Workflow = "other"
 		return stop
 	}); !errors.Is(err, stop) {
@@ -80,17 +80,17 @@ func testWebhooks(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	fine(t, err)
 	same(t, "after a refused change", got, one)
 	fine(t, s.DeleteWebhook(ctx, "wh_1"))
-	if err := s.DeleteWebhook(ctx, "wh_1"); !errors.Is(err, hooks.ErrNone) {
+	if err := s.DeleteWebhook(ctx, "wh_1"); !errors.Is(err, hookdata.ErrNone) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	if _, err := s.Webhook(ctx, one.Digest()); !errors.Is(err, hooks.ErrNone) {
+	if _, err := s.Webhook(ctx, one.Digest()); !errors.Is(err, hookdata.ErrNone) {
 		t.Errorf("deleted: %v", err)
 	}
 }
 
-func testDeliveries(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testDeliveries(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	d := hooks.Delivery{Webhook: "wh_1", Key: sha256.Sum256([]byte("a")), At: zero, Until: after(time.Hour)}
+	d := hookdata.Delivery{Webhook: "wh_1", Key: sha256.Sum256([]byte("a")), At: zero, Until: after(time.Hour)}
 	got, err := s.Deliver(ctx, d)
 	fine(t, err)
 	same(t, "first", got, d)
@@ -110,8 +110,8 @@ func testDeliveries(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	same(t, "of another webhook", got, other)
 }
 
-func testDeliverOnce(t *testing.T, s hooks.Store, again func() hooks.Store) {
-	stores := []hooks.Store{s, again()}
+func testDeliverOnce(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
+	stores := []hookdata.Store{s, again()}
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -119,7 +119,7 @@ func testDeliverOnce(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	)
 	for i := range 40 {
 		wg.Go(func() {
-			got, err := stores[i%2].Deliver(t.Context(), hooks.Delivery{Webhook: "wh_1", At: after(time.Duration(i) * time.Second), Until: after(time.Hour)})
+			got, err := stores[i%2].Deliver(t.Context(), hookdata.Delivery{Webhook: "wh_1", At: after(time.Duration(i) * time.Second), Until: after(time.Hour)})
 			if err != nil {
 				t.Error(err)
 			}
@@ -134,34 +134,34 @@ func testDeliverOnce(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	}
 }
 
-func testEndpoints(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testEndpoints(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	e := hooks.Endpoint{ID: "ep_1", URL: "https://example.com/x", Secrets: []hooks.Secret{{Sealed: []byte("s")}}, On: []hooks.Type{hooks.TypeRunFailed}, Workflows: []string{"w"}, ApproveLinks: true, Created: zero}
-	_, err := s.SetEndpoint(ctx, e.ID, func(have *hooks.Endpoint) error {
+	e := hookdata.Endpoint{ID: "ep_1", URL: "https://example.com/x", Secrets: []hookdata.Secret{{Sealed: []byte("s")}}, On: []hookdata.Type{"run.failed"}, Workflows: []string{"w"}, ApproveLinks: true, Created: zero}
+	_, err := s.SetEndpoint(ctx, e.ID, func(have *hookdata.Endpoint) error {
 		*have = e
 		return nil
 	})
 	fine(t, err)
 	all, err := again().Endpoints(ctx)
 	fine(t, err)
-	same(t, "all", all, []hooks.Endpoint{e})
-	fine(t, s.Post(ctx, 0, 1, []hooks.Notification{notification("a", "ep_1", 0), notification("b", "ep_2", 0)}))
+	same(t, "all", all, []hookdata.Endpoint{e})
+	fine(t, s.Post(ctx, 0, 1, []hookdata.Notification{notification("a", "ep_1", 0), notification("b", "ep_2", 0)}))
 	fine(t, s.DeleteEndpoint(ctx, "ep_1"))
-	if err := s.DeleteEndpoint(ctx, "ep_1"); !errors.Is(err, hooks.ErrNone) {
+	if err := s.DeleteEndpoint(ctx, "ep_1"); !errors.Is(err, hookdata.ErrNone) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	left, _, err := s.Notifications(ctx, hooks.NotificationQuery{})
+	left, _, err := s.Notifications(ctx, hookdata.NotificationQuery{})
 	fine(t, err)
 	same(t, "what is left to be told", ids(left), []string{"b"})
 }
 
-func notification(id, endpoint string, due time.Duration) hooks.Notification {
-	return hooks.Notification{
-		ID: id, Endpoint: endpoint, Type: hooks.TypeRunCompleted, Run: "r-" + id, Body: []byte(`{"a":1}`), State: hooks.StatePending, Made: zero, Due: after(due),
+func notification(id, endpoint string, due time.Duration) hookdata.Notification {
+	return hookdata.Notification{
+		ID: id, Endpoint: endpoint, Type: "run.completed", Run: "r-" + id, Body: []byte(`{"a":1}`), State: hookdata.StatePending, Made: zero, Due: after(due),
 	}
 }
 
-func ids(list []hooks.Notification) []string {
+func ids(list []hookdata.Notification) []string {
 	var out []string
 	for _, n := range list {
 		out = append(out, n.ID)
@@ -169,16 +169,16 @@ func ids(list []hooks.Notification) []string {
 	return out
 }
 
-func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testOutbox(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
 	if _, found, err := s.Cursor(ctx); found || err != nil {
 		t.Fatalf("cursor of an empty store: %v, %v", found, err)
 	}
-	fine(t, s.Post(ctx, 0, 7, []hooks.Notification{notification("a", "e", time.Second), notification("b", "e", 0)}))
-	if err := again().Post(ctx, 0, 9, []hooks.Notification{notification("c", "e", 0)}); !errors.Is(err, hooks.ErrMoved) {
+	fine(t, s.Post(ctx, 0, 7, []hookdata.Notification{notification("a", "e", time.Second), notification("b", "e", 0)}))
+	if err := again().Post(ctx, 0, 9, []hookdata.Notification{notification("c", "e", 0)}); !errors.Is(err, hookdata.ErrMoved) {
 		t.Errorf("posted from where the cursor does not stand: %v", err)
 	}
-	fine(t, again().Post(ctx, 7, 9, []hooks.Notification{notification("a", "other", 0), notification("d", "e", time.Hour)}))
+	fine(t, again().Post(ctx, 7, 9, []hookdata.Notification{notification("a", "other", 0), notification("d", "e", time.Hour)}))
 	at, found, err := s.Cursor(ctx)
 	fine(t, err)
 	if at != 9 || !found {
@@ -186,12 +186,12 @@ func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	}
 	due, err := s.Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
-	same(t, "due, the oldest first", due, []hooks.Notification{notification("b", "e", 0), notification("a", "e", time.Second)})
+	same(t, "due, the oldest first", due, []hookdata.Notification{notification("b", "e", 0), notification("a", "e", time.Second)})
 	hidden, err := again().Take(ctx, after(time.Minute), after(2*time.Minute), 10, nil)
 	fine(t, err)
 	same(t, "while they are claimed", len(hidden), 0)
 	done := due[0]
-	done.State, done.Settled, done.Due = hooks.StateDelivered, after(time.Minute), time.Time{}
+	done.State, done.Settled, done.Due = hookdata.StateDelivered, after(time.Minute), time.Time{}
 	fine(t, s.Settle(ctx, done, notification("next", "e", 2*time.Hour)))
 	got, err := s.Notification(ctx, "b")
 	fine(t, err)
@@ -203,19 +203,19 @@ func testOutbox(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	fine(t, err)
 	same(t, "left by its owner", ids(back), []string{"a"})
 	fine(t, s.Settle(ctx, notification("never", "e", 0)))
-	if _, err := s.Notification(ctx, "never"); !errors.Is(err, hooks.ErrNone) {
+	if _, err := s.Notification(ctx, "never"); !errors.Is(err, hookdata.ErrNone) {
 		t.Errorf("unknown: %v", err)
 	}
 }
 
-func testPages(t *testing.T, s hooks.Store, _ func() hooks.Store) {
+func testPages(t *testing.T, s hookdata.Store, _ func() hookdata.Store) {
 	ctx := t.Context()
-	var posted []hooks.Notification
+	var posted []hookdata.Notification
 	var want []string
 	for i := range 7 {
 		n := notification(string(rune('a'+i)), "e", 0)
 		if i%3 == 0 {
-			n.State = hooks.StateDead
+			n.State = hookdata.StateDead
 			want = append(want, n.ID)
 		}
 		posted = append(posted, n)
@@ -223,7 +223,7 @@ func testPages(t *testing.T, s hooks.Store, _ func() hooks.Store) {
 	slices.Reverse(want)
 	fine(t, s.Post(ctx, 0, 1, posted))
 	var all []string
-	q := hooks.NotificationQuery{Limit: 3}
+	q := hookdata.NotificationQuery{Limit: 3}
 	for pages := 1; ; pages++ {
 		page, next, err := s.Notifications(ctx, q)
 		fine(t, err)
@@ -234,23 +234,23 @@ func testPages(t *testing.T, s hooks.Store, _ func() hooks.Store) {
 		}
 	}
 	same(t, "the newest first, each once", all, []string{"g", "f", "e", "d", "c", "b", "a"})
-	dead, next, err := s.Notifications(ctx, hooks.NotificationQuery{State: hooks.StateDead, Limit: 3})
+	dead, next, err := s.Notifications(ctx, hookdata.NotificationQuery{State: hookdata.StateDead, Limit: 3})
 	fine(t, err)
 	same(t, "dead", ids(dead), want)
 	same(t, "no further page", next, 0)
-	of, _, err := s.Notifications(ctx, hooks.NotificationQuery{Run: "r-c"})
+	of, _, err := s.Notifications(ctx, hookdata.NotificationQuery{Run: "r-c"})
 	fine(t, err)
 	same(t, "of a run", ids(of), []string{"c"})
 }
 
-func testTakeOnce(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testTakeOnce(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	var posted []hooks.Notification
+	var posted []hookdata.Notification
 	for i := range 30 {
 		posted = append(posted, notification(string(rune('A'+i)), "e", 0))
 	}
 	fine(t, s.Post(ctx, 0, 1, posted))
-	stores := []hooks.Store{s, again()}
+	stores := []hookdata.Store{s, again()}
 	var (
 		wg  sync.WaitGroup
 		mu  sync.Mutex
@@ -277,10 +277,10 @@ func testTakeOnce(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	}
 }
 
-func testLinks(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testLinks(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
-	u := hooks.Use{Nonce: "n", Answer: `"approve"`, Note: "fine", At: zero, Until: after(time.Hour)}
-	if _, err := s.Used(ctx, "n"); !errors.Is(err, hooks.ErrNone) {
+	u := hookdata.Use{Nonce: "n", Answer: `"approve"`, Note: "fine", At: zero, Until: after(time.Hour)}
+	if _, err := s.Used(ctx, "n"); !errors.Is(err, hookdata.ErrNone) {
 		t.Errorf("before: %v", err)
 	}
 	got, err := s.Use(ctx, u)
@@ -300,19 +300,19 @@ func testLinks(t *testing.T, s hooks.Store, again func() hooks.Store) {
 	same(t, "after it was taken back", got, other)
 }
 
-func testSweep(t *testing.T, s hooks.Store, _ func() hooks.Store) {
+func testSweep(t *testing.T, s hookdata.Store, _ func() hookdata.Store) {
 	ctx := t.Context()
-	d := hooks.Delivery{Webhook: "w", At: zero, Until: after(time.Hour)}
+	d := hookdata.Delivery{Webhook: "w", At: zero, Until: after(time.Hour)}
 	_, err := s.Deliver(ctx, d)
 	fine(t, err)
-	_, err = s.Use(ctx, hooks.Use{Nonce: "n", At: zero, Until: after(time.Hour)})
+	_, err = s.Use(ctx, hookdata.Use{Nonce: "n", At: zero, Until: after(time.Hour)})
 	fine(t, err)
 	old := notification("old", "e", 0)
-	old.State, old.Settled = hooks.StateDelivered, after(time.Minute)
-	fine(t, s.Post(ctx, 0, 1, []hooks.Notification{old, notification("open", "e", 0)}))
+	old.State, old.Settled = hookdata.StateDelivered, after(time.Minute)
+	fine(t, s.Post(ctx, 0, 1, []hookdata.Notification{old, notification("open", "e", 0)}))
 	left := func() (n int) {
 		t.Helper()
-		list, _, err := s.Notifications(ctx, hooks.NotificationQuery{})
+		list, _, err := s.Notifications(ctx, hookdata.NotificationQuery{})
 		fine(t, err)
 		n = len(list)
 		if _, err := s.Used(ctx, "n"); err == nil {
@@ -326,7 +326,7 @@ func testSweep(t *testing.T, s hooks.Store, _ func() hooks.Store) {
 	same(t, "after its time", left(), 1)
 }
 
-func testBacklog(t *testing.T, s hooks.Store, again func() hooks.Store) {
+func testBacklog(t *testing.T, s hookdata.Store, again func() hookdata.Store) {
 	ctx := t.Context()
 	counted := func(wantPending, wantDead int) {
 		t.Helper()
@@ -337,11 +337,11 @@ func testBacklog(t *testing.T, s hooks.Store, again func() hooks.Store) {
 		}
 	}
 	counted(0, 0)
-	all := []hooks.Notification{notification("a", "e", 0), notification("b", "e", 0), notification("c", "e", time.Hour)}
+	all := []hookdata.Notification{notification("a", "e", 0), notification("b", "e", 0), notification("c", "e", time.Hour)}
 	fine(t, s.Post(ctx, 0, 1, all))
 	counted(3, 0)
-	all[0].State, all[0].Settled, all[0].Due = hooks.StateDead, after(time.Minute), time.Time{}
-	all[1].State, all[1].Settled, all[1].Due = hooks.StateDelivered, after(time.Minute), time.Time{}
+	all[0].State, all[0].Settled, all[0].Due = hookdata.StateDead, after(time.Minute), time.Time{}
+	all[1].State, all[1].Settled, all[1].Due = hookdata.StateDelivered, after(time.Minute), time.Time{}
 	fine(t, s.Settle(ctx, all[0]))
 	fine(t, s.Settle(ctx, all[1]))
 	counted(1, 1)
