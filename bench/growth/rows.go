@@ -52,6 +52,7 @@ var rows = []row{
 	{"branches", "branches after an output of 100 KB", 250, 12, branches},
 	{"children", "runs of sub-agents, 5 KB each", 50, 6, children},
 	{"events", "passes of a Go loop", 1000, 60, events},
+	{"decisions", "decisions of one activation", 30_000, 3000, decisions},
 	{"runs", "stored runs of one step", 250, 12, storedRuns},
 }
 
@@ -210,6 +211,32 @@ func events(ctx context.Context, db string, n int) (done, error) {
 	}
 	id, err := runGraph(ctx, db, g)
 	return done{id, 8 * n, 2*n + 1}, err
+}
+
+// decisions is a loop of decisions alone, which its limit of steps ends: all of them are one activation.
+func decisions(ctx context.Context, db string, n int) (d done, err error) {
+	s, err := service.Open(ctx, service.Config{DB: db, Env: noEnv})
+	if err != nil {
+		return done{}, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	never := []workflow.Case{{Port: "out", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "no such text"}}}
+	id, err := s.Start(ctx, service.StartRequest{Input: "go", Workflow: &workflow.Workflow{
+		Name: "decisions", Entry: "a", Limits: workflow.Limits{MaxSteps: &n, MaxLoopIterations: n},
+		Nodes: []workflow.Node{
+			{ID: "a", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: never, Else: "on"}},
+			{ID: "b", Kind: workflow.KindDecide, Decide: &workflow.Decide{Cases: never, Else: "on"}},
+		},
+		Edges: []workflow.Edge{{From: "a", Port: "on", To: "b"}, {From: "b", Port: "on", To: "a", Loop: true}},
+	}})
+	if err != nil {
+		return done{}, err
+	}
+	st, err := s.Wait(ctx, id)
+	if err == nil && st.Status != engine.StatusFailed {
+		err = fmt.Errorf("run %s is %s, not ended by its limit", id, st.Status)
+	}
+	return done{id, n, n}, err
 }
 
 // spoken answers as writer does, in the form of the public package.

@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -14,12 +15,19 @@ import (
 // AsideBytes is the size beyond which a text or a value does not stand in a record but beside it, as a blob (D2).
 const AsideBytes = 32 << 10
 
-// The stored form of one activation, version 1. Nothing but what stands here is accepted, white space neither:
+// An activation with more than partEvents events, or with more than about partBytes of data, is stored as several records of one transaction, so that no reader holds
+// more of it at once.
+const (
+	partEvents = 500
+	partBytes  = 256 << 10
+)
+
+// The stored form of one activation, or of a part of it, version 1. Nothing but what stands here is accepted, white space neither:
 //
-//	{"v":1,"seq":17,"at":1767225600000000,"aside":[[0,"/output","<hash>","text"]],"events":[["step.completed",0,"writer",4,{…}],…]}
+//	{"v":1,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],"events":[["step.completed",0,"writer",4,{…}],…]}
 //
-// seq is the number of the first event, the others follow without gaps; at is µs since 1970. An event is its type, the µs since the event
-// before it, node, step, and data with the field names of package engine.
+// seq is the number of the first event, the others follow without gaps; at is µs since 1970. more stands where the next record goes on with the same activation. An
+// event is its type, the µs since the event before it, node, step, and data with the field names of package engine.
 //
 // Values put aside are named out of band, by index of the event, JSON pointer into its data, hash, and what the blob holds: `json` a
 // value's JSON, `text` a text, or the text of a value that is a JSON string. In their own place stands "" for a text and null for a value.
@@ -29,7 +37,32 @@ const (
 	asideText = "text"
 )
 
-// Encode gives Record.Data for the events of one activation, and the blobs that it names. Equal events give equal bytes.
+// EncodeParts gives the records of the events of one activation, and the blobs that they name: one record, and more of them where the events are many. Equal events give
+// equal records. buf, which may be nil, is used for the data of the first record where it has room. Otherwise it is as Encode.
+func EncodeParts(buf []byte, events []engine.Event) (first Record, more []Record, blobs []Blob, err error) {
+	w, err := newWriter(buf, events, AsideBytes)
+	if err != nil {
+		return Record{}, nil, nil, err
+	}
+	for begin := 0; begin < len(events); {
+		n, err := w.record(events[begin:], partEvents, partBytes)
+		if err != nil {
+			return Record{}, nil, nil, err
+		}
+		r := Record{First: events[begin].Seq, Last: events[begin+n-1].Seq, Version: RecordVersion, Data: w.buf}
+		if begin == 0 {
+			first = r
+		} else {
+			more = append(more, r)
+		}
+		if begin += n; begin < len(events) {
+			w.buf = make([]byte, 0, len(w.buf)+len(w.buf)/8)
+		}
+	}
+	return first, more, w.blobs, nil
+}
+
+// Encode gives Record.Data for the events of one activation as one record, and the blobs that it names. Equal events give equal bytes.
 //
 // Texts and values over AsideBytes are put aside, and so is every text that is not UTF-8, which JSON cannot hold: each comes back byte for
 // byte. Times are cut to µs, UTC. Encode keeps no reference to events, but a blob may share the bytes of a value.
@@ -41,15 +74,37 @@ func Encode(events []engine.Event) (data []byte, blobs []Blob, err error) {
 
 // encode is Encode with another limit than AsideBytes.
 func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err error) {
-	if len(events) == 0 {
-		return nil, nil, errors.New("encode events: there are none")
+	w, err := newWriter(nil, events, limit)
+	if err != nil {
+		return nil, nil, err
 	}
-	first := events[0].Seq
-	if first == 0 {
-		return nil, nil, errors.New("encode events: event has no number")
+	if _, err := w.record(events, math.MaxInt, math.MaxInt); err != nil {
+		return nil, nil, err
 	}
-	w := writer{buf: make([]byte, 0, 64+160*len(events)), path: make([]pathStep, 0, 8), limit: limit}
-	at := events[0].At.UnixMicro()
+	return w.buf, w.blobs, nil
+}
+
+// newWriter gives a writer for events. It writes the first record into buf where that has room.
+func newWriter(buf []byte, events []engine.Event, limit int) (*writer, error) {
+	switch {
+	case len(events) == 0:
+		return nil, errors.New("encode events: there are none")
+	case events[0].Seq == 0:
+		return nil, errors.New("encode events: event has no number")
+	}
+	if size := 64 + 160*min(len(events), partEvents); cap(buf) < size {
+		buf = make([]byte, 0, size)
+	}
+	return &writer{buf: buf[:0], path: make([]pathStep, 0, 8), limit: limit}, nil
+}
+
+// moreKey stands in a record after which the next one goes on with the same activation.
+const moreKey = `"more":true,`
+
+// record writes events until there are count or they have size bytes, at least one, and tells how many it wrote.
+func (w *writer) record(events []engine.Event, count, size int) (n int, err error) {
+	first, at := events[0].Seq, events[0].At.UnixMicro()
+	w.refs = w.refs[:0]
 	w.buf = append(w.buf, `{"v":`...)
 	w.buf = strconv.AppendInt(w.buf, RecordVersion, 10)
 	w.buf = append(w.buf, `,"seq":`...)
@@ -62,23 +117,37 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	for i := range events {
 		e := &events[i]
 		if e.Seq != first+uint64(i) {
-			return nil, nil, fmt.Errorf("encode events: expected event %d, got %d", first+uint64(i), e.Seq)
+			return 0, fmt.Errorf("encode events: expected event %d, got %d", first+uint64(i), e.Seq)
+		}
+		if i == count || len(w.buf) > size {
+			break
 		}
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
 		w.event = i
 		if err := w.stored(e, at); err != nil {
-			return nil, nil, fmt.Errorf("encode event %d: %w", e.Seq, err)
+			return 0, fmt.Errorf("encode event %d: %w", e.Seq, err)
 		}
 		at = e.At.UnixMicro()
+		n++
 	}
 	w.buf = append(w.buf, `]}`...)
 
 	if len(w.refs) > 0 {
 		w.buf = slices.Insert(w.buf, head, appendAsides(nil, w.refs)...)
 	}
-	return w.buf, w.blobs, nil
+	if n < len(events) {
+		w.buf = slices.Insert(w.buf, head, []byte(moreKey)...)
+	}
+	return n, nil
+}
+
+// IsContinued tells whether the next record goes on with the activation of a record with this data. Of data that is no record it is false.
+func IsContinued(data []byte) bool {
+	r := &reader{data: data}
+	r.beginning()
+	return r.err == nil && r.has(moreKey)
 }
 
 func appendAsides(b []byte, refs []asideRef) []byte {
@@ -154,21 +223,11 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 // decode gives the events of a record without the values aside, and where those belong.
 func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	r := &reader{data: data}
-	r.expect(`{"v":`)
-	if v := r.int(); r.err == nil && v != RecordVersion {
-		if v > RecordVersion {
-			return nil, nil, &NewerError{What: "record", Have: RecordVersion, Found: int(v)}
-		}
-		r.fail("record has no version")
+	version, seq, at := r.beginning()
+	if version > RecordVersion {
+		return nil, nil, &NewerError{What: "record", Have: RecordVersion, Found: int(version)}
 	}
-	r.expect(`,"seq":`)
-	seq := r.uint()
-	if r.err == nil && seq == 0 {
-		r.fail("event has no number")
-	}
-	r.expect(`,"at":`)
-	at := r.int()
-	r.expect(`,`)
+	r.has(moreKey)
 	refs := r.asides()
 	r.expect(`"events":[`)
 	var events []engine.Event
@@ -191,6 +250,23 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 		return nil, nil, r.corrupt(seq)
 	}
 	return events, refs, nil
+}
+
+// beginning reads what stands before the values aside. Of a version that is not known it reads no more than the version.
+func (r *reader) beginning() (version int64, seq uint64, at int64) {
+	r.expect(`{"v":`)
+	if version = r.int(); r.err == nil && version != RecordVersion {
+		r.fail("record has no version")
+		return version, 0, 0
+	}
+	r.expect(`,"seq":`)
+	if seq = r.uint(); r.err == nil && seq == 0 {
+		r.fail("event has no number")
+	}
+	r.expect(`,"at":`)
+	at = r.int()
+	r.expect(`,`)
+	return version, seq, at
 }
 
 // stored reads one event and gives its time.

@@ -111,10 +111,13 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	rec := a.Record
 	var digest [sha256.Size]byte
+	var more []Record
 	if a.Events == nil {
-		rec.Version = cmp.Or(rec.Version, RecordVersion)
-		rec.Data = bytes.Clone(rec.Data)
+		rec = rec.own()
 		digest = rec.Digest()
+		for _, r := range a.More {
+			more = append(more, r.own())
+		}
 	}
 	unlock, err := h.lock(ctx)
 	if err != nil {
@@ -147,8 +150,11 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 		r.values = append(r.values, a.Events)
 	} else {
 		r.link(rec, digest)
+		for _, one := range more {
+			r.link(one, one.Digest())
+		}
 	}
-	r.head.LastSeq = rec.Last
+	r.head.LastSeq = a.Last()
 	r.head.Updated = microseconds(a.At)
 	r.head.Status, r.head.Waiting = a.Status, a.Waiting
 	switch {
@@ -215,6 +221,19 @@ func (m *Memory) hold(r *memRun, b *Blob) {
 }
 
 func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Record, error) {
+	links, err := h.links(ctx, run, after)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]Record, 0, len(links))
+	for _, l := range links {
+		records = append(records, l.own())
+	}
+	return records, nil
+}
+
+// links gives the records of a run with events beyond after, verified. They never change.
+func (h *memHandle) links(ctx context.Context, run string, after uint64) ([]Link, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return nil, err
@@ -236,12 +255,7 @@ func (h *memHandle) Read(ctx context.Context, run string, after uint64) ([]Recor
 	if err := VerifyChain(run, seq, base, r.links[from:], r.head.LastSeq, r.sum); err != nil {
 		return nil, err
 	}
-	records := make([]Record, 0, len(r.links)-from)
-	for _, l := range r.links[from:] {
-		l.Data = bytes.Clone(l.Data)
-		records = append(records, l.Record)
-	}
-	return records, nil
+	return r.links[from:], nil
 }
 
 func (h *memHandle) Blob(ctx context.Context, hash string) ([]byte, error) {

@@ -40,16 +40,17 @@ func IsEncodable(events []engine.Event) bool {
 // encode makes records of the events that a run keeps as values, once. m.mu is held. Errors: *CorruptError, a defect of Hocket.
 func (m *Memory) encode(r *memRun) error {
 	for _, events := range r.values {
-		first, last := events[0].Seq, events[len(events)-1].Seq
-		data, blobs, err := Encode(events)
+		first, more, blobs, err := EncodeParts(nil, events)
 		if err != nil {
-			return &CorruptError{Run: r.head.Run, Seq: first, Reason: fmt.Sprintf("its events have no stored form: %v", err)}
+			return &CorruptError{Run: r.head.Run, Seq: events[0].Seq, Reason: fmt.Sprintf("its events have no stored form: %v", err)}
 		}
 		for i := range blobs {
 			m.hold(r, &blobs[i])
 		}
-		rec := Record{First: first, Last: last, Version: RecordVersion, Data: data}
-		r.link(rec, rec.Digest())
+		r.link(first, first.Digest())
+		for _, one := range more {
+			r.link(one, one.Digest())
+		}
 		r.values = r.values[1:]
 	}
 	r.values = nil

@@ -8,15 +8,15 @@ import (
 
 // Each implements Streams.
 func (h *memHandle) Each(ctx context.Context, run string, after uint64, take func(Record) error) error {
-	records, err := h.Read(ctx, run, after)
+	links, err := h.links(ctx, run, after)
 	if err != nil {
 		return err
 	}
-	for _, r := range records {
+	for _, l := range links {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := take(r); err != nil {
+		if err := take(l.own()); err != nil {
 			return err
 		}
 	}

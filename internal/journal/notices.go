@@ -47,8 +47,8 @@ func NoticePage(limit int) int {
 
 func (a Append) validNotices() error {
 	for _, n := range a.Notices {
-		if n.Type == "" || n.Seq < a.Record.First || n.Seq > a.Record.Last {
-			return fmt.Errorf("append journal: notice %q of event %d in a record of events %d to %d", n.Type, n.Seq, a.Record.First, a.Record.Last)
+		if n.Type == "" || n.Seq < a.Record.First || n.Seq > a.Last() {
+			return fmt.Errorf("append journal: notice %q of event %d in records of events %d to %d", n.Type, n.Seq, a.Record.First, a.Last())
 		}
 	}
 	return nil

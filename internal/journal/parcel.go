@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// parcelVersion is that of a parcel's form around its record, which has a version of its own.
-const parcelVersion = 1
+// parcelVersion is that of a parcel's form around its records, which have a version of their own.
+const parcelVersion = 2
 
 // Parcel is a run on its way to another store: all its events, with what they put aside.
 type Parcel struct {
@@ -27,7 +27,7 @@ type sealed struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
 	Model   string   `json:"model,omitempty"`
-	Record  []byte   `json:"record"`
+	Records [][]byte `json:"records"`
 	Blobs   [][]byte `json:"blobs,omitempty"`
 	// Sum is over all of the others: it finds damage, and is no defence against somebody who wants to deceive.
 	Sum string `json:"sum"`
@@ -36,21 +36,28 @@ type sealed struct {
 func (s *sealed) sum() string {
 	h := sha256.New()
 	var size [8]byte
-	for _, part := range append([][]byte{[]byte("hocket parcel"), []byte(s.Run), []byte(s.Model), s.Record}, s.Blobs...) {
-		binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+	for _, list := range [][][]byte{{[]byte("hocket parcel"), []byte(s.Run), []byte(s.Model)}, s.Records, s.Blobs} {
+		binary.BigEndian.PutUint64(size[:], uint64(len(list)))
 		h.Write(size[:])
-		h.Write(part)
+		for _, part := range list {
+			binary.BigEndian.PutUint64(size[:], uint64(len(part)))
+			h.Write(size[:])
+			h.Write(part)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Seal gives the parcel as JSON. Equal parcels give equal bytes. Errors: those of Encode.
 func (p Parcel) Seal() (json.RawMessage, error) {
-	data, blobs, err := Encode(p.Events)
+	first, more, blobs, err := EncodeParts(nil, p.Events)
 	if err != nil {
 		return nil, fmt.Errorf("seal run %s: %w", p.Run, err)
 	}
-	s := sealed{Version: parcelVersion, Run: p.Run, Model: p.Model, Record: data}
+	s := sealed{Version: parcelVersion, Run: p.Run, Model: p.Model, Records: [][]byte{first.Data}}
+	for _, r := range more {
+		s.Records = append(s.Records, r.Data)
+	}
 	for _, b := range blobs {
 		s.Blobs = append(s.Blobs, b.Data)
 	}
@@ -75,17 +82,24 @@ func OpenParcel(data []byte) (Parcel, error) {
 	for _, b := range s.Blobs {
 		blobs[HashOf(b)] = b
 	}
-	events, err := Decode(s.Record, func(hash string) ([]byte, error) {
-		if b, ok := blobs[hash]; ok {
-			return b, nil
+	p := Parcel{Run: s.Run, Model: s.Model}
+	for _, data := range s.Records {
+		events, err := Decode(data, func(hash string) ([]byte, error) {
+			if b, ok := blobs[hash]; ok {
+				return b, nil
+			}
+			return nil, ErrNotFound
+		})
+		if err != nil {
+			return Parcel{}, InRun(s.Run, err)
 		}
-		return nil, ErrNotFound
-	})
-	if err != nil {
-		return Parcel{}, InRun(s.Run, err)
+		if next := uint64(len(p.Events)) + 1; events[0].Seq != next {
+			return Parcel{}, &CorruptError{Run: s.Run, Seq: next, Reason: "a record is missing"}
+		}
+		p.Events = append(p.Events, events...)
 	}
-	if events[0].Seq != 1 {
+	if len(p.Events) == 0 {
 		return Parcel{}, &CorruptError{Run: s.Run, Seq: 1, Reason: "the first events are missing"}
 	}
-	return Parcel{Run: s.Run, Model: s.Model, Events: events}, nil
+	return p, nil
 }

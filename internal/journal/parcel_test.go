@@ -78,7 +78,7 @@ func TestParcelDamage(t *testing.T) {
 	if err := json.Unmarshal(sealed, &fields); err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range map[string]string{"version": "2", "run": `"r2"`, "model": `"c/d"`, "record": `"e30="`, "blobs": "[]", "sum": `"00"`} {
+	for name, other := range map[string]string{"version": "3", "run": `"r2"`, "model": `"c/d"`, "records": `["e30="]`, "blobs": "[]", "sum": `"00"`} {
 		changed := maps.Clone(fields)
 		changed[name] = json.RawMessage(other)
 		data, err := json.Marshal(changed)

@@ -1,6 +1,8 @@
 package journal
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,7 +14,8 @@ const (
 	RecordVersion = 1
 )
 
-// Record is what one activation adds to a run: events First to Last, encoded. Stored whole, in one transaction, and never changed.
+// Record is what one activation adds to a run, or a part of it: events First to Last, encoded. All records of an activation are stored in one transaction, and none is ever
+// changed.
 type Record struct {
 	// First and Last are the numbers of the events, both included. First is the Last before it plus one; the first record of a run has
 	// First 1. Last is not below First.
@@ -21,6 +24,12 @@ type Record struct {
 	Version uint8
 	// Data is opaque and not empty. A store copies it: the slice stays the caller's.
 	Data []byte
+}
+
+// own gives r with data of its own and its version.
+func (r Record) own() Record {
+	r.Version, r.Data = cmp.Or(r.Version, RecordVersion), bytes.Clone(r.Data)
+	return r
 }
 
 // Digest is the SHA-256 of r's data. It is apart from [Sum.Next] so that it can be taken before it is known what r continues.

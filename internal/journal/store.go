@@ -17,6 +17,8 @@ type Append struct {
 	// Epoch is the one in which the caller owns the run.
 	Epoch  uint64
 	Record Record
+	// More are the records that go on with the activation of Record, where its events are many: [EncodeParts].
+	More []Record
 	// Events are those of Record, for an [EventKeeper] and in the place of Record.Data; nil for all other stores. They must not be changed afterwards.
 	Events []engine.Event
 	// Blobs are held by the run from now on, as long as it is there: the values that Record puts aside, and the definitions it was started
@@ -25,13 +27,21 @@ type Append struct {
 	// At becomes Head.Updated, and Head.Ended where Status is an ended one and that of the append before was not. An active or paused status
 	// clears Head.Ended.
 	At time.Time
-	// Status and Waiting are the run's after Record. Status must be a known one.
+	// Status and Waiting are the run's after the last record. Status must be a known one.
 	Status  Status
 	Waiting int
 	// Release gives the run up in the same transaction, as a run that pauses or ends does.
 	Release bool
-	// Notices tell of events in Record; of each, Seq and Type are stored.
+	// Notices tell of events in the records; of each, Seq and Type are stored.
 	Notices []Notice
+}
+
+// Last gives the number of the last event of the append.
+func (a *Append) Last() uint64 {
+	if n := len(a.More); n > 0 {
+		return a.More[n-1].Last
+	}
+	return a.Record.Last
 }
 
 // Validate tells what no store accepts. Every Append calls it first.
@@ -51,6 +61,20 @@ func (a Append) Validate() error {
 		return &NewerError{What: "record", Have: RecordVersion, Found: int(r.Version)}
 	case !a.Status.IsKnown():
 		return fmt.Errorf("append journal: unknown status %q", a.Status)
+	case len(a.Events) > 0 && len(a.More) > 0:
+		return errors.New("append journal: events as values and more records")
+	}
+	last := a.Record.Last
+	for _, r := range a.More {
+		switch {
+		case r.First != last+1 || r.Last < r.First:
+			return fmt.Errorf("append journal: record of events %d to %d after event %d", r.First, r.Last, last)
+		case len(r.Data) == 0:
+			return errors.New("append journal: record has no data")
+		case r.Version > RecordVersion:
+			return &NewerError{What: "record", Have: RecordVersion, Found: int(r.Version)}
+		}
+		last = r.Last
 	}
 	for i := range a.Blobs {
 		b := &a.Blobs[i]
@@ -70,7 +94,7 @@ func (a Append) Validate() error {
 // Store keeps journals. A Store is a handle: it belongs to one owner, and several handles, in one process or many, may share what is stored.
 // All stores pass journaltest.Run. Safe for concurrent use. Slices handed in stay the caller's; slices given out are the caller's own.
 type Store interface {
-	// Append stores a and returns when it is durable. Appends of several runs may share one commit; one that is refused does not hinder the
+	// Append stores a and returns when it is durable: all of its records, or none. Appends of several runs may share one commit; one that is refused does not hinder the
 	// others. A done ctx ends only the wait for a place in a commit: then the error is ctx's and nothing was written. Once the commit has
 	// begun its outcome is waited for.
 	//

@@ -41,6 +41,7 @@ type actor struct {
 	owned  bool
 	create *journal.NewRun // until the first commit
 	blobs  []journal.Blob  // likewise
+	buf    []byte          // of the last record, to be used again
 
 	pause backoff // between appends that fail
 

@@ -36,27 +36,33 @@ func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
 	return true, nil
 }
 
-// append builds what is stored in one transaction.
+// maxBuf bounds what an actor keeps of the data of a record, for the next one.
+const maxBuf = 4 << 10
+
+// append builds what is stored in one transaction. Its data is overwritten by the next one.
 func (a *actor) append(events []engine.Event) (journal.Append, error) {
 	var (
-		data  []byte
+		more  []journal.Record
 		blobs []journal.Blob
 		err   error
 	)
+	record := journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq}
 	values := a.d.keepsEvents && journal.IsEncodable(events)
 	if !values {
-		if data, blobs, err = journal.Encode(events); err != nil {
+		if record, more, blobs, err = journal.EncodeParts(a.buf, events); err != nil {
 			return journal.Append{}, err
+		}
+		if a.buf = record.Data; cap(a.buf) > maxBuf {
+			a.buf = nil
 		}
 	}
 	status := a.run.Status()
 	if status == engine.StatusPaused && a.run.InFlight() > 0 {
 		status = engine.StatusRunning // it needs an owner
 	}
-	first, last := events[0].Seq, events[len(events)-1].Seq
 	ap := journal.Append{
 		Run: a.id, Create: a.create, Epoch: a.epoch, At: a.d.now(),
-		Record: journal.Record{First: first, Last: last, Data: data},
+		Record: record, More: more,
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
 		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: notices(events),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
@@ -105,7 +111,7 @@ func (a *actor) stored(ap journal.Append) {
 // tell, and it is asked until it answers:
 //
 //  1. Append fails after the disk has the record, or before.
-//  2. The journal says which: it holds exactly this record, or it does not.
+//  2. The journal says which: it holds exactly these records, or it does not.
 //  3. If it is there, the run in memory is right. If not, the run is read again and the inputs are given again.
 func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err error) {
 	switch {
@@ -209,20 +215,39 @@ func (a *actor) stillOwned(batch []*message) error {
 	return err
 }
 
-// holds tells whether the journal has exactly the record of ap.
+// holds tells whether the journal has exactly the records of ap.
 func (d *Driver) holds(ap journal.Append) (bool, error) {
-	records, err := d.cfg.Store.Read(d.root, ap.Run, ap.Record.First-1)
-	if err != nil || len(records) == 0 {
-		return false, err
-	}
-	r, data := records[0], ap.Record.Data
+	first, more := ap.Record, ap.More
 	if ap.Events != nil {
-		if data, _, err = journal.Encode(ap.Events); err != nil {
+		var err error
+		if first, more, _, err = journal.EncodeParts(nil, ap.Events); err != nil {
 			return false, err
 		}
 	}
-	return r.First == ap.Record.First && r.Last == ap.Record.Last && bytes.Equal(r.Data, data), nil
+	n := 0
+	err := d.cfg.Store.Each(d.root, ap.Run, first.First-1, func(r journal.Record) error {
+		switch want := first; {
+		case n > len(more):
+			return nil
+		case n > 0:
+			want = more[n-1]
+			fallthrough
+		default:
+			if r.First != want.First || r.Last != want.Last || !bytes.Equal(r.Data, want.Data) {
+				return errOther
+			}
+		}
+		n++
+		return nil
+	})
+	if errors.Is(err, errOther) {
+		return false, nil
+	}
+	return n > len(more), err
 }
+
+// errOther: a record is another one.
+var errOther = errors.New("the record has different events")
 
 // quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.
 func (a *actor) quarantine(cause error) error {

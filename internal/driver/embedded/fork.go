@@ -25,9 +25,9 @@ var ErrForkPoint = errors.New("invalid fork point")
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
 func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
-	return d.Derive(ctx, run, &Derived{Past: func(records [][]engine.Event) ([]engine.Event, error) {
+	return d.Derive(ctx, run, &Derived{Past: func(activations [][]engine.Event) ([]engine.Event, error) {
 		var past []engine.Event
-		for _, events := range records {
+		for _, events := range activations {
 			if len(past) == 0 || past[len(past)-1].Seq < at {
 				past = append(past, events...)
 			}
@@ -46,8 +46,8 @@ func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(pas
 type Derived struct {
 	// Run is its id, which must be new; "" makes one.
 	Run string
-	// Past makes its events of those of the other run, given record by record. It may change the slices and none of the data. Its error is given back.
-	Past func(records [][]engine.Event) ([]engine.Event, error)
+	// Past makes its events of those of the other run, given activation by activation. It may change the slices and none of the data. Its error is given back.
+	Past func(activations [][]engine.Event) ([]engine.Event, error)
 	// Reopen, if not nil, lets it go on where the past ends by a limit. It is read after Past was called.
 	Reopen *engine.Reopen
 	// Spec, if not nil, takes the place of the workflow, its names, the model, the meta and the files with which the other run was started, and of the prices and facts
@@ -68,11 +68,11 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	if err != nil {
 		return "", err
 	}
-	records, err := d.records(ctx, run)
+	all, err := d.activations(ctx, run)
 	if err != nil {
 		return "", err
 	}
-	past, err := q.Past(records)
+	past, err := q.Past(all)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 			ends = slices.DeleteFunc(notices(done.Events), func(n journal.Notice) bool { return n.Seq != r.Seq() })
 		}
 	}
-	data, values, err := journal.Encode(past)
+	first, more, values, err := journal.EncodeParts(nil, past)
 	if err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
@@ -112,7 +112,7 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	}
 	a := journal.Append{
 		Run: id, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: create,
-		Record: journal.Record{First: 1, Last: r.Seq(), Data: data}, Blobs: append(blobs, values...),
+		Record: first, More: more, Blobs: append(blobs, values...),
 		Notices: append(openWaits(past, r), ends...),
 	}
 	if err := d.cfg.Store.Append(context.WithoutCancel(ctx), a); err != nil {
@@ -192,13 +192,24 @@ func (d *Driver) filesOf(spec *driver.Spec) ([]journal.Blob, map[string]string) 
 	return blobs, meta
 }
 
-// records gives the events of a run, record by record.
-func (d *Driver) records(ctx context.Context, run string) ([][]engine.Event, error) {
+// activations gives the events of a run, activation by activation.
+func (d *Driver) activations(ctx context.Context, run string) ([][]engine.Event, error) {
 	var all [][]engine.Event
-	err := d.events(ctx, run, 0, func(events []engine.Event) error {
-		all = append(all, events)
+	isContinued := false
+	err := d.records(ctx, run, 0, func(events []engine.Event, more bool) error {
+		if isContinued {
+			last := &all[len(all)-1]
+			*last = append(*last, events...)
+		} else {
+			all = append(all, events)
+		}
+		isContinued = more
 		return nil
 	})
+	if err == nil && isContinued {
+		n := len(all) - 1
+		err = &journal.CorruptError{Run: run, Seq: all[n][len(all[n])-1].Seq + 1, Reason: "the rest of an activation is missing"}
+	}
 	return all, err
 }
 

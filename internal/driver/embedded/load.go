@@ -239,6 +239,11 @@ func (a *actor) history(ctx context.Context) (*driver.History, error) {
 
 // events reads the events after seq, record by record.
 func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
+	return d.records(ctx, run, after, func(events []engine.Event, _ bool) error { return fn(events) })
+}
+
+// records is events; isContinued says that the next record goes on with the same activation.
+func (d *Driver) records(ctx context.Context, run string, after uint64, fn func(events []engine.Event, isContinued bool) error) error {
 	return d.cfg.Store.Each(ctx, run, after, func(r journal.Record) error {
 		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return d.cfg.Store.Blob(ctx, hash) })
 		if err != nil {
@@ -250,7 +255,7 @@ func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([
 		if len(events) == 0 {
 			return nil
 		}
-		return fn(events)
+		return fn(events, journal.IsContinued(r.Data))
 	})
 }
 

@@ -52,7 +52,7 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 	if !ok {
 		return fmt.Errorf("import run %s: %w", p.Run, &journal.CorruptError{Run: p.Run, Seq: 1, Reason: "it was never created"})
 	}
-	data, blobs, err := journal.Encode(p.Events)
+	first, more, blobs, err := journal.EncodeParts(nil, p.Events)
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
@@ -73,8 +73,8 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: d.cfg.Kind,
 			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,
 		},
-		Record: journal.Record{First: 1, Last: run.Seq(), Data: data},
-		Blobs:  append([]journal.Blob{definition}, blobs...), Notices: openWaits(p.Events, run),
+		Record: first, More: more,
+		Blobs: append([]journal.Blob{definition}, blobs...), Notices: openWaits(p.Events, run),
 	}
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)

@@ -41,6 +41,48 @@ func testAppendRead(t *testing.T, m Medium) {
 	refused(t, "read of a run that is not there", err, journal.ErrNotFound)
 }
 
+// testAppendParts: the records of one append are stored in its order, all or none.
+func testAppendParts(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	first := create("r1", 0)
+	first.More = []journal.Record{record(2, 4), record(5, 5)}
+	second := next("r1", 6)
+	second.More = []journal.Record{record(7, 9)}
+	second.Notices = []journal.Notice{{Seq: 9, Type: "wait.opened"}}
+	mustAppend(t, a, first, create("r2", 0), second)
+	const all = "[1-1 v1 events 1 to 1][2-4 v1 events 2 to 4][5-5 v1 events 5 to 5][6-6 v1 events 6 to 6][7-9 v1 events 7 to 9]"
+	for after, want := range map[uint64]string{0: all, 4: "[5-5 v1 events 5 to 5][6-6 v1 events 6 to 6][7-9 v1 events 7 to 9]", 6: "[7-9 v1 events 7 to 9]", 9: ""} {
+		for i, h := range []journal.Backend{a, b} {
+			if got, err := dump(t.Context(), h, "r1", after); err != nil || got != want {
+				t.Errorf("handle %d: Read after %d = %s, %v, want %s", i, after, got, err, want)
+			}
+		}
+	}
+	if h := head(t, b, "r1"); h.LastSeq != 9 {
+		t.Errorf("the head has event %d as the last", h.LastSeq)
+	}
+	for name, more := range map[string][]journal.Record{
+		"a gap": {record(12, 12)}, "backwards": {{First: 11, Last: 10, Data: []byte("x")}}, "no data": {{First: 11, Last: 11}},
+		"a version that is not known": {{First: 11, Last: 11, Version: journal.RecordVersion + 1, Data: []byte("x")}},
+	} {
+		bad := next("r1", 10)
+		bad.More = more
+		if err := a.Append(t.Context(), bad); err == nil {
+			t.Errorf("%s: append was taken", name)
+		}
+	}
+	stale := next("r1", 10)
+	stale.Epoch, stale.More = 9, []journal.Record{record(11, 12)}
+	refused(t, "a former owner", a.Append(t.Context(), stale), journal.ErrFenced)
+	late := next("r1", 9)
+	late.More = []journal.Record{record(10, 12)}
+	refused(t, "an event that is there", a.Append(t.Context(), late), journal.ErrConflict)
+	if got, err := dump(t.Context(), b, "r1", 0); err != nil || got != all {
+		t.Errorf("after the refusals the run has %s, %v", got, err)
+	}
+	mustAppend(t, a, next("r1", 10))
+}
+
 func testAppendRefuses(t *testing.T, m Medium) {
 	h := handle(t, m)
 	mustAppend(t, h, create("r1", 0), next("r1", 2))

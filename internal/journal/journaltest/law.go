@@ -116,6 +116,10 @@ func (l *law) append(rt *rapid.T) {
 		first := h.LastSeq + 1 - uint64(rapid.IntRange(0, 5).Draw(rt, "old")/5)
 		a.Record = record(first, first+rapid.Uint64Range(0, 2).Draw(rt, "more"))
 	}
+	for range rapid.IntRange(0, 5).Draw(rt, "parts") / 2 {
+		first := a.Last() + 1
+		a.More = append(a.More, record(first, first+rapid.Uint64Range(0, 1).Draw(rt, "part")))
+	}
 	for _, data := range rapid.SliceOfN(rapid.SampledFrom([]string{"one", "two", "three"}), 0, 2).Draw(rt, "blobs") {
 		b := journal.NewBlob(fmt.Appendf(nil, "%d %s", l.round, data))
 		if rapid.Bool().Draw(rt, "by name") {
@@ -124,7 +128,7 @@ func (l *law) append(rt *rapid.T) {
 		a.Blobs = append(a.Blobs, b)
 	}
 	for range rapid.IntRange(0, 2).Draw(rt, "notices") {
-		a.Notices = append(a.Notices, journal.Notice{Seq: rapid.Uint64Range(a.Record.First, a.Record.Last).Draw(rt, "seq"), Type: "wait.opened"})
+		a.Notices = append(a.Notices, journal.Notice{Seq: rapid.Uint64Range(a.Record.First, a.Last()).Draw(rt, "seq"), Type: "wait.opened"})
 	}
 	l.same(rt, "append", p.real.Append(l.t.Context(), a), p.twin.Append(l.t.Context(), a))
 }

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		test func(t *testing.T, m Medium)
 	}{
 		{"append and read", testAppendRead},
+		{"append of several records", testAppendParts},
 		{"append refuses", testAppendRefuses},
 		{"append is atomic", testAppendAtomic},
 		{"append keeps no slices", testSlices},

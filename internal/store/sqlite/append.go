@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -41,6 +42,15 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	a.Record.Version = cmp.Or(a.Record.Version, journal.RecordVersion)
 	p := &pendingAppend{Append: a, digest: a.Record.Digest()}
 	size := len(a.Record.Data)
+	if len(a.More) > 0 {
+		p.More = slices.Clone(a.More)
+		for i := range p.More {
+			r := &p.More[i]
+			r.Version = cmp.Or(r.Version, journal.RecordVersion)
+			p.digests = append(p.digests, r.Digest())
+			size += len(r.Data)
+		}
+	}
 	for _, b := range a.Blobs {
 		hash, _ := journal.ParseHash(b.Hash) // Validate saw it
 		p.hashes = append(p.hashes, hash)
@@ -64,6 +74,7 @@ type pendingAppend struct {
 	journal.Append
 	owner      int64 // 0 where the handle never owned a run
 	digest     [sha256.Size]byte
+	digests    [][sha256.Size]byte // of More
 	hashes     [][sha256.Size]byte
 	definition []byte
 	meta       []byte
@@ -193,7 +204,7 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	if t.id, err = res.LastInsertId(); err != nil {
 		return err
 	}
-	sealed, err := w.insert(c, p, t)
+	sealed, err := insert(c, p, t)
 	if err != nil {
 		return err
 	}
@@ -203,10 +214,10 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	return w.besides(c, p, t)
 }
 
-// next stores a record that continues a run.
+// next stores records that continue a run.
 func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	former := t.record
-	sealed, err := w.insert(c, p, t)
+	sealed, err := insert(c, p, t)
 	if err != nil {
 		return err
 	}
@@ -220,8 +231,18 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 		return fmt.Errorf("head of run %s changed inside a transaction", p.Run)
 	}
 	// Another process did something to the run. Look again, without memory.
-	if _, err := c.exec(sqlUndoRecord, t.record); err != nil {
-		return err
+	for at := t.record; at != former; {
+		r, err := c.lookUp(sqlRecordAt, at, t.id)
+		if err == nil && r == nil {
+			err = fmt.Errorf("record %d disappeared inside a transaction", at)
+		}
+		if err == nil {
+			_, err = c.exec(sqlDropRecord, at)
+		}
+		if err != nil {
+			return err
+		}
+		at = r.int(0)
 	}
 	delete(w.memory, p.Run)
 	if t, err = w.target(c, p); err != nil {
@@ -230,15 +251,24 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	return w.next(c, p, t)
 }
 
-// insert stores the record, moves t to it and gives its seal.
-func (w *writer) insert(c *conn, p *pendingAppend, t *target) (sealed []byte, err error) {
-	t.sum = t.sum.Next(p.Record, p.digest)
-	sealed = seal(p.Record.Version, t.sum)
-	res, err := c.exec(sqlNewRecord, t.id, t.record, p.Record.Last, sealed, p.Record.Data)
+// insert stores the records, moves t to the last and gives its seal.
+func insert(c *conn, p *pendingAppend, t *target) (sealed []byte, err error) {
+	sealed, err = t.add(c, p.Record, p.digest)
+	for i := 0; i < len(p.More) && err == nil; i++ {
+		sealed, err = t.add(c, p.More[i], p.digests[i])
+	}
+	return sealed, err
+}
+
+// add stores a record, moves t to it and gives its seal.
+func (t *target) add(c *conn, r journal.Record, digest [sha256.Size]byte) (sealed []byte, err error) {
+	t.sum = t.sum.Next(r, digest)
+	sealed = seal(r.Version, t.sum)
+	res, err := c.exec(sqlNewRecord, t.id, t.record, r.Last, sealed, r.Data)
 	if err != nil {
 		return nil, err
 	}
-	t.last = p.Record.Last
+	t.last = r.Last
 	t.record, err = res.LastInsertId()
 	return sealed, err
 }

@@ -51,8 +51,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlNotice  = sqlText(`INSERT INTO notices (run, seq, type, at) VALUES (?, ?, ?, ?)`)
 	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
 
-	sqlNewRecord  = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
-	sqlUndoRecord = sqlText(`DELETE FROM records WHERE id = ?`)
+	sqlNewRecord = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
 
 	// The conditions are what the writer remembers of the run: as long as its last record is the same one, so is everything else that only
 	// its owner changes.
