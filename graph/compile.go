@@ -127,6 +127,7 @@ func (c *compiler[S]) compiled() (*Compiled[S], error) {
 	if err != nil {
 		return nil, err
 	}
+	c.paths = c.branchPaths()
 	return &Compiled[S]{
 		name: c.name, nodes: c.nodes, edges: c.edges, start: c.start, ends: c.ends, workflow: w, digest: digest, table: c.table(), compiler: c,
 	}, nil
@@ -193,6 +194,8 @@ type compiler[S any] struct {
 	origin *identity
 	// composed are the nodes whose outputs the engine has in a form of its own.
 	composed []string
+	// paths are those of the branches of parallel blocks.
+	paths map[[2]string]branchPath
 }
 
 // terminal gives the nodes that nothing follows.

@@ -18,9 +18,15 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields
 	if first := state[outputsField]; first != nil && json.Unmarshal(first, &out) != nil || out == nil { // those that the run began with (S2-75)
 		out = map[string]json.RawMessage{}
 	}
-	// What a former pass of a loop left in a block comes before what a branch of the block has given since: outer nodes first (S4-4, D5).
-	for _, id := range slices.SortedFunc(maps.Keys(raw), func(a, b string) int { return cmp.Or(c.depth(a)-c.depth(b), strings.Compare(a, b)) }) {
-		c.output(out, id, raw[id])
+	if len(c.composed) == 0 { // each gives its own alone
+		for id, v := range raw {
+			c.output(out, id, v)
+		}
+	} else {
+		// What a former pass of a loop left in a block comes before what a branch of the block has given since: outer nodes first (S4-4, D5).
+		for _, id := range slices.SortedFunc(maps.Keys(raw), func(a, b string) int { return cmp.Or(c.depth(a)-c.depth(b), strings.Compare(a, b)) }) {
+			c.output(out, id, raw[id])
+		}
 	}
 	for name, v := range state {
 		if id, ok := strings.CutPrefix(name, outputsPrefix); ok {
@@ -115,44 +121,73 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 	}
 }
 
+// branchPath is where a branch of a parallel block leads: the nodes behind its first edge with how far they are from there, from 1, and those of them that nothing
+// follows.
+type branchPath struct {
+	depth map[string]int
+	ends  []string
+}
+
+// branchPaths gives the paths of all branches, by block and branch.
+func (c *compiler[S]) branchPaths() map[[2]string]branchPath {
+	next := map[string][]edge[S]{}
+	for _, e := range c.edges {
+		next[e.From] = append(next[e.From], e)
+	}
+	paths := map[[2]string]branchPath{}
+	for _, d := range c.nodes {
+		if d.parallel == nil {
+			continue
+		}
+		for _, branch := range d.parallel.Branches {
+			p, todo := branchPath{depth: map[string]int{}}, []string(nil)
+			for _, e := range next[d.id] {
+				if e.port == branch {
+					todo, p.depth[e.To] = append(todo, e.To), 1
+				}
+			}
+			for ; len(todo) > 0; todo = todo[1:] {
+				id, followed := todo[0], false
+				for _, e := range next[id] {
+					if c.branches(e) {
+						continue
+					}
+					followed = followed || e.port != labelContinue
+					if p.depth[e.To] == 0 {
+						todo, p.depth[e.To] = append(todo, e.To), p.depth[id]+1
+					}
+				}
+				if !followed {
+					p.ends = append(p.ends, id)
+				}
+			}
+			paths[[2]string{d.id, branch}] = p
+		}
+	}
+	return paths
+}
+
 // lastOf gives the node of a branch whose output is the branch's: of those that edges lead to from its first node, one that nothing follows and that has
 // run; where that one hands on what it was given, as decisions do, the last one before it that has. "" where there is none: the branch was cut off, or a
 // goto took it elsewhere.
 func (c *compiler[S]) lastOf(fork, branch string, b block) string {
-	depth := map[string]int{} // from the branch's begin, from 1
-	var todo, ends []string
-	for _, e := range c.edges {
-		if e.From == fork && e.port == branch {
-			todo, depth[e.To] = append(todo, e.To), 1
-		}
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		id, followed := todo[0], false
-		for _, e := range c.edges {
-			if e.From != id || c.branches(e) {
-				continue
-			}
-			followed = followed || e.port != labelContinue
-			if depth[e.To] == 0 {
-				todo, depth[e.To] = append(todo, e.To), depth[id]+1
-			}
-		}
-		if !followed {
-			ends = append(ends, id)
-		}
-	}
-	last, seen := "", map[string]bool{}
-	for todo = ends; len(todo) > 0; todo = todo[1:] {
+	p := c.paths[[2]string{fork, branch}]
+	last := ""
+	var seen map[string]bool
+	for todo := p.ends; len(todo) > 0; todo = todo[1:] {
 		id := todo[0]
-		if _, ran := b.Steps[id]; ran && depth[id] > depth[last] {
+		if _, ran := b.Steps[id]; ran && p.depth[id] > p.depth[last] {
 			last = id
 		}
-		if d := c.index[id]; seen[id] || !d.handsOn() {
+		if seen[id] || !c.index[id].handsOn() {
 			continue
+		}
+		if seen == nil {
+			seen, todo = map[string]bool{}, slices.Clone(todo)
 		}
 		seen[id] = true
 		for _, e := range c.edges {
-			if e.To == id && depth[e.From] > 0 {
+			if e.To == id && p.depth[e.From] > 0 {
 				todo = append(todo, e.From)
 			}
 		}

@@ -109,7 +109,7 @@ type Delta struct {
 // Program is a Go program that registered functions: the pure ones that the engine calls, and the nodes.
 type Program interface {
 	engine.Host
-	// Call carries out a node function. It returns soon after ctx is done. rec takes what its sub-steps give.
+	// Call carries out a node function. It returns soon after ctx is done, and keeps nothing of c, which is used again. rec takes what its sub-steps give.
 	Call(ctx context.Context, run string, c *engine.CallFunc, rec Recorder) engine.FuncResult
 }
 

@@ -49,6 +49,8 @@ func (r *Run) check(in InputData) error {
 		return r.checkCall(d.ID)
 	case FuncResult:
 		return r.checkCall(d.ID)
+	case *FuncResult:
+		return r.checkCall(d.ID)
 	case FuncNote:
 		return r.checkNote(d)
 	case ChildStart:

@@ -93,15 +93,15 @@ type Note struct {
 
 // Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.
 type Outputs struct {
-	nodes []node
+	flow  *flow
 	seen  []entry
-	steps stepList // those that ended are never written again
+	steps stepBlocks // those that ended are never written again
 }
 
 // Get gives the output of a node, or false where the step cannot see one.
-func (o Outputs) Get(node string) (Value, bool) {
+func (o *Outputs) Get(node string) (Value, bool) {
 	for _, e := range o.seen {
-		if o.nodes[e.Node].ID == node {
+		if o.flow.nodes[e.Node].ID == node {
 			return o.steps.at(e.Step - 1).Output.Value(), true
 		}
 	}
@@ -109,10 +109,10 @@ func (o Outputs) Get(node string) (Value, bool) {
 }
 
 // All gives node ids and outputs, in the order in which the nodes first ran.
-func (o Outputs) All() iter.Seq2[string, Value] {
+func (o *Outputs) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for _, e := range o.seen {
-			if !yield(o.nodes[e.Node].ID, o.steps.at(e.Step-1).Output.Value()) {
+			if !yield(o.flow.nodes[e.Node].ID, o.steps.at(e.Step-1).Output.Value()) {
 				return
 			}
 		}

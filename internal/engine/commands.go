@@ -148,9 +148,9 @@ func (r *Run) command(key string, c *call) Command {
 		}
 		return cmd
 	default:
-		cmd := r.mem.funcs.put(CallFunc{
+		cmd := r.newCallFunc(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt - c.Kept, Func: c.Tool,
-			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{nodes: r.flowOf(c.Step).nodes, seen: st.Seen, steps: r.s.Steps}, Timeout: limit, Notes: slices.Clip(st.Notes),
+			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.s.Steps.blocks}, Timeout: limit, Notes: slices.Clip(st.Notes),
 			Errors: r.errors(c.Errors), Updated: c.Updated,
 		})
 		if c.Attempt-c.Kept > 1 {
@@ -158,6 +158,20 @@ func (r *Run) command(key string, c *call) Command {
 		}
 		return cmd
 	}
+}
+
+// Reuse gives back a command that nothing holds any more: the next one may take its place.
+func (r *Run) Reuse(c *CallFunc) { r.used = c }
+
+// newCallFunc gives a place to a command, that of one that was given back where there is one.
+func (r *Run) newCallFunc(c CallFunc) *CallFunc {
+	p := r.used
+	if p == nil {
+		return r.mem.funcs.put(c)
+	}
+	r.used = nil
+	*p = c
+	return p
 }
 
 // errors gives the last of the first n failed attempts, nil where there are none.

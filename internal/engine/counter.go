@@ -48,5 +48,5 @@ func (r *Run) counted(id int, key string, c *Counter) {
 		return
 	}
 	call := r.s.Calls[key]
-	r.returned(key, call, FuncResult{Update: map[string]Value{c.Field: c.next(r.step(id).View.Get(c.Field))}})
+	r.returned(key, call, &FuncResult{Update: map[string]Value{c.Field: c.next(r.step(id).View.Get(c.Field))}})
 }

@@ -28,6 +28,8 @@ func (r *Run) handle(in InputData) {
 		r.pinned(d.Pins)
 		r.handleHeld(d)
 	case FuncResult:
+		r.handleFunc(&d)
+	case *FuncResult:
 		r.handleFunc(d)
 	case FuncNote:
 		r.handleNote(d)
@@ -206,20 +208,20 @@ func (r *Run) handleTool(d ToolResult) {
 	}
 }
 
-func (r *Run) handleFunc(d FuncResult) {
+func (r *Run) handleFunc(d *FuncResult) {
 	if key, c := r.openCall(d.ID, callFunc); c != nil {
 		r.returned(key, c, d)
 	}
 }
 
 // returned decides what follows the result of a function.
-func (r *Run) returned(key string, c *call, d FuncResult) {
+func (r *Run) returned(key string, c *call, d *FuncResult) {
 	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
 	var cause error
 	if d.Failure != nil {
 		f := d.Failure.Clean()
 		cause, f.Err = f.Err, nil
-		d = FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
+		d = &FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
 	}
 	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
 	kept := ofWorkflow || r.waitsForBudget(step, d.Failure, d.Budget, late)

@@ -61,7 +61,7 @@ type ToolHeld struct {
 	Pins Value // as in ModelResult
 }
 
-// FuncResult answers CallFunc.
+// FuncResult answers CallFunc. A pointer to one is an input too: the engine keeps what it holds, and not the FuncResult itself.
 type FuncResult struct {
 	ID      string
 	Update  map[string]Value

@@ -42,6 +42,7 @@ type flow struct {
 	// joins are the free joins, in declared order; reach[i] tells which nodes can be reached from node i by edges. Nil without free joins.
 	joins []int
 	reach []bitset
+	funcs int // nodes that are Go functions
 }
 
 type node struct {
@@ -96,6 +97,9 @@ func compileFlow(w *workflow.Workflow, depth int) (*flow, error) {
 	for i := range w.Nodes {
 		f.nodes[i] = node{Node: &w.Nodes[i], idx: i, join: -1, fork: -1, ports: map[string][]int{}}
 		f.index[w.Nodes[i].ID] = i
+		if w.Nodes[i].Kind == workflow.KindFunc {
+			f.funcs++
+		}
 	}
 	if _, ok := f.index[w.Entry]; !ok && (depth > 0 || len(w.Nodes) > 0 || w.Entry != "") {
 		return nil, fmt.Errorf("compile workflow %q: entry %q is not a node", w.Name, w.Entry)

@@ -23,11 +23,12 @@ type Run struct {
 	// flows are the compiled workflows beside s.Flows.
 	flows []*flow
 	mem   slabs
-	spare []*call // calls that have ended, to be used again
-	open  int     // calls that are out
-	late  int     // cancelled calls that have not settled
-	due   int     // calls and steps that are to be tried again as soon as there is a slot
-	busy  int     // steps with a call that is out: they hold the slots of MaxConcurrency
+	spare []*call   // calls that have ended, to be used again
+	used  *CallFunc // a command that was given back; nil: there is none
+	open  int       // calls that are out
+	late  int       // cancelled calls that have not settled
+	due   int       // calls and steps that are to be tried again as soon as there is a slot
+	busy  int       // steps with a call that is out: they hold the slots of MaxConcurrency
 	// withheld: there may be calls that a budget, or the limit of concurrency, withholds until others have settled.
 	withheld bool
 
@@ -52,7 +53,10 @@ type Run struct {
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	return &Run{plan: p, id: id, s: state{Status: StatusPending}}
+	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
+	r.mem.expect(p.root)
+	r.s.Steps.expect(len(p.root.nodes))
+	return r
 }
 
 // Apply folds events that were stored before, in order. It decides nothing and gives no commands. On error, a *[DivergenceError], the run must
@@ -115,7 +119,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 // result tells whether an input answers a command; only those come in groups.
 func result(d InputData) bool {
 	switch d.(type) {
-	case ModelResult, ToolResult, ToolHeld, FuncResult, TimerDue:
+	case ModelResult, ToolResult, ToolHeld, FuncResult, *FuncResult, TimerDue:
 		return true
 	}
 	return false

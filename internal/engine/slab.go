@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // slabMax bounds a block of a slab: what is kept of one value keeps its whole block.
 const slabMax = 32
@@ -12,6 +9,8 @@ const slabMax = 32
 type slab[T any] struct {
 	free []T
 	size int
+	// want is how many values more are expected: blocks have room for no more of them.
+	want int
 }
 
 // put gives a place of its own to v.
@@ -20,13 +19,29 @@ func (s *slab[T]) put(v T) *T { return &s.one(v)[0] }
 // one is put as a list of one.
 func (s *slab[T]) one(v T) []T {
 	if len(s.free) == 0 {
-		s.size = min(max(1, 2*s.size), slabMax)
-		s.free = make([]T, s.size)
+		s.grow()
 	}
 	p := s.free[:1:1]
 	s.free = s.free[1:]
 	p[0] = v
 	return p
+}
+
+func (s *slab[T]) grow() {
+	if s.want > 0 {
+		s.size = min(s.want, slabMax)
+		s.want -= s.size
+	} else {
+		s.size = min(max(1, 2*s.size), slabMax)
+	}
+	s.free = make([]T, s.size)
+}
+
+// expect makes room for one execution of each node of f.
+func (m *slabs) expect(f *flow) {
+	n := len(f.nodes)
+	m.started.want, m.completed.want, m.edges.want, m.tokens.want = n, n, n, n
+	m.asked.want, m.returned.want, m.commands.want = f.funcs, f.funcs, f.funcs
 }
 
 // slabs are those for what a run makes at every step.
@@ -76,37 +91,47 @@ func (m *slabs) taken(out []Event) []Event {
 	return slices.Clip(out)
 }
 
-// stepList is a growing list of steps that never move: commands on their way look at those that have ended while more are added.
+// stepList is a growing list of steps that never move: commands on their way look at those that have ended while more are added. The zero list is ready for use.
 type stepList struct {
-	blocks [][]step
+	blocks stepBlocks
 	n      int
 	room   int // places in blocks
+	first  int // steps of the first block; 0: firstBlock
 }
 
-// The first blocks hold 4, 8 and 16 steps, all others 32: few places stay empty, in short runs and in long ones.
+// The first block holds as many steps as are expected, within bounds, all others 32: few places stay empty, in short runs and in long ones.
 const (
 	firstBlock = 4
-	growing    = 3
-	grown      = firstBlock<<growing - firstBlock // steps in the first blocks
-	lastBlock  = firstBlock << growing
+	firstMax   = 16
+	lastBlock  = 32
 )
 
 func (l *stepList) len() int { return l.n }
 
+// expect makes room for n steps in the first block.
+func (l *stepList) expect(n int) { l.first = min(max(n, firstBlock), firstMax) }
+
 // at gives step i, counted from 0. It stays where it is.
-func (l *stepList) at(i int) *step {
-	if i >= grown {
-		i -= grown
-		return &l.blocks[growing+i/lastBlock][i%lastBlock]
+func (l *stepList) at(i int) *step { return l.blocks.at(i) }
+
+// stepBlocks are the blocks of a list of steps.
+type stepBlocks [][]step
+
+func (b stepBlocks) at(i int) *step {
+	first := b[0]
+	if i < len(first) {
+		return &first[i]
 	}
-	j := uint(i + firstBlock)
-	b := bits.Len(j) - bits.Len(firstBlock)
-	return &l.blocks[b][j-firstBlock<<b]
+	i -= len(first)
+	return &b[1+i/lastBlock][i%lastBlock]
 }
 
 func (l *stepList) add(s step) {
 	if l.n == l.room {
-		size := firstBlock << min(len(l.blocks), growing)
+		size := lastBlock
+		if l.n == 0 {
+			size = max(l.first, firstBlock)
+		}
 		l.blocks = append(l.blocks, make([]step, size))
 		l.room += size
 	}

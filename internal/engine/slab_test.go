@@ -12,6 +12,9 @@ func TestStepListNeverMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 600).Draw(t, "steps")
 		var l stepList
+		if rapid.Bool().Draw(t, "expected") {
+			l.expect(rapid.IntRange(0, 100).Draw(t, "nodes"))
+		}
 		places := make([]*step, n)
 		for i := range n {
 			l.add(step{Iter: i})
@@ -60,7 +63,7 @@ func TestRoomForEvents(t *testing.T) {
 // What a slab hands out is apart from everything else that it hands out.
 func TestSlabValuesAreApart(t *testing.T) {
 	t.Parallel()
-	var s slab[int]
+	s := slab[int]{want: 70}
 	var all []*int
 	var lists [][]int
 	for i := range 200 {

@@ -339,6 +339,8 @@ func (a *actor) accepted(batch []*message) {
 			delete(a.calls, d.ID)
 		case engine.FuncResult:
 			delete(a.calls, d.ID)
+		case *engine.FuncResult:
+			delete(a.calls, d.ID)
 		case engine.TimerDue:
 			if t := a.timers[d.ID]; t != nil && !t.at.After(m.at) {
 				delete(a.timers, d.ID)

@@ -22,8 +22,9 @@ type call struct {
 	slot  atomic.Bool // it holds one of Driver.slots
 	begun atomic.Bool // it took its turn
 
-	result  message
-	stopped bool // it was cancelled; the actor's own
+	result   message
+	returned engine.FuncResult // what result holds of a function that returned
+	stopped  bool              // it was cancelled; the actor's own
 }
 
 // begin makes a call ready; dispatch or next starts it. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it needs none.
@@ -91,6 +92,9 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 	c.result = message{at: a.d.now(), data: data}
 	if c.limit == 0 && !c.stopped { // else a timer may look at it yet
 		a.used = c
+		if cmd, ok := c.cmd.(*engine.CallFunc); ok {
+			a.run.Reuse(cmd)
+		}
 	}
 	return &c.result, true
 }
@@ -223,7 +227,8 @@ func (c *call) ask() (data engine.InputData) {
 	case *engine.CallTool:
 		data = a.kit.CallTool(c.callContext, &a.info, cmd)
 	case *engine.CallFunc:
-		data = a.kit.CallFunc(c.callContext, &a.info, cmd, a)
+		c.returned = a.kit.CallFunc(c.callContext, &a.info, cmd, a)
+		data = &c.returned
 	}
 	data = c.mark(data)
 	c.end(nil) // before the result is known: what the call left behind can do nothing more in its name

@@ -192,6 +192,8 @@ func outcome(d engine.InputData) (id string, good bool) {
 		return d.ID, true
 	case engine.FuncResult:
 		return d.ID, d.Failure == nil
+	case *engine.FuncResult:
+		return d.ID, d.Failure == nil
 	}
 	return "", false
 }

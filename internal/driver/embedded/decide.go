@@ -127,7 +127,7 @@ func cancels(batch []*message) bool {
 
 func isResult(d engine.InputData) bool {
 	switch d.(type) {
-	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, engine.TimerDue:
+	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, *engine.FuncResult, engine.TimerDue:
 		return true
 	}
 	return false

@@ -80,11 +80,10 @@ func (l *callContext) mark(data engine.InputData) engine.InputData {
 			d.Budget, d.Unknown = *short, ""
 		}
 		return d
-	case engine.FuncResult:
+	case *engine.FuncResult:
 		if d.Failure != nil {
 			d.Budget = *short
 		}
-		return d
 	}
 	return data
 }

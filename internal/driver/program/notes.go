@@ -14,9 +14,10 @@ import (
 
 // notes are those of one attempt: what attempts before it left, and what it adds.
 type notes struct {
-	ctx  context.Context // the call's
-	call *engine.CallFunc
-	rec  driver.Recorder
+	ctx    context.Context // the call's
+	id     string          // of its command
+	before []engine.Note
+	rec    driver.Recorder
 
 	mu      sync.Mutex
 	added   []engine.Note
@@ -62,7 +63,7 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 		n.mu.Unlock()
 		return n.join(ctx, f)
 	}
-	if len(n.call.Notes)+len(n.added)+len(n.flights) >= engine.MaxNotes {
+	if len(n.before)+len(n.added)+len(n.flights) >= engine.MaxNotes {
 		n.mu.Unlock()
 		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes))
 	}
@@ -78,7 +79,7 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 
 // find gives a note. n.mu is held.
 func (n *notes) find(key string) (engine.Value, bool) {
-	for _, list := range [2][]engine.Note{n.call.Notes, n.added} {
+	for _, list := range [2][]engine.Note{n.before, n.added} {
 		if i := slices.IndexFunc(list, func(note engine.Note) bool { return note.Key == key }); i >= 0 {
 			return list[i].Value, true
 		}
@@ -127,7 +128,7 @@ func (n *notes) fly(ctx context.Context, f *flight, fn func(context.Context) (pr
 	}()
 	v, err := fn(context.WithValue(ctx, inside{}, f))
 	if err == nil {
-		err = n.record(ctx, engine.FuncNote{ID: n.call.ID, Key: f.key, Value: v})
+		err = n.record(ctx, engine.FuncNote{ID: n.id, Key: f.key, Value: v})
 	}
 	if err != nil {
 		f.err = err

@@ -105,9 +105,9 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
-	n := &notes{ctx: ctx, call: c, rec: rec}
+	n := &attempt{notes: notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}, outputs: c.Outputs} // the function may keep it, and nothing of c
 	call := program.Call{
-		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State.Map(), Outputs: &c.Outputs,
+		Notes: &n.notes, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State.Map(), Outputs: &n.outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
@@ -115,7 +115,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		call.Last, call.LastOutput = &last, c.LastOutput
 	}
 	r := f(ctx, call)
-	if failure := n.panicked(); failure != nil {
+	if failure := n.notes.panicked(); failure != nil {
 		return engine.FuncResult{Failure: failure}
 	}
 	if r.Failure != nil {
@@ -126,6 +126,12 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data, Event: s.Event, At: s.At})
 	}
 	return out
+}
+
+// attempt is what a function can ask of its run.
+type attempt struct {
+	notes   notes
+	outputs engine.Outputs
 }
 
 func unknown(name string) error { return fmt.Errorf("the program has no function %q", name) }
