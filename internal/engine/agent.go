@@ -84,9 +84,6 @@ func (r *Run) expandSystem(a *agent, scope int) string {
 
 // replied goes on after a model's reply: with its tool calls, or with its answer.
 func (r *Run) replied(id, fr int) {
-	if r.broken != nil {
-		return
-	}
 	f, a := r.frame(id, fr), r.agent(id, fr)
 	last := r.lastReply(id, fr)
 	if r.s.Ending != nil && !r.s.Ending.Limit && len(f.Turn) > 0 {
@@ -113,7 +110,7 @@ func (r *Run) replied(id, fr int) {
 	}
 	for _, tc := range last.ToolCalls {
 		r.callTool(id, fr, tc)
-		if r.broken != nil || r.step(id).Status != stepRunning {
+		if r.step(id).Status != stepRunning {
 			return
 		}
 	}
@@ -157,7 +154,7 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 
 // turnAnswered makes the next model call once every tool call of the turn has its result.
 func (r *Run) turnAnswered(id, fr int) {
-	if r.broken != nil || r.step(id).Status != stepRunning || r.frame(id, fr).Done {
+	if r.step(id).Status != stepRunning || r.frame(id, fr).Done {
 		return
 	}
 	waiting := len(r.frame(id, fr).Turn) > 0
@@ -250,7 +247,7 @@ func finalOutput(a *agent, text string) (out Value, reason string) {
 // frameFailed fails an agent loop: a sub-agent's failure is its parent's (S0-56), and so on outward, up to a parent whose model reads it as the
 // call's result. Where there is none, end fails the step.
 func (r *Run) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
-	if r.broken != nil || r.step(id).Status != stepRunning {
+	if r.step(id).Status != stepRunning {
 		return
 	}
 	for {
@@ -284,7 +281,7 @@ func (r *Run) unwind(id, outer int, f Failure) {
 	if r.step(id).Agent == nil {
 		return
 	}
-	for i := len(r.step(id).Agent.Frames) - 1; i >= 0 && r.broken == nil; i-- {
+	for i := len(r.step(id).Agent.Frames) - 1; i >= 0; i-- {
 		if fr := r.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && within(i) {
 			r.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
 		}
@@ -304,9 +301,6 @@ func (r *Run) inside(id, fr, outer int) bool {
 
 // modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
 func (r *Run) modelFailed(key string, c *call, f Failure) {
-	if r.broken != nil {
-		return
-	}
 	id, fr := c.Step, c.Frame
 	fa, a := r.frame(id, fr), r.agent(id, fr)
 	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {

@@ -128,7 +128,7 @@ func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
 		if !d.Late {
 			r.setGiven(ev.Step, d)
 			st := r.step(ev.Step)
-			st.changed, _ = st.View.ChangesOf(d.Update, d.Edits, ev.Step) // the edits were checked, or made of View
+			st.changed = st.View.ChangesOf(d.Update, d.Edits, ev.Step)
 		}
 		return
 	case d.Kept:

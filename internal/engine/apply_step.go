@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -10,163 +11,105 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (r *Run) applyStepStarted(ev *Event, d *StepStarted) error {
-	if ev.Step != r.s.Steps.len()+1 {
-		return r.diverge(ev, "expected step %d", r.s.Steps.len()+1)
-	}
-	if d.Scope < 0 || d.Scope >= len(r.s.Scopes) {
-		return r.diverge(ev, "scope %d does not exist", d.Scope)
-	}
-	sc := r.scope(d.Scope)
-	f := r.flows[sc.Flow]
-	st := step{Node: -1, Scope: d.Scope, Iter: d.Iteration, From: d.From, Input: d.Input}
-	for _, id := range d.Tokens {
-		t, ok := r.take(id)
-		if !ok || t.Scope != d.Scope {
-			return r.diverge(ev, "token %d does not exist", id)
+// checkLeft tells why a step can neither end nor begin anew.
+func (r *Run) checkLeft(ev *Event) string {
+	st := r.step(ev.Step)
+	if st.Wait != "" {
+		if w := r.wait(st.Wait); w != nil && w.open() {
+			return "wait " + st.Wait + " is open"
 		}
-		st.Node, st.Group = t.Node, t.Group
-		st.Approval = r.laterApproval(st.Approval, r.approvalAt(t.From))
 	}
-	if st.Node < 0 || st.Node >= len(f.nodes) || f.nodes[st.Node].Kind != d.Kind {
-		return r.diverge(ev, "node %q does not match", ev.Node)
-	}
-	n := &f.nodes[st.Node]
-	sc.Live += 1 - len(d.Tokens)
-	sc.Started = true
-	ran := r.counts(sc.Flow)
-	ran.set(st.Node, ran.of(st.Node)+1, len(f.nodes))
-	if n.header {
-		sc.Loops.set(st.Node, sc.Loops.of(st.Node)+1, len(f.nodes))
-	}
-	if !n.Hidden {
-		r.s.Used++
-	}
-	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 {
-		if r.s.Seen == nil {
-			r.s.Seen = map[int]bool{}
+	if st.Block != nil {
+		inside := func(id int) bool { return slices.Contains(st.Block.Scopes, r.step(id).Scope) }
+		if i := slices.IndexFunc(r.s.Running, inside); i >= 0 {
+			return "step " + strconv.Itoa(r.s.Running[i]) + " inside of it has not ended"
 		}
-		r.s.Seen[st.Node] = true
 	}
-	if err := r.applyPrompt(ev.Step, n, d); err != nil {
-		return r.diverge(ev, "%v", err)
-	}
-	r.s.Steps.add(st)
-	r.s.Running = append(r.s.Running, ev.Step)
-	p := r.step(ev.Step)
-	switch n.Kind {
-	case workflow.KindAgent:
-		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
-		if n.Agent.Prompt.Mode != workflow.PromptShared {
-			r.conv(p.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: r.stepText(ev.Step)})
-		}
-	case workflow.KindExec:
-		r.openExec(ev.Step, d.From)
-	case workflow.KindFunc:
-		p.Seen, p.View = r.seen(d.Scope), r.stateAt(d.Scope)
-	case workflow.KindFork:
-		p.Block = &block{Base: r.seen(d.Scope), View: r.stateAt(d.Scope)}
-	case workflow.KindSubflow:
-		p.Block = &block{}
-		r.openFlow(ev.Step)
-	}
-	return nil
+	return ""
 }
 
-// take removes a token from where it waits. The first token taken from the queue of a draining run begins that entry's turn (D18).
-func (r *Run) take(id int) (token, bool) {
-	for i, t := range r.s.Ready {
-		if t.ID == id {
-			if isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) {
-				r.s.Parked--
-			}
-			switch {
-			case len(r.s.Ready) == 1:
-				r.s.Ready = r.s.Ready[:0]
-			case i == 0:
-				r.s.Ready = r.s.Ready[1:]
-			default:
-				r.s.Ready = slices.Delete(r.s.Ready, i, i+1)
-			}
-			return t, true
-		}
+func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
+	if why := r.checkLeft(ev); why != "" {
+		return why
 	}
-	for i, t := range r.s.Held {
-		if t.ID == id {
-			r.s.Held = slices.Delete(r.s.Held, i, i+1)
-			t.Group = t.ID
-			r.s.Drain.Group = t.ID
-			return t, true
-		}
+	st := r.step(ev.Step)
+	switch {
+	case (d.Reply || d.JSON) && st.Agent == nil:
+		return "the step runs no agent"
+	case d.Given && st.given == nil:
+		return "the step has no result"
 	}
-	return token{}, false
+	if err := r.stateAt(st.Scope).Check(d.Update, d.Edits); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
-func (r *Run) applyStep(ev *Event) error {
-	st, sc := r.step(ev.Step), r.stepScope(ev.Step)
-	n := r.stepNode(ev.Step)
-	if st.Status != stepRunning {
-		return r.diverge(ev, "step %d has ended", ev.Step)
+func (r *Run) applyStepCompleted(ev *Event, d *StepCompleted) {
+	st, sc, n := r.step(ev.Step), r.stepScope(ev.Step), r.stepNode(ev.Step)
+	if n.Agent != nil && r.speaker(ev.Step) != n.Agent.Agent {
+		st.By = r.speaker(ev.Step)
 	}
-	switch d := ev.Data.(type) {
-	case *StepRetrying:
-		return r.applyRetrying(ev, d)
-	case *StepCompleted:
-		if n.Agent != nil && r.speaker(ev.Step) != n.Agent.Agent {
-			st.By = r.speaker(ev.Step)
+	changes := r.changesOf(ev.Step, d)
+	st.Output, st.Goto = r.outputOf(ev.Step, d), r.gotoOf(ev.Step, d)
+	st.Status, sc.Last = stepCompleted, ev.Step
+	if r.plan.root.w.Rules.RecordsAttempts() && !d.Same {
+		r.s.Updated = ev.At
+	}
+	r.approvalsBelow(ev.Step)
+	if n.Kind == workflow.KindEnd {
+		r.dropTokens([]int{st.Scope})
+	}
+	if hasOutput(n.Kind) {
+		sc.record(n.idx, ev.Step, r.counts(sc.Flow).of(n.idx) == 1)
+	}
+	sc.State = sc.State.With(changes)
+	for _, c := range changes {
+		if sc.Writes == nil {
+			sc.Writes = map[string]write{}
 		}
-		changes, err := r.changesOf(ev.Step, d)
-		if err != nil {
-			return r.diverge(ev, "%v", err)
-		}
-		out := r.outputOf(ev.Step, d)
-		st.Status, st.Goto = stepCompleted, r.gotoOf(ev.Step, d)
-		if r.plan.root.w.Rules.RecordsAttempts() && !d.Same {
-			r.s.Updated = ev.At
-		}
-		st.Output = out
-		sc.Last = ev.Step
-		r.approvalsBelow(ev.Step)
-		if n.Kind == workflow.KindEnd {
-			r.dropTokens([]int{st.Scope})
-		}
-		if hasOutput(n.Kind) {
-			sc.record(n.idx, ev.Step, r.counts(sc.Flow).of(n.idx) == 1)
-		}
-		sc.State = sc.State.With(changes)
-		for _, c := range changes {
-			if sc.Writes == nil {
-				sc.Writes = map[string]write{}
-			}
-			sc.Writes[c.Field] = write{Value: c.Value, Node: r.writer(ev.Step, c.Field)}
-		}
-	case *StepFailed:
-		st.Status = stepFailed
-		if d.Error.Node == ev.Node && !r.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
-			r.failed(ev, d.Error.Message, st.Retries+1)
-		}
-		f := d.Error
-		if d.Port != "" {
-			st.Output = outputFrom(f.Value())
-		} else if sc.Failed == nil {
-			sc.Failed = &f
-			switch {
-			case sc.Owner > 0:
-				r.dropTokens([]int{st.Scope}) // nothing new starts in a branch that failed
-			case r.s.Ending == nil:
-				r.s.Ending = &ending{Status: StatusFailed, Failure: f}
-			}
-		}
-	case *StepCancelled:
-		st.Status = stepCancelled
-		if d.Run != nil {
-			r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
-		}
-	case *StepSkipped:
-		st.Status = stepSkipped
+		sc.Writes[c.Field] = write{Value: c.Value, Node: r.writer(ev.Step, c.Field)}
 	}
 	r.endStep(ev.Step)
-	return nil
+}
+
+func (r *Run) checkStepFailed(ev *Event, _ *StepFailed) string { return r.checkLeft(ev) }
+
+func (r *Run) applyStepFailed(ev *Event, d *StepFailed) {
+	st, sc, f := r.step(ev.Step), r.stepScope(ev.Step), d.Error
+	st.Status = stepFailed
+	if f.Node == ev.Node && !r.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
+		r.failed(ev, f.Message, st.Retries+1)
+	}
+	switch {
+	case d.Port != "":
+		st.Output = outputFrom(f.Value())
+	case sc.Failed == nil:
+		sc.Failed = &f
+		if sc.Owner > 0 {
+			r.dropTokens([]int{st.Scope}) // nothing new starts in a branch that failed
+		} else if r.s.Ending == nil {
+			r.s.Ending = &ending{Status: StatusFailed, Failure: f}
+		}
+	}
+	r.endStep(ev.Step)
+}
+
+func (r *Run) checkStepCancelled(ev *Event, _ *StepCancelled) string { return r.checkLeft(ev) }
+
+func (r *Run) applyStepCancelled(ev *Event, d *StepCancelled) {
+	r.step(ev.Step).Status = stepCancelled
+	if d.Run != nil {
+		r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
+	}
+	r.endStep(ev.Step)
+}
+
+func (r *Run) checkStepSkipped(ev *Event, _ *StepSkipped) string { return r.checkLeft(ev) }
+
+func (r *Run) applyStepSkipped(ev *Event, _ *StepSkipped) {
+	r.step(ev.Step).Status = stepSkipped
+	r.endStep(ev.Step)
 }
 
 // endStep takes a step out of what is alive: its calls that are still out are cancelled, its timers are gone, its branches are dead.
@@ -232,7 +175,14 @@ func (r *Run) dropTokens(scopes []int) {
 	r.s.Held = slices.DeleteFunc(r.s.Held, dead)
 }
 
-func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
+func (r *Run) checkStepRetrying(ev *Event, d *StepRetrying) string {
+	if c := r.s.Calls[d.Call]; d.Call != "" && (c == nil || c.Step != ev.Step || c.State != callFailed) {
+		return "call " + d.Call + " has not failed"
+	}
+	return r.checkLeft(ev)
+}
+
+func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 	st := r.step(ev.Step)
 	f := d.Error
 	if d.Call == "" && f.Node == ev.Node && !r.callOfFailed(ev.Step) {
@@ -243,13 +193,9 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 		r.s.Timers = map[string]timer{}
 	}
 	if d.Call != "" {
-		c := r.s.Calls[d.Call]
-		if c == nil {
-			return r.diverge(ev, "call %s does not exist", d.Call)
-		}
-		r.setCall(c, callSleeping)
+		r.setCall(r.s.Calls[d.Call], callSleeping)
 		r.s.Timers[callTimer(d.Call)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
-		return nil
+		return
 	}
 	r.dropCalls(func(c *call) bool { return c.Step == ev.Step })
 	if st.Block != nil {
@@ -260,7 +206,6 @@ func (r *Run) applyRetrying(ev *Event, d *StepRetrying) error {
 		}
 	}
 	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
-	return nil
 }
 
 // failed notes a failed attempt of a run with typed state (S2-78).

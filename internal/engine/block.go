@@ -50,7 +50,7 @@ func (r *Run) outcome(scopeID int) outcome {
 // settleBlock ends a fork once its branches say so (D12): by Until which branches are waited for, by OnFailure what a failed one does.
 func (r *Run) settleBlock(id int) {
 	st, n := r.step(id), r.stepNode(id)
-	if st.Status != stepRunning || st.Block == nil || st.Block.Scopes == nil || r.broken != nil {
+	if st.Status != stepRunning || st.Block == nil || st.Block.Scopes == nil {
 		return
 	}
 	var count [branchFailed + 1]int
@@ -152,7 +152,7 @@ func (r *Run) cancelScope(scopeID int, reason string) {
 
 // cancelStep cancels a running step with all that runs below it.
 func (r *Run) cancelStep(id int, reason string) {
-	if r.step(id).Status != stepRunning || r.broken != nil {
+	if r.step(id).Status != stepRunning {
 		return
 	}
 	if r.step(id).Block != nil {
@@ -197,7 +197,7 @@ func (r *Run) callFailed(key string, c *call, f Failure) {
 
 // failStep fails a step as a whole: its retry policy begins it anew (S4-23).
 func (r *Run) failStep(id int, f Failure) {
-	if r.broken != nil || r.step(id).Status != stepRunning {
+	if r.step(id).Status != stepRunning {
 		return
 	}
 	if f.Node == "" {
@@ -260,7 +260,7 @@ func (r *Run) giveUp(id int, f Failure) {
 		port = workflow.PortError
 	}
 	r.emitStep(id, &StepFailed{Error: f, Port: port})
-	if r.broken != nil || r.cancelled() || (r.s.Ending != nil && port != "" && !r.s.Ending.Limit) {
+	if r.cancelled() || (r.s.Ending != nil && port != "" && !r.s.Ending.Limit) {
 		return
 	}
 	if port == "" {
@@ -275,9 +275,6 @@ func (r *Run) giveUp(id int, f Failure) {
 
 // fail carries a failure that nobody handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.
 func (r *Run) fail(id int, f Failure) {
-	if r.broken != nil {
-		return
-	}
 	sc := r.stepScope(id)
 	if sc.Owner == 0 {
 		if r.plan.root.w.Rules.OnFailure != workflow.FailDrain {

@@ -274,7 +274,7 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 	balances := r.balances(step)
 	for i := range balances {
 		b := &balances[i]
-		if b.Bound != bound || r.broken != nil {
+		if b.Bound != bound {
 			continue
 		}
 		rate, priced := r.s.Ledger.Rate(model)

@@ -44,9 +44,6 @@ func (c *Counter) next(v Value) Value {
 
 // counted gives the result of a call of a counter, which has just been recorded.
 func (r *Run) counted(id int, key string, c *Counter) {
-	if r.broken != nil {
-		return
-	}
 	call := r.s.Calls[key]
 	r.returned(key, call, &FuncResult{Update: map[string]Value{c.Field: c.next(r.step(id).View.Get(c.Field))}})
 }

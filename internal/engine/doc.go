@@ -25,5 +25,5 @@
 // (package typed, ADR 62).
 //
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
-// when no token and no step lives in it; state changes in apply only; events from disk are validated before they are used (fits.go).
+// when no token and no step lives in it; state changes in apply only; events from disk are validated before they are used (kind.go).
 package engine

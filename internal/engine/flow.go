@@ -16,7 +16,7 @@ const (
 
 // advance decides until nothing more can go on, then pauses or ends the run.
 func (r *Run) advance() {
-	for r.broken == nil {
+	for {
 		if r.resumeDue() || r.resumeWithheld() || r.startReady() || r.closeScopes() || r.fireJoins() {
 			continue
 		}
@@ -25,9 +25,7 @@ func (r *Run) advance() {
 			break
 		}
 	}
-	if r.broken == nil {
-		r.rest()
-	}
+	r.rest()
 }
 
 // resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31). It tells whether any went on.
@@ -65,9 +63,6 @@ func (r *Run) startReady() bool {
 			continue
 		}
 		r.startToken(t)
-		if r.broken != nil {
-			return false
-		}
 		started = true
 		if i < len(r.s.Ready) && r.s.Ready[i].ID == t.ID {
 			return started // a limit kept it
@@ -75,9 +70,6 @@ func (r *Run) startReady() bool {
 	}
 	for len(r.s.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.s.Held[0]) {
 		r.startToken(r.s.Held[0])
-		if r.broken != nil {
-			return false
-		}
 		started = true
 		if !r.s.Drain.On {
 			continue
@@ -89,7 +81,7 @@ func (r *Run) startReady() bool {
 
 // startable tells whether the run starts anything at all.
 func (r *Run) startable() bool {
-	return r.broken == nil && r.s.Ending == nil && (r.s.Status == StatusRunning || r.s.Status == StatusPaused)
+	return r.s.Ending == nil && (r.s.Status == StatusRunning || r.s.Status == StatusPaused)
 }
 
 // mayStart tells whether nothing but its turn keeps a token from starting.
@@ -183,9 +175,6 @@ func (r *Run) startToken(t token) {
 
 // begin does what a step does first.
 func (r *Run) begin(id int, n *node) {
-	if r.broken != nil {
-		return
-	}
 	switch n.Kind {
 	case workflow.KindStart:
 		r.complete(id, r.completed(StepCompleted{Same: true}), r.plan.out...)
@@ -287,7 +276,7 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 		return
 	}
 	r.emitStep(id, d)
-	if r.broken != nil || (r.s.Ending != nil && !r.s.Ending.Limit) {
+	if r.s.Ending != nil && !r.s.Ending.Limit {
 		return
 	}
 	held := r.holding(id)
@@ -387,9 +376,6 @@ func (r *Run) closeScopes() bool {
 			r.settleBlock(sc.Owner)
 		}
 		acted = acted || r.s.Seq != before
-		if r.broken != nil {
-			return false
-		}
 	}
 	return acted
 }

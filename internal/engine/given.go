@@ -40,14 +40,14 @@ func (r *Run) gotoOf(id int, done *StepCompleted) []string {
 	return done.Goto
 }
 
-// changesOf gives what a step changes in the state once done is applied. The error is typed.ErrEdit, wrapped: done belongs to another state.
-func (r *Run) changesOf(id int, done *StepCompleted) (typed.Changes, error) {
+// changesOf gives what a step changes in the state once done is applied.
+func (r *Run) changesOf(id int, done *StepCompleted) typed.Changes {
 	st := r.step(id)
 	switch {
 	case done.Given && done.Update == nil && done.Edits == nil:
-		return st.changed, nil
+		return st.changed
 	case r.completing == done:
-		return st.changed, nil
+		return st.changed
 	}
 	return r.stateAt(st.Scope).ChangesOf(done.Update, done.Edits, id)
 }
@@ -61,8 +61,5 @@ func (r *Run) shortenUpdate(id int, done *StepCompleted) {
 	st := r.step(id)
 	state := r.stateAt(st.Scope)
 	done.Update, done.Edits = state.Shorten(done.Update)
-	var err error
-	if st.changed, err = state.ChangesOf(done.Update, done.Edits, id); err == nil { // the edits were made of the state
-		r.completing = done
-	}
+	st.changed, r.completing = state.ChangesOf(done.Update, done.Edits, id), done
 }

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66). Types without check and apply
-// are still checked by fits and applied by applyData.
+// kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66).
 type kind struct {
 	fresh func() Data
 	needs needs
@@ -36,6 +35,17 @@ func (n needs) has(of needs) bool { return n&of == of }
 func (k kind) with(n needs) kind {
 	k.needs = n
 	return k
+}
+
+// validateEvent checks a stored event: a *DivergenceError where it cannot follow the state.
+func (r *Run) validateEvent(ev *Event) error {
+	if ev.Data == nil {
+		return &DivergenceError{Seq: ev.Seq, Reason: "an event without data"}
+	}
+	if why := r.validate(ev); why != "" {
+		return &DivergenceError{Seq: ev.Seq, Reason: string(ev.Data.Type()) + ": " + why}
+	}
+	return nil
 }
 
 // validate tells why a stored event cannot follow the state; "" where it can. Journals come from disk, and a checksum that holds does not make one sane: what apply takes for
@@ -113,13 +123,13 @@ var kinds = map[Type]kind{
 	"run.failed":         kindOf(nil, (*Run).applyRunFailed),
 	"run.cancelled":      kindOf((*Run).checkRunCancelled, (*Run).applyRunCancelled),
 	"run.cancelling":     kindOf((*Run).checkRunCancelling, (*Run).applyRunCancelling),
-	"step.started":       {fresh: func() Data { return new(StepStarted) }, needs: needsNewStep},
-	"step.retrying":      {fresh: func() Data { return new(StepRetrying) }, needs: needsRunning},
-	"step.completed":     {fresh: func() Data { return new(StepCompleted) }, needs: needsRunning},
-	"step.failed":        {fresh: func() Data { return new(StepFailed) }, needs: needsRunning},
-	"step.cancelled":     {fresh: func() Data { return new(StepCancelled) }, needs: needsRunning},
-	"step.skipped":       {fresh: func() Data { return new(StepSkipped) }, needs: needsRunning},
-	"edge.taken":         {fresh: func() Data { return new(EdgeTaken) }},
+	"step.started":       kindOf((*Run).checkStepStarted, (*Run).applyStepStarted).with(needsNewStep),
+	"step.retrying":      kindOf((*Run).checkStepRetrying, (*Run).applyStepRetrying).with(needsRunning),
+	"step.completed":     kindOf((*Run).checkStepCompleted, (*Run).applyStepCompleted).with(needsRunning),
+	"step.failed":        kindOf((*Run).checkStepFailed, (*Run).applyStepFailed).with(needsRunning),
+	"step.cancelled":     kindOf((*Run).checkStepCancelled, (*Run).applyStepCancelled).with(needsRunning),
+	"step.skipped":       kindOf((*Run).checkStepSkipped, (*Run).applyStepSkipped).with(needsRunning),
+	"edge.taken":         kindOf((*Run).checkEdgeTaken, (*Run).applyEdgeTaken),
 	"model.called":       kindOf((*Run).checkModelCalled, (*Run).applyModelCalled).with(needsRunning),
 	"model.replied":      kindOf((*Run).checkModelReplied, (*Run).applyModelReplied).with(needsStep),
 	"model.failed":       kindOf((*Run).checkModelFailed, (*Run).applyModelFailed).with(needsStep),
@@ -134,7 +144,7 @@ var kinds = map[Type]kind{
 	"subagent.completed": kindOf((*Run).checkSubagentCompleted, (*Run).applySubagentCompleted).with(needsAgent),
 	"subagent.failed":    kindOf((*Run).checkSubagentFailed, (*Run).applySubagentFailed).with(needsAgent),
 	"agent.handed":       kindOf((*Run).checkAgentHanded, (*Run).applyAgentHanded).with(needsAgent),
-	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]),
+	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]).with(needsRunning),
 	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened).with(needsRunning),
 	"wait.answered":      kindOf((*Run).checkWaitAnswered, (*Run).applyWaitAnswered),
 	"wait.reminded":      kindOf((*Run).checkWaitReminded, nothing[*WaitReminded]),

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 	"strings"
 
@@ -146,22 +145,32 @@ func (r *Run) lastShared(b *prompt.Builder, a *agent, from int) {
 	b.Literal(said)
 }
 
-// applyPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it. The error says why the recipe is damaged.
-func (r *Run) applyPrompt(id int, n *node, d *StepStarted) error {
+// checkPrompt tells why the recipe of a step that starts is damaged.
+func (r *Run) checkPrompt(id int, d *StepStarted) string {
 	if d.Recipe == nil {
-		return nil
+		return ""
 	}
 	if d.Input != nil {
-		return errors.New("the step has an input and a recipe")
+		return "the step has an input and a recipe"
+	}
+	if err := r.texts.Check(id, d.Recipe, r.outputText); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// applyPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it.
+func (r *Run) applyPrompt(id int, n *node, d *StepStarted) {
+	if d.Recipe == nil {
+		return
 	}
 	if n.Kind == workflow.KindAgent && n.Agent.Prompt.Mode == workflow.PromptContext {
 		b := prompt.NewBuilder(&r.texts, r.outputText)
 		context := r.context(b, d.Scope, n.Agent.Prompt.Text)
 		if b.Keep(id, d.Recipe) {
 			r.scope(d.Scope).context = context
-			return nil
+			return
 		}
 	}
-	_, err := r.texts.Add(id, d.Recipe, r.outputText)
-	return err
+	r.texts.Add(id, d.Recipe, r.outputText)
 }

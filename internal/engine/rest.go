@@ -226,7 +226,7 @@ func (r *Run) limitAt(code string, most int64, path string, from int) {
 		return
 	}
 	r.cancelScope(0, "handed over to a person")
-	if r.broken == nil && from == 0 {
+	if from == 0 {
 		from = r.scope(0).Last
 	}
 	r.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})

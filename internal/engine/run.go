@@ -42,7 +42,6 @@ type Run struct {
 	named string
 	// passing is what passable gave last.
 	passing []int
-	broken  error
 	// completing is the completion whose changes of the state are made already: those of its step.
 	completing *StepCompleted
 	// cancelling is what the next cancelled step is to say of the whole run.
@@ -63,12 +62,10 @@ func New(p *Plan, id string) *Run {
 // be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
 func (r *Run) Apply(events []Event) error {
 	for i := range events {
-		if err := r.fits(&events[i]); err != nil {
+		if err := r.validateEvent(&events[i]); err != nil {
 			return err
 		}
-		if err := r.apply(&events[i]); err != nil {
-			return err
-		}
+		r.apply(&events[i])
 	}
 	r.wake, r.withheld = r.wake[:0], true
 	return nil
@@ -81,7 +78,7 @@ func (r *Run) Apply(events []Event) error {
 // Start, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
 //
 // A result for a call that was settled before is ignored and gives an empty decision. Errors leave the run unchanged: the Err variables of
-// this package. A *[DivergenceError] is a defect of Hocket: the run must be thrown away and folded again, or quarantined.
+// this package.
 //
 // Source: decisions D1, D4, D7.
 func (r *Run) Activate(inputs []Input) (Decision, error) {
@@ -96,7 +93,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.wake, r.broken = r.mem.room(), nil, r.wake[:0], nil
+	r.out, r.opened, r.wake = r.mem.room(), nil, r.wake[:0]
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at
@@ -106,13 +103,8 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 		r.handle(in.Data)
 		r.advance()
 	}
-	d := Decision{Events: r.out, Commands: r.commands()}
-	err := r.broken
-	r.out, r.opened, r.broken = nil, nil, nil
-	if err != nil {
-		return Decision{}, err
-	}
-	d.Events = r.mem.taken(d.Events)
+	d := Decision{Events: r.mem.taken(r.out), Commands: r.commands()}
+	r.out, r.opened = nil, nil
 	return d, nil
 }
 
@@ -127,16 +119,11 @@ func result(d InputData) bool {
 
 // emit records an event and applies it at once.
 func (r *Run) emit(step int, node string, d Data) {
-	if r.broken != nil {
-		return
-	}
 	if len(r.out) == cap(r.out) {
 		r.out = slices.Grow(r.out, 3*len(r.out)) // long activations, such as chains of decisions, are copied seldom
 	}
 	r.out = append(r.out, Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
-	if err := r.apply(&r.out[len(r.out)-1]); err != nil {
-		r.broken = err
-	}
+	r.apply(&r.out[len(r.out)-1])
 }
 
 // emitStep records an event of a step that has started.

@@ -101,14 +101,3 @@ func stateObject(state typed.State) Value {
 	}
 	return object(fields)
 }
-
-// oddState looks at the first state that a stored edge carries.
-func (r *Run) oddState(ev *Event, d *EdgeTaken) string {
-	if d.State == nil {
-		return ""
-	}
-	if ev.Step == 0 || r.step(ev.Step).Status != stepRunning || r.stepNode(ev.Step).Subflow == nil || r.stepNode(ev.Step).Subflow.Input == "" {
-		return "the step does not start a sub-flow with a state"
-	}
-	return ""
-}

@@ -73,9 +73,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 			}
 		}
 		v := r.view(id, nil)
-		if changes, err := v.State.ChangesOf(out, nil, id); err == nil { // whole fields apply to every state
-			v.State = v.State.With(changes) // the function sees what the branches changed
-		}
+		v.State = v.State.With(v.State.ChangesOf(out, nil, id)) // the function sees what the branches changed
 		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
 		if err != nil {
 			return nil, &Failure{Code: CodeFunc, Message: err.Error()}

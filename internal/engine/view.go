@@ -87,9 +87,7 @@ func (r *Run) view(id int, done *StepCompleted) View {
 		v.Outputs = map[string]Value{}
 	}
 	v.Outputs[n.ID] = r.outputOf(id, done).Value()
-	if changes, err := r.changesOf(id, done); err == nil { // done was made of the state
-		v.State = v.State.With(changes)
-	}
+	v.State = v.State.With(r.changesOf(id, done))
 	return v
 }
 

@@ -12,7 +12,7 @@ func (r *Run) resumeWithheld() bool {
 	if !r.withheld || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
 		return false
 	}
-	if r.broken != nil || r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
+	if r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
 		return false
 	}
 	before := r.s.Seq
@@ -24,14 +24,11 @@ func (r *Run) resumeWithheld() bool {
 // callWithheld makes the calls that a budget, or the want of a slot, withheld.
 func (r *Run) callWithheld() {
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
-		if c := r.s.Calls[key]; c != nil && c.State == callFailed && r.broken == nil && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
+		if c := r.s.Calls[key]; c != nil && c.State == callFailed && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
 			r.again(key, c, c.Model)
 		}
 	}
 	for _, id := range slices.Clone(r.s.Running) {
-		if r.broken != nil {
-			return
-		}
 		if st := r.step(id); st.Status != stepRunning || st.Due || r.asleep(id) || !r.hasSlot(id) {
 			continue
 		}
@@ -46,7 +43,7 @@ func (r *Run) callWithheld() {
 			}
 		case workflow.KindAgent:
 			for fr := 0; r.step(id).Agent != nil && fr < len(r.step(id).Agent.Frames); fr++ {
-				if r.broken != nil || r.step(id).Status != stepRunning {
+				if r.step(id).Status != stepRunning {
 					break
 				}
 				r.callWithheldOfFrame(id, fr)
@@ -93,7 +90,7 @@ func (r *Run) callWithheldOfTurn(id, fr int) {
 			continue
 		}
 		for _, tc := range r.lastReply(id, fr).ToolCalls {
-			if tc.ID == t.ID && r.broken == nil && r.step(id).Status == stepRunning {
+			if tc.ID == t.ID && r.step(id).Status == stepRunning {
 				r.callTool(id, fr, tc)
 			}
 		}

@@ -21,7 +21,9 @@ func (f *Folder) assemble(st *step) {
 				f.forget.missed[n] = true
 			}
 		}
-		_, _ = f.texts.Add(st.n, r, f.outputText)
+		if f.texts.Check(st.n, r, f.outputText) == nil {
+			f.texts.Add(st.n, r, f.outputText)
+		}
 	}
 }
 

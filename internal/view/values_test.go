@@ -61,11 +61,7 @@ func drawStates(t *rapid.T) []engine.Event {
 		}
 		maps.Copy(fields, changed)
 		update, edits := state.Shorten(changed)
-		changes, err := state.ChangesOf(update, edits, step)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state = state.With(changes)
+		state = state.With(state.ChangesOf(update, edits, step))
 		events = append(events,
 			engine.Event{Step: step, Node: "f", Data: &engine.StepStarted{Tokens: []int{step}, Kind: workflow.KindFunc, Iteration: step}},
 			engine.Event{Step: step, Node: "f", Data: &engine.FuncReturned{Call: "c", Attempt: 1, Update: update, Edits: edits}},

@@ -75,29 +75,38 @@ func (t *Texts) Of(step int) (text.Text, bool) {
 	return ends[len(ends)-1], true
 }
 
-// Add makes the text of the recipe of step, which must be above all added before, of what outputs gives, and keeps it. Errors, after which nothing has
-// changed: a recipe that cannot have been made by a [Builder].
-func (t *Texts) Add(step int, r *Recipe, outputs Outputs) (text.Text, error) {
-	if len(r.Parts) == 0 {
-		return text.Text{}, errors.New("a recipe without parts")
-	}
+// Add makes the text of the recipe of step, which must be above all added before, of what outputs gives, and keeps it. Check accepts the recipe.
+func (t *Texts) Add(step int, r *Recipe, outputs Outputs) {
 	ends := make([]text.Text, 1, len(r.Parts)+1)
-	var all text.Text
 	for i := range r.Parts {
 		one, err := t.part(step, &r.Parts[i], outputs)
 		if err != nil {
-			return text.Text{}, fmt.Errorf("part %d of a recipe: %w", i, err)
+			return
 		}
-		if all = all.Append(one); all.Len() > MaxBytes {
-			return text.Text{}, ErrTooLarge
-		}
-		ends = append(ends, all)
-	}
-	if !t.Short && all.Len() != r.Bytes {
-		return text.Text{}, fmt.Errorf("a recipe gives %d bytes, not %d", all.Len(), r.Bytes)
+		ends = append(ends, ends[i].Append(one))
 	}
 	t.keep(step, ends)
-	return all, nil
+}
+
+// Check tells why a recipe cannot have been made by a [Builder]. It changes nothing.
+func (t *Texts) Check(step int, r *Recipe, outputs Outputs) error {
+	if len(r.Parts) == 0 {
+		return errors.New("a recipe without parts")
+	}
+	size := int64(0)
+	for i := range r.Parts {
+		one, err := t.part(step, &r.Parts[i], outputs)
+		if err != nil {
+			return fmt.Errorf("part %d of a recipe: %w", i, err)
+		}
+		if size += one.Len(); size > MaxBytes {
+			return ErrTooLarge
+		}
+	}
+	if !t.Short && size != r.Bytes {
+		return fmt.Errorf("a recipe gives %d bytes, not %d", size, r.Bytes)
+	}
+	return nil
 }
 
 // Forget drops the text of a step's recipe, of which no later one is made.

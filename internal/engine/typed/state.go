@@ -122,32 +122,25 @@ func (c Changes) Map() map[string]json.RawMessage {
 	return out
 }
 
-// ChangesOf gives the changes of a step: whole new values, and edits of those that s has. The error is ErrEdit, wrapped.
-func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step int) (Changes, error) {
+// ChangesOf gives the changes of a step: whole new values, and edits of those that s has. Changes that Check refuses are left out.
+func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step int) Changes {
 	if len(whole)+len(edits) == 0 {
-		return nil, nil
+		return nil
 	}
 	out := make(Changes, 0, len(whole)+len(edits))
 	for name, v := range whole {
 		out = append(out, Change{name, Of(v, step)})
 	}
 	for i := range edits {
-		v, err := s.Value(edits[i].Field).Edited(&edits[i], step)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Change{edits[i].Field, v})
-	}
-	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(a.Field, b.Field) })
-	for i := range out[1:] {
-		if out[i].Field == out[i+1].Field {
-			return nil, fmt.Errorf("%w: field %q is changed twice", ErrEdit, out[i].Field)
+		if v, err := s.Value(edits[i].Field).Edited(&edits[i], step); err == nil {
+			out = append(out, Change{edits[i].Field, v})
 		}
 	}
-	return out, nil
+	slices.SortStableFunc(out, func(a, b Change) int { return strings.Compare(a.Field, b.Field) })
+	return slices.CompactFunc(out, func(a, b Change) bool { return a.Field == b.Field })
 }
 
-// Check tells why changes that come from disk cannot be those of a step that was given s: where it returns nil, [State.ChangesOf] does not fail. The error is ErrEdit, wrapped.
+// Check tells why changes that come from disk cannot be applied to s. The error is ErrEdit, wrapped.
 func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 	for i := range edits {
 		field := edits[i].Field

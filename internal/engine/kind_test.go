@@ -162,7 +162,7 @@ func TestFits(t *testing.T) {
 		oddData("input from elsewhere", "g", 0, func(d *engine.StepStarted) { d.From = 1 }, "comes from another step"),
 		oddData("another iteration", "y", 0, func(d *engine.StepStarted) { d.Iteration = 2 }, "another execution"),
 		oddData("another kind", "y", 0, func(d *engine.StepStarted) { d.Kind = workflow.KindTool }, "does not match"),
-		oddData("another scope", "y", 0, func(d *engine.StepStarted) { d.Scope = 9 }, "scope 9 does not exist"),
+		oddData("another scope", "y", 0, func(d *engine.StepStarted) { d.Scope = 9 }, "token 4 is in scope 2"),
 		oddData("entry in a scope", "", 0, func(d *engine.EdgeTaken) { d.Scope = 1 }, "starts at another node"),
 		oddData("unknown edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 99 }, "edge does not exist"),
 		oddData("another's edge", "s", 0, func(d *engine.EdgeTaken) { d.Edge = 5 }, "does not belong to the step"),
