@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
@@ -270,7 +271,7 @@ func (r *Run) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 // closed, and every sub-agent inside is told, innermost first (S0-54).
 func (r *Run) unwind(id, outer int, f Failure) {
 	within := func(fr int) bool { return outer < 0 || r.inside(id, fr, outer) }
-	r.closeWaits(func(w *wait) bool {
+	r.closeWaits(func(w *waits.Wait) bool {
 		if w.Step != id {
 			return false
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
@@ -27,6 +28,7 @@ func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
 
 func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
+	r.s.Waits = waits.New(r.plan.root.w.Rules.HoldWhilePaused)
 	r.openLedger(d)
 	r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
 	r.flows = append(r.flows[:0], r.plan.root)
@@ -49,13 +51,16 @@ func (r *Run) checkRunStarted(*Event, *RunStarted) string {
 func (r *Run) applyRunStarted(*Event, *RunStarted) { r.s.Status = StatusRunning }
 
 func (r *Run) checkRunPaused(ev *Event, d *RunPaused) string {
-	if w := r.wait(d.Wait); r.s.Status != StatusRunning || w == nil || !w.open() || w.Step != ev.Step {
+	if r.s.Status != StatusRunning || r.s.Waits.CheckOpen(ev, d.Wait) != "" {
 		return "no open wait"
 	}
 	return ""
 }
 
-func (r *Run) applyRunPaused(*Event, *RunPaused) { r.s.Status, r.s.Drain = StatusPaused, drain{} }
+func (r *Run) applyRunPaused(*Event, *RunPaused) {
+	r.s.Status = StatusPaused
+	r.s.Waits.Pause()
+}
 
 func (r *Run) checkRunResumed(_ *Event, d *RunResumed) string {
 	ended := r.s.Status.Ended()

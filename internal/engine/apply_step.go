@@ -15,7 +15,7 @@ import (
 func (r *Run) checkLeft(ev *Event) string {
 	st := r.step(ev.Step)
 	if st.Wait != "" {
-		if w := r.wait(st.Wait); w != nil && w.open() {
+		if w := r.s.Waits.Get(st.Wait); w != nil && w.IsOpen() {
 			return "wait " + st.Wait + " is open"
 		}
 	}
@@ -229,17 +229,28 @@ func (r *Run) callOfFailed(id int) bool {
 }
 
 func (r *Run) checkTimerFired(ev *Event, d *TimerFired) string {
-	if t, ok := r.s.Timers[d.Timer]; !ok || t.Step != ev.Step {
+	if step, ok := r.timerStep(d.Timer); !ok || step != ev.Step {
 		return "timer " + d.Timer + " is not running"
 	}
 	return ""
 }
 
+// timerStep gives the step of a timer that runs.
+func (r *Run) timerStep(id string) (int, bool) {
+	if t, ok := r.s.Timers[id]; ok {
+		return t.Step, true
+	}
+	t, ok := r.s.Waits.Timer(id)
+	return t.Step, ok
+}
+
 func (r *Run) applyTimerFired(ev *Event, d *TimerFired) {
-	t := r.s.Timers[d.Timer]
+	if _, ok := r.s.Timers[d.Timer]; !ok {
+		r.s.Waits.Fire(d.Timer)
+		return
+	}
 	delete(r.s.Timers, d.Timer)
 	switch {
-	case t.Deadline:
 	case d.Timer == stepTimer(ev.Step):
 		r.renew(ev.Step)
 	default:

@@ -1,7 +1,5 @@
 package engine
 
-import "github.com/hocket-run/hocket/workflow"
-
 // The path to a step is how this execution was reached: the step whose output it was given, the step whose output that one was given, and so on to the input of the run.
 // Branches that run beside it are not on its path, earlier passes of a loop are. A join has all paths that arrived; a parallel block and a sub-flow have those inside them,
 // once they have completed. Of all approvals on the path that were answered, the one answered last counts (ADR 46). Approvals of tool calls are none: their notes
@@ -17,30 +15,7 @@ func (r *Run) approvalAt(step int) int {
 
 // noteAt is the note of that approval; "" where there is none.
 func (r *Run) noteAt(step int) string {
-	if i := r.approvalAt(step); i > 0 && r.s.Waits[i-1].Answer != nil {
-		return r.s.Waits[i-1].Answer.Note
-	}
-	return ""
-}
-
-// laterApproval gives the one of two approvals that was answered later.
-func (r *Run) laterApproval(a, b int) int {
-	if a == 0 || b > 0 && r.s.Waits[b-1].Ended > r.s.Waits[a-1].Ended {
-		return b
-	}
-	return a
-}
-
-// approved notes that the approval of a node was answered: w is one of r.s.Waits.
-func (r *Run) approved(w *wait) {
-	if !w.ofNode() || w.Kind != workflow.WaitApproval {
-		return
-	}
-	for i := range r.s.Waits {
-		if &r.s.Waits[i] == w {
-			r.step(w.Step).Approval = i + 1
-		}
-	}
+	return r.s.Waits.Note(r.approvalAt(step))
 }
 
 // approvalsBelow takes over what was answered inside of a parallel block or sub-flow that completes.
@@ -55,6 +30,6 @@ func (r *Run) approvalsBelow(id int) {
 		if sc.Branch == 0 {
 			last = sc.Last
 		}
-		st.Approval = r.laterApproval(st.Approval, r.approvalAt(last))
+		st.Approval = r.s.Waits.Later(st.Approval, r.approvalAt(last))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -158,7 +159,7 @@ func (r *Run) cancelStep(id int, reason string) {
 	if r.step(id).Block != nil {
 		r.cancelBranches(id, reason)
 	}
-	r.closeWaits(func(w *wait) bool { return w.Step == id }, "cancelled")
+	r.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
 	r.cancelCalls(func(c *call) bool { return c.Step == id })
 	r.emitStep(id, &StepCancelled{Reason: reason, Run: r.cancelling})
 	r.cancelling = nil
@@ -267,7 +268,7 @@ func (r *Run) giveUp(id int, f Failure) {
 		r.fail(id, f)
 		return
 	}
-	held := r.holding(id)
+	held := r.s.Waits.Holds(r.step(id).Group)
 	for _, e := range n.ports[port] {
 		r.takeEdge(id, e, r.flowOf(id).w.Edges[e].To, held)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -188,7 +189,7 @@ func (r *Run) budgetMet(id int, b *ledger.Balance, detail string, limit int64) {
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		r.withheld = true
 		r.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", len(r.s.Waits)+1), Kind: workflow.WaitQuestion, Limit: d, Remind: r.remindAt(0),
+			Wait: fmt.Sprintf("b%d", r.s.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: r.remindAt(0),
 			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
 		})
 	default:
@@ -220,15 +221,7 @@ func (r *Run) metWorkflow(step int, text string) bool {
 
 // askedForBudget tells whether a person is being asked for more.
 func (r *Run) askedForBudget() bool {
-	if r.s.Open == 0 {
-		return false
-	}
-	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; w.Limit != nil && w.open() {
-			return true
-		}
-	}
-	return false
+	return len(r.s.Waits.Open(func(w *waits.Wait) bool { return w.Limit != nil })) > 0
 }
 
 // largerBudget reads an answer to the question for more: limits, or nil where the run is to end. A mere number is of what the budget bounds.
@@ -253,7 +246,7 @@ func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, er
 }
 
 // answeredBudget goes on with a run that asked for more, or ends it.
-func (r *Run) answeredBudget(w *wait, ans *WaitAnswered) {
+func (r *Run) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 	step, met := w.Step, *w.Limit
 	if r.s.Status == StatusPaused {
 		r.emit(0, "", &RunResumed{Reason: "answer"})

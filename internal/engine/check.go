@@ -62,7 +62,7 @@ func (r *Run) check(in InputData) error {
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:
-		_, _, err := r.checkAnswer(d)
+		_, _, err := r.readAnswer(d)
 		return err
 	case Cancel:
 		if r.s.Status.Ended() && r.s.Status != StatusCancelled {

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
-// Timer ids of the run itself; those of calls, steps and waits are built by callTimer, stepTimer and waitTimer.
+// Timer ids of the run itself; those of calls, steps and waits are built by callTimer, stepTimer and package waits.
 const (
 	timerTimeout = "timeout"
 	timerSettle  = "settle"
@@ -34,14 +35,13 @@ func (r *Run) commands() []Command {
 				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
 			}
 		case *WaitOpened:
-			if w := r.wait(d.Wait); !w.open() {
+			w := r.s.Waits.Get(d.Wait)
+			if !w.IsOpen() {
 				continue
 			}
 			cmds = append(cmds, &OpenWait{Wait: d.Wait, After: ev.Seq, Node: ev.Node, Step: ev.Step})
-			for _, id := range []string{waitTimer(d.Wait), remindTimer(d.Wait)} {
-				if t, ok := r.s.Timers[id]; ok {
-					cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At, Deadline: true})
-				}
+			for _, t := range w.Timers() {
+				cmds = append(cmds, startWaitTimer(t))
 			}
 		case *RunStarted, *RunResumed:
 			cmds = r.appendTimeout(cmds, ev.Seq)
@@ -92,12 +92,29 @@ func (r *Run) Open() []Command {
 		}
 	}
 	if !r.s.Status.Ended() {
-		for _, id := range sortedKeys(r.s.Timers) {
-			t := r.s.Timers[id]
-			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
+		cmds = append(cmds, r.timers(r.s.Seq+1)...)
+	}
+	return cmds
+}
+
+// timers gives the timers of waits, calls and steps that were asked for before event seq, by id.
+func (r *Run) timers(seq uint64) []Command {
+	var cmds []Command
+	for _, t := range r.s.Waits.Timers() {
+		if t.Seq < seq {
+			cmds = append(cmds, startWaitTimer(t))
+		}
+	}
+	for _, id := range sortedKeys(r.s.Timers) {
+		if t := r.s.Timers[id]; t.Seq < seq {
+			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At})
 		}
 	}
 	return cmds
+}
+
+func startWaitTimer(t waits.Timer) *StartTimer {
+	return &StartTimer{ID: t.ID, After: t.Seq, At: t.At, Deadline: true}
 }
 
 // Unfinished gives the calls without result in the order in which they were given, also where the run has ended by a limit and nobody may make them

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
 // FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
@@ -30,13 +31,13 @@ var (
 	// ErrAbove: the run met what the run above left for it, and goes on with that one only.
 	ErrAbove = errors.New("the run used up the remaining budget of the run above; give that run a larger budget")
 	// ErrWaitNotFound: no wait has that id, or no wait is open.
-	ErrWaitNotFound = errors.New("no such wait")
+	ErrWaitNotFound = waits.ErrNotFound
 	// ErrWaitAmbiguous: several waits are open and none was named (P1, D17).
-	ErrWaitAmbiguous = errors.New("several waits are open; name one")
+	ErrWaitAmbiguous = waits.ErrAmbiguous
 	// ErrWaitAnswered: the wait has been answered otherwise before (P24).
-	ErrWaitAnswered = errors.New("wait already has a different answer")
+	ErrWaitAnswered = waits.ErrAnswered
 	// ErrWaitClosed: the wait was closed without an answer.
-	ErrWaitClosed = errors.New("wait is closed")
+	ErrWaitClosed = waits.ErrClosed
 	// ErrInput: the input of a run, or a result, holds a value that is not JSON.
 	ErrInput = errors.New("value is not JSON")
 	// ErrNoteLate: the call that a note belongs to has its result, was cancelled, or is at another attempt.
@@ -52,7 +53,7 @@ var (
 	// ErrState: the input of a run with typed state is no object.
 	ErrState = errors.New("the input of this workflow is its initial state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
-	ErrAnswer = errors.New("answer not understood")
+	ErrAnswer = waits.ErrAnswer
 )
 
 type priceError struct{}

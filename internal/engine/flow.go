@@ -71,7 +71,7 @@ func (r *Run) startReady() bool {
 	for len(r.s.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.s.Held[0]) {
 		r.startToken(r.s.Held[0])
 		started = true
-		if !r.s.Drain.On {
+		if _, on := r.s.Waits.Turn(); !on {
 			continue
 		}
 		break
@@ -111,17 +111,6 @@ func (r *Run) mayStart(t token) bool {
 		}
 	}
 	return at < limit
-}
-
-// sleeping counts steps that only wait for a retry: they hold no slot (P14).
-func (r *Run) sleeping() int {
-	n := 0
-	for _, t := range r.s.Timers {
-		if !t.Deadline {
-			n++
-		}
-	}
-	return n
 }
 
 // startToken starts the step of a token, or meets a limit and leaves the token where it is.
@@ -279,7 +268,7 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	if r.s.Ending != nil && !r.s.Ending.Limit {
 		return
 	}
-	held := r.holding(id)
+	held := r.s.Waits.Holds(r.step(id).Group)
 	for _, e := range edges {
 		if !r.takeEdge(id, e, f.w.Edges[e].To, held) {
 			return

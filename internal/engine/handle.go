@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -276,21 +275,20 @@ func (r *Run) handleTimer(id string) {
 		}
 		return
 	}
+	if t, ok := r.s.Waits.Timer(id); ok {
+		r.handleWaitTimer(t)
+		return
+	}
 	t, ok := r.s.Timers[id]
 	if !ok {
 		return
 	}
 	if r.now.Before(t.At) {
-		r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
+		r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At})
 		return
 	}
 	r.emitStep(t.Step, &TimerFired{Timer: id})
-	switch {
-	case strings.HasPrefix(id, prefixRemind):
-		r.emitStep(t.Step, &WaitReminded{Wait: strings.TrimPrefix(id, prefixRemind)})
-	case t.Deadline:
-		r.deadline(strings.TrimPrefix(id, "deadline:"))
-	case id == stepTimer(t.Step) && !r.step(t.Step).Due:
+	if id == stepTimer(t.Step) && !r.step(t.Step).Due {
 		r.restart(t.Step)
 	}
 }

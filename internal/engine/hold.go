@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -90,7 +86,7 @@ func checkHold(d ToolHeld) error {
 // decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.
 func (r *Run) decided(key string, ans *WaitAnswered) {
 	c := r.s.Calls[key]
-	if w := r.wait(ans.Wait); c == nil || ans.Decision == workflow.PortApprove || w.Below != nil {
+	if c == nil || ans.Decision == workflow.PortApprove || r.s.Waits.Get(ans.Wait).Below != nil {
 		return
 	}
 	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool
@@ -125,25 +121,6 @@ func rejection(tool, note string) string {
 		text += " Reason: " + note
 	}
 	return text
-}
-
-// fitAnswer gives the answer to a question that must fit a schema. A text that does not fit is read as JSON: people type 5 where 5 is meant.
-func fitAnswer(raw, answer Value) (Value, error) {
-	s, err := schema.Compile(raw)
-	if err != nil {
-		return answer, nil //nolint:nilerr // a schema that nobody can read asks for nothing
-	}
-	vs := s.Validate(answer)
-	if len(vs) == 0 {
-		return answer, nil
-	}
-	var text string
-	if json.Unmarshal(answer, &text) == nil {
-		if v := bytes.TrimSpace([]byte(text)); json.Valid(v) && len(s.Validate(v)) == 0 {
-			return event.Compact(slices.Clone(v)), nil
-		}
-	}
-	return nil, fmt.Errorf("%w: it does not match the schema of the wait: %s", ErrAnswer, schema.Describe(vs))
 }
 
 // unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure

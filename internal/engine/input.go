@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -83,20 +84,8 @@ type FuncNote struct {
 // TimerDue answers StartTimer.
 type TimerDue struct{ ID string }
 
-// Answer answers a wait. Wait is its id; "" means the open one, which must be the only one unless the workflow holds while paused, where it is
-// the oldest (D17); where none is open, the wait that ended last, so that the same answer may come again (P24). For an approval Value is read by ParseDecision; Note, where not empty, replaces the note in Value.
-type Answer struct {
-	Wait  string
-	Value Value
-	Note  string
-	// Key names the request, so that one which is made again never answers another wait: with the Key of an answer that was taken it is that answer once more.
-	// "": the request has no name.
-	Key string
-	// By is recorded with the answer. The same answer again leaves the first actor.
-	By Actor
-	// Trace is recorded with the answer: WaitAnswered.Trace.
-	Trace string
-}
+// Answer answers a wait.
+type Answer waits.Answer
 
 // Cancel cancels the run.
 type Cancel struct{ Reason string }

@@ -72,15 +72,7 @@ func (r *Run) IsBusy() bool {
 	if r.s.Status.Ended() || r.s.Status == StatusPending {
 		return false
 	}
-	if r.open > 0 || r.due > 0 {
-		return true
-	}
-	for _, t := range r.s.Timers {
-		if !t.Deadline {
-			return true
-		}
-	}
-	return false
+	return r.open > 0 || r.due > 0 || len(r.s.Timers) > 0
 }
 
 // Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue

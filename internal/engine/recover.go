@@ -109,9 +109,5 @@ func (r *Run) reissue() {
 	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && c.Seq < fresh }) {
 		r.opened = append(r.opened, r.command(key, r.s.Calls[key]))
 	}
-	for _, id := range sortedKeys(r.s.Timers) {
-		if t := r.s.Timers[id]; t.Seq < fresh {
-			r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At, Deadline: t.Deadline})
-		}
-	}
+	r.opened = append(r.opened, r.timers(fresh)...)
 }

@@ -16,11 +16,11 @@ func (r *Run) rest() {
 		r.restLimit()
 	case r.s.Ending != nil:
 		r.restEnding()
-	case r.open > 0 || r.sleeping() > 0:
+	case r.open > 0 || len(r.s.Timers) > 0:
 	case r.settle():
 	case r.scope(0).Live == 0:
 		r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
-	case r.s.Open > 0:
+	case r.s.Waits.IsOpen():
 		r.pause()
 	default:
 		r.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
@@ -28,12 +28,8 @@ func (r *Run) rest() {
 }
 
 func (r *Run) pause() {
-	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; w.open() {
-			r.emitStep(w.Step, &RunPaused{Wait: w.ID})
-			return
-		}
-	}
+	w := r.s.Waits.Open(nil)[0]
+	r.emitStep(w.Step, &RunPaused{Wait: w.Wait})
 }
 
 // restLimit ends a run that met a limit, once the calls that were out have come back. Retries that sleep stay for a reopening, and so do, where
@@ -138,7 +134,7 @@ func (r *Run) settling() bool {
 	if r.late == 0 {
 		return false
 	}
-	return r.s.Ending != nil || r.sleeping() == 0
+	return r.s.Ending != nil || len(r.s.Timers) == 0
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.
@@ -176,7 +172,7 @@ func (r *Run) abandonSince(seq uint64, why string, used *chat.Usage) {
 func (r *Run) finish(d Data) {
 	if r.s.Ending == nil || !r.s.Ending.Limit {
 		r.cancelScope(0, "the run ended")
-		r.closeWaits(anyWait, "ended")
+		r.closeWaits(nil, "ended")
 	}
 	r.emit(0, "", d)
 }
@@ -197,7 +193,7 @@ func (r *Run) handleCancel(d Cancel) {
 	r.cancelScope(0, "the run was cancelled")
 	if end := r.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
 		r.cancelling = nil
-		r.closeWaits(anyWait, "cancelled")
+		r.closeWaits(nil, "cancelled")
 		r.emit(0, "", end)
 	}
 }

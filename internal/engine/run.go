@@ -160,11 +160,9 @@ func (r *Run) Output() Value {
 // Waits gives the open waits, oldest first. The slice is the caller's.
 func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
-	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; w.open() {
-			out = append(out, WaitInfo{ID: w.ID, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
-				Call: w.Call, Tool: w.Tool, Arguments: w.Args, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
-		}
+	for _, w := range r.s.Waits.Open(nil) {
+		out = append(out, WaitInfo{ID: w.Wait, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
+			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
 	}
 	return out
 }
@@ -196,15 +194,6 @@ func (r *Run) pathOf(flow int, node string) string {
 	return node
 }
 
-func (r *Run) wait(id string) *wait {
-	for i := range r.s.Waits {
-		if r.s.Waits[i].ID == id {
-			return &r.s.Waits[i]
-		}
-	}
-	return nil
-}
-
 // effect tells whether steps of kind k ask for calls, which MaxConcurrency bounds.
 func effect(k workflow.Kind) bool {
 	switch k {
@@ -219,12 +208,6 @@ func isFreeJoin(n *node) bool { return n.Kind == workflow.KindJoin && n.fork < 0
 func convID(step, frame int) string { return strconv.Itoa(step) + "." + strconv.Itoa(frame) }
 func callTimer(call string) string  { return "retry:" + call }
 func stepTimer(step int) string     { return "retry:" + strconv.Itoa(step) }
-func waitTimer(wait string) string  { return "deadline:" + wait }
-
-// remindTimer is prefixRemind and the wait.
-func remindTimer(wait string) string { return prefixRemind + wait }
-
-const prefixRemind = "remind:"
 
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }

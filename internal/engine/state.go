@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -32,8 +33,7 @@ type state struct {
 	Convs  map[string][]chat.Message
 	Calls  map[string]*call
 	Timers map[string]timer
-	Waits  []wait
-	Open   int // open waits
+	Waits  waits.Waits
 
 	Used int // steps that count against MaxSteps
 	// Bytes count against MaxBytes; 0 where there is no such bound.
@@ -47,7 +47,6 @@ type state struct {
 	Ending *ending
 	// Limit is the bound that ended the run, so that it may be reopened (D20).
 	Limit string
-	Drain drain
 	// Trips counts transitions by trip, where Rules.Handoff is set (S3-15).
 	Trips map[string]int
 	// Errors are the failed attempts, and Updated is when a step completed last, where the state is typed.
@@ -65,12 +64,6 @@ type ending struct {
 	Reason string
 	// Limit: tokens and calls are kept for a reopening.
 	Limit bool
-}
-
-// drain is the order in which a held run goes on after an answer (D18): the branch of the answer, then each entry of Held.
-type drain struct {
-	On    bool
-	Group int
 }
 
 // flowRun is one execution of a workflow's graph: the run itself (0) or a sub-flow.
@@ -147,7 +140,7 @@ type step struct {
 	Status stepStatus
 	From   int
 	Group  int
-	// Approval is the last answered approval on the path to the step, the step itself included: its place in Waits, from 1; 0: there is none.
+	// Approval is the last answered approval on the path to the step, the step itself included: the number of its wait; 0: there is none.
 	Approval int
 	Input    Value
 	Output   output
@@ -273,39 +266,9 @@ type call struct {
 	Updated time.Time
 }
 
+// timer is a retry timer of a call or a step.
 type timer struct {
-	At       time.Time
-	Deadline bool
-	Step     int
-	Seq      uint64
+	At   time.Time
+	Step int
+	Seq  uint64
 }
-
-type wait struct {
-	ID       string
-	Step     int
-	Kind     string
-	Prompt   string
-	Options  []string
-	Call     string
-	Since    time.Time
-	Deadline time.Time
-	Answer   *WaitAnswered
-	Closed   string
-	// Ended is the position of the event that answered or closed it; 0: it is open.
-	Ended uint64
-	// Of a held call, as in WaitOpened. Args is gone once the wait is no longer open.
-	Tool    string
-	Args    Value
-	Binding string
-	Changed bool
-	Schema  Value
-	// Limit is the budget about which is asked.
-	Limit *LimitReached
-	// Below is the wait of another run that this one repeats.
-	Below *Below
-}
-
-// ofNode tells whether the wait is what its step is there for, and not about a call or a budget.
-func (w *wait) ofNode() bool { return w.Call == "" && w.Limit == nil }
-
-func (w *wait) open() bool { return w.Answer == nil && w.Closed == "" }

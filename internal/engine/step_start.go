@@ -62,7 +62,7 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) {
 	for _, id := range d.Tokens {
 		t := r.take(id)
 		st.Node, st.Group = t.Node, t.Group
-		st.Approval = r.laterApproval(st.Approval, r.approvalAt(t.From))
+		st.Approval = r.s.Waits.Later(st.Approval, r.approvalAt(t.From))
 	}
 	n := &f.nodes[st.Node]
 	sc.Live += 1 - len(d.Tokens)
@@ -125,6 +125,7 @@ func (r *Run) take(id int) token {
 	i := slices.IndexFunc(r.s.Held, func(t token) bool { return t.ID == id })
 	t := r.s.Held[i]
 	r.s.Held = slices.Delete(r.s.Held, i, i+1)
-	t.Group, r.s.Drain.Group = id, id
+	t.Group = id
+	r.s.Waits.Take(id)
 	return t
 }

@@ -1,177 +1,35 @@
 package engine
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ParseDecision reads an answer to an approval (S0-31). An object counts by its string `decision`; a text is a rejection if it contains
-// "reject" or is no, n, deny or false, and an approval only if the whole of it is one of approve, approved, yes, y, ok, true. Everything else is
-// ErrAnswer: a gate does not open on what nobody meant.
-func ParseDecision(v Value) (decision, note string, err error) {
-	var obj map[string]json.RawMessage
-	if json.Unmarshal(v, &obj) == nil && obj != nil {
-		var text string
-		if json.Unmarshal(obj["note"], &note) != nil {
-			note = ""
-		}
-		if json.Unmarshal(obj["decision"], &text) == nil {
-			switch strings.ToLower(strings.TrimSpace(text)) {
-			case workflow.PortApprove:
-				return workflow.PortApprove, note, nil
-			case workflow.PortReject:
-				return workflow.PortReject, note, nil
-			}
-		}
-		return "", "", fmt.Errorf(`%w: "decision" must be "approve" or "reject"`, ErrAnswer)
-	}
-	var text string
-	if json.Unmarshal(v, &text) != nil || len(bytes.TrimSpace(v)) == 0 {
-		return "", "", fmt.Errorf(`%w: answer "approve" or "reject"`, ErrAnswer)
-	}
-	word := strings.ToLower(strings.Trim(strings.TrimSpace(text), " \t\r\n.,;:!?"))
-	switch word {
-	case "no", "n", "deny", "false":
-		return workflow.PortReject, "", nil
-	case "approve", "approved", "yes", "y", "ok", "true":
-		return workflow.PortApprove, "", nil
-	}
-	if strings.Contains(strings.ToLower(text), "reject") {
-		return workflow.PortReject, "", nil
-	}
-	return "", "", fmt.Errorf(`%w: %q is neither approve nor reject`, ErrAnswer, text)
-}
-
-// checkAnswer finds the wait that an answer is for and reads the answer. A nil wait with a nil error means that the same answer was given before.
-func (r *Run) checkAnswer(d Answer) (*wait, *WaitAnswered, error) {
-	d.Key = event.Clean(d.Key)
-	before := r.answeredWith(d.Key)
-	if before != nil {
-		if d.Wait != "" && d.Wait != before.ID {
-			return nil, nil, fmt.Errorf("%w: the key %q was used for the answer to wait %s", ErrAnswer, d.Key, before.ID)
-		}
-		d.Wait = before.ID
-	}
-	w, err := r.findWait(d.Wait)
-	if err != nil {
-		return nil, nil, err
-	}
-	ans := &WaitAnswered{Wait: w.ID, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
-	if w.Kind == workflow.WaitApproval {
-		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
-			return nil, nil, err
-		}
-		if d.Note != "" {
-			ans.Note = event.Clean(d.Note)
-		}
-	} else {
-		if len(d.Value) == 0 {
-			return nil, nil, fmt.Errorf("%w: the question %q needs an answer", ErrAnswer, w.Prompt)
-		}
-		if checkValues(w.ID, d.Value) != nil {
-			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
-		}
-		ans.Answer, ans.Note = event.Compact(d.Value), event.Clean(d.Note)
-		if len(w.Schema) > 0 && w.Below == nil { // the run that asks has taken it
-			if ans.Answer, err = fitAnswer(w.Schema, ans.Answer); err != nil {
-				return nil, nil, err
-			}
-		}
-		if w.Limit != nil && w.Answer == nil {
-			if ans.Limits, err = r.largerBudget(w.Limit, expr.Text(d.Value)); err != nil {
-				return nil, nil, err
-			}
-		}
-		if w.Call != "" && w.Binding == "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
-			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
-		}
-	}
-	switch {
-	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer):
-		return nil, nil, nil
-	case before != nil:
-		return nil, nil, fmt.Errorf("%w: the key %q was used for a different answer", ErrAnswer, d.Key)
-	case w.Answer != nil:
-		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitAnswered, w.ID)
-	case w.Closed != "" || r.s.Status.Ended():
-		return nil, nil, fmt.Errorf("%w: wait %s", ErrWaitClosed, w.ID)
-	}
-	return w, ans, nil
+// readAnswer is [waits.Waits.Read].
+func (r *Run) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
+	return r.s.Waits.Read(waits.Answer(d), r.s.Status.Ended(), r.largerBudget)
 }
 
 // CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:
 // those of answers (ErrWait…, ErrAnswer).
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
-	w, _, err := r.checkAnswer(d)
+	w, _, err := r.readAnswer(d)
 	if err != nil || w == nil {
 		return "", err
 	}
-	return w.ID, nil
-}
-
-// answeredWith gives the wait whose answer came with a key; nil where none did, and for "".
-func (r *Run) answeredWith(key string) *wait {
-	if key == "" {
-		return nil
-	}
-	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; w.Answer != nil && w.Answer.Key == key {
-			return w
-		}
-	}
-	return nil
-}
-
-// findWait gives the wait with that id; without id the only open one, or the oldest where the workflow holds while paused (D17). Where none is open it is the
-// one that ended last: a caller that repeats an answer need not know its wait (P24).
-func (r *Run) findWait(id string) (*wait, error) {
-	if id != "" {
-		if w := r.wait(id); w != nil {
-			return w, nil
-		}
-		return nil, fmt.Errorf("%w: %q", ErrWaitNotFound, id)
-	}
-	if r.s.Open == 0 {
-		return r.lastEnded()
-	}
-	if r.s.Open > 1 && !r.plan.root.w.Rules.HoldWhilePaused {
-		return nil, ErrWaitAmbiguous
-	}
-	for i := range r.s.Waits {
-		if r.s.Waits[i].open() {
-			return &r.s.Waits[i], nil
-		}
-	}
-	return nil, ErrWaitNotFound
-}
-
-// lastEnded gives the wait that was answered or closed last.
-func (r *Run) lastEnded() (*wait, error) {
-	var last *wait
-	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; last == nil || w.Ended > last.Ended {
-			last = w
-		}
-	}
-	if last == nil {
-		return nil, fmt.Errorf("%w: the run has no open wait", ErrWaitNotFound)
-	}
-	return last, nil
+	return w.Wait, nil
 }
 
 func (r *Run) handleAnswer(d Answer) {
-	w, ans, err := r.checkAnswer(d)
+	w, ans, err := r.readAnswer(d)
 	if err != nil || w == nil {
 		return
 	}
@@ -312,61 +170,48 @@ func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, e
 	return q.Data, nil
 }
 
-// deadline ends a wait that nobody answered in time.
-func (r *Run) deadline(id string) {
-	w := r.wait(id)
-	if w == nil || !w.open() {
+// handleWaitTimer reminds of a wait, or ends one that was not answered in time.
+func (r *Run) handleWaitTimer(t waits.Timer) {
+	if r.now.Before(t.At) {
+		r.opened = append(r.opened, startWaitTimer(t))
 		return
 	}
-	step := w.Step
+	r.emitStep(t.Step, &TimerFired{Timer: t.ID})
+	if t.IsRemind {
+		r.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
+		return
+	}
 	if r.s.Status == StatusPaused {
 		r.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
-	r.emitStep(step, &WaitClosed{Wait: id, Reason: "deadline", By: Actor{Channel: ChannelClock}})
-	if n := r.stepNode(step); len(n.ports[workflow.PortTimeout]) > 0 {
-		r.complete(step, &StepCompleted{Same: true}, workflow.PortTimeout)
+	r.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
+	if n := r.stepNode(t.Step); len(n.ports[workflow.PortTimeout]) > 0 {
+		r.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	}
-	r.failStep(step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
+	r.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
 }
 
-// closeWaits closes the open waits that match.
-func (r *Run) closeWaits(match func(*wait) bool, reason string) {
-	if r.s.Open == 0 {
-		return
+// closeWaits closes the open waits that match; nil matches all.
+func (r *Run) closeWaits(match func(*waits.Wait) bool, reason string) {
+	for _, w := range r.s.Waits.Open(match) {
+		r.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
 	}
-	for i := range r.s.Waits {
-		if w := &r.s.Waits[i]; w.open() && match(w) {
-			r.emitStep(w.Step, &WaitClosed{Wait: w.ID, Reason: reason})
-		}
-	}
-}
-
-func anyWait(*wait) bool { return true }
-
-// holding tells whether steps that become ready through step id are queued (D18): an open wait holds everything but the branch whose turn it is.
-func (r *Run) holding(id int) bool {
-	if !r.plan.root.w.Rules.HoldWhilePaused || r.s.Open == 0 && !r.s.Drain.On {
-		return false
-	}
-	if r.s.Drain.On {
-		return r.step(id).Group != r.s.Drain.Group
-	}
-	return true
 }
 
 // releases tells whether the first entry of the queue may start: its turn has come, or nothing holds any more.
 func (r *Run) releases() bool {
-	if !r.s.Drain.On {
-		return r.s.Open == 0
+	group, on := r.s.Waits.Turn()
+	if !on {
+		return !r.s.Waits.IsOpen()
 	}
 	for _, t := range r.s.Ready {
-		if t.Group == r.s.Drain.Group && !isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) { // a join waits for what may be queued itself
+		if t.Group == group && !isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) { // a join waits for what may be queued itself
 			return false
 		}
 	}
 	for _, id := range r.s.Running {
-		if st := r.step(id); st.Group == r.s.Drain.Group && st.Wait == "" {
+		if st := r.step(id); st.Group == group && st.Wait == "" {
 			return false
 		}
 	}

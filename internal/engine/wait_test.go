@@ -253,28 +253,6 @@ func TestHoldFailure(t *testing.T) {
 	}
 }
 
-// S0-31: what opens a gate, what closes it, and what is refused.
-func TestParseDecision(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		`"approve"`: "approve", `"Approved."`: "approve", `" yes "`: "approve", `"Y"`: "approve", `"ok!"`: "approve", `"true"`: "approve",
-		`"reject"`: "reject", `"I must REJECT this"`: "reject", `"no"`: "reject", `"n"`: "reject", `"Deny"`: "reject", `"false"`: "reject",
-		`{"decision":"APPROVE"}`: "approve", `{"decision":"reject","note":"why"}`: "reject", `{"decision":"approve","note":7}`: "approve",
-		`"yes, but not like this"`: "", `""`: "", `42`: "", `null`: "", `{}`: "", `{"decision":42}`: "", `{"decision":"maybe"}`: "", `[]`: "", `"approve it later"`: "", ``: "",
-	} {
-		got, note, err := engine.ParseDecision(engine.Value(in))
-		if got != want || (want == "") != errors.Is(err, engine.ErrAnswer) {
-			t.Errorf("%s: %q, %v, want %q", in, got, err, want)
-		}
-		if in == `{"decision":"reject","note":"why"}` && note != "why" {
-			t.Errorf("note %q", note)
-		}
-		if in == `{"decision":"approve","note":7}` && note != "" {
-			t.Errorf("note %q, want none", note)
-		}
-	}
-}
-
 // P33: a deadline takes the timeout edge; without one the step fails. It survives a crash.
 func TestDeadline(t *testing.T) {
 	t.Parallel()

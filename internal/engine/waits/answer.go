@@ -1,0 +1,181 @@
+package waits
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Errors of answers.
+var (
+	// ErrNotFound: no wait has that id, or no wait is open.
+	ErrNotFound = errors.New("no such wait")
+	// ErrAmbiguous: several waits are open and none was named (P1, D17).
+	ErrAmbiguous = errors.New("several waits are open; name one")
+	// ErrAnswered: the wait has been answered otherwise before (P24).
+	ErrAnswered = errors.New("wait already has a different answer")
+	// ErrClosed: the wait was closed without an answer.
+	ErrClosed = errors.New("wait is closed")
+	// ErrAnswer: the answer is none that the wait can take (S0-31).
+	ErrAnswer = errors.New("answer not understood")
+)
+
+// Answer is an answer as it comes in.
+type Answer struct {
+	// Wait is the id of the wait; "" means the open one, which must be the only one unless an open wait holds the run, where it is the oldest (D17); where none is open, the wait
+	// that ended last, so that the same answer may come again (P24).
+	Wait string
+	// Value is read by ParseDecision for approvals.
+	Value event.Value
+	// Note, where not empty, replaces the note in Value.
+	Note string
+	// Key names the request, so that one which is made again never answers another wait. "": the request has no name.
+	Key   string
+	By    event.Actor
+	Trace string
+}
+
+// ParseDecision reads an answer to an approval (S0-31). An object counts by its string `decision`; a text is a rejection if it contains
+// "reject" or is no, n, deny or false, and an approval only if the whole of it is one of approve, approved, yes, y, ok, true. Everything else is
+// ErrAnswer: a gate opens on clear answers only.
+func ParseDecision(v event.Value) (decision, note string, err error) {
+	var obj map[string]json.RawMessage
+	if json.Unmarshal(v, &obj) == nil && obj != nil {
+		var text string
+		if json.Unmarshal(obj["note"], &note) != nil {
+			note = ""
+		}
+		if json.Unmarshal(obj["decision"], &text) == nil {
+			switch strings.ToLower(strings.TrimSpace(text)) {
+			case workflow.PortApprove:
+				return workflow.PortApprove, note, nil
+			case workflow.PortReject:
+				return workflow.PortReject, note, nil
+			}
+		}
+		return "", "", fmt.Errorf(`%w: "decision" must be "approve" or "reject"`, ErrAnswer)
+	}
+	var text string
+	if json.Unmarshal(v, &text) != nil || len(bytes.TrimSpace(v)) == 0 {
+		return "", "", fmt.Errorf(`%w: answer "approve" or "reject"`, ErrAnswer)
+	}
+	word := strings.ToLower(strings.Trim(strings.TrimSpace(text), " \t\r\n.,;:!?"))
+	switch word {
+	case "no", "n", "deny", "false":
+		return workflow.PortReject, "", nil
+	case "approve", "approved", "yes", "y", "ok", "true":
+		return workflow.PortApprove, "", nil
+	}
+	if strings.Contains(strings.ToLower(text), "reject") {
+		return workflow.PortReject, "", nil
+	}
+	return "", "", fmt.Errorf(`%w: %q is neither approve nor reject`, ErrAnswer, text)
+}
+
+// Larger reads the answer to a question about a budget that was met: the limits that it makes, nil where the run is to end.
+type Larger func(met *event.LimitReached, text string) (*workflow.Limits, error)
+
+// Read finds the wait that an answer is for and says which event the answer makes. A nil wait with a nil error means that the same answer was given before.
+// ended: the run has ended. Errors: ErrNotFound, ErrAmbiguous, ErrAnswer, ErrAnswered, ErrClosed, and those of larger.
+func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAnswered, error) {
+	d.Key = event.Clean(d.Key)
+	before := s.answeredWith(d.Key)
+	if before != nil {
+		if d.Wait != "" && d.Wait != before.Wait {
+			return nil, nil, fmt.Errorf("%w: the key %q was used for the answer to wait %s", ErrAnswer, d.Key, before.Wait)
+		}
+		d.Wait = before.Wait
+	}
+	w, err := s.find(d.Wait)
+	if err != nil {
+		return nil, nil, err
+	}
+	ans := &event.WaitAnswered{Wait: w.Wait, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
+	if w.Kind == workflow.WaitApproval {
+		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
+			return nil, nil, err
+		}
+		if d.Note != "" {
+			ans.Note = event.Clean(d.Note)
+		}
+	} else {
+		if len(d.Value) == 0 {
+			return nil, nil, fmt.Errorf("%w: the question %q needs an answer", ErrAnswer, w.Prompt)
+		}
+		if !json.Valid(d.Value) {
+			return nil, nil, fmt.Errorf("%w: it is not JSON", ErrAnswer)
+		}
+		ans.Answer, ans.Note = event.Compact(d.Value), event.Clean(d.Note)
+		if len(w.Schema) > 0 && w.Below == nil { // the run that asks has taken it
+			if ans.Answer, err = fitAnswer(w.Schema, ans.Answer); err != nil {
+				return nil, nil, err
+			}
+		}
+		if w.Limit != nil && w.Answer == nil {
+			if ans.Limits, err = larger(w.Limit, expr.Text(d.Value)); err != nil {
+				return nil, nil, err
+			}
+		}
+		if w.Call != "" && w.Binding == "" && !slices.Contains(w.Options, expr.Text(d.Value)) {
+			return nil, nil, fmt.Errorf("%w: answer one of %s", ErrAnswer, strings.Join(w.Options, ", "))
+		}
+	}
+	switch {
+	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer):
+		return nil, nil, nil
+	case before != nil:
+		return nil, nil, fmt.Errorf("%w: the key %q was used for a different answer", ErrAnswer, d.Key)
+	case w.Answer != nil:
+		return nil, nil, fmt.Errorf("%w: wait %s", ErrAnswered, w.Wait)
+	case w.Closed != "" || ended:
+		return nil, nil, fmt.Errorf("%w: wait %s", ErrClosed, w.Wait)
+	}
+	return w, ans, nil
+}
+
+// find gives the wait with that id; without id as Answer.Wait says.
+func (s *Waits) find(id string) (*Wait, error) {
+	if id != "" {
+		if w := s.Get(id); w != nil {
+			return w, nil
+		}
+		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
+	}
+	switch open := s.Open(nil); {
+	case len(open) > 1 && !s.hold:
+		return nil, ErrAmbiguous
+	case len(open) > 0:
+		return open[0], nil
+	}
+	if w := s.lastEnded(); w != nil {
+		return w, nil
+	}
+	return nil, fmt.Errorf("%w: the run has no open wait", ErrNotFound)
+}
+
+// fitAnswer gives the answer to a question that must fit a schema. A text that does not fit is read as JSON: people type 5 where 5 is meant.
+func fitAnswer(raw, answer event.Value) (event.Value, error) {
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return answer, nil //nolint:nilerr // a schema that cannot be read requires nothing
+	}
+	vs := s.Validate(answer)
+	if len(vs) == 0 {
+		return answer, nil
+	}
+	var text string
+	if json.Unmarshal(answer, &text) == nil {
+		if v := bytes.TrimSpace([]byte(text)); json.Valid(v) && len(s.Validate(v)) == 0 {
+			return event.Compact(slices.Clone(v)), nil
+		}
+	}
+	return nil, fmt.Errorf("%w: it does not match the schema of the wait: %s", ErrAnswer, schema.Describe(vs))
+}
