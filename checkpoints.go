@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
-	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 // Checkpointer keeps states of runs under labels, for whoever wants to look at one or to begin a new run with it (S2-65). A run goes on without it: the
@@ -59,11 +60,17 @@ func FileCheckpoints(folder string) (CheckpointStore, error) {
 // SQLiteCheckpoints keeps checkpoints in a database file, which is made, readable by its owner alone, where there is none. The file of an engine's
 // store will do: they stand in a table of their own there, and stay when their run is pruned.
 func SQLiteCheckpoints(ctx context.Context, path string) (CheckpointStore, error) {
-	c, err := checkpointdb.Open(ctx, path)
+	home, err := store.Open(ctx, path, store.Config{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open checkpoints: %w", err)
 	}
-	return c, nil
+	return storedCheckpoints{home.Checkpoints, home}, nil
+}
+
+// storedCheckpoints are those of a store that is open for them alone.
+type storedCheckpoints struct {
+	Checkpointer
+	io.Closer
 }
 
 // LoadState loads a state as Checkpointer.Load does and decodes it. Errors: those of Load; a state that does not fit S.

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -29,13 +29,13 @@ func (models) Call(context.Context, model.Request, func(model.Delta)) (model.Rep
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("x")}, Usage: &chat.Usage{InputTokens: 1, OutputTokens: 1}, Model: "none"}, nil
 }
 
-func open(b testing.TB, path string) (*sqlite.Store, *embedded.Driver) {
+func open(b testing.TB, path string) (journal.Backend, *embedded.Driver) {
 	b.Helper()
-	store, err := sqlite.Open(context.Background(), path, sqlite.Config{Kind: journal.KindServe})
+	home, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe})
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := embedded.New(embedded.Config{Store: store, MaxCalls: 4096, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
+	d, err := embedded.New(embedded.Config{Store: home.Journal, MaxCalls: 4096, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
 		return &driver.Kit{Models: models{}, DefaultModel: "none", Stateless: true}, nil
 	}})
 	if err != nil {
@@ -45,11 +45,11 @@ func open(b testing.TB, path string) (*sqlite.Store, *embedded.Driver) {
 		if err := d.Close(context.Background()); err != nil {
 			b.Error(err)
 		}
-		if err := store.Close(); err != nil {
+		if err := home.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	return store, d
+	return home.Journal, d
 }
 
 // agents is n agent nodes in a row, each a model call.
@@ -242,11 +242,11 @@ func unique(turn int) string {
 func BenchmarkConversation(b *testing.B) {
 	for b.Loop() {
 		path := filepath.Join(b.TempDir(), "hocket.db")
-		store, err := sqlite.Open(context.Background(), path, sqlite.Config{})
+		home, err := store.Open(context.Background(), path, store.Config{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		d, err := embedded.New(embedded.Config{Store: store, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
+		d, err := embedded.New(embedded.Config{Store: home.Journal, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
 			return &driver.Kit{Models: &talker{}, DefaultModel: "none", Stateless: true}, nil
 		}})
 		if err != nil {
@@ -261,7 +261,7 @@ func BenchmarkConversation(b *testing.B) {
 		if st, err := d.Wait(context.Background(), id); err != nil || st.Status != engine.StatusCompleted {
 			b.Fatalf("%v %v", st.Status, err)
 		}
-		records, err := store.Read(context.Background(), id, 0)
+		records, err := home.Journal.Read(context.Background(), id, 0)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func BenchmarkConversation(b *testing.B) {
 		if err := d.Close(context.Background()); err != nil {
 			b.Fatal(err)
 		}
-		if err := store.Close(); err != nil {
+		if err := home.Close(); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(diskSize(b, path))/(100*turnBytes), "disk-B/unique-B")

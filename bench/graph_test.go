@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -157,11 +157,11 @@ func BenchmarkGraph(b *testing.B) {
 			})
 		})
 		b.Run("sqlite/"+gg.name, func(b *testing.B) {
-			store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "hocket.db"), sqlite.Config{Kind: journal.KindServe})
+			home, err := store.Open(b.Context(), filepath.Join(b.TempDir(), "hocket.db"), store.Config{Kind: journal.KindServe})
 			if err != nil {
 				b.Fatal(err)
 			}
-			driver := openGraph(b, store, g)
+			driver := openGraph(b, home.Journal, g)
 			perStep(b, gg.steps, func() { runGraph(b, driver, g.Workflow(), input) })
 		})
 	}

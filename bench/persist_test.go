@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 // timed measures how long appends take, from the call to the commit.
@@ -42,11 +42,11 @@ func BenchmarkPersist(b *testing.B) {
 		call        time.Duration
 	}{{1, 200, 0}, {200, 10, 50 * time.Millisecond}, {200, 10, 0}} {
 		b.Run(fmt.Sprintf("runs=%d/call=%s", bc.runs, bc.call), func(b *testing.B) {
-			store, err := sqlite.Open(context.Background(), filepath.Join(b.TempDir(), "hocket.db"), sqlite.Config{Kind: journal.KindRun})
+			home, err := store.Open(context.Background(), filepath.Join(b.TempDir(), "hocket.db"), store.Config{Kind: journal.KindRun})
 			if err != nil {
 				b.Fatal(err)
 			}
-			s := &timed{Backend: store}
+			s := &timed{Backend: home.Journal}
 			d, err := embedded.New(embedded.Config{Store: s, Kind: journal.KindRun, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
 				return &driver.Kit{Models: models{}, DefaultModel: "none", Stateless: true, Admit: func(*driver.Info, *engine.CallModel) driver.Turn { return late{bc.call} }}, nil
 			}})
@@ -77,7 +77,7 @@ func BenchmarkPersist(b *testing.B) {
 			if err := d.Close(context.Background()); err != nil {
 				b.Error(err)
 			}
-			if err := store.Close(); err != nil {
+			if err := home.Close(); err != nil {
 				b.Error(err)
 			}
 		})

@@ -16,19 +16,19 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // open makes a driver over the store at path that knows the program of one graph.
 func open(t *testing.T, path string, g *graph.Compiled[state]) *embedded.Driver {
 	t.Helper()
-	store, err := sqlite.Open(context.Background(), path, sqlite.Config{Kind: journal.KindServe})
+	home, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
-	d, err := embedded.New(embedded.Config{Store: store, Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Running().Program()), nil }})
+	t.Cleanup(func() { home.Close() })
+	d, err := embedded.New(embedded.Config{Store: home.Journal, Program: func(*workflow.Workflow) (driver.Program, error) { return program.New(g.Running().Program()), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

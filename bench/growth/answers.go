@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 // answer is one way to look at a run, or at the list of all runs.
@@ -132,7 +132,7 @@ func (r *reader) get(ctx context.Context, path string) (int64, error) {
 // emptyStore makes a store without runs in a folder, and gives its size.
 func emptyStore(ctx context.Context, dir string) (int64, error) {
 	db := emptyPath(dir)
-	s, err := sqlite.Open(ctx, db, sqlite.Config{})
+	s, err := store.Open(ctx, db, store.Config{})
 	if err != nil {
 		return 0, err
 	}
@@ -160,18 +160,18 @@ func fileSize(db string) (int64, error) {
 
 // stored gives the bytes of all records of all runs of a store.
 func stored(ctx context.Context, db string) (n int64, err error) {
-	s, err := sqlite.Open(ctx, db, sqlite.Config{})
+	s, err := store.Open(ctx, db, store.Config{})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	for cursor := ""; ; {
-		page, next, err := s.List(ctx, journal.Query{Limit: 100, Cursor: cursor})
+		page, next, err := s.Journal.List(ctx, journal.Query{Limit: 100, Cursor: cursor})
 		if err != nil {
 			return 0, err
 		}
 		for _, h := range page {
-			records, err := s.Read(ctx, h.Run, 0)
+			records, err := s.Journal.Read(ctx, h.Run, 0)
 			if err != nil {
 				return 0, err
 			}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,14 @@ var (
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("checkpoints are closed")
 )
+
+// Store keeps states; see hocket.Checkpointer, which is the same for programs. All stores pass checkpointtest.Run.
+type Store interface {
+	Save(ctx context.Context, execution string, state json.RawMessage, label string) error
+	Load(ctx context.Context, execution, label string) (json.RawMessage, error)
+	List(ctx context.Context, execution string) ([]string, error)
+	Delete(ctx context.Context, execution, label string) error
+}
 
 // CorruptError says that what is stored is not what was saved. Nothing of it is handed out.
 type CorruptError struct {

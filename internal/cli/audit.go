@@ -15,7 +15,6 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/httpapi"
-	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -104,15 +103,11 @@ func (a *app) answered(ctx context.Context, s sight, run, wait string) {
 	}
 }
 
-// audited writes a record of what was done here into the audit log, which is in the store of the default namespace. s is the store that is open. A store that
-// keeps nothing has no log.
+// audited writes a record of what was done here into the audit log, which is in the store of the default namespace. s is the store that is open.
 func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) error {
 	r.Namespace, r.Actor, r.Outcome = a.tenant(), access.ActorLocal, access.OutcomeOK
 	if r.Namespace == access.DefaultNamespace {
-		if s.File() == nil {
-			return nil
-		}
-		return namespace.StoreOf(s).Record(ctx, r)
+		return s.Home().Access.Record(ctx, r)
 	}
 	cfg := a.config()
 	cfg.DB = a.defaultDB
@@ -120,7 +115,7 @@ func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(namespace.StoreOf(d).Record(ctx, r), d.Close())
+	return errors.Join(d.Home().Access.Record(ctx, r), d.Close())
 }
 
 // moment reads a time, or an age before now.

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -138,11 +137,11 @@ func (a *app) clientToken() (string, error) {
 	if !isLoopback(a.server) {
 		return "", nil
 	}
-	db, err := a.config().Path()
+	at, err := a.config().Locator()
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(db), server.TokenFile))
+	text, err := os.ReadFile(at.Beside(server.TokenFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

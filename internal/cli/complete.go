@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -267,7 +266,7 @@ func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string)
 func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, done := completing(c)
 	defer done()
-	if db, err := a.config().Path(); err != nil || !exists(db) {
+	if !a.exists() {
 		return nil, orderedWords // to open it would make it
 	}
 	h, s, err := a.hooks(ctx)
@@ -284,8 +283,12 @@ func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context
 	return words, orderedWords
 }
 
-// exists tells of a file.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
+// exists tells whether there is a store to look into; to open another one would make it.
+func (a *app) exists() bool {
+	at, err := a.config().Locator()
+	if err != nil || at.IsMemory() {
+		return false
+	}
+	exists, _, err := at.Exists()
+	return exists && err == nil
 }

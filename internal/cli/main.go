@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
@@ -361,10 +361,14 @@ func (a *app) reads(ctx context.Context) (*service.Service, error) {
 // present refuses a store that was named by --db and is not there. What HOCKET_DB and the configuration name may be missing: it is empty until something is stored.
 func (a *app) present() error {
 	path := a.db
-	if path == "" || path == service.Memory || a.entered {
+	if path == "" || a.entered {
 		return nil
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	at, err := store.Parse(path)
+	if err != nil {
+		return usef("%v", err)
+	}
+	if exists, _, err := at.Exists(); exists || err != nil {
 		return nil // what else is wrong with it is said where it is opened
 	}
 	hint := "hocket run, workflows apply and serve create a store; hocket doctor shows which one is used"

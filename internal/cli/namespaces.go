@@ -10,7 +10,6 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -58,8 +57,8 @@ func (a *app) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names, err := namespace.StoreOf(s).Namespaces(ctx)
-	db := s.DB()
+	names, err := s.Home().Access.Namespaces(ctx)
+	at := s.Home().Locator()
 	if cerr := s.Close(); err == nil {
 		err = cerr
 	}
@@ -69,10 +68,11 @@ func (a *app) enter(ctx context.Context) error {
 	if !slices.Contains(names, a.namespace) {
 		return a.noNamespace(names)
 	}
-	a.defaultDB = db
-	if a.db, err = namespace.Path(db, a.namespace); err != nil {
+	of, err := at.Namespace(a.namespace)
+	if err != nil {
 		return err
 	}
+	a.defaultDB, a.db = at.String(), of.String()
 	a.entered = true
 	return nil
 }
@@ -109,5 +109,5 @@ func (a *app) namespaces(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	defer s.Close()
-	return namespace.StoreOf(s).Namespaces(ctx)
+	return s.Home().Access.Namespaces(ctx)
 }

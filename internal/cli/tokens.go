@@ -14,8 +14,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/httpapi"
-	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 func (a *app) tokensCmd() *cobra.Command {
@@ -32,7 +32,7 @@ func (a *app) tokensCmd() *cobra.Command {
 }
 
 // accessStore opens the default store, with the tokens and the audit log in it. Where look is set and there is no store, it is an empty one.
-func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, namespace.Store, error) {
+func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, store.Access, error) {
 	open := a.open
 	if look {
 		if err := a.present(); err != nil {
@@ -44,7 +44,7 @@ func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, nam
 	if err != nil {
 		return nil, nil, err
 	}
-	return s, namespace.StoreOf(s), nil
+	return s, s.Home().Access, nil
 }
 
 func (a *app) tokensCreateCmd() *cobra.Command {

@@ -15,7 +15,6 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
 )
 
 // hooks gives the hooks of the store of this invocation, and its service, which is to be closed.
@@ -29,12 +28,6 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 	}
 	cfg := hooks.Config{
 		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }, // nobody comes from outside
-		Store: func(s *service.Service) hooks.Store {
-			if f := s.File(); f != nil {
-				return hookdb.New(f)
-			}
-			return nil
-		},
 		Secrets: secret.Resolver{Env: a.Env, Keeper: a.keeper},
 	}
 	if a.operator != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -91,12 +90,6 @@ func newWorld(t *testing.T, q setup) *world {
 			return nil, errors.New("unknown namespace")
 		}
 		return s, nil
-	}
-	q.config.Store = func(s *service.Service) hooks.Store {
-		if f := s.File(); f != nil {
-			return hookdb.New(f)
-		}
-		return nil
 	}
 	if w.hooks, err = hooks.New(q.config); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -22,8 +21,6 @@ import (
 type Config struct {
 	// Service gives the service of a namespace. An error that it gives for an unknown namespace is not shown to the caller.
 	Service func(ctx context.Context, namespace string) (*service.Service, error)
-	// Store gives the store that lies in the file of a service; nil, or a nil Store: one in memory, as long as the service is the same.
-	Store func(s *service.Service) Store
 	// PublicURL is the address at which people and senders reach the server, without a slash at its end. "": no approve links are made.
 	PublicURL string
 	// Endpoints are the operator's, of the namespace default.
@@ -92,11 +89,13 @@ func (sp *space) sealed() (*Vault, error) {
 	sp.opening.Lock()
 	defer sp.opening.Unlock()
 	if sp.vault == nil {
-		v, err := OpenVault(KeyPath(sp.service.DB()))
+		key, err := sp.service.Home().Key()
 		if err != nil {
 			return nil, err
 		}
-		sp.vault = v
+		if sp.vault, err = NewVault(key); err != nil {
+			return nil, err
+		}
 	}
 	return sp.vault, nil
 }
@@ -143,13 +142,7 @@ func (h *Hooks) spaceOf(namespace string, s *service.Service) (*space, error) {
 	if sp := h.spaces[namespace]; sp != nil && sp.service == s {
 		return sp, nil
 	}
-	sp := &space{name: namespace, service: s}
-	if h.cfg.Store != nil {
-		sp.store = h.cfg.Store(s)
-	}
-	if sp.store == nil {
-		sp.store, sp.vault = &hookdata.Memory{}, NewVault()
-	}
+	sp := &space{name: namespace, service: s, store: s.Home().Hooks}
 	h.spaces[namespace] = sp
 	return sp, nil
 }

@@ -13,7 +13,8 @@ import (
 func TestLookWithoutKey(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
-	if err := os.Mkdir(hooks.KeyPath(db), 0o700); err != nil {
+	key := strings.TrimSuffix(db, ".db") + ".key"
+	if err := os.Mkdir(key, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, setup{db: db})
@@ -31,7 +32,7 @@ func TestLookWithoutKey(t *testing.T) {
 		t.Errorf("create: %v, want that the key cannot be used", err)
 	}
 	look()
-	if err := os.Remove(hooks.KeyPath(db)); err != nil {
+	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}
 	if c := w.create(hooks.CreateRequest{}); c.Secret == "" {

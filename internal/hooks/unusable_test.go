@@ -19,7 +19,12 @@ func TestUnusableRun(t *testing.T) {
 	broken := w.start(echo, "yaml", "", "hello")
 	whole := w.start(echo, "yaml", "", "hello")
 	const damage = db.Text(`UPDATE records SET data = x'00' WHERE run = (SELECT id FROM runs WHERE run = ?)`)
-	err := w.service.File().Write(context.WithoutCancel(t.Context()), 100, func(tx db.Tx) error {
+	file, err := db.Open(t.Context(), w.db, db.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	err = file.Write(context.WithoutCancel(t.Context()), 100, func(tx db.Tx) error {
 		_, err := tx.Exec(damage, broken)
 		return err
 	})

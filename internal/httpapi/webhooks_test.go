@@ -12,7 +12,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/hooks"
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
@@ -31,11 +30,10 @@ func (d deskIs) RoundTrip(r *http.Request) (*http.Response, error) {
 // withHooks gives the world webhooks and notifications, whose endpoints answer as desk says.
 func (w *world) withHooks() (h *hooks.Hooks, desk deskIs, store hooks.Store) {
 	w.t.Helper()
-	desk, store = deskIs{make(chan int)}, &hookdata.Memory{}
+	desk, store = deskIs{make(chan int)}, w.service.Home().Hooks
 	client := &http.Client{Transport: desk}
 	h, err := hooks.New(hooks.Config{
 		Service:   func(context.Context, string) (*service.Service, error) { return w.service, nil },
-		Store:     func(*service.Service) hooks.Store { return store },
 		PublicURL: "https://hocket.example.com", Secrets: secret.Resolver{Env: func(string) string { return "the operator's own secret" }},
 		Operator: client, Guarded: client, Pace: hooks.Pace{Every: 5 * time.Millisecond, Delays: []time.Duration{time.Millisecond}},
 	})

@@ -25,6 +25,11 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrNotStore says that a file or database is there, and something else than a store of Hocket.
 	ErrNotStore = errors.New("not a store of hocket")
+	// ErrUnavailable matches errors of a store that cannot be used right now, so that the same may be tried later: its disk is full, does not answer or is read-only, or
+	// others hold it. No other error of a store passes by itself.
+	ErrUnavailable = errors.New("store is unavailable")
+	// ErrFull matches those errors of ErrUnavailable that come of a disk without room.
+	ErrFull = errors.New("no room for the store")
 )
 
 // OwnedError says who has the run. errors.Is(err, ErrOwned) holds.
@@ -100,6 +105,9 @@ type LockedError struct {
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("the store is locked: %s has held it for %s; nothing is lost", e.Holder, e.For.Round(time.Second/10))
 }
+
+// Is makes errors.Is(err, ErrUnavailable) hold.
+func (e *LockedError) Is(target error) bool { return target == ErrUnavailable }
 
 // LockWait tells that a store is held by another process, while a caller waits for it.
 type LockWait struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
 
@@ -36,8 +37,7 @@ type Config struct {
 type Set struct {
 	cfg     Config
 	log     *slog.Logger
-	db      string
-	store   Store
+	home    *store.Home        // of the default namespace
 	tenants *telemetry.Tenants // nil: there is no telemetry
 
 	// ctx ends when Close begins.
@@ -80,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 		return nil, err
 	}
 	s.ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.db, s.store = first.DB(), StoreOf(first)
+	s.home = first.Home()
 	e := &entry{ready: make(chan struct{}), service: first}
 	close(e.ready)
 	s.opened[access.DefaultNamespace] = e
@@ -104,13 +104,13 @@ func (s *Set) config(name, db string) service.Config {
 }
 
 // Store gives where tokens, namespaces and the audit log are kept, as long as the Set is open.
-func (s *Set) Store() Store { return s.store }
+func (s *Set) Store() store.Access { return s.home.Access }
 
 // DB is the path of the default store, or service.Memory.
-func (s *Set) DB() string { return s.db }
+func (s *Set) DB() string { return s.home.Locator().String() }
 
 // Names gives the names of all namespaces, sorted.
-func (s *Set) Names(ctx context.Context) ([]string, error) { return s.store.Namespaces(ctx) }
+func (s *Set) Names(ctx context.Context) ([]string, error) { return s.home.Access.Namespaces(ctx) }
 
 // Service gives the service of a namespace, and opens it where it is not open yet. It belongs to the Set. An opening that failed is tried again by the next call.
 //
@@ -148,18 +148,18 @@ func (s *Set) find(name string) *entry {
 
 // known gives the path of a namespace that exists.
 func (s *Set) known(ctx context.Context, name string) (string, error) {
-	path, err := Path(s.db, name)
+	at, err := s.home.Locator().Namespace(name)
 	if err != nil {
 		return "", err
 	}
-	names, err := s.store.Namespaces(ctx)
+	names, err := s.home.Access.Namespaces(ctx)
 	switch {
 	case err != nil:
 		return "", err
 	case !slices.Contains(names, name):
 		return "", access.ErrNoNamespace
 	}
-	return path, nil
+	return at.String(), nil
 }
 
 // begin opens a namespace in a goroutine, unless another call has begun to; nil where the Set is closed.

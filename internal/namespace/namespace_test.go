@@ -48,38 +48,6 @@ func create(t *testing.T, s *namespace.Set, name string) {
 	}
 }
 
-// TestPath: a namespace's store stands below a folder beside the default one, whatever link leads there, and no name leads out of it (SEC16).
-func TestPath(t *testing.T) {
-	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "real.db"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("real.db", filepath.Join(dir, "link.db")); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ db, name, want string }{
-		{"/x/hocket.db", "default", "/x/hocket.db"},
-		{"/x/hocket.db", "a", "/x/hocket.namespaces/a.db"},
-		{"/x/store", "a-1", "/x/store.namespaces/a-1.db"},
-		{filepath.Join(dir, "link.db"), "a", filepath.Join(dir, "real.namespaces", "a.db")},
-		{service.Memory, "a", service.Memory},
-	} {
-		if got, err := namespace.Path(c.db, c.name); err != nil || got != c.want {
-			t.Errorf("%s, %s: %s, %v", c.db, c.name, got, err)
-		}
-	}
-	for _, name := range []string{"", "..", "a/b", "../default", `..\x`, "A", "a.db", "a\x00"} {
-		var invalid *access.InvalidError
-		if got, err := namespace.Path("/x/hocket.db", name); !errors.As(err, &invalid) {
-			t.Errorf("%q: %s, %v", name, got, err)
-		}
-	}
-}
-
 // TestUnknown: no request makes a namespace, or a file (SEC10, SEC16).
 func TestUnknown(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/namespace"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 // AddDoor puts a door beside those that there are.
@@ -33,7 +33,7 @@ func Bound(ln net.Listener, n int) net.Listener { return bound(ln, n) }
 func Streams(r *http.Request) bool { return streams(r) }
 
 // Store is where tokens and the audit log are.
-func (s *Server) Store() namespace.Store { return s.access }
+func (s *Server) Store() store.Access { return s.access }
 
 // Service is the service of a namespace.
 func (s *Server) Service(ctx context.Context, name string) (*service.Service, error) {

@@ -11,7 +11,6 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
 )
 
 // openHooks makes webhooks, notifications and approve links of all namespaces. Addresses that the operator wrote down are allowed; those that were made through
@@ -39,12 +38,6 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 	h, err := hooks.New(hooks.Config{
 		Service: func(ctx context.Context, namespace string) (*service.Service, error) {
 			return s.namespaces.Service(ctx, namespace)
-		},
-		Store: func(svc *service.Service) hooks.Store {
-			if f := svc.File(); f != nil {
-				return hookdb.New(f)
-			}
-			return nil
 		},
 		PublicURL: s.cfg.URL, Endpoints: endpoints, Logger: s.log, Count: func(what, result string) { s.metrics.hooked(what, result) },
 		Secrets:  secret.Resolver{Env: s.cfg.Service.Env, Keeper: s.cfg.Service.Keeper},

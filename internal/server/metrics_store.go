@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -45,14 +44,7 @@ func (c runMetrics) collectStore(ctx context.Context, name string, svc *service.
 		gauge(out, notifications, int64(pending), name, "pending")
 		gauge(out, notifications, int64(dead), name, "dead")
 	}
-	if svc.File() == nil {
-		return // it is in memory
-	}
-	for _, f := range []struct{ label, suffix string }{{"main", ""}, {"wal", "-wal"}} {
-		size := int64(0) // a log that is not there is empty
-		if info, err := os.Stat(svc.DB() + f.suffix); err == nil {
-			size = info.Size()
-		}
-		gauge(out, storeSize, size, name, f.label)
+	for _, size := range svc.Home().Sizes() {
+		gauge(out, storeSize, size.Bytes, name, size.Part)
 	}
 }

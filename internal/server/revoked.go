@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/namespace"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 // sweepEvery is how long it takes at most until streams end whose token another process revoked, or which expired.
@@ -33,13 +33,13 @@ func (s *Server) sweep(ctx context.Context) {
 
 // revoking is the store of tokens whose revocations take effect at once.
 type revoking struct {
-	namespace.Store
+	store.Access
 	revoked *access.Revocations
 }
 
 // Revoke implements access.Store.
 func (r revoking) Revoke(ctx context.Context, namespace, id string) (access.Token, error) {
-	t, err := r.Store.Revoke(ctx, namespace, id)
+	t, err := r.Access.Revoke(ctx, namespace, id)
 	if err == nil {
 		r.revoked.Revoke(namespace, id)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
 )
 
 // Server is one process that serves. Safe for concurrent use.
@@ -31,7 +32,7 @@ type Server struct {
 	log        *slog.Logger
 	tokens     Tokens
 	namespaces Namespaces
-	access     namespace.Store
+	access     store.Access
 	hooks      *hooks.Hooks
 	audit      Audit   // nil: no audit
 	tickets    Tickets // nil: there are none
@@ -217,7 +218,7 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	if start.Token, err = s.tokens.First(ctx); err != nil {
 		return start, err
 	}
-	if start.TokenFile = tokenPath(start.DB); start.TokenFile != "" {
+	if start.TokenFile = svc.Home().Locator().Beside(TokenFile); start.TokenFile != "" {
 		err = writeToken(start.TokenFile, start.Token)
 	}
 	return start, err

@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/service"
 )
 
 // EnvToken is the variable that holds a token: for a server one that is accepted beside those that are stored, for a client the one to send.
@@ -80,14 +78,6 @@ func (t *envTokens) Find(ctx context.Context, token string) (access.Principal, e
 
 // Any implements Tokens.
 func (t *envTokens) Any(context.Context) (bool, error) { return true, nil }
-
-// tokenPath is the file of the first token; "" for a store that keeps nothing.
-func tokenPath(db string) string {
-	if db == service.Memory {
-		return ""
-	}
-	return filepath.Join(filepath.Dir(db), TokenFile)
-}
 
 // writeToken keeps the first token where the clients of this machine find it.
 func writeToken(path, token string) error {

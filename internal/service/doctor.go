@@ -5,18 +5,13 @@ import (
 
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -131,50 +126,31 @@ func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
 		return StoreReport{Problem: err.Error()}
 	}
 	r := StoreReport{Path: path}
-	if path == Memory {
-		return r
-	}
-	st, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := canMake(path); err != nil {
-			r.Problem = err.Error()
-		}
-		return r
-	case err != nil:
-		r.Problem = err.Error()
-		return r
-	}
-	r.Exists, r.Bytes = true, st.Size()
-	s, err := sqlite.Open(ctx, path, cfg.file())
+	at, err := cfg.Locator()
 	if err != nil {
 		r.Problem = err.Error()
 		return r
 	}
-	if err := s.Close(); err != nil {
+	if at.IsMemory() {
+		return r
+	}
+	exists, bytes, err := at.Exists()
+	if err == nil && !exists {
+		err = at.CanCreate()
+	}
+	if err != nil || !exists {
+		if err != nil {
+			r.Problem = err.Error()
+		}
+		return r
+	}
+	r.Exists, r.Bytes = true, bytes
+	home, err := store.Open(ctx, path, cfg.open())
+	if err == nil {
+		err = home.Close()
+	}
+	if err != nil {
 		r.Problem = err.Error()
 	}
 	return r
-}
-
-// canMake tells whether a file can be made at path, in folders that may not be there yet.
-func canMake(path string) error {
-	dir := filepath.Dir(path)
-	for {
-		st, err := os.Stat(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
-			dir = filepath.Dir(dir)
-			continue
-		case err != nil:
-			return err
-		case !st.IsDir():
-			return fmt.Errorf("%s is not a folder", dir)
-		}
-		f, err := os.CreateTemp(dir, ".hocket-*")
-		if err != nil {
-			return fmt.Errorf("%s is not writable: %w", dir, err)
-		}
-		return errors.Join(f.Close(), os.Remove(f.Name()))
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
 // Code is the family of an error as the doors tell it: exit status, HTTP status, MCP error.
@@ -199,14 +198,14 @@ func CodeOf(err error) Code {
 		return CodeUnusable
 	case errors.As(err, &limit):
 		return CodeLimit
-	case errors.Is(err, ErrUnavailable), errors.Is(err, journal.ErrClosed), sqlite.IsUnavailable(err):
+	case errors.Is(err, ErrUnavailable), errors.Is(err, journal.ErrClosed), errors.Is(err, journal.ErrUnavailable):
 		return CodeUnavailable
 	}
 	return CodeInternal
 }
 
 // IsFull tells whether an error comes of a disk that has no room for the store.
-func IsFull(err error) bool { return sqlite.IsFull(err) }
+func IsFull(err error) bool { return errors.Is(err, journal.ErrFull) }
 
 // Reason gives the text of an error to whoever asked from outside, without the steps inside on which it came up. An error that words its reason keeps its text.
 func Reason(err error) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/files"
 )
@@ -17,7 +18,7 @@ import (
 func (k *kits) ownFiles() files.Own {
 	var paths []string
 	add := func(path string) {
-		if path == "" || path == Memory {
+		if path == "" {
 			return
 		}
 		if abs, err := filepath.Abs(path); err == nil {
@@ -29,9 +30,8 @@ func (k *kits) ownFiles() files.Own {
 	add(path)
 	add(k.cfg.Operator.Path)
 	add(k.cfg.Operator.Prices)
-	for _, store := range k.stores() {
-		stem := strings.TrimSuffix(store, ".db")
-		for _, p := range []string{store, store + "-wal", store + "-shm", store + "-journal", store + ".owners", stem + ".key", stem + ".namespaces", filepath.Join(filepath.Dir(store), "token")} {
+	for _, at := range k.stores() {
+		for _, p := range append(at.Files(), at.Beside("token")) {
 			add(p)
 		}
 	}
@@ -49,17 +49,16 @@ func (k *kits) ownFiles() files.Own {
 	}
 }
 
-// stores gives the paths of the stores of this process's operator: that of the runs, the one above it where it is a namespace's, and the default one.
-func (k *kits) stores() []string {
-	var out []string
-	if db := k.cfg.DB; db != "" && db != Memory {
-		out = append(out, db)
-		if folder := filepath.Dir(db); strings.HasSuffix(folder, ".namespaces") {
-			out = append(out, strings.TrimSuffix(folder, ".namespaces")+".db")
-		}
+// stores gives the stores of this process's operator: that of the runs, and the default one.
+func (k *kits) stores() []store.Locator {
+	var out []store.Locator
+	if at, err := store.Parse(k.cfg.DB); err == nil {
+		out = append(out, at)
 	}
-	if db, err := DefaultDB(k.cfg.Env); err == nil && db != Memory {
-		out = append(out, db)
+	if db, err := DefaultDB(k.cfg.Env); err == nil {
+		if at, err := store.Parse(db); err == nil {
+			out = append(out, at)
+		}
 	}
 	return out
 }

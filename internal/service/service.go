@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"github.com/hocket-run/hocket/internal/catalog"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
@@ -20,18 +19,15 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/secret"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/memorydb"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
-	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Memory is the path of a store that keeps nothing.
-const Memory = ":memory:"
+const Memory = store.Memory
 
 // Config is what a Service is made of.
 type Config struct {
@@ -42,7 +38,7 @@ type Config struct {
 	// RetainRuns is how many ended runs Memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
 	RetainRuns int
 	// LockTimeout is how long a caller that needs the store waits while another process holds it, before it gets a *journal.LockedError; 0: as long as it takes. Runs that are
-	// driven here wait on, whatever its value. Locked is called for waits, as sqlite.Config.Locked; nil: they are logged.
+	// driven here wait on, whatever its value. Locked is called for waits, as store.Config.Locked; nil: they are logged.
 	LockTimeout time.Duration
 	Locked      func(journal.LockWait)
 	// Env gives the environment; nil: os.Getenv.
@@ -112,6 +108,7 @@ type Starts struct {
 // Service is the use cases over one store. Safe for concurrent use.
 type Service struct {
 	cfg    Config
+	home   *store.Home
 	store  journal.Backend
 	stored catalog.Store
 	driver *embedded.Driver
@@ -196,15 +193,28 @@ func (c Config) takeOverAfter() time.Duration {
 	return cmp.Or(time.Duration(c.Operator.Server.TakeOverAfter), DefaultTakeOverAfter)
 }
 
-// file says how the store's file is opened.
-func (c Config) file() sqlite.Config {
-	f := sqlite.Config{Kind: c.Kind, LockTimeout: c.LockTimeout, Locked: c.Locked}
-	if f.Locked == nil {
-		f.Locked = func(w journal.LockWait) {
+// open says how the store is opened.
+func (c Config) open() store.Config {
+	q := store.Config{Kind: c.Kind, LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns}
+	if q.Locked == nil {
+		q.Locked = func(w journal.LockWait) {
 			c.Logger.Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
 		}
 	}
-	return f
+	return q
+}
+
+// Locator gives where the store is. Errors: *InvalidError where no path can be told, or what is named is no store of a kind that is supported.
+func (c Config) Locator() (store.Locator, error) {
+	path, err := c.Path()
+	if err != nil {
+		return store.Locator{}, err
+	}
+	at, err := store.Parse(path)
+	if err != nil {
+		return store.Locator{}, &InvalidError{Message: err.Error(), Err: err}
+	}
+	return at, nil
 }
 
 // Path gives the path of the store: the one that was given, HOCKET_DB, the operator's, the default.
@@ -221,49 +231,33 @@ func (c Config) Path() (string, error) {
 // Look is Open for those who only look: a store that is not there is an empty one, and is not made.
 func Look(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
-	var err error
-	if cfg.DB, err = cfg.Path(); err != nil {
+	at, err := cfg.Locator()
+	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(cfg.DB); errors.Is(err, fs.ErrNotExist) {
+	cfg.DB = at.String()
+	if exists, _, err := at.Exists(); !exists && err == nil {
 		cfg.DB = Memory
 	}
 	return Open(ctx, cfg)
 }
 
-// Bounds of the ended runs that Memory keeps. Events bound them where runs are long.
-const (
-	defaultRetainRuns = 1000
-	maxRetainEvents   = 100_000
-)
-
 // Open opens the store and makes a Service on it. Close it.
 //
-// Errors: *StoreError around those of sqlite.Open; *InvalidError where no path can be told.
+// Errors: *StoreError around those of store.Open; those of Config.Locator.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
-	var err error
-	if cfg.DB, err = cfg.Path(); err != nil {
+	at, err := cfg.Locator()
+	if err != nil {
 		return nil, err
 	}
-	var (
-		store  journal.Backend
-		stored catalog.Store
-		memo   memory.Store
-	)
-	if cfg.DB == Memory {
-		kept := journal.NewMemory()
-		kept.Retain(max(0, cmp.Or(cfg.RetainRuns, defaultRetainRuns)), maxRetainEvents)
-		store, stored, memo = kept.Open(cfg.Kind), &catalog.Memory{}, &memory.Kept{}
-	} else {
-		s, err := sqlite.Open(ctx, cfg.DB, cfg.file())
-		if err != nil {
-			return nil, &StoreError{cfg.DB, err}
-		}
-		store, stored, memo = s, catalogdb.New(s), memorydb.New(s)
+	cfg.DB = at.String()
+	home, err := store.Open(ctx, cfg.DB, cfg.open())
+	if err != nil {
+		return nil, &StoreError{cfg.DB, err}
 	}
-	s := &Service{cfg: cfg, store: store, stored: stored, kits: newKits(cfg)}
-	s.kits.service, s.kits.memory = s, memo
+	s := &Service{cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, kits: newKits(cfg)}
+	s.kits.service, s.kits.memory = s, home.Memories
 	hooks := embedded.Hooks{Notices: func(string) { s.bell.ring() }}
 	if cfg.Telemetry == nil && cfg.Metrics {
 		cfg.Telemetry = &telemetry.Config{Logger: cfg.Logger}
@@ -275,10 +269,10 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		hooks.Events = s.saw
 	}
 	d, err := embedded.New(embedded.Config{
-		Store: store, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.kits.open, Program: s.graphs.find, Foreign: isGraph, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
+		Store: home.Journal, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.kits.open, Program: s.graphs.find, Foreign: isGraph, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
 	})
 	if err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(err, home.Close())
 	}
 	s.driver = d
 	return s, nil
@@ -287,11 +281,8 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 // DB is the path of the store, or Memory.
 func (s *Service) DB() string { return s.cfg.DB }
 
-// File is the store for rooms that keep tables of their own in it; nil for Memory. It is closed with the service.
-func (s *Service) File() *sqlite.Store {
-	file, _ := s.store.(*sqlite.Store)
-	return file
-}
+// Home is the store with all its parts. It is closed with the service.
+func (s *Service) Home() *store.Home { return s.home }
 
 // closeTime bounds how long Close waits for calls that were told to stop.
 const closeTime = 10 * time.Second
@@ -307,7 +298,7 @@ func (s *Service) Close() error {
 	if r := s.kits.recorder; r != nil {
 		err = errors.Join(err, r.Close())
 	}
-	if cerr := s.store.Close(); cerr != nil {
+	if cerr := s.home.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
 	}
 	return err

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	_ "github.com/hocket-run/hocket/internal/store/sqlite" // registers the driver
+	_ "modernc.org/sqlite" // registers the driver
 )
 
 // RowBytes is the size of the data of each row: about what a step stores.

@@ -17,13 +17,8 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// Store is hocket.Checkpointer, which stands above this package.
-type Store interface {
-	Save(ctx context.Context, execution string, state json.RawMessage, label string) error
-	Load(ctx context.Context, execution, label string) (json.RawMessage, error)
-	List(ctx context.Context, execution string) ([]string, error)
-	Delete(ctx context.Context, execution, label string) error
-}
+// Store is what is tested.
+type Store = checkpoint.Store
 
 // Run checks that a store does what hocket.Checkpointer says (S2-65). open gives an empty store for each test; it may be called from within rapid.
 func Run(t *testing.T, open func(t *testing.T) Store) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
-	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -45,12 +45,12 @@ func sqliteCluster(t *testing.T) *cluster {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	open := func() journal.Backend {
-		s, err := sqlite.Open(context.Background(), path, sqlite.Config{Kind: journal.KindServe})
+		s, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		return s
+		return s.Journal
 	}
 	return &cluster{open: open, reader: open(), fresh: sqliteCluster}
 }

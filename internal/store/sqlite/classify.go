@@ -58,21 +58,21 @@ func classify(err error) class {
 	return classRejected
 }
 
-// IsUnavailable tells whether the file cannot be used right now, so that the same may be tried later: its disk is full, does not answer or is read-only, or others
-// hold the file. No other error of a store passes by itself.
-func IsUnavailable(err error) bool {
-	if _, ok := errors.AsType[*journal.LockedError](err); ok {
-		return true
-	}
-	c := classify(err)
-	return c == classBusy || c == classMachine
+// unavailableError is an error that passes by itself. It matches journal.ErrUnavailable, and journal.ErrFull where there is no room.
+type unavailableError struct{ error }
+
+func (e unavailableError) Unwrap() error { return e.error }
+
+// Is implements what errors.Is asks for.
+func (e unavailableError) Is(target error) bool {
+	return target == journal.ErrUnavailable || target == journal.ErrFull && isFull(e.error)
 }
 
 // isBusy tells whether another connection was in the way, so that asking again helps.
 func isBusy(err error) bool { return classify(err) == classBusy }
 
-// IsFull tells whether there was no room: for data, or for the file of the log's index, which SQLite tells as an error of input and output.
-func IsFull(err error) bool {
+// isFull tells whether there was no room: for data, or for the file of the log's index, which SQLite tells as an error of input and output.
+func isFull(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return false
@@ -92,6 +92,9 @@ func explain(err error) error {
 	if _, ok := errors.AsType[*journal.CorruptError](err); ok {
 		return err
 	}
+	if _, ok := errors.AsType[unavailableError](err); ok {
+		return err
+	}
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {
 		return err
@@ -103,9 +106,11 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", journal.ErrNotStore, err)
 	case classRejected:
 		return &journal.RejectedError{Err: err}
-	}
-	if e.Code()&0xff == lib.SQLITE_READONLY {
-		return fmt.Errorf("the file or its folder is read-only here: %w", err)
+	case classBusy, classMachine:
+		if e.Code()&0xff == lib.SQLITE_READONLY {
+			err = fmt.Errorf("the file or its folder is read-only here: %w", err)
+		}
+		return unavailableError{err}
 	}
 	return err
 }

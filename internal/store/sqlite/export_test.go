@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// Explain gives errors of SQLite the types that callers look for.
+var Explain = explain
+
 // SetPruneRecords makes pruning go in steps of n records.
 func (s *Store) SetPruneRecords(n int) { s.pruneRecords = n }
 

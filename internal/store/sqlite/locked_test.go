@@ -49,7 +49,7 @@ func TestOpenWhileLocked(t *testing.T) {
 	}
 	for range 2 { // the second caller does not wait as long again
 		var locked *journal.LockedError
-		if _, err := s.Claim(t.Context(), benchRun(0)); !errors.As(err, &locked) || locked.Holder != "another program" || !sqlite.IsUnavailable(err) {
+		if _, err := s.Claim(t.Context(), benchRun(0)); !errors.As(err, &locked) || locked.Holder != "another program" || !errors.Is(err, journal.ErrUnavailable) {
 			t.Fatalf("claim while the store is locked: %v", err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestRejected(t *testing.T) {
 	rejected := func(what string, err error) {
 		t.Helper()
 		var r *journal.RejectedError
-		if !errors.As(err, &r) || sqlite.IsUnavailable(err) {
+		if !errors.As(err, &r) || errors.Is(err, journal.ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -58,7 +58,7 @@ func (r *readers) attempts(ctx context.Context, c *conn, do func(c *conn) error)
 		if err == nil {
 			err = inside(c, do)
 		}
-		if IsFull(err) && c != nil {
+		if isFull(err) && c != nil {
 			_ = c.close() // it could not map the index of the log, and would not try again
 			c, err = nil, r.withoutRoom(ctx, do)
 		}

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -10,8 +11,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
-// TestIsUnavailable tells a full or read-only file, which may be there again later, from what will never work.
-func TestIsUnavailable(t *testing.T) {
+// TestUnavailable tells a full or read-only file, which may be there again later, from what will never work.
+func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.db")
 	open := func(options string) *sql.DB {
@@ -37,12 +38,12 @@ func TestIsUnavailable(t *testing.T) {
 	for name, err := range map[string]error{
 		"full": do(db, insert), "read-only": do(open("?mode=ro"), insert), "no folder": do(func() *sql.DB { path = filepath.Join(path, "y.db"); return open("") }(), "SELECT x FROM t"),
 	} {
-		if err == nil || !sqlite.IsUnavailable(fmt.Errorf("append: %w", err)) {
+		if err == nil || !errors.Is(fmt.Errorf("append: %w", sqlite.Explain(err)), journal.ErrUnavailable) || errors.Is(sqlite.Explain(err), journal.ErrFull) != (name == "full") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, err := range map[string]error{"no error": nil, "text": do(db, "SELEC"), "other": journal.ErrNotFound} {
-		if sqlite.IsUnavailable(err) {
+		if errors.Is(sqlite.Explain(err), journal.ErrUnavailable) {
 			t.Errorf("%s: %v is told as a store that is not there", name, err)
 		}
 	}

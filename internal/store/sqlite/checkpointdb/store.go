@@ -29,17 +29,10 @@ const rowBytes = 200
 // Store keeps checkpoints in a file. Safe for concurrent use, also by several processes.
 type Store struct{ db *db.Store }
 
-// Open opens the file and makes it, for its owner alone, where there is none.
-func Open(ctx context.Context, path string) (*Store, error) {
-	file, err := db.Open(ctx, path, db.Config{})
-	if err != nil {
-		return nil, fmt.Errorf("open checkpoints: %w", err)
-	}
-	return &Store{file}, nil
-}
+var _ checkpoint.Store = (*Store)(nil)
 
-// Close frees the file. Every call after it fails with checkpoint.ErrClosed; a second Close does nothing.
-func (s *Store) Close() error { return s.db.Close() }
+// New makes a Store in a file that is open, which it does not close.
+func New(file *db.Store) *Store { return &Store{file} }
 
 // Save implements hocket.Checkpointer. The state is on disk when it returns.
 func (s *Store) Save(ctx context.Context, execution string, state json.RawMessage, label string) error {

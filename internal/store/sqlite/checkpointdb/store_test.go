@@ -14,17 +14,18 @@ import (
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/checkpoint/checkpointtest"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
 )
 
 func open(t *testing.T, path string) *checkpointdb.Store {
 	t.Helper()
-	s, err := checkpointdb.Open(t.Context(), path)
+	file, err := sqlite.Open(t.Context(), path, sqlite.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	t.Cleanup(func() { _ = file.Close() })
+	return checkpointdb.New(file)
 }
 
 // beside opens the file as another program does.
@@ -87,8 +88,12 @@ func TestTwoHandles(t *testing.T) {
 // TestClosed: a closed store says so.
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
-	if err := errors.Join(s.Close(), s.Close()); err != nil {
+	file, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "hocket.db"), sqlite.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := checkpointdb.New(file)
+	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Save(t.Context(), "r", json.RawMessage(`1`), "a"); !errors.Is(err, checkpoint.ErrClosed) {

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/checkpoint"
+	"github.com/hocket-run/hocket/internal/hooks/hookdata"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"
+	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
+	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
+	"github.com/hocket-run/hocket/internal/store/sqlite/memorydb"
+	"github.com/hocket-run/hocket/internal/tool/memory"
+)
+
+// Access keeps tokens, names of namespaces and the audit log.
+type Access interface {
+	access.Store
+	access.Log
+}
+
+// Home is an open store with all its parts, which are safe for concurrent use and of no use after Close.
+type Home struct {
+	Journal     journal.Backend
+	Catalog     catalog.Store
+	Access      Access
+	Hooks       hookdata.Store
+	Checkpoints checkpoint.Store
+	Memories    memory.Store
+
+	at  Locator
+	key func() ([]byte, error)
+}
+
+// Config says how to open a home. Its zero value is good for reading.
+type Config struct {
+	// Kind is the kind of process, for the errors that others get when it owns a run.
+	Kind journal.Kind
+	// LockTimeout is how long a caller waits while another process holds the store, before it gets a *journal.LockedError; 0: as long as it takes.
+	LockTimeout time.Duration
+	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: it is not told.
+	Locked func(journal.LockWait)
+	// RetainRuns is how many ended runs a home in memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
+	RetainRuns int
+}
+
+// Bounds of the ended runs that a home in memory keeps. Events bound them where runs are long.
+const (
+	defaultRetainRuns = 1000
+	maxRetainEvents   = 100_000
+)
+
+// Open opens the home that a locator names, as [Parse] reads it, and makes it, readable by its owner alone, where there is none. An older one is brought up to date.
+//
+// Errors: those of Parse; journal.ErrNotStore where something else is there, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written and
+// another process holds it; those that match journal.ErrUnavailable, which may pass.
+func Open(ctx context.Context, locator string, cfg Config) (*Home, error) {
+	at, err := Parse(locator)
+	if err != nil {
+		return nil, err
+	}
+	if at.IsMemory() {
+		return openMemory(at, cfg), nil
+	}
+	file, err := sqlite.Open(ctx, at.text, sqlite.Config{Kind: cfg.Kind, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked})
+	if err != nil {
+		return nil, err
+	}
+	return &Home{
+		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file),
+		at: at, key: func() ([]byte, error) { return readKey(at.KeyFile()) },
+	}, nil
+}
+
+func openMemory(at Locator, cfg Config) *Home {
+	key := newKey()
+	runs := journal.NewMemory()
+	runs.Retain(max(0, cmp.Or(cfg.RetainRuns, defaultRetainRuns)), maxRetainEvents)
+	return &Home{
+		Journal: runs.Open(cfg.Kind), Catalog: &catalog.Memory{}, Access: &access.Memory{}, Hooks: &hookdata.Memory{}, Checkpoints: &checkpoint.Memory{}, Memories: &memory.Kept{},
+		at: at, key: func() ([]byte, error) { return slices.Clone(key), nil },
+	}
+}
+
+// Locator says where the home is.
+func (h *Home) Locator() Locator { return h.at }
+
+// IsDurable tells whether what is kept outlives the process.
+func (h *Home) IsDurable() bool { return !h.at.IsMemory() }
+
+// Key gives the secret key of the home, 32 bytes, by which secrets are sealed and links are signed. It is made when it is asked for first; who only looks needs none. The
+// slice is the caller's.
+//
+// Errors: the key cannot be read or made; others can read it; it has another length.
+func (h *Home) Key() ([]byte, error) { return h.key() }
+
+// Size is a part of a store on disk: `main`, or `wal` for its write-ahead log.
+type Size struct {
+	Part  string
+	Bytes int64
+}
+
+// Sizes gives how large the store is on disk; nil in memory. A part that is not there is empty.
+func (h *Home) Sizes() []Size {
+	if h.at.IsMemory() {
+		return nil
+	}
+	sizes := []Size{{Part: "main"}, {Part: "wal"}}
+	for i, suffix := range []string{"", "-wal"} {
+		if st, err := os.Stat(h.at.text + suffix); err == nil {
+			sizes[i].Bytes = st.Size()
+		}
+	}
+	return sizes
+}
+
+// Close waits for what is being written, gives up every run that the home's journal owns, and frees everything. A second Close does nothing.
+func (h *Home) Close() error { return h.Journal.Close() }

@@ -1,0 +1,96 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/store"
+)
+
+func parse(t *testing.T, text string) store.Locator {
+	t.Helper()
+	l, err := store.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestNamespace: a namespace's store stands below a folder beside the default one, whatever link leads there, and no name leads out of it (SEC16).
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "real.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("real.db", filepath.Join(dir, "link.db")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ db, name, want string }{
+		{"/x/hocket.db", "default", "/x/hocket.db"},
+		{"/x/hocket.db", "a", "/x/hocket.namespaces/a.db"},
+		{"/x/store", "a-1", "/x/store.namespaces/a-1.db"},
+		{filepath.Join(dir, "link.db"), "a", filepath.Join(dir, "real.namespaces", "a.db")},
+		{store.Memory, "a", store.Memory},
+	} {
+		if got, err := parse(t, c.db).Namespace(c.name); err != nil || got.String() != c.want {
+			t.Errorf("%s, %s: %s, %v", c.db, c.name, got, err)
+		}
+	}
+	for _, name := range []string{"", "..", "a/b", "../default", `..\x`, "A", "a.db", "a\x00"} {
+		var invalid *access.InvalidError
+		if got, err := parse(t, "/x/hocket.db").Namespace(name); !errors.As(err, &invalid) {
+			t.Errorf("%q: %s, %v", name, got, err)
+		}
+	}
+}
+
+// TestParse: paths and memory are understood; URLs are refused by kind, and no password is shown.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{store.Memory, "hocket.db", "/x/y.db", `C:\x\y.db`, "a:b", "postgres"} {
+		if l, err := store.Parse(text); err != nil || l.String() != text || l.IsMemory() != (text == store.Memory) {
+			t.Errorf("%q: %v, %v", text, l, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"": "the store has no path",
+		"postgres://ann:secret@db.example.com:5432/runs?password=secret": "cannot use the store postgres://db.example.com:5432/runs: PostgreSQL stores are not supported yet; give the path of a file, or :memory:",
+		"POSTGRESQL://ann:secret@db/runs":                                "cannot use the store POSTGRESQL://db/runs: PostgreSQL stores are not supported yet; give the path of a file, or :memory:",
+		"postgres://ann:sec ret@%zz":                                     "cannot use the store postgres://…: PostgreSQL stores are not supported yet; give the path of a file, or :memory:",
+		"mysql://db/x":                                                   `cannot use the store mysql://db/x: stores of kind "mysql" are not supported; give the path of a file, or :memory:`,
+	} {
+		if _, err := store.Parse(text); err == nil || err.Error() != want {
+			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
+		}
+		if _, err := store.Open(t.Context(), text, store.Config{}); err == nil || err.Error() != want {
+			t.Errorf("open %q: %v", text, err)
+		}
+	}
+}
+
+// TestCanCreate: whether a home can be made is told before one is.
+func TestCanCreate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "a", "b", "hocket.db"): "", filepath.Join(file, "hocket.db"): "folder", store.Memory: ""} {
+		err := parse(t, path).CanCreate()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if exists, _, err := parse(t, filepath.Join(dir, "a", "hocket.db")).Exists(); exists || err != nil {
+		t.Errorf("a store that was not made: %t, %v", exists, err)
+	}
+}
