@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -44,6 +45,7 @@ func EncodeParts(buf []byte, events []engine.Event) (first Record, more []Record
 	if err != nil {
 		return Record{}, nil, nil, err
 	}
+	defer w.free()
 	for begin := 0; begin < len(events); {
 		n, err := w.record(events[begin:], partEvents, partBytes)
 		if err != nil {
@@ -78,6 +80,7 @@ func encode(events []engine.Event, limit int) (data []byte, blobs []Blob, err er
 	if err != nil {
 		return nil, nil, err
 	}
+	defer w.free()
 	if _, err := w.record(events, math.MaxInt, math.MaxInt); err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +98,23 @@ func newWriter(buf []byte, events []engine.Event, limit int) (*writer, error) {
 	if size := 64 + 160*min(len(events), partEvents); cap(buf) < size {
 		buf = make([]byte, 0, size)
 	}
-	return &writer{buf: buf[:0], path: make([]pathStep, 0, 8), limit: limit}, nil
+	w, _ := writers.Get().(*writer)
+	if w == nil {
+		w = &writer{}
+	}
+	w.buf, w.limit = buf[:0], limit
+	return w, nil
+}
+
+// writers holds writers to be used again.
+var writers sync.Pool
+
+// free ends the use of w.
+func (w *writer) free() {
+	clear(w.refs)
+	clear(w.path[:cap(w.path)])
+	*w = writer{path: w.path[:0], refs: w.refs[:0]}
+	writers.Put(w)
 }
 
 // moreKey stands in a record after which the next one goes on with the same activation.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -38,22 +39,23 @@ type limited struct {
 
 // Call implements Client.
 func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (Reply, error) {
-	bounded, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	bounded := &boundedContext{Context: ctx}
+	defer bounded.end(context.Canceled)
 
 	if l.total > 0 {
-		t := time.AfterFunc(l.total, func() { cancel(fmt.Errorf("%w: the answer took longer than %s", errTimeLimit, l.total)) })
+		t := time.AfterFunc(l.total, func() { bounded.end(fmt.Errorf("%w: the answer took longer than %s", errTimeLimit, l.total)) })
 		defer t.Stop()
 	}
-	alive := func() {}
+	var idle *time.Timer
 	if l.idle > 0 {
-		t := time.AfterFunc(l.idle, func() { cancel(fmt.Errorf("%w: no activity for %s", errTimeLimit, l.idle)) })
-		defer t.Stop()
-		alive = func() { t.Reset(l.idle) }
+		idle = time.AfterFunc(l.idle, func() { bounded.end(fmt.Errorf("%w: no activity for %s", errTimeLimit, l.idle)) })
+		defer idle.Stop()
 	}
 
 	reply, err := l.client.Call(bounded, req, func(d Delta) {
-		alive()
+		if idle != nil {
+			idle.Reset(l.idle)
+		}
 		if onDelta != nil {
 			onDelta(d)
 		}
@@ -68,8 +70,77 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 		}
 		return Reply{}, fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
-	if cause := context.Cause(bounded); cause != nil {
+	if cause := bounded.ended(); cause != nil {
 		return Reply{}, &Error{Kind: KindTimeout, Message: cause.Error(), Source: SourceOf(err), Usage: UsageOf(err)}
 	}
 	return Reply{}, err
+}
+
+// boundedContext is the context of one call. What tells of its end is made when it is asked for: clients that answer at once never ask.
+type boundedContext struct {
+	context.Context // the caller's
+
+	mu     sync.Mutex
+	done   context.Context //nolint:containedctx // made of the caller's when it is asked for
+	cancel context.CancelCauseFunc
+	cause  error // of the end; nil before it
+}
+
+// end ends the context, unless it has ended.
+func (c *boundedContext) end(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		return
+	}
+	c.cause = cause
+	if c.cancel != nil {
+		c.cancel(cause)
+	}
+}
+
+// ended gives what end was called with first; nil before.
+func (c *boundedContext) ended() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+// whole gives the context that tells of the end. c.mu is held.
+func (c *boundedContext) whole() context.Context {
+	if c.done == nil {
+		c.done, c.cancel = context.WithCancelCause(c.Context)
+		if c.cause != nil {
+			c.cancel(c.cause)
+		}
+	}
+	return c.done
+}
+
+// Done implements context.Context.
+func (c *boundedContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.whole().Done()
+}
+
+// Err implements context.Context.
+func (c *boundedContext) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil && c.cause == nil {
+		return c.Context.Err()
+	}
+	return c.whole().Err()
+}
+
+// Value implements context.Context.
+func (c *boundedContext) Value(key any) any {
+	c.mu.Lock()
+	from := c.Context
+	if c.done != nil || c.cause != nil {
+		from = c.whole() // package context asks for the cause of the end by a key of its own
+	}
+	c.mu.Unlock()
+	return from.Value(key)
 }

@@ -40,7 +40,12 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 		return err
 	}
 	a.Record.Version = cmp.Or(a.Record.Version, journal.RecordVersion)
-	p := &pendingAppend{Append: a, digest: a.Record.Digest()}
+	p, _ := s.pending.Get().(*pendingAppend)
+	if p == nil {
+		p = &pendingAppend{op: op{done: make(chan struct{}, 1)}}
+		p.do = func(c *conn) error { return s.writer.append(c, p) }
+	}
+	p.Append, p.digest = a, a.Record.Digest()
 	size := len(a.Record.Data)
 	if len(a.More) > 0 {
 		p.More = slices.Clone(a.More)
@@ -63,14 +68,23 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	} else {
 		p.owner = s.owners.number.Load()
 	}
-	if err := s.writer.write(ctx, size, func(c *conn) error { return s.writer.append(c, p) }); err != nil {
+	p.bytes = size
+	err, isOver := s.writer.do(ctx, &p.op)
+	if isOver {
+		*p = pendingAppend{op: op{do: p.do, done: p.done}, hashes: p.hashes[:0]}
+		s.pending.Put(p)
+	}
+	if err != nil {
 		return fmt.Errorf("append to run %s: %w", a.Run, err)
 	}
 	return nil
 }
 
 // pendingAppend is an append with all that can be worked out before its turn comes.
+//
+// It is used again for another append when nothing looks at it any more: Store.pending.
 type pendingAppend struct {
+	op
 	journal.Append
 	owner      int64 // 0 where the handle never owned a run
 	digest     [sha256.Size]byte

@@ -40,6 +40,7 @@ type Store struct {
 	writer  *writer
 	readers *readers
 	owners  *owners
+	pending sync.Pool // of *pendingAppend
 
 	pruneRecords, batchBytes int // a test makes them small
 }

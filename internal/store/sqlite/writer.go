@@ -130,62 +130,72 @@ func (w *writer) outside(ctx context.Context, do func(c *conn) error) error {
 }
 
 func (w *writer) submit(ctx context.Context, o *op) error {
+	err, _ := w.do(ctx, o)
+	return err
+}
+
+// do has o done. isOver tells that nothing looks at o any more.
+func (w *writer) do(ctx context.Context, o *op) (err error, isOver bool) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return err, true
 	}
 	w.mu.Lock()
 	if w.closed.Load() {
 		w.mu.Unlock()
-		return journal.ErrClosed
+		return journal.ErrClosed, true
 	}
 	w.queue = append(w.queue, o)
 	leads := !w.isBusy
 	w.isBusy = true
 	w.mu.Unlock()
 	if leads {
-		w.round(ctx)
+		w.round(ctx, false)
 		if !w.rest() {
 			go w.drain()
 		}
 	}
 	select {
 	case <-o.done:
-		return o.err
+		return o.err, true
 	case <-ctx.Done():
 	}
 	if o.state.CompareAndSwap(opWaiting, opGivenUp) {
-		return ctx.Err()
+		return ctx.Err(), false
 	}
 	<-o.done
-	return o.err
+	return o.err, true
 }
 
 // drain writes until nothing waits.
 //
 //nolint:contextcheck,nolintlint // see always
 func (w *writer) drain() {
+	runtime.Gosched()
 	for {
-		w.gather()
-		w.round(always)
+		w.round(always, true)
 		if w.rest() {
 			return
 		}
 	}
 }
 
-// gather lets those who were answered just now come again before the next commit, as long as there come more: without it a commit for many
-// is followed by one for the few that were quickest.
-func (w *writer) gather() {
-	for seen := -1; ; {
-		w.mu.Lock()
-		n := len(w.queue)
-		w.mu.Unlock()
-		if n <= seen || n >= maxBatch {
-			return
-		}
-		seen = n
-		runtime.Gosched()
+// gather lets those who were answered just now come again before the commit, and tells whether one came: without it a commit for many is followed by one for the few that were
+// quickest. The operations of the first are done while the others are on their way.
+func (w *writer) gather() bool {
+	runtime.Gosched()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue) > 0
+}
+
+// taken takes the operation that peek gave out of the line. Once it is answered its place in memory may be that of another operation.
+func (w *writer) taken(o *op) bool {
+	if !o.take() {
+		return false
 	}
+	w.line[w.at] = nil
+	w.at++
+	return true
 }
 
 // rest makes room for the next writer, unless something waits.
@@ -238,13 +248,13 @@ func (w *writer) peek() *op {
 
 // round does one batch: what waits now, and what comes until it is done, up to the bounds. It comes back without having done anything where
 // ctx ends while another process has the lock.
-func (w *writer) round(ctx context.Context) {
+func (w *writer) round(ctx context.Context, gathers bool) {
 	first := w.peek()
 	switch {
 	case first == nil:
 		return
 	case first.alone:
-		if first.take() {
+		if w.taken(first) {
 			err := w.prepare(always)
 			if err == nil {
 				err = first.do(w.conn)
@@ -259,12 +269,12 @@ func (w *writer) round(ctx context.Context) {
 	case errors.Is(err, errNobody):
 		return
 	case err != nil:
-		if first := w.peek(); first != nil && first.take() {
+		if first := w.peek(); first != nil && w.taken(first) {
 			first.answer(err)
 		}
 		return
 	}
-	err = w.perform()
+	err = w.perform(gathers)
 	if _, isRefusal := errors.AsType[refusal](err); err != nil && !isRefusal {
 		// One operation of several cannot be done. What the others saw is not so any more: each is done again by itself.
 		w.rollback()
@@ -287,15 +297,18 @@ func (w *writer) round(ctx context.Context) {
 }
 
 // perform does operations inside the transaction, and keeps them in w.batch with what each said, until the first that cannot be done.
-func (w *writer) perform() error {
+func (w *writer) perform(gathers bool) error {
 	size := 0
 	defer func() { w.wrote += size + opBytes*len(w.batch) }()
 	for len(w.batch) < maxBatch && size < maxBatchBytes {
 		o := w.peek()
+		if o == nil && gathers && w.gather() {
+			continue
+		}
 		if o == nil || o.alone {
 			return nil
 		}
-		if !o.take() {
+		if !w.taken(o) {
 			continue
 		}
 		o.err = o.do(w.conn)
