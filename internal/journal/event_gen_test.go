@@ -21,10 +21,10 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// eventTypes gives every event type that package engine declares, read from its source: a kind that NewData forgot fails here too.
+// eventTypes gives every event type that package event declares, read from its source: a kind that NewData forgot fails here too.
 func eventTypes(t testing.TB) []engine.Type {
 	t.Helper()
-	files, err := filepath.Glob("../engine/*.go")
+	files, err := filepath.Glob("../engine/event/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
