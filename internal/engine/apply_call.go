@@ -96,7 +96,7 @@ func (r *Run) applyToolReturned(ev *Event, d *ToolReturned) {
 		if d.Late {
 			return
 		}
-		r.setGiven(ev.Step, d)
+		r.graph.setGiven(ev.Step, d)
 		frame, id = c.Frame, c.ToolID
 	}
 	if id != "" {
@@ -126,7 +126,7 @@ func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
 	case d.Error == nil:
 		r.endCall(d.Call)
 		if !d.Late {
-			r.setGiven(ev.Step, d)
+			r.graph.setGiven(ev.Step, d)
 			st := r.step(ev.Step)
 			st.changed = st.View.ChangesOf(d.Update, d.Edits, ev.Step)
 		}

@@ -30,12 +30,12 @@ func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
 	r.s.Waits = waits.New(r.plan.root.w.Rules.HoldWhilePaused)
 	r.openLedger(d)
-	r.s.Flows, r.s.Scopes = []flowRun{{}}, []scope{{}}
-	r.flows = append(r.flows[:0], r.plan.root)
+	first := typed.State{}
 	if r.plan.root.w.Rules.InputIsState() {
 		fields, _ := stateOf(d.Input)
-		r.s.Scopes[0].State, r.s.Updated = typed.StateOf(fields, 0), ev.At
+		first, r.s.Updated = typed.StateOf(fields, 0), ev.At
 	}
+	r.graph.begin(r.plan.root, d.Input, first)
 	if r.plan.root.w.Rules.SharedConversation {
 		r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
 	}
@@ -89,7 +89,7 @@ func (r *Run) applyRunResumed(_ *Event, d *RunResumed) {
 }
 
 func (r *Run) checkRunCompleted(_ *Event, d *RunCompleted) string {
-	if d.OutputStep != r.scope(0).Last || len(r.s.Running) > 0 {
+	if d.OutputStep != r.scope(0).Last || len(r.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
@@ -101,7 +101,7 @@ func (r *Run) applyRunCompleted(*Event, *RunCompleted) { r.s.Status = StatusComp
 func (r *Run) applyRunFailed(*Event, *RunFailed) { r.s.Status = StatusFailed }
 
 func (r *Run) checkRunCancelled(*Event, *RunCancelled) string {
-	if len(r.s.Running) > 0 {
+	if len(r.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
@@ -122,7 +122,7 @@ func (r *Run) applyRunCancelling(ev *Event, d *RunCancelling) {
 }
 
 func (r *Run) checkLimitReached(_ *Event, d *LimitReached) string {
-	if d.IsHandoff() && (r.plan.root.w.Rules.Handoff == "" || len(r.s.Running) > 0) {
+	if d.IsHandoff() && (r.plan.root.w.Rules.Handoff == "" || len(r.graph.Running) > 0) {
 		return "no handoff is possible"
 	}
 	return ""
@@ -132,18 +132,14 @@ func (r *Run) applyLimitReached(ev *Event, d *LimitReached) {
 	switch d.Limit {
 	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
 	case limitRounds:
-		r.s.Round++
-		clear(r.s.Seen)
+		r.graph.nextRound()
 		return
 	default:
 		return // the failure of a step follows
 	}
 	if d.IsHandoff() {
-		r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil
-		for _, t := range r.s.Ready {
-			r.scope(t.Scope).Live--
-		}
-		r.s.Ready, r.s.Parked = nil, 0
+		r.s.Active, r.s.Trips = 0, nil
+		r.graph.handOver()
 		return
 	}
 	r.s.Limit = d.Limit

@@ -1,15 +1,43 @@
 package engine
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine/prompt"
-	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
+
+func (r *Run) applyStepStarted(ev *Event, d *StepStarted) {
+	approval := 0
+	for _, id := range d.Tokens {
+		t, _ := r.graph.waiting(id)
+		approval = r.s.Waits.Later(approval, r.approvalAt(t.From))
+	}
+	if turn := r.graph.start(ev.Step, d, r.s.Limits.MaxRounds > 0); turn > 0 {
+		r.s.Waits.Take(turn)
+	}
+	st, n := r.step(ev.Step), r.stepNode(ev.Step)
+	st.Approval = approval
+	switch n.Kind {
+	case workflow.KindAgent:
+		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
+		if n.Agent.Prompt.Mode != workflow.PromptShared {
+			r.conv(st.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: r.graph.stepText(ev.Step)})
+		}
+	case workflow.KindExec:
+		r.openExec(ev.Step, d.From)
+	}
+}
+
+func (r *Run) applyEdgeTaken(ev *Event, d *EdgeTaken) {
+	if key := r.trip(ev.Step, d.To); key != "" {
+		if r.s.Trips == nil {
+			r.s.Trips = map[string]int{}
+		}
+		r.s.Trips[key]++
+	}
+	r.graph.travel(ev.Step, d)
+}
 
 // checkLeft tells why a step can neither end nor begin anew.
 func (r *Run) checkLeft(ev *Event) string {
@@ -19,13 +47,7 @@ func (r *Run) checkLeft(ev *Event) string {
 			return "wait " + st.Wait + " is open"
 		}
 	}
-	if st.Block != nil {
-		inside := func(id int) bool { return slices.Contains(st.Block.Scopes, r.step(id).Scope) }
-		if i := slices.IndexFunc(r.s.Running, inside); i >= 0 {
-			return "step " + strconv.Itoa(r.s.Running[i]) + " inside of it has not ended"
-		}
-	}
-	return ""
+	return r.graph.checkEnds(ev.Step)
 }
 
 func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
@@ -39,85 +61,52 @@ func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
 	case d.Given && st.given == nil:
 		return "the step has no result"
 	}
-	if err := r.stateAt(st.Scope).Check(d.Update, d.Edits); err != nil {
+	if err := r.graph.stateAt(st.Scope).Check(d.Update, d.Edits); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 func (r *Run) applyStepCompleted(ev *Event, d *StepCompleted) {
-	st, sc, n := r.step(ev.Step), r.stepScope(ev.Step), r.stepNode(ev.Step)
-	if n.Agent != nil && r.speaker(ev.Step) != n.Agent.Agent {
-		st.By = r.speaker(ev.Step)
-	}
-	changes := r.changesOf(ev.Step, d)
-	st.Output, st.Goto = r.outputOf(ev.Step, d), r.gotoOf(ev.Step, d)
-	st.Status, sc.Last = stepCompleted, ev.Step
+	r.graph.complete(ev.Step, d, r.outputOf(ev.Step, d))
 	if r.plan.root.w.Rules.RecordsAttempts() && !d.Same {
 		r.s.Updated = ev.At
 	}
 	r.approvalsBelow(ev.Step)
-	if n.Kind == workflow.KindEnd {
-		r.dropTokens([]int{st.Scope})
-	}
-	if hasOutput(n.Kind) {
-		sc.record(n.idx, ev.Step, r.counts(sc.Flow).of(n.idx) == 1)
-	}
-	sc.State = sc.State.With(changes)
-	for _, c := range changes {
-		if sc.Writes == nil {
-			sc.Writes = map[string]write{}
-		}
-		sc.Writes[c.Field] = write{Value: c.Value, Node: r.writer(ev.Step, c.Field)}
-	}
-	r.endStep(ev.Step)
+	r.endStep(ev.Step, stepCompleted)
 }
 
 func (r *Run) checkStepFailed(ev *Event, _ *StepFailed) string { return r.checkLeft(ev) }
 
 func (r *Run) applyStepFailed(ev *Event, d *StepFailed) {
-	st, sc, f := r.step(ev.Step), r.stepScope(ev.Step), d.Error
-	st.Status = stepFailed
+	f := d.Error
 	if f.Node == ev.Node && !r.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
-		r.failed(ev, f.Message, st.Retries+1)
+		r.failed(ev, f.Message, r.step(ev.Step).Retries+1)
 	}
-	switch {
-	case d.Port != "":
-		st.Output = outputFrom(f.Value())
-	case sc.Failed == nil:
-		sc.Failed = &f
-		if sc.Owner > 0 {
-			r.dropTokens([]int{st.Scope}) // nothing new starts in a branch that failed
-		} else if r.s.Ending == nil {
-			r.s.Ending = &ending{Status: StatusFailed, Failure: f}
-		}
+	if r.graph.fail(ev.Step, &f, d.Port != "") && r.s.Ending == nil {
+		r.s.Ending = &ending{Status: StatusFailed, Failure: f}
 	}
-	r.endStep(ev.Step)
+	r.endStep(ev.Step, stepFailed)
 }
 
 func (r *Run) checkStepCancelled(ev *Event, _ *StepCancelled) string { return r.checkLeft(ev) }
 
 func (r *Run) applyStepCancelled(ev *Event, d *StepCancelled) {
-	r.step(ev.Step).Status = stepCancelled
 	if d.Run != nil {
 		r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
 	}
-	r.endStep(ev.Step)
+	r.endStep(ev.Step, stepCancelled)
 }
 
 func (r *Run) checkStepSkipped(ev *Event, _ *StepSkipped) string { return r.checkLeft(ev) }
 
 func (r *Run) applyStepSkipped(ev *Event, _ *StepSkipped) {
-	r.step(ev.Step).Status = stepSkipped
-	r.endStep(ev.Step)
+	r.endStep(ev.Step, stepSkipped)
 }
 
-// endStep takes a step out of what is alive: its calls that are still out are cancelled, its timers are gone, its branches are dead.
-func (r *Run) endStep(id int) {
+// endStep ends a step: its calls that are out are cancelled, its timers and conversations are gone.
+func (r *Run) endStep(id int, status stepStatus) {
 	st := r.step(id)
-	if i := slices.Index(r.s.Running, id); i >= 0 {
-		r.s.Running = slices.Delete(r.s.Running, i, i+1)
-	}
 	if st.calls > 0 {
 		r.dropCalls(func(c *call) bool { return c.Step == id })
 	}
@@ -128,11 +117,6 @@ func (r *Run) endStep(id int) {
 		st.Due = false
 		r.due--
 	}
-	st.Seen, st.View, st.Notes, st.given, st.changed = nil, typed.State{}, nil, nil, nil
-	if st.Block != nil {
-		r.killScopes(st.Block.Scopes)
-		st.Block.Base, st.Block.View = nil, typed.State{}
-	}
 	if st.Agent != nil {
 		if r.stepNode(id).Kind == workflow.KindExec {
 			r.joinTurn(&st.Agent.Frames[0]) // what was done before it was cut off
@@ -142,37 +126,8 @@ func (r *Run) endStep(id int) {
 				delete(r.s.Convs, c)
 			}
 		}
-		st.Agent = nil
 	}
-	r.scope(st.Scope).Live--
-	r.idle(st.Scope)
-}
-
-// killScopes drops the tokens of scopes in which nothing may happen any more, and what they saw: a loop around them would keep the state once for each of
-// its passes (P6).
-func (r *Run) killScopes(ids []int) {
-	r.dropTokens(ids)
-	for _, id := range ids {
-		sc := r.scope(id)
-		sc.Dead, sc.Live = true, 0
-		sc.Base, sc.Writes, sc.State, sc.context = nil, nil, typed.State{}, prompt.Context{}
-	}
-}
-
-func (r *Run) dropTokens(scopes []int) {
-	dead := func(t token) bool {
-		if !slices.Contains(scopes, t.Scope) {
-			return false
-		}
-		sc := r.scope(t.Scope)
-		sc.Live--
-		if isFreeJoin(&r.flows[sc.Flow].nodes[t.Node]) {
-			r.s.Parked--
-		}
-		return true
-	}
-	r.s.Ready = slices.DeleteFunc(r.s.Ready, dead)
-	r.s.Held = slices.DeleteFunc(r.s.Held, dead)
+	r.graph.end(id, status)
 }
 
 func (r *Run) checkStepRetrying(ev *Event, d *StepRetrying) string {
@@ -198,13 +153,7 @@ func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 		return
 	}
 	r.dropCalls(func(c *call) bool { return c.Step == ev.Step })
-	if st.Block != nil {
-		r.killScopes(st.Block.Scopes)
-		st.Block.Scopes, st.Block.settled = nil, 0
-		if r.stepNode(ev.Step).Kind == workflow.KindSubflow {
-			r.openFlow(ev.Step)
-		}
-	}
+	r.graph.reopen(ev.Step)
 	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 }
 
@@ -281,6 +230,6 @@ func (r *Run) renew(id int) {
 	}
 	r.openFrame(id, n.Agent.Agent, system, -1)
 	if old.Conv != sharedConv {
-		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: r.stepText(id)})
+		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: r.graph.stepText(id)})
 	}
 }

@@ -51,7 +51,7 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	if ok {
 		st.Group = group
 	}
-	r.setGiven(w.Step, d)
+	r.graph.setGiven(w.Step, d)
 	if d.Limits != nil {
 		r.setLimits(*d.Limits)
 	}
@@ -72,7 +72,7 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	}
 	rules := &r.plan.root.w.Rules
 	if r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == rules.Handoff {
-		r.s.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
+		r.graph.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
 	}
 	if rules.SharedConversation && w.Kind == workflow.WaitQuestion {
 		r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})

@@ -12,12 +12,12 @@ import (
 func (r *Run) fork(id int, n *node) {
 	f := r.flowOf(id)
 	for i, b := range n.Fork.Branches {
-		scopeID := len(r.s.Scopes)
+		scopeID := len(r.graph.Scopes)
 		for _, e := range n.ports[b.ID] {
 			to := f.w.Edges[e].To
 			d := &EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1}
 			if f.index[to] != n.join {
-				d.Token = r.s.Tokens + 1
+				d.Token = r.graph.Tokens + 1
 			}
 			r.emitStep(id, d)
 		}
@@ -35,8 +35,8 @@ const (
 	branchFailed
 )
 
-func (r *Run) outcome(scopeID int) outcome {
-	switch sc := r.scope(scopeID); {
+func (g *graph) outcome(scopeID int) outcome {
+	switch sc := g.scope(scopeID); {
 	case sc.Failed != nil:
 		return branchFailed
 	case sc.Live > 0:
@@ -57,7 +57,7 @@ func (r *Run) settleBlock(id int) {
 	var count [branchFailed + 1]int
 	var failed []int
 	for _, s := range st.Block.Scopes {
-		o := r.outcome(s)
+		o := r.graph.outcome(s)
 		count[o]++
 		if o == branchFailed {
 			failed = append(failed, s)
@@ -91,12 +91,12 @@ func (r *Run) settleBlock(id int) {
 
 // awaits tells whether a fork that waits for all of its branches still waits for another one than sc, which has just settled without failing. It
 // looks at each branch once over the life of the fork, however many settle.
-func (r *Run) awaits(id int, sc *scope) bool {
-	b, until := r.step(id).Block, r.stepNode(id).Fork.Until
+func (g *graph) awaits(id int, sc *scope) bool {
+	b, until := g.step(id).Block, g.stepNode(id).Fork.Until
 	if sc.Failed != nil || losers(until) {
 		return false
 	}
-	for b.settled < len(b.Scopes) && r.outcome(b.Scopes[b.settled]) != branchRunning {
+	for b.settled < len(b.Scopes) && g.outcome(b.Scopes[b.settled]) != branchRunning {
 		b.settled++
 	}
 	return b.settled < len(b.Scopes)
@@ -106,7 +106,7 @@ func (r *Run) completeBlock(id int) {
 	n := r.stepNode(id)
 	update, failure := r.mergeBranches(id)
 	if failure == nil && r.s.Limits.MaxBytes > 0 {
-		failure = r.fitting(r.blockSize(id))
+		failure = r.fitting(r.graph.blockSize(id))
 	}
 	if failure == nil {
 		var merged map[string]Value
@@ -141,11 +141,11 @@ func (r *Run) cancelBranches(owner int, reason string) {
 }
 
 func (r *Run) cancelScope(scopeID int, reason string) {
-	for i := len(r.s.Running) - 1; i >= 0; i-- { //nolint:modernize // cancelling takes steps out of the list
-		if i >= len(r.s.Running) {
+	for i := len(r.graph.Running) - 1; i >= 0; i-- { //nolint:modernize // cancelling takes steps out of the list
+		if i >= len(r.graph.Running) {
 			continue
 		}
-		if id := r.s.Running[i]; r.step(id).Scope == scopeID {
+		if id := r.graph.Running[i]; r.step(id).Scope == scopeID {
 			r.cancelStep(id, reason)
 		}
 	}

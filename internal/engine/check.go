@@ -132,7 +132,7 @@ func (r *Run) checkCall(id string) error {
 		if len(part) == 3 {
 			step, err1 := strconv.Atoi(part[0])
 			n, err2 := strconv.Atoi(part[2])
-			if err1 == nil && err2 == nil && step >= 1 && step <= r.s.Steps.len() && n >= 1 && n <= r.step(step).Calls && r.s.Calls[key] == nil {
+			if err1 == nil && err2 == nil && step >= 1 && step <= r.graph.Steps.len() && n >= 1 && n <= r.step(step).Calls && r.s.Calls[key] == nil {
 				return nil
 			}
 		}

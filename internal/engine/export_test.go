@@ -9,16 +9,16 @@ import (
 )
 
 // StepText is the text of what a step was given.
-func (r *Run) StepText(id int) string { return r.stepText(id).String() }
+func (r *Run) StepText(id int) string { return r.graph.stepText(id).String() }
 
 // CopiedPrompt makes the prompt of the step that begins with a token by copying all outputs, which the recipe of that step must equal: it is the slow twin of
 // package prompt. The run is as before the step. False for prompts of functions and of shared conversations.
 func (r *Run) CopiedPrompt(id int) (string, bool) {
-	t, ok := r.waiting(id)
+	t, ok := r.graph.waiting(id)
 	if !ok {
 		return "", false
 	}
-	f := r.flows[r.scope(t.Scope).Flow]
+	f := r.graph.flows[r.scope(t.Scope).Flow]
 	n := &f.nodes[t.Node]
 	if n.Kind != workflow.KindAgent {
 		return "", false
@@ -44,7 +44,7 @@ func (r *Run) copiedContext(scopeID int, missing string) string {
 		input = missing
 	}
 	var b strings.Builder
-	s := r.sight(scopeID)
+	s := r.graph.sight(scopeID)
 	for _, e := range s.top() {
 		copyPrior(&b, "", expr.Child{ID: localID(s.f.nodes[e.Node].ID), Entry: s.entry(e)})
 	}
@@ -75,9 +75,9 @@ func copyPrior(b *strings.Builder, path string, c expr.Child) {
 func (r *Run) copiedTurns(f *flow, t token, instruction string) string {
 	type turn struct{ name, text string }
 	var turns []turn
-	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < 12; i-- {
-		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
-			turns = append(turns, turn{r.speakerName(f, i+1), expr.Text(st.Output.Value())})
+	for i := r.graph.Steps.len() - 1; i >= 0 && len(turns) < 12; i-- {
+		if st := r.graph.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
+			turns = append(turns, turn{r.graph.speakerName(f, i+1), expr.Text(st.Output.Value())})
 		}
 	}
 	var parts []string

@@ -39,7 +39,7 @@ func (r *Run) resumeDue() bool {
 			r.again(key, c, c.Model)
 		}
 	}
-	for _, id := range slices.Clone(r.s.Running) {
+	for _, id := range slices.Clone(r.graph.Running) {
 		if r.step(id).Due && r.startable() && r.slot() {
 			r.begin(id, r.stepNode(id))
 		}
@@ -56,20 +56,20 @@ func (r *Run) slot() bool {
 // startReady starts every token that may start, in order. It tells whether any did.
 func (r *Run) startReady() bool {
 	started := false
-	for i := 0; i < len(r.s.Ready) && r.startable(); {
-		t := r.s.Ready[i]
+	for i := 0; i < len(r.graph.Ready) && r.startable(); {
+		t := r.graph.Ready[i]
 		if !r.mayStart(t) {
 			i++
 			continue
 		}
 		r.startToken(t)
 		started = true
-		if i < len(r.s.Ready) && r.s.Ready[i].ID == t.ID {
+		if i < len(r.graph.Ready) && r.graph.Ready[i].ID == t.ID {
 			return started // a limit kept it
 		}
 	}
-	for len(r.s.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.s.Held[0]) {
-		r.startToken(r.s.Held[0])
+	for len(r.graph.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.graph.Held[0]) {
+		r.startToken(r.graph.Held[0])
 		started = true
 		if _, on := r.s.Waits.Turn(); !on {
 			continue
@@ -87,14 +87,14 @@ func (r *Run) startable() bool {
 // mayStart tells whether nothing but its turn keeps a token from starting.
 func (r *Run) mayStart(t token) bool {
 	sc := r.scope(t.Scope)
-	n := &r.flows[sc.Flow].nodes[t.Node]
+	n := &r.graph.flows[sc.Flow].nodes[t.Node]
 	if isFreeJoin(n) {
 		return false
 	}
 	if effect(n.Kind) && !r.slot() {
 		return false
 	}
-	if r.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.s.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
+	if r.graph.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
 		return false
 	}
 	if sc.Started || sc.Branch == 0 {
@@ -116,19 +116,19 @@ func (r *Run) mayStart(t token) bool {
 // startToken starts the step of a token, or meets a limit and leaves the token where it is.
 func (r *Run) startToken(t token) {
 	sc := r.scope(t.Scope)
-	f := r.flows[sc.Flow]
+	f := r.graph.flows[sc.Flow]
 	n := &f.nodes[t.Node]
-	path := r.pathOf(sc.Flow, n.ID)
-	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.s.Seen[t.Node] {
-		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: strconv.Itoa(r.s.Round + 1)})
-		if r.s.Round >= r.s.Limits.MaxRounds {
+	path := r.graph.pathOf(sc.Flow, n.ID)
+	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.graph.Seen[t.Node] {
+		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: strconv.Itoa(r.graph.Round + 1)})
+		if r.graph.Round >= r.s.Limits.MaxRounds {
 			r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
 			return
 		}
 	}
 	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
 	// run would be handed over for ever.
-	if !n.Hidden && r.s.Used >= r.s.Limits.Steps() && (sc.Flow != 0 || n.ID != r.plan.root.w.Rules.Handoff) {
+	if !n.Hidden && r.graph.Used >= r.s.Limits.Steps() && (sc.Flow != 0 || n.ID != r.plan.root.w.Rules.Handoff) {
 		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
 		return
 	}
@@ -136,9 +136,9 @@ func (r *Run) startToken(t token) {
 		r.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}) // nobody takes over: there is no room for him either
 		return
 	}
-	id := r.s.Steps.len() + 1
+	id := r.graph.Steps.len() + 1
 	d := r.mem.started.put(StepStarted{
-		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
+		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.graph.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
 	})
 	if most := r.s.Limits.LoopIterations(); n.header && sc.Loops.of(t.Node) >= most {
 		r.emit(id, path, d)
@@ -245,8 +245,8 @@ func (r *Run) completed(d StepCompleted) *StepCompleted { return r.mem.completed
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
 func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	d.Ports = ports
-	f, n, gotos := r.flowOf(id), r.stepNode(id), r.gotoOf(id, d)
-	r.shortenUpdate(id, d)
+	f, n, gotos := r.flowOf(id), r.stepNode(id), r.graph.gotoOf(id, d)
+	r.graph.shortenUpdate(id, d)
 	if n.Kind == workflow.KindFork {
 		n = &f.nodes[n.join]
 	}
@@ -335,7 +335,7 @@ func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
 	n := &f.nodes[f.index[to]]
 	sc := r.stepScope(id)
 	if n.fork < 0 || sc.Owner == 0 || r.stepNode(sc.Owner).idx != n.fork {
-		d.Token = r.s.Tokens + 1
+		d.Token = r.graph.Tokens + 1
 		d.Held = held && n.Kind != workflow.KindWait && !isFreeJoin(n)
 	}
 	r.emitStep(id, d)
@@ -344,11 +344,11 @@ func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
 
 // closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
 func (r *Run) closeScopes() bool {
-	if len(r.wake) == 0 {
+	if len(r.graph.wake) == 0 {
 		return false
 	}
-	r.wake, r.awake = r.awake[:0], r.wake
-	wake := r.awake
+	r.graph.wake, r.graph.awake = r.graph.awake[:0], r.graph.wake
+	wake := r.graph.awake
 	slices.Sort(wake)
 	acted := false
 	for _, id := range slices.Compact(wake) {
@@ -361,7 +361,7 @@ func (r *Run) closeScopes() bool {
 			if sc.Live == 0 {
 				r.endFlow(sc.Owner)
 			}
-		} else if !r.awaits(sc.Owner, sc) {
+		} else if !r.graph.awaits(sc.Owner, sc) {
 			r.settleBlock(sc.Owner)
 		}
 		acted = acted || r.s.Seq != before

@@ -67,7 +67,7 @@ func (r *Run) start(d Start) {
 	r.emit(0, "", &c)
 	r.emit(0, "", &RunStarted{})
 	if r.plan.root.w.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
-		r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.w.Entry, Token: r.s.Tokens + 1})
+		r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.w.Entry, Token: r.graph.Tokens + 1})
 	}
 }
 

@@ -6,18 +6,18 @@ import (
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
 func (r *Run) fireJoins() bool {
-	if r.s.Parked == 0 || !r.startable() {
+	if r.graph.Parked == 0 || !r.startable() {
 		return false
 	}
 	type group struct{ node, scope int }
 	var groups []group
-	for _, t := range r.s.Ready {
-		if g := (group{t.Node, t.Scope}); isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) && !slices.Contains(groups, g) {
+	for _, t := range r.graph.Ready {
+		if g := (group{t.Node, t.Scope}); isFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].nodes[t.Node]) && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
 	for _, g := range groups {
-		if r.joinReady(g.node, g.scope, false) {
+		if r.graph.joinReady(g.node, g.scope, false) {
 			r.join(g.node, g.scope)
 			return true
 		}
@@ -25,7 +25,7 @@ func (r *Run) fireJoins() bool {
 	// Joins that only wait for each other: the first in declared order goes on.
 	slices.SortStableFunc(groups, func(a, b group) int { return a.node - b.node })
 	for _, g := range groups {
-		if r.joinReady(g.node, g.scope, true) {
+		if r.graph.joinReady(g.node, g.scope, true) {
 			r.join(g.node, g.scope)
 			return true
 		}
@@ -34,10 +34,10 @@ func (r *Run) fireJoins() bool {
 }
 
 // joinReady tells whether nothing can arrive at a free join any more. Tokens at other free joins count unless alone is set.
-func (r *Run) joinReady(join, scopeID int, alone bool) bool {
-	f := r.flows[r.scope(scopeID).Flow]
+func (g *graph) joinReady(join, scopeID int, alone bool) bool {
+	f := g.flows[g.scope(scopeID).Flow]
 	arrived := map[int]bool{}
-	for _, t := range r.s.Ready {
+	for _, t := range g.Ready {
 		if t.Node == join && t.Scope == scopeID {
 			arrived[t.Edge] = true
 		}
@@ -45,7 +45,7 @@ func (r *Run) joinReady(join, scopeID int, alone bool) bool {
 	if len(arrived) >= f.nodes[join].in {
 		return true
 	}
-	for _, list := range [2][]token{r.s.Ready, r.s.Held} {
+	for _, list := range [2][]token{g.Ready, g.Held} {
 		for _, t := range list {
 			if t.Scope != scopeID || t.Node == join {
 				continue
@@ -61,8 +61,8 @@ func (r *Run) joinReady(join, scopeID int, alone bool) bool {
 			}
 		}
 	}
-	for _, id := range r.s.Running {
-		if st := r.step(id); st.Scope == scopeID && f.reach[st.Node].has(join) {
+	for _, id := range g.Running {
+		if st := g.step(id); st.Scope == scopeID && f.reach[st.Node].has(join) {
 			return false
 		}
 	}
@@ -71,12 +71,12 @@ func (r *Run) joinReady(join, scopeID int, alone bool) bool {
 
 // join starts and completes a free join with one token for each arrived edge.
 func (r *Run) join(nodeIdx, scopeID int) {
-	f := r.flows[r.scope(scopeID).Flow]
+	f := r.graph.flows[r.scope(scopeID).Flow]
 	n := &f.nodes[nodeIdx]
 	var ids []int
 	edges := map[int]bool{}
 	var from []token
-	for _, t := range r.s.Ready {
+	for _, t := range r.graph.Ready {
 		if t.Node == nodeIdx && t.Scope == scopeID && !edges[t.Edge] {
 			edges[t.Edge] = true
 			ids = append(ids, t.ID)
@@ -84,13 +84,13 @@ func (r *Run) join(nodeIdx, scopeID int) {
 		}
 	}
 	slices.SortFunc(from, func(a, b token) int { return a.Edge - b.Edge })
-	id := r.s.Steps.len() + 1
-	r.emit(id, r.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
-		Tokens: ids, Kind: n.Kind, Iteration: r.counts(r.scope(scopeID).Flow).of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
+	id := r.graph.Steps.len() + 1
+	r.emit(id, r.graph.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
+		Tokens: ids, Kind: n.Kind, Iteration: r.graph.counts(r.scope(scopeID).Flow).of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
 	out, size := make([]field, len(from)), int64(0)
 	for i, t := range from {
-		out[i] = field{r.tokenSource(t), r.value(t.From)}
+		out[i] = field{r.graph.tokenSource(t), r.value(t.From)}
 		size += int64(len(out[i].value))
 	}
 	if f := r.fitting(size); f != nil {
@@ -101,9 +101,9 @@ func (r *Run) join(nodeIdx, scopeID int) {
 }
 
 // tokenSource names the node that a token came from.
-func (r *Run) tokenSource(t token) string {
+func (g *graph) tokenSource(t token) string {
 	if t.From == 0 {
 		return "input"
 	}
-	return r.stepNode(t.From).ID
+	return g.stepNode(t.From).ID
 }

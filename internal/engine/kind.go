@@ -73,7 +73,7 @@ func (r *Run) validate(ev *Event) string {
 
 // validateStep checks the step of an event.
 func (r *Run) validateStep(ev *Event, n needs) string {
-	switch last := r.s.Steps.len(); {
+	switch last := r.graph.Steps.len(); {
 	case n.has(needsNewStep):
 		if ev.Step != last+1 {
 			return fmt.Sprintf("expected step %d", last+1)
@@ -110,6 +110,11 @@ func kindOf[D any, P interface {
 	return k
 }
 
+// ofGraph is a check that looks at the graph alone.
+func ofGraph[P Data](check func(*graph, *Event, P) string) func(*Run, *Event, P) string {
+	return func(r *Run, ev *Event, d P) string { return check(&r.graph, ev, d) }
+}
+
 // nothing is the apply of events that change nothing.
 func nothing[P Data](*Run, *Event, P) {}
 
@@ -123,13 +128,13 @@ var kinds = map[Type]kind{
 	"run.failed":         kindOf(nil, (*Run).applyRunFailed),
 	"run.cancelled":      kindOf((*Run).checkRunCancelled, (*Run).applyRunCancelled),
 	"run.cancelling":     kindOf((*Run).checkRunCancelling, (*Run).applyRunCancelling),
-	"step.started":       kindOf((*Run).checkStepStarted, (*Run).applyStepStarted).with(needsNewStep),
+	"step.started":       kindOf(ofGraph((*graph).checkStepStarted), (*Run).applyStepStarted).with(needsNewStep),
 	"step.retrying":      kindOf((*Run).checkStepRetrying, (*Run).applyStepRetrying).with(needsRunning),
 	"step.completed":     kindOf((*Run).checkStepCompleted, (*Run).applyStepCompleted).with(needsRunning),
 	"step.failed":        kindOf((*Run).checkStepFailed, (*Run).applyStepFailed).with(needsRunning),
 	"step.cancelled":     kindOf((*Run).checkStepCancelled, (*Run).applyStepCancelled).with(needsRunning),
 	"step.skipped":       kindOf((*Run).checkStepSkipped, (*Run).applyStepSkipped).with(needsRunning),
-	"edge.taken":         kindOf((*Run).checkEdgeTaken, (*Run).applyEdgeTaken),
+	"edge.taken":         kindOf(ofGraph((*graph).checkEdgeTaken), (*Run).applyEdgeTaken),
 	"model.called":       kindOf((*Run).checkModelCalled, (*Run).applyModelCalled).with(needsRunning),
 	"model.replied":      kindOf((*Run).checkModelReplied, (*Run).applyModelReplied).with(needsStep),
 	"model.failed":       kindOf((*Run).checkModelFailed, (*Run).applyModelFailed).with(needsStep),

@@ -25,46 +25,50 @@ type StepView struct {
 
 // StepView shows a step; false where there is none of that number.
 func (r *Run) StepView(id int) (StepView, bool) {
+	g := &r.graph
 	v, ok := r.StepPlace(id)
 	if ok {
-		st := r.step(id)
-		v.State, v.Output = r.stateAt(st.Scope), st.Output.Value()
+		st := g.step(id)
+		v.State, v.Output = g.stateAt(st.Scope), st.Output.Value()
 	}
 	return v, ok
 }
 
 // StepInput gives what a step was given, nil where there is none of that number.
 func (r *Run) StepInput(id int) Value {
-	if id < 1 || id > r.s.Steps.len() {
+	g := &r.graph
+	if id < 1 || id > g.Steps.len() {
 		return nil
 	}
-	return r.stepInput(id)
+	return g.stepInput(id)
 }
 
 // StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.
 func (r *Run) StepPlace(id int) (StepView, bool) {
-	if id < 1 || id > r.s.Steps.len() {
+	g := &r.graph
+	if id < 1 || id > g.Steps.len() {
 		return StepView{}, false
 	}
-	st, n := r.step(id), r.stepNode(id)
-	sc := r.scope(st.Scope)
-	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: r.outer(id), Block: sc.Owner}, true
+	st, n := g.step(id), g.stepNode(id)
+	sc := g.scope(st.Scope)
+	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: g.outer(id), Block: sc.Owner}, true
 }
 
 // outer gives the step of the graph itself in which a step stands.
-func (r *Run) outer(id int) int {
-	for r.stepScope(id).Flow != 0 {
-		id = r.s.Flows[r.stepScope(id).Flow].Step
+func (g *graph) outer(id int) int {
+	for g.stepScope(id).Flow != 0 {
+		id = g.Flows[g.stepScope(id).Flow].Step
 	}
 	return id
 }
 
 // Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.
 func (r *Run) Outputs() map[string]Value {
-	if len(r.s.Scopes) == 0 {
+	g := &r.graph
+	if len(g.Scopes) == 0 {
 		return nil
 	}
-	return r.outputs(0)
+	return g.outputs(0)
 }
 
 // IsBusy tells whether the run goes on by itself: a call is out, or is to be tried again. A wait's deadline does not count.
@@ -78,22 +82,23 @@ func (r *Run) IsBusy() bool {
 // Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue
 // (S2-63). Steps that wait for a person, blocks around other steps and hidden nodes are left out.
 func (r *Run) Pending() []string {
+	g := &r.graph
 	var out []string
 	add := func(scopeID, idx int) {
-		f := r.s.Scopes[scopeID].Flow
-		if n := &r.flows[f].nodes[idx]; f == 0 && !n.Hidden {
+		f := g.Scopes[scopeID].Flow
+		if n := &g.flows[f].nodes[idx]; f == 0 && !n.Hidden {
 			out = append(out, n.ID)
 		}
 	}
-	for _, id := range r.s.Running {
-		if st := r.step(id); st.Wait == "" && (st.Block == nil || len(st.Block.Scopes) == 0) {
+	for _, id := range g.Running {
+		if st := g.step(id); st.Wait == "" && (st.Block == nil || len(st.Block.Scopes) == 0) {
 			add(st.Scope, st.Node)
 		}
 	}
-	for _, t := range r.s.Ready {
+	for _, t := range g.Ready {
 		add(t.Scope, t.Node)
 	}
-	for _, t := range r.s.Held {
+	for _, t := range g.Held {
 		add(t.Scope, t.Node)
 	}
 	return out

@@ -66,67 +66,67 @@ func (o output) size() int64 {
 }
 
 // outputText gives the text of what a step gave, or of the run's input for step 0; false where the step has not ended.
-func (r *Run) outputText(step int) (text.Text, bool) {
+func (g *graph) outputText(step int) (text.Text, bool) {
 	switch {
 	case step == 0:
-		return r.runInput().Text(), true
-	case step < 0 || step > r.s.Steps.len() || r.step(step).Status == stepRunning:
+		return g.runInput().Text(), true
+	case step < 0 || step > g.Steps.len() || g.step(step).Status == stepRunning:
 		return text.Text{}, false
 	}
-	return r.step(step).Output.Text(), true
+	return g.step(step).Output.Text(), true
 }
 
 // runInput is the run's input.
-func (r *Run) runInput() output {
-	if !r.input.exists() {
-		r.input = outputFrom(r.s.Created.Input)
+func (g *graph) runInput() output {
+	if !g.input.exists() {
+		g.input = outputFrom(g.Input)
 	}
-	return r.input
+	return g.input
 }
 
 // value is the output of a step, or the run's input for step 0.
-func (r *Run) value(step int) Value {
+func (g *graph) value(step int) Value {
 	if step == 0 {
-		return r.s.Created.Input
+		return g.Input
 	}
-	return r.step(step).Output.Value()
+	return g.step(step).Output.Value()
 }
 
 // stepInput is what a step was given.
-func (r *Run) stepInput(id int) Value {
-	if st := r.step(id); st.Input != nil {
+func (g *graph) stepInput(id int) Value {
+	if st := g.step(id); st.Input != nil {
 		return st.Input
 	}
-	if t, ok := r.texts.Of(id); ok {
+	if t, ok := g.texts.Of(id); ok {
 		return expr.Quote(t.String())
 	}
-	return r.value(r.step(id).From)
+	return g.value(g.step(id).From)
 }
 
 // stepText is the text of what a step was given.
-func (r *Run) stepText(id int) text.Text {
-	st := r.step(id)
+func (g *graph) stepText(id int) text.Text {
+	st := g.step(id)
 	if st.Input != nil {
 		return prompt.OfJSON(st.Input)
 	}
-	if t, ok := r.texts.Of(id); ok {
+	if t, ok := g.texts.Of(id); ok {
 		return t
 	}
-	t, _ := r.outputText(st.From)
+	t, _ := g.outputText(st.From)
 	return t
 }
 
 // given is what a step was given, as the output that it is where the step hands it on.
-func (r *Run) given(id int) output {
-	st := r.step(id)
-	if t, ok := r.texts.Of(id); ok {
+func (g *graph) given(id int) output {
+	st := g.step(id)
+	if t, ok := g.texts.Of(id); ok {
 		return textOutput(t)
 	}
 	switch {
 	case st.Input != nil:
 		return outputFrom(st.Input)
 	case st.From == 0:
-		return r.runInput()
+		return g.runInput()
 	}
-	return r.step(st.From).Output
+	return g.step(st.From).Output
 }

@@ -24,24 +24,24 @@ const noInput = "Execute your task."
 
 // prompt makes the user message and the system prompt of an agent step.
 func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
-	f := r.flows[r.scope(t.Scope).Flow]
+	f := r.graph.flows[r.scope(t.Scope).Flow]
 	a := f.agents[n.Agent.Agent]
 	if a.system != nil && a.system.Size(env{r: r, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
 	d.System = r.expandSystem(a, t.Scope)
 	p := n.Agent.Prompt
-	b := prompt.NewBuilder(&r.texts, r.outputText)
+	b := prompt.NewBuilder(&r.graph.texts, r.graph.outputText)
 	switch p.Mode {
 	case workflow.PromptContext:
-		r.context(b, t.Scope, p.Text)
+		r.graph.context(b, t.Scope, p.Text)
 	case workflow.PromptTurns:
-		prompt.Turns(b, p.Text, r.turns(f, t.Scope), noInput)
+		prompt.Turns(b, p.Text, r.graph.turns(f, t.Scope), noInput)
 	case workflow.PromptShared:
 		r.lastShared(b, a, t.From)
 	case workflow.PromptFunc:
 		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
-			return h.Value(p.Text, View{Node: n.ID, Input: r.value(t.From), State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
+			return h.Value(p.Text, View{Node: n.ID, Input: r.value(t.From), State: r.graph.stateAt(t.Scope), Outputs: r.graph.outputs(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
@@ -60,7 +60,7 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 	switch {
 	case err != nil:
 		return &Failure{Code: CodeValueTooLarge, Message: err.Error()}
-	case r.isGiven(b, t.From):
+	case r.graph.isGiven(b, t.From):
 	case recipe == nil:
 		d.Input = expr.Quote(b.Text().String())
 	default:
@@ -70,18 +70,18 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 }
 
 // isGiven tells whether the text of a prompt is the output of step from, which is a text too.
-func (r *Run) isGiven(b *prompt.Builder, from int) bool {
-	given := r.runInput()
+func (g *graph) isGiven(b *prompt.Builder, from int) bool {
+	given := g.runInput()
 	if from > 0 {
-		given = r.step(from).Output
+		given = g.step(from).Output
 	}
 	step, lone := b.Lone()
 	return given.isText && (lone && step == from || b.Text().Equal(given.text))
 }
 
 // context appends the prior outputs that a scope sees, and gives what the scope's next prompt shares.
-func (r *Run) context(b *prompt.Builder, scopeID int, missing string) prompt.Context {
-	s := r.sight(scopeID)
+func (g *graph) context(b *prompt.Builder, scopeID int, missing string) prompt.Context {
+	s := g.sight(scopeID)
 	s.bare = true
 	top := s.top()
 	fixed := len(top)
@@ -97,7 +97,7 @@ func (r *Run) context(b *prompt.Builder, scopeID int, missing string) prompt.Con
 	priors := func(i int) []prompt.Prior {
 		return appendPriors(nil, "", expr.Child{ID: localID(s.f.nodes[top[i].Node].ID), Entry: s.entry(top[i])})
 	}
-	return r.scope(scopeID).context.Build(b, r.s.Steps.len()+1, entries, fixed, priors, missing)
+	return g.scope(scopeID).context.Build(b, g.Steps.len()+1, entries, fixed, priors, missing)
 }
 
 // appendPriors appends one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37).
@@ -112,11 +112,11 @@ func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior 
 }
 
 // turns gives the last turns of a scope, oldest first. It looks at the last steps alone: a long talk is not read anew for each turn.
-func (r *Run) turns(f *flow, scopeID int) []prompt.Turn {
+func (g *graph) turns(f *flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
-	for i := r.s.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
-		if st := r.s.Steps.at(i); st.Status == stepCompleted && st.Scope == scopeID && f.nodes[st.Node].Kind == workflow.KindAgent {
-			turns = append(turns, prompt.Turn{Speaker: r.speakerName(f, i+1), Step: i + 1})
+	for i := g.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
+		if st := g.Steps.at(i); st.Status == stepCompleted && st.Scope == scopeID && f.nodes[st.Node].Kind == workflow.KindAgent {
+			turns = append(turns, prompt.Turn{Speaker: g.speakerName(f, i+1), Step: i + 1})
 		}
 	}
 	slices.Reverse(turns)
@@ -135,7 +135,7 @@ func (r *Run) lastShared(b *prompt.Builder, a *agent, from int) {
 		return
 	}
 	said := shown[len(shown)-1].Text.String()
-	if given, ok := r.outputText(from); ok && !given.IsZero() {
+	if given, ok := r.graph.outputText(from); ok && !given.IsZero() {
 		if head, ends := strings.CutSuffix(said, given.String()); ends {
 			b.Literal(head)
 			b.Output(from)
@@ -146,31 +146,31 @@ func (r *Run) lastShared(b *prompt.Builder, a *agent, from int) {
 }
 
 // checkPrompt tells why the recipe of a step that starts is damaged.
-func (r *Run) checkPrompt(id int, d *StepStarted) string {
+func (g *graph) checkPrompt(id int, d *StepStarted) string {
 	if d.Recipe == nil {
 		return ""
 	}
 	if d.Input != nil {
 		return "the step has an input and a recipe"
 	}
-	if err := r.texts.Check(id, d.Recipe, r.outputText); err != nil {
+	if err := g.texts.Check(id, d.Recipe, g.outputText); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// applyPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it.
-func (r *Run) applyPrompt(id int, n *node, d *StepStarted) {
+// keepPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it.
+func (g *graph) keepPrompt(id int, n *node, d *StepStarted) {
 	if d.Recipe == nil {
 		return
 	}
 	if n.Kind == workflow.KindAgent && n.Agent.Prompt.Mode == workflow.PromptContext {
-		b := prompt.NewBuilder(&r.texts, r.outputText)
-		context := r.context(b, d.Scope, n.Agent.Prompt.Text)
+		b := prompt.NewBuilder(&g.texts, g.outputText)
+		context := g.context(b, d.Scope, n.Agent.Prompt.Text)
 		if b.Keep(id, d.Recipe) {
-			r.scope(d.Scope).context = context
+			g.scope(d.Scope).context = context
 			return
 		}
 	}
-	r.texts.Add(id, d.Recipe, r.outputText)
+	g.texts.Add(id, d.Recipe, g.outputText)
 }

@@ -19,13 +19,13 @@ func (r *Run) handleRecovered(d Recovered) {
 // wakeSettled has all branches and sub-flows looked at in which nothing lives any more: the past of a forked run may end before their owners went on. A sub-flow
 // that waits for its next attempt has not begun to run.
 func (r *Run) wakeSettled() {
-	for id := range r.s.Scopes {
+	for id := range r.graph.Scopes {
 		sc := r.scope(id)
 		if sc.Owner == 0 || sc.Live > 0 || sc.Dead {
 			continue
 		}
 		if _, waits := r.s.Timers[stepTimer(sc.Owner)]; !waits {
-			r.idle(id)
+			r.graph.idle(id)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (r *Run) united(id int, view typed.State, update map[string]Value) (merged 
 	if f.w.Rules.Serial || len(update) == 0 {
 		return nil, nil
 	}
-	now := r.stateAt(st.Scope)
+	now := r.graph.stateAt(st.Scope)
 	for _, name := range sortedKeys(update) {
 		if now.Value(name).Equal(view.Value(name)) {
 			continue

@@ -230,7 +230,7 @@ func (r *Run) limitAt(code string, most int64, path string, from int) {
 	if from > 0 {
 		node = r.nodeID(from)
 	}
-	r.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: r.s.Tokens + 1})
+	r.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: r.graph.Tokens + 1})
 }
 
 // limitFailure words the failure of a run that met a limit.

@@ -8,20 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Run is one execution of a plan. Not safe for concurrent use.
 type Run struct {
-	plan *Plan
-	id   string
-	s    state
-	// texts are those of the recipes of steps, input is that of the run: they follow from the events.
-	texts prompt.Texts
-	input output
-	// flows are the compiled workflows beside s.Flows.
-	flows []*flow
+	plan  *Plan
+	id    string
+	s     state
+	graph graph
 	mem   slabs
 	spare []*call   // calls that have ended, to be used again
 	used  *CallFunc // a command that was given back; nil: there is none
@@ -36,14 +31,10 @@ type Run struct {
 	now    time.Time
 	out    []Event
 	opened []Command
-	wake   []int // scopes that may have settled
-	awake  []int // those that closeScopes looks at
 	// named is the command id of the call that was named last, with the run's id before it.
 	named string
 	// passing is what passable gave last.
 	passing []int
-	// completing is the completion whose changes of the state are made already: those of its step.
-	completing *StepCompleted
 	// cancelling is what the next cancelled step is to say of the whole run.
 	cancelling *RunCancelled
 	// announced is the time for which the timer for cancelled calls was asked for last.
@@ -54,7 +45,7 @@ type Run struct {
 func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
 	r.mem.expect(p.root)
-	r.s.Steps.expect(len(p.root.nodes))
+	r.graph.Steps.expect(len(p.root.nodes))
 	return r
 }
 
@@ -67,7 +58,7 @@ func (r *Run) Apply(events []Event) error {
 		}
 		r.apply(&events[i])
 	}
-	r.wake, r.withheld = r.wake[:0], true
+	r.graph.wake, r.withheld = r.graph.wake[:0], true
 	return nil
 }
 
@@ -93,7 +84,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.wake = r.mem.room(), nil, r.wake[:0]
+	r.out, r.opened, r.graph.wake = r.mem.room(), nil, r.graph.wake[:0]
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at
@@ -151,10 +142,11 @@ func (r *Run) Created() *RunCreated { return r.s.Created }
 
 // Output gives the output of the step that completed last in the run itself, which is the run's output once it has completed.
 func (r *Run) Output() Value {
-	if len(r.s.Scopes) == 0 || r.scope(0).Last == 0 {
+	g := &r.graph
+	if len(g.Scopes) == 0 || g.scope(0).Last == 0 {
 		return nil
 	}
-	return r.value(r.scope(0).Last)
+	return g.value(g.scope(0).Last)
 }
 
 // Waits gives the open waits, oldest first. The slice is the caller's.
@@ -173,26 +165,16 @@ func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
 // Updated is told at [Run.Errors].
 func (r *Run) Updated() time.Time { return r.s.Updated }
 
-func (r *Run) step(id int) *step       { return r.s.Steps.at(id - 1) }
-func (r *Run) scope(id int) *scope     { return &r.s.Scopes[id] }
-func (r *Run) stepScope(id int) *scope { return r.scope(r.step(id).Scope) }
-func (r *Run) flowOf(id int) *flow     { return r.flows[r.stepScope(id).Flow] }
-func (r *Run) stepNode(id int) *node   { return &r.flowOf(id).nodes[r.step(id).Node] }
+func (r *Run) step(id int) *step       { return r.graph.step(id) }
+func (r *Run) scope(id int) *scope     { return r.graph.scope(id) }
+func (r *Run) stepScope(id int) *scope { return r.graph.stepScope(id) }
+func (r *Run) flowOf(id int) *flow     { return r.graph.flowOf(id) }
+func (r *Run) stepNode(id int) *node   { return r.graph.stepNode(id) }
+func (r *Run) nodeID(id int) string    { return r.graph.nodeID(id) }
+func (r *Run) stepInput(id int) Value  { return r.graph.stepInput(id) }
+func (r *Run) value(step int) Value    { return r.graph.value(step) }
 func (r *Run) frame(id, fr int) *frame { return &r.step(id).Agent.Frames[fr] }
 func (r *Run) agent(id, fr int) *agent { return r.flowOf(id).agents[r.frame(id, fr).Agent] }
-func (r *Run) idle(scope int)          { r.wake = append(r.wake, scope) }
-
-// nodeID is the node's id as events show it: inside sub-flows a path.
-func (r *Run) nodeID(id int) string { return r.pathOf(r.stepScope(id).Flow, r.stepNode(id).ID) }
-
-func (r *Run) pathOf(flow int, node string) string {
-	for flow > 0 {
-		owner := r.s.Flows[flow].Step
-		node = r.stepNode(owner).ID + "/" + node
-		flow = r.stepScope(owner).Flow
-	}
-	return node
-}
 
 // effect tells whether steps of kind k ask for calls, which MaxConcurrency bounds.
 func effect(k workflow.Kind) bool {

@@ -299,7 +299,7 @@ func (r *Run) execDone(id int) {
 			done.Output = expr.Quote(m.Text.String())
 		}
 	}
-	if out := r.resultOutput(id); done.Output != nil && bytes.Equal(out.Value(), done.Output) {
+	if out := r.graph.resultOutput(id); done.Output != nil && bytes.Equal(out.Value(), done.Output) {
 		done.Output, done.Given = nil, true
 	}
 	switch port := workflow.ToolPort(last.Name); {

@@ -10,7 +10,7 @@ import (
 // sight is what one scope sees of the outputs of its flow (D5): the outputs at its fork, and over them those of its own branch. A block that ran in
 // a former pass of a loop is seen with what the branch has changed in it since, so that each step has one output, the latest (S4-4).
 type sight struct {
-	r *Run
+	g *graph
 	f *flow
 	// entries are in the order of the first execution of their nodes.
 	entries []entry
@@ -21,8 +21,8 @@ type sight struct {
 	bare bool
 }
 
-func (r *Run) sight(scopeID int) sight {
-	s := sight{r: r, f: r.flows[r.scope(scopeID).Flow], entries: r.seen(scopeID)}
+func (g *graph) sight(scopeID int) sight {
+	s := sight{g: g, f: g.flows[g.scope(scopeID).Flow], entries: g.seen(scopeID)}
 	for _, e := range s.entries {
 		if s.f.nodes[e.Node].Parent == "" {
 			continue
@@ -52,7 +52,7 @@ func (s sight) find(node int) (entry, bool) {
 	if !ok {
 		return entry{}, false
 	}
-	step, ok := s.r.ran(s.f, block.Step)[node]
+	step, ok := s.g.ran(s.f, block.Step)[node]
 	return entry{node, step}, ok
 }
 
@@ -75,9 +75,9 @@ func (s sight) top() []entry {
 
 // entry shows one step's output, that of a block with its branches.
 func (s sight) entry(e entry) expr.Entry {
-	out := expr.Entry{Step: e.Step, Agent: s.r.speakerName(s.f, e.Step)}
+	out := expr.Entry{Step: e.Step, Agent: s.g.speakerName(s.f, e.Step)}
 	if !s.bare {
-		out.Output = s.r.value(e.Step)
+		out.Output = s.g.value(e.Step)
 	}
 	n := &s.f.nodes[e.Node]
 	if n.Kind != workflow.KindFork {
@@ -94,8 +94,8 @@ func (s sight) entry(e entry) expr.Entry {
 // children shows the steps of a block's branches that have run, in declared order. It tells whether any is not as the block left it.
 func (s sight) children(block int) ([]expr.Child, bool) {
 	out, changed := []expr.Child{}, false
-	ran := s.r.ran(s.f, block)
-	for _, c := range s.f.nodes[s.r.step(block).Node].children {
+	ran := s.g.ran(s.f, block)
+	for _, c := range s.f.nodes[s.g.step(block).Node].children {
 		step, ok := ran[c]
 		if own, newer := s.own[c]; newer {
 			step, ok, changed = own, true, true
@@ -111,14 +111,14 @@ func (s sight) children(block int) ([]expr.Child, bool) {
 }
 
 // ran gives the steps of a block's branches that gave an output, by node.
-func (r *Run) ran(f *flow, block int) map[int]int {
+func (g *graph) ran(f *flow, block int) map[int]int {
 	out := map[int]int{}
-	hidden := f.w.Rules.HidesLosers() && losers(f.nodes[r.step(block).Node].Fork.Until)
-	for _, s := range r.step(block).Block.Scopes {
-		if hidden && r.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
+	hidden := f.w.Rules.HidesLosers() && losers(f.nodes[g.step(block).Node].Fork.Until)
+	for _, s := range g.step(block).Block.Scopes {
+		if hidden && g.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
 			continue
 		}
-		for _, x := range r.scope(s).Entries {
+		for _, x := range g.scope(s).Entries {
 			out[x.Node] = x.Step
 		}
 	}
@@ -126,7 +126,7 @@ func (r *Run) ran(f *flow, block int) map[int]int {
 }
 
 // children shows the steps of a block's branches as the block left them.
-func (r *Run) children(f *flow, block int) []expr.Child {
-	out, _ := sight{r: r, f: f}.children(block)
+func (g *graph) children(f *flow, block int) []expr.Child {
+	out, _ := sight{g: g, f: f}.children(block)
 	return out
 }

@@ -60,7 +60,7 @@ func (r *Run) roomFor(n *node, t token) bool {
 	}
 	switch n.Kind {
 	case workflow.KindAgent:
-		if !r.systemFits(r.flows[r.scope(t.Scope).Flow].agents[n.Agent.Agent], t.Scope) {
+		if !r.systemFits(r.graph.flows[r.scope(t.Scope).Flow].agents[n.Agent.Agent], t.Scope) {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
@@ -83,7 +83,7 @@ func (r *Run) argSize(v any, t token, most int64) int64 {
 	var n int64
 	switch x := v.(type) {
 	case argText:
-		given, _ := r.outputText(t.From)
+		given, _ := r.graph.outputText(t.From)
 		n = int64(len(x)-1) * given.Len()
 		for _, p := range x {
 			if n <= most {
@@ -117,14 +117,14 @@ func (r *Run) fitting(bytes int64) *Failure {
 }
 
 // blockSize measures what blockOutput would make.
-func (r *Run) blockSize(step int) int64 {
-	if r.stepNode(step).Fork.Shape != workflow.ShapeMap {
-		return childrenSize(r.children(r.flowOf(step), step))
+func (g *graph) blockSize(step int) int64 {
+	if g.stepNode(step).Fork.Shape != workflow.ShapeMap {
+		return childrenSize(g.children(g.flowOf(step), step))
 	}
 	var n int64
-	for _, s := range r.step(step).Block.Scopes {
-		if sc := r.scope(s); sc.Arrived > 0 && r.outcome(s) == branchArrived {
-			n += r.step(sc.Arrived).Output.size()
+	for _, s := range g.step(step).Block.Scopes {
+		if sc := g.scope(s); sc.Arrived > 0 && g.outcome(s) == branchArrived {
+			n += g.step(sc.Arrived).Output.size()
 		}
 	}
 	return n

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
-	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
@@ -21,28 +20,15 @@ type state struct {
 	// Active is the time spent running (D21).
 	Active time.Duration
 
-	Flows   []flowRun
-	Scopes  []scope
-	Steps   stepList // step n is at n-1
-	Running []int    // steps that have not ended, in order of start
-	Ready   []token
-	Held    []token // the queue of a paused run (D18)
-	Tokens  int     // tokens made so far
-	Parked  int     // tokens of Ready that stand at a free join
-
 	Convs  map[string][]chat.Message
 	Calls  map[string]*call
 	Timers map[string]timer
 	Waits  waits.Waits
 
-	Used int // steps that count against MaxSteps
 	// Bytes count against MaxBytes; 0 where there is no such bound.
 	Bytes int64
 	// Ledger is what the run may use and has used.
 	Ledger ledger.Ledger
-	Round  int
-	// Seen are the nodes run in this round, while MaxRounds is set.
-	Seen map[int]bool
 	// Ending is set once the run can only end, by failure, limit or cancellation.
 	Ending *ending
 	// Limit is the bound that ended the run, so that it may be reopened (D20).
@@ -65,72 +51,6 @@ type ending struct {
 	// Limit: tokens and calls are kept for a reopening.
 	Limit bool
 }
-
-// flowRun is one execution of a workflow's graph: the run itself (0) or a sub-flow.
-type flowRun struct {
-	// Step is the subflow step; 0 for the run.
-	Step   int
-	Counts counts // executions by node
-	// Like is the first execution of the same sub-flow at the same place, which counts for all of them; 0: this one is.
-	Like int
-}
-
-// scope is what one branch, one sub-flow or the run (0) may see, and what it counts.
-type scope struct {
-	Flow  int
-	Owner int // the fork or subflow step; 0 for the run
-	// Branch counts the branches of the owner from 1; 0 for flows.
-	Branch int
-	// Live counts tokens and steps in the scope itself. Steps that own scopes live as long as those.
-	Live    int
-	Started bool
-	Dead    bool // cancelled or settled: nothing may happen in it any more
-	// Arrived is the step whose output reached the join last; Last the step that completed last.
-	Arrived int
-	Last    int
-	Failed  *Failure
-	// Base are the outputs seen at the fork, Entries those since (D5). One entry a node, at the place of its first execution (S4-4).
-	Base    []entry
-	Entries []entry
-	Loops   counts
-	// State is the typed state as the scope sees it: that at the fork, or the one with which the sub-flow or the run began, with what was written since (D5).
-	State  typed.State
-	Writes map[string]write
-	// shared: Entries were handed out, so they are copied before one of them changes.
-	shared bool
-	// context is what the scope's last prompt of prior outputs showed.
-	context prompt.Context
-}
-
-type entry struct {
-	Node int
-	Step int
-}
-
-// write is a change of one field of the typed state and who made it.
-type write struct {
-	Value *typed.Value
-	Node  string
-}
-
-type token struct {
-	ID    int
-	Node  int
-	Scope int
-	From  int // step whose output it carries; 0: the run's input
-	Edge  int
-	Group int
-}
-
-type stepStatus uint8
-
-const (
-	stepRunning stepStatus = iota
-	stepCompleted
-	stepFailed
-	stepCancelled
-	stepSkipped
-)
 
 // step is one execution of a node.
 type step struct {
@@ -168,15 +88,6 @@ type step struct {
 	// given is the last result of the step, changed what it changes in View. Both are there only within the activation that brought the result.
 	given   Data
 	changed typed.Changes
-}
-
-// block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.
-type block struct {
-	Scopes []int
-	Base   []entry
-	View   typed.State
-	// settled counts the branches, from the first on, that are known to have settled.
-	settled int
 }
 
 // agentRun is an agent loop at work. Root is the frame of the step's own agent.

@@ -9,45 +9,45 @@ import (
 )
 
 // openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
-func (r *Run) openFlow(id int) {
-	st, n := r.step(id), r.stepNode(id)
-	st.Flow = len(r.s.Flows)
-	st.Block.Scopes = []int{len(r.s.Scopes)}
-	sub := r.flowOf(id).flows[n.Subflow.Flow]
-	r.s.Flows = append(r.s.Flows, flowRun{Step: id, Like: r.sameFlow(id)})
-	r.flows = append(r.flows, sub)
+func (g *graph) openFlow(id int) {
+	st, n := g.step(id), g.stepNode(id)
+	st.Flow = len(g.Flows)
+	st.Block.Scopes = []int{len(g.Scopes)}
+	sub := g.flowOf(id).flows[n.Subflow.Flow]
+	g.Flows = append(g.Flows, flowRun{Step: id, Like: g.sameFlow(id)})
+	g.flows = append(g.flows, sub)
 	sc := scope{Flow: st.Flow, Owner: id}
 	if sub.w.Rules.InheritsState() && n.Subflow.Input == "" {
-		sc.State = r.stateAt(st.Scope)
+		sc.State = g.stateAt(st.Scope)
 	}
-	r.s.Scopes = append(r.s.Scopes, sc)
+	g.Scopes = append(g.Scopes, sc)
 }
 
 // sameFlow finds the first execution of a sub-flow at the place of step id, 0 where there is none before: iterations of the nodes in it count on (P15).
-func (r *Run) sameFlow(id int) int {
-	at, node := r.firstFlow(r.stepScope(id).Flow), r.step(id).Node
-	for i, f := range slices.Backward(r.s.Flows) {
-		if i > 0 && r.step(f.Step).Node == node && r.firstFlow(r.stepScope(f.Step).Flow) == at {
-			return r.firstFlow(i)
+func (g *graph) sameFlow(id int) int {
+	at, node := g.firstFlow(g.stepScope(id).Flow), g.step(id).Node
+	for i, f := range slices.Backward(g.Flows) {
+		if i > 0 && g.step(f.Step).Node == node && g.firstFlow(g.stepScope(f.Step).Flow) == at {
+			return g.firstFlow(i)
 		}
 	}
 	return 0
 }
 
-func (r *Run) firstFlow(i int) int {
-	if like := r.s.Flows[i].Like; like > 0 {
+func (g *graph) firstFlow(i int) int {
+	if like := g.Flows[i].Like; like > 0 {
 		return like
 	}
 	return i
 }
 
 // counts gives the executions by node at the place of flow i.
-func (r *Run) counts(i int) *counts { return &r.s.Flows[r.firstFlow(i)].Counts }
+func (g *graph) counts(i int) *counts { return &g.Flows[g.firstFlow(i)].Counts }
 
 // beginFlow enters the graph of a sub-flow. The first state that the program gives is recorded with the edge (D4).
 func (r *Run) beginFlow(id int, n *node) {
 	st := r.step(id)
-	d := &EdgeTaken{Edge: -1, To: r.flows[st.Flow].w.Entry, Token: r.s.Tokens + 1, Scope: st.Block.Scopes[0]}
+	d := &EdgeTaken{Edge: -1, To: r.graph.flows[st.Flow].w.Entry, Token: r.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
 		v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
 		if err == nil {
@@ -66,8 +66,8 @@ func (r *Run) beginFlow(id int, n *node) {
 // endFlow completes a sub-flow in which nothing lives any more.
 func (r *Run) endFlow(id int) {
 	n, d := r.stepNode(id), &StepCompleted{}
-	if r.flows[r.step(id).Flow].w.Rules.StateIsOutput() {
-		last := stateObject(r.stateAt(r.step(id).Block.Scopes[0]))
+	if r.graph.flows[r.step(id).Flow].w.Rules.StateIsOutput() {
+		last := stateObject(r.graph.stateAt(r.step(id).Block.Scopes[0]))
 		if name := n.Subflow.Mapper; name == "" {
 			d.Output = last
 		} else {
@@ -85,10 +85,10 @@ func (r *Run) endFlow(id int) {
 }
 
 // flowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
-func (r *Run) flowOutput(id int) output {
-	st := r.step(id)
-	if last := r.scope(st.Block.Scopes[0]).Last; last > 0 && !r.flows[st.Flow].w.Rules.StateIsOutput() {
-		return r.step(last).Output
+func (g *graph) flowOutput(id int) output {
+	st := g.step(id)
+	if last := g.scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].w.Rules.StateIsOutput() {
+		return g.step(last).Output
 	}
 	return output{}
 }

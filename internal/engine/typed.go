@@ -28,14 +28,15 @@ func stateOf(input Value) (map[string]Value, error) {
 // State gives the typed state of the run itself, by top-level field: as it is now, without what open branches change. Nil where there is none. The map
 // is the caller's, the values are not.
 func (r *Run) State() map[string]Value {
-	if len(r.s.Scopes) == 0 {
+	g := &r.graph
+	if len(g.Scopes) == 0 {
 		return nil
 	}
-	return r.stateAt(0).Map()
+	return g.stateAt(0).Map()
 }
 
 // stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5).
-func (r *Run) stateAt(scopeID int) typed.State { return r.scope(scopeID).State }
+func (g *graph) stateAt(scopeID int) typed.State { return g.scope(scopeID).State }
 
 // mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
 func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
@@ -45,7 +46,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	for _, s := range st.Block.Scopes {
 		sc := r.scope(s)
 		// A branch that ended before the join changed the state all the same, unless it lost.
-		if o := r.outcome(s); o != branchArrived && (o != branchEnded || losers(n.Fork.Until)) {
+		if o := r.graph.outcome(s); o != branchArrived && (o != branchEnded || losers(n.Fork.Until)) {
 			continue
 		}
 		for _, name := range sortedKeys(sc.Writes) {
@@ -68,7 +69,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	if name := n.Fork.Merge; name != "" {
 		outputs := map[string]Value{}
 		for _, s := range st.Block.Scopes {
-			if sc := r.scope(s); r.outcome(s) == branchArrived && sc.Arrived > 0 {
+			if sc := r.scope(s); r.graph.outcome(s) == branchArrived && sc.Arrived > 0 {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.value(sc.Arrived)
 			}
 		}
@@ -87,15 +88,15 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 }
 
 // writer names the node that changed a field by step id: for a block, the last one inside it that did.
-func (r *Run) writer(id int, field string) string {
-	if b := r.step(id).Block; b != nil && r.stepNode(id).Kind == workflow.KindFork {
+func (g *graph) writer(id int, field string) string {
+	if b := g.step(id).Block; b != nil && g.stepNode(id).Kind == workflow.KindFork {
 		for _, s := range slices.Backward(b.Scopes) {
-			if w, ok := r.scope(s).Writes[field]; ok {
+			if w, ok := g.scope(s).Writes[field]; ok {
 				return w.Node
 			}
 		}
 	}
-	return r.stepNode(id).ID
+	return g.stepNode(id).ID
 }
 
 // retry asks the step's policy for another attempt and gives the time to wait before it.

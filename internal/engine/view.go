@@ -13,25 +13,25 @@ import (
 func (r *Run) outputOf(id int, done *StepCompleted) output {
 	switch {
 	case done.Same:
-		return r.given(id)
+		return r.graph.given(id)
 	case done.Given:
-		return r.resultOutput(id)
+		return r.graph.resultOutput(id)
 	case done.Reply:
 		return r.replyText(id, r.step(id).Agent.Root)
 	case done.JSON:
 		out, _ := JSONOf(r.lastReply(id, r.step(id).Agent.Root).Text.String())
 		return outputFrom(out)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
-		return output{value: r.blockOutput(id)}
+		return output{value: r.graph.blockOutput(id)}
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindSubflow:
-		return r.flowOutput(id)
+		return r.graph.flowOutput(id)
 	}
 	return outputFrom(done.Output)
 }
 
 // seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards; nobody may write them.
-func (r *Run) seen(scopeID int) []entry {
-	sc := r.scope(scopeID)
+func (g *graph) seen(scopeID int) []entry {
+	sc := g.scope(scopeID)
 	if len(sc.Base) == 0 {
 		sc.shared = true
 		return slices.Clip(sc.Entries)
@@ -62,15 +62,15 @@ func (sc *scope) record(node, step int, fresh bool) {
 }
 
 // outputs gives the outputs that a scope sees, by node id.
-func (r *Run) outputs(scopeID int) map[string]Value {
-	seen := r.seen(scopeID)
+func (g *graph) outputs(scopeID int) map[string]Value {
+	seen := g.seen(scopeID)
 	if len(seen) == 0 {
 		return nil
 	}
 	out := make(map[string]Value, len(seen))
-	f := r.flows[r.scope(scopeID).Flow]
+	f := g.flows[g.scope(scopeID).Flow]
 	for _, e := range seen {
-		out[f.nodes[e.Node].ID] = r.value(e.Step)
+		out[f.nodes[e.Node].ID] = g.value(e.Step)
 	}
 	return out
 }
@@ -78,7 +78,7 @@ func (r *Run) outputs(scopeID int) map[string]Value {
 // view is what the program's functions see of a step; as completed by done where that is not nil.
 func (r *Run) view(id int, done *StepCompleted) View {
 	st, n := r.step(id), r.stepNode(id)
-	v := View{Node: n.ID, Input: r.stepInput(id), State: r.stateAt(st.Scope), Outputs: r.outputs(st.Scope)}
+	v := View{Node: n.ID, Input: r.stepInput(id), State: r.graph.stateAt(st.Scope), Outputs: r.graph.outputs(st.Scope)}
 	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Tries, st.Retries+1), r.errors(len(r.s.Errors)), r.s.Updated
 	if done == nil {
 		return v
@@ -87,7 +87,7 @@ func (r *Run) view(id int, done *StepCompleted) View {
 		v.Outputs = map[string]Value{}
 	}
 	v.Outputs[n.ID] = r.outputOf(id, done).Value()
-	v.State = v.State.With(r.changesOf(id, done))
+	v.State = v.State.With(r.graph.changesOf(id, done))
 	return v
 }
 
@@ -101,11 +101,11 @@ type env struct {
 
 // Step implements expr.Env.
 func (e env) Step(id string) (expr.Entry, bool) {
-	f := e.r.flows[e.r.scope(e.scope).Flow]
+	f := e.r.graph.flows[e.r.scope(e.scope).Flow]
 	if e.done != nil && e.r.stepNode(e.step).ID == id {
-		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: e.r.speakerName(f, e.step)}, true
+		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: e.r.graph.speakerName(f, e.step)}, true
 	}
-	s := e.r.sight(e.scope)
+	s := e.r.graph.sight(e.scope)
 	if idx, known := f.index[id]; known {
 		x, ok := s.find(idx)
 		if !ok {
@@ -122,8 +122,8 @@ func (e env) Step(id string) (expr.Entry, bool) {
 }
 
 // speaker gives the agent that has the conversation of a step, or that gave its output: the step's own until it hands over; "" for steps without agent.
-func (r *Run) speaker(step int) string {
-	st, n := r.step(step), r.stepNode(step)
+func (g *graph) speaker(step int) string {
+	st, n := g.step(step), g.stepNode(step)
 	switch {
 	case n.Agent == nil:
 		return ""
@@ -136,25 +136,25 @@ func (r *Run) speaker(step int) string {
 }
 
 // speakerName gives the title of the speaker of a step of f (S4-34).
-func (r *Run) speakerName(f *flow, step int) string {
-	if a := f.agents[r.speaker(step)]; a != nil {
+func (g *graph) speakerName(f *flow, step int) string {
+	if a := f.agents[g.speaker(step)]; a != nil {
 		return a.Title()
 	}
 	return ""
 }
 
 // blockOutput is the output of a fork whose branches have settled (S4-34).
-func (r *Run) blockOutput(step int) Value {
-	f := r.flowOf(step)
-	n := r.stepNode(step)
+func (g *graph) blockOutput(step int) Value {
+	f := g.flowOf(step)
+	n := g.stepNode(step)
 	if n.Fork.Shape != workflow.ShapeMap {
-		return expr.Entry{Children: r.children(f, step)}.JSON()
+		return expr.Entry{Children: g.children(f, step)}.JSON()
 	}
 	var out []field
-	for _, s := range r.step(step).Block.Scopes {
-		sc := r.scope(s)
-		if sc.Arrived > 0 && r.outcome(s) == branchArrived {
-			out = append(out, field{n.Fork.Branches[sc.Branch-1].ID, r.value(sc.Arrived)})
+	for _, s := range g.step(step).Block.Scopes {
+		sc := g.scope(s)
+		if sc.Arrived > 0 && g.outcome(s) == branchArrived {
+			out = append(out, field{n.Fork.Branches[sc.Branch-1].ID, g.value(sc.Arrived)})
 		}
 	}
 	return object(out)
@@ -166,7 +166,7 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 	switch {
 	case n.Tool.ArgsFunc != "":
 		v, err := r.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
-			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.stateAt(t.Scope), Outputs: r.outputs(t.Scope)})
+			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.graph.stateAt(t.Scope), Outputs: r.graph.outputs(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}

@@ -205,12 +205,12 @@ func (r *Run) releases() bool {
 	if !on {
 		return !r.s.Waits.IsOpen()
 	}
-	for _, t := range r.s.Ready {
-		if t.Group == group && !isFreeJoin(&r.flows[r.scope(t.Scope).Flow].nodes[t.Node]) { // a join waits for what may be queued itself
+	for _, t := range r.graph.Ready {
+		if t.Group == group && !isFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].nodes[t.Node]) { // a join waits for what may be queued itself
 			return false
 		}
 	}
-	for _, id := range r.s.Running {
+	for _, id := range r.graph.Running {
 		if st := r.step(id); st.Group == group && st.Wait == "" {
 			return false
 		}

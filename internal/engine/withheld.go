@@ -28,7 +28,7 @@ func (r *Run) callWithheld() {
 			r.again(key, c, c.Model)
 		}
 	}
-	for _, id := range slices.Clone(r.s.Running) {
+	for _, id := range slices.Clone(r.graph.Running) {
 		if st := r.step(id); st.Status != stepRunning || st.Due || r.asleep(id) || !r.hasSlot(id) {
 			continue
 		}
