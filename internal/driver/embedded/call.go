@@ -57,13 +57,15 @@ func (a *actor) dispatch() {
 	}
 }
 
-// lone takes the call that the actor's own goroutine may make: a function, where it is the only call that is out. Nil: there is none.
+// lone takes the call that the actor's own goroutine may make: of a function or a model, where it is the only call that is out. Nil: there is none.
 func (a *actor) lone() *call {
 	if len(a.ready) != 1 || len(a.calls) != 1 {
 		return nil
 	}
 	c := a.ready[0]
-	if _, ok := c.cmd.(*engine.CallFunc); !ok {
+	switch c.cmd.(type) {
+	case *engine.CallFunc, *engine.CallModel:
+	default:
 		return nil
 	}
 	a.ready[0] = nil
