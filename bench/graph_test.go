@@ -264,6 +264,7 @@ func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engin
 	r := engine.New(plan, "run")
 	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
 	queue := slices.Clone(d.Commands)
+	var res engine.FuncResult
 	for next := 0; err == nil && next < len(queue); {
 		c, ok := queue[next].(*engine.CallFunc)
 		if next++; next == len(queue) {
@@ -272,9 +273,11 @@ func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engin
 		if !ok {
 			continue
 		}
-		res := p.Call(context.Background(), "run", c, nil)
-		res.ID = c.ID
-		d, err = r.Activate([]engine.Input{{At: at, Data: res}})
+		id := c.ID
+		res = p.Call(context.Background(), "run", c, nil)
+		res.ID = id
+		r.Reuse(c)
+		d, err = r.Activate([]engine.Input{{At: at, Data: &res}})
 		queue = append(queue, d.Commands...)
 	}
 	if got := string(r.State()["n"]); err != nil || r.Status() != engine.StatusCompleted || got != fmt.Sprint(want) {

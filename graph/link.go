@@ -47,6 +47,9 @@ func (g *Compiled[S]) origin() *identity {
 }
 
 func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error) {
+	if !slices.ContainsFunc(g.nodes, func(d *def[S]) bool { return d.sub != nil }) {
+		return g, nil
+	}
 	above = append(slices.Clip(above), ancestor{g.name, g.compiler.origin})
 	c := *g.compiler
 	find = c.config.Runtime.before(find)

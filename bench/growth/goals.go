@@ -126,6 +126,7 @@ func drive(ctx context.Context, plan *engine.Plan, p *program.Program, input eng
 	r := engine.New(plan, "run")
 	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
 	queue := slices.Clone(d.Commands)
+	var res engine.FuncResult
 	for next := 0; err == nil && next < len(queue); {
 		c, ok := queue[next].(*engine.CallFunc)
 		if next++; next == len(queue) {
@@ -134,9 +135,11 @@ func drive(ctx context.Context, plan *engine.Plan, p *program.Program, input eng
 		if !ok {
 			continue
 		}
-		res := p.Call(ctx, "run", c, nil)
-		res.ID = c.ID
-		d, err = r.Activate([]engine.Input{{At: at, Data: res}})
+		id := c.ID
+		res = p.Call(ctx, "run", c, nil)
+		res.ID = id
+		r.Reuse(c)
+		d, err = r.Activate([]engine.Input{{At: at, Data: &res}})
 		queue = append(queue, d.Commands...)
 	}
 	if err != nil {

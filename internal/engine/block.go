@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/waits"
@@ -11,11 +12,14 @@ import (
 // fork starts the branches of a fork, each in a scope of its own.
 func (r *Run) fork(id int, n *node) {
 	f := r.flowOf(id)
+	branches := len(n.Fork.Branches)
+	r.graph.Scopes = slices.Grow(r.graph.Scopes, branches)
+	r.out = slices.Grow(r.out, 3*branches) // an edge for each, and the begin of its first step
 	for i, b := range n.Fork.Branches {
 		scopeID := len(r.graph.Scopes)
 		for _, e := range n.ports[b.ID] {
 			to := f.w.Edges[e].To
-			d := &EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1}
+			d := r.mem.edges.put(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
 			if f.index[to] != n.join {
 				d.Token = r.graph.Tokens + 1
 			}

@@ -21,8 +21,10 @@ func (r *Run) check(in InputData) error {
 		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.w.Rules.InputIsState() || isEmptyInput(d.Created.Input) {
 			return err
 		}
-		_, err := stateOf(d.Created.Input)
-		return err
+		if !isFields(d.Created.Input) {
+			return ErrState
+		}
+		return nil
 	}
 	if r.s.Created == nil {
 		return ErrNotStarted

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,6 +24,12 @@ func stateOf(input Value) (map[string]Value, error) {
 		return nil, ErrState
 	}
 	return fields, nil
+}
+
+// isFields tells whether stateOf takes a value, which is JSON: it is an object, or null.
+func isFields(v Value) bool {
+	v = bytes.TrimLeft(v, " \t\r\n")
+	return len(v) > 0 && (v[0] == '{' || v[0] == 'n')
 }
 
 // State gives the typed state of the run itself, by top-level field: as it is now, without what open branches change. Nil where there is none. The map

@@ -17,7 +17,6 @@ import (
 type actor struct {
 	d    *Driver
 	id   string
-	log  *slog.Logger
 	gone chan struct{} // closed when the actor has left Driver.runs
 
 	// ctx is that of the calls; it ends when the run is to be interrupted, or has left.
@@ -67,13 +66,15 @@ type actor struct {
 
 func (d *Driver) newActor(run string) *actor {
 	a := &actor{
-		d: d, id: run, log: d.cfg.Logger.With("run", run), gone: make(chan struct{}), notify: make(chan struct{}, 1),
-		calls: map[string]*call{}, timers: map[string]*timer{}, orphans: map[string]engine.Command{}, asked: map[string]bool{},
+		d: d, id: run, gone: make(chan struct{}), notify: make(chan struct{}, 1), calls: map[string]*call{},
 	}
 	a.ctx, a.cancel = context.WithCancelCause(d.work)
 	a.within = a.ctx
 	return a
 }
+
+// log gives the logger of the run.
+func (a *actor) log() *slog.Logger { return a.d.cfg.Logger.With("run", a.id) }
 
 // put adds to the mailbox. Results for an actor that has left are dropped: the calls are open in the journal. Notes are refused.
 func (a *actor) put(m *message) {
@@ -156,7 +157,7 @@ func (a *actor) end(err error) {
 		return
 	}
 	if errors.Is(err, journal.ErrFenced) {
-		a.log.Warn("another process took over the run; its calls in this process are cancelled", "err", err)
+		a.log().Warn("another process took over the run; its calls in this process are cancelled", "err", err)
 	}
 	a.leave(err)
 }
@@ -352,6 +353,9 @@ func (a *actor) accepted(batch []*message) {
 // approveAll answers approvals that are open (D24).
 func (a *actor) approveAll() {
 	for _, w := range a.unapproved() {
+		if a.asked == nil {
+			a.asked = map[string]bool{}
+		}
 		a.asked[w.ID] = true
 		a.put(&message{at: a.d.now(), data: engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`), By: engine.LocalBy(engine.ChannelApproveAll)}})
 	}
@@ -377,7 +381,7 @@ func (a *actor) leave(err error) {
 	d.wg.Go(func() {
 		a.work.Wait()
 		if err := kit.Close(); err != nil {
-			a.log.Warn("close tools", "err", err)
+			a.log().Warn("close tools", "err", err)
 		}
 	})
 

@@ -102,6 +102,9 @@ func (a *actor) startTimer(c *engine.StartTimer) {
 		}
 		a.put(&message{at: at, data: engine.TimerDue{ID: c.ID}})
 	})
+	if a.timers == nil {
+		a.timers = map[string]*timer{}
+	}
 	a.timers[c.ID] = t
 }
 

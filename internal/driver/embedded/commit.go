@@ -61,7 +61,7 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 		status = engine.StatusRunning // it needs an owner
 	}
 	ap := journal.Append{
-		Run: a.id, Create: a.create, Epoch: a.epoch, At: a.d.now(),
+		Run: a.id, Create: a.create, Epoch: a.epoch, At: events[len(events)-1].At,
 		Record: record, More: more,
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
 		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: notices(events),
@@ -99,7 +99,7 @@ func (a *actor) stored(ap journal.Append) {
 		a.create, a.blobs, a.epoch = nil, nil, 1
 	}
 	if a.pause.last > 0 {
-		a.log.Warn("the store is available again")
+		a.log().Warn("the store is available again")
 	}
 	a.owned, a.pause = !ap.Release, backoff{}
 	if fn := a.d.cfg.Hooks.Notices; fn != nil && len(ap.Notices) > 0 {
@@ -130,7 +130,7 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	if a.pause.last == 0 {
 		level = slog.LevelWarn // once is enough for an outage
 	}
-	a.log.Log(a.d.root, level, "the store is temporarily unavailable; retrying", "err", cause)
+	a.log().Log(a.d.root, level, "the store is temporarily unavailable; retrying", "err", cause)
 	for {
 		head, err := a.d.cfg.Store.Head(a.d.root, a.id)
 		switch {
@@ -252,7 +252,7 @@ var errOther = errors.New("the record has different events")
 // quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.
 func (a *actor) quarantine(cause error) error {
 	q := &driver.QuarantineError{Run: a.id, Err: cause}
-	a.log.Error("run cannot continue", "err", cause)
+	a.log().Error("run cannot continue", "err", cause)
 	if a.create != nil {
 		return q
 	}
@@ -288,7 +288,7 @@ func (a *actor) release() {
 			break
 		}
 		if b.last == 0 {
-			a.log.Warn("cannot release the run; retrying", "err", err)
+			a.log().Warn("cannot release the run; retrying", "err", err)
 		}
 		if b.wait(a.d.work) != nil {
 			break

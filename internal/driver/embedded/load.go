@@ -111,7 +111,7 @@ func (a *actor) persist(what string, fn func() error) error {
 			a.d.bad[a.id] = q
 			a.d.mu.Unlock()
 			if !known {
-				a.log.Error("cannot read run", "err", err)
+				a.log().Error("cannot read run", "err", err)
 			}
 			return q
 		case permanent(err):
@@ -121,7 +121,7 @@ func (a *actor) persist(what string, fn func() error) error {
 			return driver.ErrClosed
 		}
 		if b.last == 0 {
-			a.log.Warn("the store is temporarily unavailable; retrying", "doing", what, "err", err)
+			a.log().Warn("the store is temporarily unavailable; retrying", "doing", what, "err", err)
 		}
 		if b.wait(a.ctx) != nil {
 			return driver.ErrClosed

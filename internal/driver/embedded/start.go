@@ -79,8 +79,9 @@ func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error
 		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Kind: d.cfg.Kind,
 		Definition: definition.Hash, Created: d.now(), Meta: meta,
 	}
+	kept := spec.Files
 	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {
-		if data, ok := spec.Files[name]; ok {
+		if data, ok := kept[name]; ok {
 			return data, nil
 		}
 		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
