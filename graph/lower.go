@@ -30,9 +30,9 @@ const (
 func (c *compiler[S]) lower() *workflow.Workflow {
 	w := &workflow.Workflow{
 		Name: c.name, Description: c.config.Description, Version: c.config.Version, Format: "graph", Entry: c.start,
-		Rules:  workflow.Rules{TypedState: true, Serial: c.config.MaxConcurrency == nil || *c.config.MaxConcurrency == 1, Reducers: map[string]string{}},
-		Limits: c.config.Limits.Workflow(),
+		Rules: workflow.TypedRules(), Limits: c.config.Limits.Workflow(),
 	}
+	w.Rules.Serial, w.Rules.Reducers = c.config.MaxConcurrency == nil || *c.config.MaxConcurrency == 1, map[string]string{}
 	w.Limits.MaxSteps, w.Limits.Timeout = c.config.MaxSteps, workflow.Duration(c.config.Timeout)
 	if n := c.config.MaxConcurrency; n != nil {
 		w.Limits.MaxConcurrency = *n

@@ -226,7 +226,7 @@ func TestFieldsOfConfig(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(nothing("a"))
 	w := compiled(t, b).Workflow()
-	if d := cmp.Diff(w.Limits, workflow.Limits{}); d != "" || !w.Rules.Serial || !w.Rules.TypedState || w.Limits.Steps() != 1000 {
+	if d := cmp.Diff(w.Limits, workflow.Limits{}); d != "" || !w.Rules.Serial || !w.Rules.InputIsState || w.Limits.Steps() != 1000 {
 		t.Errorf("by default %+v; got - want +\n%s", w.Rules, d)
 	}
 	w = compiled(t, b, graph.Config{

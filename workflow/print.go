@@ -107,7 +107,9 @@ func (p *printer) limits(l Limits) {
 
 func (p *printer) rules(r Rules) {
 	p.facts([]string{"rules", word("onFailure", r.OnFailure), flag("holdWhilePaused", r.HoldWhilePaused), flag("sharedConversation", r.SharedConversation),
-		flag("conversational", r.Conversational), flag("typedState", r.TypedState), flag("serial", r.Serial), raw("defaultInput", r.DefaultInput), key("handoff", r.Handoff)})
+		flag("conversational", r.Conversational), flag("inputIsState", r.InputIsState), flag("stateFlows", r.StateFlows), flag("keepErrors", r.KeepErrors),
+		flag("reportFailures", r.ReportFailures), flag("finishOnCancel", r.FinishOnCancel), flag("unknownFails", r.UnknownFails), flag("hideLosers", r.HideLosers),
+		key("stepLimitText", r.StepLimitText), key("timeoutText", r.TimeoutText), flag("serial", r.Serial), raw("defaultInput", r.DefaultInput), key("handoff", r.Handoff)})
 	for _, field := range slices.Sorted(maps.Keys(r.Reducers)) {
 		p.line("reducer", ident(field), quote(r.Reducers[field]))
 	}

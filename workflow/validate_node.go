@@ -89,7 +89,7 @@ func (c *checker) checkNode(n *Node) {
 		c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
 		c.negative(n, n.Wait.Remind < 0, "wait.remind")
 	case n.Kind == KindSubflow && n.Subflow != nil:
-		if f := c.w.Flows[n.Subflow.Flow]; f != nil && !f.Rules.TypedState && n.Subflow.Input+n.Subflow.Mapper != "" {
+		if f := c.w.Flows[n.Subflow.Flow]; f != nil && !f.Rules.StateFlows && n.Subflow.Input+n.Subflow.Mapper != "" {
 			c.nodeErrorf(n, "untyped-flow", "maps states, but flow %q has no typed state", n.Subflow.Flow)
 		}
 	}

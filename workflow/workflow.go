@@ -181,8 +181,24 @@ type Rules struct {
 	SharedConversation bool `json:"sharedConversation,omitempty"`
 	// Conversational offers every agent a tool `end` that ends the run (S3-6).
 	Conversational bool `json:"conversational,omitempty"`
-	// TypedState makes the fields of the run's input, which must be an object, the state that the first step sees. An empty input is no field.
-	TypedState bool `json:"typedState,omitempty"`
+	// InputIsState makes the fields of the run's input, which must be an object, the state that the first step sees. An empty input is no field.
+	InputIsState bool `json:"inputIsState,omitempty"`
+	// StateFlows: a sub-flow that is given no state of its own begins with that of the flow around it, and gives its last state, not the output of its last step.
+	StateFlows bool `json:"stateFlows,omitempty"`
+	// KeepErrors: functions see all failed attempts of the run, and when a step completed last (S2-75, S2-78).
+	KeepErrors bool `json:"keepErrors,omitempty"`
+	// ReportFailures: the program may make a signal of the failure with which a run ends (S2-59).
+	ReportFailures bool `json:"reportFailures,omitempty"`
+	// FinishOnCancel: functions that run when the run is cancelled may finish, and their results count (S2-36).
+	FinishOnCancel bool `json:"finishOnCancel,omitempty"`
+	// UnknownFails: a tool call whose outcome is unknown fails its node; no person is asked and the call is not repeated (S2-46).
+	UnknownFails bool `json:"unknownFails,omitempty"`
+	// HideLosers: outputs of branches that lost their block are not seen behind it (S2-57).
+	HideLosers bool `json:"hideLosers,omitempty"`
+	// StepLimitText and TimeoutText are the messages of the failure of a run that reached its limit of steps or its timeout; `{max}` in them is the limit, in steps or
+	// milliseconds. "": the usual messages.
+	StepLimitText string `json:"stepLimitText,omitempty"`
+	TimeoutText   string `json:"timeoutText,omitempty"`
 	// Serial lets a scope start nothing while one of its steps runs or waits: nodes run one at a time, in the order of the queue (S2-30). Branches of
 	// a fork are scopes of their own and run together (S2-62).
 	Serial bool `json:"serial,omitempty"`

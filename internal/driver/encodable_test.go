@@ -60,7 +60,7 @@ func TestEncodableEventsAreEncoded(t *testing.T) {
 	t.Parallel()
 	fork := workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j", Shape: workflow.ShapeMap, Merge: "merge", Branches: []workflow.Branch{{ID: "a"}, {ID: "b"}}}}
 	w := &workflow.Workflow{
-		Entry: "f", Rules: workflow.Rules{TypedState: true},
+		Entry: "f", Rules: workflow.TypedRules(),
 		Nodes: []workflow.Node{
 			fork, {ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}},
 			{ID: "a", Parent: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "x"}, OnError: "handler"},

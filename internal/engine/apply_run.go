@@ -18,7 +18,7 @@ func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
 		return fmt.Sprintf("the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
 	case d.Version > Version:
 		return fmt.Sprintf("the run needs engine version %d; this is %d", d.Version, Version)
-	case r.plan.root.w.Rules.InputIsState():
+	case r.plan.root.w.Rules.InputIsState:
 		if _, err := stateOf(d.Input); err != nil {
 			return err.Error()
 		}
@@ -31,7 +31,7 @@ func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	r.s.Waits = waits.New(r.plan.root.w.Rules.HoldWhilePaused)
 	r.openLedger(d)
 	first := typed.State{}
-	if r.plan.root.w.Rules.InputIsState() {
+	if r.plan.root.w.Rules.InputIsState {
 		fields, _ := stateOf(d.Input)
 		first, r.s.Updated = typed.StateOf(fields, 0), ev.At
 	}

@@ -69,7 +69,7 @@ func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
 
 func (r *Run) applyStepCompleted(ev *Event, d *StepCompleted) {
 	r.graph.complete(ev.Step, d, r.outputOf(ev.Step, d))
-	if r.plan.root.w.Rules.RecordsAttempts() && !d.Same {
+	if r.plan.root.w.Rules.KeepErrors && !d.Same {
 		r.s.Updated = ev.At
 	}
 	r.approvalsBelow(ev.Step)
@@ -159,7 +159,7 @@ func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 
 // failed notes a failed attempt of a run with typed state (S2-78).
 func (r *Run) failed(ev *Event, message string, attempt int) {
-	if r.plan.root.w.Rules.RecordsAttempts() {
+	if r.plan.root.w.Rules.KeepErrors {
 		r.s.Errors = append(r.s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
 	}
 }

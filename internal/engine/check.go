@@ -18,7 +18,7 @@ func (r *Run) check(in InputData) error {
 		if err := checkCreated(&d.Created); err != nil {
 			return err
 		}
-		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.w.Rules.InputIsState() || isEmptyInput(d.Created.Input) {
+		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.w.Rules.InputIsState || isEmptyInput(d.Created.Input) {
 			return err
 		}
 		if !isFields(d.Created.Input) {

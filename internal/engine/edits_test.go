@@ -22,7 +22,8 @@ func appenders(t *testing.T, serial bool) *enginetest.World {
 	all := append(nodes(funcNode("a")), enginetest.Fork("p", workflow.Fork{}, "b", "c")...)
 	all = append(all, enginetest.In("p", funcNode("b")), enginetest.In("p", funcNode("c")), funcNode("z"))
 	g := enginetest.Graph(all, "a -> p; p:b -> b; p:c -> c; b -> p/join; c -> p/join; p/join -> z")
-	g.Rules.TypedState, g.Rules.Serial, g.Rules.Reducers = true, serial, map[string]string{"log": "append"}
+	g.Rules = workflow.TypedRules()
+	g.Rules.Serial, g.Rules.Reducers = serial, map[string]string{"log": "append"}
 	return enginetest.New(t, g, nil)
 }
 
@@ -159,7 +160,7 @@ func TestStoredStateIsLinear(t *testing.T) {
 	t.Parallel()
 	stored := func(n int) int {
 		g := enginetest.Graph(nodes(funcNode("a")), "")
-		g.Rules.TypedState = true
+		g.Rules = workflow.TypedRules()
 		w := enginetest.New(t, g, nil)
 		w.SkipLaws = true
 		w.StartWith(engine.RunCreated{Input: engine.Value(`{"log":[]}`), Limits: workflow.Limits{MaxSteps: new(n + 1), MaxLoopIterations: n + 1}})

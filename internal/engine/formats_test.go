@@ -33,10 +33,6 @@ func TestEngineNamesNoFormat(t *testing.T) {
 				if n.Kind == token.STRING && err == nil && (slices.Contains(formats, text) || strings.Contains(strings.ToLower(text), "canvas") || strings.Contains(text, "Graph ")) {
 					t.Errorf("%s: the text %s belongs to a format", files.Position(n.Pos()), n.Value)
 				}
-			case *ast.SelectorExpr:
-				if n.Sel.Name == "TypedState" {
-					t.Errorf("%s: say which rule is meant: see workflow.Rules", files.Position(n.Pos()))
-				}
 			case *ast.Ident:
 				if strings.Contains(strings.ToLower(n.Name), "canvas") {
 					t.Errorf("%s: %s is named after a format", files.Position(n.Pos()), n.Name)

@@ -126,7 +126,7 @@ func rejection(tool, note string) string {
 // unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
 // is the caller's to see to.
 func (r *Run) unknown(key string, c *call, d ToolResult) bool {
-	if d.Failure == nil || d.Unknown == "" || c.State != callOpen || r.plan.root.w.Rules.FailsUnknownCalls() {
+	if d.Failure == nil || d.Unknown == "" || c.State != callOpen || r.plan.root.w.Rules.UnknownFails {
 		return false
 	}
 	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {

@@ -22,7 +22,7 @@ func TestStateFromInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := enginetest.Graph(nodes(funcNode("a"), funcNode("b")), "a -> b")
-			g.Rules.TypedState = true
+			g.Rules = workflow.TypedRules()
 			w := enginetest.New(t, g, nil)
 			w.StartWith(engine.RunCreated{Input: engine.Value(tc.input)})
 			if got := w.Pending[0].(*engine.CallFunc).State.Map(); string(got["n"]) != tc.n || string(got["m"]) != tc.m {
@@ -44,7 +44,7 @@ func TestStateFromInput(t *testing.T) {
 		})
 	}
 	g := enginetest.Graph(nodes(funcNode("a")), "")
-	g.Rules.TypedState = true
+	g.Rules = workflow.TypedRules()
 	for _, input := range []string{`"text"`, `7`, `[1]`, `true`} {
 		w := enginetest.New(t, g, nil)
 		if err := w.Try(engine.Start{Created: engine.RunCreated{Input: engine.Value(input)}}); !errors.Is(err, engine.ErrState) {

@@ -63,7 +63,7 @@ func (r *Run) restEnding() {
 // finishFailed ends the run with the failure that it is ending by. A program that can make a report of it does (S2-59).
 func (r *Run) finishFailed() {
 	f := r.s.Ending.Failure
-	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.w.Rules.ReportsFailure() {
+	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.w.Rules.ReportFailures {
 		var report *SignalRaised
 		err := r.plan.ask("report", func(Host) error {
 			report = host.Report(r.id, f, r.now)
@@ -200,7 +200,7 @@ func (r *Run) handleCancel(d Cancel) {
 
 // finishes tells whether functions are at work that may finish although the run is cancelled: the node that is aborted completes first (S2-36).
 func (r *Run) finishes() bool {
-	if r.open == 0 || !r.plan.root.w.Rules.FinishesFunctions() {
+	if r.open == 0 || !r.plan.root.w.Rules.FinishOnCancel {
 		return false
 	}
 	for _, c := range r.s.Calls {
@@ -238,9 +238,9 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 	f := Failure{Code: d.Limit, Node: node}
 	switch d.Limit {
 	case CodeMaxSteps:
-		f.Message = r.plan.root.w.Rules.StepLimitText(d.Max)
+		f.Message = r.plan.root.w.Rules.StepLimitMessage(d.Max)
 	case CodeTimeout:
-		f.Message = r.plan.root.w.Rules.TimeoutText(d.Max)
+		f.Message = r.plan.root.w.Rules.TimeoutMessage(d.Max)
 	case CodeMaxBytes:
 		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in total", d.Max)
 	case CodeWorkflowBudget:

@@ -113,7 +113,7 @@ func (s sight) children(block int) ([]expr.Child, bool) {
 // ran gives the steps of a block's branches that gave an output, by node.
 func (g *graph) ran(f *flow, block int) map[int]int {
 	out := map[int]int{}
-	hidden := f.w.Rules.HidesLosers() && losers(f.nodes[g.step(block).Node].Fork.Until)
+	hidden := f.w.Rules.HideLosers && losers(f.nodes[g.step(block).Node].Fork.Until)
 	for _, s := range g.step(block).Block.Scopes {
 		if hidden && g.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
 			continue

@@ -17,7 +17,7 @@ func (g *graph) openFlow(id int) {
 	g.Flows = append(g.Flows, flowRun{Step: id, Like: g.sameFlow(id)})
 	g.flows = append(g.flows, sub)
 	sc := scope{Flow: st.Flow, Owner: id}
-	if sub.w.Rules.InheritsState() && n.Subflow.Input == "" {
+	if sub.w.Rules.StateFlows && n.Subflow.Input == "" {
 		sc.State = g.stateAt(st.Scope)
 	}
 	g.Scopes = append(g.Scopes, sc)
@@ -66,7 +66,7 @@ func (r *Run) beginFlow(id int, n *node) {
 // endFlow completes a sub-flow in which nothing lives any more.
 func (r *Run) endFlow(id int) {
 	n, d := r.stepNode(id), &StepCompleted{}
-	if r.graph.flows[r.step(id).Flow].w.Rules.StateIsOutput() {
+	if r.graph.flows[r.step(id).Flow].w.Rules.StateFlows {
 		last := stateObject(r.graph.stateAt(r.step(id).Block.Scopes[0]))
 		if name := n.Subflow.Mapper; name == "" {
 			d.Output = last
@@ -87,7 +87,7 @@ func (r *Run) endFlow(id int) {
 // flowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
 func (g *graph) flowOutput(id int) output {
 	st := g.step(id)
-	if last := g.scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].w.Rules.StateIsOutput() {
+	if last := g.scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].w.Rules.StateFlows {
 		return g.step(last).Output
 	}
 	return output{}

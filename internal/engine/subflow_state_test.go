@@ -22,7 +22,7 @@ func subNode(id string, maps bool) workflow.Node {
 
 // typedFlow puts f, with typed state, into a graph with typed state.
 func typedFlow(g, f *workflow.Workflow) *workflow.Workflow {
-	g.Rules.TypedState, f.Rules.TypedState = true, true
+	g.Rules, f.Rules = workflow.TypedRules(), workflow.TypedRules()
 	g.Flows = map[string]*workflow.Workflow{"f": f}
 	return g
 }

@@ -19,7 +19,9 @@ func buildWorkflow(t *testing.T, d *datadriven.TestData) *workflow.Workflow {
 	lines := strings.Split(d.Input, "\n")
 	w := readFlow(t, d, &lines)
 	w.Limits = limits(t, d)
-	_, w.Rules.TypedState = argument(d, "typed")
+	if _, typed := argument(d, "typed"); typed {
+		w.Rules = workflow.TypedRules()
+	}
 	_, w.Rules.Serial = argument(d, "serial")
 	_, w.Rules.HoldWhilePaused = argument(d, "hold")
 	_, w.Rules.SharedConversation = argument(d, "shared")
@@ -69,7 +71,9 @@ func readFlow(t *testing.T, d *datadriven.TestData, lines *[]string) *workflow.W
 			continue
 		case "flow", "typedflow":
 			flows[rest] = readFlow(t, d, lines)
-			flows[rest].Rules.TypedState = kind == "typedflow"
+			if kind == "typedflow" {
+				flows[rest].Rules = workflow.TypedRules()
+			}
 			continue
 		}
 		kind, args, err := datadriven.ParseLine(line)

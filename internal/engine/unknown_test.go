@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // P12: a tool that says itself that its outcome is unknown follows its policy as after a crash; nodes of Go graphs fail (S2-46).
@@ -77,7 +78,7 @@ func TestUnknownOutcome(t *testing.T) {
 	t.Run("Go graph", func(t *testing.T) {
 		t.Parallel()
 		g := enginetest.Graph(nodes(toolNode("t", "act")), "")
-		g.Rules.TypedState = true
+		g.Rules = workflow.TypedRules()
 		w := enginetest.New(t, g, enginetest.Host{})
 		w.StartWith(engine.RunCreated{Input: engine.Value(`{}`)})
 		w.FinishAt(0, &engine.ToolResult{Failure: timeout, Unknown: "ask"})

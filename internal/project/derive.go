@@ -53,7 +53,7 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 		return d.Output
 	case st.def.Fork != nil:
 		return blockOutput(st)
-	case st.child != nil && st.child.last != nil && !st.child.flow.Rules.StateIsOutput():
+	case st.child != nil && st.child.last != nil && !st.child.flow.Rules.StateFlows:
 		return st.child.last.output
 	}
 	return nil

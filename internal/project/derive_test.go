@@ -99,7 +99,7 @@ func TestInputsAndOutputs(t *testing.T) {
 func typedSub() *workflow.Workflow {
 	w := definition("", workflow.Node{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}})
 	w.Flows = map[string]*workflow.Workflow{"f": definition("", node("w", workflow.KindAgent))}
-	w.Flows["f"].Rules.TypedState = true
+	w.Flows["f"].Rules = workflow.TypedRules()
 	return w
 }
 

@@ -78,7 +78,7 @@ func TestOutputsAreTheEngines(t *testing.T) {
 		"sub-flow with a state": {
 			Entry: "sub", Agents: definition("").Agents, Nodes: []workflow.Node{{ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
 			Edges: []workflow.Edge{{From: "sub", To: "b"}}, Flows: map[string]*workflow.Workflow{"f": {
-				Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a")}, Rules: workflow.Rules{TypedState: true},
+				Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a")}, Rules: workflow.TypedRules(),
 			}},
 		},
 		"hand-offs": handing(blockFlow("", "", "", &workflow.Retry{MaxRetries: 2})),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // S2-63: after each event the folder of a random graph agrees with the engine that folded the same events; the nodes that it calls visited are those whose steps
@@ -20,7 +21,8 @@ func TestGraphFolderLaws(t *testing.T) {
 		s := enginetest.DrawShape(rt, 3)
 		s.SetLoops(2)
 		def := s.Compile()
-		def.Rules.TypedState, def.Rules.Serial = true, rapid.Bool().Draw(rt, "serial")
+		def.Rules = workflow.TypedRules()
+		def.Rules.Serial = rapid.Bool().Draw(rt, "serial")
 		w := enginetest.New(t, def, enginetest.Host{})
 		w.SkipLaws = true
 		s.Answers(w)

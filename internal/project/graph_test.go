@@ -62,7 +62,8 @@ func TestGraphFolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := enginetest.Graph([]workflow.Node{does("a"), enginetest.Question("q"), does("b")}, "a -> q; q -> b")
-			g.Rules.TypedState, g.Rules.Serial, g.Limits.MaxSteps = true, true, tc.limit
+			g.Rules = workflow.TypedRules()
+			g.Rules.Serial, g.Limits.MaxSteps = true, tc.limit
 			w := enginetest.New(t, g, nil)
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`), Limits: g.Limits})
 			tc.play(w)

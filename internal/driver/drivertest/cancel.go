@@ -9,12 +9,13 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // startTyped starts a run of functions with a typed state.
 func startTyped(t *testing.T, p Process, f *flow) string {
 	t.Helper()
-	f.Rules.TypedState = true
+	f.Rules = workflow.TypedRules()
 	run, err := p.Start(t.Context(), driver.Spec{Workflow: f.workflow(), Input: engine.Value(`{"n":1}`)})
 	if err != nil {
 		t.Fatalf("start: %v", err)

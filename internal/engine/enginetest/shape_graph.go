@@ -62,7 +62,7 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, c.w.Flows[s.ID].Limits.MaxLoopIterations)
 		n := workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s)}
 		if s.State != "" {
-			c.w.Flows[s.ID].Rules.TypedState, n.Subflow.Input = true, s.ID
+			c.w.Flows[s.ID].Rules, n.Subflow.Input = workflow.TypedRules(), s.ID
 		}
 		if s.State == StateIn {
 			n.Subflow.Mapper = s.ID

@@ -225,7 +225,10 @@ func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
 		ID: r.owner, Name: r.name, Description: r.description, Format: Format, Entry: r.entry, Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
 		Agents: r.agents, Limits: r.limits,
-		Rules:  workflow.Rules{SharedConversation: true, Conversational: r.conversational, Handoff: r.handoff},
+		Rules: workflow.Rules{
+			SharedConversation: true, Conversational: r.conversational, Handoff: r.handoff,
+			StepLimitText: "step limit of {max} reached", // S3-13
+		},
 		Source: workflow.Source{Nodes: map[string]diag.Span{}, Agents: r.agentAt},
 	}
 	if root != nil {
