@@ -28,7 +28,7 @@ var layers = []layer{
 	{"graph", []string{"workflow", "diag", "internal/program", "internal/schema"}, "the builder describes graphs; it runs none and knows no engine (D29)"},
 	{"oteltrack", []string{".", "internal/telemetry"}, "telemetry hears of runs by the public package alone, and nobody who has none links it"},
 	{"internal/program", nil, "the table of functions is what the builder and the running side share, so it knows neither"},
-	{"internal/driver/program", []string{"internal/driver", "internal/engine", "internal/program"}, "a translation between the table and the ports, nothing more"},
+	{"internal/driver/program", []string{"internal/driver", "internal/engine", "internal/engine/typed", "internal/program"}, "a translation between the table and the ports, nothing more"},
 	{"internal/engine/typed", nil, "typed states are values: the engine and what shows its events make them, they know neither"},
 	{"internal/text", nil, "texts made of texts are a leaf: everything that holds or writes one may import them"},
 	{"internal/chat", []string{"internal/text"}, "the vocabulary of conversations is a leaf"},

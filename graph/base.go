@@ -48,7 +48,7 @@ func reserved(name string) bool {
 
 // modelAt gives the model that a node resolves to (S2-79) where the typed state that it sees has these fields: for one of an inner graph, named by its
 // path, that graph's.
-func (c *Compiled[S]) modelAt(node string, state program.Fields) string {
+func (c *Compiled[S]) modelAt(node string, state program.State) string {
 	d, inner, rest := c.at(node)
 	switch {
 	case d != nil:

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"bytes"
-	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,24 +11,23 @@ import (
 )
 
 // codec turns states into fields and back. What it gives is what [decode], [encode] and [changes] give; it only takes the shorter way: each field by
-// itself, and what a node left as it was is compared without being made anew. Types and values that it does not know take the plain way. Safe for
+// itself, and of fields that a node left as they were only the Go values are compared. Types and values that it does not know take the plain way. Safe for
 // concurrent use.
 type codec[S any] struct {
 	fields  []member
 	index   map[string]int // of fields, by name in JSON
 	plain   bool           // the type takes the plain way always
 	scratch sync.Pool      // *[]byte
-	used    sync.Pool      // *received
 }
 
 // maxShared bounds the values that stand in one block of memory with others, so that a small one does not keep a large one alive.
 const maxShared = 1 << 10
 
+// spareElements is how many more elements a list that functions extended before has room for, so that the next function need not move it.
+const spareElements = 4
+
 func newCodec[S any]() (c *codec[S]) {
-	c = &codec[S]{
-		scratch: sync.Pool{New: func() any { return new([]byte) }},
-		used:    sync.Pool{New: func() any { return new(received) }},
-		index:   map[string]int{}}
+	c = &codec[S]{scratch: sync.Pool{New: func() any { return new([]byte) }}, index: map[string]int{}}
 	defer func() {
 		if recover() != nil { // a type that cannot even encode its zero value tells so when a node runs
 			c.fields, c.plain = nil, true
@@ -46,77 +44,76 @@ func newCodec[S any]() (c *codec[S]) {
 	return c
 }
 
-// received holds a state as it stood in JSON when it was decoded.
-type received struct {
-	values [][]byte       // by field; nil where the field is left out
-	fields program.Fields // instead of values where not nil
-	reader reader
+// seen is a state that a function got.
+type seen[S any] struct {
+	state program.State
+	base  *native[S] // nil: the state took the plain way
+	// left are how fields without a form are encoded, by field, nil where one is left out; nil where all fields have forms.
+	left [][]byte
+	// fields are how the state is encoded where it took the plain way.
+	fields program.Fields
 }
 
 // decode makes a state of its fields.
-func (c *codec[S]) decode(fields program.Fields) (S, error) {
+func (c *codec[S]) decode(state program.State) (S, error) {
 	var s S
-	if !c.read(fields, &s, nil, new(reader)) {
-		return decode[S](fields)
+	if n, fresh := c.base(state); n != nil && c.give(n, !fresh, state, &s, nil) {
+		return s, nil
 	}
-	return s, nil
+	return decode[S](state.Map())
 }
 
-// load decodes fields into s, which is zero, and keeps how they would be encoded again. What it gives can be given to drop when it is needed no more.
-func (c *codec[S]) load(fields program.Fields, s *S) (*received, error) {
-	before := c.used.Get().(*received)
-	before.values = slices.Grow(before.values, len(c.fields))[:len(c.fields)]
-	if c.read(fields, s, before.values, &before.reader) {
-		return before, nil
+// open makes a state of its fields in s, which is zero, and says in b what [codec.changes] needs.
+func (c *codec[S]) open(state program.State, s *S, b *seen[S]) (err error) {
+	b.state = state
+	if b.base, _ = c.base(state); b.base != nil && c.give(b.base, true, state, s, b) {
+		return nil
 	}
-	var err error
-	if *s, err = decode[S](fields); err != nil {
-		return nil, err
+	b.base = nil
+	if *s, err = decode[S](state.Map()); err != nil {
+		return err
 	}
-	before.fields, err = encode(*s)
-	return before, err
+	b.fields, err = encode(*s)
+	return err
 }
 
-// drop lets what load gave be used again.
-func (c *codec[S]) drop(before *received) {
-	clear(before.values)
-	*before = received{values: before.values[:0]}
-	c.used.Put(before)
-}
-
-// read decodes fields into s and puts into canon how each is encoded, unless canon is nil. False: the plain way must be taken; s is then void.
-func (c *codec[S]) read(fields program.Fields, s *S, canon [][]byte, r *reader) bool {
-	if c.plain {
-		return false
-	}
-	v := reflect.ValueOf(s).Elem()
-	found := 0
+// give copies a state into s, which is zero; copied: n stays what it is whatever becomes of s. Fields without a form are decoded; how they are encoded goes
+// into b, unless it is nil. False: the plain way must be taken; s is then void.
+func (c *codec[S]) give(n *native[S], copied bool, state program.State, s *S, b *seen[S]) bool {
+	*s = n.value
+	from, to := reflect.ValueOf(&n.value).Elem(), reflect.ValueOf(s).Elem()
 	for i := range c.fields {
-		f := &c.fields[i]
-		raw, ok := fields[f.name]
-		if !ok {
-			if canon != nil {
-				canon[i] = f.zero
-			}
-			continue
-		}
-		found++
-		value, ok := f.read(r, raw, f.in(v), canon != nil)
-		if !ok {
-			return false
-		}
-		if canon != nil {
-			canon[i] = value
-		}
-	}
-	if found < len(fields) {
-		for name := range fields {
-			if _, known := c.index[name]; !known && c.folds(name) {
+		switch f := &c.fields[i]; {
+		case f.form == nil:
+			left, ok := f.load(state, f.in(to), b != nil)
+			if !ok {
 				return false
 			}
+			if b == nil {
+				continue
+			}
+			if b.left == nil {
+				b.left = make([][]byte, len(c.fields))
+			}
+			b.left[i] = left
+		case copied && !f.flat:
+			spare := 0
+			if n.room(i) != nil {
+				spare = spareElements
+			}
+			f.form.share(f.in(to), f.in(from), spare)
 		}
 	}
 	return true
+}
+
+// load decodes a field without a form into v, which is zero. Where keep is set, it gives how v is encoded, nil where it is left out.
+func (f *member) load(state program.State, v reflect.Value, keep bool) (left []byte, ok bool) {
+	raw := state.Get(f.name)
+	if raw == nil {
+		return f.zero, true
+	}
+	return f.read(new(reader), raw, v, keep)
 }
 
 // folds tells whether JSON takes a name for that of a field, though its letters differ in case.
@@ -124,101 +121,133 @@ func (c *codec[S]) folds(name string) bool {
 	return slices.ContainsFunc(c.fields, func(f member) bool { return strings.EqualFold(f.name, name) })
 }
 
-// changes gives the fields in which after differs from what was loaded (D27).
-func (c *codec[S]) changes(before *received, after *S) (program.Fields, error) {
-	if before.fields == nil {
-		if out, ok := c.differences(before.values, reflect.ValueOf(after).Elem()); ok {
+// changes gives the fields in which after differs from what was opened (D27), and after as the next function gets it.
+func (c *codec[S]) changes(b *seen[S], after *S) (program.Result, error) {
+	if b.base != nil {
+		if out, ok := c.compare(b, after); ok {
 			return out, nil
 		}
 	}
 	fields, err := encode(*after) // which tells what is wrong
 	if err != nil {
-		return nil, err
+		return program.Result{}, err
 	}
-	return changes(c.whole(before), fields), nil
-}
-
-// whole gives what was received as encode would have given it.
-func (c *codec[S]) whole(s *received) program.Fields {
-	if s.fields != nil {
-		return s.fields
-	}
-	out := program.Fields{}
-	for i, v := range s.values {
-		if v != nil {
-			out[c.fields[i].name] = v
+	before := b.fields
+	if b.base != nil {
+		s, err := decode[S](b.state.Map())
+		if err != nil {
+			return program.Result{}, err
+		}
+		if before, err = encode(s); err != nil {
+			return program.Result{}, err
 		}
 	}
-	return out
+	return program.Result{Update: changes(before, fields)}, nil
 }
 
-func (c *codec[S]) differences(before [][]byte, after reflect.Value) (program.Fields, bool) {
+// changed lets fn work on a state made of fields and gives what it changed.
+func (c *codec[S]) changed(state program.State, fn func(*S) error) (program.Fields, error) {
+	s, b := new(S), seen[S]{}
+	if err := c.open(state, s, &b); err != nil {
+		return nil, err
+	}
+	if err := fn(s); err != nil {
+		return nil, err
+	}
+	out, err := c.changes(&b, s)
+	return out.Whole(state), err
+}
+
+// difference is a field that was changed. Its JSON is from one place of a buffer to another; to is -1 where it is left out.
+type difference struct {
+	field, from, to int
+	// grew: the JSON is what the field gained.
+	grew bool
+}
+
+// compare is changes for states that have a native form. False: a value has no JSON.
+func (c *codec[S]) compare(b *seen[S], after *S) (out program.Result, ok bool) {
 	pooled := c.scratch.Get().(*[]byte)
-	b := (*pooled)[:0]
+	buf := (*pooled)[:0]
 	defer func() {
-		if cap(b) <= 64*maxShared {
-			*pooled = b
+		if cap(buf) <= 64*maxShared {
+			*pooled = buf
 			c.scratch.Put(pooled)
 		}
 	}()
-	type difference struct{ field, from, to int }
+	was, is := reflect.ValueOf(&b.base.value).Elem(), reflect.ValueOf(after).Elem()
 	var space [8]difference
 	list := space[:0]
 	for i := range c.fields {
 		f := &c.fields[i]
-		from, v := len(b), f.in(after)
-		if f.leaves(v) {
-			if before[i] != nil {
-				list = append(list, difference{i, from, -1})
+		v, d := f.in(is), difference{field: i, from: len(buf), to: -1}
+		if f.form == nil {
+			if !f.leaves(v) {
+				if buf, ok = f.write(buf, v); !ok {
+					return out, false
+				}
+				d.to = len(buf)
 			}
+			if bytes.Equal(b.left[i], buf[d.from:]) {
+				buf = buf[:d.from]
+				continue
+			}
+			list = append(list, d)
 			continue
 		}
-		var ok bool
-		if b, ok = f.write(b, v); !ok {
-			return nil, false
-		}
-		if bytes.Equal(before[i], b[from:]) {
-			b = b[:from]
+		before := f.in(was)
+		if f.equal(before, v) {
 			continue
 		}
-		list = append(list, difference{i, from, len(b)})
-	}
-	if len(list) == 0 {
-		return nil, true
-	}
-	shared := 0
-	for _, d := range list {
-		if n := d.to - d.from; n <= maxShared {
-			shared += max(n, 0)
+		if !f.leaves(v) {
+			if b.base.isExact(i) && b.state.CanGrow(f.name) {
+				buf, d.grew = f.form.tail(buf, before, v)
+			}
+			if !d.grew {
+				if buf, ok = f.form.append(buf, v); !ok {
+					return out, false
+				}
+			}
+			d.to = len(buf)
 		}
+		list = append(list, d)
 	}
-	block := make([]byte, 0, shared)
-	out := make(program.Fields, len(list))
-	for _, d := range list {
-		switch n := d.to - d.from; {
-		case d.to < 0:
-			out[c.fields[d.field].name] = json.RawMessage("null")
-		case n > maxShared:
-			out[c.fields[d.field].name] = bytes.Clone(b[d.from:d.to])
-		default:
-			at := len(block)
-			block = append(block, b[d.from:d.to]...)
-			out[c.fields[d.field].name] = json.RawMessage(block[at:len(block):len(block)])
-		}
+	c.fill(&out, list, buf)
+	if next := c.next(b.base, list, is); next != nil {
+		out.Native = next
 	}
 	return out, true
 }
 
-// changed lets fn work on a state made of fields and gives what it changed.
-func (c *codec[S]) changed(fields program.Fields, fn func(*S) error) (program.Fields, error) {
-	s := new(S)
-	before, err := c.load(fields, s)
-	if err != nil {
-		return nil, err
+// fill puts what was changed into a result. Small values share memory.
+func (c *codec[S]) fill(out *program.Result, list []difference, buf []byte) {
+	shared, whole := 0, 0
+	for _, d := range list {
+		if d.grew {
+			continue
+		}
+		whole++
+		if n := d.to - d.from; n <= maxShared {
+			shared += max(n, 0)
+		}
 	}
-	defer c.drop(before)
-	if err := fn(s); err != nil {
-		return nil, err
+	if whole > 0 {
+		out.Update = make(program.Fields, whole)
 	}
-	return c.changes(before, s)
+	block := make([]byte, 0, shared)
+	for _, d := range list {
+		name := c.fields[d.field].name
+		switch n := d.to - d.from; {
+		case d.to < 0:
+			out.Update[name] = program.Value("null")
+		case d.grew:
+			out.Grown = append(out.Grown, program.Tail{Field: name, Text: string(buf[d.from:d.to])})
+		case n > maxShared:
+			out.Update[name] = bytes.Clone(buf[d.from:d.to])
+		default:
+			at := len(block)
+			block = append(block, buf[d.from:d.to]...)
+			out.Update[name] = program.Value(block[at:len(block):len(block)])
+		}
+	}
 }

@@ -162,7 +162,7 @@ func sameAsPlain[S any](plain bool) func(*testing.T) {
 			}
 
 			want, wantErr := decode[S](fields)
-			got, gotErr := c.decode(fields)
+			got, gotErr := c.decode(program.StateOf(fields))
 			if text(gotErr) != text(wantErr) || gotErr == nil && !reflect.DeepEqual(got, want) {
 				t.Fatalf("decode %s\ngot  %+v, %v\nwant %+v, %v", show(fields), got, gotErr, want, wantErr)
 			}
@@ -183,7 +183,7 @@ func sameAsPlain[S any](plain bool) func(*testing.T) {
 				}
 			}
 			wantUp, wantErr := changedPlain(fields, mutate)
-			gotUp, gotErr := c.changed(fields, mutate)
+			gotUp, gotErr := c.changed(program.StateOf(fields), mutate)
 			if text(gotErr) != text(wantErr) || show(gotUp) != show(wantUp) {
 				t.Fatalf("changes of %s\ngot  %s, %v\nwant %s, %v", show(fields), show(gotUp), gotErr, show(wantUp), wantErr)
 			}
@@ -259,7 +259,7 @@ func everySpelling[S any](t *testing.T) {
 		for _, raw := range spellings {
 			fields := program.Fields{f.name: json.RawMessage(raw)}
 			want, wantErr := changedPlain(fields, nothing)
-			got, gotErr := c.changed(fields, nothing)
+			got, gotErr := c.changed(program.StateOf(fields), nothing)
 			if text(gotErr) != text(wantErr) || show(got) != show(want) || len(got) > 0 {
 				t.Errorf("%s: %s: got %s, %v; want %s, %v", f.name, raw, show(got), gotErr, show(want), wantErr)
 			}
@@ -272,7 +272,7 @@ func everySpelling[S any](t *testing.T) {
 				return nil
 			}
 			want, wantErr = changedPlain(fields, zero)
-			if got, gotErr = c.changed(fields, zero); text(gotErr) != text(wantErr) || show(got) != show(want) {
+			if got, gotErr = c.changed(program.StateOf(fields), zero); text(gotErr) != text(wantErr) || show(got) != show(want) {
 				t.Errorf("%s: %s of %+v: got %s, %v; want %s, %v", f.name, raw, first, show(got), gotErr, show(want), wantErr)
 			}
 		}

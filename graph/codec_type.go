@@ -13,6 +13,15 @@ type form interface {
 	read(r *reader, v reflect.Value) bool
 	// append adds the encoding of v. False: encoding/json must see to it.
 	append(b []byte, v reflect.Value) ([]byte, bool)
+	// equal tells whether a and b have the same encoding.
+	equal(a, b reflect.Value) bool
+	// tail adds the JSON of what v, a list or a text, has behind was, as edits of states have it. False: it has none, or more differs.
+	tail(b []byte, was, v reflect.Value) ([]byte, bool)
+	// take makes of to, which is zero, what decoding the encoding of from gives, with memory of its own. It shares texts with was, a value that was taken
+	// before, if that is valid. False: JSON would make another value of it; to is then void.
+	take(to, from, was reflect.Value) bool
+	// share makes of to a copy of from, a value that was taken; whatever becomes of it, from stays as it is. A list has room for spare more elements.
+	share(to, from reflect.Value, spare int)
 }
 
 // member is one field of a struct.
@@ -25,6 +34,9 @@ type member struct {
 	omitEmpty, omitZero bool
 	// zero is how the zero value is encoded, nil where it is left out.
 	zero []byte
+	typ  reflect.Type
+	// flat and stable are as the functions of these names tell; both are false without a form.
+	flat, stable bool
 }
 
 func (f *member) in(v reflect.Value) reflect.Value {
@@ -119,7 +131,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 		if name == "" {
 			name = sf.Name
 		}
-		m := member{name: name, index: sf.Index, form: formOf(sf.Type, above)}
+		m := member{name: name, index: sf.Index, form: formOf(sf.Type, above), typ: sf.Type}
 		for option := range strings.SplitSeq(options, ",") {
 			switch option {
 			case "":
@@ -137,6 +149,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 			return nil, false
 		}
 		m.key = append(appendText(nil, name), ':')
+		m.flat, m.stable = flat(m.form), m.isStable()
 		if zero := reflect.New(sf.Type).Elem(); !m.leaves(zero) {
 			var ok bool
 			if m.zero, ok = m.write(nil, zero); !ok {
@@ -193,12 +206,12 @@ func formOf(t reflect.Type, above []reflect.Type) form {
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return uintForm{}
 	case reflect.Float32, reflect.Float64:
-		return floatForm{t.Bits()}
+		return floatForm{bits: t.Bits()}
 	case reflect.String:
 		return textForm{}
 	case reflect.Pointer:
 		if elem := formOf(t.Elem(), above); elem != nil {
-			return pointerForm{t.Elem(), elem}
+			return pointerForm{elem: t.Elem(), form: elem}
 		}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
@@ -215,14 +228,14 @@ func formOf(t reflect.Type, above []reflect.Type) form {
 			return nil
 		}
 		if elem := formOf(t.Elem(), above); elem != nil {
-			return mapForm{t, elem}
+			return mapForm{typ: t, elem: elem}
 		}
 	case reflect.Struct:
 		fields, ok := members(t, above)
 		if !ok || slices.ContainsFunc(fields, func(m member) bool { return m.form == nil }) {
 			return nil
 		}
-		return structForm{fields}
+		return structForm{fields: fields}
 	}
 	return nil
 }

@@ -11,22 +11,40 @@ import (
 
 // Forms, by kind.
 type (
-	boolForm    struct{}
-	intForm     struct{}
-	uintForm    struct{}
-	floatForm   struct{ bits int }
-	textForm    struct{}
+	boolForm struct {
+		single
+		endless
+	}
+	intForm struct {
+		single
+		endless
+	}
+	uintForm struct {
+		single
+		endless
+	}
+	floatForm struct {
+		single
+		endless
+		bits int
+	}
+	textForm    struct{ single }
 	textsForm   struct{} // []string
 	pointerForm struct {
+		endless
 		elem reflect.Type
 		form form
 	}
 	listForm struct{ elem form }
 	mapForm  struct {
+		endless
 		typ  reflect.Type
 		elem form
 	}
-	structForm struct{ fields []member }
+	structForm struct {
+		endless
+		fields []member
+	}
 )
 
 func (boolForm) append(b []byte, v reflect.Value) ([]byte, bool) {
@@ -158,7 +176,11 @@ const hex = "0123456789abcdef"
 
 // appendText writes a text with the escapes of encoding/json, those for HTML aside.
 func appendText(b []byte, s string) []byte {
-	b = append(b, '"')
+	return append(appendEscaped(append(b, '"'), s), '"')
+}
+
+// appendEscaped is appendText without quotation marks.
+func appendEscaped(b []byte, s string) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -199,5 +221,5 @@ func appendText(b []byte, s string) []byte {
 		}
 		i += size
 	}
-	return append(append(b, s[start:]...), '"')
+	return append(b, s[start:]...)
 }

@@ -67,12 +67,18 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 	case shapeSubgraph:
 		c.subgraphFunctions(t, d)
 	case shapeLoopStart:
-		t.Counters[d.id] = program.Counter{Field: d.loop.counter, Reset: true}
-		t.Calls[d.id] = func(context.Context, program.Call) program.Result { return counted(d.loop.counter, 0) }
-	case shapeLoopCheck:
-		t.Counters[d.id] = program.Counter{Field: d.loop.counter}
+		if !c.codec.folds(d.loop.counter) {
+			t.Counters[d.id] = program.Counter{Field: d.loop.counter, Reset: true}
+		}
 		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
-			return counted(d.loop.counter, passes(call.State, d.loop.counter)+1)
+			return c.counted(call.State, d.loop.counter, 0)
+		}
+	case shapeLoopCheck:
+		if !c.codec.folds(d.loop.counter) {
+			t.Counters[d.id] = program.Counter{Field: d.loop.counter}
+		}
+		t.Calls[d.id] = func(_ context.Context, call program.Call) program.Result {
+			return c.counted(call.State, d.loop.counter, passes(call.State, d.loop.counter)+1)
 		}
 		until := c.condition(d.loop.until)
 		t.Conditions[d.id+suffixContinue] = func(v program.View) (bool, error) {
@@ -88,7 +94,7 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 		if d.id == c.handler {
 			t.Calls[d.id] = handled(call)
 			t.Calls[d.id+suffixFail] = func(_ context.Context, call program.Call) program.Result {
-				f := caught(call.State[caughtField])
+				f := caught(call.State.Get(caughtField))
 				return program.Result{Failure: &f}
 			}
 		}
@@ -127,13 +133,17 @@ func (c *compiler[S]) condition(f func(S) bool) func(program.View) (bool, error)
 	}
 }
 
-// counted sets the counter of a loop, passes reads it.
-func counted(field string, n int) program.Result {
-	return program.Result{Update: program.Fields{field: json.RawMessage(strconv.Itoa(n))}}
+// counted sets the counter of a loop, passes reads it. The user's fields stay as they are.
+func (c *compiler[S]) counted(state program.State, field string, n int) program.Result {
+	out := program.Result{Update: program.Fields{field: json.RawMessage(strconv.Itoa(n))}}
+	if !c.codec.folds(field) {
+		out.Native = state.Native()
+	}
+	return out
 }
 
-func passes(state program.Fields, field string) int {
-	n, err := strconv.Atoi(string(state[field]))
+func passes(state program.State, field string) int {
+	n, err := strconv.Atoi(string(state.Get(field)))
 	if err != nil {
 		return 0
 	}
@@ -165,11 +175,10 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		n.notes = noted{ctx, call.Notes}
 		ctx = &n.notes
 	}
-	before, err := c.codec.load(call.State, &n.State)
-	if err != nil {
+	var before seen[S]
+	if err := c.codec.open(call.State, &n.State, &before); err != nil {
 		return out, err
 	}
-	defer c.codec.drop(before)
 	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &n.State); err != nil {
 		return out, err
 	}
@@ -191,17 +200,22 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err != nil {
 		return out, err
 	}
+	if r.Update == nil && before.base != nil {
+		out.Native = before.base
+	}
 	if r.Update != nil {
-		if out.Update, err = c.codec.changes(before, r.Update); err != nil {
+		changed, err := c.codec.changes(&before, r.Update)
+		if err != nil {
 			return out, err
 		}
+		out.Update, out.Grown, out.Native = changed.Update, changed.Grown, changed.Native
 		err = c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, r.Update)
 		if err == nil {
 			err = c.validator.Validate(r.Update)
 		}
 		if err != nil {
-			if out.Output == nil && out.Update != nil {
-				out.Output, _ = encodeValue(out.Update) // it was encoded before
+			if all := out.Whole(call.State); out.Output == nil && all != nil {
+				out.Output, _ = encodeValue(all) // it was encoded before
 			}
 			return out, err
 		}
@@ -256,14 +270,14 @@ func (c *compiler[S]) context(ctx context.Context, d *def[S], call *program.Call
 }
 
 // model gives the model of a node: its own, that of the run, that of the graph; "" leaves it to the provider (S2-79).
-func (c *compiler[S]) model(d *def[S], state program.Fields) string {
+func (c *compiler[S]) model(d *def[S], state program.State) string {
 	return firstModel(d.opts.Model, modelIn(state), c.config.DefaultModel)
 }
 
 // modelIn reads the model of the run that stands beside the state, "" where there is none.
-func modelIn(state program.Fields) string {
-	raw, ok := state[program.FieldModel]
-	if !ok {
+func modelIn(state program.State) string {
+	raw := state.Get(program.FieldModel)
+	if raw == nil {
 		return ""
 	}
 	var m string
@@ -274,9 +288,9 @@ func modelIn(state program.Fields) string {
 }
 
 // usageIn reads the context window usage that stands beside the state, nil where there is none.
-func usageIn(state program.Fields) *ContextWindowUsage {
-	raw, ok := state[program.FieldUsage]
-	if !ok {
+func usageIn(state program.State) *ContextWindowUsage {
+	raw := state.Get(program.FieldUsage)
+	if raw == nil {
 		return nil
 	}
 	var u ContextWindowUsage
@@ -296,11 +310,10 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: c.input(v.Input, viewed(v.Outputs)), Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
 			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
 		}
-		before, err := c.codec.load(v.State, &n.State)
-		if err != nil {
+		var before seen[S]
+		if err := c.codec.open(v.State, &n.State, &before); err != nil {
 			return program.Action{}, err
 		}
-		defer c.codec.drop(before)
 		n.graph, n.seen, n.fields = c, viewed(v.Outputs), v.State
 		act := d.opts.OnError(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}
@@ -314,9 +327,11 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 			return program.Action{Kind: string(ActionAbort), Failure: failureOf(err)}, nil
 		}
 		if act.Fallback != nil {
-			if out.Update, err = c.codec.changes(before, act.Fallback); err != nil {
+			changed, err := c.codec.changes(&before, act.Fallback)
+			if err != nil {
 				return out, err
 			}
+			out.Update = changed.Whole(v.State)
 		}
 		return out, nil
 	}

@@ -70,10 +70,10 @@ type Context[S any] struct {
 	Runtime Runtime
 
 	graph interface {
-		outputsOf(program.Outputs, program.Fields) map[string]json.RawMessage
+		outputsOf(program.Outputs, program.State) map[string]json.RawMessage
 	}
 	seen    program.Outputs
-	fields  program.Fields
+	fields  program.State
 	loaded  map[string]json.RawMessage
 	notes   noted
 	emitted []program.Signal

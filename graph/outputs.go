@@ -13,9 +13,9 @@ import (
 )
 
 // outputs gives the outputs as the document has them (S2-20, S2-50, S2-57): by node id, those of branches too, beside the counters of loops.
-func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields) map[string]json.RawMessage {
+func (c *compiler[S]) outputs(raw map[string]program.Value, state program.State) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
-	if first := state[outputsField]; first != nil && json.Unmarshal(first, &out) != nil || out == nil { // those that the run began with (S2-75)
+	if first := state.Get(outputsField); first != nil && json.Unmarshal(first, &out) != nil || out == nil { // those that the run began with (S2-75)
 		out = map[string]json.RawMessage{}
 	}
 	if len(c.composed) == 0 { // each gives its own alone
@@ -28,9 +28,9 @@ func (c *compiler[S]) outputs(raw map[string]program.Value, state program.Fields
 			c.output(out, id, raw[id])
 		}
 	}
-	for name, v := range state {
+	for name := range state.Names() {
 		if id, ok := strings.CutPrefix(name, outputsPrefix); ok {
-			out[id] = v
+			out[id] = state.Get(name)
 		}
 	}
 	return out
@@ -45,7 +45,7 @@ func (c *compiler[S]) depth(id string) int {
 	return n
 }
 
-func (c *compiler[S]) outputsOf(seen program.Outputs, state program.Fields) map[string]json.RawMessage {
+func (c *compiler[S]) outputsOf(seen program.Outputs, state program.State) map[string]json.RawMessage {
 	return c.outputs(maps.Collect(seen.All()), state)
 }
 

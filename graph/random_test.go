@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -22,7 +23,7 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 		id = rapid.SampledFrom([]string{"", "n1", "decision_1", "a/b"}).Draw(t, "odd id")
 	}
 	other := func() string { return fmt.Sprintf("n%d", rapid.IntRange(1, *next+2).Draw(t, "other")) }
-	switch rapid.IntRange(0, 7).Draw(t, "kind") {
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
 		return graph.DecisionNode(id, []graph.Route[state]{{When: func(s state) bool { return s.N%2 == 0 }, Target: other()}}, other())
 	case 1:
@@ -33,12 +34,71 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 		return breaks(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
 	case 4:
 		return goes(id, other())
+	case 5:
+		return drawSubgraph(t, id)
 	default:
-		return graph.Do(id, func(_ context.Context, s *state) error {
-			s.N++
-			return nil
-		})
+		return graph.Do(id, drawWork(t, id), drawHandler(t))
 	}
+}
+
+// drawWork draws what a function changes: a number alone, or what grows, too.
+func drawWork(t *rapid.T, id string) func(context.Context, *state) error {
+	kind, text := rapid.IntRange(0, 5).Draw(t, "work"), strings.Repeat(id+" é\n", rapid.IntRange(0, 30).Draw(t, "long"))
+	return func(_ context.Context, s *state) error {
+		s.N++
+		switch kind {
+		case 0:
+			s.Log = append(s.Log, text)
+		case 1:
+			s.Text += text
+		case 2:
+			if s.Seen == nil {
+				s.Seen = map[string]int{}
+			}
+			s.Seen[id]++
+		case 3:
+			if len(s.Log) > 0 {
+				s.Log[s.N%len(s.Log)] = text
+			}
+		case 4:
+			s.Text = "\xff" + id // which JSON replaces
+		}
+		if s.N%7 == 3 {
+			return errBroken
+		}
+		return nil
+	}
+}
+
+// drawHandler draws what becomes of a failure.
+func drawHandler(t *rapid.T) graph.NodeOptions[state] {
+	o := graph.NodeOptions[state]{Retry: once()}
+	if rapid.Bool().Draw(t, "retried") {
+		o.Retry = nil
+	}
+	if rapid.Bool().Draw(t, "handled") {
+		o.OnError = func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
+			c.State.Log, c.State.N = append(c.State.Log, "skipped"), c.State.N+2
+			return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &c.State}
+		}
+	}
+	return o
+}
+
+// drawSubgraph draws a node that runs another graph on its own state.
+func drawSubgraph(t *rapid.T, id string) graph.Node[state] {
+	c, err := graph.New[state]("inner").Start(graph.Do("a", drawWork(t, "a"))).Then(graph.Do("b", drawWork(t, "b"))).Compile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := graph.SubgraphConfig[state, state]{ID: id, Graph: c}
+	if rapid.Bool().Draw(t, "back") {
+		s.Output = func(s *state, last state) error {
+			s.Log, s.N = append(s.Log, last.Text), last.N
+			return nil
+		}
+	}
+	return s
 }
 
 // drawGraph makes any calls of a builder in any order, and mends what it began.

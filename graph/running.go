@@ -20,9 +20,9 @@ func (r Running[S]) Program() *program.Table { return r.c.table }
 // Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what stands beside it. It is the one place that knows the
 // names under which the graph keeps its own values. The error says that the state does not fit S. Split keeps nothing of f.
 func (r Running[S]) Split(f program.Folded) (S, BaseState, error) {
-	c := r.c
+	c, state := r.c, program.StateOf(f.State)
 	base := BaseState{
-		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, f.State), ContextWindowUsage: usageIn(f.State),
+		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, state), ContextWindowUsage: usageIn(state),
 	}
 	for _, w := range f.Waits {
 		if c.asks(w.Node) {
@@ -57,7 +57,7 @@ func (r Running[S]) Output(node string, raw json.RawMessage) json.RawMessage {
 // Model gives the model that a node, or one of an inner graph, named by its path, resolves to (S2-79) where the typed state that it sees has these
 // fields; "" leaves it to the provider.
 func (r Running[S]) Model(node string, state map[string]json.RawMessage) string {
-	return r.c.modelAt(node, state)
+	return r.c.modelAt(node, program.StateOf(state))
 }
 
 // DebugReport makes the report of the failure with which a run ended at a time, as the signal `debug_report_generated` before its last event carries

@@ -41,7 +41,7 @@ type Subgraph interface {
 	Workflow() *workflow.Workflow
 
 	functions() *program.Table
-	modelAt(node string, state program.Fields) string
+	modelAt(node string, state program.State) string
 	asks(node string) bool
 	link(find resolver, above []ancestor) (Subgraph, error)
 	// origin is equal for all graphs that one Compile led to; nil for a nil pointer.
@@ -160,7 +160,7 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 }
 
 // entered gives the first state of an inner graph: what the node makes of this one's, with the model beside it.
-func (c *compiler[S]) entered(d *def[S], state program.Fields) (program.Value, error) {
+func (c *compiler[S]) entered(d *def[S], state program.State) (program.Value, error) {
 	s, err := c.codec.decode(state)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (c *compiler[S]) entered(d *def[S], state program.Fields) (program.Value, e
 }
 
 // left gives what the last state of an inner graph changes in this one's.
-func (c *compiler[S]) left(d *def[S], last program.Value, state program.Fields) (program.Fields, error) {
+func (c *compiler[S]) left(d *def[S], last program.Value, state program.State) (program.Fields, error) {
 	return c.codec.changed(state, func(s *S) error {
 		if err := d.sub.leave(s, last); err != nil {
 			return err

@@ -326,6 +326,11 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec 
 	}
 	f := badJSON("function", c.Func, res.Output)
 	f = cmp.Or(f, badFields(c.Func, res.Update))
+	for i := range res.Grown {
+		if g := &res.Grown[i]; f == nil && g.Check() != nil {
+			f = &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q returned a value of field %q that is not JSON", c.Func, g.Field())}
+		}
+	}
 	for _, s := range res.Signals {
 		f = cmp.Or(f, badFields(c.Func, s.Data))
 	}

@@ -114,7 +114,7 @@ func (r *Run) completeBlock(id int) {
 	}
 	if failure == nil {
 		var merged map[string]Value
-		if merged, failure = r.united(id, r.step(id).Block.View, update); merged != nil {
+		if merged, failure = r.united(id, r.step(id).Block.View, update, nil); merged != nil {
 			update = merged
 		}
 	}

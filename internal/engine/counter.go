@@ -9,7 +9,7 @@ type Counting interface {
 	Counter(name string) (Counter, bool)
 }
 
-// Counter is a node function that counts in a field of the typed state.
+// Counter is a node function that counts in a field of the typed state, one that the program's own form of the state does not hold.
 type Counter struct {
 	Field string
 	// Reset sets the field to 0, instead of adding 1 to it.
@@ -44,6 +44,6 @@ func (c *Counter) next(v Value) Value {
 
 // counted gives the result of a call of a counter, which has just been recorded.
 func (r *Run) counted(id int, key string, c *Counter) {
-	call := r.s.Calls[key]
-	r.returned(key, call, &FuncResult{Update: map[string]Value{c.Field: c.next(r.step(id).View.Get(c.Field))}})
+	call, seen := r.s.Calls[key], r.step(id).View
+	r.returned(key, call, &FuncResult{Update: map[string]Value{c.Field: c.next(seen.Get(c.Field))}, Native: seen.Native()})
 }

@@ -63,3 +63,20 @@ func (g *graph) shortenUpdate(id int, done *StepCompleted) {
 	done.Update, done.Edits = state.Shorten(done.Update)
 	st.changed, g.completing = state.ChangesOf(done.Update, done.Edits, id), done
 }
+
+// native is the state after a result, in the program's own form, and the step that gave it.
+type native struct {
+	step  int
+	state any
+}
+
+// stateAfter gives the state of the scope of step id once done has made its changes. What the program itself gave of that state belongs to it only if no other step of the scope has
+// changed what the function saw.
+func (g *graph) stateAfter(id int, done *StepCompleted, changes typed.Changes) typed.State {
+	now := g.stateAt(g.step(id).Scope)
+	after := now.With(changes)
+	if g.native.state != nil && g.native.step == id && done.Given && done.Update == nil && done.Edits == nil && now.Same(g.step(id).View) {
+		after = after.WithNative(g.native.state)
+	}
+	return after
+}

@@ -31,6 +31,8 @@ type graph struct {
 	wake, awake []int
 	// completing is the completion whose changes of the state are made already: those of its step.
 	completing *StepCompleted
+	// native is what the result that is handled says of the state after it.
+	native native
 }
 
 // begin makes the graph of a new run: one flow and one scope. state is its first typed state.

@@ -154,7 +154,7 @@ func (g *graph) complete(id int, d *StepCompleted, out output) {
 	if hasOutput(n.Kind) {
 		sc.record(n.idx, id, g.counts(sc.Flow).of(n.idx) == 1)
 	}
-	sc.State = sc.State.With(changes)
+	sc.State = g.stateAfter(id, d, changes)
 	for _, c := range changes {
 		if sc.Writes == nil {
 			sc.Writes = map[string]write{}

@@ -224,9 +224,12 @@ func (r *Run) returned(key string, c *call, d *FuncResult) {
 	}
 	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
 	kept := ofWorkflow || r.waitsForBudget(step, d.Failure, d.Budget, late)
-	update, edits := d.Update, []typed.Edit(nil)
-	if !late {
-		update, edits = r.step(step).View.Shorten(d.Update)
+	var update map[string]Value
+	var edits []typed.Edit
+	if late { // the state that it saw is gone
+		update = typed.Whole(d.Update, d.Grown)
+	} else {
+		update, edits = r.step(step).View.Shorten(d.Update, d.Grown...)
 	}
 	r.emitStep(step, r.mem.returned.put(FuncReturned{
 		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
@@ -247,12 +250,14 @@ func (r *Run) returned(key string, c *call, d *FuncResult) {
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])
 		}
-		merged, f := r.united(step, r.step(step).View, d.Update)
+		merged, f := r.united(step, r.step(step).View, d.Update, d.Grown)
 		if f != nil {
 			r.giveUp(step, *f)
 			return
 		}
+		r.graph.native = native{step, d.Native}
 		r.complete(step, r.completed(StepCompleted{Given: true, Update: merged}), r.plan.out...)
+		r.graph.native = native{}
 	}
 }
 

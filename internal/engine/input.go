@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -64,13 +65,18 @@ type ToolHeld struct {
 
 // FuncResult answers CallFunc. A pointer to one is an input too: the engine keeps what it holds, and not the FuncResult itself.
 type FuncResult struct {
-	ID      string
-	Update  map[string]Value
+	ID     string
+	Update map[string]Value
+	// Grown are further fields of the state that the function saw: those that gained a tail (typed.State.Grown).
+	Grown   []typed.Growth
 	Output  Value
 	Goto    []string
 	Signals []SignalRaised
 	Failure *Failure
 	Budget  string // as in ToolResult
+	// Native is the state after Update in the program's own form; nil: the program gives none. Calls that see that state get it. It is not recorded, and nothing that is recorded
+	// depends on it.
+	Native any
 }
 
 // FuncNote asks that what a sub-step of the call ID gave be kept for later attempts of the step. It is no result: the call stays open. It is taken

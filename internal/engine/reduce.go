@@ -20,12 +20,13 @@ import (
 // together where the flow is not serial. What both changed is reduced, or is a conflict (P7).
 //
 // merged is nil where nothing else changed what the step changes.
-func (r *Run) united(id int, view typed.State, update map[string]Value) (merged map[string]Value, failure *Failure) {
+func (r *Run) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
 	f, st := r.flowOf(id), r.step(id)
-	if f.w.Rules.Serial || len(update) == 0 {
+	now := r.graph.stateAt(st.Scope)
+	if f.w.Rules.Serial || now.Same(view) {
 		return nil, nil
 	}
-	now := r.graph.stateAt(st.Scope)
+	update = typed.Whole(update, grown)
 	for _, name := range sortedKeys(update) {
 		if now.Value(name).Equal(view.Value(name)) {
 			continue

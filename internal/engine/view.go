@@ -87,7 +87,7 @@ func (r *Run) view(id int, done *StepCompleted) View {
 		v.Outputs = map[string]Value{}
 	}
 	v.Outputs[n.ID] = r.outputOf(id, done).Value()
-	v.State = v.State.With(r.graph.changesOf(id, done))
+	v.State = r.graph.stateAfter(id, done, r.graph.changesOf(id, done))
 	return v
 }
 

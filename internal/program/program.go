@@ -24,11 +24,27 @@ const (
 	FieldOutputs = "outputs"
 )
 
+// State is the typed state that a function sees. What it gives must not be changed. Safe for concurrent use.
+type State interface {
+	// Get gives the JSON of a field, nil where there is none; Map gives that of all fields, nil where there are none, and is the caller's.
+	Get(name string) json.RawMessage
+	Map() map[string]json.RawMessage
+	Names() iter.Seq[string]
+	// Native is the Result.Native of the function that gave the state; nil: there is none, and the fields say all.
+	Native() any
+	// CanGrow tells whether Result.Grown may name a field.
+	CanGrow(name string) bool
+}
+
+// Tail is what a field of the state gained: elements of a list, each after a comma, or more text in JSON without quotation marks. The JSON of the field
+// before must be as its encoder writes it.
+type Tail struct{ Field, Text string }
+
 // View is what a step sees of its run. What it holds must not be changed.
 type View struct {
 	Node    string
 	Input   Value
-	State   Fields
+	State   State
 	Outputs map[string]Value
 	// Run is the run's id, Attempt the tries of the step so far. Errors and Updated are as in Call.
 	Run     string
@@ -80,7 +96,7 @@ type Call struct {
 	// Key is the idempotency key, equal for all attempts (D6).
 	Key   string
 	Input Value
-	State Fields
+	State State
 	// Outputs are those of the nodes that the step can see.
 	Outputs Outputs
 	// Last is the failure of the attempt before; nil on the first (S2-58).
@@ -112,7 +128,12 @@ type Notes interface {
 
 // Result is what a node function gave. Where Failure is set all else but Output counts for nothing.
 type Result struct {
-	Update  Fields
+	Update Fields
+	// Grown are further fields, which gained a tail.
+	Grown []Tail
+	// Native is the state after the result as the functions themselves keep it; nil: there is none. It must not change, and nothing that a function gives may depend on
+	// whether it is there.
+	Native  any
 	Output  Value
 	Goto    []string
 	Signals []Signal

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
@@ -105,9 +106,9 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
-	n := &attempt{notes: notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}, outputs: c.Outputs} // the function may keep it, and nothing of c
+	n := &attempt{notes: notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}, outputs: c.Outputs, state: c.State} // the function may keep it, and nothing of c
 	call := program.Call{
-		Notes: &n.notes, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: c.State.Map(), Outputs: &n.outputs,
+		Notes: &n.notes, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: &n.state, Outputs: &n.outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
@@ -121,7 +122,10 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 	if r.Failure != nil {
 		return engine.FuncResult{Failure: failureOf(*r.Failure), Output: r.Output}
 	}
-	out = engine.FuncResult{Update: r.Update, Output: r.Output, Goto: r.Goto}
+	out = engine.FuncResult{Update: r.Update, Native: r.Native, Output: r.Output, Goto: r.Goto}
+	for _, t := range r.Grown {
+		out.Grown = append(out.Grown, n.state.Grown(t.Field, t.Text))
+	}
 	for _, s := range r.Signals {
 		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data, Event: s.Event, At: s.At})
 	}
@@ -132,13 +136,14 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 type attempt struct {
 	notes   notes
 	outputs engine.Outputs
+	state   typed.State
 }
 
 func unknown(name string) error { return fmt.Errorf("the program has no function %q", name) }
 
 func view(v engine.View) program.View {
 	return program.View{
-		Node: v.Node, Input: v.Input, State: v.State.Map(), Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
+		Node: v.Node, Input: v.Input, State: &v.State, Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
 	}
 }
 

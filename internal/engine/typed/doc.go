@@ -6,6 +6,8 @@
 // It refuses to know Go types, to check schemas and to do I/O. It has no locks: a state may be read by any goroutine, but states are made of one another by
 // one goroutine at a time.
 //
+// A state may have a native form beside its fields, which the program that works on it made and which says nothing more ([State.WithNative]). Nothing here depends on it.
+//
 // The flow: [Between] compares two values and gives the edit between them where that is much shorter than the value. [Value.Edited] applies it to the same
 // base, and gives the same bytes. [State.With] gives a state with changed fields.
 //

@@ -11,6 +11,7 @@ import (
 // State is a typed state: values by field name. It never changes. The zero State has no fields.
 type State struct {
 	fields []field // by name
+	native any
 }
 
 type field struct {
@@ -69,7 +70,32 @@ func (s State) Map() map[string]json.RawMessage {
 	return out
 }
 
-// With gives s with changed fields.
+// Names gives the names of the fields, in their order.
+func (s State) Names() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, f := range s.fields {
+			if !yield(f.name) {
+				return
+			}
+		}
+	}
+}
+
+// Native is what [State.WithNative] set: the state in the form of the program that works on it. Nil: there is none.
+func (s State) Native() any { return s.native }
+
+// WithNative gives s with the program's own form of it, which must never change. It says nothing that the fields do not say. Nil takes it away.
+func (s State) WithNative(v any) State {
+	s.native = v
+	return s
+}
+
+// Same tells whether s and t are one state: no step has changed a field between them.
+func (s State) Same(t State) bool {
+	return len(s.fields) == len(t.fields) && (len(s.fields) == 0 || &s.fields[0] == &t.fields[0])
+}
+
+// With gives s with changed fields. Where there are any the new state has no native form.
 func (s State) With(changes Changes) State {
 	if len(changes) == 0 {
 		return s
@@ -154,23 +180,36 @@ func (s State) Check(whole map[string]json.RawMessage, edits []Edit) error {
 	return nil
 }
 
-// Shorten gives changed fields as they are stored: whole, or as edits of those that s has, in the order of their names. It does not change fields.
-func (s State) Shorten(fields map[string]json.RawMessage) (whole map[string]json.RawMessage, edits []Edit) {
+// Shorten gives changed fields as they are stored: whole, or as edits of those that s has, in the order of their names. grown are further fields, those that
+// gained a tail. It does not change fields.
+func (s State) Shorten(fields map[string]json.RawMessage, grown ...Growth) (whole map[string]json.RawMessage, edits []Edit) {
+	for i := range grown {
+		if grown[i].base != s.Value(grown[i].field) { // it belongs to another state
+			fields, grown = Whole(fields, grown), nil
+			break
+		}
+	}
 	for name, v := range fields {
 		if e, ok := Between(name, s.Value(name), v); ok {
 			edits = append(edits, e)
 		}
 	}
-	if len(edits) == 0 {
-		return fields, nil
+	short := len(edits)
+	for i := range grown {
+		edits = append(edits, grown[i].edit())
 	}
-	slices.SortFunc(edits, func(a, b Edit) int { return strings.Compare(a.Field, b.Field) })
+	if len(edits) > 1 {
+		slices.SortFunc(edits, func(a, b Edit) int { return strings.Compare(a.Field, b.Field) })
+	}
+	if short == 0 {
+		return fields, edits
+	}
 	for name, v := range fields {
 		if slices.ContainsFunc(edits, func(e Edit) bool { return e.Field == name }) {
 			continue
 		}
 		if whole == nil {
-			whole = make(map[string]json.RawMessage, len(fields)-len(edits))
+			whole = make(map[string]json.RawMessage, len(fields)-short)
 		}
 		whole[name] = v
 	}

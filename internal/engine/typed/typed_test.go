@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/engine/typed"
@@ -229,5 +230,52 @@ func TestStates(t *testing.T) {
 	}
 	if err := s.Check(map[string]json.RawMessage{"t": long}, []typed.Edit{e}); !errors.Is(err, typed.ErrEdit) {
 		t.Errorf("whole and in part: %v", err)
+	}
+}
+
+// A field that is said to have gained a tail is stored as the whole value would be, and one that cannot be JSON is found out.
+func TestGrownFields(t *testing.T) {
+	t.Parallel()
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	long := strings.Repeat("x", 100)
+	s := typed.StateOf(map[string]json.RawMessage{"list": raw(`["` + long + `"]`), "text": raw(`"` + long + `"`), "short": raw(`["a"]`), "n": raw("1"), "blank": raw("[" + strings.Repeat(" ", 100) + "]")}, 0)
+	for name, want := range map[string]bool{"list": true, "text": true, "short": false, "n": false, "blank": false, "none": false} {
+		if s.CanGrow(name) != want {
+			t.Errorf("%s can grow: %v", name, !want)
+		}
+	}
+	list, text := s.Grown("list", `,"more"`), s.Grown("text", `\n`)
+	whole, edits := s.Shorten(map[string]json.RawMessage{"n": raw("2")}, text, list)
+	wantWhole, wantEdits := s.Shorten(typed.Whole(map[string]json.RawMessage{"n": raw("2")}, []typed.Growth{list, text}))
+	if d := cmp.Diff(whole, wantWhole) + cmp.Diff(edits, wantEdits); d != "" || len(edits) != 2 {
+		t.Errorf("got - want +\n%s", d)
+	}
+	other := typed.StateOf(s.Map(), 3)
+	whole, edits = other.Shorten(nil, list, text)
+	wantWhole, wantEdits = other.Shorten(typed.Whole(nil, []typed.Growth{list, text}))
+	if d := cmp.Diff(whole, wantWhole) + cmp.Diff(edits, wantEdits); d != "" || len(edits) != 2 {
+		t.Errorf("of another state: got - want +\n%s", d)
+	}
+	for name, g := range map[string]typed.Growth{"no comma": s.Grown("list", `"more"`), "end of text": s.Grown("text", `"`), "no field": s.Grown("none", "x")} {
+		if err := g.Check(); !errors.Is(err, typed.ErrEdit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if list.Check() != nil || list.Field() != "list" {
+		t.Errorf("%s: %v", list.Field(), list.Check())
+	}
+}
+
+// The native form of a state goes with it and ends with the first change.
+func TestNativeForms(t *testing.T) {
+	t.Parallel()
+	s := typed.StateOf(map[string]json.RawMessage{"a": json.RawMessage("1")}, 0)
+	native := s.WithNative("form")
+	changes := s.ChangesOf(map[string]json.RawMessage{"a": json.RawMessage("2")}, nil, 1)
+	if native.Native() != "form" || s.Native() != nil || native.With(nil).Native() != "form" || native.With(changes).Native() != nil {
+		t.Error("the native form is another one")
+	}
+	if !native.Same(s) || native.Same(native.With(changes)) || !(typed.State{}).Same(typed.StateOf(nil, 0)) {
+		t.Error("states are the same that are not, or the other way round")
 	}
 }

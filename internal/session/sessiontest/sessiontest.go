@@ -60,7 +60,7 @@ func (n *Notes) Run(ctx context.Context, t *testing.T, fn func(context.Context) 
 		t.Fatal(err)
 	}
 	for _, call := range g.Running().Program().Calls {
-		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Notes: n, State: program.Fields{}})
+		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Notes: n, State: program.StateOf(nil)})
 		if r.Failure != nil {
 			t.Fatalf("the function failed: %s", r.Failure.Message)
 		}

@@ -1,0 +1,59 @@
+package typed
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// Growth is a change of one field whose value gained a tail: text comes before the last byte of base.
+type Growth struct {
+	field string
+	base  *Value
+	text  string
+}
+
+// CanGrow tells whether [State.Grown] takes a tail of a field. It is false for values so small that they are stored whole.
+func (s State) CanGrow(name string) bool {
+	v := s.Value(name)
+	return v != nil && v.Len() >= minSaved && v.hasContent()
+}
+
+// Grown gives the change of a field that [State.CanGrow] and that gains text: further elements, each after a comma, or the JSON of more text without its
+// quotation marks. It makes the edit that [Between] makes of the whole value where the JSON before it is written as the value's encoder writes it.
+func (s State) Grown(name, text string) Growth { return Growth{name, s.Value(name), text} }
+
+func (g *Growth) edit() Edit {
+	at := g.base.Len() - 1
+	return Edit{Field: g.field, Base: g.base.step, Size: at + 1, From: at, To: at, Text: g.text}
+}
+
+// Field is the name of the field.
+func (g *Growth) Field() string { return g.field }
+
+// Check tells why the field would not be JSON. The error is ErrEdit, wrapped.
+func (g *Growth) Check() error {
+	if g.base == nil {
+		return (&Edit{Field: g.field}).Check(nil)
+	}
+	e := g.edit()
+	return e.Check(g.base)
+}
+
+// JSON gives the whole value.
+func (g *Growth) JSON() json.RawMessage {
+	e := g.edit()
+	return e.apply(g.base.JSON())
+}
+
+// Whole gives changed fields with those that grew among them. It does not change fields.
+func Whole(fields map[string]json.RawMessage, grown []Growth) map[string]json.RawMessage {
+	if len(grown) == 0 {
+		return fields
+	}
+	out := make(map[string]json.RawMessage, len(fields)+len(grown))
+	maps.Copy(out, fields)
+	for i := range grown {
+		out[grown[i].field] = grown[i].JSON()
+	}
+	return out
+}
