@@ -90,6 +90,9 @@ func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
 	p := parser{file: at.File, list: list}
 	out := map[string]Spec{}
 	for _, e := range p.entries(n, at.Path) {
+		if e.key == "" {
+			p.list.Errorf(p.span(e.value), e.path, "bad-value", "an MCP server has an empty name")
+		}
 		if s, ok := p.spec(e.value, e.path, TypeMCP); ok {
 			out[e.key] = s
 		}
@@ -322,6 +325,8 @@ func (p *parser) checkMCP(s *Spec, n *yaml.Node, path string, entries []entry) {
 		p.list.Errorf(p.span(n), path, "conflicting-keys", "an mcp toolset has one of command, remote and ref, not several")
 	case has("command") == 1 && s.Command == "":
 		p.list.Errorf(p.span(n), join(path, "command"), "missing-key", "command is empty")
+	case has("ref") == 1 && s.Ref == "":
+		p.list.Errorf(p.span(n), join(path, "ref"), "missing-key", "ref is empty")
 	case has("remote") == 1 && has("args", "working_dir", "cwd", "env") > 0:
 		p.list.Warnf(p.span(n), path, "no-effect", "args, env and working_dir are for a command and have no effect on a remote server")
 	case strings.HasPrefix(s.Ref, "docker:"):

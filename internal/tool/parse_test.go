@@ -120,6 +120,10 @@ f.yaml:7:5: error: a toolset needs a type (missing-key); hint: for example ` + "
 f.yaml:8:5: error: a toolset must be a map, got "think" (wrong-type)
 f.yaml:9:28: error: timeout must be seconds or a duration such as 90s, at most 24h0m0s, got "-1" (bad-value)
 f.yaml:10:34: error: invalid variable name "A=B" (bad-value)`},
+		{"empty values", "mcps: {'': {command: x}}\ntoolsets: [{type: mcp, ref: ''}, {type: mcp, ref}]\n", []tool.Spec{{Type: "mcp"}, {Type: "mcp"}}, `
+f.yaml:1:12: error: an MCP server has an empty name (bad-value)
+f.yaml:2:12: error: ref is empty (missing-key)
+f.yaml:2:34: error: ref is empty (missing-key)`},
 		{"twice", "toolsets:\n  - {type: think, name: a, name: b}\n  - {type: todo, name: a}\n",
 			[]tool.Spec{{Type: "think", Name: "a"}, {Type: "todo", Name: "a"}}, `
 f.yaml:2:28: error: duplicate key "name" (duplicate-key)
