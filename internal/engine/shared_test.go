@@ -282,7 +282,7 @@ func TestStepLimitOfRoutes(t *testing.T) {
 	for _, n := range []int{15, 16} {
 		w := routes(t, "a x", "a:calls -> x; a:again -> a", func(g *workflow.Workflow) {
 			fifteen := 15
-			g.Limits.MaxSteps = &fifteen
+			g.Limits.MaxSteps, g.Rules.StepLimitText = &fifteen, "step limit of {max}"
 		})
 		for i := 1; i < n && !w.Run.Status().Ended(); i++ {
 			w.FinishAt(0, enginetest.Say(`{"next":"again","n":%d}`, i))

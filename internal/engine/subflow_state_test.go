@@ -22,7 +22,11 @@ func subNode(id string, maps bool) workflow.Node {
 
 // typedFlow puts f, with typed state, into a graph with typed state.
 func typedFlow(g, f *workflow.Workflow) *workflow.Workflow {
-	g.Rules, f.Rules = workflow.TypedRules(), workflow.TypedRules()
+	for _, w := range []*workflow.Workflow{g, f} {
+		reducers := w.Rules.Reducers
+		w.Rules = workflow.TypedRules()
+		w.Rules.Reducers = reducers
+	}
 	g.Flows = map[string]*workflow.Workflow{"f": f}
 	return g
 }

@@ -20,9 +20,9 @@ import (
 
 // engineState is what [enginetest.State] tells of the status and the steps of a run.
 type engineState struct {
-	State struct {
-		Status engine.Status
-		Steps  struct {
+	State struct{ Status engine.Status }
+	Graph struct {
+		Steps struct {
 			Blocks [][]engineStep
 			N      int
 		}
@@ -148,7 +148,7 @@ func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 		if f.Run().Status != engines.State.Status {
 			t.Fatalf("after event %d the run is %s, in the engine %s", e.Seq, f.Run().Status, engines.State.Status)
 		}
-		steps := slices.Concat(engines.State.Steps.Blocks...)[:engines.State.Steps.N]
+		steps := slices.Concat(engines.Graph.Steps.Blocks...)[:engines.Graph.Steps.N]
 		if len(steps) != len(f.steps) {
 			t.Fatalf("after event %d there are %d steps, in the engine %d", e.Seq, len(f.steps), len(steps))
 		}
