@@ -74,6 +74,8 @@ type Diagnostic struct {
 	Message  string    `json:"message"`
 	Hint     string    `json:"hint,omitempty"`
 	Related  []Related `json:"related,omitempty"`
+	// Remedy names what to do about the problem, where that differs between the command line, HTTP and MCP; Hint then has words that hold for all. "": Hint is complete.
+	Remedy string `json:"remedy,omitempty"`
 	// Name is the name that the document misses, for programs that can find it elsewhere: with the code `unknown-agent` the agent's id. It is not shown.
 	Name string `json:"-"`
 	// Unknown marks a key, or the type of a toolset, that the reader does not know and refuses: [List.AllowUnknown] makes it a warning.

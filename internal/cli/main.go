@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
@@ -196,7 +197,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &quarantine):
 		status = ExitDefect
 	}
-	a.complain(err.Error() + seeAlso(err))
+	a.complain(errcode.Text(err, errcode.Command))
 	return status
 }
 

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/errcode"
 )
 
 // usualHints say what to do about problems whose readers know no better. A test holds that people are told something for every mistake of testdata/mistakes.txtar.
@@ -22,25 +20,13 @@ var usualHints = map[string]string{
 	"wrong-type":     "`hocket schema` shows the values that a key accepts",
 }
 
-// hinted gives problems without a hint the usual one of their code.
+// hinted gives problems the hints of the command line, and those without one the usual hint of their code.
 func hinted(list diag.List) diag.List {
+	list = errcode.Hinted(list, errcode.Command)
 	for i := range list {
 		if list[i].Hint == "" && list[i].Severity == diag.Error {
 			list[i].Hint = usualHints[list[i].Code]
 		}
 	}
 	return list
-}
-
-// seeAlso names the verb that lists what was not found, where nothing was near to what was typed.
-func seeAlso(err error) string {
-	e, ok := errors.AsType[*service.NotFoundError](err)
-	switch {
-	case !ok || e.Hint != "":
-	case e.What == "Workflow":
-		return "; see hocket workflows list"
-	case e.What == "Agent":
-		return "; see hocket agents list"
-	}
-	return ""
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/client"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -90,7 +91,7 @@ func TestWatchEnds(t *testing.T) {
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests++
 		w.WriteHeader(http.StatusNotFound)
-		fmt.Fprintf(w, `{"title": "There is no such thing", "status": 404, "code": "not_found", "detail": %q}`, "read: "+journal.ErrNotFound.Error())
+		fmt.Fprintf(w, `{"title": "There is no such thing", "status": 404, "code": "not_found", "reason": "run-not-found", "detail": %q}`, "read: "+journal.ErrNotFound.Error())
 	})
 	var last error
 	for _, err := range r.Watch(t.Context(), "r", 0) {
@@ -117,22 +118,23 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	for text, c := range map[string]struct {
 		status int
+		reason errcode.Code
 		is     error
 		code   service.Code
 	}{
-		"run r: " + engine.ErrWaitAnswered.Error(): {409, engine.ErrWaitAnswered, service.CodeInvalid},
-		"run r: " + engine.ErrWaitClosed.Error():   {410, engine.ErrWaitClosed, service.CodeInvalid},
-		engine.ErrAnswer.Error() + ": no":          {422, engine.ErrAnswer, service.CodeInvalid},
-		"this needs the role edit":                 {403, nil, service.CodeInvalid},
-		"":                                         {500, nil, service.CodeInternal},
+		"run r: " + engine.ErrWaitAnswered.Error(): {409, errcode.WaitAnswered, engine.ErrWaitAnswered, service.CodeInvalid},
+		"run r: " + engine.ErrWaitClosed.Error():   {410, errcode.WaitClosed, engine.ErrWaitClosed, service.CodeInvalid},
+		engine.ErrAnswer.Error() + ": no":          {422, errcode.InvalidAnswer, engine.ErrAnswer, service.CodeInvalid},
+		"this needs the role edit":                 {403, "", nil, service.CodeInvalid},
+		"":                                         {500, "", nil, service.CodeInternal},
 	} {
 		r := at(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)
-			fmt.Fprintf(w, `{"title": "Title", "status": %d, "code": "x", "detail": %q}`, c.status, text)
+			fmt.Fprintf(w, `{"title": "Title", "status": %d, "code": "x", "reason": %q, "detail": %q}`, c.status, c.reason, text)
 		})
 		err := r.Answer(t.Context(), "r", service.AnswerRequest{Value: engine.Value(`"x"`)})
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) || service.CodeOf(err) != c.code {
-			t.Errorf("%q: %v, %d", text, err, service.CodeOf(err))
+			t.Errorf("%q: %v, %s", text, err, service.CodeOf(err))
 		}
 	}
 	r := at(t, func(w http.ResponseWriter, _ *http.Request) {

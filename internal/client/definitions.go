@@ -47,7 +47,7 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done servic
 		done.Workflows = append(done.Workflows, catalog.Stored{Entry: e, Version: int(w.Version), Unchanged: w.Unchanged})
 	}
 	done.Agents = out.Agents
-	return done, service.CommandDiagnostics(out.Diagnostics), nil
+	return done, out.Diagnostics, nil
 }
 
 // ApplyAgents stores the agents of lists, all or none, and gives their ids.
@@ -64,7 +64,7 @@ func (r *Remote) ApplyAgents(ctx context.Context, q service.ApplyAgentsRequest) 
 	if problems, err := refusal(r.read(res, err, &out)); err != nil || problems != nil {
 		return nil, problems, err
 	}
-	return out.Agents, service.CommandDiagnostics(out.Diagnostics), nil
+	return out.Agents, out.Diagnostics, nil
 }
 
 func sources(docs []service.Document) []api.Source {
@@ -170,7 +170,7 @@ func (r *Remote) Publish(ctx context.Context, id string, version int) (catalog.E
 	if problems, err := refusal(r.read(res, err, &d)); err != nil || problems != nil {
 		return catalog.Entry{}, problems, err
 	}
-	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt), service.CommandDiagnostics(d.Diagnostics), nil
+	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt), d.Diagnostics, nil
 }
 
 // DeleteWorkflow deletes a stored workflow with all versions and rows.

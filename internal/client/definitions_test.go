@@ -45,7 +45,7 @@ func TestDefinitionProblems(t *testing.T) {
 		switch {
 		case req.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusConflict)
-			fmt.Fprint(w, `{"title":"Something else is in the way","status":409,"code":"conflict","detail":"agent desk is used by stored workflows: lobby"}`)
+			fmt.Fprint(w, `{"title":"Something else is in the way","status":409,"code":"conflict","reason":"agent-in-use","detail":"agent desk is used by stored workflows: lobby"}`)
 		case strings.Contains(string(body), "bad.yaml"):
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			fmt.Fprint(w, `{"title":"Not acceptable","status":422,"code":"invalid","diagnostics":[{"code":"x","severity":"error","span":{"file":"bad.yaml","start":{"line":3,"column":4}},"message":"no"}]}`)

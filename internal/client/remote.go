@@ -14,8 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/client/api"
-	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tracecontext"
@@ -104,18 +103,15 @@ func (r *Remote) unreachable(err error) error {
 	return fmt.Errorf("connect to %s: %w", r.url, err)
 }
 
-// told are the errors that problems are told from: the server gives their texts.
-var told = []error{
-	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrWaitNotFound, engine.ErrAnswer, engine.ErrNotReopenable, engine.ErrAbove, engine.ErrEnded,
-	journal.ErrNotFound, service.ErrInUse,
-}
-
 // problem gives the error that a server tells.
 func (r *Remote) problem(status int, body []byte) error {
 	var p struct {
-		Title       string    `json:"title"`
-		Detail      string    `json:"detail"`
-		Diagnostics diag.List `json:"diagnostics"`
+		Title       string         `json:"title"`
+		Detail      string         `json:"detail"`
+		Reason      errcode.Code   `json:"reason"`
+		Fields      errcode.Fields `json:"fields"`
+		Hint        string         `json:"hint"`
+		Diagnostics diag.List      `json:"diagnostics"`
 	}
 	if json.Unmarshal(body, &p) != nil || p.Title == "" {
 		return fmt.Errorf("%s is not a Hocket server: it answered with status %d", r.url, status)
@@ -130,12 +126,8 @@ func (r *Remote) problem(status int, body []byte) error {
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("%s: %s", r.url, text)
 	}
-	e := &service.InvalidError{Message: service.CommandWords(text), Diagnostics: service.CommandDiagnostics(p.Diagnostics)}
-	for _, known := range told {
-		if strings.Contains(text, known.Error()) {
-			e.Err = known
-			break
-		}
+	if _, known := errcode.Find(p.Reason); !known && p.Hint != "" { // a newer server's: its own hint is better than none
+		text += "; " + p.Hint
 	}
-	return e
+	return &service.InvalidError{Message: text, Diagnostics: p.Diagnostics, Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
 }

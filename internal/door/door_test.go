@@ -41,7 +41,7 @@ func TestProblemOf(t *testing.T) {
 		{fmt.Errorf("%w: claim run", service.ErrUnavailable), 503, "unavailable", "the store is temporarily unavailable; only stored changes took effect, and the request may be retried"},
 		{errors.New("dial /var/secret"), 500, "internal", ""},
 	} {
-		if p := door.ProblemOf(c.err); p.Status != c.status || p.Code != c.code || p.Detail != c.detail || p.Title == "" {
+		if p := door.ProblemOf(c.err); p.Status != c.status || string(p.Code) != c.code || p.Detail != c.detail || p.Title == "" {
 			t.Errorf("%v: got %+v", c.err, p)
 		}
 	}

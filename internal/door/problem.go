@@ -1,6 +1,7 @@
 package door
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -9,11 +10,12 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// ErrUnauthorized says that authentication is required.
+// ErrUnauthorized says that the request has no valid token.
 var ErrUnauthorized = errors.New("authentication required: send Authorization: Bearer TOKEN")
 
 // ForbiddenError says that the caller is known and may not.
@@ -26,53 +28,50 @@ type TooLargeError struct{ Limit string }
 
 func (e *TooLargeError) Error() string { return "request too large: " + e.Limit }
 
-// Problem is an error as all doors tell it: RFC 9457 over HTTP, the same fields elsewhere.
+// Problem is an error as all transports report it: RFC 9457 over HTTP, the same fields elsewhere.
 type Problem struct {
 	// Status is HTTP's.
 	Status int `json:"status"`
-	// Code is a word for programs: that of the family, which the command line tells by its exit status.
-	Code   string `json:"code"`
-	Title  string `json:"title"`
-	Detail string `json:"detail,omitempty"`
+	// Code is a word for programs: that of the family, which decides the exit status of the command line.
+	Code   errcode.Family `json:"code"`
+	Title  string         `json:"title"`
+	Detail string         `json:"detail,omitempty"`
+	// Reason is the code within the family, and Fields are the values of this case; "" and nil: the error has none.
+	Reason errcode.Code   `json:"reason,omitempty"`
+	Fields errcode.Fields `json:"fields,omitempty"`
+	// Hint says what to do about it, in the words of the transport; "": nothing to add.
+	Hint string `json:"hint,omitempty"`
 	// Diagnostics say where a document is wrong.
 	Diagnostics diag.List `json:"diagnostics,omitempty"`
 	// RetryAfter is when the same request may be made again; 0: nothing is said of it, or RetryAfter with status 503.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// families is the table of problems by service.Code.
-var families = map[service.Code]Problem{
-	service.CodeInternal: {Status: http.StatusInternalServerError, Code: "internal", Title: "Internal server error"},
-	service.CodeInvalid:  {Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "Invalid request; nothing was changed"},
-	service.CodeNotFound: {Status: http.StatusNotFound, Code: "not_found", Title: "Not found"},
-	service.CodeConflict: {Status: http.StatusConflict, Code: "conflict", Title: "Conflict with the current state"},
-	service.CodeGone:     {Status: http.StatusGone, Code: "gone", Title: "Closed"},
-	service.CodeLimit:    {Status: http.StatusTooManyRequests, Code: "limit", Title: "Limit reached; nothing was changed"},
-	service.CodeUnusable: {Status: http.StatusInternalServerError, Code: "unusable", Title: "Stored data cannot be used"},
-	service.CodeUnavailable: {
-		Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "Temporarily unavailable",
-		Detail: "the store is temporarily unavailable; only stored changes took effect, and the request may be retried",
-	},
+// NewProblem returns the problem of a family. Detail is "" for the one of the family.
+func NewProblem(f errcode.Family, detail string) Problem {
+	g := errcode.GroupOf(f)
+	return Problem{Status: g.Status, Code: g.Family, Title: g.Title, Detail: cmp.Or(detail, g.Detail)}
 }
 
-// NoPath is the problem of a path at which nothing is.
-func NoPath(path string) Problem {
-	p := families[service.CodeNotFound]
-	p.Detail = "no such path: " + cut(path)
-	return p
+// Text is the detail of a problem with its hint, or its title if it has no detail.
+func (p Problem) Text() string {
+	text := cmp.Or(p.Detail, p.Title)
+	if p.Hint != "" {
+		text += "; " + p.Hint
+	}
+	return text
 }
 
-// NoMethod is the problem of a path that takes other methods; allow are they, as the header Allow has them.
+// NoPath is the problem of a path that does not exist.
+func NoPath(path string) Problem { return NewProblem(errcode.NotFound, "no such path: "+cut(path)) }
+
+// NoMethod is the problem of a path that supports other methods: those in allow, as the header Allow has them.
 func NoMethod(path, allow string) Problem {
-	return Problem{Status: http.StatusMethodNotAllowed, Code: "method_not_allowed", Title: "Method not allowed", Detail: cut(path) + " allows only " + allow}
+	return NewProblem(errcode.MethodNotAllowed, cut(path)+" allows only "+allow)
 }
 
-// Unavailable is the problem of a client that has to retry later.
-func Unavailable(reason string) Problem {
-	p := families[service.CodeUnavailable]
-	p.Detail = reason
-	return p
-}
+// Unavailable is the problem of a request that may be repeated later.
+func Unavailable(reason string) Problem { return NewProblem(errcode.Unavailable, reason) }
 
 // maxEcho bounds what is told back of a path, in bytes.
 const maxEcho = 200
@@ -89,8 +88,11 @@ func cut(path string) string {
 	return path[:n] + "…"
 }
 
-// ProblemOf words an error for the client. What is broken inside is not described: the log has it.
-func ProblemOf(err error) Problem {
+// ProblemOf returns the problem of an error, with hints in the words of HTTP. An internal error is not described: the log has it.
+func ProblemOf(err error) Problem { return ProblemFor(err, errcode.HTTP) }
+
+// ProblemFor is ProblemOf with hints in the words of a transport.
+func ProblemFor(err error, t errcode.Transport) Problem {
 	var (
 		forbidden *ForbiddenError
 		large     *TooLargeError
@@ -98,54 +100,61 @@ func ProblemOf(err error) Problem {
 		full      *inflight.FullError
 		slow      *SlowBodyError
 		broken    *BrokenBodyError
-		invalid   *service.InvalidError
-		list      diag.List
 	)
 	switch {
 	case errors.Is(err, ErrUnauthorized), errors.Is(err, access.ErrUnknownToken):
-		return Problem{Status: http.StatusUnauthorized, Code: "unauthorized", Title: "Authentication required", Detail: err.Error()}
+		return NewProblem(errcode.Unauthorized, err.Error())
 	case errors.As(err, &forbidden), errors.Is(err, access.ErrNotGranted):
-		return Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "Permission denied", Detail: err.Error()}
+		return NewProblem(errcode.Forbidden, err.Error())
 	case errors.As(err, &large), errors.As(err, &bytes):
-		return Problem{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Title: "Request too large", Detail: err.Error()}
-	}
-	p := families[codeOf(err)]
-	switch {
+		return NewProblem(errcode.TooLarge, err.Error())
 	case errors.As(err, &full):
-		if p = families[service.CodeUnavailable]; full.OfHolder {
-			p = families[service.CodeLimit]
+		p := NewProblem(errcode.Unavailable, full.Error())
+		if full.OfHolder {
+			p = NewProblem(errcode.Limit, full.Error())
 		}
-		p.Detail, p.RetryAfter = full.Error(), full.RetryAfter
+		p.RetryAfter = full.RetryAfter
 		return p
 	case errors.As(err, &slow):
-		return Problem{Status: http.StatusRequestTimeout, Code: "timeout", Title: "Request timeout", Detail: slow.Error()}
+		return NewProblem(errcode.Timeout, slow.Error())
 	case errors.As(err, &broken):
-		return Problem{Status: http.StatusBadRequest, Code: "invalid", Title: "Incomplete request body"}
+		return Problem{Status: http.StatusBadRequest, Code: errcode.Invalid, Title: "Incomplete request body"}
 	}
-	if p.Code == "internal" || p.Code == "unavailable" {
+	return described(err, t)
+}
+
+// described returns the problem of an error of the service or of package access.
+func described(err error, t errcode.Transport) Problem {
+	d := service.Describe(err)
+	if f := accessFamily(err); f != "" {
+		d.Family = f
+	}
+	p := NewProblem(d.Family, "")
+	p.Reason, p.Fields = d.Code, d.Fields
+	if d.Family == errcode.Internal || d.Family == errcode.Unavailable {
 		return p
 	}
-	p.Detail = service.APIWords(service.Reason(err))
-	if errors.As(err, &invalid) {
+	p.Detail, p.Hint = d.Message, errcode.Hint(d.Code, d.Fields, t)
+	if invalid, ok := errors.AsType[*service.InvalidError](err); ok {
 		p.Diagnostics = invalid.Diagnostics
-	} else if errors.As(err, &list) {
+	} else if list, ok := errors.AsType[diag.List](err); ok {
 		p.Diagnostics = list
 	}
-	p.Diagnostics = service.APIDiagnostics(p.Diagnostics)
+	p.Diagnostics = errcode.Hinted(p.Diagnostics, t)
 	return p
 }
 
-// codeOf is service.CodeOf that also knows the errors of package access.
-func codeOf(err error) service.Code {
+// accessFamily is the family of an error of package access; "" for others.
+func accessFamily(err error) errcode.Family {
 	var wrong *access.InvalidError
 	var limit *access.LimitError
 	switch {
 	case errors.As(err, &wrong):
-		return service.CodeInvalid
+		return errcode.Invalid
 	case errors.As(err, &limit):
-		return service.CodeConflict
+		return errcode.Conflict
 	case errors.Is(err, access.ErrNone), errors.Is(err, access.ErrNoNamespace):
-		return service.CodeNotFound
+		return errcode.NotFound
 	}
-	return service.CodeOf(err)
+	return ""
 }

@@ -55,10 +55,31 @@ var sources = []string{
 	"internal/model", "internal/openaiapi", "internal/price", "internal/schedule", "internal/service", "internal/tool", "internal/httpapi", "internal/cli",
 }
 
+// reasons gives the codes of package errcode by the names of their constants.
+func reasons(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, name := range []string{"table.go", "family.go"} {
+		f, err := parser.ParseFile(token.NewFileSet(), "../errcode/"+name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+				if lit, ok := v.Values[0].(*ast.BasicLit); ok {
+					out[v.Names[0].Name] = strings.Trim(lit.Value, `"`)
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
 // found gives the codes in the code, with a place of each.
 func found(t *testing.T) map[string]string {
 	t.Helper()
-	out := map[string]string{}
+	out, reason := map[string]string{}, reasons(t)
 	for _, root := range sources {
 		err := filepath.WalkDir("../../"+root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(filepath.Dir(path), "test") {
@@ -81,6 +102,10 @@ func found(t *testing.T) map[string]string {
 			kinds := strings.HasSuffix(path, "errors.go") // where the kinds of failures stand; elsewhere kinds are other things
 			ast.Inspect(f, func(n ast.Node) bool {
 				switch n := n.(type) {
+				case *ast.SelectorExpr: // a use of package errcode
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "errcode" && reason[n.Sel.Name] != "" {
+						out[reason[n.Sel.Name]] = set.Position(n.Pos()).String()
+					}
 				case *ast.ValueSpec:
 					for i, name := range n.Names {
 						if i < len(n.Values) && constants.MatchString(name.Name) && (kinds || !strings.HasPrefix(strings.ToLower(name.Name), "kind")) {

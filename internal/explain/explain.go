@@ -2,7 +2,7 @@
 //
 // The tables are data, in the folder codes: a line for each code with the columns code, meaning, cause and repair, and for some an example. `hocket explain CODE` prints
 // an entry, and docs/diagnostics.md is made from all of them by [Page]. A test reads the source of the program and checks that each code has an entry and each entry is
-// a code that the program reports. The package imports no other package of Hocket.
+// a code that the program reports. The codes of problems and their reasons are those of package errcode.
 package explain
 
 import (
@@ -22,6 +22,8 @@ const (
 	Run = "run"
 	// API: the code of a problem that a server responds with.
 	API = "api"
+	// Reason: the code of one kind of error within the code of a problem.
+	Reason = "reason"
 	// Exit: the exit status of the command line.
 	Exit = "exit"
 )
@@ -35,8 +37,6 @@ var (
 	graphCodes string
 	//go:embed codes/runs.txt
 	runCodes string
-	//go:embed codes/api.txt
-	apiCodes string
 	//go:embed codes/exit.txt
 	exitCodes string
 )
@@ -56,7 +56,7 @@ type Entry struct {
 // All returns all entries, ordered by kind and code.
 func All() []Entry {
 	var out []Entry
-	for _, table := range []struct{ kind, text string }{{Document, documentCodes}, {Document, toolCodes}, {Graph, graphCodes}, {Run, runCodes}, {API, apiCodes}, {Exit, exitCodes}} {
+	for _, table := range []struct{ kind, text string }{{Document, documentCodes}, {Document, toolCodes}, {Graph, graphCodes}, {Run, runCodes}, {Exit, exitCodes}} {
 		for line := range strings.Lines(strings.TrimSpace(table.text)) {
 			part := strings.SplitN(strings.TrimSpace(line), " | ", 5)
 			for len(part) < 5 {
@@ -66,7 +66,8 @@ func All() []Entry {
 			out = append(out, Entry{Code: part[0], Kind: table.kind, Meaning: part[1], Cause: part[2], Repair: part[3], Wrong: wrong, Right: right})
 		}
 	}
-	order := []string{Document, Graph, Run, API, Exit}
+	out = append(out, problems()...)
+	order := []string{Document, Graph, Run, API, Reason, Exit}
 	slices.SortStableFunc(out, func(a, b Entry) int {
 		if a.Kind != b.Kind {
 			return slices.Index(order, a.Kind) - slices.Index(order, b.Kind)

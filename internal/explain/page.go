@@ -11,6 +11,7 @@ var sections = []struct{ kind, title, text string }{
 	{Graph, "Graphs", "The graph of a document or of a Go program is checked as a whole. In most documents the codes above are reported first."},
 	{Run, "Runs, steps and calls", "The `code` of a failed run, step or call, in `hocket runs show`, in events and in the HTTP API. `retry: {on: [...]}` of a step lists such codes."},
 	{API, "Servers", "The `code` of a problem (`application/problem+json`) over HTTP, and of errors of the MCP server and the OpenAI endpoint."},
+	{Reason, "Errors of requests", "The `reason` of a problem over HTTP and MCP, within its `code`; the command line words the same errors. `fields` has the values that are in capitals here."},
 	{Exit, "Exit statuses", "The exit statuses of the command line."},
 }
 

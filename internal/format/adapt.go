@@ -65,9 +65,9 @@ func (a *adapter) models() {
 		switch {
 		case g.Model != "":
 		case a.from == Canvas:
-			a.changef(lost.Agent(g.ID), ChangeLost, "give --model or set HOCKET_MODEL", "the default model %s: only canvas documents have one", canvas.DefaultModel)
+			a.changef(lost.Agent(g.ID), ChangeLost, "name a model for the agent, or set a default model", "the default model %s: only canvas documents have one", canvas.DefaultModel)
 		case a.to == Canvas:
-			a.changef(lost.Agent(g.ID), ChangeAdded, "--model and HOCKET_MODEL win over it", "the default model %s of canvas documents", canvas.DefaultModel)
+			a.changef(lost.Agent(g.ID), ChangeAdded, "a default model takes precedence over it", "the default model %s of canvas documents", canvas.DefaultModel)
 		}
 	}
 }

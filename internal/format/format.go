@@ -169,7 +169,10 @@ func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
 	span := diag.Span{File: root.Span.File, Start: root.Span.Start}
 	if name == "" {
 		if name = Detect(root); name == "" {
-			diags.Errorf(span, "", CodeUnknownFormat, "%s", unknown(root)).Hint = forms()
+			d := diags.Errorf(span, "", CodeUnknownFormat, "%s", unknown(root))
+			if d.Hint = forms(); isAgents(root) {
+				d.Advise(diag.GiveAgentsFile)
+			}
 			return language{}, false
 		}
 	}
@@ -190,10 +193,16 @@ func unknown(root *source.Node) string {
 	if root.Kind != source.Map {
 		return fmt.Sprintf("a workflow document must be a map, found %s", root.Kind)
 	}
-	if n := root.Get("agents"); n != nil && n.Kind == source.List {
-		return "this is a list of agents without a workflow; give it with --agents"
+	if isAgents(root) {
+		return "this is a list of agents without a workflow"
 	}
 	return "this is not a workflow document of a known format"
+}
+
+// isAgents tells whether a document of no language is a list of agents.
+func isAgents(root *source.Node) bool {
+	n := root.Get("agents")
+	return root.Kind == source.Map && n != nil && n.Kind == source.List
 }
 
 // forms lists what each language looks like.

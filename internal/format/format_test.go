@@ -67,12 +67,12 @@ func TestReadReports(t *testing.T) {
 		{name: "fine", doc: stepsDoc},
 		{name: "unknown", doc: "foo: 1\n", want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" + forms},
 		{name: "no map", doc: "just text\n", want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
-		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow; give it with --agents (unknown-format)" + forms},
+		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow (unknown-format); hint: give it as the file of agents, together with a workflow"},
 		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},
 		{name: "rounds", doc: roundsDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "x"}}}},
 		{
 			name: "routes without its agents", doc: routesDoc,
-			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)",
+			want: "in.yaml:1:121: error: Agent not found: r (unknown-agent); hint: agents are defined under the key agents, in a file of agents, or in the catalog",
 		},
 		{name: "routes", doc: routesDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "r"}}}},
 		{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/view"
 )
 
@@ -26,6 +27,7 @@ func (a *API) finish() {
 			}
 		}
 	}
+	enums(reg.Map()["Problem"])
 	delete(reg.Map(), "ErrorModel")
 	delete(reg.Map(), "ErrorDetail")
 	longTexts(reg)
@@ -41,6 +43,18 @@ func (a *API) finish() {
 		w.Header().Set("Content-Type", "application/openapi+json")
 		_, _ = w.Write(text) // whoever asked has left
 	})
+}
+
+// enums gives the schema of problems the codes of the table.
+func enums(problem *huma.Schema) {
+	for _, g := range errcode.Groups() {
+		if !g.OpenAI {
+			problem.Properties["code"].Enum = append(problem.Properties["code"].Enum, string(g.Family))
+		}
+	}
+	for _, e := range errcode.Entries() {
+		problem.Properties["reason"].Enum = append(problem.Properties["reason"].Enum, string(e.Code))
+	}
 }
 
 func operationsOf(p *huma.PathItem) []*huma.Operation {

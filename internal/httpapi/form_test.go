@@ -102,8 +102,11 @@ func TestAdvice(t *testing.T) {
 	w := newWorld(t)
 	w.do("PUT", "/api/v1/workflows/idea", m{"document": poem, "draft": true}).is(200)
 	p := w.do("POST", "/api/v1/runs", m{"workflow": "idea"}).problem(422, "invalid")
-	if want := "POST /api/v1/workflows/idea/publish"; !strings.Contains(p.Detail, want) || strings.Contains(p.Detail, "--") || strings.Contains(p.Detail, "hocket ") {
-		t.Errorf("the advice is %q, want %s", p.Detail, want)
+	if want := "POST /api/v1/workflows/idea/publish"; !strings.Contains(p.Hint, want) || strings.Contains(p.Detail+p.Hint, "--") || strings.Contains(p.Detail+p.Hint, "hocket ") {
+		t.Errorf("the advice is %q, want %s", p.Hint, want)
+	}
+	if p.Reason != "workflow-draft-only" || p.Fields["id"] != "idea" {
+		t.Errorf("the reason is %s with %v", p.Reason, p.Fields)
 	}
 	const nobody = `workflow:
   - {id: a, type: agent, name: nobody}

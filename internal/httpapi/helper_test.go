@@ -170,7 +170,7 @@ func (a answer) problem(status int, code string) httpapi.Problem {
 	a.is(status)
 	var p httpapi.Problem
 	a.into(&p)
-	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || p.Code != code || p.Status != status || p.Title == "" {
+	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || string(p.Code) != code || p.Status != status || p.Title == "" {
 		a.t.Fatalf("got %s %+v, want code %s", ct, p, code)
 	}
 	return p

@@ -12,14 +12,18 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/errcode"
 )
 
 // Problem is every error of the API (RFC 9457).
 type Problem struct {
-	Title  string `json:"title" doc:"Kind of problem, for people"`
-	Status int    `json:"status" doc:"The HTTP status" example:"422"`
-	Code   string `json:"code" doc:"Kind of problem, for programs; the command line has an exit status for each" example:"invalid"`
-	Detail string `json:"detail,omitempty" doc:"What is wrong in this case"`
+	Title  string         `json:"title" doc:"Kind of problem, for people"`
+	Status int            `json:"status" doc:"The HTTP status" example:"422"`
+	Code   errcode.Family `json:"code" doc:"Kind of problem, for programs; the command line has an exit status for each" example:"invalid"`
+	Detail string         `json:"detail,omitempty" doc:"What is wrong in this case"`
+	Reason errcode.Code   `json:"reason,omitempty" doc:"Code of this error within its kind; see docs/diagnostics.md" example:"workflow-draft-only"`
+	Fields errcode.Fields `json:"fields,omitempty" doc:"Values of this case by name: texts, numbers and lists of texts"`
+	Hint   string         `json:"hint,omitempty" doc:"What to do about it"`
 	// Errors are those of the request's form.
 	Errors []InputError `json:"errors,omitempty" doc:"Errors of the request itself"`
 	// Diagnostics are those of a document.
@@ -63,22 +67,24 @@ func problemOf(err error) *Problem {
 		return p
 	}
 	d := door.ProblemOf(err)
-	return &Problem{Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Diagnostics: d.Diagnostics, retry: d.RetryText()}
+	return &Problem{
+		Title: d.Title, Status: d.Status, Code: d.Code, Detail: d.Detail, Reason: d.Reason, Fields: d.Fields, Hint: d.Hint, Diagnostics: d.Diagnostics, retry: d.RetryText(),
+	}
 }
 
 // forms are the problems of a request's form, which no door but this one has.
 var forms = map[int]Problem{
-	http.StatusBadRequest:           {Title: "Malformed request", Code: "invalid"},
-	http.StatusRequestTimeout:       {Title: "Request timeout", Code: "timeout"},
-	http.StatusUnsupportedMediaType: {Title: "Malformed request", Code: "invalid"},
-	http.StatusUnprocessableEntity:  {Title: "Invalid request; nothing was changed", Code: "invalid"},
+	http.StatusBadRequest:           {Title: "Malformed request", Code: errcode.Invalid},
+	http.StatusRequestTimeout:       {Title: "Request timeout", Code: errcode.Timeout},
+	http.StatusUnsupportedMediaType: {Title: "Malformed request", Code: errcode.Invalid},
+	http.StatusUnprocessableEntity:  {Title: "Invalid request; nothing was changed", Code: errcode.Invalid},
 }
 
 // formProblem makes a problem of a request's form.
 func formProblem(status int, detail string, errs ...InputError) *Problem {
 	p, ok := forms[status]
 	if !ok {
-		p = Problem{Title: "Internal server error", Code: "internal"}
+		p = Problem{Title: "Internal server error", Code: errcode.Internal}
 		status, detail, errs = http.StatusInternalServerError, "", nil
 	}
 	p.Status, p.Detail, p.Errors = status, detail, errs

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -237,7 +238,7 @@ func definition(ctx context.Context, c *door.Caller, id string, which service.Wh
 
 // told gives a list that is no null.
 func told(list diag.List) []diag.Diagnostic {
-	return append([]diag.Diagnostic{}, service.APIDiagnostics(list)...)
+	return append([]diag.Diagnostic{}, errcode.Hinted(list, errcode.HTTP)...)
 }
 
 // Version is a version of a stored workflow.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -23,14 +24,12 @@ type conflictError struct{ reason string }
 
 func (e *conflictError) Error() string { return e.reason }
 
-// problemOf is the table of all doors, and what only this one finds.
+// problemOf is the problem of an error, with hints that name tools.
 func problemOf(err error) door.Problem {
 	if c, ok := errors.AsType[*conflictError](err); ok {
-		p := door.ProblemOf(&service.InUseError{})
-		p.Detail = c.reason
-		return p
+		return door.NewProblem(errcode.Conflict, c.reason)
 	}
-	return door.ProblemOf(err)
+	return door.ProblemFor(err, errcode.Tools)
 }
 
 // failed tells a model what went wrong and what it may do about it.
@@ -43,7 +42,7 @@ func (d *desk) failed(ctx context.Context, tool string, err error) *sdk.CallTool
 		d.server.log.Error("tool call failed", "tool", tool, "error", err)
 	}
 	text := problemText(p)
-	if next := advice(tool, err, p); next != "" {
+	if next := advice(err, p); next != "" {
 		text += "\nNext: " + next
 	}
 	res := &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
@@ -73,8 +72,8 @@ func diagnosticText(d diag.Diagnostic) string {
 		b.WriteString(" " + d.Path)
 	}
 	fmt.Fprintf(&b, ": %s: %s (%s)", d.Severity, d.Message, d.Code)
-	if hint := hintOf(d.Code, d.Hint); hint != "" {
-		b.WriteString("; hint: " + hint)
+	if d.Hint != "" {
+		b.WriteString("; hint: " + d.Hint)
 	}
 	return b.String()
 }
@@ -110,9 +109,10 @@ var findings = list(closed(
 
 func findingsOf(l diag.List) []finding {
 	l.Sort()
+	l = errcode.Hinted(l, errcode.Tools)
 	out := make([]finding, len(l))
 	for i, d := range l {
-		out[i] = finding{d.Severity, d.Code, d.Message, d.Path, d.Span.Start.Line, d.Span.Start.Column, hintOf(d.Code, d.Hint)}
+		out[i] = finding{d.Severity, d.Code, d.Message, d.Path, d.Span.Start.Line, d.Span.Start.Column, d.Hint}
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -188,8 +189,14 @@ type missingRunError struct {
 }
 
 func (e *missingRunError) Error() string {
-	return "unknown run " + e.run + "; list_runs lists the runs"
+	return "unknown run " + e.run
 }
+
+// Coded implements errcode.Coded.
+func (e *missingRunError) Coded() (errcode.Code, errcode.Fields) {
+	return errcode.RunNotFound, errcode.Fields{"run": e.run}
+}
+
 func (e *missingRunError) Unwrap() error { return e.err }
 
 // stopTime bounds how long cancel_run waits for the run to stop.

@@ -10,6 +10,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/errcode"
 )
 
 // Bounds of sessions over HTTP (SEC17), unless Config says otherwise.
@@ -53,7 +54,7 @@ func (e *fullError) Error() string {
 }
 
 func (e *fullError) problem() door.Problem {
-	return door.Problem{Status: http.StatusTooManyRequests, Code: "limit", Title: "Limit reached", Detail: e.Error(), RetryAfter: time.Minute}
+	return door.Problem{Status: http.StatusTooManyRequests, Code: errcode.Limit, Title: "Limit reached", Detail: e.Error(), RetryAfter: time.Minute}
 }
 
 // open makes room for a session that a request of a holder may open. The caller calls done with the id of the session, or "" where none was opened. Errors: *fullError.

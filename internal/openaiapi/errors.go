@@ -63,10 +63,7 @@ func errorOf(err error) *apiError {
 }
 
 func problemError(p door.Problem) *apiError {
-	e := &apiError{status: p.Status, kind: typeInvalid, code: p.Code, message: p.Detail, after: p.RetryText()}
-	if e.message == "" {
-		e.message = p.Title
-	}
+	e := &apiError{status: p.Status, kind: typeInvalid, code: string(p.Code), message: p.Text(), after: p.RetryText()}
 	switch {
 	case p.Status == http.StatusUnauthorized:
 		e.kind = typeAuth

@@ -3,12 +3,14 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
@@ -152,17 +154,17 @@ func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 	switch {
 	case met == nil || met.Limit != code:
 	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
-		return invalidf("the run ended at its limit of %d steps; continue it with a higher limit", met.Max)
+		return refuse(errcode.LimitSteps, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeMaxBytes:
-		return invalidf("the run ended at its size, max_bytes of %d; it cannot be continued", met.Max)
+		return refuse(errcode.LimitBytes, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
-		return invalidf("the run ended at its time limit of %s; continue it with a longer one", time.Duration(met.Max)*time.Millisecond)
+		return refuse(errcode.LimitTime, errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
 	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:
-		return invalidf("the run ended at its budget of %d tokens; continue it with a larger one", met.Max)
+		return refuse(errcode.LimitTokens, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeBudget && met.Detail == "calls" && l.MaxCalls <= met.Max:
-		return invalidf("the run ended at its budget of %d calls; continue it with a larger one", met.Max)
+		return refuse(errcode.LimitCalls, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeBudget && met.Detail == "micro-USD" && int64(l.MaxCostUSD*1e6) <= met.Max:
-		return invalidf("the run ended at its budget of %.2f USD; continue it with a larger one", float64(met.Max)/1e6)
+		return refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", float64(met.Max)/1e6)}, nil)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package service
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -48,7 +49,7 @@ type Applied struct {
 func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {
 	var done Applied
 	if (q.ID != "" || q.Expect != "") && len(q.Documents) > 1 {
-		return done, nil, invalidf("--id names one document, and there are %d", len(q.Documents))
+		return done, nil, refuse(errcode.SeveralDocuments, errcode.Fields{"count": len(q.Documents)}, nil)
 	}
 	q.LoadOptions = s.known(q.LoadOptions)
 	if q.AgentsFile != "" && q.AgentsText == nil {
@@ -128,8 +129,7 @@ func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Age
 	if own := ownID(d.File, d.Data); own.HasErrors() {
 		return p, append(problems, own...), nil
 	}
-	if p.ID, err = workflowID(w.ID, q.ID, d.File); err != nil {
-		problems.Errorf(diag.Span{File: d.File}, "id", codeID, "%v", err)
+	if p.ID = workflowID(w.ID, q.ID, d.File, &problems); p.ID == "" {
 		return p, problems, nil
 	}
 	p.Format, p.Name = w.Format, w.Name
@@ -151,18 +151,25 @@ func rowsOf(p catalog.Put) *catalog.Rows {
 	return &rows
 }
 
-// workflowID gives the id under which a document is stored: its own, else the one that is given, else the name of its file.
-func workflowID(own, given, file string) (string, error) {
-	switch {
-	case own != "" && given != "" && own != given:
-		return "", fmt.Errorf("the document has the id %q, and --id says %q", own, given)
-	case own != "":
-		return own, catalog.CheckID(own)
-	case given != "":
-		return given, catalog.CheckID(given)
+// workflowID gives the id under which a document is stored: its own, else the one that is given, else the name of its file. It is "" after an error.
+func workflowID(own, given, file string, problems *diag.List) string {
+	refused := func(format string, args ...any) *diag.Diagnostic {
+		return problems.Errorf(diag.Span{File: file}, "id", codeID, format, args...)
+	}
+	if own != "" && given != "" && own != given {
+		refused("the document has the id %q, and the request names %q", own, given).Advise(diag.SameID)
+		return ""
+	}
+	if id := cmp.Or(own, given); id != "" {
+		if err := catalog.CheckID(id); err != nil {
+			refused("%v", err)
+			return ""
+		}
+		return id
 	}
 	if file == "" {
-		return "", errors.New("the document has no id; give it one")
+		refused("the document has no id; give it one")
+		return ""
 	}
 	base := filepath.Base(file)
 	id := strings.Trim(strings.Map(func(r rune) rune {
@@ -171,10 +178,11 @@ func workflowID(own, given, file string) (string, error) {
 		}
 		return '-'
 	}, strings.TrimSuffix(base, filepath.Ext(base))), "-.")
-	if id == "" || catalog.CheckID(id) != nil {
-		return "", errors.New("the document has no id, and its name gives none; say one with --id")
+	if catalog.CheckID(id) != nil {
+		refused("the document has no id, and its name is not usable as one").Advise(diag.GiveID)
+		return ""
 	}
-	return id, nil
+	return id
 }
 
 // Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
@@ -190,7 +198,7 @@ func (s *Service) PublishIf(ctx context.Context, id string, number int, expect s
 	}
 	if number == 0 {
 		if number = e.Draft; number == 0 {
-			return e, nil, invalidf("workflow %s has no draft", id)
+			return e, nil, refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
 		}
 	}
 	v, err := s.version(ctx, id, number)

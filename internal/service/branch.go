@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -26,7 +27,7 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	case g != nil:
 		return g, nil
 	case len(w.Branches) == 0:
-		return nil, invalidf("branch %q not found: the workflow has no branches; leave the branch out", branch)
+		return nil, refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
 	case branch == AllBranches:
 		return together(w)
 	}
@@ -34,20 +35,18 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	for _, b := range w.Branches {
 		ids = append(ids, b.ID)
 	}
-	text := fmt.Sprintf("branch %q not found; the branches are %s", branch, branchList(w))
-	if hint := diag.DidYouMean(branch, ids); hint != "" {
-		text += "; " + hint
-	}
-	return nil, invalidf("%s", text)
+	return nil, refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w), "meant": diag.DidYouMean(branch, ids)}, nil)
 }
 
 // branchList names the branches of w with their modes.
-func branchList(w *workflow.Workflow) string {
+func branchList(w *workflow.Workflow) string { return strings.Join(branches(w), ", ") }
+
+func branches(w *workflow.Workflow) []string {
 	var list []string
 	for _, b := range w.Branches {
 		list = append(list, fmt.Sprintf("%s (%s)", b.ID, b.Mode()))
 	}
-	return strings.Join(list, ", ")
+	return list
 }
 
 // The nodes of a workflow that runs branches together.

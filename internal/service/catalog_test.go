@@ -264,9 +264,9 @@ func TestApplyRefuses(t *testing.T) {
 	}{
 		{"a document with errors beside a good one", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.json", "{")}}, "b.json"},
 		{"two of one id", service.ApplyRequest{Documents: []service.Document{document("x/a.yaml", hello), document("y/a.yaml", hello)}}, `duplicate id "a", also used by x/a.yaml`},
-		{"an id for two", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.yaml", hello)}, ID: "c"}, "--id names one document"},
-		{"another id", service.ApplyRequest{Documents: []service.Document{document("a.json", lobby)}, ID: "c"}, `the document has the id "lobby", and --id says "c"`},
-		{"no name", service.ApplyRequest{Documents: []service.Document{document("-", hello)}}, "say one with --id"},
+		{"an id for two", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello), document("b.yaml", hello)}, ID: "c"}, "an id or a tag needs exactly one document"},
+		{"another id", service.ApplyRequest{Documents: []service.Document{document("a.json", lobby)}, ID: "c"}, `the document has the id "lobby", and the request names "c"`},
+		{"no name", service.ApplyRequest{Documents: []service.Document{document("-", hello)}}, "its name is not usable as one"},
 		{"a path for an id", service.ApplyRequest{Documents: []service.Document{document("a.yaml", hello)}, ID: "../a"}, `invalid id "../a"`},
 		{"a row of another workflow (S3-20)", service.ApplyRequest{Documents: []service.Document{document("a.json", strings.Replace(lobby, `"workflowId": "lobby"`, `"workflowId": "other"`, 1))}}, `this row belongs to the workflow "other", not to "lobby"`},
 	} {
@@ -316,8 +316,8 @@ func TestDefinitionRefuses(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"hello": "workflow hello is published as a steps document, and the table agent_workflows has rows of it too; delete one of them",
-		"draft": "workflow draft is a draft only; publish it with `hocket workflows publish draft`, or use --draft",
-		"lobby": "the rows of workflow lobby were deleted; `hocket workflows publish lobby --version 1` writes them again",
+		"draft": "workflow draft is a draft only",
+		"lobby": "the rows of workflow lobby were deleted",
 	} {
 		_, err := s.Definition(t.Context(), id, service.Which{})
 		if err == nil || err.Error() != want || service.CodeOf(err) != service.CodeInvalid {

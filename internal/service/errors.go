@@ -7,49 +7,56 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
-	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/model"
 )
 
-// Code is the family of an error as the doors tell it: exit status, HTTP status, MCP error.
-type Code int
+// Code is the family of an error, which decides exit status, HTTP status and the code of a problem.
+type Code = errcode.Family
 
+// The families of errors of the service.
 const (
-	// CodeInternal is a defect or a failure of the machine.
-	CodeInternal Code = iota
-	// CodeInvalid: the document, flags, request or answer was not acceptable; nothing changed.
-	CodeInvalid
-	// CodeNotFound: no such run, workflow or wait.
-	CodeNotFound
-	// CodeConflict: right now something else is in the way.
-	CodeConflict
-	// CodeGone: the wait is closed.
-	CodeGone
-	// CodeUnusable: the store, or what it holds of this run, cannot be used; nothing ran (P17).
-	CodeUnusable
-	// CodeLimit: a limit of the service is reached; nothing changed, and the same request may be taken later.
-	CodeLimit
-	// CodeUnavailable: the store takes or gives nothing right now, as when its disk is full; nothing changed, and the same request may be taken later.
-	CodeUnavailable
+	CodeInternal    = errcode.Internal
+	CodeInvalid     = errcode.Invalid
+	CodeNotFound    = errcode.NotFound
+	CodeConflict    = errcode.Conflict
+	CodeGone        = errcode.Gone
+	CodeUnusable    = errcode.Unusable
+	CodeLimit       = errcode.Limit
+	CodeUnavailable = errcode.Unavailable
 )
 
 // ErrUnavailable says that the store did not answer in time.
 var ErrUnavailable = errors.New("the store is temporarily unavailable")
 
-// InvalidError says that a request was not acceptable. Diagnostics, where there are any, say where and why.
+// InvalidError says that a request is not valid. Diagnostics, where there are any, say where and why.
 type InvalidError struct {
+	// Message is the text; "": that of Diagnostics, or else of Err.
 	Message     string
 	Diagnostics diag.List
-	Err         error
+	// Err is the cause: an *errcode.Error where the reason has a code. Nil: none.
+	Err error
 }
 
 func (e *InvalidError) Error() string {
-	if e.Message == "" {
-		return e.Diagnostics.Error()
+	switch {
+	case e.Message != "":
+		return e.Message
+	case len(e.Diagnostics) == 0 && e.Err != nil:
+		return e.Err.Error()
 	}
-	return e.Message
+	return e.Diagnostics.Error()
+}
+
+// Coded implements errcode.Coded: the code of the cause, or the one of documents with errors.
+func (e *InvalidError) Coded() (errcode.Code, errcode.Fields) {
+	if code, fields := reason(e.Err); code != "" {
+		return code, fields
+	}
+	if len(e.Diagnostics) > 0 {
+		return errcode.InvalidDocument, nil
+	}
+	return "", nil
 }
 
 // Unwrap gives the cause.
@@ -57,6 +64,12 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 
 func invalidf(format string, args ...any) error {
 	return &InvalidError{Message: fmt.Sprintf(format, args...)}
+}
+
+// refuse returns the *InvalidError of a code, with its fields and its cause, which may be nil.
+func refuse(code errcode.Code, fields errcode.Fields, cause error) error {
+	err := errcode.New(code, fields, cause)
+	return &InvalidError{Message: err.Error(), Err: err}
 }
 
 // StoreError says that the store cannot be opened.
@@ -86,6 +99,25 @@ func (e *NotFoundError) Error() string {
 	return s
 }
 
+// Coded implements errcode.Coded.
+func (e *NotFoundError) Coded() (errcode.Code, errcode.Fields) {
+	fields := errcode.Fields{"id": e.ID, "what": e.What}
+	if e.Hint != "" {
+		fields["meant"] = e.Hint
+	}
+	switch e.What {
+	case "Workflow":
+		return errcode.WorkflowNotFound, fields
+	case "Agent":
+		return errcode.AgentNotFound, fields
+	case "Version":
+		return errcode.VersionNotFound, fields
+	case "Webhook":
+		return errcode.WebhookNotFound, fields
+	}
+	return errcode.DeliveryNotFound, fields
+}
+
 // Is makes errors.Is(err, catalog.ErrNotFound) hold.
 func (e *NotFoundError) Is(target error) bool { return target == catalog.ErrNotFound }
 
@@ -100,6 +132,11 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("limit reached: %d %s at most", e.Max, e.Limit)
 }
 
+// Coded implements errcode.Coded.
+func (e *LimitError) Coded() (errcode.Code, errcode.Fields) {
+	return errcode.ServiceLimit, errcode.Fields{"limit": e.Limit, "max": e.Max}
+}
+
 // ChangedError says that a stored workflow or agent is not what it was when somebody read it (P39). Nothing was done.
 type ChangedError struct {
 	// What is `workflow` or `agent`.
@@ -108,6 +145,11 @@ type ChangedError struct {
 
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the %s %s was stored, changed or deleted by another client; read it again", e.What, e.ID)
+}
+
+// Coded implements errcode.Coded.
+func (e *ChangedError) Coded() (errcode.Code, errcode.Fields) {
+	return errcode.DefinitionChanged, errcode.Fields{"what": e.What, "id": e.ID}
 }
 
 // Is makes errors.Is(err, catalog.ErrChanged) hold.
@@ -134,6 +176,11 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("agent %s %v: %s", e.Agent, ErrInUse, strings.Join(e.Workflows, ", "))
 }
 
+// Coded implements errcode.Coded.
+func (e *InUseError) Coded() (errcode.Code, errcode.Fields) {
+	return errcode.AgentInUse, errcode.Fields{"id": e.Agent, "workflows": e.Workflows}
+}
+
 // Is makes errors.Is(err, ErrInUse) hold.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
@@ -147,6 +194,16 @@ type CommandsError struct {
 }
 
 func (e *CommandsError) Error() string {
+	return "the document needs permission to " + strings.Join(e.lines(), ", ")
+}
+
+// Coded implements errcode.Coded.
+func (e *CommandsError) Coded() (errcode.Code, errcode.Fields) {
+	return errcode.PermissionNeeded, errcode.Fields{"lines": e.lines()}
+}
+
+// lines are what the document wants to do, a line for each.
+func (e *CommandsError) lines() []string {
 	lines := make([]string, 0, len(e.Commands)+len(e.Sends))
 	for _, c := range e.Commands {
 		lines = append(lines, "start "+strings.Join(c, " "))
@@ -155,70 +212,8 @@ func (e *CommandsError) Error() string {
 	for _, s := range e.Sends {
 		lines = append(lines, "send "+s)
 	}
-	return "the document needs permission to " + strings.Join(lines, ", ")
-}
-
-// CodeOf sorts an error into its family.
-func CodeOf(err error) Code {
-	var (
-		invalid  *InvalidError
-		commands *CommandsError
-		again    *AllowedElsewhereError
-		ref      *model.RefError
-		owned    *journal.OwnedError
-		list     diag.List
-		store    *StoreError
-		corrupt  *journal.CorruptError
-		newer    *journal.NewerError
-		diverge  *engine.DivergenceError
-		inUse    *InUseError
-		foreign  *driver.ForeignError
-		limit    *LimitError
-		decision *NoApprovalError
-		locked   *journal.LockedError
-		rejected *journal.RejectedError
-		notEnded *NotEndedError
-	)
-	switch {
-	case errors.As(err, &locked):
-		return CodeUnavailable // also where the store is not open yet
-	case errors.Is(err, journal.ErrExists):
-		return CodeConflict
-	case errors.As(err, &invalid), errors.As(err, &commands), errors.As(err, &again), errors.As(err, &ref), errors.As(err, &list),
-		errors.As(err, &foreign), errors.Is(err, engine.ErrAnswer), errors.Is(err, journal.ErrCursor), errors.As(err, &decision):
-		return CodeInvalid
-	case errors.Is(err, journal.ErrNotFound), errors.Is(err, catalog.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
-		return CodeNotFound
-	case errors.Is(err, engine.ErrWaitClosed):
-		return CodeGone
-	case errors.Is(err, engine.ErrWaitAmbiguous), errors.Is(err, engine.ErrWaitAnswered), errors.Is(err, engine.ErrEnded), errors.As(err, &owned),
-		errors.As(err, &inUse), errors.As(err, &notEnded), errors.Is(err, journal.ErrBusy), errors.Is(err, engine.ErrNotReopenable), errors.Is(err, engine.ErrAbove), errors.Is(err, catalog.ErrChanged):
-		return CodeConflict
-	case errors.As(err, &store), errors.As(err, &corrupt), errors.As(err, &newer), errors.As(err, &diverge), errors.As(err, &rejected):
-		return CodeUnusable
-	case errors.As(err, &limit):
-		return CodeLimit
-	case errors.Is(err, ErrUnavailable), errors.Is(err, journal.ErrClosed), errors.Is(err, journal.ErrUnavailable):
-		return CodeUnavailable
-	}
-	return CodeInternal
+	return lines
 }
 
 // IsFull tells whether an error comes of a disk that has no room for the store.
 func IsFull(err error) bool { return errors.Is(err, journal.ErrFull) }
-
-// Reason gives the text of an error to whoever asked from outside, without the steps inside on which it came up. An error that words its reason keeps its text.
-func Reason(err error) string {
-	text := err.Error()
-	if busy, ok := errors.AsType[*journal.BusyError](err); ok {
-		return text[max(0, strings.LastIndex(text, busy.Error())):]
-	}
-	for inside, outside := range map[error]string{
-		journal.ErrNotFound: "run not found", journal.ErrExists: "a run with this id already exists", journal.ErrCursor: "invalid cursor: use one from a previous page",
-	} {
-		if errors.Is(err, inside) && strings.HasSuffix(text, inside.Error()) {
-			return outside
-		}
-	}
-	return text
-}

@@ -100,7 +100,7 @@ func ungranted(w *workflow.Workflow, agents map[string]tool.Grant, shared offers
 			}
 			d := problems.Errorf(w.Source.Agent(a.ID), "", codeUnknownTool, "agent %q: no toolset provides the tool %q", a.ID, name)
 			if d.Hint = diag.DidYouMean(name, own.names); d.Hint == "" {
-				d.Hint = "give a tools file that has it with --tools, or leave it out"
+				d.Advise(diag.GiveTools)
 			}
 		}
 	}

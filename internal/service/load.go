@@ -225,9 +225,9 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		switch {
 		case !isMissing:
 		case slices.ContainsFunc(problems, broken):
-			ds[i].Hint = "its row in the table agents has errors"
+			ds[i].Hint, ds[i].Remedy = "its row in the table agents has errors", ""
 		case !strings.HasPrefix(ds[i].Hint, "did you mean"):
-			ds[i].Hint = "agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)"
+			ds[i].Advise(diag.DefineAgent)
 		}
 	}
 	return w, opts.withToolsets(w, file, data, append(problems, ds...)), nil

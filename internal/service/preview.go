@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/schedule"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -77,16 +78,15 @@ func scheduledPart(w *workflow.Workflow, branch string) (string, *workflow.Sched
 	case ok:
 		return branch, sch, nil
 	case branch != "" && len(names) == 0:
-		return "", nil, invalidf("there is no branch %q: the document has no branches", branch)
+		return "", nil, refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
 	case branch != "":
-		hint := cmp.Or(diag.DidYouMean(branch, names), "there are "+quoted(names))
-		return "", nil, invalidf("there is no branch %q; %s", branch, hint)
+		return "", nil, refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": names, "meant": diag.DidYouMean(branch, names)}, nil)
 	case len(names) == 0:
 		return "", w.Schedule, nil
 	case len(scheduled) == 1:
 		return scheduled[0], ids[scheduled[0]], nil
 	}
-	return "", nil, invalidf("the document has branches: say with --branch which one, of %s", quoted(names))
+	return "", nil, refuse(errcode.BranchNeeded, errcode.Fields{"branches": names}, nil)
 }
 
 // quoted lists names for people.

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -86,8 +87,7 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 func (k *kits) price(spec *driver.Spec) error {
 	var missing string
 	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
-		text := "a budget of money needs the price of every model, and " + missing + "; name it in a file of prices (--prices FILE, see docs/budgets.md), or give a budget of tokens"
-		return &InvalidError{Message: text, Err: engine.ErrPrice}
+		return refuse(errcode.PriceMissing, errcode.Fields{"missing": missing}, engine.ErrPrice)
 	}
 	return nil
 }

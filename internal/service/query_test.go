@@ -38,10 +38,10 @@ func TestReadDamagedDefinition(t *testing.T) {
 		}
 		var corrupt *journal.CorruptError
 		if _, err := s.Read(t.Context(), run); !errors.As(err, &corrupt) || corrupt.Run != run || CodeOf(err) != CodeUnusable {
-			t.Errorf("%s: read: %v (%d); want damage", run, err, CodeOf(err))
+			t.Errorf("%s: read: %v (%s); want damage", run, err, CodeOf(err))
 		}
 		if err := s.Resume(t.Context(), run); !errors.As(err, &corrupt) || CodeOf(err) != CodeUnusable {
-			t.Errorf("%s: resume: %v (%d); want damage", run, err, CodeOf(err))
+			t.Errorf("%s: resume: %v (%s); want damage", run, err, CodeOf(err))
 		}
 	}
 	if _, err := s.Read(t.Context(), "none"); !errors.Is(err, journal.ErrNotFound) {

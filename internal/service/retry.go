@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -246,18 +247,18 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
 			case engine.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
-					return nil, nil, q.higher(run, invalidf("the run ended at its limit of %d passes of a loop; continue it with a higher limit", met.Max))
+					return nil, nil, q.higher(run, refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
 				}
 			}
 		}
 		return h.beforeFailure(keep), nil, nil
 	}
-	return nil, nil, invalidf("run %s completed; name the step from which it runs again, with --from STEP", run)
+	return nil, nil, refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
 }
 
 // higher says how a limit is raised.
 func (q *RetryRequest) higher(run string, err error) error {
-	return &InvalidError{Message: fmt.Sprintf("run %s: %v; give the limit (--max-steps, --timeout, --budget, --max-iterations), or the step from which it runs again (--from STEP)", run, err), Err: err}
+	return refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
 }
 
 func lastLimit(events []engine.Event) *engine.LimitReached {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -102,7 +103,7 @@ func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) 
 	number := cmp.Or(which.Version, e.Published)
 	if which.Draft {
 		if number = e.Draft; number == 0 {
-			return Definition{Entry: e}, invalidf("workflow %s has no draft", id)
+			return Definition{Entry: e}, refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
 		}
 	}
 	live := !which.Draft && which.Version == 0
@@ -118,13 +119,13 @@ func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) 
 	d.Tag = catalog.Tag(e, rows)
 	switch {
 	case live && e.HasRows && number > 0 && e.Format != catalog.FormatRoutes:
-		return d, invalidf("workflow %s is published as a %s document, and the table agent_workflows has rows of it too; delete one of them", id, e.Format)
+		return d, refuse(errcode.WorkflowTwoSources, errcode.Fields{"id": id, "format": e.Format}, nil)
 	case live && e.HasRows:
 		return s.ofRows(ctx, d, *rows)
 	case live && number == 0:
-		return d, invalidf("workflow %s is a draft only; publish it with `hocket workflows publish %s`, or use --draft", id, id)
+		return d, refuse(errcode.WorkflowDraftOnly, errcode.Fields{"id": id}, nil)
 	case live && e.Format == catalog.FormatRoutes:
-		return d, invalidf("the rows of workflow %s were deleted; `hocket workflows publish %s --version %d` writes them again", id, id, number)
+		return d, refuse(errcode.WorkflowRowsDeleted, errcode.Fields{"id": id, "version": number}, nil)
 	}
 	v, err := s.version(ctx, id, number)
 	d.Format, d.File, d.Text = v.Format, v.File, v.Text

@@ -149,6 +149,228 @@ func (e NotificationState) Valid() bool {
 	}
 }
 
+// Defines values for ProblemCode.
+const (
+	Conflict         ProblemCode = "conflict"
+	Forbidden        ProblemCode = "forbidden"
+	Gone             ProblemCode = "gone"
+	Internal         ProblemCode = "internal"
+	Invalid          ProblemCode = "invalid"
+	Limit            ProblemCode = "limit"
+	MethodNotAllowed ProblemCode = "method_not_allowed"
+	NotFound         ProblemCode = "not_found"
+	Timeout          ProblemCode = "timeout"
+	TooLarge         ProblemCode = "too_large"
+	Unauthorized     ProblemCode = "unauthorized"
+	Unavailable      ProblemCode = "unavailable"
+	Unusable         ProblemCode = "unusable"
+)
+
+// Valid indicates whether the value is a known member of the ProblemCode enum.
+func (e ProblemCode) Valid() bool {
+	switch e {
+	case Conflict:
+		return true
+	case Forbidden:
+		return true
+	case Gone:
+		return true
+	case Internal:
+		return true
+	case Invalid:
+		return true
+	case Limit:
+		return true
+	case MethodNotAllowed:
+		return true
+	case NotFound:
+		return true
+	case Timeout:
+		return true
+	case TooLarge:
+		return true
+	case Unauthorized:
+		return true
+	case Unavailable:
+		return true
+	case Unusable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProblemReason.
+const (
+	AgentInUse          ProblemReason = "agent-in-use"
+	AgentNotFound       ProblemReason = "agent-not-found"
+	BranchNeeded        ProblemReason = "branch-needed"
+	BranchNotFound      ProblemReason = "branch-not-found"
+	DefinitionChanged   ProblemReason = "definition-changed"
+	DeliveryNotFound    ProblemReason = "delivery-not-found"
+	InvalidAnswer       ProblemReason = "invalid-answer"
+	InvalidCursor       ProblemReason = "invalid-cursor"
+	InvalidDocument     ProblemReason = "invalid-document"
+	JournalCorrupt      ProblemReason = "journal-corrupt"
+	JournalDiverged     ProblemReason = "journal-diverged"
+	JournalNewer        ProblemReason = "journal-newer"
+	LimitBytes          ProblemReason = "limit-bytes"
+	LimitCalls          ProblemReason = "limit-calls"
+	LimitCost           ProblemReason = "limit-cost"
+	LimitPasses         ProblemReason = "limit-passes"
+	LimitSteps          ProblemReason = "limit-steps"
+	LimitTime           ProblemReason = "limit-time"
+	LimitTokens         ProblemReason = "limit-tokens"
+	ModelUnusable       ProblemReason = "model-unusable"
+	NoBranches          ProblemReason = "no-branches"
+	PermissionElsewhere ProblemReason = "permission-elsewhere"
+	PermissionNeeded    ProblemReason = "permission-needed"
+	PriceMissing        ProblemReason = "price-missing"
+	RunCompleted        ProblemReason = "run-completed"
+	RunEnded            ProblemReason = "run-ended"
+	RunExists           ProblemReason = "run-exists"
+	RunForeign          ProblemReason = "run-foreign"
+	RunLimitNotRaised   ProblemReason = "run-limit-not-raised"
+	RunNotEnded         ProblemReason = "run-not-ended"
+	RunNotFound         ProblemReason = "run-not-found"
+	RunNotReopenable    ProblemReason = "run-not-reopenable"
+	RunOwned            ProblemReason = "run-owned"
+	RunParentBudget     ProblemReason = "run-parent-budget"
+	ServiceLimit        ProblemReason = "service-limit"
+	SessionBusy         ProblemReason = "session-busy"
+	SeveralDocuments    ProblemReason = "several-documents"
+	StoreLocked         ProblemReason = "store-locked"
+	StoreRejected       ProblemReason = "store-rejected"
+	StoreUnavailable    ProblemReason = "store-unavailable"
+	StoreUnusable       ProblemReason = "store-unusable"
+	VersionNotFound     ProblemReason = "version-not-found"
+	WaitAmbiguous       ProblemReason = "wait-ambiguous"
+	WaitAnswered        ProblemReason = "wait-answered"
+	WaitClosed          ProblemReason = "wait-closed"
+	WaitNoApproval      ProblemReason = "wait-no-approval"
+	WaitNotFound        ProblemReason = "wait-not-found"
+	WebhookNotFound     ProblemReason = "webhook-not-found"
+	WorkflowDraftOnly   ProblemReason = "workflow-draft-only"
+	WorkflowNoDraft     ProblemReason = "workflow-no-draft"
+	WorkflowNotFound    ProblemReason = "workflow-not-found"
+	WorkflowRowsDeleted ProblemReason = "workflow-rows-deleted"
+	WorkflowTwoSources  ProblemReason = "workflow-two-sources"
+)
+
+// Valid indicates whether the value is a known member of the ProblemReason enum.
+func (e ProblemReason) Valid() bool {
+	switch e {
+	case AgentInUse:
+		return true
+	case AgentNotFound:
+		return true
+	case BranchNeeded:
+		return true
+	case BranchNotFound:
+		return true
+	case DefinitionChanged:
+		return true
+	case DeliveryNotFound:
+		return true
+	case InvalidAnswer:
+		return true
+	case InvalidCursor:
+		return true
+	case InvalidDocument:
+		return true
+	case JournalCorrupt:
+		return true
+	case JournalDiverged:
+		return true
+	case JournalNewer:
+		return true
+	case LimitBytes:
+		return true
+	case LimitCalls:
+		return true
+	case LimitCost:
+		return true
+	case LimitPasses:
+		return true
+	case LimitSteps:
+		return true
+	case LimitTime:
+		return true
+	case LimitTokens:
+		return true
+	case ModelUnusable:
+		return true
+	case NoBranches:
+		return true
+	case PermissionElsewhere:
+		return true
+	case PermissionNeeded:
+		return true
+	case PriceMissing:
+		return true
+	case RunCompleted:
+		return true
+	case RunEnded:
+		return true
+	case RunExists:
+		return true
+	case RunForeign:
+		return true
+	case RunLimitNotRaised:
+		return true
+	case RunNotEnded:
+		return true
+	case RunNotFound:
+		return true
+	case RunNotReopenable:
+		return true
+	case RunOwned:
+		return true
+	case RunParentBudget:
+		return true
+	case ServiceLimit:
+		return true
+	case SessionBusy:
+		return true
+	case SeveralDocuments:
+		return true
+	case StoreLocked:
+		return true
+	case StoreRejected:
+		return true
+	case StoreUnavailable:
+		return true
+	case StoreUnusable:
+		return true
+	case VersionNotFound:
+		return true
+	case WaitAmbiguous:
+		return true
+	case WaitAnswered:
+		return true
+	case WaitClosed:
+		return true
+	case WaitNoApproval:
+		return true
+	case WaitNotFound:
+		return true
+	case WebhookNotFound:
+		return true
+	case WorkflowDraftOnly:
+		return true
+	case WorkflowNoDraft:
+		return true
+	case WorkflowNotFound:
+		return true
+	case WorkflowRowsDeleted:
+		return true
+	case WorkflowTwoSources:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RetryBodyFormat.
 const (
 	RetryBodyFormatCanvas RetryBodyFormat = "canvas"
@@ -754,6 +976,7 @@ type Diagnostic struct {
 	Message  string     `json:"message"`
 	Path     *string    `json:"path,omitempty"`
 	Related  *[]Related `json:"related,omitempty"`
+	Remedy   *string    `json:"remedy,omitempty"`
 	Severity string     `json:"severity"`
 	Span     Span       `json:"span"`
 }
@@ -1106,7 +1329,7 @@ type Problem struct {
 	// Code Kind of problem, for programs; the command line has an exit status for each
 	//
 	// Examples: invalid
-	Code string `json:"code"`
+	Code ProblemCode `json:"code"`
 
 	// Detail What is wrong in this case
 	Detail *string `json:"detail,omitempty"`
@@ -1117,6 +1340,17 @@ type Problem struct {
 	// Errors Errors of the request itself
 	Errors *[]InputError `json:"errors,omitempty"`
 
+	// Fields Values of this case by name: texts, numbers and lists of texts
+	Fields *map[string]interface{} `json:"fields,omitempty"`
+
+	// Hint What to do about it
+	Hint *string `json:"hint,omitempty"`
+
+	// Reason Code of this error within its kind; see docs/diagnostics.md
+	//
+	// Examples: workflow-draft-only
+	Reason *ProblemReason `json:"reason,omitempty"`
+
 	// Status The HTTP status
 	//
 	// Examples: 422
@@ -1125,6 +1359,16 @@ type Problem struct {
 	// Title Kind of problem, for people
 	Title string `json:"title"`
 }
+
+// ProblemCode Kind of problem, for programs; the command line has an exit status for each
+//
+// Examples: invalid
+type ProblemCode string
+
+// ProblemReason Code of this error within its kind; see docs/diagnostics.md
+//
+// Examples: workflow-draft-only
+type ProblemReason string
 
 // PruneBody defines model for PruneBody.
 type PruneBody struct {

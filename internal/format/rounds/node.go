@@ -126,6 +126,6 @@ func (g *graph) nodeAgent(n *node, f, config, parameters *source.Fields) {
 	d := r.diags.Errorf(ref.Span, ref.Path(), codeUnknownAgent, "Agent not found: %s", ref.Text)
 	d.Name = ref.Text
 	if d.Hint = r.similar(ref.Text, r.ids); d.Hint == "" {
-		d.Hint = `agents are defined under "agents" in the document, or in a file given with --agents`
+		d.Advise(diag.DefineAgent)
 	}
 }

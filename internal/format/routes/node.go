@@ -162,7 +162,7 @@ func (r *reader) resolveAgents() {
 		d := r.diags.Errorf(n.agent.Span, n.agent.Path(), codeUnknownAgent, "Agent not found: %s", id)
 		d.Name = id
 		if d.Hint = r.similarAgent(id); d.Hint == "" && len(r.agents)+len(r.opts.Agents) == 0 {
-			d.Hint = "agents are defined under the key agents, in the file of --agents, or in the catalog (hocket agents apply)"
+			d.Advise(diag.DefineAgent)
 		}
 	}
 }

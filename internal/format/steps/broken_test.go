@@ -141,7 +141,7 @@ func TestKnownToolsetsAndProviders(t *testing.T) {
 workflow: [{type: agent, name: a}]
 `
 	_, diags := read(t, doc, steps.Options{Toolsets: []string{"think", "own"}, Providers: []string{"openai"}})
-	want := "in.yaml:2:14: warning: the model provider \"dmr\" is not supported yet (not-supported-yet); hint: define it under `providers:` with a base_url, or run with --model\n" +
+	want := "in.yaml:2:14: warning: the model provider \"dmr\" is not supported yet (not-supported-yet); hint: define it under `providers:` with a base_url, or choose a model of another provider\n" +
 		"in.yaml:2:57: warning: toolsets of type \"lsp\" are not supported yet (not-supported-yet); hint: the agent runs without its tools\n" +
 		"in.yaml:3:14: warning: the model provider \"opnai\" is not supported yet (not-supported-yet); hint: did you mean \"openai\"?\n"
 	if diff := cmp.Diff(want, lines(diags)); diff != "" {

@@ -260,8 +260,7 @@ func (r *reader) judgeProvider(ref string, f field) {
 	}
 	r.judged[provider] = true
 	d := r.diags.Warnf(f.value.Span, f.path, codeUnsupported, "the model provider %q is not supported yet", provider)
-	d.Hint = "define it under `providers:` with a base_url, or run with --model"
-	if s := diag.DidYouMean(provider, r.opts.Providers); s != "" {
-		d.Hint = s
+	if d.Hint = diag.DidYouMean(provider, r.opts.Providers); d.Hint == "" {
+		d.Advise(diag.DefineProvider)
 	}
 }

@@ -194,8 +194,7 @@ func (r *reader) ofOperator(e field, name string) {
 	for _, f := range r.fields(e.value) {
 		switch f.key {
 		case "command", "args", "env", "working_dir", "cwd", "remote", "policy":
-			r.diags.Errorf(f.span, f.path, codeFixedServer, "a document cannot set %s of the server %q, which the operator defines", f.key, name).Hint =
-				"leave it out, or define a server of your own under `mcps:`, which runs with --trust"
+			r.diags.Errorf(f.span, f.path, codeFixedServer, "a document cannot set %s of the server %q, which the operator defines", f.key, name).Advise(diag.DefineServer)
 		}
 	}
 }

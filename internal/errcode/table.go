@@ -1,0 +1,184 @@
+package errcode
+
+import "sync"
+
+// Codes of errors about workflows, agents and documents.
+const (
+	InvalidDocument     Code = "invalid-document"
+	SeveralDocuments    Code = "several-documents"
+	WorkflowNotFound    Code = "workflow-not-found"
+	VersionNotFound     Code = "version-not-found"
+	AgentNotFound       Code = "agent-not-found"
+	WorkflowDraftOnly   Code = "workflow-draft-only"
+	WorkflowNoDraft     Code = "workflow-no-draft"
+	WorkflowRowsDeleted Code = "workflow-rows-deleted"
+	WorkflowTwoSources  Code = "workflow-two-sources"
+	DefinitionChanged   Code = "definition-changed"
+	AgentInUse          Code = "agent-in-use"
+	BranchNotFound      Code = "branch-not-found"
+	NoBranches          Code = "no-branches"
+	BranchNeeded        Code = "branch-needed"
+	PriceMissing        Code = "price-missing"
+	PermissionNeeded    Code = "permission-needed"
+	PermissionElsewhere Code = "permission-elsewhere"
+	ModelUnusable       Code = "model-unusable"
+	WebhookNotFound     Code = "webhook-not-found"
+	DeliveryNotFound    Code = "delivery-not-found"
+)
+
+// Codes of errors about runs and waits.
+const (
+	RunNotFound       Code = "run-not-found"
+	RunExists         Code = "run-exists"
+	RunEnded          Code = "run-ended"
+	RunNotEnded       Code = "run-not-ended"
+	RunCompleted      Code = "run-completed"
+	RunOwned          Code = "run-owned"
+	RunForeign        Code = "run-foreign"
+	RunNotReopenable  Code = "run-not-reopenable"
+	RunParentBudget   Code = "run-parent-budget"
+	RunLimitNotRaised Code = "run-limit-not-raised"
+	LimitSteps        Code = "limit-steps"
+	LimitBytes        Code = "limit-bytes"
+	LimitTime         Code = "limit-time"
+	LimitTokens       Code = "limit-tokens"
+	LimitCalls        Code = "limit-calls"
+	LimitCost         Code = "limit-cost"
+	LimitPasses       Code = "limit-passes"
+	SessionBusy       Code = "session-busy"
+	InvalidCursor     Code = "invalid-cursor"
+	WaitNotFound      Code = "wait-not-found"
+	WaitAmbiguous     Code = "wait-ambiguous"
+	WaitAnswered      Code = "wait-answered"
+	WaitClosed        Code = "wait-closed"
+	WaitNoApproval    Code = "wait-no-approval"
+	InvalidAnswer     Code = "invalid-answer"
+)
+
+// Codes of errors about the store and the server.
+const (
+	StoreUnusable    Code = "store-unusable"
+	StoreLocked      Code = "store-locked"
+	StoreUnavailable Code = "store-unavailable"
+	StoreRejected    Code = "store-rejected"
+	JournalCorrupt   Code = "journal-corrupt"
+	JournalNewer     Code = "journal-newer"
+	JournalDiverged  Code = "journal-diverged"
+	ServiceLimit     Code = "service-limit"
+)
+
+// Entries returns the rows of all codes, in the order of the table.
+func Entries() []Entry { return entries[:] }
+
+// index is the table by code.
+var index = sync.OnceValue(func() map[Code]Entry {
+	out := make(map[Code]Entry, len(entries))
+	for _, e := range entries {
+		out[e.Code] = e
+	}
+	return out
+})
+
+const (
+	listWorkflows = "list_workflows lists the workflows; create_workflow creates one"
+	listAgents    = "list_agents lists the agents; create_agent creates one"
+	openWaits     = "get_run shows what the run waits for, with the id of each wait"
+)
+
+var entries = [...]Entry{
+	{InvalidDocument, Invalid, "the document has errors", [3]string{"", "", "fix these problems and call again"}, "Each error is in `diagnostics`, with its place and a code of its own."},
+	{SeveralDocuments, Invalid, "an id or a tag needs exactly one document, and there are {count}", [3]string{"leave --id out, or give one FILE", "leave `id` out, or send one document", ""}, "Several documents were given together with an id or an expected version."},
+	{
+		WorkflowNotFound, NotFound, "Workflow not found: {id}", [3]string{"see hocket workflows list", "", listWorkflows},
+		"The id is wrong, or the workflow was deleted or belongs to another namespace.",
+	},
+	{VersionNotFound, NotFound, "Version not found: {id}", [3]string{"", "", "get_workflow lists the versions of a workflow"}, "The workflow has no version of that number."},
+	{AgentNotFound, NotFound, "Agent not found: {id}", [3]string{"see hocket agents list", "", listAgents}, "The id is wrong, or the agent was deleted or belongs to another namespace."},
+	{
+		WorkflowDraftOnly, Invalid, "workflow {id} is a draft only", [3]string{
+			"publish it with `hocket workflows publish {id}`, or use --draft", "publish it with `POST /api/v1/workflows/{id}/publish`, or ask for its draft in the field draft",
+			"publish it with update_workflow and publish: true, or run its draft",
+		}, "The workflow was stored with `--draft` and no version of it was published.",
+	},
+	{WorkflowNoDraft, Invalid, "workflow {id} has no draft", [3]string{}, "A draft was asked for, and the workflow has published versions only."},
+	{
+		WorkflowRowsDeleted, Invalid, "the rows of workflow {id} were deleted", [3]string{
+			"`hocket workflows publish {id} --version {version}` writes them again", "`POST /api/v1/workflows/{id}/publish` with the version {version} writes them again",
+			"update_workflow with the document of version {version} writes them again",
+		}, "Another program deleted the rows of the workflow from the table `agent_workflows`.",
+	},
+	{
+		WorkflowTwoSources, Invalid, "workflow {id} is published as a {format} document, and the table agent_workflows also has rows of it; delete one of them", [3]string{},
+		"Another program wrote rows under the id of a workflow whose published version has another format.",
+	},
+	{DefinitionChanged, Conflict, "the {what} {id} was stored, changed or deleted by another client; read it again", [3]string{}, "The version that the request expects is not the current one."},
+	{AgentInUse, Conflict, "agent {id} is used by stored workflows: {workflows}", [3]string{"", "", "remove it from them with update_workflow, or give force: true"}, "Stored workflows refer to the agent."},
+	{BranchNotFound, Invalid, "branch {branch:q} not found; the branches are {branches}", [3]string{}, "The document has no branch of that name."},
+	{NoBranches, Invalid, "branch {branch:q} not found: the workflow has no branches; leave the branch out", [3]string{}, "The request names a branch of a document without branches."},
+	{
+		BranchNeeded, Invalid, "the document has several branches: {branches:q}", [3]string{"name one with --branch", "name one in the field branch", "name one in the argument branch"},
+		"The request concerns one branch of the document, and names none.",
+	},
+	{
+		PriceMissing, Invalid, "a budget of money needs the price of every model, and {missing}; give a budget of tokens, or the price", [3]string{
+			"prices are in a file given with --prices (see docs/budgets.md)", "prices are in the file `prices` of the server's hocket.yaml", "tell the user: prices are in the file `prices` of the server's hocket.yaml",
+		}, "A model of the run has no known price, and a budget of money bounds it.",
+	},
+	{PermissionNeeded, Invalid, "the document needs permission to {lines}", [3]string{}, "The document starts commands, reads files or sends variables of the environment. `--trust` allows it on the command line."},
+	{
+		PermissionElsewhere, Invalid, "run {run}: its access to this machine must be allowed again", [3]string{},
+		"The run was allowed in another folder, with other programs or under stricter permissions. `hocket resume RUN --trust` allows it again.",
+	},
+	{ModelUnusable, Invalid, "the model {model:q} cannot be used", [3]string{}, "The reference is invalid, the provider is unknown, or its key is missing."},
+	{WebhookNotFound, NotFound, "Webhook not found: {id}", [3]string{}, "The id is wrong, or the webhook was deleted."},
+	{DeliveryNotFound, NotFound, "{what} not found: {id}", [3]string{}, "The id is wrong, or the notification or endpoint was deleted."},
+
+	{RunNotFound, NotFound, "run not found", [3]string{"", "", "list_runs lists the runs"}, "The id is wrong, or the run was deleted or belongs to another namespace."},
+	{RunExists, Conflict, "a run with this id already exists", [3]string{}, "The request names the id of a stored run."},
+	{RunEnded, Conflict, "run has ended", [3]string{}, "The run completed, failed or was cancelled."},
+	{RunNotEnded, Conflict, "run {run} has not ended ({status}); resume or cancel it first", [3]string{}, "A run is retried only after it has ended."},
+	{
+		RunCompleted, Invalid, "run {run} completed; a step to run it from is needed", [3]string{"name it with --from STEP", "name it in the field from", "name it in the argument from"},
+		"A completed run has no failed step at which a retry could begin.",
+	},
+	{RunOwned, Conflict, "run {run} is driven by another process ({owner})", [3]string{}, "Another process that is alive drives the run."},
+	{RunForeign, Invalid, "run {run} belongs to the Go graph {graph:q}", [3]string{}, "The functions of the run are in another program, which alone continues it."},
+	{RunNotReopenable, Conflict, "run did not end at a limit", [3]string{}, "Only a run that ended at a limit of its own continues with larger limits."},
+	{RunParentBudget, Conflict, "the run used up the remaining budget of its parent run; give the parent run a larger budget", [3]string{}, "The budget of the parent run bounds this run."},
+	{
+		RunLimitNotRaised, Invalid, "run {run}: {cause}", [3]string{
+			"give the limit (--max-steps, --timeout, --budget, --max-iterations), or the step from which it runs again (--from STEP)",
+			"give the limit in the field limits, or the step from which it runs again in the field from", "give the limit in the argument limits, or the step from which it runs again in from",
+		}, "The run ended at a limit, and the retry gives no larger one.",
+	},
+	{LimitSteps, Invalid, "the run ended at its limit of {max} steps; continue it with a higher limit", [3]string{}, "The new limit is not higher than the limit at which the run ended."},
+	{LimitBytes, Invalid, "the run ended at its maximum size (max_bytes) of {max}; it cannot be continued", [3]string{}, "The journal of the run has the largest size that is allowed."},
+	{LimitTime, Invalid, "the run ended at its time limit of {max}; continue it with a longer one", [3]string{}, "The new time limit is not longer than the one at which the run ended."},
+	{LimitTokens, Invalid, "the run ended at its budget of {max} tokens; continue it with a larger one", [3]string{}, "The new budget is not larger than the one that was used up."},
+	{LimitCalls, Invalid, "the run ended at its budget of {max} calls; continue it with a larger one", [3]string{}, "The new budget is not larger than the one that was used up."},
+	{LimitCost, Invalid, "the run ended at its budget of {max} USD; continue it with a larger one", [3]string{}, "The new budget is not larger than the one that was used up."},
+	{LimitPasses, Invalid, "the run ended at its limit of {max} passes of a loop; continue it with a higher limit", [3]string{}, "The new limit is not higher than the limit at which the run ended."},
+	{
+		SessionBusy, Conflict, "session {session:q} is busy: its run {run} has not ended", [3]string{"", "", "wait for that run (get_run), stop it (cancel_run), or call again with ifBusy queue or cancel_previous"},
+		"The session has a run that has not ended.",
+	},
+	{
+		InvalidCursor, Invalid, "invalid cursor: use one from a previous page", [3]string{"", "", "give `next` of the previous page as cursor, or no cursor for the first page"},
+		"The cursor is not one that a page of this list returned.",
+	},
+	{WaitNotFound, NotFound, "no such wait", [3]string{"", "", openWaits}, "The id or the node is wrong, or the run does not wait."},
+	{WaitAmbiguous, Conflict, "several waits are open; name one", [3]string{"", "", openWaits}, "The request names no wait, and the run has several."},
+	{WaitAnswered, Conflict, "wait already has a different answer", [3]string{}, "Another client answered the wait first."},
+	{WaitClosed, Gone, "wait is closed", [3]string{}, "The run ended, or the deadline of the wait passed."},
+	{WaitNoApproval, Invalid, "run {run} asks a question at {node}, not for an approval; answer it with an input", [3]string{}, "An approval was given as the answer to a question."},
+	{InvalidAnswer, Invalid, "the answer is not valid", [3]string{}, "The answer is not one of the options, or does not match the schema of the wait."},
+
+	{StoreUnusable, Unusable, "the store cannot be opened", [3]string{}, "The path is not a store of Hocket, or cannot be read or written."},
+	{StoreLocked, Unavailable, "the store is locked", [3]string{}, "Another process held the store for longer than the caller waits."},
+	{StoreUnavailable, Unavailable, "the store is temporarily unavailable", [3]string{}, "The disk is full, or the store did not respond in time."},
+	{StoreRejected, Unusable, "the store rejected the operation permanently", [3]string{}, "The tables of the store were changed by another program."},
+	{JournalCorrupt, Unusable, "the stored data is damaged", [3]string{}, "What is in the store is not what was written."},
+	{JournalNewer, Unusable, "the stored data was written by a newer version", [3]string{}, "A newer hocket wrote the record or the store."},
+	{JournalDiverged, Unusable, "the journal does not match the workflow version", [3]string{}, "The journal cannot have come from the definition that is stored with it."},
+	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
+}

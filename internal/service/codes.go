@@ -1,0 +1,145 @@
+package service
+
+import (
+	"errors"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+)
+
+// known are the codes of errors of packages that do not know the table, in the order in which they are looked for.
+var known = []struct {
+	code errcode.Code
+	// fields tells whether an error is of the code, and gives its fields.
+	fields func(error) (errcode.Fields, bool)
+	// inside marks errors whose text says how the program found them out: callers get the message of the table.
+	inside bool
+}{
+	{errcode.StoreLocked, typed(func(*journal.LockedError) errcode.Fields { return nil }), false}, // also where the store is not open yet
+	{errcode.RunExists, sentinel(journal.ErrExists), true},
+	{errcode.PermissionElsewhere, typed(func(e *AllowedElsewhereError) errcode.Fields { return errcode.Fields{"run": e.Run} }), false},
+	{errcode.ModelUnusable, typed(func(e *model.RefError) errcode.Fields { return errcode.Fields{"model": e.Ref} }), false},
+	{errcode.RunForeign, typed(func(e *driver.ForeignError) errcode.Fields { return errcode.Fields{"run": e.Run, "graph": e.Graph} }), false},
+	{errcode.InvalidAnswer, sentinel(engine.ErrAnswer), false},
+	{errcode.InvalidCursor, sentinel(journal.ErrCursor), true},
+	{errcode.WaitNoApproval, typed(func(e *NoApprovalError) errcode.Fields { return errcode.Fields{"run": e.Run, "node": e.Node} }), false},
+	{errcode.InvalidDocument, typed(func(diag.List) errcode.Fields { return nil }), false},
+	{errcode.RunNotFound, sentinel(journal.ErrNotFound), true},
+	{errcode.WorkflowNotFound, sentinel(catalog.ErrNotFound), false},
+	{errcode.WaitNotFound, sentinel(engine.ErrWaitNotFound), false},
+	{errcode.WaitClosed, sentinel(engine.ErrWaitClosed), false},
+	{errcode.WaitAmbiguous, sentinel(engine.ErrWaitAmbiguous), false},
+	{errcode.WaitAnswered, sentinel(engine.ErrWaitAnswered), false},
+	{errcode.RunEnded, sentinel(engine.ErrEnded), false},
+	{errcode.RunOwned, typed(func(e *journal.OwnedError) errcode.Fields {
+		return errcode.Fields{"run": e.Run, "owner": e.Owner.String()}
+	}), false},
+	{errcode.RunNotEnded, typed(func(e *NotEndedError) errcode.Fields { return errcode.Fields{"run": e.Run, "status": string(e.Status)} }), false},
+	{errcode.SessionBusy, typed(func(e *journal.BusyError) errcode.Fields { return errcode.Fields{"session": e.Session, "run": e.Run} }), true},
+	{errcode.RunNotReopenable, sentinel(engine.ErrNotReopenable), false},
+	{errcode.RunParentBudget, sentinel(engine.ErrAbove), false},
+	{errcode.DefinitionChanged, sentinel(catalog.ErrChanged), false},
+	{errcode.AgentInUse, sentinel(ErrInUse), false},
+	{errcode.StoreUnusable, typed(func(*StoreError) errcode.Fields { return nil }), false},
+	{errcode.JournalCorrupt, typed(func(*journal.CorruptError) errcode.Fields { return nil }), false},
+	{errcode.JournalNewer, typed(func(*journal.NewerError) errcode.Fields { return nil }), false},
+	{errcode.JournalDiverged, typed(func(*engine.DivergenceError) errcode.Fields { return nil }), false},
+	{errcode.StoreRejected, typed(func(*journal.RejectedError) errcode.Fields { return nil }), false},
+	{errcode.StoreUnavailable, sentinel(ErrUnavailable), false},
+	{errcode.StoreUnavailable, sentinel(journal.ErrClosed), false},
+	{errcode.StoreUnavailable, sentinel(journal.ErrUnavailable), false},
+}
+
+func sentinel(target error) func(error) (errcode.Fields, bool) {
+	return func(err error) (errcode.Fields, bool) { return nil, errors.Is(err, target) }
+}
+
+func typed[T error](fields func(T) errcode.Fields) func(error) (errcode.Fields, bool) {
+	return func(err error) (errcode.Fields, bool) {
+		e, ok := errors.AsType[T](err)
+		if !ok {
+			return nil, false
+		}
+		return fields(e), true
+	}
+}
+
+// reason returns the code and the fields of an error; "": it has none.
+func reason(err error) (errcode.Code, errcode.Fields) {
+	if err == nil {
+		return "", nil
+	}
+	if code, fields := errcode.Of(err); code != "" {
+		return code, fields
+	}
+	for _, k := range known {
+		if fields, ok := k.fields(err); ok {
+			return k.code, fields
+		}
+	}
+	return "", nil
+}
+
+// CodeOf returns the family of an error: that of its code in the table. Every *InvalidError is of CodeInvalid, but for one that a locked store or a run of the same id
+// caused.
+func CodeOf(err error) Code {
+	if err == nil {
+		return CodeInternal
+	}
+	for _, k := range known[:2] {
+		if _, ok := k.fields(err); ok {
+			return familyOf(k.code)
+		}
+	}
+	if _, ok := errors.AsType[*InvalidError](err); ok {
+		return CodeInvalid
+	}
+	code, _ := reason(err)
+	return familyOf(code)
+}
+
+func familyOf(code errcode.Code) Code {
+	if e, ok := errcode.Find(code); ok {
+		return e.Family
+	}
+	return CodeInternal
+}
+
+// Described is an error as transports word it.
+type Described struct {
+	Family Code
+	// Code is "" and Fields nil for an error that belongs to its family alone.
+	Code   errcode.Code
+	Fields errcode.Fields
+	// Message is the text, without a hint.
+	Message string
+}
+
+// Describe returns the parts of an error by which transports word it. The message is the error's own text; the steps inside on which an error came up are left out.
+func Describe(err error) Described {
+	d := Described{Family: CodeOf(err), Message: err.Error()}
+	d.Code, d.Fields = reason(err)
+	if _, ok := errors.AsType[errcode.Coded](err); ok {
+		return d
+	}
+	for _, k := range known {
+		if k.code == d.Code && k.inside {
+			d.Message = errcode.Message(d.Code, d.Fields)
+		}
+	}
+	return d
+}
+
+// Cause returns the error of another package that a code stands for, for errors.Is and errors.As on the answers of a server; nil: there is none.
+func Cause(code errcode.Code) error { return causes[code] }
+
+var causes = map[errcode.Code]error{
+	errcode.WaitAmbiguous: engine.ErrWaitAmbiguous, errcode.WaitAnswered: engine.ErrWaitAnswered, errcode.WaitClosed: engine.ErrWaitClosed,
+	errcode.WaitNotFound: engine.ErrWaitNotFound, errcode.InvalidAnswer: engine.ErrAnswer, errcode.RunNotReopenable: engine.ErrNotReopenable,
+	errcode.RunParentBudget: engine.ErrAbove, errcode.RunEnded: engine.ErrEnded, errcode.RunNotFound: journal.ErrNotFound, errcode.AgentInUse: ErrInUse,
+}
