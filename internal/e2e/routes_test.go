@@ -78,7 +78,7 @@ func refused(t *testing.T, res interface {
 ) api.Problem {
 	t.Helper()
 	var p api.Problem
-	if err := json.Unmarshal(res.GetBody(), &p); err != nil || res.StatusCode() != status || p.Code != code || int(p.Status) != status {
+	if err := json.Unmarshal(res.GetBody(), &p); err != nil || res.StatusCode() != status || string(p.Code) != code || int(p.Status) != status {
 		t.Fatalf("%d, want %d %s: %s", res.StatusCode(), status, code, res.GetBody())
 	}
 	return p
