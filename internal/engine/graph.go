@@ -29,6 +29,10 @@ type graph struct {
 	input output
 	// wake are the scopes that may have settled, awake those that closeScopes looks at.
 	wake, awake []int
+	// none is the work of ended steps that keep nothing; spare is what ended steps have left, for those that start.
+	none  *work
+	spare []*work
+	works slab[work]
 	// completing is the completion whose changes of the state are made already: those of its step.
 	completing *StepCompleted
 	// native is what the result that is handled says of the state after it.
@@ -38,6 +42,19 @@ type graph struct {
 // begin makes the graph of a new run: one flow and one scope. state is its first typed state.
 func (g *graph) begin(root *flow, input Value, state typed.State) {
 	g.Flows, g.Scopes, g.flows, g.Input = []flowRun{{}}, []scope{{State: state}}, append(g.flows[:0], root), input
+	g.none = new(work)
+}
+
+// newWork gives an empty work to a step that starts.
+func (g *graph) newWork(w work) *work {
+	n := len(g.spare)
+	if n == 0 {
+		return g.works.put(w)
+	}
+	p := g.spare[n-1]
+	g.spare = g.spare[:n-1]
+	*p = w
+	return p
 }
 
 // nextRound begins a round: no node has run in it.

@@ -60,7 +60,7 @@ func (g *graph) waiting(id int) (token, bool) {
 func (g *graph) start(id int, d *StepStarted, counted bool) (turn int) {
 	sc := g.scope(d.Scope)
 	f := g.flows[sc.Flow]
-	st := step{Scope: d.Scope, Iter: d.Iteration, From: d.From, Input: d.Input}
+	st := step{Scope: d.Scope, From: d.From, work: g.newWork(work{Iter: d.Iteration, Input: d.Input})}
 	for _, id := range d.Tokens {
 		t, queued := g.take(id)
 		st.Node, st.Group = t.Node, t.Group
@@ -147,7 +147,7 @@ func (g *graph) complete(id int, d *StepCompleted, out output) {
 		st.By = g.speaker(id)
 	}
 	changes := g.changesOf(id, d)
-	st.Output, st.Goto, sc.Last = out, g.gotoOf(id, d), id
+	st.Output, sc.Last = out, id
 	if n.Kind == workflow.KindEnd {
 		g.dropTokens([]int{st.Scope})
 	}
@@ -188,10 +188,15 @@ func (g *graph) end(id int, status stepStatus) {
 	if i := slices.Index(g.Running, id); i >= 0 {
 		g.Running = slices.Delete(g.Running, i, i+1)
 	}
-	st.Seen, st.View, st.Notes, st.Agent, st.given, st.changed = nil, typed.State{}, nil, nil, nil, nil
 	if st.Block != nil {
 		g.killScopes(st.Block.Scopes)
 		st.Block.Base, st.Block.View = nil, typed.State{}
+	}
+	old := st.work
+	*old = work{Input: old.Input, Block: old.Block, By: old.By, calls: old.calls, open: old.open}
+	if old.Input == nil && old.Block == nil && old.By == "" && old.calls == 0 {
+		st.work = g.none
+		g.spare = append(g.spare, old)
 	}
 	g.scope(st.Scope).Live--
 	g.idle(st.Scope)

@@ -17,11 +17,11 @@ func TestStepListNeverMoves(t *testing.T) {
 		}
 		places := make([]*step, n)
 		for i := range n {
-			l.add(step{Iter: i})
+			l.add(step{Node: i})
 			places[i] = l.at(i)
 		}
 		for i, p := range places {
-			if l.at(i) != p || p.Iter != i {
+			if l.at(i) != p || p.Node != i {
 				t.Fatalf("step %d moved", i)
 			}
 		}

@@ -52,28 +52,34 @@ type ending struct {
 	Limit bool
 }
 
-// step is one execution of a node.
+// step is one execution of a node. A run keeps each of its steps: what only a running one needs is in work.
 type step struct {
-	Node   int
-	Scope  int
-	Iter   int
-	Status stepStatus
-	From   int
-	Group  int
+	Node  int
+	Scope int
+	From  int
+	Group int
 	// Approval is the last answered approval on the path to the step, the step itself included: the number of its wait; 0: there is none.
 	Approval int
-	Input    Value
-	Output   output
-	Goto     []string
-	Retries  int
 	Calls    int // calls numbered so far
-	Tries    int // attempts of the call of a tool or function node so far
-	Last     *Failure
-	Wait     string
-	// Seen and View are what a function sees: the outputs and the state as they were when the step started. They are gone when it ends.
+	Status   stepStatus
+	Output   output
+	*work
+}
+
+// work is what a step has while it runs. An ended step keeps Input, Block and By, and its work until its last call has settled; one that has none of these has graph.none, which is
+// never written.
+type work struct {
+	// Input is what the step was given where that is neither the output of From nor made by a recipe.
+	Input   Value
+	Iter    int
+	Retries int
+	Tries   int // attempts of the call of a tool or function node so far
+	Last    *Failure
+	Wait    string
+	// Seen and View are what a function sees: the outputs and the state as they were when the step started.
 	Seen []entry
 	View typed.State
-	// Notes are what sub-steps of a function gave. They are gone when the step ends.
+	// Notes are what sub-steps of a function gave.
 	Notes []Note
 	Agent *agentRun
 	Block *block

@@ -1,0 +1,21 @@
+package engine
+
+import (
+	"reflect"
+	"testing"
+	"unsafe"
+)
+
+// What a run keeps of each of its steps is small; what a running step needs is used again by those that start after it.
+func TestStepsKeepLittle(t *testing.T) {
+	t.Parallel()
+	if size := unsafe.Sizeof(step{}); size > 128 {
+		t.Errorf("a step takes %d bytes, want 128 at most", size)
+	}
+	g := graph{none: new(work)}
+	first := g.newWork(work{Iter: 1, Wait: "w1"})
+	g.spare = append(g.spare, first)
+	if again := g.newWork(work{Iter: 2}); again != first || !reflect.DeepEqual(*again, work{Iter: 2}) {
+		t.Errorf("got %+v, want the work of the step before, without what it held", again)
+	}
+}
