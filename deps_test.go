@@ -107,6 +107,7 @@ var layers = []layer{
 	{"internal/telemetry", []string{"internal/tracecontext", "internal/project", "internal/engine", "internal/chat", "workflow"}, "spans are functions of events, of which contents are shown as views show them; who sends them is behind a port"},
 	{"internal/telemetry/otlp", []string{"internal/telemetry", "internal/outbound"}, "an exporter knows its port and the one HTTP client"},
 	{"internal/driver", []string{"internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "drivers stand on the engine and the ports"},
+	{"internal/driver/stored", []string{"internal/tracecontext", "internal/driver", "internal/engine", "internal/journal", "workflow"}, "what journals alone are needed for belongs to no driver"},
 	{"internal/driver/embedded", []string{"internal/tracecontext", "internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "no SDK and no database in a driver: they come through ports"},
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions know their port, not who builds nodes on them"},
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support stands on the builder and its table"},

@@ -28,7 +28,7 @@ type following struct {
 	observer observer
 	self     *follower
 	// launched is a run that is followed to its end alone, folder what it comes to; nil for all others. unbegun: it was not stored.
-	launched *service.Launched
+	launched service.Launched
 	folder   *project.GraphFolder
 	unbegun  bool
 	// release lets a store in memory drop the run once it has ended.

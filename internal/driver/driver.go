@@ -6,17 +6,28 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Driver carries out runs. Safe for concurrent use. Opening, recovering and closing one is the business of whoever wires it.
+// Driver carries out runs. Safe for concurrent use. Opening one is the business of whoever wires it; drivertest covers all the rest.
 //
 // All methods that name a run fail with an error that matches journal.ErrNotFound where there is none, and with ErrClosed after Close.
-// A done ctx ends the waiting, never the run.
+// A done ctx ends the waiting, never the run. What needs no driver (export, import, fork) works on the journal alone: package stored.
 type Driver interface {
+	Runner
+	Follower
+	Owners
+	Upkeep
+}
+
+// Runner begins runs and changes how they go on.
+type Runner interface {
 	// Start begins a run and gives its id once its first events are durable. Errors: what Compile says; journal.ErrExists for Spec.Run; *journal.BusyError for
 	// Spec.Session. Then no run is stored (D25).
 	Start(ctx context.Context, spec Spec) (run string, err error)
+	// Launch is Start that does not wait until the run is stored: Launched.Wait does, and waits for its end. Errors: those that are known before.
+	Launch(ctx context.Context, spec Spec) (Launched, error)
 	// Resume continues a run whose owner died or was interrupted; on a paused run it fires deadlines that are due and does nothing else.
 	//
 	// Errors: journal.ErrOwned where a living owner drives it elsewhere; engine.ErrEnded; *QuarantineError.
@@ -31,12 +42,66 @@ type Driver interface {
 	// Reopen lets a run that ended by a limit go on; only limits that are set count (D20). by is recorded. Errors: engine.ErrNotReopenable;
 	// *journal.BusyError where the run's session has another one by now.
 	Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error
+	// Extend lets a run go on that ended because it had used what its parent left for it: parent is what it may use in all by now. Errors: those of Reopen.
+	Extend(ctx context.Context, run string, parent *workflow.Budget) error
+}
+
+// Launched is a run that a driver was told to begin.
+type Launched interface {
+	// ID is the run's.
+	ID() string
+	// Wait waits until the run has left memory for the first time: it ended, paused, was interrupted, or could not be stored. begun tells whether it was stored, which is
+	// always known when Wait returns. Errors: those of Start, where the run did not begin; ctx's, where it did and ctx was done first. To be called once.
+	Wait(ctx context.Context) (begun bool, err error)
+}
+
+// Follower tells what happens to runs.
+type Follower interface {
 	// Wait waits until the run has ended, or is paused with no call in flight, or has no living owner.
 	Wait(ctx context.Context, run string) (State, error)
 	// Watch gives the events after the event from, then live ones and what is said meanwhile, until the run ends, ctx is done or the
 	// consumer leaves. Events come once each and in order (P22); of the deltas some may be missing, which their offsets show. An error is the
 	// last thing given.
 	Watch(ctx context.Context, run string, from uint64) iter.Seq2[Update, error]
+	// Follow is Wait that gives the run's events meanwhile: from the first on, each once, in order, and all that were stored when Follow returns. They come in batches, late;
+	// Watch is for those who want each one when it happens. What take points at is shared and must not be changed. An error of take ends following and is returned.
+	Follow(ctx context.Context, run string, take func(*engine.Event) error) (State, error)
+}
+
+// Owners says which process drives a run, and changes it.
+type Owners interface {
+	// Interrupt stops driving a run, as Close does for all. It returns when the run has left memory; one that is not driven here is left alone.
+	Interrupt(ctx context.Context, run string) error
+	// TakeOver takes a run, and the active runs below it that the same owner drives, from an owner that lives: one that hangs, as the caller says. The run has no owner
+	// then, and Resume, Answer or Cancel go on with it here. It gives the former owner; the zero Owner where there was none, or it is this process.
+	//
+	// Errors: *journal.OwnedError where yet another process took it.
+	TakeOver(ctx context.Context, run string) (journal.Owner, error)
+	// IsHung tells whether an owner lives and has given no sign for so long that its runs are taken over.
+	IsHung(owner string) bool
+	// IsForeign tells whether a run has functions that another program has, and no living owner.
+	IsForeign(ctx context.Context, run string) (bool, error)
+	// Left tells whether an answer to a run is in the store that its program has not taken yet.
+	Left(ctx context.Context, run string) (bool, error)
+}
+
+// Upkeep is what a process does beside single runs.
+type Upkeep interface {
+	// Tend is the work of a process that stays: it recovers interrupted runs of its kind, those of owners that hang too, and fires the deadlines of paused ones, until ctx is
+	// done or the driver is closed (D15, D21). What goes wrong is logged and tried again.
+	Tend(ctx context.Context)
+	// Work is Tend for programs: it takes up the runs for which mine holds, also those with answers that were left in the store. Runs that were interrupted here stay so.
+	Work(ctx context.Context, mine func(journal.Head) bool)
+	// TakeAnswers takes up the runs for which mine holds whose answers were left in the store while no process drove them. It waits for none.
+	TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error
+	// Forget makes the driver ask anew for the program of the definition with this digest when a run of it comes into memory. Runs that are in memory keep theirs.
+	Forget(digest string)
+	// Health tells whether the store takes writes, by the signs of life of a driver that tends: an error where the last one was not stored, or one has been under way for
+	// too long. Before the first one it tells nothing.
+	Health() error
+	// Close interrupts every run: its calls are stopped, what came back is journaled, and it can be resumed. It returns when no goroutine of the driver is left, or with
+	// ctx's error when that takes longer than ctx allows. A second Close waits like the first.
+	Close(ctx context.Context) error
 }
 
 // Spec says what to run.

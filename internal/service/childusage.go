@@ -76,7 +76,7 @@ func (s *Service) tellAbove(ctx context.Context, run string) (short *workflow.Bu
 	if err != nil {
 		return nil, err
 	}
-	spent, above, err := s.driver.Spent(ctx, run)
+	spent, above, err := s.runs.Spent(ctx, run)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
@@ -106,10 +106,10 @@ func (s *Service) StartGraph(ctx context.Context, q GraphRequest) (run string, e
 }
 
 // Launched is a run that was told to begin.
-type Launched = embedded.Launched
+type Launched = driver.Launched
 
 // LaunchGraph is StartGraph that does not wait until the run is stored: Launched.Wait does.
-func (s *Service) LaunchGraph(ctx context.Context, q GraphRequest) (*Launched, error) {
+func (s *Service) LaunchGraph(ctx context.Context, q GraphRequest) (Launched, error) {
 	spec, err := s.graphSpec(ctx, q)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (s *Service) Fork(ctx context.Context, run string, at uint64, rights ForkRi
 	if err != nil {
 		return "", err
 	}
-	fork, err := s.driver.Fork(ctx, run, at, func(past []engine.Event) error {
+	fork, err := s.runs.Fork(ctx, run, at, func(past []engine.Event) error {
 		if rights.Approve != nil && isDecided(past) {
 			if err := rights.Approve(); err != nil {
 				return err
@@ -181,7 +181,7 @@ func (s *Service) Fork(ctx context.Context, run string, at uint64, rights ForkRi
 		}
 		return nil
 	})
-	if errors.Is(err, embedded.ErrForkPoint) {
+	if errors.Is(err, stored.ErrForkPoint) {
 		return "", &InvalidError{Message: err.Error(), Err: err}
 	}
 	return fork, err

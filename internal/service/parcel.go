@@ -12,7 +12,7 @@ import (
 
 // Export gives a run as it is stored now, for Import elsewhere. Errors: journal.ErrNotFound, *journal.CorruptError.
 func (s *Service) Export(ctx context.Context, run string) (journal.Parcel, error) {
-	return s.driver.Export(ctx, run)
+	return s.runs.Export(ctx, run)
 }
 
 // Import stores a run of a Go graph that comes from another store; Resume and Answer go on with it. Errors, each with nothing stored:
@@ -25,7 +25,7 @@ func (s *Service) Import(ctx context.Context, p journal.Parcel, g Graph) error {
 	if err != nil {
 		return err
 	}
-	return s.driver.Import(ctx, p, g.Workflow)
+	return s.runs.Import(ctx, p, g.Workflow)
 }
 
 // checkParcel refuses a run whose budget is larger than the operator allows: it keeps the one that it was begun with elsewhere.

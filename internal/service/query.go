@@ -56,15 +56,8 @@ func (s *Service) Events(ctx context.Context, run string, after uint64) ([]engin
 // EachEvent gives take the events of a run after the event after, in order, without holding all of them at once. An error of take ends it and is given back.
 func (s *Service) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
 	defer s.Hold(run)()
-	return s.store.Each(ctx, run, after, func(rec journal.Record) error {
-		evs, err := journal.Decode(rec.Data, func(hash string) ([]byte, error) { return s.store.Blob(ctx, hash) })
-		if err != nil {
-			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
-		}
-		for _, e := range evs {
-			if e.Seq <= after {
-				continue
-			}
+	return journal.EachEvents(ctx, s.store, run, after, func(events []engine.Event, _ bool) error {
+		for _, e := range events {
 			if err := take(e); err != nil {
 				return err
 			}

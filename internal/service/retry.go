@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -64,7 +64,7 @@ func (s *Service) Retry(ctx context.Context, run string, q RetryRequest) (string
 	if err := s.mayRetry(ctx, head, w, q); err != nil {
 		return "", err
 	}
-	d := embedded.Derived{Run: q.RunID, Model: q.Model}
+	d := stored.Derived{Run: q.RunID, Model: q.Model}
 	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.W
 }
 
 // prepareRetry checks models, prices and documents before anything is stored, and fills d.
-func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Head, w *workflow.Workflow, q RetryRequest, d *embedded.Derived) error {
+func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Head, w *workflow.Workflow, q RetryRequest, d *stored.Derived) error {
 	created, err := s.created(ctx, run)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Hea
 		return err
 	}
 	if q.With == nil {
-		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, embedded.ModelOf(head)), Limits: engine.MergeLimits(created.Limits, q.Limits)}
+		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, driver.ModelOf(head)), Limits: engine.MergeLimits(created.Limits, q.Limits)}
 		if q.Replies != nil {
 			d.Files = map[string][]byte{fileReplies: q.Replies}
 		}
@@ -141,7 +141,7 @@ func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Hea
 	}
 	start := *q.With
 	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]), expr.Text(created.Input), head.Meta[MetaBy]
-	start.Model = cmp.Or(q.Model, embedded.ModelOf(head))
+	start.Model = cmp.Or(q.Model, driver.ModelOf(head))
 	start.Files = kept.under(q.Files)
 	start.Limits = engine.MergeLimits(flagsOf(created.Limits, w.Limits), q.Limits)
 	spec, err := s.prepare(ctx, start)
@@ -153,7 +153,7 @@ func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Hea
 }
 
 // derive stores the run. What succeeded beside a failure is kept where the engine can go on from there, else the run goes back to where the failed step began.
-func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d embedded.Derived) (id string, err error) {
+func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d stored.Derived) (id string, err error) {
 	for _, keep := range []bool{true, false} {
 		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
 			past, reopen, err := q.past(run, slices.Concat(records...), keep && q.With == nil)
@@ -175,7 +175,7 @@ func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, 
 			q.limit(past, w, d.Spec)
 			return past, nil
 		}
-		id, err = s.driver.Derive(ctx, run, &d)
+		id, err = s.runs.Derive(ctx, run, &d)
 		if diverge := new(engine.DivergenceError); !errors.As(err, &diverge) {
 			break
 		}
@@ -183,7 +183,7 @@ func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, 
 			return "", &InvalidError{Message: "the new document does not match the steps that already ran: " + err.Error(), Err: err}
 		}
 	}
-	if errors.Is(err, embedded.ErrForkPoint) {
+	if errors.Is(err, stored.ErrForkPoint) {
 		return "", &InvalidError{Message: err.Error(), Err: err}
 	}
 	return id, err
@@ -344,7 +344,7 @@ func (s *Service) created(ctx context.Context, run string) (*engine.RunCreated, 
 // keptFiles gives the files that a run was started with.
 func (s *Service) keptFiles(ctx context.Context, run string) (f Files, err error) {
 	for name, into := range map[string]*[]byte{fileTools: &f.Tools, fileReplies: &f.Replies} {
-		data, err := s.driver.File(ctx, run, name)
+		data, err := s.runs.File(ctx, run, name)
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return f, err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
@@ -111,7 +112,9 @@ type Service struct {
 	home   *store.Home
 	store  journal.Backend
 	stored catalog.Store
-	driver *embedded.Driver
+	// driver drives runs; runs does what needs their journals alone.
+	driver driver.Driver
+	runs   *stored.Runs
 	kits   *kits
 	graphs graphs
 	lines  lines
@@ -275,6 +278,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, errors.Join(err, home.Close())
 	}
 	s.driver = d
+	s.runs = stored.New(stored.Config{Journal: home.Journal, Kind: cmp.Or(cfg.Kind, home.Journal.Owner().Kind), Program: s.graphs.find})
 	return s, nil
 }
 

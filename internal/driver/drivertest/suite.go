@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -33,10 +33,6 @@ type Process interface {
 	driver.Driver
 	// Recover takes up interrupted runs of the process's kind.
 	Recover(ctx context.Context) error
-	// Tend recovers and fires deadlines until ctx is done.
-	Tend(ctx context.Context)
-	// Close interrupts all runs.
-	Close(ctx context.Context) error
 	// Kill lets the process die: nothing of it reaches the journal any more. It returns when its goroutines are gone.
 	Kill()
 	// Dead is closed when the process has died, by Kill or by a fault.
@@ -45,8 +41,6 @@ type Process interface {
 	Fence()
 	// Mute keeps the process's signs of life from the others, as if it hung, until it is called with false.
 	Mute(mute bool)
-	// TakeOver takes a run from another process that lives, and gives that one.
-	TakeOver(ctx context.Context, run string) (journal.Owner, error)
 	// Writes counts the writes so far.
 	Writes() int
 }
@@ -56,6 +50,8 @@ type Cluster interface {
 	Open(t *testing.T, o Options) Process
 	// Events reads a run's journal; nil where there is no such run.
 	Events(t *testing.T, run string) []engine.Event
+	// Runs gives the stored runs, which no driver is needed for.
+	Runs(t *testing.T) *stored.Runs
 	// Fresh makes another empty cluster.
 	Fresh(t *testing.T) Cluster
 }
@@ -116,6 +112,10 @@ func Run(t *testing.T, open func(t *testing.T) Cluster) {
 		{"notes that are refused", testNotesRefused},
 		{"notes while the run is interrupted", testNotesInterrupted},
 		{"run's model and files are kept (D19)", testKept},
+		{"import elsewhere (S2-63)", testImport},
+		{"import of a run that is there", testImportTwice},
+		{"import refused (P17)", testImportRefused},
+		{"fork", testFork},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -112,7 +112,7 @@ func TestLoneCall(t *testing.T) {
 				if tc.drive != nil {
 					<-called
 					gone := make(chan error)
-					go func() { gone <- tc.drive(t.Context(), d, l.Run) }()
+					go func() { gone <- tc.drive(t.Context(), d, l.ID()) }()
 					synctest.Wait() // it has been told, and waits for the function at most
 					close(driven)
 					if err := <-gone; err != nil {
@@ -126,7 +126,7 @@ func TestLoneCall(t *testing.T) {
 				if err := d.Close(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				h, err := m.Open(journal.KindRun).Head(t.Context(), l.Run)
+				h, err := m.Open(journal.KindRun).Head(t.Context(), l.ID())
 				if err != nil || int(h.LastSeq) != events {
 					t.Fatalf("%d events were observed of %d: %v", events, h.LastSeq, err)
 				}

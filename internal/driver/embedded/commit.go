@@ -64,7 +64,7 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 		Run: a.id, Create: a.create, Epoch: a.epoch, At: events[len(events)-1].At,
 		Record: record, More: more,
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
-		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: notices(events),
+		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: driver.Notices(events),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
 	}
 	if values {

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -53,6 +54,10 @@ func sqliteCluster(t *testing.T) *cluster {
 		return s.Journal
 	}
 	return &cluster{open: open, reader: open(), fresh: sqliteCluster}
+}
+
+func (c *cluster) Runs(*testing.T) *stored.Runs {
+	return stored.New(stored.Config{Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
 }
 
 func (c *cluster) Fresh(t *testing.T) drivertest.Cluster { return c.fresh(t) }

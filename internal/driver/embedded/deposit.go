@@ -69,7 +69,7 @@ func (d *Driver) foreign(ctx context.Context, run string) (c compiled, foreign b
 	return c, c.program == nil && d.cfg.Foreign(c.plan.Workflow()), nil
 }
 
-// IsForeign tells whether a run has functions that another program has, and no living owner.
+// IsForeign implements driver.Driver.
 func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
 	_, foreign, err := d.foreign(ctx, run)
 	return foreign, err
@@ -141,15 +141,13 @@ func (d *Driver) heard(ctx context.Context, id uint64) error {
 	}
 }
 
-// Left tells whether an answer to a run is in the store that its program has not taken yet.
+// Left implements driver.Driver.
 func (d *Driver) Left(ctx context.Context, run string) (bool, error) {
 	open, err := d.cfg.Store.Unclaimed(ctx, run)
 	return slices.ContainsFunc(open, func(q journal.Request) bool { return q.Kind == requestAnswer }), err
 }
 
-// Work is Tend for programs: it takes up the runs for which mine holds that others left when they died or hung, and those whose answers were left in the store, and fires
-// the deadlines of those that others left paused, again and again, until ctx is done or the driver is closed. Runs that were interrupted here stay so. What goes wrong
-// is logged and tried again.
+// Work implements driver.Driver.
 func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 	stop, ok := d.stay()
 	if !ok {
@@ -216,7 +214,7 @@ func (d *Driver) goOn(run string) error {
 	return d.post(run, &message{resume: true, done: func(err error) { d.gaveUp(run, err) }})
 }
 
-// TakeAnswers takes up the runs for which mine holds whose answers were left in the store while no process drove them. It waits for none.
+// TakeAnswers implements driver.Driver.
 func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
 	open, err := d.cfg.Store.Unclaimed(ctx, "")
 	if err != nil {

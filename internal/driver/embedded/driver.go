@@ -84,9 +84,7 @@ const maxLoads = 32
 
 func (d *Driver) now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// Close interrupts every run: its calls are stopped, what came back is journaled, its lease is given up, and somebody may resume it. It returns
-// when no goroutine of the driver is left, or with ctx's error when that takes longer than ctx allows. Later calls fail with ErrClosed; a
-// second Close waits like the first.
+// Close implements driver.Driver.
 func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
@@ -115,18 +113,9 @@ func (d *Driver) Close(ctx context.Context) error {
 	}
 }
 
-// Keys of NewRun.Meta that are the driver's own.
-const (
-	metaOwn   = "hocket."
-	metaModel = "hocket.model"
-	metaFile  = "hocket.file."
-	// metaRemind is there where waits of the run have reminders though its definition has none.
-	metaRemind = "hocket.remind"
-)
-
 // info tells of a run what its calls need to know; file reads one of its files.
 func (d *Driver) info(run string, w *workflow.Workflow, n journal.NewRun, file func(context.Context, string) ([]byte, error)) driver.Info {
-	return driver.Info{Run: run, Workflow: w, Model: n.Meta[metaModel], Meta: withoutOwn(n.Meta), File: file}
+	return driver.Info{Run: run, Workflow: w, Model: n.Meta[driver.MetaModel], Meta: driver.UserMeta(n.Meta), File: file}
 }
 
 // open opens the models and tools of a run. Its functions are those of program where they come from nowhere else.
@@ -151,8 +140,7 @@ func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Prog
 	return k, nil
 }
 
-// Forget makes the driver ask anew for the program of the definition with this digest when a run of it comes into memory. Runs that are in memory keep
-// theirs.
+// Forget implements driver.Driver.
 func (d *Driver) Forget(digest string) {
 	d.plans.forget(digest)
 	d.mu.Lock()
@@ -174,26 +162,9 @@ func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits,
 	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits, By: by, Trace: tracecontext.Text(ctx)}})
 }
 
-// Extend lets a run go on that ended because it had used what the run above left for it: above is what it may use in all by now. Errors: those of Reopen.
+// Extend implements driver.Driver.
 func (d *Driver) Extend(ctx context.Context, run string, above *workflow.Budget) error {
 	return d.ask(ctx, run, &message{data: engine.Reopen{Above: above, Trace: tracecontext.Text(ctx)}})
-}
-
-// Spent gives what counts against the budgets of a run so far, and what the run above leaves for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
-func (d *Driver) Spent(ctx context.Context, run string) (spent engine.Spent, above *workflow.Budget, err error) {
-	head, err := d.cfg.Store.Head(ctx, run)
-	if err != nil {
-		return engine.Spent{}, nil, err
-	}
-	c, err := d.definition(ctx, head.Definition)
-	if err != nil {
-		return engine.Spent{}, nil, journal.InRun(run, err)
-	}
-	r, err := d.fold(ctx, run, c.plan)
-	if err != nil {
-		return engine.Spent{}, nil, err
-	}
-	return r.Spent(), r.ParentBudget(), nil
 }
 
 // Answer implements driver.Driver.
@@ -210,7 +181,7 @@ func (d *Driver) Cancel(ctx context.Context, run, reason string) error {
 	return d.send(ctx, run, engine.Cancel{Reason: reason})
 }
 
-// Interrupt stops driving a run: as Close does, for one run. It returns when the run has left memory; one that is not driven here is left alone.
+// Interrupt implements driver.Driver.
 func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	d.mu.Lock()
 	a := d.runs[run]

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
@@ -74,6 +75,9 @@ func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver
 	})
 	return d
 }
+
+// runsOf gives the stored runs of m.
+func runsOf(m *journal.Memory) *stored.Runs { return stored.New(stored.Config{Journal: m.Open("")}) }
 
 func start(t *testing.T, d *embedded.Driver, w *workflow.Workflow) string {
 	t.Helper()

@@ -7,9 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Follow is Wait that gives the run's events meanwhile: from the first on, each once, in order, and all that were stored when Wait returns. They come in
-// batches, late; Watch is for those who want each one when it happens. What take points at is shared and must not be changed. An error of take ends
-// following and is returned. A done ctx ends the waiting, never the run.
+// Follow implements driver.Driver.
 func (d *Driver) Follow(ctx context.Context, run string, take func(*engine.Event) error) (driver.State, error) {
 	sub := d.hubs.subscribe(run, followBatch)
 	defer d.hubs.unsubscribe(run, sub)

@@ -55,7 +55,7 @@ func TestFollow(t *testing.T) {
 				if reads := len(c.from); tt.reads > 0 && reads > tt.reads {
 					t.Errorf("%d times read from %v", reads, c.from)
 				}
-				p, err := d.Export(t.Context(), run)
+				p, err := runsOf(m).Export(t.Context(), run)
 				if err != nil || len(p.Events) != len(kinds) || len(kinds) < 2000 {
 					t.Fatalf("%d events, stored are %d, %v", len(kinds), len(p.Events), err)
 				}

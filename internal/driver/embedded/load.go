@@ -9,7 +9,6 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // backoff spaces out what is tried again while a store does not answer. The zero value begins.
@@ -137,7 +136,7 @@ func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 	}
 	a.plan = c
 	a.info = a.d.info(a.id, c.plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
-		hash, ok := head.Meta[metaFile+name]
+		hash, ok := head.Meta[driver.MetaFile+name]
 		if !ok {
 			return nil, fmt.Errorf("file %q of run %s: %w", name, a.id, journal.ErrNotFound)
 		}
@@ -165,16 +164,9 @@ func (d *Driver) definition(ctx context.Context, digest string) (compiled, error
 	if c, ok := d.plans.get(digest); ok {
 		return c, nil
 	}
-	data, err := d.cfg.Store.Blob(ctx, digest)
-	if errors.Is(err, journal.ErrNotFound) {
-		return compiled{}, &journal.CorruptError{Reason: "its definition is missing"}
-	}
+	w, err := driver.ReadDefinition(ctx, d.cfg.Store, digest)
 	if err != nil {
 		return compiled{}, err
-	}
-	w, err := workflow.Parse(data)
-	if err != nil {
-		return compiled{}, &journal.CorruptError{Reason: "its definition cannot be read: " + err.Error()}
 	}
 	c, err := d.plans.compile(digest, w, nil, d.cfg.Program)
 	if err != nil {
@@ -239,24 +231,7 @@ func (a *actor) history(ctx context.Context) (*driver.History, error) {
 
 // events reads the events after seq, record by record.
 func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
-	return d.records(ctx, run, after, func(events []engine.Event, _ bool) error { return fn(events) })
-}
-
-// records is events; isContinued says that the next record goes on with the same activation.
-func (d *Driver) records(ctx context.Context, run string, after uint64, fn func(events []engine.Event, isContinued bool) error) error {
-	return d.cfg.Store.Each(ctx, run, after, func(r journal.Record) error {
-		events, err := journal.Decode(r.Data, func(hash string) ([]byte, error) { return d.cfg.Store.Blob(ctx, hash) })
-		if err != nil {
-			return fmt.Errorf("read run %s: %w", run, journal.InRun(run, err))
-		}
-		for len(events) > 0 && events[0].Seq <= after {
-			events = events[1:]
-		}
-		if len(events) == 0 {
-			return nil
-		}
-		return fn(events, journal.IsContinued(r.Data))
-	})
+	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []engine.Event, _ bool) error { return fn(events) })
 }
 
 // reread makes the run in memory equal to the journal.

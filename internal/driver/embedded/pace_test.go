@@ -125,7 +125,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 		}
 		return nil
 	}}
-	bubble(t, embedded.Config{Open: kitOf(kit), MaxCalls: 1}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
+	bubble(t, embedded.Config{Open: kitOf(kit), MaxCalls: 1}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		ticket.Done(ratelimit.Outcome{TurnedAway: true, RetryAfter: 24 * time.Hour})
 		paced := start(t, d, agents("paced"))
 		began := time.Now()
@@ -138,7 +138,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 		if st := status(t, d, paced); st.Status != engine.StatusCancelled || time.Since(began) > time.Hour {
 			t.Errorf("the paced run is %s after %s", st.Status, time.Since(began))
 		}
-		p, err := d.Export(t.Context(), paced)
+		p, err := runsOf(m).Export(t.Context(), paced)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
@@ -77,10 +78,10 @@ func TestActivationInParts(t *testing.T) {
 					t.Errorf("%d events in %d records, the longest with %d bytes", last, records, longest)
 				}
 				var activation uint64
-				if _, err := d.Fork(t.Context(), run, last/2, func(past []engine.Event) error {
+				if _, err := runsOf(m).Fork(t.Context(), run, last/2, func(past []engine.Event) error {
 					activation = past[len(past)-1].Seq
 					return nil
-				}); err == nil || !errors.Is(err, embedded.ErrForkPoint) || activation != last {
+				}); err == nil || !errors.Is(err, stored.ErrForkPoint) || activation != last {
 					t.Errorf("fork within the activation: %v, past up to event %d of %d; want all of a run that ended", err, activation, last)
 				}
 			})

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -124,33 +123,4 @@ func hasDeadlines(w *workflow.Workflow) bool {
 		}
 	}
 	return false
-}
-
-// hasOwn tells whether there are keys of the driver's own.
-func hasOwn(meta map[string]string) bool {
-	for k := range meta {
-		if strings.HasPrefix(k, metaOwn) {
-			return true
-		}
-	}
-	return false
-}
-
-// withoutOwn gives what the starter of a run said of it, without the driver's own keys. The map is shared.
-func withoutOwn(meta map[string]string) map[string]string {
-	if !hasOwn(meta) {
-		return meta
-	}
-	return ownMeta(meta)
-}
-
-// ownMeta is withoutOwn as a map that may be changed.
-func ownMeta(meta map[string]string) map[string]string {
-	out := make(map[string]string, len(meta))
-	for k, v := range meta {
-		if !strings.HasPrefix(k, metaOwn) {
-			out[k] = v
-		}
-	}
-	return out
 }

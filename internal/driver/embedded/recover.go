@@ -23,8 +23,7 @@ const (
 	hearEvery = time.Second
 )
 
-// Tend is the work of a process that stays: it recovers interrupted runs of its kind, those of owners that hang too, and fires the deadlines of paused ones, again and
-// again, until ctx is done or the driver is closed (D15, D21). It gives no error: what goes wrong is logged and tried again.
+// Tend implements driver.Driver.
 func (d *Driver) Tend(ctx context.Context) {
 	stop, ok := d.stay()
 	if !ok {
@@ -176,7 +175,7 @@ func (h *deadlines) sweep(ctx context.Context) error {
 // functions another program has are left to that program: here they could not go on.
 func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	c, err := d.definition(ctx, h.Definition)
-	if err != nil || !c.deadlines && h.Meta[metaRemind] == "" || c.program == nil && d.cfg.Foreign(c.plan.Workflow()) {
+	if err != nil || !c.deadlines && h.Meta[driver.MetaRemind] == "" || c.program == nil && d.cfg.Foreign(c.plan.Workflow()) {
 		return err
 	}
 	run, err := d.fold(ctx, h.Run, c.plan)

@@ -130,7 +130,7 @@ func (d *Driver) listen() {
 	s.silence = heard
 }
 
-// IsHung tells whether an owner lives and has given no sign for so long that its runs are taken over.
+// IsHung implements driver.Driver.
 func (d *Driver) IsHung(owner string) bool {
 	d.signs.mu.Lock()
 	defer d.signs.mu.Unlock()
@@ -179,10 +179,7 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 	}
 }
 
-// TakeOver takes a run, and the active runs below it that the same owner drives, from an owner that lives: one that hangs, as the caller says. The run has no
-// owner then, and Resume, Answer or Cancel go on with it here. It gives the former owner; the zero Owner where there was none, or it is this process.
-//
-// Errors: journal.ErrNotFound, *journal.OwnedError where yet another process took it.
+// TakeOver implements driver.Driver.
 func (d *Driver) TakeOver(ctx context.Context, run string) (journal.Owner, error) {
 	head, err := d.cfg.Store.Head(ctx, run)
 	if err != nil {
@@ -223,8 +220,7 @@ func (d *Driver) evictBelow(ctx context.Context, run, owner string) error {
 	}
 }
 
-// Health tells whether the store takes writes, by the signs of life of a driver that tends: an error where the last one was not stored, or one has been under way for
-// too long. Before the first one it tells nothing.
+// Health implements driver.Driver.
 func (d *Driver) Health() error {
 	s := &d.signs
 	s.mu.Lock()

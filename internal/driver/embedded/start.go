@@ -15,24 +15,25 @@ import (
 
 // Start implements driver.Driver.
 func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
-	l, err := d.Launch(ctx, spec)
+	l, err := d.begin(ctx, spec)
 	if err != nil {
 		return "", err
 	}
-	return l.Run, await(ctx, l.begun)
+	return l.run, await(ctx, l.begun)
 }
 
-// Launched is a run that a driver was told to begin.
-type Launched struct {
-	// Run is its id.
-	Run   string
+// launched is a run that was told to begin.
+type launched struct {
+	run   string
 	actor *actor
 	begun chan error
 }
 
-// Wait waits until the run has left memory for the first time: it ended, paused, was interrupted, or could not be stored. begun tells whether it was stored, which is always
-// known when Wait returns. Errors: those of Start, where the run did not begin; ctx's, where it did and ctx was done first. To be called once.
-func (l *Launched) Wait(ctx context.Context) (begun bool, err error) {
+// ID implements driver.Launched.
+func (l *launched) ID() string { return l.run }
+
+// Wait implements driver.Launched.
+func (l *launched) Wait(ctx context.Context) (begun bool, err error) {
 	select {
 	case <-l.actor.gone:
 	case <-ctx.Done():
@@ -44,8 +45,16 @@ func (l *Launched) Wait(ctx context.Context) (begun bool, err error) {
 	return true, err
 }
 
-// Launch is Start that does not wait until the run is stored: [Launched.Wait] does, and waits for its end. Errors: those that are known before.
-func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error) {
+// Launch implements driver.Driver.
+func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (driver.Launched, error) {
+	l, err := d.begin(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error) {
 	if spec.Workflow == nil {
 		return nil, errors.New("start run: no workflow")
 	}
@@ -62,10 +71,10 @@ func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error
 	}
 	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
 	blobs := []journal.Blob{definition}
-	if hasOwn(spec.Meta) {
-		return nil, fmt.Errorf("start run: meta keys that begin with %s are reserved", metaOwn) // else a client could name any file
+	if driver.HasOwnMeta(spec.Meta) {
+		return nil, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn) // else a client could name any file
 	}
-	files, meta := d.filesOf(&spec)
+	files, meta := spec.Kept()
 	blobs = append(blobs, files...)
 	w := p.plan.Workflow()
 	id, name := spec.WorkflowID, spec.WorkflowName
@@ -115,5 +124,5 @@ func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (*Launched, error
 	if err != nil {
 		return nil, errors.Join(err, a.kit.Close())
 	}
-	return &Launched{Run: run, actor: a, begun: reply}, nil
+	return &launched{run: run, actor: a, begun: reply}, nil
 }

@@ -1,9 +1,8 @@
-package embedded
+package stored
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,16 +15,13 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// ErrForkPoint says that a run cannot branch off at an event: it has no such one, or had ended with it.
-var ErrForkPoint = errors.New("invalid fork point")
-
 // Fork stores a new run that has the past of another one up to the event at, and gives its id. Events of one activation belong together, so those that
 // were stored with at are taken too. Nobody owns the new run: Resume and Answer go on with it. Calls that were under way at that point are made again there,
 // with keys of their own. allow, if not nil, is shown that past, and its error is given back.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
-func (d *Driver) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
-	return d.Derive(ctx, run, &Derived{Past: func(activations [][]engine.Event) ([]engine.Event, error) {
+func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
+	return r.Derive(ctx, run, &Derived{Past: func(activations [][]engine.Event) ([]engine.Event, error) {
 		var past []engine.Event
 		for _, events := range activations {
 			if len(past) == 0 || past[len(past)-1].Seq < at {
@@ -62,13 +58,13 @@ type Derived struct {
 // Derive stores a new run that has a past made of another run's, and gives its id. It is as with Fork otherwise.
 //
 // Errors, with nothing stored: journal.ErrNotFound, journal.ErrExists, *journal.CorruptError; ErrForkPoint; *engine.DivergenceError where the past is none of the definition's.
-func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string, err error) {
+func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, err error) {
 	defer recovered(&err)
-	head, err := d.cfg.Store.Head(ctx, run)
+	head, err := r.cfg.Journal.Head(ctx, run)
 	if err != nil {
 		return "", err
 	}
-	all, err := d.activations(ctx, run)
+	all, err := r.activations(ctx, run)
 	if err != nil {
 		return "", err
 	}
@@ -76,69 +72,70 @@ func (d *Driver) Derive(ctx context.Context, run string, q *Derived) (id string,
 	if err != nil {
 		return "", err
 	}
-	if past, err = asFork(ctx, run, past, d.now()); err != nil {
+	if past, err = asFork(ctx, run, past, r.now()); err != nil {
 		return "", err
 	}
-	create, c, blobs, err := d.derived(ctx, head, q, past)
+	create, plan, blobs, err := r.derived(ctx, head, q, past)
 	if err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, journal.InRun(run, err))
 	}
-	id = cmp.Or(q.Run, driver.NewRunID(d.now()))
-	r := engine.New(c.plan, id)
-	if err := r.Apply(past); err != nil {
+	id = cmp.Or(q.Run, driver.NewRunID(r.now()))
+	folded := engine.New(plan, id)
+	if err := folded.Apply(past); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	if r.Status().Ended() && q.Reopen == nil {
+	if folded.Status().Ended() && q.Reopen == nil {
 		return "", fmt.Errorf("fork run %s: %w: the run had ended", run, ErrForkPoint)
 	}
 	var ends []journal.Notice
 	if q.Reopen != nil {
-		done, err := r.Activate([]engine.Input{{At: d.now(), Data: *q.Reopen}})
+		done, err := folded.Activate([]engine.Input{{At: r.now(), Data: *q.Reopen}})
 		if err != nil {
 			return "", fmt.Errorf("fork run %s: %w", run, err)
 		}
 		past = append(past, done.Events...)
-		if r.Status().Ended() { // nothing was left to do but what the limit withheld
-			ends = slices.DeleteFunc(notices(done.Events), func(n journal.Notice) bool { return n.Seq != r.Seq() })
+		if folded.Status().Ended() { // nothing was left to do but what the limit withheld
+			ends = slices.DeleteFunc(driver.Notices(done.Events), func(n journal.Notice) bool { return n.Seq != folded.Seq() })
 		}
 	}
 	first, more, values, err := journal.EncodeParts(nil, past)
 	if err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	status := r.Status()
-	if status == engine.StatusPaused && r.InFlight() > 0 {
+	status := folded.Status()
+	if status == engine.StatusPaused && folded.InFlight() > 0 {
 		status = engine.StatusRunning // it needs an owner
 	}
 	a := journal.Append{
-		Run: id, At: d.now(), Status: journal.Status(status), Waiting: len(r.Waits()), Release: true, Create: create,
+		Run: id, At: r.now(), Status: journal.Status(status), Waiting: len(folded.Waits()), Release: true, Create: create,
 		Record: first, More: more, Blobs: append(blobs, values...),
-		Notices: append(openWaits(past, r), ends...),
+		Notices: append(driver.OpenWaits(past, folded), ends...),
 	}
-	if err := d.cfg.Store.Append(context.WithoutCancel(ctx), a); err != nil {
+	if err := r.cfg.Journal.Append(context.WithoutCancel(ctx), a); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
 	return id, nil
 }
 
 // derived gives how a run made of another one is listed, its compiled definition, and the blobs that it needs. It changes the first event of past.
-func (d *Driver) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (*journal.NewRun, compiled, []journal.Blob, error) {
+func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past []engine.Event) (*journal.NewRun, *engine.Plan, []journal.Blob, error) {
 	create := head.NewRun
-	create.Parent, create.Session, create.Created, create.Kind = "", "", d.now(), d.cfg.Kind
+	create.Parent, create.Session, create.Created, create.Kind = "", "", r.now(), r.cfg.Kind
 	create.Meta = tracecontext.Keep(maps.Clone(head.Meta), tracecontext.From(ctx)) // its caller is another one
 	first := past[0].Data.(*engine.RunCreated)                                     // asFork made it
 	if q.Spec != nil {
-		definition, err := d.plans.definition(q.Spec.Workflow)
+		canonical, err := q.Spec.Workflow.Canonical()
 		if err != nil {
-			return nil, compiled{}, nil, err
+			return nil, nil, nil, err
 		}
-		c, err := d.plans.compile(definition.Hash, q.Spec.Workflow, q.Spec.Program, d.cfg.Program)
+		definition := journal.NewBlob(canonical)
+		plan, err := r.compile(q.Spec.Workflow, q.Spec.Program)
 		if err != nil {
-			return nil, compiled{}, nil, err
+			return nil, nil, nil, err
 		}
-		blobs, meta := d.filesOf(q.Spec)
+		blobs, meta := q.Spec.Kept()
 		meta = tracecontext.Keep(meta, tracecontext.From(ctx))
-		w := c.plan.Workflow()
+		w := plan.Workflow()
 		id, name := q.Spec.WorkflowID, q.Spec.WorkflowName
 		if id == "" && name == "" {
 			id, name = w.ID, w.Name
@@ -147,56 +144,35 @@ func (d *Driver) derived(ctx context.Context, head journal.Head, q *Derived, pas
 		first.Workflow, first.Name, first.Format, first.Digest = id, cmp.Or(name, w.Name), w.Format, definition.Hash
 		first.Prices, first.Facts = q.Spec.Prices, q.Spec.Facts
 		first.Meta = tracecontext.Keep(maps.Clone(q.Spec.Meta), tracecontext.From(ctx))
-		return &create, c, append(blobs, definition), nil
+		return &create, plan, append(blobs, definition), nil
 	}
-	c, err := d.definition(ctx, head.Definition)
+	plan, err := r.plan(ctx, head.Definition)
 	if err != nil {
-		return nil, compiled{}, nil, err
+		return nil, nil, nil, err
 	}
 	if create.Meta == nil {
 		create.Meta = map[string]string{}
 	}
 	if q.Model != "" {
-		create.Meta[metaModel] = q.Model
+		create.Meta[driver.MetaModel] = q.Model
 	}
 	if q.Prices != nil {
 		first.Prices = q.Prices
 	}
-	blobs, err := d.kept(ctx, head)
+	blobs, err := r.kept(ctx, head)
 	for name, data := range q.Files {
 		b := journal.NewBlob(data)
-		create.Meta[metaFile+name] = b.Hash
+		create.Meta[driver.MetaFile+name] = b.Hash
 		blobs = append(blobs, b)
 	}
-	return &create, c, blobs, err
-}
-
-// filesOf gives the files of a run that begins, and its meta with the driver's own keys.
-func (d *Driver) filesOf(spec *driver.Spec) ([]journal.Blob, map[string]string) {
-	if spec.Model == "" && spec.Remind <= 0 && len(spec.Files) == 0 {
-		return nil, withoutOwn(spec.Meta)
-	}
-	meta := ownMeta(spec.Meta)
-	if spec.Model != "" {
-		meta[metaModel] = spec.Model
-	}
-	if spec.Remind > 0 {
-		meta[metaRemind] = spec.Remind.String()
-	}
-	var blobs []journal.Blob
-	for _, name := range slices.Sorted(maps.Keys(spec.Files)) {
-		b := journal.NewBlob(spec.Files[name])
-		meta[metaFile+name] = b.Hash
-		blobs = append(blobs, b)
-	}
-	return blobs, meta
+	return &create, plan, blobs, err
 }
 
 // activations gives the events of a run, activation by activation.
-func (d *Driver) activations(ctx context.Context, run string) ([][]engine.Event, error) {
+func (r *Runs) activations(ctx context.Context, run string) ([][]engine.Event, error) {
 	var all [][]engine.Event
 	isContinued := false
-	err := d.records(ctx, run, 0, func(events []engine.Event, more bool) error {
+	err := r.events(ctx, run, func(events []engine.Event, more bool) error {
 		if isContinued {
 			last := &all[len(all)-1]
 			*last = append(*last, events...)
@@ -270,16 +246,16 @@ func withoutChildren(past []engine.Event) {
 }
 
 // kept gives the blobs that a run was started with: its definition and its files.
-func (d *Driver) kept(ctx context.Context, head journal.Head) ([]journal.Blob, error) {
+func (r *Runs) kept(ctx context.Context, head journal.Head) ([]journal.Blob, error) {
 	hashes := []string{head.Definition}
 	for key, hash := range head.Meta {
-		if strings.HasPrefix(key, metaFile) {
+		if strings.HasPrefix(key, driver.MetaFile) {
 			hashes = append(hashes, hash)
 		}
 	}
 	var blobs []journal.Blob
 	for _, hash := range hashes {
-		data, err := d.cfg.Store.Blob(ctx, hash)
+		data, err := r.cfg.Journal.Blob(ctx, hash)
 		if err != nil {
 			return nil, err
 		}
@@ -287,19 +263,3 @@ func (d *Driver) kept(ctx context.Context, head journal.Head) ([]journal.Blob, e
 	}
 	return blobs, nil
 }
-
-// File gives a file that a run was started with. Errors: journal.ErrNotFound where there is none.
-func (d *Driver) File(ctx context.Context, run, name string) ([]byte, error) {
-	head, err := d.cfg.Store.Head(ctx, run)
-	if err != nil {
-		return nil, err
-	}
-	hash, ok := head.Meta[metaFile+name]
-	if !ok {
-		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
-	}
-	return d.cfg.Store.Blob(ctx, hash)
-}
-
-// ModelOf gives the model that overrides those of a run's agents, "" where none does.
-func ModelOf(head journal.Head) string { return head.Meta[metaModel] }

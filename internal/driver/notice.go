@@ -1,4 +1,4 @@
-package embedded
+package driver
 
 import (
 	"slices"
@@ -7,8 +7,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// notices tells of the events that people want to hear of: the run ended, or somebody has, or had, to answer.
-func notices(events []engine.Event) []journal.Notice {
+// Notices gives the notices of events that people wait for: the run ended, or a wait was opened, answered or closed.
+func Notices(events []engine.Event) []journal.Notice {
 	var list []journal.Notice
 	for _, e := range events {
 		switch e.Data.(type) {
@@ -20,8 +20,8 @@ func notices(events []engine.Event) []journal.Notice {
 	return list
 }
 
-// openWaits tells of the waits that a run is born with, because the run that it was forked from had them open.
-func openWaits(past []engine.Event, r *engine.Run) []journal.Notice {
+// OpenWaits gives the notices of the waits with which a run begins that has the past of another one.
+func OpenWaits(past []engine.Event, r *engine.Run) []journal.Notice {
 	var list []journal.Notice
 	open := r.Waits()
 	for _, e := range past {

@@ -1,4 +1,4 @@
-package embedded
+package stored
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
@@ -15,13 +16,13 @@ import (
 
 // Export gives the run as it is stored now, for Import elsewhere. Files that were kept with a run do not travel. Errors: journal.ErrNotFound,
 // *journal.CorruptError.
-func (d *Driver) Export(ctx context.Context, run string) (journal.Parcel, error) {
-	head, err := d.cfg.Store.Head(ctx, run)
+func (r *Runs) Export(ctx context.Context, run string) (journal.Parcel, error) {
+	head, err := r.cfg.Journal.Head(ctx, run)
 	if err != nil {
 		return journal.Parcel{}, err
 	}
-	p := journal.Parcel{Run: run, Model: head.Meta[metaModel]}
-	err = d.events(ctx, run, 0, func(events []engine.Event) error {
+	p := journal.Parcel{Run: run, Model: head.Meta[driver.MetaModel]}
+	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
 		p.Events = append(p.Events, events...)
 		return nil
 	})
@@ -33,18 +34,18 @@ func (d *Driver) Export(ctx context.Context, run string) (journal.Parcel, error)
 //
 // Errors, each with nothing stored: *engine.DivergenceError where p is no run of w; journal.ErrConflict where the run that is here went on, or another
 // way.
-func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workflow) (err error) {
+func (r *Runs) Import(ctx context.Context, p journal.Parcel, w *workflow.Workflow) (err error) {
 	defer recovered(&err)
 	canonical, err := w.Canonical()
 	if err != nil {
 		return fmt.Errorf("import run: %w", err)
 	}
 	definition := journal.NewBlob(canonical)
-	c, err := d.plans.compile(definition.Hash, w, nil, d.cfg.Program)
+	plan, err := r.compile(w, nil)
 	if err != nil {
 		return err
 	}
-	run := engine.New(c.plan, p.Run)
+	run := engine.New(plan, p.Run)
 	if err := run.Apply(p.Events); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
@@ -56,33 +57,33 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
-	meta := ownMeta(created.Meta)
+	meta := driver.CopyUserMeta(created.Meta)
 	if p.Model != "" {
-		meta[metaModel] = p.Model
+		meta[driver.MetaModel] = p.Model
 	}
 	if created.Remind > 0 {
-		meta[metaRemind] = time.Duration(created.Remind).String()
+		meta[driver.MetaRemind] = time.Duration(created.Remind).String()
 	}
 	status := run.Status()
 	if status == engine.StatusPaused && run.InFlight() > 0 {
 		status = engine.StatusRunning // it needs an owner
 	}
 	a := journal.Append{
-		Run: p.Run, At: d.now(), Status: journal.Status(status), Waiting: len(run.Waits()), Release: true,
+		Run: p.Run, At: r.now(), Status: journal.Status(status), Waiting: len(run.Waits()), Release: true,
 		Create: &journal.NewRun{
-			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: d.cfg.Kind,
+			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: r.cfg.Kind,
 			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,
 		},
 		Record: first, More: more,
-		Blobs: append([]journal.Blob{definition}, blobs...), Notices: openWaits(p.Events, run),
+		Blobs: append([]journal.Blob{definition}, blobs...), Notices: driver.OpenWaits(p.Events, run),
 	}
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
 	}
 	// Under ctx it would not be known whether the run is stored.
-	err = d.cfg.Store.Append(context.WithoutCancel(ctx), a)
+	err = r.cfg.Journal.Append(context.WithoutCancel(ctx), a)
 	if errors.Is(err, journal.ErrExists) {
-		err = d.continues(ctx, p)
+		err = r.continues(ctx, p)
 	}
 	if err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)
@@ -91,8 +92,8 @@ func (d *Driver) Import(ctx context.Context, p journal.Parcel, w *workflow.Workf
 }
 
 // continues tells whether the run that is here is the one of p, at the same point.
-func (d *Driver) continues(ctx context.Context, p journal.Parcel) error {
-	here, err := d.Export(ctx, p.Run)
+func (r *Runs) continues(ctx context.Context, p journal.Parcel) error {
+	here, err := r.Export(ctx, p.Run)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,114 @@
+package stored
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Journal is what is used of a store.
+type Journal interface {
+	Append(ctx context.Context, a journal.Append) error
+	Head(ctx context.Context, run string) (journal.Head, error)
+	Blob(ctx context.Context, hash string) ([]byte, error)
+	Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error
+}
+
+// Config is what Runs are made of. Journal must be set.
+type Config struct {
+	Journal Journal
+	// Kind is the kind of the runs that are stored here.
+	Kind journal.Kind
+	// Program finds the Go program of a workflow, nil for a document. Nil: there are only documents.
+	Program func(w *workflow.Workflow) (driver.Program, error)
+	// Now is the clock for the times of events. Nil: time.Now.
+	Now func() time.Time
+}
+
+// Runs works on stored runs. Safe for concurrent use.
+type Runs struct{ cfg Config }
+
+// New makes Runs.
+func New(cfg Config) *Runs {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Runs{cfg}
+}
+
+func (r *Runs) now() time.Time { return r.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// events reads all events of a run, record by record.
+func (r *Runs) events(ctx context.Context, run string, take func(events []engine.Event, isContinued bool) error) error {
+	return journal.EachEvents(ctx, r.cfg.Journal, run, 0, take)
+}
+
+// compile gives the plan of a workflow, with the functions of program, nil for those of the program that is found.
+func (r *Runs) compile(w *workflow.Workflow, program driver.Program) (*engine.Plan, error) {
+	if program == nil && r.cfg.Program != nil {
+		var err error
+		if program, err = r.cfg.Program(w); err != nil {
+			return nil, fmt.Errorf("find the program of workflow %q: %w", w.Name, err)
+		}
+	}
+	if program == nil {
+		return engine.Compile(w, nil)
+	}
+	return engine.Compile(w, program)
+}
+
+// plan gives the compiled definition with this digest. Errors: *journal.CorruptError for one that is gone or no definition.
+func (r *Runs) plan(ctx context.Context, digest string) (*engine.Plan, error) {
+	w, err := driver.ReadDefinition(ctx, r.cfg.Journal, digest)
+	if err != nil {
+		return nil, err
+	}
+	return r.compile(w, nil)
+}
+
+// File gives a file that a run was started with. Errors: journal.ErrNotFound where there is none.
+func (r *Runs) File(ctx context.Context, run, name string) ([]byte, error) {
+	head, err := r.cfg.Journal.Head(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	hash, ok := head.Meta[driver.MetaFile+name]
+	if !ok {
+		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
+	}
+	return r.cfg.Journal.Blob(ctx, hash)
+}
+
+// Spent gives what counts against the budgets of a run so far, and what its parent leaves for it. Errors: journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
+func (r *Runs) Spent(ctx context.Context, run string) (spent engine.Spent, parent *workflow.Budget, err error) {
+	defer recovered(&err)
+	head, err := r.cfg.Journal.Head(ctx, run)
+	if err != nil {
+		return engine.Spent{}, nil, err
+	}
+	plan, err := r.plan(ctx, head.Definition)
+	if err != nil {
+		return engine.Spent{}, nil, journal.InRun(run, err)
+	}
+	folded := engine.New(plan, run)
+	if err := r.events(ctx, run, func(events []engine.Event, _ bool) error { return folded.Apply(events) }); err != nil {
+		return engine.Spent{}, nil, err
+	}
+	return folded.Spent(), folded.ParentBudget(), nil
+}
+
+// recovered turns a panic of the engine into an error: a defect in one run must not stop others.
+func recovered(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("engine panicked: %v", v)
+	}
+}
+
+// ErrForkPoint says that a run cannot branch off at an event: it has no such one, or had ended with it.
+var ErrForkPoint = errors.New("invalid fork point")
