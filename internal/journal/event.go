@@ -23,12 +23,13 @@ const (
 	partBytes  = 256 << 10
 )
 
-// The stored form of one activation, or of a part of it, version 1. Nothing but what stands here is accepted, white space neither:
+// The stored form of one activation, or of a part of it, version 2. Nothing but what stands here is accepted, white space neither:
 //
-//	{"v":1,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],"events":[["step.completed",0,"writer",4,{…}],…]}
+//	{"v":2,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],"events":[[7,0,"writer",4,{…}],[8,{…}],…]}
 //
 // seq is the number of the first event, the others follow without gaps; at is µs since 1970. more stands where the next record goes on with the same activation. An
-// event is its type, the µs since the event before it, node, step, and data with the field names of package engine.
+// event is its type (the number of typeNumbers, or the name), the µs since the event before it, node, step, and data with the field names of package engine. Time, node
+// and step are left out where all three are as in the event before; before the first is an event at at, of no node and step 0.
 //
 // Values put aside are named out of band, by index of the event, JSON pointer into its data, hash, and what the blob holds: `json` a
 // value's JSON, `text` a text, or the text of a value that is a JSON string. In their own place stands "" for a text and null for a value.
@@ -133,6 +134,7 @@ func (w *writer) record(events []engine.Event, count, size int) (n int, err erro
 	w.buf = append(w.buf, ',')
 	head := len(w.buf)
 	w.buf = append(w.buf, `"events":[`...)
+	before := &engine.Event{At: events[0].At}
 	for i := range events {
 		e := &events[i]
 		if e.Seq != first+uint64(i) {
@@ -145,10 +147,10 @@ func (w *writer) record(events []engine.Event, count, size int) (n int, err erro
 			w.buf = append(w.buf, ',')
 		}
 		w.event = i
-		if err := w.stored(e, at); err != nil {
+		if err := w.stored(e, before); err != nil {
 			return 0, fmt.Errorf("encode event %d: %w", e.Seq, err)
 		}
-		at = e.At.UnixMicro()
+		before = e
 		n++
 	}
 	w.buf = append(w.buf, `]}`...)
@@ -188,23 +190,31 @@ func appendAsides(b []byte, refs []asideRef) []byte {
 	return append(b, `],`...)
 }
 
-// stored appends e in its stored form; before is the time of the event before it.
-func (w *writer) stored(e *engine.Event, before int64) error {
+// stored appends e in its stored form.
+func (w *writer) stored(e, before *engine.Event) error {
 	p, v, err := dataPlan(e.Data)
 	if err != nil {
 		return err
 	}
-	w.buf = append(w.buf, `["`...)
-	w.buf = append(w.buf, e.Data.Type()...)
-	w.buf = append(w.buf, `",`...)
-	w.buf = strconv.AppendInt(w.buf, e.At.UnixMicro()-before, 10)
-	w.buf = append(w.buf, ',')
-	if err := w.name(e.Node); err != nil {
-		return err
+	w.buf = append(w.buf, '[')
+	if t := e.Data.Type(); numberOf[t] > 0 {
+		w.buf = strconv.AppendInt(w.buf, int64(numberOf[t]), 10)
+	} else {
+		w.buf = append(w.buf, '"')
+		w.buf = append(w.buf, t...)
+		w.buf = append(w.buf, '"')
 	}
 	w.buf = append(w.buf, ',')
-	w.buf = strconv.AppendInt(w.buf, int64(e.Step), 10)
-	w.buf = append(w.buf, ',')
+	if passed := e.At.UnixMicro() - before.At.UnixMicro(); passed != 0 || e.Step != before.Step || e.Node != before.Node {
+		w.buf = strconv.AppendInt(w.buf, passed, 10)
+		w.buf = append(w.buf, ',')
+		if err := w.name(e.Node); err != nil {
+			return err
+		}
+		w.buf = append(w.buf, ',')
+		w.buf = strconv.AppendInt(w.buf, int64(e.Step), 10)
+		w.buf = append(w.buf, ',')
+	}
 	if err := w.value(p, v); err != nil {
 		return err
 	}
@@ -250,13 +260,14 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	refs := r.asides()
 	r.expect(`"events":[`)
 	var events []engine.Event
+	before := engine.Event{At: time.UnixMicro(at).UTC()}
 	for r.err == nil {
-		e := engine.Event{Seq: seq + uint64(len(events))}
-		at = r.stored(&e, at)
+		e := engine.Event{Seq: seq + uint64(len(events)), At: before.At, Node: before.Node, Step: before.Step}
+		r.stored(&e, &before)
 		if r.err != nil {
 			return nil, nil, r.corrupt(e.Seq)
 		}
-		events = append(events, e)
+		events, before = append(events, e), e
 		if !r.next(',') {
 			break
 		}
@@ -275,6 +286,9 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 func (r *reader) beginning() (version int64, seq uint64, at int64) {
 	r.expect(`{"v":`)
 	if version = r.int(); r.err == nil && version != RecordVersion {
+		if version > 0 {
+			r.fail(fmt.Sprintf("record has format version %d, of a build of Hocket before the first release, which is not read any more", version))
+		}
 		r.fail("record has no version")
 		return version, 0, 0
 	}
@@ -288,34 +302,56 @@ func (r *reader) beginning() (version int64, seq uint64, at int64) {
 	return version, seq, at
 }
 
-// stored reads one event and gives its time.
-func (r *reader) stored(e *engine.Event, before int64) int64 {
+// stored reads one event. e has time, node and step of the event before it.
+func (r *reader) stored(e, before *engine.Event) {
 	r.expect(`[`)
-	t := engine.Type(r.string())
+	t := r.eventType()
 	r.expect(`,`)
-	at := before + r.int()
-	r.expect(`,`)
-	e.Node = r.string()
-	r.expect(`,`)
-	e.Step = int(r.int())
-	r.expect(`,`)
+	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '{' {
+		passed := r.int()
+		r.expect(`,`)
+		e.Node = r.string()
+		r.expect(`,`)
+		e.Step = int(r.int())
+		r.expect(`,`)
+		if passed == 0 && e.Node == before.Node && e.Step == before.Step {
+			r.fail("time, node and step are those of the event before")
+		}
+		e.At = time.UnixMicro(before.At.UnixMicro() + passed).UTC()
+	}
 	if r.err != nil {
-		return at
+		return
 	}
 	d, ok := engine.NewData(t)
 	if !ok {
 		r.fail(fmt.Sprintf("unknown event type %q", t))
-		return at
+		return
 	}
 	p, v, err := dataPlan(d)
 	if err != nil {
 		r.fail(err.Error())
-		return at
+		return
 	}
 	r.value(p, v)
 	r.expect(`]`)
-	e.At, e.Data = time.UnixMicro(at).UTC(), d
-	return at
+	e.Data = d
+}
+
+// eventType reads the type of an event: a number, or the name of a type that has none.
+func (r *reader) eventType() engine.Type {
+	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '"' {
+		n := r.int()
+		if r.err == nil && (n < 1 || n >= int64(len(typeNumbers))) {
+			r.fail(fmt.Sprintf("unknown event type %d", n))
+			return ""
+		}
+		return typeNumbers[max(0, n)]
+	}
+	t := engine.Type(r.string())
+	if numberOf[t] > 0 {
+		r.fail(fmt.Sprintf("event type %q has a number", t))
+	}
+	return t
 }
 
 func (r *reader) asides() []asideRef {

@@ -59,7 +59,7 @@ func TestParts(t *testing.T) {
 			rt.Fatalf("a second encoding differs: %v", err)
 		}
 	})
-	for _, data := range []string{"", "{", `{"v":2,"seq":1,"at":1,"more":true,`, `{"v":1,"seq":0,"at":1,"more":true,`} {
+	for _, data := range []string{"", "{", `{"v":3,"seq":1,"at":1,"more":true,`, `{"v":2,"seq":0,"at":1,"more":true,`} {
 		if IsContinued([]byte(data)) {
 			t.Errorf("%q is continued", data)
 		}

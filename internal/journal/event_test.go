@@ -22,12 +22,13 @@ func TestStoredForm(t *testing.T) {
 	data, blobs, err := Encode([]engine.Event{
 		{Seq: 17, At: testTime, Node: "writer", Step: 4, Data: &engine.StepStarted{Tokens: []int{3}, Kind: "agent", Iteration: 1, Input: engine.Value(`"hi"`)}},
 		{Seq: 18, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunStarted{}},
+		{Seq: 19, At: testTime.Add(5 * time.Microsecond), Data: &engine.RunPaused{Wait: "w"}},
 	})
 	if err != nil || blobs != nil {
 		t.Fatal(err, blobs)
 	}
-	want := `{"v":1,"seq":17,"at":1767323045000678,"events":[["step.started",0,"writer",4,{"tokens":[3],"kind":"agent","iteration":1,"input":"hi"}],` +
-		`["run.started",5,"",0,{}]]}`
+	want := `{"v":2,"seq":17,"at":1767323045000678,"events":[[6,0,"writer",4,{"tokens":[3],"kind":"agent","iteration":1,"input":"hi"}],` +
+		`[2,5,"",0,{}],[4,{"wait":"w"}]]}`
 	if diff := cmp.Diff(string(data), want); diff != "" {
 		t.Error(diff)
 	}
@@ -136,7 +137,7 @@ func TestUserDataIsNeverAnEnvelope(t *testing.T) {
 	asked := false
 	load := func(string) ([]byte, error) { asked = true; return []byte("secret of another run"), nil }
 	for _, forged := range []string{
-		`{"v":1,"seq":1,"at":0,"aside":[[0,"/output","` + hash + `","text"]],"events":[["step.completed",0,"",0,{"output":null}]]}`,
+		`{"v":2,"seq":1,"at":0,"aside":[[0,"/output","` + hash + `","text"]],"events":[[7,{"output":null}]]}`,
 		`[0,"/output","` + hash + `","text"]`, `"` + hash + `"`, `null`, `""`, `{"aside":[[0,"","` + hash + `","json"]]}`,
 	} {
 		events := []engine.Event{{Seq: 1, At: testTime, Node: forged, Step: 1, Data: &engine.StepCompleted{Output: engine.Value(forged),
@@ -198,9 +199,9 @@ func TestDecodeRefuses(t *testing.T) {
 		return nil, ErrNotFound
 	}
 	record := func(aside, events string) string {
-		return `{"v":1,"seq":5,"at":0,` + aside + `"events":[` + events + `]}`
+		return `{"v":2,"seq":5,"at":0,` + aside + `"events":[` + events + `]}`
 	}
-	completed := `["step.completed",0,"n",1,{"output":null}]`
+	completed := `[7,0,"n",1,{"output":null}]`
 	tests := map[string]struct {
 		data, want string
 		seq        uint64
@@ -208,21 +209,26 @@ func TestDecodeRefuses(t *testing.T) {
 		"empty":               {``, `"{\"v\":" is missing`, 0},
 		"no record":           {`{"a":1}`, "is missing", 0},
 		"version 0":           {`{"v":0,"seq":1,"at":0,"events":[]}`, "no version", 0},
-		"event 0":             {`{"v":1,"seq":0,"at":0,"events":[["run.started",0,"",0,{}]]}`, "no number", 0},
+		"event 0":             {`{"v":2,"seq":0,"at":0,"events":[[2,{}]]}`, "no number", 0},
 		"no events":           {record(``, ``), `"[" is missing`, 5},
-		"unknown type":        {record(``, `["run.started",0,"",0,{}],["run.danced",0,"",0,{}]`), `unknown event type "run.danced"`, 6},
-		"unknown field":       {record(``, `["run.paused",0,"",0,{"wait":"w","until":1}]`), `unknown field "until"`, 5},
-		"unknown inner field": {record(``, `["run.failed",0,"",0,{"error":{"code":"a","message":"b","extra":1}}]`), `unknown field "extra"`, 5},
-		"other case":          {record(``, `["run.paused",0,"",0,{"Wait":"w"}]`), `unknown field "Wait"`, 5},
-		"field twice":         {record(``, `["run.paused",0,"",0,{"wait":"w","wait":"v"}]`), `duplicate field "wait"`, 5},
-		"key twice":           {record(``, `["step.completed",0,"",0,{"update":{"a":1,"a":2}}]`), `duplicate key "a"`, 5},
-		"wrong type":          {record(``, `["run.paused",0,"",0,{"wait":3}]`), "not a string", 5},
-		"fraction":            {record(``, `["run.completed",0,"",0,{"outputStep":1.5}]`), "not an integer", 5},
-		"other time":          {record(``, `["wait.opened",0,"",0,{"wait":"w","kind":"k","deadline":"2026-01-02T03:04:05Z"}]`), "not a time", 5},
-		"white space":         {record(``, ` ["run.started",0,"",0,{}]`), `"[" is missing`, 5},
-		"behind the end":      {record(``, `["run.started",0,"",0,{}]`) + " ", "after the end", 5},
-		"broken text":         {record(``, `["run.paused",0,"",0,{"wait":"\ud800"}]`), "not a string", 5},
-		"not UTF-8":           {record(``, "[\"run.paused\",0,\"\",0,{\"wait\":\"\xff\"}]"), "not a string", 5},
+		"unknown type":        {record(``, `[2,{}],["run.danced",{}]`), `unknown event type "run.danced"`, 6},
+		"number 0":            {record(``, `[0,{}]`), "unknown event type 0", 5},
+		"unknown number":      {record(``, `[2,{}],[24,{}]`), "unknown event type 24", 6},
+		"name with a number":  {record(``, `["run.started",{}]`), `"run.started" has a number`, 5},
+		"place twice":         {record(``, `[2,0,"",0,{}]`), "those of the event before", 5},
+		"former version":      {`{"v":1,"seq":1,"at":0,"events":[["run.started",0,"",0,{}]]}`, "not read any more", 0},
+		"unknown field":       {record(``, `[4,{"wait":"w","until":1}]`), `unknown field "until"`, 5},
+		"unknown inner field": {record(``, `["run.failed",{"error":{"code":"a","message":"b","extra":1}}]`), `unknown field "extra"`, 5},
+		"other case":          {record(``, `[4,{"Wait":"w"}]`), `unknown field "Wait"`, 5},
+		"field twice":         {record(``, `[4,{"wait":"w","wait":"v"}]`), `duplicate field "wait"`, 5},
+		"key twice":           {record(``, `[7,{"update":{"a":1,"a":2}}]`), `duplicate key "a"`, 5},
+		"wrong type":          {record(``, `[4,{"wait":3}]`), "not a string", 5},
+		"fraction":            {record(``, `[3,{"outputStep":1.5}]`), "not an integer", 5},
+		"other time":          {record(``, `[17,{"wait":"w","kind":"k","deadline":"2026-01-02T03:04:05Z"}]`), "not a time", 5},
+		"white space":         {record(``, ` [2,{}]`), `"[" is missing`, 5},
+		"behind the end":      {record(``, `[2,{}]`) + " ", "after the end", 5},
+		"broken text":         {record(``, `[4,{"wait":"\ud800"}]`), "not a string", 5},
+		"not UTF-8":           {record(``, "[4,{\"wait\":\"\xff\"}]"), "not a string", 5},
 		"aside of no event":   {record(`"aside":[[1,"/output","`+hash+`","text"]],`, completed), "belongs to no event", 5},
 		"aside without hash":  {record(`"aside":[[0,"/output","../x","text"]],`, completed), "has no hash", 5},
 		"aside elsewhere":     {record(`"aside":[[0,"/outputs","`+hash+`","text"]],`, completed), "no such location", 5},
@@ -246,9 +252,9 @@ func TestDecodeRefuses(t *testing.T) {
 
 	t.Run("newer", func(t *testing.T) {
 		t.Parallel()
-		_, err := Decode([]byte(`{"v":2,"everything":"else may differ"`), load)
+		_, err := Decode([]byte(`{"v":3,"everything":"else may differ"`), load)
 		var newer *NewerError
-		if !errors.As(err, &newer) || newer.Found != 2 || newer.Have != RecordVersion {
+		if !errors.As(err, &newer) || newer.Found != 3 || newer.Have != RecordVersion {
 			t.Errorf("got %v", err)
 		}
 	})

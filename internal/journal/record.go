@@ -11,7 +11,7 @@ import (
 
 const (
 	// RecordVersion is the newest version of Record.Data that this program reads. Whoever changes the encoding of events raises it.
-	RecordVersion = 1
+	RecordVersion = 2
 )
 
 // Record is what one activation adds to a run, or a part of it: events First to Last, encoded. All records of an activation are stored in one transaction, and none is ever

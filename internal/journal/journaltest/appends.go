@@ -22,13 +22,13 @@ func testAppendRead(t *testing.T, m Medium) {
 		after uint64
 		want  string
 	}{
-		{"r1", 0, "[1-1 v1 events 1 to 1][2-4 v1 events 2 to 4][5-5 v1 events 5 to 5]"},
-		{"r1", 1, "[2-4 v1 events 2 to 4][5-5 v1 events 5 to 5]"},
-		{"r1", 2, "[2-4 v1 events 2 to 4][5-5 v1 events 5 to 5]"},
-		{"r1", 4, "[5-5 v1 events 5 to 5]"},
+		{"r1", 0, "[1-1 v2 events 1 to 1][2-4 v2 events 2 to 4][5-5 v2 events 5 to 5]"},
+		{"r1", 1, "[2-4 v2 events 2 to 4][5-5 v2 events 5 to 5]"},
+		{"r1", 2, "[2-4 v2 events 2 to 4][5-5 v2 events 5 to 5]"},
+		{"r1", 4, "[5-5 v2 events 5 to 5]"},
 		{"r1", 5, ""},
 		{"r1", 99, ""},
-		{"r2", 1, "[2-2 v1 events 2 to 2]"},
+		{"r2", 1, "[2-2 v2 events 2 to 2]"},
 	} {
 		for i, h := range []journal.Backend{a, b} {
 			got, err := dump(t.Context(), h, tt.run, tt.after)
@@ -50,8 +50,8 @@ func testAppendParts(t *testing.T, m Medium) {
 	second.More = []journal.Record{record(7, 9)}
 	second.Notices = []journal.Notice{{Seq: 9, Type: "wait.opened"}}
 	mustAppend(t, a, first, create("r2", 0), second)
-	const all = "[1-1 v1 events 1 to 1][2-4 v1 events 2 to 4][5-5 v1 events 5 to 5][6-6 v1 events 6 to 6][7-9 v1 events 7 to 9]"
-	for after, want := range map[uint64]string{0: all, 4: "[5-5 v1 events 5 to 5][6-6 v1 events 6 to 6][7-9 v1 events 7 to 9]", 6: "[7-9 v1 events 7 to 9]", 9: ""} {
+	const all = "[1-1 v2 events 1 to 1][2-4 v2 events 2 to 4][5-5 v2 events 5 to 5][6-6 v2 events 6 to 6][7-9 v2 events 7 to 9]"
+	for after, want := range map[uint64]string{0: all, 4: "[5-5 v2 events 5 to 5][6-6 v2 events 6 to 6][7-9 v2 events 7 to 9]", 6: "[7-9 v2 events 7 to 9]", 9: ""} {
 		for i, h := range []journal.Backend{a, b} {
 			if got, err := dump(t.Context(), h, "r1", after); err != nil || got != want {
 				t.Errorf("handle %d: Read after %d = %s, %v, want %s", i, after, got, err, want)
@@ -127,7 +127,7 @@ func testAppendRefuses(t *testing.T, m Medium) {
 	if _, ok := errors.AsType[*journal.NewerError](h.Append(t.Context(), newer)); !ok {
 		t.Error("a record of a version that cannot be read was taken")
 	}
-	if got, err := dump(t.Context(), h, "r1", 1); err != nil || got != "[2-2 v1 events 2 to 2]" {
+	if got, err := dump(t.Context(), h, "r1", 1); err != nil || got != "[2-2 v2 events 2 to 2]" {
 		t.Errorf("after the refusals the run has %s, %v", got, err)
 	}
 	mustAppend(t, h, next("r1", 3))
@@ -206,7 +206,7 @@ func testContext(t *testing.T, m Medium) {
 		}
 	}
 	mustAppend(t, h, next("r1", 2))
-	if got, err := dump(t.Context(), h, "r1", 0); err != nil || got != "[1-1 v1 events 1 to 1][2-2 v1 events 2 to 2]" {
+	if got, err := dump(t.Context(), h, "r1", 0); err != nil || got != "[1-1 v2 events 1 to 1][2-2 v2 events 2 to 2]" {
 		t.Errorf("afterwards: %s, %v", got, err)
 	}
 	_, err := h.Head(t.Context(), "r2")
@@ -267,7 +267,7 @@ func testAppendContended(t *testing.T, m Medium) {
 		}
 		wg.Wait()
 		got, err := dump(t.Context(), h, "r1", seq-1)
-		if want := fmt.Sprintf("[%d-%d v1 %s]", seq, seq, strings.Join(wins, ",")); err != nil || got != want {
+		if want := fmt.Sprintf("[%d-%d v2 %s]", seq, seq, strings.Join(wins, ",")); err != nil || got != want {
 			t.Fatalf("got %s, %v, want %s", got, err, want)
 		}
 	}

@@ -111,7 +111,7 @@ func testFencing(t *testing.T, m Medium) {
 	four := next("r1", 4)
 	four.Epoch = 3
 	mustAppend(t, a, four)
-	if got, err := dump(t.Context(), a, "r1", 2); err != nil || got != "[3-3 v1 events 3 to 3][4-4 v1 events 4 to 4]" {
+	if got, err := dump(t.Context(), a, "r1", 2); err != nil || got != "[3-3 v2 events 3 to 3][4-4 v2 events 4 to 4]" {
 		t.Errorf("got %s, %v", got, err)
 	}
 }
@@ -213,7 +213,7 @@ func testClose(t *testing.T, m Medium) {
 	} {
 		refused(t, what, err, journal.ErrClosed)
 	}
-	if got, err := dump(t.Context(), handle(t, m), "r1", 0); err != nil || got != "[1-1 v1 events 1 to 1]" {
+	if got, err := dump(t.Context(), handle(t, m), "r1", 0); err != nil || got != "[1-1 v2 events 1 to 1]" {
 		t.Errorf("another handle reads %s, %v", got, err)
 	}
 }

@@ -60,7 +60,7 @@ var damages = map[journaltest.DamageKind]string{
 	journaltest.FlipRecord: `UPDATE records SET data = CAST('E' || substr(data, 2) AS BLOB)
 WHERE run = (SELECT id FROM runs WHERE run = ?) AND last = ?`,
 	journaltest.DropRecord: `DELETE FROM records WHERE run = (SELECT id FROM runs WHERE run = ?) AND last = ?`,
-	journaltest.NewerRecord: `UPDATE records SET seal = unhex('02' || substr(hex(seal), 3))
+	journaltest.NewerRecord: `UPDATE records SET seal = unhex('03' || substr(hex(seal), 3))
 WHERE run = (SELECT id FROM runs WHERE run = ?) AND last = ?`,
 	journaltest.FlipBlob: `UPDATE blobs SET data = CAST('S' || substr(data, 2) AS BLOB) WHERE hash = unhex(?)`,
 }
