@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -31,8 +32,8 @@ func (r *Run) ask(id, fr int, added ...chat.Message) {
 		return
 	}
 	r.emitStep(id, &ModelCalled{
-		Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
-		Conversation: f.Conv, Length: len(r.s.Convs[f.Conv]) + len(added), Added: added, Reserved: reserved,
+		Call: r.callID(id, fr, r.step(id).Loop.Numbered+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
+		Conversation: f.Conv, Length: len(r.s.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
 }
 
@@ -104,7 +105,7 @@ func (r *Run) replied(id, fr int) {
 		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)}, r.failStep)
 		return
 	}
-	if text := r.circles(id, fr, last); text != "" {
+	if text := f.Circle(a.Title(), a.Repeats(), last); text != "" {
 		r.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
 		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: text}, r.failStep)
 		return
@@ -118,7 +119,7 @@ func (r *Run) replied(id, fr int) {
 	r.turnAnswered(id, fr)
 }
 
-// callTool begins one tool call of a reply: a sub-agent, a tool, or an answer at once where the call makes no sense.
+// loop.Tool begins one tool call of a reply: a sub-agent, a tool, or an answer at once where the call makes no sense.
 func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	a := r.agent(id, fr)
 	var args map[string]json.RawMessage
@@ -126,7 +127,7 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true, Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
 		return
 	}
-	if a.handsOver(tc.Name) {
+	if loop.HandsOver(a.Agent, tc.Name) {
 		r.askedToHand(id, fr, tc)
 		return
 	}
@@ -135,19 +136,19 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 		if !r.mayCallTool(id, "") {
 			return
 		}
-		r.emitStep(id, &ToolCalled{Call: r.callID(id, fr, r.step(id).Calls+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
+		r.emitStep(id, &ToolCalled{Call: r.callID(id, fr, r.step(id).Loop.Numbered+1), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
 		return
 	}
 	input := expr.Text(args["input"])
 	f := r.frame(id, fr)
-	next := len(r.step(id).Agent.Frames)
+	next := len(r.step(id).Loop.Agent.Frames)
 	target := r.flowOf(id).agents[sub.Agent]
 	if !r.systemFits(target, r.step(id).Scope) {
 		r.meetSize(id)
 		return
 	}
 	r.emitStep(id, &SubagentStarted{
-		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: convID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
+		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
 		System: r.expandSystem(target, r.step(id).Scope), Depth: f.Depth + 1,
 	})
 	r.ask(id, next)
@@ -184,17 +185,7 @@ func (r *Run) turnAnswered(id, fr int) {
 
 // lastReply is the last assistant message of a frame.
 func (r *Run) lastReply(id, fr int) chat.Message {
-	return lastSaid(r.s.Convs[r.frame(id, fr).Conv])
-}
-
-// lastSaid is the last assistant message of a conversation.
-func lastSaid(msgs []chat.Message) chat.Message {
-	for _, m := range slices.Backward(msgs) {
-		if m.Role == chat.RoleAssistant {
-			return m
-		}
-	}
-	return chat.Message{}
+	return r.s.Loop.Reply(r.frame(id, fr).Conv)
 }
 
 // answered ends a frame with its answer, or asks the model to mend it (P25).
@@ -270,38 +261,27 @@ func (r *Run) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 // unwind ends what is at work inside frame outer of a step, the whole step where outer is negative: calls are cancelled, questions about calls are
 // closed, and every sub-agent inside is told, innermost first (S0-54).
 func (r *Run) unwind(id, outer int, f Failure) {
-	within := func(fr int) bool { return outer < 0 || r.inside(id, fr, outer) }
+	within := func(fr int) bool { return outer < 0 || r.step(id).Loop.Agent.Inside(fr, outer) }
 	r.closeWaits(func(w *waits.Wait) bool {
 		if w.Step != id {
 			return false
 		}
-		c := r.s.Calls[w.Call]
+		c := r.s.Loop.Call(w.Call)
 		return outer < 0 || c != nil && within(c.Frame)
 	}, "cancelled")
-	r.cancelCalls(func(c *call) bool { return c.Step == id && within(c.Frame) })
-	if r.step(id).Agent == nil {
+	r.cancelCalls(func(c *loop.Call) bool { return c.Step == id && within(c.Frame) })
+	if r.step(id).Loop.Agent == nil {
 		return
 	}
-	for i := len(r.step(id).Agent.Frames) - 1; i >= 0; i-- {
+	for i := len(r.step(id).Loop.Agent.Frames) - 1; i >= 0; i-- {
 		if fr := r.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && within(i) {
 			r.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
 		}
 	}
 }
 
-// inside tells whether frame fr is frame outer or lies in it.
-func (r *Run) inside(id, fr, outer int) bool {
-	for fr >= 0 {
-		if fr == outer {
-			return true
-		}
-		fr = r.frame(id, fr).Parent
-	}
-	return false
-}
-
 // modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
-func (r *Run) modelFailed(key string, c *call, f Failure) {
+func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
 	id, fr := c.Step, c.Frame
 	fa, a := r.frame(id, fr), r.agent(id, fr)
 	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {

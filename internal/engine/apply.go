@@ -25,11 +25,3 @@ func (r *Run) apply(ev *Event) {
 		r.s.Bytes = chat.AddTokens(r.s.Bytes, r.weight(ev))
 	}
 }
-
-// conv appends messages to a conversation.
-func (r *Run) conv(id string, messages ...chat.Message) {
-	if r.s.Convs == nil {
-		r.s.Convs = map[string][]chat.Message{}
-	}
-	r.s.Convs[id] = append(r.s.Convs[id], messages...)
-}

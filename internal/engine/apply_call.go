@@ -1,227 +1,115 @@
 package engine
 
 import (
-	"slices"
-
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
-	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// sharedConv is the conversation of all agents of a run (S3-23).
-const sharedConv = "run"
+// What events of calls change beside the loop: what the run has used, and what a step was given.
 
-// openFrame begins an agent loop in a step.
-func (r *Run) openFrame(id int, agent, system string, parent int) *frame {
-	st := r.step(id)
-	if st.Agent == nil {
-		st.Agent = &agentRun{}
+// Step implements loop.World.
+func (w world) Step(step int) *loop.Step { return &w.r.step(step).Loop }
+
+// Node implements loop.World.
+func (w world) Node(step int) loop.Node {
+	n := w.r.stepNode(step)
+	if n.Agent == nil {
+		return loop.Node{Kind: n.Kind}
 	}
-	fr := frame{Agent: agent, System: system, Parent: parent, Conv: convID(id, len(st.Agent.Frames))}
-	if n := r.stepNode(id); parent < 0 && (n.Kind == workflow.KindExec || n.Agent.Prompt.Mode == workflow.PromptShared) {
-		fr.Conv = sharedConv
-	}
-	st.Agent.Frames = append(st.Agent.Frames, fr)
-	return &st.Agent.Frames[len(st.Agent.Frames)-1]
+	return loop.Node{Kind: n.Kind, Agent: n.Agent.Agent, Shared: n.Agent.Prompt.Mode == workflow.PromptShared}
 }
 
-// openExec gives an exec step the tool calls of the agent step before it; none where no agent of the shared conversation is before it, or where the
-// calls have their results: an agent may route to an executor by a call too.
-func (r *Run) openExec(id, from int) {
-	if from < 1 || r.stepScope(from).Flow != r.stepScope(id).Flow {
-		return
+// Agent implements loop.World.
+func (w world) Agent(step int, id string) *workflow.Agent {
+	if a := w.r.flowOf(step).agents[id]; a != nil {
+		return a.Agent
 	}
-	caller := r.stepNode(from)
-	if caller.Kind != workflow.KindAgent || caller.Agent.Prompt.Mode != workflow.PromptShared {
-		return
-	}
-	if msgs := r.s.Convs[sharedConv]; len(msgs) == 0 || msgs[len(msgs)-1].Role != chat.RoleAssistant {
-		return
-	}
-	fr := r.openFrame(id, caller.Agent.Agent, "", -1)
-	for _, tc := range r.lastReply(id, 0).ToolCalls {
-		fr.Turn = append(fr.Turn, turnCall{ID: tc.ID, Name: tc.Name})
+	return nil
+}
+
+// Text implements loop.World.
+func (w world) Text(step int) text.Text { return w.r.graph.stepText(step) }
+
+// Settle implements loop.World. What the runs and sessions of a call that is gone may still use counts as used, because nothing reports it any more.
+func (w world) Settle(key string, c *loop.Call, gone bool) {
+	switch {
+	case c.Kind == loop.Model:
+		w.r.s.Ledger.Release(key)
+	case gone:
+		w.r.s.Ledger.CloseCall(w, key)
+	default:
+		w.r.s.Ledger.CloseSessions(w, key)
 	}
 }
 
-// applyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
+// loopKind makes the entry of an event that concerns the loop alone.
+func loopKind[D any, P interface {
+	*D
+	Data
+}](check func(*loop.Loop, loop.World, *Event, P) string, apply func(*loop.Loop, loop.World, *Event, P)) kind {
+	return kindOf(checkLoop(check), func(r *Run, ev *Event, d P) { apply(&r.s.Loop, world{r}, ev, d) })
+}
+
+// checkLoop is a check of the loop.
+func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) func(*Run, *Event, P) string {
+	return func(r *Run, ev *Event, d P) string { return check(&r.s.Loop, world{r}, ev, d) }
+}
+
 func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) {
-	fr := r.frame(ev.Step, d.Frame)
-	fresh := r.s.Calls[d.Call] == nil
-	c := r.beginCall(ev, d.Call, call{Kind: callModel, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved})
+	r.s.Loop.ApplyModelCalled(world{r}, ev, d)
 	r.charge(ev, ledger.Amount{Calls: 1})
-	if len(d.Added) > 0 {
-		fr.Repairs++
-		r.conv(fr.Conv, d.Added...)
-	}
-	if fresh {
-		fr.Turns++
-	}
-	if v := c.Reserved; v != nil {
+	if v := d.Reserved; v != nil {
 		r.s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
-	}
-	if a := r.flowOf(ev.Step).agents[fr.Agent]; a != nil {
-		fr.Model = 1 + slices.Index(a.Fallbacks, d.Model)
 	}
 }
 
 func (r *Run) applyModelReplied(ev *Event, d *ModelReplied) {
 	r.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
-	c := r.endCall(d.Call)
-	if d.Late {
-		return
-	}
-	if d.Usage != nil {
-		fr := r.frame(c.Step, c.Frame)
-		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
-	}
-	r.applyReply(c, &d.Message)
+	r.s.Loop.ApplyModelReplied(world{r}, ev, d)
 }
 
 func (r *Run) applyModelFailed(ev *Event, d *ModelFailed) {
 	r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
-	r.failCall(d.Call, d.Late)
+	r.s.Loop.ApplyModelFailed(world{r}, ev, d)
 }
 
 func (r *Run) applyToolCalled(ev *Event, d *ToolCalled) {
-	r.beginCall(ev, d.Call, call{Kind: callTool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments})
+	r.s.Loop.ApplyToolCalled(world{r}, ev, d)
 	r.charge(ev, ledger.Amount{Calls: 1})
 }
 
 func (r *Run) applyToolReturned(ev *Event, d *ToolReturned) {
-	frame, id := d.Frame, d.ToolCallID
-	if d.Call != "" { // else the engine itself answered
-		c := r.endCall(d.Call)
-		if d.Late {
-			return
-		}
+	r.s.Loop.ApplyToolReturned(world{r}, ev, d)
+	if d.Call != "" && !d.Late {
 		r.graph.setGiven(ev.Step, d)
-		frame, id = c.Frame, c.ToolID
 	}
-	if id != "" {
-		r.answerTurn(ev.Step, frame, turnCall{ID: id, Text: d.Text, Err: d.IsError})
-	}
-}
-
-func (r *Run) applyToolFailed(ev *Event, d *ToolFailed) {
-	c := r.s.Calls[d.Call]
-	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
-		r.endCall(d.Call)
-		r.answerTurn(ev.Step, c.Frame, turnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
-		return
-	}
-	if d.Unknown {
-		c.Unknown++
-	}
-	r.failCall(d.Call, d.Late)
 }
 
 func (r *Run) applyFuncCalled(ev *Event, d *FuncCalled) {
-	r.beginCall(ev, d.Call, call{Kind: callFunc, Attempt: d.Attempt, Tool: d.Func, Errors: len(r.s.Errors), Updated: r.s.Updated})
+	r.s.Loop.ApplyFuncCalled(world{r}, ev, d, len(r.s.Errors), r.s.Updated)
+}
+
+func (r *Run) checkFuncReturned(ev *Event, d *FuncReturned) string {
+	if why := r.s.Loop.CheckFuncReturned(world{r}, ev, d); why != "" {
+		return why
+	}
+	if err := r.step(ev.Step).View.Check(d.Update, d.Edits); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
-	switch c := r.s.Calls[d.Call]; {
-	case d.Error == nil:
-		r.endCall(d.Call)
-		if !d.Late {
-			r.graph.setGiven(ev.Step, d)
-			st := r.step(ev.Step)
-			st.changed = st.View.ChangesOf(d.Update, d.Edits, ev.Step)
-		}
-		return
-	case d.Kept:
-		c.Kept++
-	case !d.Late:
-		c.Last = d.Output
-		if d.Error.Code != CodeCancelled {
-			r.failed(ev, d.Error.Message, d.Attempt)
-		}
-	}
-	r.failCall(d.Call, d.Late)
-}
-
-// applyReply appends a reply to its conversation and opens the turn of its tool calls.
-func (r *Run) applyReply(c *call, m *chat.Message) {
-	st := r.step(c.Step)
-	fr := &st.Agent.Frames[c.Frame]
-	msg := *m
-	if a := r.flowOf(c.Step).agents[fr.Agent]; fr.named(a) {
-		msg.Name = a.Title()
-	}
-	r.conv(fr.Conv, msg)
-	fr.Turn = nil
-	for _, tc := range m.ToolCalls {
-		fr.Turn = append(fr.Turn, turnCall{ID: tc.ID, Name: tc.Name})
-		if sig := tc.Name + "\x00" + string(tc.Arguments); sig == fr.Sig {
-			fr.Same++
-		} else {
-			fr.Sig, fr.Same = sig, 1
-		}
-	}
-}
-
-// answerTurn notes the result of one tool call. When it was the last one of its turn, all results join the conversation, in the order in which
-// the model asked: which result came first does not matter (P42).
-func (r *Run) answerTurn(step, frame int, result turnCall) {
-	fr := r.frame(step, frame)
-	i := slices.IndexFunc(fr.Turn, func(t turnCall) bool { return t.ID == result.ID && !t.Done })
-	fr.Turn[i].Done, fr.Turn[i].Text, fr.Turn[i].Err = true, result.Text, result.Err
-	if !slices.ContainsFunc(fr.Turn, func(t turnCall) bool { return !t.Done }) {
-		r.joinTurn(fr)
-	}
-}
-
-// joinTurn appends the results of a turn to the conversation.
-func (r *Run) joinTurn(fr *frame) {
-	for _, t := range fr.Turn {
-		if t.Done {
-			r.conv(fr.Conv, chat.Message{Role: chat.RoleTool, Text: chat.NewText(t.Text), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
-		}
-	}
-	r.progressed(fr)
-	fr.Turn = nil
-}
-
-func (r *Run) applySubagentStarted(ev *Event, d *SubagentStarted) {
-	fr := r.openFrame(ev.Step, d.Agent, d.System, d.Parent)
-	fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
-	r.conv(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
-}
-
-func (r *Run) applySubagentCompleted(ev *Event, d *SubagentCompleted) {
-	text := expr.Text(d.Output)
+	r.s.Loop.ApplyFuncReturned(world{r}, ev, d)
 	switch {
-	case d.Reply:
-		text = r.replyText(ev.Step, d.Frame).Text().String()
-	case d.JSON:
-		out, _ := JSONOf(r.lastReply(ev.Step, d.Frame).Text.String())
-		text = expr.Text(out)
-	}
-	r.endSubagent(ev.Step, d.Frame, text, false)
-}
-
-func (r *Run) applySubagentFailed(ev *Event, d *SubagentFailed) {
-	r.endSubagent(ev.Step, d.Frame, d.Error.Message, true)
-}
-
-// endSubagent ends the frame of a sub-agent, and answers the call that began it.
-func (r *Run) endSubagent(step, id int, text string, failed bool) {
-	r.closeFrame(step, id)
-	fr := r.frame(step, id)
-	delete(r.s.Convs, fr.Conv)
-	r.answerTurn(step, fr.Parent, turnCall{ID: fr.ToolCallID, Text: text, Err: failed})
-}
-
-// closeFrame ends a frame and those inside it: what they still wait for counts no more.
-func (r *Run) closeFrame(step, id int) {
-	frames := r.step(step).Agent.Frames
-	frames[id].Done = true
-	r.dropCalls(func(c *call) bool { return c.Step == step && c.Frame == id })
-	for i := range frames {
-		if frames[i].Parent == id && !frames[i].Done {
-			r.closeFrame(step, i)
-		}
+	case d.Late:
+	case d.Error == nil:
+		r.graph.setGiven(ev.Step, d)
+		st := r.step(ev.Step)
+		st.changed = st.View.ChangesOf(d.Update, d.Edits, ev.Step)
+	case !d.Kept && d.Error.Code != CodeCancelled:
+		r.failed(ev, d.Error.Message, d.Attempt)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -37,7 +38,7 @@ func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	}
 	r.graph.begin(r.plan.root, d.Input, first)
 	if r.plan.root.w.Rules.SharedConversation {
-		r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
+		r.s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
 	}
 }
 
@@ -118,7 +119,7 @@ func (r *Run) checkRunCancelling(*Event, *RunCancelling) string {
 
 func (r *Run) applyRunCancelling(ev *Event, d *RunCancelling) {
 	r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
-	r.s.SettleAt = ev.At.Add(SettleTime)
+	r.s.Loop.ApplyRunCancelling(ev)
 }
 
 func (r *Run) checkLimitReached(_ *Event, d *LimitReached) string {

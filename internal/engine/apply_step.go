@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"strings"
-
-	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -20,12 +18,11 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) {
 	st.Approval = approval
 	switch n.Kind {
 	case workflow.KindAgent:
-		r.openFrame(ev.Step, n.Agent.Agent, d.System, -1)
-		if n.Agent.Prompt.Mode != workflow.PromptShared {
-			r.conv(st.Agent.Frames[0].Conv, chat.Message{Role: chat.RoleUser, Text: r.graph.stepText(ev.Step)})
-		}
+		r.s.Loop.Start(world{r}, ev.Step, d.System)
 	case workflow.KindExec:
-		r.openExec(ev.Step, d.From)
+		if d.From > 0 && r.stepScope(d.From).Flow == r.stepScope(ev.Step).Flow {
+			r.s.Loop.StartExec(world{r}, ev.Step, d.From)
+		}
 	}
 }
 
@@ -56,7 +53,7 @@ func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
 	}
 	st := r.step(ev.Step)
 	switch {
-	case (d.Reply || d.JSON) && st.Agent == nil:
+	case (d.Reply || d.JSON) && st.Loop.Agent == nil:
 		return "the step runs no agent"
 	case d.Given && st.given == nil:
 		return "the step has no result"
@@ -106,33 +103,15 @@ func (r *Run) applyStepSkipped(ev *Event, _ *StepSkipped) {
 
 // endStep ends a step: its calls that are out are cancelled, its timers and conversations are gone.
 func (r *Run) endStep(id int, status stepStatus) {
-	st := r.step(id)
-	if st.calls > 0 {
-		r.dropCalls(func(c *call) bool { return c.Step == id })
-	}
-	if len(r.s.Timers) > 0 {
-		delete(r.s.Timers, stepTimer(id))
-	}
-	if st.Due {
-		st.Due = false
-		r.due--
-	}
-	if st.Agent != nil {
-		if r.stepNode(id).Kind == workflow.KindExec {
-			r.joinTurn(&st.Agent.Frames[0]) // what was done before it was cut off
-		}
-		for i := range st.Agent.Frames {
-			if c := st.Agent.Frames[i].Conv; c != sharedConv {
-				delete(r.s.Convs, c)
-			}
-		}
-	}
+	r.s.Loop.End(world{r}, id, r.s.At)
 	r.graph.end(id, status)
 }
 
 func (r *Run) checkStepRetrying(ev *Event, d *StepRetrying) string {
-	if c := r.s.Calls[d.Call]; d.Call != "" && (c == nil || c.Step != ev.Step || c.State != callFailed) {
-		return "call " + d.Call + " has not failed"
+	if d.Call != "" {
+		if why := r.s.Loop.CheckRetrying(ev.Step, d.Call); why != "" {
+			return why
+		}
 	}
 	return r.checkLeft(ev)
 }
@@ -144,17 +123,10 @@ func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 		r.failed(ev, f.Message, st.Retries+1)
 	}
 	st.Retries, st.Last = st.Retries+1, &f
-	if r.s.Timers == nil {
-		r.s.Timers = map[string]timer{}
+	r.s.Loop.Sleep(world{r}, ev, d)
+	if d.Call == "" {
+		r.graph.reopen(ev.Step)
 	}
-	if d.Call != "" {
-		r.setCall(r.s.Calls[d.Call], callSleeping)
-		r.s.Timers[callTimer(d.Call)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
-		return
-	}
-	r.dropCalls(func(c *call) bool { return c.Step == ev.Step })
-	r.graph.reopen(ev.Step)
-	r.s.Timers[stepTimer(ev.Step)] = timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 }
 
 // failed notes a failed attempt of a run with typed state (S2-78).
@@ -166,15 +138,7 @@ func (r *Run) failed(ev *Event, message string, attempt int) {
 
 // callOfFailed tells whether a call of the step has just failed.
 func (r *Run) callOfFailed(id int) bool {
-	if r.step(id).calls == 0 {
-		return false
-	}
-	for _, c := range r.s.Calls {
-		if c.Step == id && c.State == callFailed {
-			return true
-		}
-	}
-	return false
+	return r.step(id).Loop.Calls > 0 && r.s.Loop.Any(func(c *loop.Call) bool { return c.Step == id && c.State == loop.Failed })
 }
 
 func (r *Run) checkTimerFired(ev *Event, d *TimerFired) string {
@@ -186,50 +150,17 @@ func (r *Run) checkTimerFired(ev *Event, d *TimerFired) string {
 
 // timerStep gives the step of a timer that runs.
 func (r *Run) timerStep(id string) (int, bool) {
-	if t, ok := r.s.Timers[id]; ok {
+	if t, ok := r.s.Loop.Timer(id); ok {
 		return t.Step, true
 	}
 	t, ok := r.s.Waits.Timer(id)
 	return t.Step, ok
 }
 
-func (r *Run) applyTimerFired(ev *Event, d *TimerFired) {
-	if _, ok := r.s.Timers[d.Timer]; !ok {
+func (r *Run) applyTimerFired(_ *Event, d *TimerFired) {
+	if _, ok := r.s.Loop.Timer(d.Timer); ok {
+		r.s.Loop.Fire(world{r}, d.Timer)
+	} else {
 		r.s.Waits.Fire(d.Timer)
-		return
-	}
-	delete(r.s.Timers, d.Timer)
-	switch {
-	case d.Timer == stepTimer(ev.Step):
-		r.renew(ev.Step)
-	default:
-		if c := r.s.Calls[strings.TrimPrefix(d.Timer, "retry:")]; c != nil && c.State == callSleeping {
-			r.setCall(c, callDue)
-		}
-	}
-}
-
-// renew makes a step ready to begin anew: an agent with a new conversation, the step's own, whoever it handed over to.
-func (r *Run) renew(id int) {
-	st, n := r.step(id), r.stepNode(id)
-	if effect(n.Kind) && !st.Due {
-		st.Due = true
-		r.due++
-	}
-	if n.Kind != workflow.KindAgent || st.Agent == nil {
-		return
-	}
-	old := st.Agent.Frames[st.Agent.Root]
-	for i := range st.Agent.Frames {
-		st.Agent.Frames[i].Done = true
-	}
-	st.Agent.Root = len(st.Agent.Frames)
-	system := old.System
-	if old.Spent != nil {
-		system = old.First
-	}
-	r.openFrame(id, n.Agent.Agent, system, -1)
-	if old.Conv != sharedConv {
-		r.conv(st.Agent.Frames[st.Agent.Root].Conv, chat.Message{Role: chat.RoleUser, Text: r.graph.stepText(id)})
 	}
 }

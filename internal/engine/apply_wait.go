@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -12,13 +13,13 @@ func (r *Run) checkWaitOpened(ev *Event, d *WaitOpened) string {
 		return why
 	}
 	if d.Limit != nil {
-		if d.Call != "" || d.Kind != workflow.WaitQuestion || !effect(r.stepNode(ev.Step).Kind) {
+		if d.Call != "" || d.Kind != workflow.WaitQuestion || !loop.Calls(r.stepNode(ev.Step).Kind) {
 			return "the step has no budget"
 		}
 		return ""
 	}
 	if d.Call != "" {
-		if c := r.s.Calls[d.Call]; c == nil || c.Step != ev.Step || c.Kind != callTool || c.State != callOpen && c.State != callFailed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
+		if c := r.s.Loop.Call(d.Call); c == nil || c.Step != ev.Step || c.Kind != loop.Tool || c.State != loop.Open && c.State != loop.Failed || d.Binding == "" && d.Kind != workflow.WaitQuestion {
 			return "call " + d.Call + " is not open"
 		}
 		return ""
@@ -33,8 +34,8 @@ func (r *Run) applyWaitOpened(ev *Event, d *WaitOpened) {
 	r.s.Waits.ApplyOpened(ev, d)
 	if d.Call == "" && d.Limit == nil {
 		r.step(ev.Step).Wait = d.Wait
-	} else if c := r.s.Calls[d.Call]; c != nil {
-		r.setCall(c, callAsking)
+	} else if r.s.Loop.Call(d.Call) != nil {
+		r.s.Loop.Ask(world{r}, d.Call)
 		if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
 			r.charge(ev, ledger.Amount{Calls: -1})
 		}
@@ -55,13 +56,12 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	if d.Limits != nil {
 		r.setLimits(*d.Limits)
 	}
-	if c := r.s.Calls[w.Call]; c != nil {
+	if r.s.Loop.Call(w.Call) != nil {
 		switch {
 		case w.Binding == "" && expr.Text(d.Answer) == "retry":
-			r.setCall(c, callDue)
+			r.s.Loop.MakeDue(world{r}, w.Call, "")
 		case w.Binding != "" && (d.Decision == workflow.PortApprove || w.Below != nil):
-			c.Approved = w.Binding
-			r.setCall(c, callDue)
+			r.s.Loop.MakeDue(world{r}, w.Call, w.Binding)
 		}
 	}
 	if !w.OfNode() {
@@ -75,7 +75,7 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 		r.graph.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
 	}
 	if rules.SharedConversation && w.Kind == workflow.WaitQuestion {
-		r.conv(sharedConv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})
+		r.s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -164,24 +165,24 @@ func (r *Run) cancelStep(id int, reason string) {
 		r.cancelBranches(id, reason)
 	}
 	r.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
-	r.cancelCalls(func(c *call) bool { return c.Step == id })
+	r.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
 	r.emitStep(id, &StepCancelled{Reason: reason, Run: r.cancelling})
 	r.cancelling = nil
 }
 
 // cancelCalls asks the driver to stop the open calls that match.
-func (r *Run) cancelCalls(match func(*call) bool) {
+func (r *Run) cancelCalls(match func(*loop.Call) bool) {
 	var ids []string
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && match(c) }) {
-		ids = append(ids, commandID(key, r.s.Calls[key].Attempt))
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open && match(c) }) {
+		ids = append(ids, commandID(key, r.s.Loop.Call(key).Attempt))
 	}
 	if len(ids) > 0 {
 		r.opened = append(r.opened, &CancelCalls{IDs: ids, After: r.s.Seq + 1})
 	}
 }
 
-// callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
-func (r *Run) callFailed(key string, c *call, f Failure) {
+// loop.Failed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
+func (r *Run) callFailed(key string, c *loop.Call, f Failure) {
 	if c == nil {
 		return
 	}

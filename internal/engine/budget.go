@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -41,8 +42,8 @@ func (w world) Around(step int) iter.Seq2[string, *workflow.Budget] {
 // Calls implements ledger.World.
 func (w world) Calls() iter.Seq[ledger.Call] {
 	return func(yield func(ledger.Call) bool) {
-		for key, c := range w.r.s.Calls {
-			if c.Kind != callModel && !yield(ledger.Call{Key: key, Step: c.Step, State: w.r.ledgerState(c)}) {
+		for key, c := range w.r.s.Loop.All() {
+			if c.Kind != loop.Model && !yield(ledger.Call{Key: key, Step: c.Step, State: w.r.ledgerState(c)}) {
 				return
 			}
 		}
@@ -50,15 +51,15 @@ func (w world) Calls() iter.Seq[ledger.Call] {
 }
 
 // ledgerState is the state of a tool or function call as the ledger distinguishes it. A call that waits for its retry timer is none of them.
-func (r *Run) ledgerState(c *call) ledger.CallState {
+func (r *Run) ledgerState(c *loop.Call) ledger.CallState {
 	switch {
-	case c.State == callOpen:
+	case c.State == loop.Open:
 		return ledger.CallOut
-	case c.State == callAsking && c.Kind == callTool:
+	case c.State == loop.Asking && c.Kind == loop.Tool:
 		return ledger.CallHeld
-	case c.State == callDue && c.Kind == callTool && c.Approved != "":
+	case c.State == loop.Due && c.Kind == loop.Tool && c.Approved != "":
 		return ledger.CallApproved
-	case c.State == callDue || c.State == callFailed:
+	case c.State == loop.Due || c.State == loop.Failed:
 		return ledger.CallIdle
 	}
 	return ledger.CallOther
@@ -127,14 +128,14 @@ func (r *Run) mayCallTool(id int, key string) bool {
 }
 
 // maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
-func (r *Run) maySlot(key string, c *call) bool {
-	return r.step(c.Step).open > 0 || r.slot() || r.s.Ledger.HasReserved(key)
+func (r *Run) maySlot(key string, c *loop.Call) bool {
+	return r.step(c.Step).Loop.Out > 0 || r.slot() || r.s.Ledger.HasReserved(key)
 }
 
 // inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
 func (r *Run) inputTokens(id, fr int, added []chat.Message) int64 {
 	f, a := r.frame(id, fr), r.agent(id, fr)
-	msgs := r.s.Convs[f.Conv]
+	msgs := r.s.Loop.Conv(f.Conv)
 	size := len(r.system(id, fr))
 	for _, d := range r.toolDefs(id, fr) {
 		size += len(d.Name) + len(d.Description) + len(d.Parameters)
@@ -259,7 +260,7 @@ func (r *Run) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 }
 
 // cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
-func (r *Run) cutShort(key string, c *call, d ModelResult) {
+func (r *Run) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: r.nodeID(step)}
 	model := c.Model
@@ -278,7 +279,7 @@ func (r *Run) cutShort(key string, c *call, d ModelResult) {
 
 // spend counts what a model call used. free: it was turned away before it cost anything; unmade: its driver did not make it.
 func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, unmade bool) {
-	c := r.s.Calls[key]
+	c := r.s.Loop.Call(key)
 	if c == nil {
 		return // endCall says what is wrong
 	}
@@ -293,8 +294,8 @@ func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free
 func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(world{r}, ev.Step, a) }
 
 // closeAccount ends what is reserved for a call that is gone: what its runs and sessions may still use counts as used, because nothing reports it any more.
-func (r *Run) closeAccount(key string, c *call) {
-	if c.Kind == callModel {
+func (r *Run) closeAccount(key string, c *loop.Call) {
+	if c.Kind == loop.Model {
 		r.s.Ledger.Release(key)
 	} else {
 		r.s.Ledger.CloseCall(world{r}, key)

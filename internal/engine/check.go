@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"math"
 	"strconv"
 	"strings"
@@ -127,14 +128,14 @@ func checkValues(where string, values ...Value) error {
 func (r *Run) checkCall(id string) error {
 	key, attempt, ok := parseCommandID(id)
 	if ok && attempt > 0 {
-		if c := r.s.Calls[key]; c != nil && attempt <= c.Attempt {
+		if c := r.s.Loop.Call(key); c != nil && attempt <= c.Attempt {
 			return nil
 		}
 		part := strings.Split(key, ".")
 		if len(part) == 3 {
 			step, err1 := strconv.Atoi(part[0])
 			n, err2 := strconv.Atoi(part[2])
-			if err1 == nil && err2 == nil && step >= 1 && step <= r.graph.Steps.len() && n >= 1 && n <= r.step(step).Calls && r.s.Calls[key] == nil {
+			if err1 == nil && err2 == nil && step >= 1 && step <= r.graph.Steps.len() && n >= 1 && n <= max(r.step(step).Calls, r.step(step).Loop.Numbered) && r.s.Loop.Call(key) == nil {
 				return nil
 			}
 		}
@@ -143,10 +144,10 @@ func (r *Run) checkCall(id string) error {
 }
 
 // open gives the call that a result belongs to, nil where it is stale.
-func (r *Run) openCall(id string, kind callKind) (string, *call) {
+func (r *Run) openCall(id string, kind loop.Kind) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
-	c := r.s.Calls[key]
-	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != callOpen && c.State != callCancelled) || r.s.Status.Ended() {
+	c := r.s.Loop.Call(key)
+	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != loop.Open && c.State != loop.Cancelled) || r.s.Status.Ended() {
 		return "", nil
 	}
 	return key, c

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -24,10 +25,10 @@ func (r *Run) Spent() Spent {
 
 // openWork gives the tool or function call that a command asked for while it is out; a cancelled one only where late is set. Nil: it has its result, or is at
 // another attempt.
-func (r *Run) openWork(id string, late bool) (string, *call) {
+func (r *Run) openWork(id string, late bool) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
-	c := r.s.Calls[key]
-	if c == nil || c.Attempt != attempt || c.Kind == callModel || r.s.Status.Ended() || c.State != callOpen && (!late || c.State != callCancelled) {
+	c := r.s.Loop.Call(key)
+	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || r.s.Status.Ended() || c.State != loop.Open && (!late || c.State != loop.Cancelled) {
 		return "", nil
 	}
 	return key, c
@@ -71,7 +72,7 @@ func (r *Run) handleUse(d CallUse) {
 }
 
 // allot decides what a child run may use in all; nil: no budget bounds it. fresh: it is not what is recorded already.
-func (r *Run) allot(key string, c *call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
+func (r *Run) allot(key string, c *loop.Call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
 	if r.s.Ledger.IsAllotted(d.Run, d.More != nil) {
 		return nil, false, nil
 	}
@@ -110,9 +111,9 @@ func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
 
 // checkChildStarted tells why a stored start of a run cannot be.
 func (r *Run) checkChildStarted(ev *Event, d *ChildStarted) string {
-	c, b := r.s.Calls[d.Call], d.Part
+	c, b := r.s.Loop.Call(d.Call), d.Part
 	switch {
-	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen:
+	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
 		return "call " + d.Call + " is not open"
 	case d.Run == "" || r.s.Ledger.IsActive(d.Run):
 		return "the run has not ended"
@@ -124,9 +125,9 @@ func (r *Run) checkChildStarted(ev *Event, d *ChildStarted) string {
 
 // checkCallUsed tells why a stored report of what a call used cannot be.
 func (r *Run) checkCallUsed(ev *Event, d *CallUsed) string {
-	c := r.s.Calls[d.Call]
+	c := r.s.Loop.Call(d.Call)
 	switch {
-	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen && c.State != callCancelled:
+	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open && c.State != loop.Cancelled:
 		return "call " + d.Call + " is not open"
 	case d.Run != "" && !r.s.Ledger.HasChild(d.Run):
 		return "run " + d.Run + " was not started"

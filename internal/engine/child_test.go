@@ -293,7 +293,7 @@ func (f *family) keepsNothing() {
 	raw := enginetest.State(f.Run)
 	var s struct {
 		State struct {
-			Calls  map[string]json.RawMessage
+			Loop   struct{ Calls map[string]json.RawMessage }
 			Ledger struct {
 				Children map[string]struct {
 					Call  string
@@ -309,7 +309,7 @@ func (f *family) keepsNothing() {
 		f.rt.Fatalf("the state holds no runs below: %s", raw)
 	}
 	for run, c := range s.State.Ledger.Children {
-		if !c.Ended && (f.Run.EndedByLimit() == "" || s.State.Calls[c.Call] == nil) {
+		if !c.Ended && (f.Run.EndedByLimit() == "" || s.State.Loop.Calls[c.Call] == nil) {
 			f.rt.Fatalf("a part is kept for %s, which nobody goes on with\n%s", run, f.Log())
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -85,11 +86,8 @@ type CallFunc struct {
 // MaxErrors bounds the failed attempts that a function is told of: the last ones.
 const MaxErrors = 100
 
-// Note is what a sub-step of a function gave. A nil Value is null.
-type Note struct {
-	Key   string
-	Value Value
-}
+// Note is [loop.Note].
+type Note = loop.Note
 
 // Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.
 type Outputs struct {

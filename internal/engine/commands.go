@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
@@ -27,11 +28,11 @@ func (r *Run) commands() []Command {
 		case *FuncCalled:
 			cmds = r.appendCall(cmds, d.Call, ev.Seq)
 		case *StepRetrying:
-			id := stepTimer(ev.Step)
+			id := loop.StepTimer(ev.Step)
 			if d.Call != "" {
-				id = callTimer(d.Call)
+				id = loop.CallTimer(d.Call)
 			}
-			if t, ok := r.s.Timers[id]; ok && t.Seq == ev.Seq {
+			if t, ok := r.s.Loop.Timer(id); ok && t.Seq == ev.Seq {
 				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
 			}
 		case *WaitOpened:
@@ -68,7 +69,7 @@ func (r *Run) appendTimeout(cmds []Command, seq uint64) []Command {
 }
 
 func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
-	if c := r.s.Calls[key]; c != nil && c.State == callOpen && c.Seq == seq {
+	if c := r.s.Loop.Call(key); c != nil && c.State == loop.Open && c.Seq == seq {
 		if cmd := r.command(key, c); len(cmds) > 0 {
 			cmds = append(cmds, cmd)
 		} else {
@@ -105,8 +106,9 @@ func (r *Run) timers(seq uint64) []Command {
 			cmds = append(cmds, startWaitTimer(t))
 		}
 	}
-	for _, id := range sortedKeys(r.s.Timers) {
-		if t := r.s.Timers[id]; t.Seq < seq {
+	timers := r.s.Loop.Timers()
+	for _, id := range sortedKeys(timers) {
+		if t := timers[id]; t.Seq < seq {
 			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At})
 		}
 	}
@@ -121,8 +123,8 @@ func startWaitTimer(t waits.Timer) *StartTimer {
 // before it is reopened.
 func (r *Run) Unfinished() []Command {
 	var cmds []Command
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen }) {
-		cmds = append(cmds, r.command(key, r.s.Calls[key]))
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open }) {
+		cmds = append(cmds, r.command(key, r.s.Loop.Call(key)))
 	}
 	return cmds
 }
@@ -137,14 +139,14 @@ func (r *Run) timeout(seq uint64) Command {
 }
 
 // command builds the command of an open call from the state alone.
-func (r *Run) command(key string, c *call) Command {
+func (r *Run) command(key string, c *loop.Call) Command {
 	st, n := r.step(c.Step), r.stepNode(c.Step)
 	id, idem := r.commandIDs(key, c.Attempt)
 	node, limit := r.nodeID(c.Step), time.Duration(n.Timeout)
 	switch c.Kind {
-	case callModel:
+	case loop.Model:
 		fr, a := r.frame(c.Step, c.Frame), r.agent(c.Step, c.Frame)
-		msgs := r.s.Convs[fr.Conv]
+		msgs := r.s.Loop.Conv(fr.Conv)
 		cmd := &CallModel{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Agent: a.Agent, Model: c.Model,
 			System: r.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
@@ -153,21 +155,21 @@ func (r *Run) command(key string, c *call) Command {
 		if c.Reserved != nil {
 			cmd.MaxOutput = c.Reserved.Output
 		}
-		if fr.named(a) {
+		if fr.Named(a.Agent) {
 			cmd.Messages = renderShared(cmd.Messages, 0, a)
 		}
 		return cmd
-	case callTool:
+	case loop.Tool:
 		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: r.argumentsOf(c), Timeout: limit,
 			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
-		if st.Agent != nil {
+		if st.Loop.Agent != nil {
 			cmd.Agent, cmd.Offered = r.agent(c.Step, c.Frame).Agent, r.offered(c.Step, c.Frame)
 		}
 		return cmd
 	default:
 		cmd := r.newCallFunc(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt - c.Kept, Func: c.Tool,
-			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.graph.Steps.blocks}, Timeout: limit, Notes: slices.Clip(st.Notes),
+			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.graph.Steps.blocks}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
 			Errors: r.errors(c.Errors), Updated: c.Updated,
 		})
 		if c.Attempt-c.Kept > 1 {
@@ -200,11 +202,11 @@ func (r *Run) errors(n int) []FailedAttempt {
 }
 
 // arguments finds the arguments of a tool call: in the reply that asked for it, or, for that of a tool node, in what the step was given.
-func (r *Run) arguments(c *call) Value {
+func (r *Run) arguments(c *loop.Call) Value {
 	if c.ToolID == "" {
 		return r.stepInput(c.Step)
 	}
-	msgs := r.s.Convs[r.frame(c.Step, c.Frame).Conv]
+	msgs := r.s.Loop.Conv(r.frame(c.Step, c.Frame).Conv)
 	for _, m := range slices.Backward(msgs) {
 		for _, tc := range m.ToolCalls {
 			if tc.ID == c.ToolID {
@@ -217,7 +219,7 @@ func (r *Run) arguments(c *call) Value {
 
 // replyText is the text of the last reply in a frame; none where there was no reply.
 func (r *Run) replyText(step, fr int) output {
-	msgs := r.s.Convs[r.frame(step, fr).Conv]
+	msgs := r.s.Loop.Conv(r.frame(step, fr).Conv)
 	for _, m := range slices.Backward(msgs) {
 		if m.Role == chat.RoleAssistant {
 			return textOutput(m.Text)

@@ -44,6 +44,6 @@ func (c *Counter) next(v Value) Value {
 
 // counted gives the result of a call of a counter, which has just been recorded.
 func (r *Run) counted(id int, key string, c *Counter) {
-	call, seen := r.s.Calls[key], r.step(id).View
+	call, seen := r.s.Loop.Call(key), r.step(id).View
 	r.returned(key, call, &FuncResult{Update: map[string]Value{c.Field: c.next(seen.Get(c.Field))}, Native: seen.Native()})
 }

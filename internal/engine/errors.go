@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
@@ -43,7 +44,7 @@ var (
 	// ErrNoteLate: the call that a note belongs to has its result, was cancelled, or is at another attempt.
 	ErrNoteLate = errors.New("call no longer accepts notes")
 	// ErrNote: a note has no fit key or no JSON value, comes twice, or is one too many. The text says which.
-	ErrNote = errors.New("note refused")
+	ErrNote = loop.ErrNote
 	// ErrCallLate: the call that starts a run, or tells what it used, has its result, was cancelled, or is at another attempt.
 	ErrCallLate = errors.New("call has ended")
 	// ErrNoRoom: others hold what is left of a budget; there may be room when one of them has settled.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,17 +31,17 @@ func (r *Run) advance() {
 
 // resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31). It tells whether any went on.
 func (r *Run) resumeDue() bool {
-	if r.due == 0 || !r.startable() {
+	if r.s.Loop.Due() == 0 || !r.startable() {
 		return false
 	}
 	before := r.s.Seq
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callDue }) {
-		if c := r.s.Calls[key]; c != nil && c.State == callDue && r.startable() && r.maySlot(key, c) {
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
+		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.startable() && r.maySlot(key, c) {
 			r.again(key, c, c.Model)
 		}
 	}
 	for _, id := range slices.Clone(r.graph.Running) {
-		if r.step(id).Due && r.startable() && r.slot() {
+		if r.step(id).Loop.Due && r.startable() && r.slot() {
 			r.begin(id, r.stepNode(id))
 		}
 	}
@@ -50,7 +51,7 @@ func (r *Run) resumeDue() bool {
 // slot tells whether one more step may have calls out.
 func (r *Run) slot() bool {
 	limit := r.s.Limits.MaxConcurrency
-	return limit <= 0 || r.busy < limit
+	return limit <= 0 || r.s.Loop.Busy() < limit
 }
 
 // startReady starts every token that may start, in order. It tells whether any did.
@@ -91,7 +92,7 @@ func (r *Run) mayStart(t token) bool {
 	if isFreeJoin(n) {
 		return false
 	}
-	if effect(n.Kind) && !r.slot() {
+	if loop.Calls(n.Kind) && !r.slot() {
 		return false
 	}
 	if r.graph.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
@@ -171,14 +172,14 @@ func (r *Run) begin(id int, n *node) {
 		r.complete(id, &StepCompleted{Same: true})
 		r.endAll(id)
 	case workflow.KindAgent:
-		r.ask(id, r.step(id).Agent.Root)
+		r.ask(id, r.step(id).Loop.Agent.Root)
 	case workflow.KindTool:
 		if !r.mayCallTool(id, "") {
 			return
 		}
-		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Tool: n.Tool.Tool})
+		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
 	case workflow.KindFunc:
-		call := r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Tries + 1, Func: n.Func.Func})
+		call := r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Func: n.Func.Func})
 		r.emitStep(id, call)
 		if n.counter != nil {
 			r.counted(id, call.Call, n.counter)

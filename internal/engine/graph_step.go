@@ -193,8 +193,9 @@ func (g *graph) end(id int, status stepStatus) {
 		st.Block.Base, st.Block.View = nil, typed.State{}
 	}
 	old := st.work
-	*old = work{Input: old.Input, Block: old.Block, By: old.By, calls: old.calls, open: old.open}
-	if old.Input == nil && old.Block == nil && old.By == "" && old.calls == 0 {
+	st.Calls = old.Loop.Numbered
+	*old = work{Input: old.Input, Block: old.Block, By: old.By, Loop: old.Loop}
+	if old.Input == nil && old.Block == nil && old.By == "" && old.Loop.Calls == 0 {
 		st.work = g.none
 		g.spare = append(g.spare, old)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -114,11 +115,11 @@ func MergeLimits(base, over workflow.Limits) workflow.Limits {
 }
 
 func (r *Run) handleModel(d ModelResult) {
-	key, c := r.openCall(d.ID, callModel)
+	key, c := r.openCall(d.ID, loop.Model)
 	if c == nil {
 		return
 	}
-	late, step, fr := c.State == callCancelled, c.Step, c.Frame
+	late, step, fr := c.State == loop.Cancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.Clean()
 		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
@@ -169,14 +170,14 @@ func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 }
 
 func (r *Run) handleTool(d ToolResult) {
-	key, c := r.openCall(d.ID, callTool)
+	key, c := r.openCall(d.ID, loop.Tool)
 	if c == nil {
 		return
 	}
 	if r.unknown(key, c, d) {
 		return
 	}
-	late, step, fr, attempt := c.State == callCancelled, c.Step, c.Frame, c.Attempt
+	late, step, fr, attempt := c.State == loop.Cancelled, c.Step, c.Frame, c.Attempt
 	inAgent := c.ToolID != ""
 	d.Text, d.Structured = event.Clean(d.Text), event.Compact(d.Structured)
 	var f Failure
@@ -199,7 +200,7 @@ func (r *Run) handleTool(d ToolResult) {
 	case inAgent:
 		r.turnAnswered(step, fr)
 	case d.Failure != nil:
-		r.callFailed(key, r.s.Calls[key], f)
+		r.callFailed(key, r.s.Loop.Call(key), f)
 	case d.IsError:
 		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
@@ -208,14 +209,14 @@ func (r *Run) handleTool(d ToolResult) {
 }
 
 func (r *Run) handleFunc(d *FuncResult) {
-	if key, c := r.openCall(d.ID, callFunc); c != nil {
+	if key, c := r.openCall(d.ID, loop.Func); c != nil {
 		r.returned(key, c, d)
 	}
 }
 
 // returned decides what follows the result of a function.
-func (r *Run) returned(key string, c *call, d *FuncResult) {
-	late, step, attempt := c.State == callCancelled, c.Step, c.Attempt
+func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
+	late, step, attempt := c.State == loop.Cancelled, c.Step, c.Attempt
 	var cause error
 	if d.Failure != nil {
 		f := d.Failure.Clean()
@@ -245,7 +246,7 @@ func (r *Run) returned(key string, c *call, d *FuncResult) {
 	case d.Failure != nil:
 		f := *d.Failure
 		f.Err = cause
-		r.callFailed(key, r.s.Calls[key], f)
+		r.callFailed(key, r.s.Loop.Call(key), f)
 	default:
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])
@@ -284,7 +285,7 @@ func (r *Run) handleTimer(id string) {
 		r.handleWaitTimer(t)
 		return
 	}
-	t, ok := r.s.Timers[id]
+	t, ok := r.s.Loop.Timer(id)
 	if !ok {
 		return
 	}
@@ -293,7 +294,7 @@ func (r *Run) handleTimer(id string) {
 		return
 	}
 	r.emitStep(t.Step, &TimerFired{Timer: id})
-	if id == stepTimer(t.Step) && !r.step(t.Step).Due {
+	if id == loop.StepTimer(t.Step) && !r.step(t.Step).Loop.Due {
 		r.restart(t.Step)
 	}
 }
@@ -317,18 +318,18 @@ func (r *Run) timeUp() {
 }
 
 // again asks for the next attempt of a call.
-func (r *Run) again(key string, c *call, model string) {
+func (r *Run) again(key string, c *loop.Call, model string) {
 	switch c.Kind {
-	case callModel:
+	case loop.Model:
 		fr := r.frame(c.Step, c.Frame)
 		reserved, ok := r.reserve(c.Step, c.Frame, model, nil)
 		if !ok {
 			return
 		}
 		r.emitStep(c.Step, &ModelCalled{
-			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Convs[fr.Conv]), Reserved: reserved,
+			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Loop.Conv(fr.Conv)), Reserved: reserved,
 		})
-	case callTool:
+	case loop.Tool:
 		if !r.mayCallTool(c.Step, key) {
 			return
 		}
@@ -338,7 +339,7 @@ func (r *Run) again(key string, c *call, model string) {
 	}
 }
 
-func (r *Run) argumentsOf(c *call) Value {
+func (r *Run) argumentsOf(c *loop.Call) Value {
 	if c.Args != nil {
 		return c.Args
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -39,12 +40,12 @@ func (r *Run) pinned(pins Value) {
 
 // handleHeld opens the wait of a call that needs a person.
 func (r *Run) handleHeld(d ToolHeld) {
-	key, c := r.openCall(d.ID, callTool)
+	key, c := r.openCall(d.ID, loop.Tool)
 	if c == nil {
 		return
 	}
 	step, attempt, h := c.Step, c.Attempt, d.Hold
-	late, failing := c.State == callCancelled, r.s.Ending != nil && !r.s.Ending.Limit
+	late, failing := c.State == loop.Cancelled, r.s.Ending != nil && !r.s.Ending.Limit
 	if late || failing {
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
@@ -85,7 +86,7 @@ func checkHold(d ToolHeld) error {
 
 // decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.
 func (r *Run) decided(key string, ans *WaitAnswered) {
-	c := r.s.Calls[key]
+	c := r.s.Loop.Call(key)
 	if c == nil || ans.Decision == workflow.PortApprove || r.s.Waits.Get(ans.Wait).Below != nil {
 		return
 	}
@@ -125,8 +126,8 @@ func rejection(tool, note string) string {
 
 // unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
 // is the caller's to see to.
-func (r *Run) unknown(key string, c *call, d ToolResult) bool {
-	if d.Failure == nil || d.Unknown == "" || c.State != callOpen || r.plan.root.w.Rules.UnknownFails {
+func (r *Run) unknown(key string, c *loop.Call, d ToolResult) bool {
+	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || r.plan.root.w.Rules.UnknownFails {
 		return false
 	}
 	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {
@@ -137,12 +138,12 @@ func (r *Run) unknown(key string, c *call, d ToolResult) bool {
 	switch d.Unknown {
 	case "retry":
 		if r.s.Ending == nil { // else a reopening makes it again
-			r.again(key, r.s.Calls[key], "")
+			r.again(key, r.s.Loop.Call(key), "")
 		}
 	case "skip", "fail":
 		r.lost(key, d.Unknown)
 	default:
-		r.askAbout(key, r.s.Calls[key], f.Message)
+		r.askAbout(key, r.s.Loop.Call(key), f.Message)
 	}
 	return true
 }
@@ -151,7 +152,7 @@ func (r *Run) unknown(key string, c *call, d ToolResult) bool {
 const maxUnknown = 1
 
 // askAbout asks a person what becomes of a call with unknown outcome.
-func (r *Run) askAbout(key string, c *call, why string) {
+func (r *Run) askAbout(key string, c *loop.Call, why string) {
 	r.emitStep(c.Step, &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: r.remindAt(0),
 		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, compact(r.argumentsOf(c)), why),

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
 // kind is all that the engine knows of an event type beside who makes it: what a stored event of it needs, and what one does to the state (ADR 66).
@@ -89,7 +91,7 @@ func (r *Run) validateStep(ev *Event, n needs) string {
 		return fmt.Sprintf("step %d is one of node %q, not %q", ev.Step, node, ev.Node)
 	case n.has(needsRunning) && r.step(ev.Step).Status != stepRunning:
 		return fmt.Sprintf("step %d has ended", ev.Step)
-	case n.has(needsAgent) && r.step(ev.Step).Agent == nil:
+	case n.has(needsAgent) && r.step(ev.Step).Loop.Agent == nil:
 		return "the step runs no agent"
 	}
 	return ""
@@ -135,20 +137,20 @@ var kinds = map[Type]kind{
 	"step.cancelled":     kindOf((*Run).checkStepCancelled, (*Run).applyStepCancelled).with(needsRunning),
 	"step.skipped":       kindOf((*Run).checkStepSkipped, (*Run).applyStepSkipped).with(needsRunning),
 	"edge.taken":         kindOf(ofGraph((*graph).checkEdgeTaken), (*Run).applyEdgeTaken),
-	"model.called":       kindOf((*Run).checkModelCalled, (*Run).applyModelCalled).with(needsRunning),
-	"model.replied":      kindOf((*Run).checkModelReplied, (*Run).applyModelReplied).with(needsStep),
-	"model.failed":       kindOf((*Run).checkModelFailed, (*Run).applyModelFailed).with(needsStep),
-	"tool.called":        kindOf((*Run).checkToolCalled, (*Run).applyToolCalled).with(needsRunning),
-	"tool.returned":      kindOf((*Run).checkToolReturned, (*Run).applyToolReturned).with(needsStep),
-	"tool.failed":        kindOf((*Run).checkToolFailed, (*Run).applyToolFailed).with(needsStep),
+	"model.called":       kindOf(checkLoop((*loop.Loop).CheckModelCalled), (*Run).applyModelCalled).with(needsRunning),
+	"model.replied":      kindOf(checkLoop((*loop.Loop).CheckModelReplied), (*Run).applyModelReplied).with(needsStep),
+	"model.failed":       kindOf(checkLoop((*loop.Loop).CheckModelFailed), (*Run).applyModelFailed).with(needsStep),
+	"tool.called":        kindOf(checkLoop((*loop.Loop).CheckToolCalled), (*Run).applyToolCalled).with(needsRunning),
+	"tool.returned":      kindOf(checkLoop((*loop.Loop).CheckToolReturned), (*Run).applyToolReturned).with(needsStep),
+	"tool.failed":        loopKind((*loop.Loop).CheckToolFailed, (*loop.Loop).ApplyToolFailed).with(needsStep),
 	"tools.pinned":       kindOf(nil, nothing[*ToolsPinned]),
-	"func.called":        kindOf((*Run).checkFuncCalled, (*Run).applyFuncCalled).with(needsRunning),
+	"func.called":        kindOf(checkLoop((*loop.Loop).CheckFuncCalled), (*Run).applyFuncCalled).with(needsRunning),
 	"func.returned":      kindOf((*Run).checkFuncReturned, (*Run).applyFuncReturned).with(needsStep),
-	"func.noted":         kindOf((*Run).checkFuncNoted, (*Run).applyFuncNoted),
-	"subagent.started":   kindOf((*Run).checkSubagentStarted, (*Run).applySubagentStarted).with(needsAgent),
-	"subagent.completed": kindOf((*Run).checkSubagentCompleted, (*Run).applySubagentCompleted).with(needsAgent),
-	"subagent.failed":    kindOf((*Run).checkSubagentFailed, (*Run).applySubagentFailed).with(needsAgent),
-	"agent.handed":       kindOf((*Run).checkAgentHanded, (*Run).applyAgentHanded).with(needsAgent),
+	"func.noted":         loopKind((*loop.Loop).CheckFuncNoted, (*loop.Loop).ApplyFuncNoted),
+	"subagent.started":   loopKind((*loop.Loop).CheckSubagentStarted, (*loop.Loop).ApplySubagentStarted).with(needsAgent),
+	"subagent.completed": loopKind((*loop.Loop).CheckSubagentCompleted, (*loop.Loop).ApplySubagentCompleted).with(needsAgent),
+	"subagent.failed":    loopKind((*loop.Loop).CheckSubagentFailed, (*loop.Loop).ApplySubagentFailed).with(needsAgent),
+	"agent.handed":       loopKind((*loop.Loop).CheckAgentHanded, (*loop.Loop).ApplyAgentHanded).with(needsAgent),
 	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]).with(needsRunning),
 	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened).with(needsRunning),
 	"wait.answered":      kindOf((*Run).checkWaitAnswered, (*Run).applyWaitAnswered),

@@ -76,7 +76,7 @@ func (r *Run) IsBusy() bool {
 	if r.s.Status.Ended() || r.s.Status == StatusPending {
 		return false
 	}
-	return r.open > 0 || r.due > 0 || len(r.s.Timers) > 0
+	return r.s.Loop.Out() > 0 || r.s.Loop.Due() > 0 || r.s.Loop.Sleeping() > 0
 }
 
 // Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -125,7 +126,7 @@ func (g *graph) turns(f *flow, scopeID int) []prompt.Turn {
 
 // lastShared appends the last message of the shared conversation as an agent sees it. Where it ends with the output of step from, it refers to that.
 func (r *Run) lastShared(b *prompt.Builder, a *agent, from int) {
-	msgs := r.s.Convs[sharedConv]
+	msgs := r.s.Loop.Conv(loop.Shared)
 	at := max(0, len(msgs)-1)
 	for at > 0 && msgs[at].Role != chat.RoleAssistant {
 		at--

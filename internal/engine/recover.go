@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
 // handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
@@ -24,7 +25,7 @@ func (r *Run) wakeSettled() {
 		if sc.Owner == 0 || sc.Live > 0 || sc.Dead {
 			continue
 		}
-		if _, waits := r.s.Timers[stepTimer(sc.Owner)]; !waits {
+		if !r.s.Loop.IsAsleep(sc.Owner) {
 			r.graph.idle(id)
 		}
 	}
@@ -59,8 +60,8 @@ func (r *Run) takeUp(lost []Lost, why string) {
 	}
 	r.abandon(why)
 	for _, l := range lost {
-		key, c := r.openCall(l.ID, callTool)
-		if c == nil || c.State != callOpen {
+		key, c := r.openCall(l.ID, loop.Tool)
+		if c == nil || c.State != loop.Open {
 			continue
 		}
 		switch l.Policy {
@@ -79,7 +80,7 @@ func (r *Run) takeUp(lost []Lost, why string) {
 
 // lost settles a call with unknown outcome as a person or its policy says.
 func (r *Run) lost(key, what string) {
-	c := r.s.Calls[key]
+	c := r.s.Loop.Call(key)
 	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
 	switch what {
 	case "skip":
@@ -106,8 +107,8 @@ func (r *Run) reissue() {
 	if len(r.out) > 0 {
 		fresh = r.out[0].Seq
 	}
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callOpen && c.Seq < fresh }) {
-		r.opened = append(r.opened, r.command(key, r.s.Calls[key]))
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open && c.Seq < fresh }) {
+		r.opened = append(r.opened, r.command(key, r.s.Loop.Call(key)))
 	}
 	r.opened = append(r.opened, r.timers(fresh)...)
 }

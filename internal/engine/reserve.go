@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
 // Model calls that a function or a tool makes itself, in a session, are withheld like those of agents: each has a reservation from before it is made until its use is
@@ -37,7 +38,7 @@ func (r *Run) handleReserve(d CallReserve) {
 }
 
 // grant decides what a model call may use. Nil without error: nothing is to be recorded.
-func (r *Run) grant(key string, c *call, d CallReserve) (*ledger.Session, error) {
+func (r *Run) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, error) {
 	if old, ok := r.s.Ledger.Session(d.Key); ok {
 		if old.Call != key {
 			return nil, fmt.Errorf("%w: model call %q belongs to another call", ErrCallLate, d.Key)
@@ -92,10 +93,10 @@ func (r *Run) applyCallReserved(ev *Event, d *CallReserved) {
 
 // checkCallReserved tells why a stored reservation cannot be.
 func (r *Run) checkCallReserved(ev *Event, d *CallReserved) string {
-	c, b := r.s.Calls[d.Call], d.Part
+	c, b := r.s.Loop.Call(d.Call), d.Part
 	_, reserved := r.s.Ledger.Session(d.Key)
 	switch {
-	case c == nil || c.Kind == callModel || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != callOpen:
+	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
 		return "call " + d.Call + " is not open"
 	case d.Key == "" || reserved:
 		return "model call " + d.Key + " has a reservation"

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
 // rest pauses or ends the run where nothing is left to do or to wait for.
@@ -16,7 +17,7 @@ func (r *Run) rest() {
 		r.restLimit()
 	case r.s.Ending != nil:
 		r.restEnding()
-	case r.open > 0 || len(r.s.Timers) > 0:
+	case r.s.Loop.Out() > 0 || r.s.Loop.Sleeping() > 0:
 	case r.settle():
 	case r.scope(0).Live == 0:
 		r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
@@ -36,8 +37,8 @@ func (r *Run) pause() {
 // the time is over, the calls that are out (D20).
 func (r *Run) restLimit() {
 	if r.s.Limit == CodeTimeout {
-		r.cancelCalls(func(*call) bool { return true })
-	} else if r.open > 0 || r.settle() {
+		r.cancelCalls(func(*loop.Call) bool { return true })
+	} else if r.s.Loop.Out() > 0 || r.settle() {
 		return
 	}
 	r.finishFailed()
@@ -45,7 +46,7 @@ func (r *Run) restLimit() {
 
 // restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12), cancelled ones settle (D10).
 func (r *Run) restEnding() {
-	if r.open > 0 {
+	if r.s.Loop.Out() > 0 {
 		r.settle()
 		return
 	}
@@ -91,18 +92,18 @@ func (r *Run) settle() bool {
 // settleAt is when the run stops waiting for cancelled calls.
 func (r *Run) settleAt() time.Time {
 	if r.drains() {
-		return r.s.SettleAt.Add(DrainTime - SettleTime)
+		return r.s.Loop.CancelledAt().Add(DrainTime)
 	}
-	return r.s.SettleAt
+	return r.s.Loop.CancelledAt().Add(SettleTime)
 }
 
 // drains tells whether all calls that are awaited are functions that lost, and that have told of the end of all that they started.
 func (r *Run) drains() bool {
-	if r.cancelled() || r.open > 0 {
+	if r.cancelled() || r.s.Loop.Out() > 0 {
 		return false // functions may finish (ADR 15)
 	}
-	for key, c := range r.s.Calls {
-		if c.State == callCancelled && (c.Kind != callFunc || r.s.Ledger.IsAwaited(key)) {
+	for key, c := range r.s.Loop.All() {
+		if c.State == loop.Cancelled && (c.Kind != loop.Func || r.s.Ledger.IsAwaited(key)) {
 			return false
 		}
 	}
@@ -113,7 +114,7 @@ func (r *Run) drains() bool {
 func (r *Run) cancelled() bool { return r.s.Ending != nil && r.s.Ending.Status == StatusCancelled }
 
 // IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
-func (r *Run) IsEnding() bool { return r.cancelled() && r.open > 0 && !r.s.Status.Ended() }
+func (r *Run) IsEnding() bool { return r.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
 
 // cutOff gives up on everything that a cancelled run still waits for.
 func (r *Run) cutOff(why string) {
@@ -128,13 +129,13 @@ func (r *Run) settling() bool {
 	if r.s.Status != StatusRunning && r.s.Status != StatusPaused {
 		return false
 	}
-	if r.open > 0 {
+	if r.s.Loop.Out() > 0 {
 		return r.cancelled() // functions may finish
 	}
-	if r.late == 0 {
+	if r.s.Loop.Late() == 0 {
 		return false
 	}
-	return r.s.Ending != nil || len(r.s.Timers) == 0
+	return r.s.Ending != nil || r.s.Loop.Sleeping() == 0
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.
@@ -142,7 +143,7 @@ func (r *Run) abandon(why string) { r.abandonSince(0, why, nil) }
 
 // unsent settles calls that this activation cancels before anybody is asked to make them: no result of them will ever come.
 func (r *Run) unsent() {
-	if r.late > 0 && len(r.out) > 0 {
+	if r.s.Loop.Late() > 0 && len(r.out) > 0 {
 		r.abandonSince(r.out[0].Seq, "it was cancelled before it was made", &chat.Usage{})
 	}
 }
@@ -155,12 +156,12 @@ func (r *Run) abandonSince(seq uint64, why string, used *chat.Usage) {
 		cost = new(float64)
 	}
 	f := Failure{Code: CodeCancelled, Message: why}
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callCancelled && c.Seq >= seq }) {
-		c := r.s.Calls[key]
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Cancelled && c.Seq >= seq }) {
+		c := r.s.Loop.Call(key)
 		switch c.Kind {
-		case callModel:
+		case loop.Model:
 			r.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
-		case callTool:
+		case loop.Tool:
 			r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
 		default:
 			r.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
@@ -186,7 +187,7 @@ func (r *Run) handleCancel(d Cancel) {
 	}
 	if r.finishes() {
 		r.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
-		r.cancelCalls(func(*call) bool { return true })
+		r.cancelCalls(func(*loop.Call) bool { return true })
 		return
 	}
 	r.cancelling = &RunCancelled{Reason: event.Clean(d.Reason)}
@@ -200,11 +201,11 @@ func (r *Run) handleCancel(d Cancel) {
 
 // finishes tells whether functions are at work that may finish although the run is cancelled: the node that is aborted completes first (S2-36).
 func (r *Run) finishes() bool {
-	if r.open == 0 || !r.plan.root.w.Rules.FinishOnCancel {
+	if r.s.Loop.Out() == 0 || !r.plan.root.w.Rules.FinishOnCancel {
 		return false
 	}
-	for _, c := range r.s.Calls {
-		if c.State == callOpen && c.Kind != callFunc {
+	for _, c := range r.s.Loop.All() {
+		if c.State == loop.Open && c.Kind != loop.Func {
 			return false
 		}
 	}

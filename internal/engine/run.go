@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -18,12 +18,7 @@ type Run struct {
 	s     state
 	graph graph
 	mem   slabs
-	spare []*call   // calls that have ended, to be used again
 	used  *CallFunc // a command that was given back; nil: there is none
-	open  int       // calls that are out
-	late  int       // cancelled calls that have not settled
-	due   int       // calls and steps that are to be tried again as soon as there is a slot
-	busy  int       // steps with a call that is out: they hold the slots of MaxConcurrency
 	// withheld: there may be calls that a budget, or the limit of concurrency, withholds until others have settled.
 	withheld bool
 
@@ -127,7 +122,7 @@ func (r *Run) Status() Status { return r.s.Status }
 func (r *Run) Seq() uint64 { return r.s.Seq }
 
 // InFlight counts the calls whose results are still awaited, those of cancelled steps included.
-func (r *Run) InFlight() int { return r.open + r.late }
+func (r *Run) InFlight() int { return r.s.Loop.Out() + r.s.Loop.Late() }
 
 // EndedByLimit names the limit that ended the run, "" where none did.
 func (r *Run) EndedByLimit() string {
@@ -165,31 +160,18 @@ func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
 // Updated is told at [Run.Errors].
 func (r *Run) Updated() time.Time { return r.s.Updated }
 
-func (r *Run) step(id int) *step       { return r.graph.step(id) }
-func (r *Run) scope(id int) *scope     { return r.graph.scope(id) }
-func (r *Run) stepScope(id int) *scope { return r.graph.stepScope(id) }
-func (r *Run) flowOf(id int) *flow     { return r.graph.flowOf(id) }
-func (r *Run) stepNode(id int) *node   { return r.graph.stepNode(id) }
-func (r *Run) nodeID(id int) string    { return r.graph.nodeID(id) }
-func (r *Run) stepInput(id int) Value  { return r.graph.stepInput(id) }
-func (r *Run) value(step int) Value    { return r.graph.value(step) }
-func (r *Run) frame(id, fr int) *frame { return &r.step(id).Agent.Frames[fr] }
-func (r *Run) agent(id, fr int) *agent { return r.flowOf(id).agents[r.frame(id, fr).Agent] }
-
-// effect tells whether steps of kind k ask for calls, which MaxConcurrency bounds.
-func effect(k workflow.Kind) bool {
-	switch k {
-	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:
-		return true
-	}
-	return false
-}
+func (r *Run) step(id int) *step            { return r.graph.step(id) }
+func (r *Run) scope(id int) *scope          { return r.graph.scope(id) }
+func (r *Run) stepScope(id int) *scope      { return r.graph.stepScope(id) }
+func (r *Run) flowOf(id int) *flow          { return r.graph.flowOf(id) }
+func (r *Run) stepNode(id int) *node        { return r.graph.stepNode(id) }
+func (r *Run) nodeID(id int) string         { return r.graph.nodeID(id) }
+func (r *Run) stepInput(id int) Value       { return r.graph.stepInput(id) }
+func (r *Run) value(step int) Value         { return r.graph.value(step) }
+func (r *Run) frame(id, fr int) *loop.Frame { return &r.step(id).Loop.Agent.Frames[fr] }
+func (r *Run) agent(id, fr int) *agent      { return r.flowOf(id).agents[r.frame(id, fr).Agent] }
 
 func isFreeJoin(n *node) bool { return n.Kind == workflow.KindJoin && n.fork < 0 }
-
-func convID(step, frame int) string { return strconv.Itoa(step) + "." + strconv.Itoa(frame) }
-func callTimer(call string) string  { return "retry:" + call }
-func stepTimer(step int) string     { return "retry:" + strconv.Itoa(step) }
 
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }
@@ -235,18 +217,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// sortedCalls gives the ids of calls in the order in which they were asked.
-func (r *Run) sortedCalls(keep func(*call) bool) []string {
-	var ids []string
-	for id, c := range r.s.Calls {
-		if keep(c) {
-			ids = append(ids, id)
-		}
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(r.s.Calls[a].Seq, r.s.Calls[b].Seq), cmp.Compare(a, b))
-	})
-	return ids
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -54,11 +55,11 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 	}
 	for _, tc := range reply.ToolCalls {
 		content := "content"
-		next, own = member(tc.Arguments, "next"), true
+		next, own = loop.Member(tc.Arguments, "next"), true
 		if tc.Name == endTool && rules.Conversational {
 			next, content = endNext, "message"
 		}
-		if said := member(tc.Arguments, content); reply.Text.IsZero() && said != "" {
+		if said := loop.Member(tc.Arguments, content); reply.Text.IsZero() && said != "" {
 			text = said // of several calls the last one counts, as for next
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
@@ -97,16 +98,6 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 	}
 }
 
-// member gives a text of a JSON object by its exact name; "" where there is none.
-func member(object json.RawMessage, name string) string {
-	var members map[string]json.RawMessage
-	var text string
-	if json.Unmarshal(object, &members) != nil || json.Unmarshal(members[name], &text) != nil {
-		return ""
-	}
-	return text
-}
-
 // lastWords is what an agent said last before step id (S3-22).
 func (r *Run) lastWords(id int) string {
 	for i := id - 1; i >= 1; i-- {
@@ -126,7 +117,7 @@ func routed(text string) (next string, content Value) {
 	if !ok {
 		return "", nil
 	}
-	if next = member(v, "next"); next == "" {
+	if next = loop.Member(v, "next"); next == "" {
 		return "", nil
 	}
 	var members map[string]json.RawMessage
@@ -254,7 +245,7 @@ func (r *Run) offered(id, fr int) []string {
 // exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on as after tools: by the edge
 // without condition, else back to who sent it (S3-4).
 func (r *Run) exec(id int) {
-	if st := r.step(id); st.Agent == nil || len(st.Agent.Frames[0].Turn) == 0 {
+	if st := r.step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
 		done := &StepCompleted{Same: true}
 		if n := r.stepNode(id); st.From > 0 && len(n.ports[workflow.PortOut]) == 0 {
 			done.Goto = []string{r.stepNode(st.From).ID}
@@ -273,7 +264,7 @@ func (r *Run) exec(id int) {
 
 func (r *Run) execNext(id int) {
 	f := r.frame(id, 0)
-	i := slices.IndexFunc(f.Turn, func(t turnCall) bool { return !t.Done })
+	i := slices.IndexFunc(f.Turn, func(t loop.TurnCall) bool { return !t.Done })
 	if i < 0 {
 		r.execDone(id)
 		return
@@ -281,7 +272,7 @@ func (r *Run) execNext(id int) {
 	if !r.mayCallTool(id, "") {
 		return
 	}
-	r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, r.step(id).Calls+1), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
+	r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, r.step(id).Loop.Numbered+1), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
 }
 
 // execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
@@ -294,7 +285,7 @@ func (r *Run) execDone(id int) {
 		}
 	}
 	done := &StepCompleted{}
-	for _, m := range r.s.Convs[sharedConv] {
+	for _, m := range r.s.Loop.Conv(loop.Shared) {
 		if m.Role == chat.RoleTool && m.ToolCallID == last.ID {
 			done.Output = expr.Quote(m.Text.String())
 		}
@@ -323,7 +314,7 @@ func (r *Run) trip(id int, to string) string {
 	h := sha256.New()
 	h.Write(r.value(id))
 	if k := r.stepNode(id).Kind; r.plan.root.w.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
-		for _, m := range slices.Backward(r.s.Convs[sharedConv]) {
+		for _, m := range slices.Backward(r.s.Loop.Conv(loop.Shared)) {
 			if m.Role == chat.RoleAssistant {
 				for _, tc := range m.ToolCalls {
 					fmt.Fprintf(h, "\x00%s\x00%s", tc.Name, tc.Arguments)

@@ -52,7 +52,6 @@ type slabs struct {
 	checked   slab[ConditionChecked]
 	asked     slab[FuncCalled]
 	returned  slab[FuncReturned]
-	calls     slab[call]
 	funcs     slab[CallFunc]
 	tokens    slab[int]
 	commands  slab[Command]

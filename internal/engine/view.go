@@ -17,9 +17,9 @@ func (r *Run) outputOf(id int, done *StepCompleted) output {
 	case done.Given:
 		return r.graph.resultOutput(id)
 	case done.Reply:
-		return r.replyText(id, r.step(id).Agent.Root)
+		return r.replyText(id, r.step(id).Loop.Agent.Root)
 	case done.JSON:
-		out, _ := JSONOf(r.lastReply(id, r.step(id).Agent.Root).Text.String())
+		out, _ := JSONOf(r.lastReply(id, r.step(id).Loop.Agent.Root).Text.String())
 		return outputFrom(out)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
 		return output{value: r.graph.blockOutput(id)}
@@ -79,7 +79,7 @@ func (g *graph) outputs(scopeID int) map[string]Value {
 func (r *Run) view(id int, done *StepCompleted) View {
 	st, n := r.step(id), r.stepNode(id)
 	v := View{Node: n.ID, Input: r.stepInput(id), State: r.graph.stateAt(st.Scope), Outputs: r.graph.outputs(st.Scope)}
-	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Tries, st.Retries+1), r.errors(len(r.s.Errors)), r.s.Updated
+	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Loop.Tries, st.Retries+1), r.errors(len(r.s.Errors)), r.s.Updated
 	if done == nil {
 		return v
 	}
@@ -129,8 +129,8 @@ func (g *graph) speaker(step int) string {
 		return ""
 	case st.By != "":
 		return st.By
-	case st.Agent != nil && n.Kind == workflow.KindAgent:
-		return st.Agent.Frames[st.Agent.Root].Agent
+	case st.Loop.Agent != nil && n.Kind == workflow.KindAgent:
+		return st.Loop.Agent.Frames[st.Loop.Agent.Root].Agent
 	}
 	return n.Agent.Agent
 }

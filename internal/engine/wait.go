@@ -47,7 +47,7 @@ func (r *Run) handleAnswer(d Answer) {
 		return
 	}
 	if call != "" {
-		if what := expr.Text(ans.Answer); what != "retry" && r.s.Calls[call] != nil {
+		if what := expr.Text(ans.Answer); what != "retry" && r.s.Loop.Call(call) != nil {
 			r.lost(call, what)
 		}
 		return

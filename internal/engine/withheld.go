@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -23,26 +23,26 @@ func (r *Run) resumeWithheld() bool {
 
 // callWithheld makes the calls that a budget, or the want of a slot, withheld.
 func (r *Run) callWithheld() {
-	for _, key := range r.sortedCalls(func(c *call) bool { return c.State == callFailed }) {
-		if c := r.s.Calls[key]; c != nil && c.State == callFailed && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
+		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Failed && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
 			r.again(key, c, c.Model)
 		}
 	}
 	for _, id := range slices.Clone(r.graph.Running) {
-		if st := r.step(id); st.Status != stepRunning || st.Due || r.asleep(id) || !r.hasSlot(id) {
+		if st := r.step(id); st.Status != stepRunning || st.Loop.Due || r.s.Loop.IsAsleep(id) || !r.hasSlot(id) {
 			continue
 		}
 		switch n := r.stepNode(id); n.Kind {
 		case workflow.KindTool:
-			if r.step(id).calls == 0 {
+			if r.step(id).Loop.Calls == 0 {
 				r.begin(id, n)
 			}
 		case workflow.KindExec:
-			if r.step(id).calls == 0 && r.step(id).Agent != nil {
+			if r.step(id).Loop.Calls == 0 && r.step(id).Loop.Agent != nil {
 				r.execNext(id)
 			}
 		case workflow.KindAgent:
-			for fr := 0; r.step(id).Agent != nil && fr < len(r.step(id).Agent.Frames); fr++ {
+			for fr := 0; r.step(id).Loop.Agent != nil && fr < len(r.step(id).Loop.Agent.Frames); fr++ {
 				if r.step(id).Status != stepRunning {
 					break
 				}
@@ -54,7 +54,7 @@ func (r *Run) callWithheld() {
 
 // hasSlot tells whether a step may have a call out; one that may not is looked at again.
 func (r *Run) hasSlot(id int) bool {
-	if r.step(id).open > 0 || r.slot() {
+	if r.step(id).Loop.Out > 0 || r.slot() {
 		return true
 	}
 	r.withheld = true
@@ -67,16 +67,14 @@ func (r *Run) callWithheldOfFrame(id, fr int) {
 	if f.Done {
 		return
 	}
-	for _, c := range r.s.Calls {
-		if c.Step == id && c.Frame == fr && len(f.Turn) == 0 {
-			return
-		}
+	if len(f.Turn) == 0 && r.s.Loop.Any(func(c *loop.Call) bool { return c.Step == id && c.Frame == fr }) {
+		return
 	}
 	if len(f.Turn) > 0 {
 		r.callWithheldOfTurn(id, fr)
 		return
 	}
-	if msgs := r.s.Convs[f.Conv]; f.Conv != sharedConv && len(msgs) > 0 && msgs[len(msgs)-1].Role == chat.RoleAssistant {
+	if f.Conv != loop.Shared && r.s.Loop.EndsWithReply(f.Conv) {
 		r.replied(id, fr) // the request to mend that reply was withheld
 		return
 	}
@@ -86,7 +84,7 @@ func (r *Run) callWithheldOfFrame(id, fr int) {
 // callWithheldOfTurn makes the tool calls of a turn that were not begun.
 func (r *Run) callWithheldOfTurn(id, fr int) {
 	for _, t := range slices.Clone(r.frame(id, fr).Turn) {
-		if t.Done || r.atWork(id, fr, t.ID) {
+		if t.Done || r.s.Loop.IsAtWork(world{r}, id, fr, t.ID) {
 			continue
 		}
 		for _, tc := range r.lastReply(id, fr).ToolCalls {
@@ -96,25 +94,4 @@ func (r *Run) callWithheldOfTurn(id, fr int) {
 		}
 	}
 	r.turnAnswered(id, fr)
-}
-
-// atWork tells whether a tool call of a frame's turn was begun.
-func (r *Run) atWork(id, fr int, toolCall string) bool {
-	for _, c := range r.s.Calls {
-		if c.Step == id && c.Frame == fr && c.ToolID == toolCall {
-			return true
-		}
-	}
-	for i := range r.step(id).Agent.Frames {
-		if sub := r.frame(id, i); sub.Parent == fr && sub.ToolCallID == toolCall && !sub.Done {
-			return true
-		}
-	}
-	return false
-}
-
-// asleep tells whether a step waits for its retry timer.
-func (r *Run) asleep(id int) bool {
-	_, asleep := r.s.Timers[stepTimer(id)]
-	return asleep
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
-var derived = map[string]bool{"Value.grow": true, "scope.shared": true, "block.settled": true, "graph.flows": true, "graph.texts": true, "graph.input": true,
+var derived = map[string]bool{"Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "scope.shared": true, "block.settled": true, "graph.flows": true, "graph.texts": true, "graph.input": true,
 	"graph.wake": true, "graph.awake": true, "graph.completing": true, "graph.spare": true, "graph.works": true,
 	"graph.native": true, "State.native": true, "Time.loc": true}
 
@@ -24,9 +24,6 @@ func State(r *engine.Run) []byte {
 	run := reflect.ValueOf(r).Elem()
 	var b bytes.Buffer
 	b.WriteByte('{')
-	for _, name := range []string{"open", "late", "due"} {
-		fmt.Fprintf(&b, "%q:%d,", name, run.FieldByName(name).Int())
-	}
 	b.WriteString(`"state":`)
 	writeState(&b, run.FieldByName("s"))
 	b.WriteString(`,"graph":`)

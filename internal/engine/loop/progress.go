@@ -1,4 +1,4 @@
-package engine
+package loop
 
 import (
 	"crypto/sha256"
@@ -31,7 +31,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// wish names a call of a reply. Whoever hands over says something with it: other words are progress.
+// wish names a call of a reply. An agent that hands over says something with it: other words are progress.
 func wish(reply chat.Message, tc chat.ToolCall) string {
 	said := ""
 	if tc.Name == workflow.HandoffTool {
@@ -40,9 +40,9 @@ func wish(reply chat.Message, tc chat.ToolCall) string {
 	return digest(tc.Name, string(tc.Arguments), said)
 }
 
-// progressed remembers the calls of a turn with their results.
-func (r *Run) progressed(fr *frame) {
-	reply := lastSaid(r.s.Convs[fr.Conv])
+// remember keeps the calls of a turn with their results.
+func (l *Loop) remember(fr *Frame) {
+	reply := l.Reply(fr.Conv)
 	for _, t := range fr.Turn {
 		i := slices.IndexFunc(reply.ToolCalls, func(tc chat.ToolCall) bool { return tc.ID == t.ID })
 		if i < 0 || !t.Done {
@@ -55,10 +55,8 @@ func (r *Run) progressed(fr *frame) {
 	}
 }
 
-// circles tells how an agent goes round in a circle that its reply would begin anew; "" where it does not.
-func (r *Run) circles(id, fr int, reply chat.Message) string {
-	f, a := r.frame(id, fr), r.agent(id, fr)
-	rounds := a.Repeats()
+// Circle tells how an agent that may take rounds goes round in a circle that its reply would begin anew; "" where it does not.
+func (f *Frame) Circle(title string, rounds int, reply chat.Message) string {
 	for size := 2; size <= maxCircle && size*rounds <= min(len(f.Recent), maxRecent); size++ {
 		last := f.Recent[len(f.Recent)-size*rounds:]
 		next, _, _ := strings.Cut(last[0], " ")
@@ -67,7 +65,7 @@ func (r *Run) circles(id, fr int, reply chat.Message) string {
 			round = round && last[i] == last[i-size]
 		}
 		if round && wish(reply, reply.ToolCalls[0]) == next {
-			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", a.Title(), size, rounds, reply.ToolCalls[0].Name)
+			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", title, size, rounds, reply.ToolCalls[0].Name)
 		}
 	}
 	return ""

@@ -1,0 +1,165 @@
+package loop
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/expr"
+)
+
+// ApplyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
+func (l *Loop) ApplyModelCalled(w World, ev *event.Event, d *event.ModelCalled) {
+	fr := frame(w, ev.Step, d.Frame)
+	if l.calls[d.Call] == nil {
+		fr.Turns++
+	}
+	l.begin(w, ev, d.Call, Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved})
+	if len(d.Added) > 0 {
+		fr.Repairs++
+		l.Say(fr.Conv, d.Added...)
+	}
+	fr.Model = 1 + slices.Index(w.Agent(ev.Step, fr.Agent).Fallbacks, d.Model)
+}
+
+// ApplyModelReplied appends a reply to its conversation and opens the turn of its tool calls.
+func (l *Loop) ApplyModelReplied(w World, _ *event.Event, d *event.ModelReplied) {
+	c := l.end(w, d.Call)
+	if d.Late {
+		return
+	}
+	fr := frame(w, c.Step, c.Frame)
+	if d.Usage != nil {
+		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
+	}
+	msg := d.Message
+	if a := w.Agent(c.Step, fr.Agent); fr.Named(a) {
+		msg.Name = a.Title()
+	}
+	l.Say(fr.Conv, msg)
+	fr.Turn = nil
+	for _, tc := range d.Message.ToolCalls {
+		fr.Turn = append(fr.Turn, TurnCall{ID: tc.ID, Name: tc.Name})
+		if sig := tc.Name + "\x00" + string(tc.Arguments); sig == fr.Sig {
+			fr.Same++
+		} else {
+			fr.Sig, fr.Same = sig, 1
+		}
+	}
+}
+
+// ApplyModelFailed keeps the call, for which is decided next.
+func (l *Loop) ApplyModelFailed(w World, _ *event.Event, d *event.ModelFailed) {
+	l.fail(w, d.Call, d.Late)
+}
+
+// ApplyToolCalled begins an attempt of a tool call.
+func (l *Loop) ApplyToolCalled(w World, ev *event.Event, d *event.ToolCalled) {
+	l.begin(w, ev, d.Call, Call{Kind: Tool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments})
+}
+
+// ApplyToolReturned ends a tool call, or answers one that the engine answers itself, and gives the result to the model that asked.
+func (l *Loop) ApplyToolReturned(w World, ev *event.Event, d *event.ToolReturned) {
+	id, toolCall := d.Frame, d.ToolCallID
+	if d.Call != "" {
+		c := l.end(w, d.Call)
+		if d.Late {
+			return
+		}
+		id, toolCall = c.Frame, c.ToolID
+	}
+	if toolCall != "" {
+		l.answer(w, ev.Step, id, TurnCall{ID: toolCall, Text: d.Text, Err: d.IsError})
+	}
+}
+
+// ApplyToolFailed gives the failure to the model that asked. That of a node's call, and one of which no model reads, keeps the call, for which is decided next.
+func (l *Loop) ApplyToolFailed(w World, ev *event.Event, d *event.ToolFailed) {
+	c := l.calls[d.Call]
+	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
+		l.end(w, d.Call)
+		l.answer(w, ev.Step, c.Frame, TurnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
+		return
+	}
+	if d.Unknown {
+		c.Unknown++
+	}
+	l.fail(w, d.Call, d.Late)
+}
+
+// ApplyFuncCalled begins an attempt of a function. errors is how many attempts of the run had failed, updated when its state had changed last.
+func (l *Loop) ApplyFuncCalled(w World, ev *event.Event, d *event.FuncCalled, errors int, updated time.Time) {
+	l.begin(w, ev, d.Call, Call{Kind: Func, Attempt: d.Attempt, Tool: d.Func, Errors: errors, Updated: updated})
+}
+
+// ApplyFuncReturned ends the call of a function, or keeps it where the function failed.
+func (l *Loop) ApplyFuncReturned(w World, _ *event.Event, d *event.FuncReturned) {
+	switch c := l.calls[d.Call]; {
+	case d.Error == nil:
+		l.end(w, d.Call)
+		return
+	case d.Kept:
+		c.Kept++
+	case !d.Late:
+		c.Last = d.Output
+	}
+	l.fail(w, d.Call, d.Late)
+}
+
+// ApplyFuncNoted keeps a note.
+func (l *Loop) ApplyFuncNoted(w World, ev *event.Event, d *event.FuncNoted) {
+	st := w.Step(ev.Step)
+	st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
+}
+
+// ApplySubagentStarted begins the loop of a sub-agent.
+func (l *Loop) ApplySubagentStarted(w World, ev *event.Event, d *event.SubagentStarted) {
+	fr := openFrame(w, ev.Step, d.Agent, d.System, d.Parent)
+	fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
+	l.Say(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
+}
+
+// ApplySubagentCompleted gives the output of a sub-agent to the model that asked.
+func (l *Loop) ApplySubagentCompleted(w World, ev *event.Event, d *event.SubagentCompleted) {
+	out := expr.Text(d.Output)
+	if d.Reply || d.JSON {
+		out = l.Reply(frame(w, ev.Step, d.Frame).Conv).Text.String()
+	}
+	if d.JSON && !d.Reply {
+		v, _ := event.JSONOf(out)
+		out = expr.Text(v)
+	}
+	l.endSubagent(w, ev, d.Frame, out, false)
+}
+
+// ApplySubagentFailed gives the failure of a sub-agent to the model that asked.
+func (l *Loop) ApplySubagentFailed(w World, ev *event.Event, d *event.SubagentFailed) {
+	l.endSubagent(w, ev, d.Frame, d.Error.Message, true)
+}
+
+// ApplyRunCancelling begins the time in which calls that are out may finish.
+func (l *Loop) ApplyRunCancelling(ev *event.Event) { l.cancelled = ev.At }
+
+// endSubagent ends the frame of a sub-agent, and answers the call that began it.
+func (l *Loop) endSubagent(w World, ev *event.Event, id int, out string, failed bool) {
+	l.close(w, ev.At, ev.Step, id)
+	fr := frame(w, ev.Step, id)
+	delete(l.convs, fr.Conv)
+	l.answer(w, ev.Step, fr.Parent, TurnCall{ID: fr.ToolCallID, Text: out, Err: failed})
+}
+
+// ApplyAgentHanded gives a frame to another agent. Each agent has its own turns in a frame, counted over all the times that it has it, so that handing to and fro ends like everything
+// else.
+func (l *Loop) ApplyAgentHanded(w World, ev *event.Event, d *event.AgentHanded) {
+	fr := frame(w, ev.Step, d.Frame)
+	spent := maps.Clone(fr.Spent)
+	if spent == nil {
+		spent, fr.First = map[string]int{}, fr.System
+	}
+	spent[fr.Agent] = fr.Turns
+	fr.Agent, fr.System, fr.Turns, fr.Spent = d.Agent, d.System, spent[d.Agent], spent
+	fr.Model, fr.Repairs = 0, 0
+	l.answer(w, ev.Step, d.Frame, TurnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + w.Agent(ev.Step, d.Agent).Title() + "."})
+}

@@ -1,0 +1,237 @@
+package loop
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// CheckModelCalled checks the event of this name.
+func (l *Loop) CheckModelCalled(w World, ev *event.Event, d *event.ModelCalled) string {
+	if w.Node(ev.Step).Kind != workflow.KindAgent {
+		return "the step calls no model"
+	}
+	if why := l.checkAgentCall(w, ev, d.Call, Model, d.Frame, d.Attempt); why != "" {
+		return why
+	}
+	fr := frame(w, ev.Step, d.Frame)
+	have := len(l.convs[fr.Conv]) + len(d.Added)
+	switch v := d.Reserved; {
+	case v != nil && (v.Input < 0 || v.Output < 1):
+		return "it reserves nothing"
+	case d.Conversation != fr.Conv || d.Agent != fr.Agent:
+		return "frame " + strconv.Itoa(d.Frame) + " belongs to another agent"
+	case len(fr.Turn) > 0 && fr.Conv != Shared:
+		return "tool calls are open"
+	case have != d.Length:
+		return "conversation " + fr.Conv + " has " + strconv.Itoa(have) + " messages, not " + strconv.Itoa(d.Length)
+	}
+	return ""
+}
+
+// CheckModelReplied checks the event of this name.
+func (l *Loop) CheckModelReplied(w World, ev *event.Event, d *event.ModelReplied) string {
+	return l.checkResult(ev, Model, d.Call, d.Attempt, d.Late)
+}
+
+// CheckModelFailed checks the event of this name.
+func (l *Loop) CheckModelFailed(w World, ev *event.Event, d *event.ModelFailed) string {
+	return l.checkResult(ev, Model, d.Call, d.Attempt, d.Late)
+}
+
+// CheckToolCalled checks the event of this name.
+func (l *Loop) CheckToolCalled(w World, ev *event.Event, d *event.ToolCalled) string {
+	if d.ToolCallID == "" {
+		if w.Node(ev.Step).Kind != workflow.KindTool {
+			return "the step calls no tool"
+		}
+		return l.checkNodeCall(w, ev, d.Call, Tool, d.Frame, d.Attempt)
+	}
+	if why := l.checkAgentCall(w, ev, d.Call, Tool, d.Frame, d.Attempt); why != "" {
+		return why
+	}
+	if old := l.calls[d.Call]; old != nil && old.ToolID != d.ToolCallID || !frame(w, ev.Step, d.Frame).Awaits(d.ToolCallID) {
+		return "tool call " + d.ToolCallID + " is not open"
+	}
+	return ""
+}
+
+// CheckToolReturned checks the event of this name.
+func (l *Loop) CheckToolReturned(w World, ev *event.Event, d *event.ToolReturned) string {
+	if d.Call == "" {
+		return checkTurn(w, ev.Step, d.Frame, d.ToolCallID)
+	}
+	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late {
+		return why
+	}
+	return checkTurnOf(w, l.calls[d.Call])
+}
+
+// CheckToolFailed checks the event of this name.
+func (l *Loop) CheckToolFailed(w World, ev *event.Event, d *event.ToolFailed) string {
+	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late || d.Unknown || d.Kept {
+		return why
+	}
+	return checkTurnOf(w, l.calls[d.Call])
+}
+
+// CheckFuncCalled checks the event of this name.
+func (l *Loop) CheckFuncCalled(w World, ev *event.Event, d *event.FuncCalled) string {
+	if w.Node(ev.Step).Kind != workflow.KindFunc {
+		return "the step calls no function"
+	}
+	return l.checkNodeCall(w, ev, d.Call, Func, 0, d.Attempt)
+}
+
+// CheckFuncReturned checks the event of this name, but not whether its edits are of what the function was given.
+func (l *Loop) CheckFuncReturned(w World, ev *event.Event, d *event.FuncReturned) string {
+	why := l.checkResult(ev, Func, d.Call, d.Attempt, d.Late)
+	switch {
+	case why != "" || len(d.Edits) == 0:
+		return why
+	case d.Late || d.Error != nil:
+		return "the result does not count"
+	}
+	return ""
+}
+
+// CheckFuncNoted checks the event of this name: its call must be out, and its step must have room for it.
+func (l *Loop) CheckFuncNoted(w World, ev *event.Event, d *event.FuncNoted) string {
+	c := l.calls[d.Call]
+	switch {
+	case c == nil || c.Kind != Func || c.Step != ev.Step:
+		return "call " + d.Call + " does not exist"
+	case c.Attempt != d.Attempt || c.State != Open:
+		return "call " + d.Call + " is not open"
+	}
+	if err := CheckNote(w.Step(c.Step).Notes, d.Key, d.Value); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// CheckSubagentStarted checks the event of this name.
+func (l *Loop) CheckSubagentStarted(w World, ev *event.Event, d *event.SubagentStarted) string {
+	switch why := checkTurn(w, ev.Step, d.Parent, d.ToolCallID); {
+	case why != "":
+		return why
+	case d.Frame != len(w.Step(ev.Step).Agent.Frames):
+		return "frame " + strconv.Itoa(d.Frame) + " does not match"
+	case w.Agent(ev.Step, d.Agent) == nil:
+		return "agent " + strconv.Quote(d.Agent) + " does not exist"
+	}
+	return ""
+}
+
+// CheckSubagentCompleted checks the event of this name.
+func (l *Loop) CheckSubagentCompleted(w World, ev *event.Event, d *event.SubagentCompleted) string {
+	return checkSubagentEnd(w, ev.Step, d.Frame)
+}
+
+// CheckSubagentFailed checks the event of this name.
+func (l *Loop) CheckSubagentFailed(w World, ev *event.Event, d *event.SubagentFailed) string {
+	return checkSubagentEnd(w, ev.Step, d.Frame)
+}
+
+// checkSubagentEnd checks the end of a sub-agent: it is active, and its parent waits for it.
+func checkSubagentEnd(w World, step, id int) string {
+	if !isActive(w, step, id) || frame(w, step, id).Parent < 0 {
+		return "frame " + strconv.Itoa(id) + " is not active"
+	}
+	fr := frame(w, step, id)
+	return checkTurn(w, step, fr.Parent, fr.ToolCallID)
+}
+
+// CheckAgentHanded checks the event of this name.
+func (l *Loop) CheckAgentHanded(w World, ev *event.Event, d *event.AgentHanded) string {
+	if !isActive(w, ev.Step, d.Frame) {
+		return "frame " + strconv.Itoa(d.Frame) + " is not active"
+	}
+	switch tc, to, ok := l.Handoff(w, ev.Step, d.Frame); {
+	case !ok:
+		return "no agent hands over"
+	case to != d.Agent, tc.ID != d.ToolCallID, frame(w, ev.Step, d.Frame).Agent != d.From:
+		return "frame " + strconv.Itoa(d.Frame) + " is handed to agent " + strconv.Quote(to)
+	case w.Agent(ev.Step, to) == nil:
+		return "agent " + strconv.Quote(to) + " does not exist"
+	}
+	return ""
+}
+
+// isActive tells whether a step has an agent loop with that frame, which has not ended.
+func isActive(w World, step, id int) bool {
+	a := w.Step(step).Agent
+	return a != nil && id >= 0 && id < len(a.Frames) && !a.Frames[id].Done
+}
+
+// checkTurn checks that the model of a frame waits for the result of a tool call.
+func checkTurn(w World, step, id int, toolCall string) string {
+	a := w.Step(step).Agent
+	switch {
+	case a == nil || id < 0 || id >= len(a.Frames):
+		return "frame " + strconv.Itoa(id) + " does not exist"
+	case !a.Frames[id].Awaits(toolCall):
+		return "tool call " + toolCall + " is not open"
+	}
+	return ""
+}
+
+// checkTurnOf is checkTurn for a call of an agent; calls of tool nodes answer no model.
+func checkTurnOf(w World, c *Call) string {
+	if c.ToolID == "" {
+		return ""
+	}
+	return checkTurn(w, c.Step, c.Frame, c.ToolID)
+}
+
+// checkNodeCall checks a call of a tool or function node that begins: its attempts count on over the retries of the step.
+func (l *Loop) checkNodeCall(w World, ev *event.Event, key string, k Kind, id, attempt int) string {
+	if old := l.calls[key]; old != nil && (old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open) {
+		return "call " + key + " has a different step, kind or state"
+	}
+	return checkNumber(w, ev.Step, key, id, attempt, w.Step(ev.Step).Tries+1)
+}
+
+// checkAgentCall checks a call of an agent loop that begins: its frame is active, and its attempts count up.
+func (l *Loop) checkAgentCall(w World, ev *event.Event, key string, k Kind, id, attempt int) string {
+	if !isActive(w, ev.Step, id) {
+		return "frame " + strconv.Itoa(id) + " is not active"
+	}
+	next := 1
+	if old := l.calls[key]; old != nil {
+		if old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open || old.State == Cancelled {
+			return "call " + key + " has a different step, kind or state"
+		}
+		next = old.Attempt + 1
+	}
+	return checkNumber(w, ev.Step, key, id, attempt, next)
+}
+
+// checkNumber checks the name of a call, which says where it belongs, and the number of its attempt.
+func checkNumber(w World, step int, key string, id, attempt, next int) string {
+	number, ok := strings.CutPrefix(key, ConvID(step, id)+".")
+	if nth, err := strconv.Atoi(number); !ok || err != nil || nth < 1 || nth > w.Step(step).Numbered+1 {
+		return "call " + strconv.Quote(key) + " is not one of the step"
+	}
+	if attempt != next {
+		return "expected attempt " + strconv.Itoa(next)
+	}
+	return ""
+}
+
+// checkResult checks the end of a call: it is out, or, where the result comes late, cancelled. Tool calls that have failed or that a person is asked about end without a further
+// attempt too.
+func (l *Loop) checkResult(ev *event.Event, k Kind, key string, attempt int, late bool) string {
+	c := l.calls[key]
+	switch {
+	case c == nil || c.Kind != k || c.Step != ev.Step:
+		return "call " + key + " does not exist"
+	case c.Attempt != attempt:
+		return "call " + key + " is at attempt " + strconv.Itoa(c.Attempt)
+	case late != (c.State == Cancelled), !late && c.State != Open && c.State != Asking && (k != Tool || c.State != Failed):
+		return "call " + key + " is in another state"
+	}
+	return ""
+}

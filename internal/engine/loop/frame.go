@@ -1,0 +1,177 @@
+package loop
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Agent is an agent loop at work. Root is the frame of the step's own agent.
+type Agent struct {
+	Root   int
+	Frames []Frame
+}
+
+// Frame is one agent loop: the step's own, or a sub-agent's inside another frame.
+type Frame struct {
+	Agent  string
+	Conv   string
+	System string // where it differs from the definition's
+	// Parent frame and tool call of a sub-agent; Parent is -1 for a root.
+	Parent     int
+	ToolCallID string
+	Call       string
+	Depth      int
+	Turns      int
+	Repairs    int
+	// Input are the tokens of the last call's input, as its provider counted them, and Seen the messages that it had.
+	Input int64
+	Seen  int
+	Model int // 0: Agent.Model, n: Fallbacks[n-1]
+	Done  bool
+	// Turn are the tool calls of the last reply that are not all answered yet.
+	Turn []TurnCall
+	// Sig and Same count identical tool calls one after another (P27). Recent are the calls that were answered last, with their results: see progress.go.
+	Sig    string
+	Same   int
+	Recent []string
+	// Spent are the turns of agents that handed the frame over, by id; nil where none did. Turns are those of the agent that has it.
+	Spent map[string]int
+	// First is the System of the agent that began a frame which was handed over.
+	First string
+}
+
+// TurnCall is one tool call of a turn, with its result once it is Done.
+type TurnCall struct {
+	ID   string
+	Name string
+	Done bool
+	Text string
+	Err  bool
+}
+
+// Named tells whether the replies of a frame carry the names of who spoke: the conversation is, or may become, that of several agents.
+func (f *Frame) Named(a *workflow.Agent) bool {
+	return f.Conv == Shared || f.Spent != nil || len(a.Handoffs) > 0
+}
+
+// Awaits tells whether the model of the frame waits for the result of a tool call.
+func (f *Frame) Awaits(toolCall string) bool {
+	return slices.ContainsFunc(f.Turn, func(t TurnCall) bool { return t.ID == toolCall && !t.Done })
+}
+
+// Inside tells whether frame fr is frame outer or lies in it.
+func (a *Agent) Inside(fr, outer int) bool {
+	for fr >= 0 && fr != outer {
+		fr = a.Frames[fr].Parent
+	}
+	return fr >= 0
+}
+
+// frame gives a frame of a step.
+func frame(w World, step, id int) *Frame { return &w.Step(step).Agent.Frames[id] }
+
+// openFrame begins an agent loop in a step.
+func openFrame(w World, step int, agent, system string, parent int) *Frame {
+	st := w.Step(step)
+	if st.Agent == nil {
+		st.Agent = &Agent{}
+	}
+	fr := Frame{Agent: agent, System: system, Parent: parent, Conv: ConvID(step, len(st.Agent.Frames))}
+	if n := w.Node(step); parent < 0 && (n.Kind == workflow.KindExec || n.Shared) {
+		fr.Conv = Shared
+	}
+	st.Agent.Frames = append(st.Agent.Frames, fr)
+	return &st.Agent.Frames[len(st.Agent.Frames)-1]
+}
+
+// Start begins the agent loop of an agent step.
+func (l *Loop) Start(w World, step int, system string) {
+	n := w.Node(step)
+	fr := openFrame(w, step, n.Agent, system, -1)
+	if !n.Shared {
+		l.Say(fr.Conv, chat.Message{Role: chat.RoleUser, Text: w.Text(step)})
+	}
+}
+
+// StartExec gives an exec step the tool calls of the agent step before it; none where that step is not one of an agent of the shared conversation, or where the calls have their results: an
+// agent may route to an executor by a call too.
+func (l *Loop) StartExec(w World, step, before int) {
+	n := w.Node(before)
+	if n.Kind != workflow.KindAgent || !n.Shared || !l.EndsWithReply(Shared) {
+		return
+	}
+	fr := openFrame(w, step, n.Agent, "", -1)
+	for _, tc := range l.Reply(Shared).ToolCalls {
+		fr.Turn = append(fr.Turn, TurnCall{ID: tc.ID, Name: tc.Name})
+	}
+}
+
+// End takes a step out that has ended: its calls that are out are cancelled, its timer and its conversations are gone.
+func (l *Loop) End(w World, step int, at time.Time) {
+	st := w.Step(step)
+	if st.Calls > 0 {
+		l.drop(w, at, func(c *Call) bool { return c.Step == step })
+	}
+	if len(l.timers) > 0 {
+		delete(l.timers, StepTimer(step))
+	}
+	l.undue(st)
+	st.Notes = nil
+	if st.Agent == nil {
+		return
+	}
+	if w.Node(step).Kind == workflow.KindExec {
+		l.join(&st.Agent.Frames[0]) // what was done before it was cut off
+	}
+	for i := range st.Agent.Frames {
+		if c := st.Agent.Frames[i].Conv; c != Shared {
+			delete(l.convs, c)
+		}
+	}
+	st.Agent = nil
+}
+
+// close ends a frame and those inside it: what they still wait for counts no more.
+func (l *Loop) close(w World, at time.Time, step, id int) {
+	frames := w.Step(step).Agent.Frames
+	frames[id].Done = true
+	l.drop(w, at, func(c *Call) bool { return c.Step == step && c.Frame == id })
+	for i := range frames {
+		if frames[i].Parent == id && !frames[i].Done {
+			l.close(w, at, step, i)
+		}
+	}
+}
+
+// answer notes the result of one tool call. When it was the last one of its turn, all results join the conversation, in the order in which the model asked: which result came first does
+// not matter (P42).
+func (l *Loop) answer(w World, step, id int, result TurnCall) {
+	fr := frame(w, step, id)
+	i := slices.IndexFunc(fr.Turn, func(t TurnCall) bool { return t.ID == result.ID && !t.Done })
+	fr.Turn[i].Done, fr.Turn[i].Text, fr.Turn[i].Err = true, result.Text, result.Err
+	if !slices.ContainsFunc(fr.Turn, func(t TurnCall) bool { return !t.Done }) {
+		l.join(fr)
+	}
+}
+
+// join appends the results of a turn to the conversation.
+func (l *Loop) join(fr *Frame) {
+	for _, t := range fr.Turn {
+		if t.Done {
+			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: chat.NewText(t.Text), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+		}
+	}
+	l.remember(fr)
+	fr.Turn = nil
+}
+
+// IsAtWork tells whether a tool call of a frame's turn was begun.
+func (l *Loop) IsAtWork(w World, step, id int, toolCall string) bool {
+	if l.Any(func(c *Call) bool { return c.Step == step && c.Frame == id && c.ToolID == toolCall }) {
+		return true
+	}
+	return slices.ContainsFunc(w.Step(step).Agent.Frames, func(f Frame) bool { return f.Parent == id && f.ToolCallID == toolCall && !f.Done })
+}

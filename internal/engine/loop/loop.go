@@ -1,0 +1,144 @@
+package loop
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/text"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// World is what the loop asks of the run that it belongs to.
+type World interface {
+	// Step gives the place of what the loop knows of a step.
+	Step(step int) *Step
+	// Node gives what the loop must know of the node of a step.
+	Node(step int) Node
+	// Agent gives an agent of the workflow that a step belongs to; nil: there is none.
+	Agent(step int, id string) *workflow.Agent
+	// Text gives what a step was given: the first message of its conversation.
+	Text(step int) text.Text
+	// Settle ends what is reserved for a call: for its last attempt, or for the whole call where gone is set.
+	Settle(key string, c *Call, gone bool)
+}
+
+// Node is what the loop must know of a node.
+type Node struct {
+	Kind  workflow.Kind
+	Agent string // the agent of an agent node
+	// Shared: the agent speaks in the conversation of the run.
+	Shared bool
+}
+
+// Shared is the conversation of all agents of a run (S3-23).
+const Shared = "run"
+
+// Loop is what a run knows of its calls and agent loops. The zero Loop has made no calls. Not safe for concurrent use.
+type Loop struct {
+	convs  map[string][]chat.Message
+	calls  map[string]*Call
+	timers map[string]Timer
+
+	out, late, due, busy int // see the methods of these names
+	cancelled            time.Time
+
+	spare []*Call // calls that have ended, to be used again
+	block []Call  // room for further calls
+	size  int     // of the last block
+}
+
+// Step is what the loop knows of one step. The zero Step has made no calls.
+type Step struct {
+	Agent *Agent // nil: it runs none
+	// Notes are what sub-steps of a function gave, oldest first. They are gone when the step ends.
+	Notes []Note
+	// Numbered counts the calls that were begun, Tries the attempts of the call of a tool or function node.
+	Numbered, Tries int
+	// Calls counts the calls without a last result, Out those of them that are out.
+	Calls, Out int32
+	// Due: the step begins anew as soon as there is a slot.
+	Due bool
+}
+
+// Out counts the calls that are out.
+func (l *Loop) Out() int { return l.out }
+
+// Late counts the cancelled calls that have not settled.
+func (l *Loop) Late() int { return l.late }
+
+// Due counts the calls and steps that are to be tried again as soon as there is a slot.
+func (l *Loop) Due() int { return l.due }
+
+// Busy counts the steps with a call that is out.
+func (l *Loop) Busy() int { return l.busy }
+
+// Sleeping counts the calls and steps that wait for their retry timer.
+func (l *Loop) Sleeping() int { return len(l.timers) }
+
+// CancelledAt is when a call that was out was cancelled last, or the run while calls were out that may finish; zero: never.
+func (l *Loop) CancelledAt() time.Time { return l.cancelled }
+
+// Call gives a call without a last result; nil where there is none.
+func (l *Loop) Call(key string) *Call { return l.calls[key] }
+
+// All gives the calls without a last result, in any order.
+func (l *Loop) All() iter.Seq2[string, *Call] { return maps.All(l.calls) }
+
+// Keys gives the keys of the calls that match, in the order in which they were asked for.
+func (l *Loop) Keys(match func(*Call) bool) []string {
+	var keys []string
+	for key, c := range l.calls {
+		if match(c) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.calls[a].Seq, l.calls[b].Seq), cmp.Compare(a, b))
+	})
+	return keys
+}
+
+// Any tells whether any call matches.
+func (l *Loop) Any(match func(*Call) bool) bool {
+	for _, c := range l.calls {
+		if match(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// Conv gives the messages of a conversation, which are shared and never changed.
+func (l *Loop) Conv(id string) []chat.Message { return l.convs[id] }
+
+// Reply gives the last reply in a conversation; the zero message where there is none.
+func (l *Loop) Reply(conv string) chat.Message {
+	for _, m := range slices.Backward(l.convs[conv]) {
+		if m.Role == chat.RoleAssistant {
+			return m
+		}
+	}
+	return chat.Message{}
+}
+
+// EndsWithReply tells whether the last message of a conversation is a reply.
+func (l *Loop) EndsWithReply(conv string) bool {
+	msgs := l.convs[conv]
+	return len(msgs) > 0 && msgs[len(msgs)-1].Role == chat.RoleAssistant
+}
+
+// Say appends messages to a conversation.
+func (l *Loop) Say(conv string, messages ...chat.Message) {
+	if l.convs == nil {
+		l.convs = map[string][]chat.Message{}
+	}
+	l.convs[conv] = append(l.convs[conv], messages...)
+}
+
+// ConvID names the conversation of a frame, which begins the names of its calls.
+func ConvID(step, frame int) string { return strconv.Itoa(step) + "." + strconv.Itoa(frame) }

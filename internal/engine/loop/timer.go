@@ -1,0 +1,117 @@
+package loop
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Timer is the retry timer of a call or a step. Seq is the event that started it.
+type Timer struct {
+	At   time.Time
+	Step int
+	Seq  uint64
+}
+
+const prefixRetry = "retry:"
+
+// CallTimer names the retry timer of a call.
+func CallTimer(call string) string { return prefixRetry + call }
+
+// StepTimer names the retry timer of a step.
+func StepTimer(step int) string { return prefixRetry + strconv.Itoa(step) }
+
+// Timers gives the retry timers that run, by id. The map must not be changed.
+func (l *Loop) Timers() map[string]Timer { return l.timers }
+
+// Timer gives a retry timer that runs.
+func (l *Loop) Timer(id string) (Timer, bool) {
+	t, ok := l.timers[id]
+	return t, ok
+}
+
+// IsAsleep tells whether a step waits for its retry timer.
+func (l *Loop) IsAsleep(step int) bool {
+	if len(l.timers) == 0 {
+		return false
+	}
+	_, asleep := l.timers[StepTimer(step)]
+	return asleep
+}
+
+// CheckRetrying tells why a call of a step cannot be tried again; "" where it can.
+func (l *Loop) CheckRetrying(step int, call string) string {
+	if c := l.calls[call]; c == nil || c.Step != step || c.State != Failed {
+		return "call " + call + " has not failed"
+	}
+	return ""
+}
+
+// Sleep starts the retry timer of a call, or of its whole step where the event names no call.
+func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
+	if l.timers == nil {
+		l.timers = map[string]Timer{}
+	}
+	t := Timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
+	if d.Call != "" {
+		l.set(w, l.calls[d.Call], Sleeping)
+		l.timers[CallTimer(d.Call)] = t
+		return
+	}
+	l.drop(w, ev.At, func(c *Call) bool { return c.Step == ev.Step })
+	l.timers[StepTimer(ev.Step)] = t
+}
+
+// Fire ends a retry timer: its call or step is due. An agent begins anew with a conversation of its own, whoever it handed over to.
+func (l *Loop) Fire(w World, id string) {
+	t := l.timers[id]
+	delete(l.timers, id)
+	if id != StepTimer(t.Step) {
+		if c := l.calls[strings.TrimPrefix(id, prefixRetry)]; c != nil && c.State == Sleeping {
+			l.set(w, c, Due)
+		}
+		return
+	}
+	st, n := w.Step(t.Step), w.Node(t.Step)
+	if Calls(n.Kind) && !st.Due {
+		st.Due = true
+		l.due++
+	}
+	if n.Kind != workflow.KindAgent || st.Agent == nil {
+		return
+	}
+	old := st.Agent.Frames[st.Agent.Root]
+	for i := range st.Agent.Frames {
+		st.Agent.Frames[i].Done = true
+	}
+	st.Agent.Root = len(st.Agent.Frames)
+	system := old.System
+	if old.Spent != nil {
+		system = old.First
+	}
+	fr := openFrame(w, t.Step, n.Agent, system, -1)
+	if old.Conv != Shared {
+		l.Say(fr.Conv, chat.Message{Role: chat.RoleUser, Text: w.Text(t.Step)})
+	}
+}
+
+// undue takes note that a step goes on.
+func (l *Loop) undue(st *Step) {
+	if st.Due {
+		st.Due = false
+		l.due--
+	}
+}
+
+// Calls tells whether steps of a kind of node make calls, which MaxConcurrency bounds.
+func Calls(k workflow.Kind) bool {
+	switch k {
+	case workflow.KindAgent, workflow.KindTool, workflow.KindFunc, workflow.KindExec:
+		return true
+	}
+	return false
+}
