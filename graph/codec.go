@@ -57,7 +57,7 @@ type seen[S any] struct {
 // decode makes a state of its fields.
 func (c *codec[S]) decode(state program.State) (S, error) {
 	var s S
-	if n, fresh := c.base(state); n != nil && c.give(n, !fresh, state, &s, nil) {
+	if n := c.base(state); n != nil && c.give(n, state, &s, nil) {
 		return s, nil
 	}
 	return decode[S](state.Map())
@@ -66,7 +66,7 @@ func (c *codec[S]) decode(state program.State) (S, error) {
 // open makes a state of its fields in s, which is zero, and says in b what [codec.changes] needs.
 func (c *codec[S]) open(state program.State, s *S, b *seen[S]) (err error) {
 	b.state = state
-	if b.base, _ = c.base(state); b.base != nil && c.give(b.base, true, state, s, b) {
+	if b.base = c.base(state); b.base != nil && c.give(b.base, state, s, b) {
 		return nil
 	}
 	b.base = nil
@@ -77,9 +77,9 @@ func (c *codec[S]) open(state program.State, s *S, b *seen[S]) (err error) {
 	return err
 }
 
-// give copies a state into s, which is zero; copied: n stays what it is whatever becomes of s. Fields without a form are decoded; how they are encoded goes
+// give copies a state into s, which is zero; n stays what it is whatever becomes of s. Fields without a form are decoded; how they are encoded goes
 // into b, unless it is nil. False: the plain way must be taken; s is then void.
-func (c *codec[S]) give(n *native[S], copied bool, state program.State, s *S, b *seen[S]) bool {
+func (c *codec[S]) give(n *native[S], state program.State, s *S, b *seen[S]) bool {
 	*s = n.value
 	from, to := reflect.ValueOf(&n.value).Elem(), reflect.ValueOf(s).Elem()
 	for i := range c.fields {
@@ -96,7 +96,7 @@ func (c *codec[S]) give(n *native[S], copied bool, state program.State, s *S, b 
 				b.left = make([][]byte, len(c.fields))
 			}
 			b.left[i] = left
-		case copied && !f.flat:
+		case !f.flat:
 			spare := 0
 			if n.room(i) != nil {
 				spare = spareElements

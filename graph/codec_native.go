@@ -34,16 +34,16 @@ func (n *native[S]) setExact(field int, exact bool) {
 	}
 }
 
-// base gives the native form of a state; fresh tells that it was just decoded. Nil: the plain way must be taken.
-func (c *codec[S]) base(state program.State) (n *native[S], fresh bool) {
+// base gives the native form of a state. Nil: the plain way must be taken.
+func (c *codec[S]) base(state program.State) *native[S] {
 	if c.plain {
-		return nil, false
+		return nil
 	}
 	if n, ok := state.Native().(*native[S]); ok && n.codec == c {
-		return n, false
+		return n
 	}
 	fields := state.Map()
-	n = &native[S]{codec: c}
+	n := &native[S]{codec: c}
 	v, r, found := reflect.ValueOf(&n.value).Elem(), new(reader), 0
 	for i := range c.fields {
 		f := &c.fields[i]
@@ -56,18 +56,19 @@ func (c *codec[S]) base(state program.State) (n *native[S], fresh bool) {
 		}
 		canon, ok := f.read(r, raw, f.in(v), true)
 		if !ok {
-			return nil, false
+			return nil
 		}
 		n.setExact(i, canon != nil && bytes.Equal(canon, raw))
 	}
 	if found < len(fields) {
 		for name := range fields {
 			if _, known := c.index[name]; !known && c.folds(name) {
-				return nil, false
+				return nil
 			}
 		}
 	}
-	return n, true
+	state.KeepNative(n)
+	return n
 }
 
 // next gives the native form of the state that a function made of base: is, which differs from it in the fields of list. Nil: there is none, as the

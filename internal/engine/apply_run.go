@@ -34,7 +34,7 @@ func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	first := typed.State{}
 	if r.plan.root.w.Rules.InputIsState {
 		fields, _ := stateOf(d.Input)
-		first, r.s.Updated = typed.StateOf(fields, 0), ev.At
+		first, r.s.Updated = typed.StateOf(fields, 0).WithNative(nil), ev.At
 	}
 	r.graph.begin(r.plan.root, d.Input, first)
 	if r.plan.root.w.Rules.SharedConversation {

@@ -74,9 +74,12 @@ type native struct {
 // changed what the function saw.
 func (g *graph) stateAfter(id int, done *StepCompleted, changes typed.Changes) typed.State {
 	now := g.stateAt(g.step(id).Scope)
-	after := now.With(changes)
-	if g.native.state != nil && g.native.step == id && done.Given && done.Update == nil && done.Edits == nil && now.Same(g.step(id).View) {
-		after = after.WithNative(g.native.state)
+	var form any
+	if g.native.step == id && done.Given && done.Update == nil && done.Edits == nil && now.Same(g.step(id).View) {
+		form = g.native.state
 	}
-	return after
+	if len(changes) == 0 && form == nil {
+		return now
+	}
+	return now.With(changes).WithNative(form)
 }

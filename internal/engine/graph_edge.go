@@ -84,7 +84,7 @@ func (g *graph) travel(id int, d *EdgeTaken) {
 	f := g.flows[sc.Flow]
 	idx := f.index[d.To]
 	if d.State != nil {
-		sc.State = typed.StateOf(d.State, id)
+		sc.State = typed.StateOf(d.State, id).WithNative(nil)
 	}
 	if g.closes(sc, idx) {
 		sc.Arrived = id

@@ -32,6 +32,8 @@ type State interface {
 	Names() iter.Seq[string]
 	// Native is the Result.Native of the function that gave the state; nil: there is none, and the fields say all.
 	Native() any
+	// KeepNative sets it for all who see the state, where it was made of the fields alone.
+	KeepNative(v any)
 	// CanGrow tells whether Result.Grown may name a field.
 	CanGrow(name string) bool
 }

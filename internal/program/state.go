@@ -15,6 +15,7 @@ func (f fieldState) Get(name string) json.RawMessage { return f[name] }
 func (f fieldState) Map() map[string]json.RawMessage { return maps.Clone(f) }
 func (f fieldState) Names() iter.Seq[string]         { return maps.Keys(f) }
 func (fieldState) Native() any                       { return nil }
+func (fieldState) KeepNative(any)                    {}
 func (fieldState) CanGrow(string) bool               { return false }
 
 // Whole gives all changed fields of a result. s is the state that its function saw.

@@ -6,13 +6,17 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // State is a typed state: values by field name. It never changes. The zero State has no fields.
 type State struct {
 	fields []field // by name
-	native any
+	native any     // or a *cell, nil
 }
+
+// cell is where [State.KeepNative] keeps the native form of a state.
+type cell struct{ native atomic.Pointer[any] }
 
 type field struct {
 	name  string
@@ -81,13 +85,30 @@ func (s State) Names() iter.Seq[string] {
 	}
 }
 
-// Native is what [State.WithNative] set: the state in the form of the program that works on it. Nil: there is none.
-func (s State) Native() any { return s.native }
+// Native is what [State.WithNative] or [State.KeepNative] set: the state in the form of the program that works on it. Nil: there is none.
+func (s State) Native() any {
+	if c, ok := s.native.(*cell); ok {
+		if v := c.native.Load(); v != nil {
+			return *v
+		}
+		return nil
+	}
+	return s.native
+}
 
-// WithNative gives s with the program's own form of it, which must never change. It says nothing that the fields do not say. Nil takes it away.
+// WithNative gives s with the program's own form of it, which must never change and says nothing that the fields do not say. Where it is nil, [State.KeepNative] may set it later.
 func (s State) WithNative(v any) State {
-	s.native = v
+	if s.native = v; v == nil {
+		s.native = new(cell)
+	}
 	return s
+}
+
+// KeepNative sets the native form of a state to which [State.WithNative] gave none, for all copies of it, unless another one was set before. Safe for concurrent use.
+func (s State) KeepNative(v any) {
+	if c, ok := s.native.(*cell); ok {
+		c.native.CompareAndSwap(nil, &v)
+	}
 }
 
 // Same tells whether s and t are one state: no step has changed a field between them.

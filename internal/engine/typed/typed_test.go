@@ -275,6 +275,16 @@ func TestNativeForms(t *testing.T) {
 	if native.Native() != "form" || s.Native() != nil || native.With(nil).Native() != "form" || native.With(changes).Native() != nil {
 		t.Error("the native form is another one")
 	}
+	empty := s.WithNative(nil)
+	other := empty
+	other.KeepNative("kept")
+	empty.KeepNative("late")
+	if s.KeepNative("nowhere"); empty.Native() != "kept" || s.Native() != nil {
+		t.Error("a native form was not kept, or where there is no place for it")
+	}
+	if native.KeepNative("other"); native.Native() != "form" {
+		t.Error("a native form was replaced")
+	}
 	if !native.Same(s) || native.Same(native.With(changes)) || !(typed.State{}).Same(typed.StateOf(nil, 0)) {
 		t.Error("states are the same that are not, or the other way round")
 	}
