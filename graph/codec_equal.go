@@ -122,8 +122,9 @@ func (f listForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
 	if was.Len() == 0 || v.Len() <= was.Len() || !f.begins(was, v) {
 		return b, false
 	}
-	from, ok := len(b), false
+	from := len(b)
 	for i := was.Len(); i < v.Len(); i++ {
+		var ok bool
 		if b, ok = f.elem.append(append(b, ','), v.Index(i)); !ok {
 			return b[:from], false
 		}

@@ -129,8 +129,8 @@ func (n *native[S]) grow(field int, f form, to, from reflect.Value) bool {
 		reflect.Copy(to, old)
 		used := new(atomic.Int64)
 		used.Store(int64(want))
-		others := slices.DeleteFunc(slices.Clone(n.rooms), func(r room) bool { return r.field == field })
-		n.rooms = append(others, room{field, used})
+		n.rooms = slices.DeleteFunc(slices.Clone(n.rooms), func(r room) bool { return r.field == field })
+		n.rooms = append(n.rooms, room{field, used})
 	}
 	var elem form = textForm{}
 	if l, ok := f.(listForm); ok {

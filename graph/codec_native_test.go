@@ -22,6 +22,7 @@ func TestNativeStatesAreStates(t *testing.T) {
 	t.Run("lists", sameAlongTheWay[listShape])
 	t.Run("embedded", sameAlongTheWay[embeddedShape])
 	t.Run("own forms", sameAlongTheWay[mixedShape])
+	t.Run("times", sameAlongTheWay[timesShape])
 	t.Run("loose", sameAlongTheWay[looseShape])
 	t.Run("tree", sameAlongTheWay[treeShape])
 	t.Run("left out", sameAlongTheWay[emptyShape])

@@ -226,7 +226,7 @@ func flat(f form) bool {
 func (f *member) isStable() bool {
 	p, isPointer := f.form.(pointerForm)
 	switch {
-	case f.omitZero && f.typ.Kind() == reflect.Struct: // a list that was empty is nil then
+	case f.omitZero && f.typ.Kind() == reflect.Struct && f.typ != timeType: // a list that was empty is nil then
 		return false
 	case (f.omitEmpty || f.omitZero) && isPointer && canBeNull(p.form): // a pointer to it is nil then
 		return false

@@ -48,7 +48,7 @@ func (f *member) in(v reflect.Value) reflect.Value {
 
 // leaves tells whether the field is left out of the object.
 func (f *member) leaves(v reflect.Value) bool {
-	if f.omitZero && v.IsZero() {
+	if f.omitZero && (f.typ == timeType && timeIn(v).IsZero() || v.IsZero()) {
 		return true
 	}
 	if !f.omitEmpty {
@@ -138,7 +138,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 			case "omitempty":
 				m.omitEmpty = true
 			case "omitzero":
-				if m.omitZero = true; has(sf.Type, "IsZero") {
+				if m.omitZero = true; sf.Type != timeType && has(sf.Type, "IsZero") {
 					return nil, false
 				}
 			default:
@@ -194,6 +194,9 @@ func has(t reflect.Type, method string) bool {
 
 // formOf gives the form of a type, nil where encoding/json must see to it. above are the types around it: one that holds itself is left to encoding/json.
 func formOf(t reflect.Type, above []reflect.Type) form {
+	if t == timeType {
+		return timeForm{}
+	}
 	if says(t) || t == reflect.TypeFor[json.Number]() || slices.Contains(above, t) {
 		return nil
 	}
