@@ -256,7 +256,6 @@ func (r *Run) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 	if ans.Limits == nil {
 		r.emitStep(step, &met)
 	}
-	r.withheld = true
 }
 
 // cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).

@@ -68,7 +68,6 @@ func (r *Run) handleUse(d CallUse) {
 	r.emitStep(c.Step, &CallUsed{
 		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})
-	r.withheld = true
 }
 
 // allot decides what a child run may use in all; nil: no budget bounds it. fresh: it is not what is recorded already.

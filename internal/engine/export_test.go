@@ -99,3 +99,11 @@ func (r *Run) copiedTurns(f *flow, t token, instruction string) string {
 	}
 	return strings.Join(parts, "\n\n")
 }
+
+// GoOn decides as after an input, with all scopes awake, and gives the events: a folded run whose last activation left nothing has none.
+func (r *Run) GoOn() []Event {
+	r.out, r.opened, r.now = nil, nil, r.s.At
+	r.wakeAll()
+	r.advance()
+	return r.out
+}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -14,105 +13,6 @@ import (
 const (
 	limitRounds = "max_rounds"
 )
-
-// advance decides until nothing more can go on, then pauses or ends the run.
-func (r *Run) advance() {
-	for {
-		if r.resumeDue() || r.resumeWithheld() || r.startReady() || r.closeScopes() || r.fireJoins() {
-			continue
-		}
-		r.unsent()
-		if !r.resumeWithheld() { // what was never sent has freed its reservation
-			break
-		}
-	}
-	r.rest()
-}
-
-// resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31). It tells whether any went on.
-func (r *Run) resumeDue() bool {
-	if r.s.Loop.Due() == 0 || !r.startable() {
-		return false
-	}
-	before := r.s.Seq
-	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
-		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.startable() && r.maySlot(key, c) {
-			r.again(key, c, c.Model)
-		}
-	}
-	for _, id := range slices.Clone(r.graph.Running) {
-		if r.step(id).Loop.Due && r.startable() && r.slot() {
-			r.begin(id, r.stepNode(id))
-		}
-	}
-	return r.s.Seq != before
-}
-
-// slot tells whether one more step may have calls out.
-func (r *Run) slot() bool {
-	limit := r.s.Limits.MaxConcurrency
-	return limit <= 0 || r.s.Loop.Busy() < limit
-}
-
-// startReady starts every token that may start, in order. It tells whether any did.
-func (r *Run) startReady() bool {
-	started := false
-	for i := 0; i < len(r.graph.Ready) && r.startable(); {
-		t := r.graph.Ready[i]
-		if !r.mayStart(t) {
-			i++
-			continue
-		}
-		r.startToken(t)
-		started = true
-		if i < len(r.graph.Ready) && r.graph.Ready[i].ID == t.ID {
-			return started // a limit kept it
-		}
-	}
-	for len(r.graph.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.graph.Held[0]) {
-		r.startToken(r.graph.Held[0])
-		started = true
-		if _, on := r.s.Waits.Turn(); !on {
-			continue
-		}
-		break
-	}
-	return started
-}
-
-// startable tells whether the run starts anything at all.
-func (r *Run) startable() bool {
-	return r.s.Ending == nil && (r.s.Status == StatusRunning || r.s.Status == StatusPaused)
-}
-
-// mayStart tells whether nothing but its turn keeps a token from starting.
-func (r *Run) mayStart(t token) bool {
-	sc := r.scope(t.Scope)
-	n := &r.graph.flows[sc.Flow].nodes[t.Node]
-	if isFreeJoin(n) {
-		return false
-	}
-	if loop.Calls(n.Kind) && !r.slot() {
-		return false
-	}
-	if r.graph.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
-		return false
-	}
-	if sc.Started || sc.Branch == 0 {
-		return true
-	}
-	limit := r.stepNode(sc.Owner).Fork.MaxConcurrency
-	if limit <= 0 {
-		return true
-	}
-	at := 0
-	for _, id := range r.step(sc.Owner).Block.Scopes {
-		if b := r.scope(id); b.Started && b.Live > 0 {
-			at++
-		}
-	}
-	return at < limit
-}
 
 // startToken starts the step of a token, or meets a limit and leaves the token where it is.
 func (r *Run) startToken(t token) {
@@ -341,31 +241,4 @@ func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
 	}
 	r.emitStep(id, d)
 	return true
-}
-
-// closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
-func (r *Run) closeScopes() bool {
-	if len(r.graph.wake) == 0 {
-		return false
-	}
-	r.graph.wake, r.graph.awake = r.graph.awake[:0], r.graph.wake
-	wake := r.graph.awake
-	slices.Sort(wake)
-	acted := false
-	for _, id := range slices.Compact(wake) {
-		sc := r.scope(id)
-		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || (r.s.Ending != nil && !r.s.Ending.Limit) {
-			continue
-		}
-		before := r.s.Seq
-		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {
-			if sc.Live == 0 {
-				r.endFlow(sc.Owner)
-			}
-		} else if !r.graph.awaits(sc.Owner, sc) {
-			r.settleBlock(sc.Owner)
-		}
-		acted = acted || r.s.Seq != before
-	}
-	return acted
 }

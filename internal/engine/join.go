@@ -5,9 +5,9 @@ import (
 )
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
-func (r *Run) fireJoins() bool {
+func (r *Run) fireJoins() {
 	if r.graph.Parked == 0 || !r.startable() {
-		return false
+		return
 	}
 	type group struct{ node, scope int }
 	var groups []group
@@ -19,7 +19,7 @@ func (r *Run) fireJoins() bool {
 	for _, g := range groups {
 		if r.graph.joinReady(g.node, g.scope, false) {
 			r.join(g.node, g.scope)
-			return true
+			return
 		}
 	}
 	// Joins that only wait for each other: the first in declared order goes on.
@@ -27,10 +27,9 @@ func (r *Run) fireJoins() bool {
 	for _, g := range groups {
 		if r.graph.joinReady(g.node, g.scope, true) {
 			r.join(g.node, g.scope)
-			return true
+			return
 		}
 	}
-	return false
 }
 
 // joinReady tells whether nothing can arrive at a free join any more. Tokens at other free joins count unless alone is set.

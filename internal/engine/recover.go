@@ -13,21 +13,14 @@ func (r *Run) handleRecovered(d Recovered) {
 	if r.s.Status == StatusRunning {
 		r.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
-	r.wakeSettled()
+	r.wakeAll()
 	r.takeUp(d.Lost, "the process that made the call died")
 }
 
-// wakeSettled has all branches and sub-flows looked at in which nothing lives any more: the past of a forked run may end before their owners went on. A sub-flow
-// that waits for its next attempt has not begun to run.
-func (r *Run) wakeSettled() {
+// wakeAll has all scopes looked at: the past of a forked run may end before the owners of settled scopes went on.
+func (r *Run) wakeAll() {
 	for id := range r.graph.Scopes {
-		sc := r.scope(id)
-		if sc.Owner == 0 || sc.Live > 0 || sc.Dead {
-			continue
-		}
-		if !r.s.Loop.IsAsleep(sc.Owner) {
-			r.graph.idle(id)
-		}
+		r.graph.idle(id)
 	}
 }
 

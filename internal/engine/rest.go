@@ -141,8 +141,8 @@ func (r *Run) settling() bool {
 // abandon gives up on cancelled calls: what they used stays unknown.
 func (r *Run) abandon(why string) { r.abandonSince(0, why, nil) }
 
-// unsent settles calls that this activation cancels before anybody is asked to make them: no result of them will ever come.
-func (r *Run) unsent() {
+// settleUnsent settles calls that this activation cancels before they are given out: no result of them will ever come.
+func (r *Run) settleUnsent() {
 	if r.s.Loop.Late() > 0 && len(r.out) > 0 {
 		r.abandonSince(r.out[0].Seq, "it was cancelled before it was made", &chat.Usage{})
 	}

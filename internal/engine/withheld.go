@@ -7,20 +7,6 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// resumeWithheld makes the calls that waited for others to free what they had reserved, or a slot. It tells whether any went on.
-func (r *Run) resumeWithheld() bool {
-	if !r.withheld || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
-		return false
-	}
-	if r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
-		return false
-	}
-	before := r.s.Seq
-	r.withheld = false // calls that still wait set it again
-	r.callWithheld()
-	return r.s.Seq != before
-}
-
 // callWithheld makes the calls that a budget, or the want of a slot, withheld.
 func (r *Run) callWithheld() {
 	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// decisions are all ways in which a run goes on by itself, in the order in which they are tried. Each looks at the state and makes the events of what can go on, none where nothing can.
+// What they do follows from the state alone: the state after a fold, with all scopes awake, leaves nothing to go on with (TestNothingIsLeft).
+var decisions = [...]func(*Run){
+	(*Run).resumeDue,
+	(*Run).resumeWithheld,
+	(*Run).startReady,
+	(*Run).closeScopes,
+	(*Run).fireJoins,
+	(*Run).settleUnsent,
+}
+
+// advance decides until nothing more can go on, then pauses or ends the run. After each decision that made events the first one is tried again.
+func (r *Run) advance() {
+	for i := 0; i < len(decisions); {
+		before := r.s.Seq
+		if decisions[i](r); r.s.Seq == before {
+			i++
+		} else {
+			i = 0
+		}
+	}
+	r.rest()
+}
+
+// resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31).
+func (r *Run) resumeDue() {
+	if r.s.Loop.Due() == 0 || !r.startable() {
+		return
+	}
+	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
+		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.startable() && r.maySlot(key, c) {
+			r.again(key, c, c.Model)
+		}
+	}
+	for _, id := range slices.Clone(r.graph.Running) {
+		if r.step(id).Loop.Due && r.startable() && r.slot() {
+			r.begin(id, r.stepNode(id))
+		}
+	}
+}
+
+// slot tells whether one more step may have calls out.
+func (r *Run) slot() bool {
+	limit := r.s.Limits.MaxConcurrency
+	return limit <= 0 || r.s.Loop.Busy() < limit
+}
+
+// resumeWithheld makes the calls that waited for others to free what they had reserved, or a slot.
+func (r *Run) resumeWithheld() {
+	if !r.withheld || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
+		return
+	}
+	if r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
+		return
+	}
+	r.withheld = false // calls that still wait set it again
+	r.callWithheld()
+}
+
+// startReady starts every token that may start, in order: first of the ready ones, then of the queue.
+func (r *Run) startReady() {
+	for i := 0; i < len(r.graph.Ready) && r.startable(); {
+		t := r.graph.Ready[i]
+		if !r.mayStart(t) {
+			i++
+			continue
+		}
+		r.startToken(t)
+		if i < len(r.graph.Ready) && r.graph.Ready[i].ID == t.ID {
+			return // a limit kept it
+		}
+	}
+	for len(r.graph.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.graph.Held[0]) {
+		r.startToken(r.graph.Held[0])
+		if _, on := r.s.Waits.Turn(); on {
+			return // the entry's turn goes first
+		}
+	}
+}
+
+// startable tells whether the run starts anything at all.
+func (r *Run) startable() bool {
+	return r.s.Ending == nil && (r.s.Status == StatusRunning || r.s.Status == StatusPaused)
+}
+
+// mayStart tells whether nothing but its turn keeps a token from starting.
+func (r *Run) mayStart(t token) bool {
+	sc := r.scope(t.Scope)
+	n := &r.graph.flows[sc.Flow].nodes[t.Node]
+	if isFreeJoin(n) {
+		return false
+	}
+	if loop.Calls(n.Kind) && !r.slot() {
+		return false
+	}
+	if r.graph.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
+		return false
+	}
+	if sc.Started || sc.Branch == 0 {
+		return true
+	}
+	limit := r.stepNode(sc.Owner).Fork.MaxConcurrency
+	if limit <= 0 {
+		return true
+	}
+	at := 0
+	for _, id := range r.step(sc.Owner).Block.Scopes {
+		if b := r.scope(id); b.Started && b.Live > 0 {
+			at++
+		}
+	}
+	return at < limit
+}
+
+// closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
+func (r *Run) closeScopes() {
+	r.graph.wake, r.graph.awake = r.graph.awake[:0], r.graph.wake
+	wake := r.graph.awake
+	slices.Sort(wake)
+	for _, id := range slices.Compact(wake) {
+		sc := r.scope(id)
+		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || (r.s.Ending != nil && !r.s.Ending.Limit) {
+			continue
+		}
+		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {
+			if sc.Live == 0 && !r.s.Loop.IsAsleep(sc.Owner) { // one that waits for its next attempt has not begun
+				r.endFlow(sc.Owner)
+			}
+		} else if !r.graph.awaits(sc.Owner, sc) {
+			r.settleBlock(sc.Owner)
+		}
+	}
+}
