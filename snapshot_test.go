@@ -231,7 +231,7 @@ func TestSnapshotRefused(t *testing.T) {
 	}{
 		"P17 cut":              {func(s *hocket.Snapshot[state]) { s.Journal = s.Journal[:len(s.Journal)/2] }, g, "", snapshotError},
 		"P17 empty":            {func(s *hocket.Snapshot[state]) { s.Journal = json.RawMessage(`{}`) }, g, "", snapshotError},
-		"P17 other record":     {with("record", `"eyJ2IjoxfQ=="`), g, "", snapshotError},
+		"P17 other record":     {with("records", `["eyJ2IjoxfQ=="]`), g, "", snapshotError},
 		"P17 other run":        {with("run", `"q"`), g, "", snapshotError},
 		"P17 other sum":        {with("sum", `"0123"`), g, "", snapshotError},
 		"P17 newer":            {with("version", `9`), g, "", snapshotError},

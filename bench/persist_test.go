@@ -24,7 +24,7 @@ type timed struct {
 	took []time.Duration
 }
 
-// Append implements journal.Store.
+// Append implements journal.Log.
 func (s *timed) Append(ctx context.Context, a journal.Append) error {
 	began := time.Now()
 	err := s.Backend.Append(ctx, a)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Blobs reads blobs; a journal.Store does.
+// Blobs reads blobs; a journal.Log does.
 type Blobs interface {
 	Blob(ctx context.Context, hash string) ([]byte, error)
 }

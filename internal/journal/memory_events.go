@@ -11,7 +11,7 @@ import (
 // EventKeeper is implemented by stores that keep events as values: their Append takes Append.Events in the place of Record.Data, and makes records of them when they
 // are read. Only events of which [IsEncodable] says that they can be encoded may be given to it so.
 type EventKeeper interface {
-	Store
+	Log
 	KeepsEvents()
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Each implements Streams.
+// Each implements Log.
 func (h *memHandle) Each(ctx context.Context, run string, after uint64, take func(Record) error) error {
 	links, err := h.links(ctx, run, after)
 	if err != nil {
@@ -23,7 +23,7 @@ func (h *memHandle) Each(ctx context.Context, run string, after uint64, take fun
 	return nil
 }
 
-// Part implements Streams.
+// Part implements Log.
 func (h *memHandle) Part(ctx context.Context, hash string, offset int64, n int) ([]byte, int64, error) {
 	sum, err := ParseHash(hash)
 	if err != nil {

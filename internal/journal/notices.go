@@ -28,12 +28,6 @@ type Notices interface {
 	LastNotice(ctx context.Context) (uint64, error)
 }
 
-// Census counts runs.
-type Census interface {
-	// Count tells how many runs have one of the statuses.
-	Count(ctx context.Context, statuses ...Status) (int, error)
-}
-
 // maxNotices bounds what Notices gives at once.
 const maxNotices = 1000
 

@@ -54,7 +54,7 @@ type Schedules interface {
 	// Unregister forgets a schedule. One that is not there is no error.
 	Unregister(ctx context.Context, workflow, branch string) error
 	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives the one that does now; mine tells that it is
-	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Leases], or another one takes its place: one that leads has to
+	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Ownership], or another one takes its place: one that leads has to
 	// ask again. hung is the id of an owner that does not count though it lives, because it gives no sign of life; empty for none.
 	Lead(ctx context.Context, hung string) (leader Owner, mine bool, err error)
 	// Leader gives the handle that minds the schedules; false where none that lives does.

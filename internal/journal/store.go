@@ -91,9 +91,11 @@ func (a Append) Validate() error {
 	return a.validNotices()
 }
 
-// Store keeps journals. A Store is a handle: it belongs to one owner, and several handles, in one process or many, may share what is stored.
-// All stores pass journaltest.Run. Safe for concurrent use. Slices handed in stay the caller's; slices given out are the caller's own.
-type Store interface {
+// Log keeps the records of runs, and the blobs that they put aside.
+//
+// The ports of a store ([Backend]) are those of a handle: it belongs to one owner, and several handles, in one process or many, may share what is stored. All stores pass
+// journaltest.Run. Safe for concurrent use. Slices handed in stay the caller's; slices given out are the caller's own.
+type Log interface {
 	// Append stores a and returns when it is durable: all of its records, or none. Appends of several runs may share one commit; one that is refused does not hinder the
 	// others. A done ctx ends only the wait for a place in a commit: then the error is ctx's and nothing was written. Once the commit has
 	// begun its outcome is waited for.
@@ -106,21 +108,33 @@ type Store interface {
 	//
 	// Errors: ErrNotFound, *CorruptError, *NewerError; never a part of the journal.
 	Read(ctx context.Context, run string, after uint64) ([]Record, error)
+	// Each gives take the records of a run with events beyond after, in order; the first of them may begin before it. It verifies each record before take gets it,
+	// and the end of the journal after the last (P17): what take got before an error is not to be used. An error of take ends it and is given back as it is. No
+	// place in the store is held while take runs.
+	//
+	// Errors: those of Read.
+	Each(ctx context.Context, run string, after uint64, take func(Record) error) error
 	// Blob gives a blob's data. Errors: ErrNotFound, *CorruptError.
 	Blob(ctx context.Context, hash string) ([]byte, error)
+	// Part gives up to n bytes of a blob from an offset on, and the size of all of it; fewer only at its end. Whether the blob has the content that its hash
+	// names is for the caller to verify, who reads all of it. Errors: ErrNotFound.
+	Part(ctx context.Context, hash string, offset int64, n int) (part []byte, size int64, err error)
+}
+
+// Lists is the index of runs.
+type Lists interface {
 	// Head gives the index entry of a run, or ErrNotFound.
 	Head(ctx context.Context, run string) (Head, error)
 	// List gives a page of runs, newest first, and the cursor of the next page: empty after the last. Runs that are made or pruned meanwhile
 	// neither repeat nor hide others. Errors: ErrCursor.
 	List(ctx context.Context, q Query) (page []Head, next string, err error)
+	// Count tells how many runs have one of the statuses.
+	Count(ctx context.Context, statuses ...Status) (int, error)
 	// Prune deletes runs with all they hold, and blobs that no run holds any more, in small steps between which others write. Not atomic:
 	// after an error a part may be gone, each run whole.
 	//
 	// Errors: ErrNotFound and *OwnedError for runs named in q.Runs, before anything is deleted.
 	Prune(ctx context.Context, q PruneQuery) (PruneResult, error)
-	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
-	// second Close does nothing.
-	Close() error
 }
 
 // Owner is a process that drives runs through one handle.
@@ -146,10 +160,10 @@ func (o Owner) String() string {
 	return "owner " + o.ID
 }
 
-// Leases says who drives which run (P18, D15). Owning has no time limit: an owner has a run until it gives it up, dies, which is seen at once, or the run is taken
+// Ownership says who drives which run (P18, D15). Owning has no time limit: an owner has a run until it gives it up, dies, which is seen at once, or the run is taken
 // from it. A process that hangs lives: it is known by its signs of life, which it does not give any more. An owner that lost a run is fenced by the epoch, even if it
 // only seemed dead.
-type Leases interface {
+type Ownership interface {
 	// Owner is the handle's own, without Seen.
 	Owner() Owner
 	// Claim makes the handle the owner of a run that has none, or a dead one, in the next epoch. Of several that claim at once, one wins.
@@ -198,13 +212,15 @@ type Inbox interface {
 	Result(ctx context.Context, id uint64) (result []byte, done bool, err error)
 }
 
-// Backend is what a store offers altogether. Ask for the smaller ports where they do.
+// Backend is a handle of a store with all its ports, for those who wire them. Ask for the port that is used.
 type Backend interface {
-	Store
-	Streams
-	Leases
+	Log
+	Lists
+	Ownership
 	Inbox
 	Schedules
 	Notices
-	Census
+	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
+	// second Close does nothing.
+	Close() error
 }

@@ -32,8 +32,13 @@ type admission struct {
 
 const countEvery = time.Second
 
+// counter counts runs; a journal.Lists does.
+type counter interface {
+	Count(ctx context.Context, statuses ...journal.Status) (int, error)
+}
+
 // enter lets one more run begin, unless there are most already; the caller tells by done whether it began. Errors: *LimitError; ctx's; the store's.
-func (c *admission) admit(ctx context.Context, store journal.Census, most int) (done func(begun bool), err error) {
+func (c *admission) admit(ctx context.Context, store counter, most int) (done func(begun bool), err error) {
 	if most <= 0 {
 		return func(bool) {}, nil
 	}
@@ -51,7 +56,7 @@ func (c *admission) admit(ctx context.Context, store journal.Census, most int) (
 }
 
 // room takes a place. False: it is not known yet whether there is one.
-func (c *admission) room(ctx context.Context, store journal.Census, most int) (bool, error) {
+func (c *admission) room(ctx context.Context, store counter, most int) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	full := c.n+c.coming >= most

@@ -142,7 +142,7 @@ func (d *Disk) Mute(mute bool) {
 	d.mute = mute
 }
 
-// Sign implements journal.Leases. It is no write that is counted: when it comes depends on the clock alone.
+// Sign implements journal.Ownership. It is no write that is counted: when it comes depends on the clock alone.
 func (d *Disk) Sign(ctx context.Context, at time.Time) error {
 	d.mu.Lock()
 	mute := d.mute
@@ -156,7 +156,7 @@ func (d *Disk) Sign(ctx context.Context, at time.Time) error {
 	return d.Backend.Sign(ctx, at)
 }
 
-// Owners implements journal.Leases.
+// Owners implements journal.Ownership.
 func (d *Disk) Owners(ctx context.Context) ([]journal.Owner, error) {
 	b, err := d.reader()
 	if err != nil {
@@ -165,12 +165,12 @@ func (d *Disk) Owners(ctx context.Context) ([]journal.Owner, error) {
 	return b.Owners(ctx)
 }
 
-// Append implements journal.Store.
+// Append implements journal.Log.
 func (d *Disk) Append(ctx context.Context, a journal.Append) error {
 	return d.write("append", func() error { return d.Backend.Append(ctx, a) })
 }
 
-// Claim implements journal.Leases.
+// Claim implements journal.Ownership.
 func (d *Disk) Claim(ctx context.Context, run string) (head journal.Head, err error) {
 	err = d.write("claim", func() (err error) {
 		head, err = d.Backend.Claim(ctx, run)
@@ -179,12 +179,12 @@ func (d *Disk) Claim(ctx context.Context, run string) (head journal.Head, err er
 	return head, err
 }
 
-// Release implements journal.Leases.
+// Release implements journal.Ownership.
 func (d *Disk) Release(ctx context.Context, run string, epoch uint64) error {
 	return d.write("release", func() error { return d.Backend.Release(ctx, run, epoch) })
 }
 
-// Read implements journal.Store.
+// Read implements journal.Log.
 func (d *Disk) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
 	b, err := d.reader()
 	if err != nil {
@@ -193,7 +193,7 @@ func (d *Disk) Read(ctx context.Context, run string, after uint64) ([]journal.Re
 	return b.Read(ctx, run, after)
 }
 
-// Head implements journal.Store.
+// Head implements journal.Lists.
 func (d *Disk) Head(ctx context.Context, run string) (journal.Head, error) {
 	b, err := d.reader()
 	if err != nil {
@@ -202,7 +202,7 @@ func (d *Disk) Head(ctx context.Context, run string) (journal.Head, error) {
 	return b.Head(ctx, run)
 }
 
-// Blob implements journal.Store.
+// Blob implements journal.Log.
 func (d *Disk) Blob(ctx context.Context, hash string) ([]byte, error) {
 	b, err := d.reader()
 	if err != nil {
@@ -211,7 +211,7 @@ func (d *Disk) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return b.Blob(ctx, hash)
 }
 
-// List implements journal.Store.
+// List implements journal.Lists.
 func (d *Disk) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
 	b, err := d.reader()
 	if err != nil {
@@ -238,7 +238,7 @@ func (d *Disk) Result(ctx context.Context, id uint64) ([]byte, bool, error) {
 	return b.Result(ctx, id)
 }
 
-// Alive implements journal.Leases.
+// Alive implements journal.Ownership.
 func (d *Disk) Alive(ctx context.Context, owner string) (bool, error) {
 	b, err := d.reader()
 	if err != nil {

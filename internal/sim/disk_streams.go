@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Each implements journal.Streams.
+// Each implements journal.Log.
 func (d *Disk) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	b, err := d.reader()
 	if err != nil {
@@ -15,7 +15,7 @@ func (d *Disk) Each(ctx context.Context, run string, after uint64, take func(jou
 	return b.Each(ctx, run, after, take)
 }
 
-// Part implements journal.Streams.
+// Part implements journal.Log.
 func (d *Disk) Part(ctx context.Context, hash string, offset int64, n int) ([]byte, int64, error) {
 	b, err := d.reader()
 	if err != nil {

@@ -12,11 +12,20 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// Store is what a driver needs of a store.
+type Store interface {
+	journal.Log
+	journal.Lists
+	journal.Ownership
+	journal.Inbox
+	journal.Notices
+}
+
 // Config is what a Driver is made of. Only Store must be set.
 type Config struct {
 	// Store keeps the runs. It is a handle of this driver alone, since what the handle owns is what the driver drives. The driver does not close
 	// it; whoever does closes the driver first.
-	Store journal.Backend
+	Store Store
 	// Kind is the kind of the runs that are started here, and of those that Recover takes up; "": that of the store's owner (D15).
 	Kind journal.Kind
 	// Open opens models and tools of a run. Nil: every call fails.

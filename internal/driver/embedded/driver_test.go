@@ -3,6 +3,7 @@ package embedded_test
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -71,7 +72,7 @@ func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver
 		if err := d.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		cfg.Store.Close()
+		cfg.Store.(io.Closer).Close()
 	})
 	return d
 }

@@ -93,7 +93,7 @@ func testAppendRefuses(t *testing.T, m Medium) {
 	}
 	for _, tt := range []struct {
 		name string
-		by   journal.Store
+		by   journal.Log
 		a    journal.Append
 		want error // nil: any
 	}{

@@ -104,7 +104,7 @@ func (f *Faulty) alive(what string) error {
 	return nil
 }
 
-// Append implements journal.Store.
+// Append implements journal.Log.
 func (f *Faulty) Append(ctx context.Context, a journal.Append) error {
 	return f.write("append", func() error { return f.Backend.Append(ctx, a) })
 }
@@ -125,7 +125,7 @@ func (f *Faulty) LastNotice(ctx context.Context) (uint64, error) {
 	return f.Backend.LastNotice(ctx)
 }
 
-// Count implements journal.Census.
+// Count implements journal.Lists.
 func (f *Faulty) Count(ctx context.Context, statuses ...journal.Status) (int, error) {
 	if err := f.alive("count runs"); err != nil {
 		return 0, err
@@ -133,7 +133,7 @@ func (f *Faulty) Count(ctx context.Context, statuses ...journal.Status) (int, er
 	return f.Backend.Count(ctx, statuses...)
 }
 
-// Read implements journal.Store.
+// Read implements journal.Log.
 func (f *Faulty) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
 	if err := f.alive("read"); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (f *Faulty) Read(ctx context.Context, run string, after uint64) ([]journal.
 	return f.Backend.Read(ctx, run, after)
 }
 
-// Blob implements journal.Store.
+// Blob implements journal.Log.
 func (f *Faulty) Blob(ctx context.Context, hash string) ([]byte, error) {
 	if err := f.alive("read blob"); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (f *Faulty) Blob(ctx context.Context, hash string) ([]byte, error) {
 	return f.Backend.Blob(ctx, hash)
 }
 
-// Head implements journal.Store.
+// Head implements journal.Lists.
 func (f *Faulty) Head(ctx context.Context, run string) (journal.Head, error) {
 	if err := f.alive("look up run"); err != nil {
 		return journal.Head{}, err
@@ -157,7 +157,7 @@ func (f *Faulty) Head(ctx context.Context, run string) (journal.Head, error) {
 	return f.Backend.Head(ctx, run)
 }
 
-// List implements journal.Store.
+// List implements journal.Lists.
 func (f *Faulty) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
 	if err := f.alive("list runs"); err != nil {
 		return nil, "", err
@@ -165,7 +165,7 @@ func (f *Faulty) List(ctx context.Context, q journal.Query) ([]journal.Head, str
 	return f.Backend.List(ctx, q)
 }
 
-// Prune implements journal.Store.
+// Prune implements journal.Lists.
 func (f *Faulty) Prune(ctx context.Context, q journal.PruneQuery) (res journal.PruneResult, err error) {
 	err = f.write("prune", func() (err error) {
 		res, err = f.Backend.Prune(ctx, q)
@@ -174,7 +174,7 @@ func (f *Faulty) Prune(ctx context.Context, q journal.PruneQuery) (res journal.P
 	return res, err
 }
 
-// Claim implements journal.Leases.
+// Claim implements journal.Ownership.
 func (f *Faulty) Claim(ctx context.Context, run string) (h journal.Head, err error) {
 	err = f.write("claim run", func() (err error) {
 		h, err = f.Backend.Claim(ctx, run)
@@ -186,12 +186,12 @@ func (f *Faulty) Claim(ctx context.Context, run string) (h journal.Head, err err
 	return h, nil
 }
 
-// Release implements journal.Leases.
+// Release implements journal.Ownership.
 func (f *Faulty) Release(ctx context.Context, run string, epoch uint64) error {
 	return f.write("release run", func() error { return f.Backend.Release(ctx, run, epoch) })
 }
 
-// Alive implements journal.Leases.
+// Alive implements journal.Ownership.
 func (f *Faulty) Alive(ctx context.Context, owner string) (bool, error) {
 	if err := f.alive("look for owner"); err != nil {
 		return false, err
@@ -199,7 +199,7 @@ func (f *Faulty) Alive(ctx context.Context, owner string) (bool, error) {
 	return f.Backend.Alive(ctx, owner)
 }
 
-// Sign implements journal.Leases. It is not counted: when it comes depends on the clock alone.
+// Sign implements journal.Ownership. It is not counted: when it comes depends on the clock alone.
 func (f *Faulty) Sign(ctx context.Context, at time.Time) error {
 	if err := f.alive("give a sign of life"); err != nil {
 		return err
@@ -207,7 +207,7 @@ func (f *Faulty) Sign(ctx context.Context, at time.Time) error {
 	return f.Backend.Sign(ctx, at)
 }
 
-// Owners implements journal.Leases.
+// Owners implements journal.Ownership.
 func (f *Faulty) Owners(ctx context.Context) ([]journal.Owner, error) {
 	if err := f.alive("list owners"); err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (f *Faulty) Owners(ctx context.Context) ([]journal.Owner, error) {
 	return f.Backend.Owners(ctx)
 }
 
-// Evict implements journal.Leases.
+// Evict implements journal.Ownership.
 func (f *Faulty) Evict(ctx context.Context, run, owner string) error {
 	return f.write("take over run", func() error { return f.Backend.Evict(ctx, run, owner) })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Each implements journal.Streams.
+// Each implements journal.Log.
 func (f *Faulty) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	if err := f.alive("read"); err != nil {
 		return err
@@ -14,7 +14,7 @@ func (f *Faulty) Each(ctx context.Context, run string, after uint64, take func(j
 	return f.Backend.Each(ctx, run, after, take)
 }
 
-// Part implements journal.Streams.
+// Part implements journal.Log.
 func (f *Faulty) Part(ctx context.Context, hash string, offset int64, n int) ([]byte, int64, error) {
 	if err := f.alive("read blob"); err != nil {
 		return nil, 0, err

@@ -2,13 +2,14 @@ package journaltest
 
 import (
 	"errors"
+	"io"
 	"sync"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-func mustClaim(t *testing.T, l journal.Leases, run string) journal.Head {
+func mustClaim(t *testing.T, l journal.Ownership, run string) journal.Head {
 	t.Helper()
 	h, err := l.Claim(t.Context(), run)
 	if err != nil {
@@ -17,7 +18,7 @@ func mustClaim(t *testing.T, l journal.Leases, run string) journal.Head {
 	return h
 }
 
-func mustClose(t *testing.T, s journal.Store) {
+func mustClose(t *testing.T, s io.Closer) {
 	t.Helper()
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-func mustPrune(t *testing.T, s journal.Store, q journal.PruneQuery) journal.PruneResult {
+func mustPrune(t *testing.T, s journal.Lists, q journal.PruneQuery) journal.PruneResult {
 	t.Helper()
 	res, err := s.Prune(t.Context(), q)
 	if err != nil {
@@ -17,7 +17,7 @@ func mustPrune(t *testing.T, s journal.Store, q journal.PruneQuery) journal.Prun
 	return res
 }
 
-func listed(t *testing.T, s journal.Store) string {
+func listed(t *testing.T, s journal.Lists) string {
 	t.Helper()
 	page, _, err := s.List(t.Context(), journal.Query{Limit: 1000})
 	if err != nil {

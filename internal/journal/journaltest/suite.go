@@ -127,7 +127,7 @@ func next(run string, seq uint64) journal.Append {
 	return journal.Append{Run: run, Epoch: 1, Record: record(seq, seq), At: at(int(seq)), Status: journal.StatusRunning}
 }
 
-func mustAppend(t *testing.T, s journal.Store, as ...journal.Append) {
+func mustAppend(t *testing.T, s journal.Log, as ...journal.Append) {
 	t.Helper()
 	for _, a := range as {
 		if err := s.Append(t.Context(), a); err != nil {
@@ -153,7 +153,7 @@ func ids(heads []journal.Head) string {
 	return strings.Join(s, " ")
 }
 
-func head(t *testing.T, s journal.Store, run string) journal.Head {
+func head(t *testing.T, s journal.Lists, run string) journal.Head {
 	t.Helper()
 	h, err := s.Head(t.Context(), run)
 	if err != nil {

@@ -34,7 +34,7 @@ type target struct {
 	isJustCreated bool
 }
 
-// Append implements journal.Store.
+// Append implements journal.Log.
 func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if err := a.Validate(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // used is the size of the file with its log folded in.
-func used(t testing.TB, s journal.Store, path string) int64 {
+func used(t testing.TB, s journal.Lists, path string) int64 {
 	t.Helper()
 	if _, err := s.Prune(context.Background(), journal.PruneQuery{}); err != nil { // prunes nothing, and folds the log
 		t.Fatal(err)

@@ -9,14 +9,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Owner implements journal.Leases.
+// Owner implements journal.Ownership.
 func (s *Store) Owner() journal.Owner {
 	s.owners.mu.Lock()
 	defer s.owners.mu.Unlock()
 	return s.owners.self
 }
 
-// Alive implements journal.Leases.
+// Alive implements journal.Ownership.
 func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 	if s.writer.closed.Load() {
 		return false, journal.ErrClosed
@@ -27,7 +27,7 @@ func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 	return s.owners.isAlive(owner)
 }
 
-// Sign implements journal.Leases.
+// Sign implements journal.Ownership.
 func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	self, err := s.owners.register(ctx, s.writer)
 	if err == nil {
@@ -42,7 +42,7 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// Owners implements journal.Leases.
+// Owners implements journal.Ownership.
 func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
 	var found []journal.Owner
 	err := s.readers.read(ctx, func(c *conn) error {
@@ -65,7 +65,7 @@ func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
 	return living, nil
 }
 
-// Evict implements journal.Leases.
+// Evict implements journal.Ownership.
 func (s *Store) Evict(ctx context.Context, run, owner string) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		delete(s.writer.memory, run)
@@ -100,7 +100,7 @@ func headOwner(r row) journal.Owner {
 // errMoved says that the run changed between looking at its owner and claiming it.
 var errMoved = errors.New("owner changed")
 
-// Claim implements journal.Leases.
+// Claim implements journal.Ownership.
 func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 	self, err := s.owners.register(ctx, s.writer)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) 
 	return ownership{id: r.int(0), epoch: r.int(13), number: r.int(16), last: r.int(14)}, nil
 }
 
-// Release implements journal.Leases.
+// Release implements journal.Ownership.
 func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		delete(s.writer.memory, run)

@@ -19,7 +19,7 @@ type entry struct {
 	journal.Cursor
 }
 
-// Head implements journal.Store.
+// Head implements journal.Lists.
 func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
 	var h journal.Head
 	err := s.readers.read(ctx, func(c *conn) error {
@@ -40,7 +40,7 @@ func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
 	return h, nil
 }
 
-// List implements journal.Store.
+// List implements journal.Lists.
 func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
 	from := cursor{from: math.MinInt64, upTo: journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}}
 	if !q.CreatedFrom.IsZero() {

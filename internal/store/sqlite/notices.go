@@ -33,7 +33,7 @@ func (s *Store) LastNotice(ctx context.Context) (uint64, error) {
 	return uint64(n), nil
 }
 
-// Count implements journal.Census.
+// Count implements journal.Lists.
 func (s *Store) Count(ctx context.Context, statuses ...journal.Status) (int, error) {
 	list, err := json.Marshal(append([]journal.Status{}, statuses...))
 	if err != nil {

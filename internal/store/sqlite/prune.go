@@ -21,7 +21,7 @@ type victim struct {
 	id, epoch, last int64
 }
 
-// Prune implements journal.Store.
+// Prune implements journal.Lists.
 //
 // A run vanishes in one transaction, which leaves its records to the trash; those are deleted a few hundred at a time, so that appends of
 // others wait for milliseconds at most. A process that dies on the way leaves trash, which the next Prune deletes.

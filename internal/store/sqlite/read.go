@@ -18,7 +18,7 @@ type chain struct {
 	before  int64          // the prev of the oldest link
 }
 
-// Read implements journal.Store.
+// Read implements journal.Log.
 func (s *Store) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
 	var ch chain
 	err := s.readers.read(ctx, func(c *conn) (err error) {
@@ -81,7 +81,7 @@ func (ch chain) verify(run string, after uint64) ([]journal.Record, error) {
 	return records, nil
 }
 
-// Blob implements journal.Store.
+// Blob implements journal.Log.
 func (s *Store) Blob(ctx context.Context, hash string) ([]byte, error) {
 	sum, err := journal.ParseHash(hash)
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
 	return current, err
 }
 
-// Close implements journal.Store.
+// Close implements journal.Backend.
 func (s *Store) Close() error {
 	// Readers first: the last connection to close folds the log into the file, and the writer is allowed to.
 	return errors.Join(s.readers.close(), s.writer.close(), s.owners.close())

@@ -12,7 +12,7 @@ import (
 // batchBytes is how much of a run's records is read in one transaction.
 const batchBytes = 256 << 10
 
-// Each implements journal.Streams. It reads the numbers of the records first, newest to oldest, then the records in batches. Pruning gives records other numbers: where
+// Each implements journal.Log. It reads the numbers of the records first, newest to oldest, then the records in batches. Pruning gives records other numbers: where
 // a batch does not continue what was read, the numbers are read anew, in one transaction with the batch.
 func (s *Store) Each(ctx context.Context, run string, after uint64, take func(journal.Record) error) error {
 	w := walk{run: run, sum: journal.Genesis(run)}
@@ -146,7 +146,7 @@ func (w *walk) verify() error {
 	return nil
 }
 
-// Part implements journal.Streams.
+// Part implements journal.Log.
 func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) ([]byte, int64, error) {
 	sum, err := journal.ParseHash(hash)
 	if err != nil {
