@@ -273,7 +273,7 @@ func (r *Run) unwind(id, outer int, f Failure) {
 	if r.step(id).Loop.Agent == nil {
 		return
 	}
-	for i := len(r.step(id).Loop.Agent.Frames) - 1; i >= 0; i-- {
+	for i := range slices.Backward(r.step(id).Loop.Agent.Frames) {
 		if fr := r.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && within(i) {
 			r.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
 		}

@@ -292,15 +292,6 @@ func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free
 // charge adds to what the run and the nodes around the step of an event have used.
 func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(world{r}, ev.Step, a) }
 
-// closeAccount ends what is reserved for a call that is gone: what its runs and sessions may still use counts as used, because nothing reports it any more.
-func (r *Run) closeAccount(key string, c *loop.Call) {
-	if c.Kind == loop.Model {
-		r.s.Ledger.Release(key)
-	} else {
-		r.s.Ledger.CloseCall(world{r}, key)
-	}
-}
-
 // openLedger begins the account of a run.
 func (r *Run) openLedger(d *RunCreated) {
 	r.s.Ledger.SetBudget(d.Limits.Budget())

@@ -59,13 +59,13 @@ const maxBlock = 32
 // count adds n times a call to the counters that follow from the calls.
 func (l *Loop) count(w World, c *Call, n int) {
 	st := w.Step(c.Step)
-	st.Calls += int32(n) //nolint:gosec // 1 or -1
+	st.Calls += int32(n)
 	switch c.State {
 	case Open:
 		if st.Out == 0 {
 			l.busy++
 		}
-		if st.Out += int32(n); st.Out == 0 { //nolint:gosec // 1 or -1
+		if st.Out += int32(n); st.Out == 0 {
 			l.busy--
 		}
 		l.out += n
