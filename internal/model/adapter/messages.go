@@ -117,7 +117,7 @@ func (x *Exchange) spliced(req *http.Request) (*http.Request, error) {
 	}
 	with := *req
 	with.ContentLength = size
-	with.GetBody = func() (io.ReadCloser, error) { return &reader{rest: bodies}, nil }
+	with.GetBody = func() (io.ReadCloser, error) { return newBody(bodies, size), nil }
 	with.Body, _ = with.GetBody() // it has no error
 	return &with, nil
 }
