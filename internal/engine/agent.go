@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -50,7 +51,7 @@ func (r *Run) modelOf(id, fr int) string {
 func (r *Run) system(id, fr int) string {
 	f, a := r.frame(id, fr), r.agent(id, fr)
 	system := a.System
-	if f.System != "" || a.system != nil { // a template may expand to nothing (S4-15)
+	if f.System != "" || a.SystemTemplate != nil { // a template may expand to nothing (S4-15)
 		system = f.System
 	}
 	parts := slices.Concat([]string{system}, r.facts(a))
@@ -61,7 +62,7 @@ func (r *Run) system(id, fr int) string {
 }
 
 // facts gives what an agent is told of the world, as it was when the run began.
-func (r *Run) facts(a *agent) []string {
+func (r *Run) facts(a *plan.Agent) []string {
 	var out []string
 	add := func(wanted bool, name string) {
 		if text := r.s.Created.Facts[name]; wanted && text != "" {
@@ -77,11 +78,11 @@ func (r *Run) facts(a *agent) []string {
 }
 
 // expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
-func (r *Run) expandSystem(a *agent, scope int) string {
-	if a.system == nil {
+func (r *Run) expandSystem(a *plan.Agent, scope int) string {
+	if a.SystemTemplate == nil {
 		return ""
 	}
-	return a.system.Expand(env{r: r, scope: scope})
+	return a.SystemTemplate.Expand(env{r: r, scope: scope})
 }
 
 // replied goes on after a model's reply: with its tool calls, or with its answer.
@@ -131,7 +132,7 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 		r.askedToHand(id, fr, tc)
 		return
 	}
-	sub, ok := a.subs[tc.Name]
+	sub, ok := a.Subs[tc.Name]
 	if !ok {
 		if !r.mayCallTool(id, "") {
 			return
@@ -142,7 +143,7 @@ func (r *Run) callTool(id, fr int, tc chat.ToolCall) {
 	input := expr.Text(args["input"])
 	f := r.frame(id, fr)
 	next := len(r.step(id).Loop.Agent.Frames)
-	target := r.flowOf(id).agents[sub.Agent]
+	target := r.flowOf(id).Agents[sub.Agent]
 	if !r.systemFits(target, r.step(id).Scope) {
 		r.meetSize(id)
 		return
@@ -216,13 +217,13 @@ func (r *Run) answered(id, fr int, reply chat.Message) {
 }
 
 // finalOutput makes an agent's output of a reply's text. reason tells why the text does not fit the agent's schema, "" where it does.
-func finalOutput(a *agent, text string) (out Value, reason string) {
-	if a.output != nil {
+func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
+	if a.Schema != nil {
 		v, ok := chat.JSONIn(text)
 		if !ok {
 			return nil, "it is not JSON."
 		}
-		if vs := a.output.Validate(v); len(vs) > 0 {
+		if vs := a.Schema.Validate(v); len(vs) > 0 {
 			return nil, schema.Describe(vs)
 		}
 		return event.Compact(v), ""

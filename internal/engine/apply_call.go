@@ -23,7 +23,7 @@ func (w world) Node(step int) loop.Node {
 
 // Agent implements loop.World.
 func (w world) Agent(step int, id string) *workflow.Agent {
-	if a := w.r.flowOf(step).agents[id]; a != nil {
+	if a := w.r.flowOf(step).Agents[id]; a != nil {
 		return a.Agent
 	}
 	return nil

@@ -19,7 +19,7 @@ func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
 		return fmt.Sprintf("the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
 	case d.Version > Version:
 		return fmt.Sprintf("the run needs engine version %d; this is %d", d.Version, Version)
-	case r.plan.root.w.Rules.InputIsState:
+	case r.plan.root.Workflow.Rules.InputIsState:
 		if _, err := stateOf(d.Input); err != nil {
 			return err.Error()
 		}
@@ -29,15 +29,15 @@ func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
 
 func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
-	r.s.Waits = waits.New(r.plan.root.w.Rules.HoldWhilePaused)
+	r.s.Waits = waits.New(r.plan.root.Workflow.Rules.HoldWhilePaused)
 	r.openLedger(d)
 	first := typed.State{}
-	if r.plan.root.w.Rules.InputIsState {
+	if r.plan.root.Workflow.Rules.InputIsState {
 		fields, _ := stateOf(d.Input)
 		first, r.s.Updated = typed.StateOf(fields, 0).WithNative(nil), ev.At
 	}
 	r.graph.begin(r.plan.root, d.Input, first)
-	if r.plan.root.w.Rules.SharedConversation {
+	if r.plan.root.Workflow.Rules.SharedConversation {
 		r.s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
 	}
 }
@@ -123,7 +123,7 @@ func (r *Run) applyRunCancelling(ev *Event, d *RunCancelling) {
 }
 
 func (r *Run) checkLimitReached(_ *Event, d *LimitReached) string {
-	if d.IsHandoff() && (r.plan.root.w.Rules.Handoff == "" || len(r.graph.Running) > 0) {
+	if d.IsHandoff() && (r.plan.root.Workflow.Rules.Handoff == "" || len(r.graph.Running) > 0) {
 		return "no handoff is possible"
 	}
 	return ""

@@ -66,7 +66,7 @@ func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
 
 func (r *Run) applyStepCompleted(ev *Event, d *StepCompleted) {
 	r.graph.complete(ev.Step, d, r.outputOf(ev.Step, d))
-	if r.plan.root.w.Rules.KeepErrors && !d.Same {
+	if r.plan.root.Workflow.Rules.KeepErrors && !d.Same {
 		r.s.Updated = ev.At
 	}
 	r.approvalsBelow(ev.Step)
@@ -131,7 +131,7 @@ func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 
 // failed notes a failed attempt of a run with typed state (S2-78).
 func (r *Run) failed(ev *Event, message string, attempt int) {
-	if r.plan.root.w.Rules.KeepErrors {
+	if r.plan.root.Workflow.Rules.KeepErrors {
 		r.s.Errors = append(r.s.Errors, FailedAttempt{Node: ev.Node, Message: message, At: ev.At, Attempt: attempt})
 	}
 }

@@ -70,7 +70,7 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	if w.Kind == workflow.WaitApproval {
 		st.Approval = w.Number
 	}
-	rules := &r.plan.root.w.Rules
+	rules := &r.plan.root.Workflow.Rules
 	if r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == rules.Handoff {
 		r.graph.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
 	}

@@ -6,22 +6,23 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // fork starts the branches of a fork, each in a scope of its own.
-func (r *Run) fork(id int, n *node) {
+func (r *Run) fork(id int, n *plan.Node) {
 	f := r.flowOf(id)
 	branches := len(n.Fork.Branches)
 	r.graph.Scopes = slices.Grow(r.graph.Scopes, branches)
 	r.out = slices.Grow(r.out, 3*branches) // an edge for each, and the begin of its first step
 	for i, b := range n.Fork.Branches {
 		scopeID := len(r.graph.Scopes)
-		for _, e := range n.ports[b.ID] {
-			to := f.w.Edges[e].To
+		for _, e := range n.Ports[b.ID] {
+			to := f.Workflow.Edges[e].To
 			d := r.mem.edges.put(EdgeTaken{Edge: e, To: to, Scope: scopeID, Branch: i + 1})
-			if f.index[to] != n.join {
+			if f.Index[to] != n.JoinIndex {
 				d.Token = r.graph.Tokens + 1
 			}
 			r.emitStep(id, d)
@@ -260,9 +261,9 @@ func (r *Run) giveUp(id int, f Failure) {
 	n := r.stepNode(id)
 	r.unwind(id, -1, f)
 	port := ""
-	if isLimit(f.Code) && len(n.ports[workflow.PortLimit]) > 0 {
+	if isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 {
 		port = workflow.PortLimit
-	} else if len(n.ports[workflow.PortError]) > 0 {
+	} else if len(n.Ports[workflow.PortError]) > 0 {
 		port = workflow.PortError
 	}
 	r.emitStep(id, &StepFailed{Error: f, Port: port})
@@ -274,8 +275,8 @@ func (r *Run) giveUp(id int, f Failure) {
 		return
 	}
 	held := r.s.Waits.Holds(r.step(id).Group)
-	for _, e := range n.ports[port] {
-		r.takeEdge(id, e, r.flowOf(id).w.Edges[e].To, held)
+	for _, e := range n.Ports[port] {
+		r.takeEdge(id, e, r.flowOf(id).Workflow.Edges[e].To, held)
 	}
 }
 
@@ -283,7 +284,7 @@ func (r *Run) giveUp(id int, f Failure) {
 func (r *Run) fail(id int, f Failure) {
 	sc := r.stepScope(id)
 	if sc.Owner == 0 {
-		if r.plan.root.w.Rules.OnFailure != workflow.FailDrain {
+		if r.plan.root.Workflow.Rules.OnFailure != workflow.FailDrain {
 			r.cancelScope(0, "the run failed")
 		}
 		return

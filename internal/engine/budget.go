@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -164,7 +165,7 @@ func messageTokens(msgs []chat.Message) int64 {
 }
 
 // outputBound is the most that an agent's answer may take, its reasoning included.
-func outputBound(a *agent) int64 {
+func outputBound(a *plan.Agent) int64 {
 	most := int64(defaultOutput)
 	if m := a.Params.MaxTokens; m != nil && *m > 0 {
 		most = *m

@@ -3,11 +3,12 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/hocket-run/hocket/internal/engine/loop"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
 // check refuses inputs that this run cannot take, before anything changes.
@@ -19,7 +20,7 @@ func (r *Run) check(in InputData) error {
 		if err := checkCreated(&d.Created); err != nil {
 			return err
 		}
-		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.w.Rules.InputIsState || isEmptyInput(d.Created.Input) {
+		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.Workflow.Rules.InputIsState || isEmptyInput(d.Created.Input) {
 			return err
 		}
 		if !isFields(d.Created.Input) {

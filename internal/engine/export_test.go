@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -19,7 +20,7 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 		return "", false
 	}
 	f := r.graph.flows[r.scope(t.Scope).Flow]
-	n := &f.nodes[t.Node]
+	n := &f.Nodes[t.Node]
 	if n.Kind != workflow.KindAgent {
 		return "", false
 	}
@@ -33,7 +34,7 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 		if strings.TrimSpace(p.Text) == "" {
 			return input, true
 		}
-		return expr.ExpandTokens(p.Text, previousOutput, input, approvalNote, r.noteAt(t.From)), true
+		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, approvalNote, r.noteAt(t.From)), true
 	}
 	return "", false
 }
@@ -46,7 +47,7 @@ func (r *Run) copiedContext(scopeID int, missing string) string {
 	var b strings.Builder
 	s := r.graph.sight(scopeID)
 	for _, e := range s.top() {
-		copyPrior(&b, "", expr.Child{ID: localID(s.f.nodes[e.Node].ID), Entry: s.entry(e)})
+		copyPrior(&b, "", expr.Child{ID: plan.LocalID(s.f.Nodes[e.Node].ID), Entry: s.entry(e)})
 	}
 	if b.Len() == 0 {
 		return input
@@ -72,11 +73,11 @@ func copyPrior(b *strings.Builder, path string, c expr.Child) {
 	b.WriteString("]:\n" + text + "\n\n")
 }
 
-func (r *Run) copiedTurns(f *flow, t token, instruction string) string {
+func (r *Run) copiedTurns(f *plan.Flow, t token, instruction string) string {
 	type turn struct{ name, text string }
 	var turns []turn
 	for i := r.graph.Steps.len() - 1; i >= 0 && len(turns) < 12; i-- {
-		if st := r.graph.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.nodes[st.Node].Kind == workflow.KindAgent {
+		if st := r.graph.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.Nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, turn{r.graph.speakerName(f, i+1), expr.Text(st.Output.Value())})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -18,7 +19,7 @@ const (
 func (r *Run) startToken(t token) {
 	sc := r.scope(t.Scope)
 	f := r.graph.flows[sc.Flow]
-	n := &f.nodes[t.Node]
+	n := &f.Nodes[t.Node]
 	path := r.graph.pathOf(sc.Flow, n.ID)
 	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.graph.Seen[t.Node] {
 		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: strconv.Itoa(r.graph.Round + 1)})
@@ -29,7 +30,7 @@ func (r *Run) startToken(t token) {
 	}
 	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
 	// run would be handed over for ever.
-	if !n.Hidden && r.graph.Used >= r.s.Limits.Steps() && (sc.Flow != 0 || n.ID != r.plan.root.w.Rules.Handoff) {
+	if !n.Hidden && r.graph.Used >= r.s.Limits.Steps() && (sc.Flow != 0 || n.ID != r.plan.root.Workflow.Rules.Handoff) {
 		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
 		return
 	}
@@ -41,10 +42,10 @@ func (r *Run) startToken(t token) {
 	d := r.mem.started.put(StepStarted{
 		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.graph.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
 	})
-	if most := r.s.Limits.LoopIterations(); n.header && sc.Loops.of(t.Node) >= most {
+	if most := r.s.Limits.LoopIterations(); n.Header && sc.Loops.of(t.Node) >= most {
 		r.emit(id, path, d)
 		r.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
-		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", localID(n.ID), most)})
+		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID), most)})
 		return
 	}
 	var failure *Failure
@@ -64,7 +65,7 @@ func (r *Run) startToken(t token) {
 }
 
 // begin does what a step does first.
-func (r *Run) begin(id int, n *node) {
+func (r *Run) begin(id int, n *plan.Node) {
 	switch n.Kind {
 	case workflow.KindStart:
 		r.complete(id, r.completed(StepCompleted{Same: true}), r.plan.out...)
@@ -81,8 +82,8 @@ func (r *Run) begin(id int, n *node) {
 	case workflow.KindFunc:
 		call := r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Func: n.Func.Func})
 		r.emitStep(id, call)
-		if n.counter != nil {
-			r.counted(id, call.Call, n.counter)
+		if n.Counter != nil {
+			r.counted(id, call.Call, n.Counter)
 		}
 	case workflow.KindDecide:
 		r.decide(id, n)
@@ -100,17 +101,17 @@ func (r *Run) begin(id int, n *node) {
 }
 
 // decide evaluates the cases of a decide node.
-func (r *Run) decide(id int, n *node) {
+func (r *Run) decide(id int, n *plan.Node) {
 	for i := range n.Decide.Cases {
 		c := &n.Decide.Cases[i]
-		ok, err := r.holds(id, &c.When, n.conds[i], nil)
+		ok, err := r.holds(id, &c.When, n.Conditions[i], nil)
 		if err != nil {
 			r.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
 			return
 		}
 		r.emitStep(id, r.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
 		if ok {
-			r.complete(id, r.completed(StepCompleted{Same: true}), n.casePorts[i]...)
+			r.complete(id, r.completed(StepCompleted{Same: true}), n.CasePorts[i]...)
 			return
 		}
 	}
@@ -118,7 +119,7 @@ func (r *Run) decide(id int, n *node) {
 		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), compact(r.stepInput(id)))})
 		return
 	}
-	r.complete(id, r.completed(StepCompleted{Same: true}), n.elsePort...)
+	r.complete(id, r.completed(StepCompleted{Same: true}), n.ElsePort...)
 }
 
 // holds evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
@@ -149,13 +150,13 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	f, n, gotos := r.flowOf(id), r.stepNode(id), r.graph.gotoOf(id, d)
 	r.graph.shortenUpdate(id, d)
 	if n.Kind == workflow.KindFork {
-		n = &f.nodes[n.join]
+		n = &f.Nodes[n.JoinIndex]
 	}
 	if len(gotos) > 0 {
 		d.Ports, ports = nil, nil
 	}
 	for _, to := range gotos {
-		if failure := f.unreachable(r.stepNode(id), to); failure != nil {
+		if failure := unreachable(f, r.stepNode(id), to); failure != nil {
 			r.giveUp(id, *failure)
 			return
 		}
@@ -171,7 +172,7 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	}
 	held := r.s.Waits.Holds(r.step(id).Group)
 	for _, e := range edges {
-		if !r.takeEdge(id, e, f.w.Edges[e].To, held) {
+		if !r.takeEdge(id, e, f.Workflow.Edges[e].To, held) {
 			return
 		}
 	}
@@ -183,14 +184,14 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 }
 
 // unreachable tells why a step of node n cannot go to the node named to: there is none, or it stands in another branch. Nil where it can.
-func (f *flow) unreachable(n *node, to string) *Failure {
-	idx, ok := f.index[to]
+func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
+	idx, ok := f.Index[to]
 	if !ok {
 		return &Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("Node %q not found in graph", to)}
 	}
-	parent := f.nodes[idx].Parent
-	if fork := f.nodes[idx].fork; fork >= 0 {
-		parent = f.nodes[fork].ID // a join is reached from inside
+	parent := f.Nodes[idx].Parent
+	if fork := f.Nodes[idx].ForkIndex; fork >= 0 {
+		parent = f.Nodes[fork].ID // a join is reached from inside
 	}
 	if parent != n.Parent {
 		return &Failure{Code: CodeNoRoute, Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch", n.ID, to)}
@@ -199,13 +200,13 @@ func (f *flow) unreachable(n *node, to string) *Failure {
 }
 
 // passable gives the edges of the ports whose guards hold, until it is called again. Guards see the step as completed.
-func (r *Run) passable(id int, n *node, ports []string, d *StepCompleted) ([]int, *Failure) {
+func (r *Run) passable(id int, n *plan.Node, ports []string, d *StepCompleted) ([]int, *Failure) {
 	f := r.flowOf(id)
 	out := r.passing[:0]
 	for _, port := range ports {
-		for i, e := range n.ports[port] {
-			if w := f.w.Edges[e].When; w != nil {
-				ok, err := r.holds(id, w, f.guards[e], d)
+		for i, e := range n.Ports[port] {
+			if w := f.Workflow.Edges[e].When; w != nil {
+				ok, err := r.holds(id, w, f.Guards[e], d)
 				if err != nil {
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}
@@ -233,11 +234,11 @@ func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
 	}
 	d := r.mem.edges.put(EdgeTaken{Edge: edge, To: to, Scope: r.step(id).Scope})
 	f := r.flowOf(id)
-	n := &f.nodes[f.index[to]]
+	n := &f.Nodes[f.Index[to]]
 	sc := r.stepScope(id)
-	if n.fork < 0 || sc.Owner == 0 || r.stepNode(sc.Owner).idx != n.fork {
+	if n.ForkIndex < 0 || sc.Owner == 0 || r.stepNode(sc.Owner).Index != n.ForkIndex {
 		d.Token = r.graph.Tokens + 1
-		d.Held = held && n.Kind != workflow.KindWait && !isFreeJoin(n)
+		d.Held = held && n.Kind != workflow.KindWait && !plan.IsFreeJoin(n)
 	}
 	r.emitStep(id, d)
 	return true

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
@@ -24,7 +25,7 @@ type graph struct {
 	Input Value
 
 	// What follows from the rest: the compiled workflows beside Flows, the texts of the recipes of steps, and Input as an output.
-	flows []*flow
+	flows []*plan.Flow
 	texts prompt.Texts
 	input output
 	// wake are the scopes that may have settled, awake those that closeScopes looks at.
@@ -40,7 +41,7 @@ type graph struct {
 }
 
 // begin makes the graph of a new run: one flow and one scope. state is its first typed state.
-func (g *graph) begin(root *flow, input Value, state typed.State) {
+func (g *graph) begin(root *plan.Flow, input Value, state typed.State) {
 	g.Flows, g.Scopes, g.flows, g.Input = []flowRun{{}}, []scope{{State: state}}, append(g.flows[:0], root), input
 	g.none = new(work)
 }
@@ -146,12 +147,12 @@ type block struct {
 	settled int
 }
 
-func (g *graph) step(id int) *step       { return g.Steps.at(id - 1) }
-func (g *graph) scope(id int) *scope     { return &g.Scopes[id] }
-func (g *graph) stepScope(id int) *scope { return g.scope(g.step(id).Scope) }
-func (g *graph) flowOf(id int) *flow     { return g.flows[g.stepScope(id).Flow] }
-func (g *graph) stepNode(id int) *node   { return &g.flowOf(id).nodes[g.step(id).Node] }
-func (g *graph) idle(scope int)          { g.wake = append(g.wake, scope) }
+func (g *graph) step(id int) *step          { return g.Steps.at(id - 1) }
+func (g *graph) scope(id int) *scope        { return &g.Scopes[id] }
+func (g *graph) stepScope(id int) *scope    { return g.scope(g.step(id).Scope) }
+func (g *graph) flowOf(id int) *plan.Flow   { return g.flows[g.stepScope(id).Flow] }
+func (g *graph) stepNode(id int) *plan.Node { return &g.flowOf(id).Nodes[g.step(id).Node] }
+func (g *graph) idle(scope int)             { g.wake = append(g.wake, scope) }
 
 // nodeID is the node's id as events show it: inside sub-flows a path.
 func (g *graph) nodeID(id int) string { return g.pathOf(g.stepScope(id).Flow, g.stepNode(id).ID) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -22,10 +23,10 @@ func (g *graph) checkEdgeTaken(ev *Event, d *EdgeTaken) string {
 		if d.Scope < len(g.Scopes) {
 			sc = *g.scope(d.Scope)
 		}
-		to, ok := g.flows[sc.Flow].index[d.To]
+		to, ok := g.flows[sc.Flow].Index[d.To]
 		flow, arrives = sc.Flow, ok && g.closes(&sc, to)
 	}
-	switch _, ok := g.flows[flow].index[d.To]; {
+	switch _, ok := g.flows[flow].Index[d.To]; {
 	case !ok:
 		return "node " + strconv.Quote(d.To) + " does not exist"
 	case !arrives && d.Token != g.Tokens+1:
@@ -38,14 +39,14 @@ func (g *graph) checkEdgeTaken(ev *Event, d *EdgeTaken) string {
 
 // checkFollows tells why a step does not lead along an edge, or into a scope.
 func (g *graph) checkFollows(ev *Event, d *EdgeTaken) string {
-	handoff := g.flows[0].w.Rules.Handoff
+	handoff := g.flows[0].Workflow.Rules.Handoff
 	st, n, f := g.step(ev.Step), g.stepNode(ev.Step), g.flowOf(ev.Step)
-	if d.Edge < -1 || d.Edge >= len(f.w.Edges) {
+	if d.Edge < -1 || d.Edge >= len(f.Workflow.Edges) {
 		return "edge does not exist"
 	}
 	if d.Edge >= 0 {
-		e := &f.w.Edges[d.Edge]
-		if e.To != d.To || e.From != n.ID && (n.join < 0 || e.From != f.nodes[n.join].ID) {
+		e := &f.Workflow.Edges[d.Edge]
+		if e.To != d.To || e.From != n.ID && (n.JoinIndex < 0 || e.From != f.Nodes[n.JoinIndex].ID) {
 			return "the edge does not belong to the step"
 		}
 	}
@@ -69,8 +70,8 @@ func (g *graph) checkFollows(ev *Event, d *EdgeTaken) string {
 
 // closes tells whether node to is the join at which a branch ends.
 func (g *graph) closes(sc *scope, to int) bool {
-	fork := g.flows[sc.Flow].nodes[to].fork
-	return fork >= 0 && sc.Owner > 0 && g.stepNode(sc.Owner).idx == fork
+	fork := g.flows[sc.Flow].Nodes[to].ForkIndex
+	return fork >= 0 && sc.Owner > 0 && g.stepNode(sc.Owner).Index == fork
 }
 
 // travel puts a token at the end of an edge that step id takes; at the join of its own fork the branch has arrived instead. A fork opens a scope for each of its branches.
@@ -82,7 +83,7 @@ func (g *graph) travel(id int, d *EdgeTaken) {
 	}
 	sc := g.scope(d.Scope)
 	f := g.flows[sc.Flow]
-	idx := f.index[d.To]
+	idx := f.Index[d.To]
 	if d.State != nil {
 		sc.State = typed.StateOf(d.State, id).WithNative(nil)
 	}
@@ -91,9 +92,9 @@ func (g *graph) travel(id int, d *EdgeTaken) {
 		g.idle(d.Scope)
 		return
 	}
-	n := &f.nodes[idx]
-	if n.header && (d.Edge < 0 || !f.w.Edges[d.Edge].Loop) && sc.Loops.of(idx) > 0 {
-		sc.Loops.set(idx, 0, len(f.nodes))
+	n := &f.Nodes[idx]
+	if n.Header && (d.Edge < 0 || !f.Workflow.Edges[d.Edge].Loop) && sc.Loops.of(idx) > 0 {
+		sc.Loops.set(idx, 0, len(f.Nodes))
 	}
 	t := token{ID: d.Token, Node: idx, Scope: d.Scope, From: id, Edge: d.Edge}
 	if id > 0 {
@@ -109,7 +110,7 @@ func (g *graph) travel(id int, d *EdgeTaken) {
 	case d.Held:
 		g.Held = append(g.Held, t)
 		return
-	case isFreeJoin(n):
+	case plan.IsFreeJoin(n):
 		g.Parked++
 	}
 	g.Ready = append(g.Ready, t)

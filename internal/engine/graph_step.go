@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
@@ -28,11 +29,11 @@ func (g *graph) checkStepStarted(ev *Event, d *StepStarted) string {
 		from = from || t.From == d.From
 	}
 	sc := g.scope(first.Scope)
-	n := &g.flows[sc.Flow].nodes[first.Node]
+	n := &g.flows[sc.Flow].Nodes[first.Node]
 	switch {
 	case !from:
 		return "its input comes from another step"
-	case len(d.Tokens) > 1 && !isFreeJoin(n):
+	case len(d.Tokens) > 1 && !plan.IsFreeJoin(n):
 		return "the step has several tokens"
 	case ev.Node != g.pathOf(sc.Flow, n.ID):
 		return "the token is at node " + strconv.Quote(g.pathOf(sc.Flow, n.ID))
@@ -68,13 +69,13 @@ func (g *graph) start(id int, d *StepStarted, counted bool) (turn int) {
 			turn = id
 		}
 	}
-	n := &f.nodes[st.Node]
+	n := &f.Nodes[st.Node]
 	sc.Live += 1 - len(d.Tokens)
 	sc.Started = true
 	ran := g.counts(sc.Flow)
-	ran.set(st.Node, ran.of(st.Node)+1, len(f.nodes))
-	if n.header {
-		sc.Loops.set(st.Node, sc.Loops.of(st.Node)+1, len(f.nodes))
+	ran.set(st.Node, ran.of(st.Node)+1, len(f.Nodes))
+	if n.Header {
+		sc.Loops.set(st.Node, sc.Loops.of(st.Node)+1, len(f.Nodes))
 	}
 	if !n.Hidden {
 		g.Used++
@@ -107,7 +108,7 @@ func (g *graph) take(id int) (t token, queued bool) {
 		if t.ID != id {
 			continue
 		}
-		if isFreeJoin(&g.flows[g.scope(t.Scope).Flow].nodes[t.Node]) {
+		if plan.IsFreeJoin(&g.flows[g.scope(t.Scope).Flow].Nodes[t.Node]) {
 			g.Parked--
 		}
 		switch {
@@ -151,8 +152,8 @@ func (g *graph) complete(id int, d *StepCompleted, out output) {
 	if n.Kind == workflow.KindEnd {
 		g.dropTokens([]int{st.Scope})
 	}
-	if hasOutput(n.Kind) {
-		sc.record(n.idx, id, g.counts(sc.Flow).of(n.idx) == 1)
+	if plan.HasOutput(n.Kind) {
+		sc.record(n.Index, id, g.counts(sc.Flow).of(n.Index) == 1)
 	}
 	sc.State = g.stateAfter(id, d, changes)
 	for _, c := range changes {
@@ -234,7 +235,7 @@ func (g *graph) dropTokens(scopes []int) {
 		}
 		sc := g.scope(t.Scope)
 		sc.Live--
-		if isFreeJoin(&g.flows[sc.Flow].nodes[t.Node]) {
+		if plan.IsFreeJoin(&g.flows[sc.Flow].Nodes[t.Node]) {
 			g.Parked--
 		}
 		return true

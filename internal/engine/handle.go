@@ -54,12 +54,12 @@ func (r *Run) handle(in InputData) {
 
 func (r *Run) start(d Start) {
 	c := d.Created
-	c.Version, c.Digest, c.Format = Version, r.plan.digest, r.plan.root.w.Format
+	c.Version, c.Digest, c.Format = Version, r.plan.digest, r.plan.root.Workflow.Format
 	if c.Name == "" {
-		c.Name = r.plan.root.w.Name
+		c.Name = r.plan.root.Workflow.Name
 	}
-	c.Limits = MergeLimits(r.plan.root.w.Limits, c.Limits)
-	if rules := r.plan.root.w.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
+	c.Limits = MergeLimits(r.plan.root.Workflow.Limits, c.Limits)
+	if rules := r.plan.root.Workflow.Rules; isEmptyInput(c.Input) && rules.DefaultInput != nil {
 		c.Input = rules.DefaultInput
 	}
 	if c.Input = event.Compact(c.Input); len(c.Input) == 0 {
@@ -67,8 +67,8 @@ func (r *Run) start(d Start) {
 	}
 	r.emit(0, "", &c)
 	r.emit(0, "", &RunStarted{})
-	if r.plan.root.w.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
-		r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.w.Entry, Token: r.graph.Tokens + 1})
+	if r.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
+		r.emit(0, "", &EdgeTaken{Edge: -1, To: r.plan.root.Workflow.Entry, Token: r.graph.Tokens + 1})
 	}
 }
 

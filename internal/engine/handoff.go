@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -15,7 +16,7 @@ import (
 // that asked for it have their results, so that a call always belongs to the agent that made it.
 
 // handoffDef adds the tool by which an agent hands over.
-func (f *flow) handoffDef(defs []chat.ToolDef, a *agent) []chat.ToolDef {
+func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef {
 	if !loop.HandsOver(a.Agent, workflow.HandoffTool) {
 		return defs
 	}
@@ -23,7 +24,7 @@ func (f *flow) handoffDef(defs []chat.ToolDef, a *agent) []chat.ToolDef {
 	text.WriteString("Hand the conversation over to another agent, who goes on with it from here and sees what was said. Your turn ends with this call. The agents are:")
 	for _, id := range a.Handoffs {
 		text.WriteString("\n- " + id)
-		if to := f.agents[id]; to != nil && to.Description != "" {
+		if to := f.Agents[id]; to != nil && to.Description != "" {
 			text.WriteString(": " + to.Description)
 		}
 	}
@@ -54,7 +55,7 @@ func (r *Run) handed(id, fr int) *AgentHanded {
 	if !ok {
 		return nil
 	}
-	target, scope := r.flowOf(id).agents[to], r.step(id).Scope
+	target, scope := r.flowOf(id).Agents[to], r.step(id).Scope
 	if !r.systemFits(target, scope) {
 		r.meetSize(id)
 		return nil

@@ -104,7 +104,7 @@ func (r *Run) decided(key string, ans *WaitAnswered) {
 		r.turnAnswered(step, fr)
 	case ans.Decision == "":
 		r.complete(step, &StepCompleted{Given: true}, r.plan.out...)
-	case len(r.stepNode(step).ports[workflow.PortReject]) > 0:
+	case len(r.stepNode(step).Ports[workflow.PortReject]) > 0:
 		r.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:
 		// No retry policy applies: a person said no.
@@ -127,7 +127,7 @@ func rejection(tool, note string) string {
 // unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
 // is the caller's to see to.
 func (r *Run) unknown(key string, c *loop.Call, d ToolResult) bool {
-	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || r.plan.root.w.Rules.UnknownFails {
+	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || r.plan.root.Workflow.Rules.UnknownFails {
 		return false
 	}
 	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
@@ -12,7 +14,7 @@ func (r *Run) fireJoins() {
 	type group struct{ node, scope int }
 	var groups []group
 	for _, t := range r.graph.Ready {
-		if g := (group{t.Node, t.Scope}); isFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].nodes[t.Node]) && !slices.Contains(groups, g) {
+		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].Nodes[t.Node]) && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
@@ -41,7 +43,7 @@ func (g *graph) joinReady(join, scopeID int, alone bool) bool {
 			arrived[t.Edge] = true
 		}
 	}
-	if len(arrived) >= f.nodes[join].in {
+	if len(arrived) >= f.Nodes[join].Inbound {
 		return true
 	}
 	for _, list := range [2][]token{g.Ready, g.Held} {
@@ -49,19 +51,19 @@ func (g *graph) joinReady(join, scopeID int, alone bool) bool {
 			if t.Scope != scopeID || t.Node == join {
 				continue
 			}
-			if isFreeJoin(&f.nodes[t.Node]) {
-				if !alone && f.reach[t.Node].has(join) {
+			if plan.IsFreeJoin(&f.Nodes[t.Node]) {
+				if !alone && f.Reach[t.Node].Has(join) {
 					return false
 				}
 				continue
 			}
-			if f.reach[t.Node].has(join) {
+			if f.Reach[t.Node].Has(join) {
 				return false
 			}
 		}
 	}
 	for _, id := range g.Running {
-		if st := g.step(id); st.Scope == scopeID && f.reach[st.Node].has(join) {
+		if st := g.step(id); st.Scope == scopeID && f.Reach[st.Node].Has(join) {
 			return false
 		}
 	}
@@ -71,7 +73,7 @@ func (g *graph) joinReady(join, scopeID int, alone bool) bool {
 // join starts and completes a free join with one token for each arrived edge.
 func (r *Run) join(nodeIdx, scopeID int) {
 	f := r.graph.flows[r.scope(scopeID).Flow]
-	n := &f.nodes[nodeIdx]
+	n := &f.Nodes[nodeIdx]
 	var ids []int
 	edges := map[int]bool{}
 	var from []token

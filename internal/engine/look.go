@@ -86,7 +86,7 @@ func (r *Run) Pending() []string {
 	var out []string
 	add := func(scopeID, idx int) {
 		f := g.Scopes[scopeID].Flow
-		if n := &g.flows[f].nodes[idx]; f == 0 && !n.Hidden {
+		if n := &g.flows[f].Nodes[idx]; f == 0 && !n.Hidden {
 			out = append(out, n.ID)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -95,14 +96,14 @@ func (r *Run) startable() bool {
 // mayStart tells whether nothing but its turn keeps a token from starting.
 func (r *Run) mayStart(t token) bool {
 	sc := r.scope(t.Scope)
-	n := &r.graph.flows[sc.Flow].nodes[t.Node]
-	if isFreeJoin(n) {
+	n := &r.graph.flows[sc.Flow].Nodes[t.Node]
+	if plan.IsFreeJoin(n) {
 		return false
 	}
 	if loop.Calls(n.Kind) && !r.slot() {
 		return false
 	}
-	if r.graph.flows[sc.Flow].w.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
+	if r.graph.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
 		return false
 	}
 	if sc.Started || sc.Branch == 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -13,8 +14,7 @@ import (
 
 // Tokens in prompts: previousOutput is replaced by the step's input (S0-11), approvalNote by the note of the last approval on the path to the step.
 const (
-	previousOutput = "{{PREVIOUS_OUTPUT}}"
-	approvalNote   = "{{APPROVAL_NOTE}}"
+	approvalNote = "{{APPROVAL_NOTE}}"
 )
 
 // recentTurns is how many former turns a prompt of mode turns shows (S1-3).
@@ -24,10 +24,10 @@ const recentTurns = 12
 const noInput = "Execute your task."
 
 // prompt makes the user message and the system prompt of an agent step.
-func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
+func (r *Run) prompt(n *plan.Node, t token, d *StepStarted) *Failure {
 	f := r.graph.flows[r.scope(t.Scope).Flow]
-	a := f.agents[n.Agent.Agent]
-	if a.system != nil && a.system.Size(env{r: r, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
+	a := f.Agents[n.Agent.Agent]
+	if a.SystemTemplate != nil && a.SystemTemplate.Size(env{r: r, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
 	d.System = r.expandSystem(a, t.Scope)
@@ -55,7 +55,7 @@ func (r *Run) prompt(n *node, t token, d *StepStarted) *Failure {
 		if strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
-		prompt.Template(b, p.Text, map[string]int{previousOutput: t.From}, map[string]string{approvalNote: r.noteAt(t.From)})
+		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: r.noteAt(t.From)})
 	}
 	recipe, err := b.Recipe()
 	switch {
@@ -87,7 +87,7 @@ func (g *graph) context(b *prompt.Builder, scopeID int, missing string) prompt.C
 	top := s.top()
 	fixed := len(top)
 	if s.own != nil { // a block may show what the scope itself has changed in it
-		if i := slices.IndexFunc(top, func(e entry) bool { return s.f.nodes[e.Node].Kind == workflow.KindFork }); i >= 0 {
+		if i := slices.IndexFunc(top, func(e entry) bool { return s.f.Nodes[e.Node].Kind == workflow.KindFork }); i >= 0 {
 			fixed = i
 		}
 	}
@@ -96,7 +96,7 @@ func (g *graph) context(b *prompt.Builder, scopeID int, missing string) prompt.C
 		entries[i] = prompt.Entry(e)
 	}
 	priors := func(i int) []prompt.Prior {
-		return appendPriors(nil, "", expr.Child{ID: localID(s.f.nodes[top[i].Node].ID), Entry: s.entry(top[i])})
+		return appendPriors(nil, "", expr.Child{ID: plan.LocalID(s.f.Nodes[top[i].Node].ID), Entry: s.entry(top[i])})
 	}
 	return g.scope(scopeID).context.Build(b, g.Steps.len()+1, entries, fixed, priors, missing)
 }
@@ -113,10 +113,10 @@ func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior 
 }
 
 // turns gives the last turns of a scope, oldest first. It looks at the last steps alone: a long talk is not read anew for each turn.
-func (g *graph) turns(f *flow, scopeID int) []prompt.Turn {
+func (g *graph) turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
 	for i := g.Steps.len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
-		if st := g.Steps.at(i); st.Status == stepCompleted && st.Scope == scopeID && f.nodes[st.Node].Kind == workflow.KindAgent {
+		if st := g.Steps.at(i); st.Status == stepCompleted && st.Scope == scopeID && f.Nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, prompt.Turn{Speaker: g.speakerName(f, i+1), Step: i + 1})
 		}
 	}
@@ -125,7 +125,7 @@ func (g *graph) turns(f *flow, scopeID int) []prompt.Turn {
 }
 
 // lastShared appends the last message of the shared conversation as an agent sees it. Where it ends with the output of step from, it refers to that.
-func (r *Run) lastShared(b *prompt.Builder, a *agent, from int) {
+func (r *Run) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 	msgs := r.s.Loop.Conv(loop.Shared)
 	at := max(0, len(msgs)-1)
 	for at > 0 && msgs[at].Role != chat.RoleAssistant {
@@ -161,7 +161,7 @@ func (g *graph) checkPrompt(id int, d *StepStarted) string {
 }
 
 // keepPrompt keeps the text of a started step's recipe, and what the next prompt in its scope shares with it.
-func (g *graph) keepPrompt(id int, n *node, d *StepStarted) {
+func (g *graph) keepPrompt(id int, n *plan.Node, d *StepStarted) {
 	if d.Recipe == nil {
 		return
 	}

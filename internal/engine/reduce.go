@@ -23,7 +23,7 @@ import (
 func (r *Run) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
 	f, st := r.flowOf(id), r.step(id)
 	now := r.graph.stateAt(st.Scope)
-	if f.w.Rules.Serial || now.Same(view) {
+	if f.Workflow.Rules.Serial || now.Same(view) {
 		return nil, nil
 	}
 	update = typed.Whole(update, grown)
@@ -31,7 +31,7 @@ func (r *Run) united(id int, view typed.State, update map[string]Value, grown []
 		if now.Value(name).Equal(view.Value(name)) {
 			continue
 		}
-		reducer := f.w.Rules.Reducers[name]
+		reducer := f.Workflow.Rules.Reducers[name]
 		if reducer == "" {
 			return nil, conflict(r.scope(st.Scope).Writes[name].Node, r.stepNode(id).ID, name)
 		}

@@ -64,7 +64,7 @@ func (r *Run) restEnding() {
 // finishFailed ends the run with the failure that it is ending by. A program that can make a report of it does (S2-59).
 func (r *Run) finishFailed() {
 	f := r.s.Ending.Failure
-	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.w.Rules.ReportFailures {
+	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.Workflow.Rules.ReportFailures {
 		var report *SignalRaised
 		err := r.plan.ask("report", func(Host) error {
 			report = host.Report(r.id, f, r.now)
@@ -201,7 +201,7 @@ func (r *Run) handleCancel(d Cancel) {
 
 // finishes tells whether functions are at work that may finish although the run is cancelled: the node that is aborted completes first (S2-36).
 func (r *Run) finishes() bool {
-	if r.s.Loop.Out() == 0 || !r.plan.root.w.Rules.FinishOnCancel {
+	if r.s.Loop.Out() == 0 || !r.plan.root.Workflow.Rules.FinishOnCancel {
 		return false
 	}
 	for _, c := range r.s.Loop.All() {
@@ -217,7 +217,7 @@ func (r *Run) limit(code string, most int64, from int) { r.limitAt(code, most, "
 
 // limitAt ends the run by a bound, or hands over to a person where the workflow says so (S3-15).
 func (r *Run) limitAt(code string, most int64, path string, from int) {
-	w := r.plan.root.w
+	w := r.plan.root.Workflow
 	if w.Rules.Handoff == "" || r.s.Ending != nil {
 		r.emit(0, path, &LimitReached{Limit: code, Max: most})
 		return
@@ -239,9 +239,9 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 	f := Failure{Code: d.Limit, Node: node}
 	switch d.Limit {
 	case CodeMaxSteps:
-		f.Message = r.plan.root.w.Rules.StepLimitMessage(d.Max)
+		f.Message = r.plan.root.Workflow.Rules.StepLimitMessage(d.Max)
 	case CodeTimeout:
-		f.Message = r.plan.root.w.Rules.TimeoutMessage(d.Max)
+		f.Message = r.plan.root.Workflow.Rules.TimeoutMessage(d.Max)
 	case CodeMaxBytes:
 		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in total", d.Max)
 	case CodeWorkflowBudget:

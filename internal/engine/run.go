@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/workflow"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
 // Run is one execution of a plan. Not safe for concurrent use.
@@ -40,7 +40,7 @@ type Run struct {
 func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
 	r.mem.expect(p.root)
-	r.graph.Steps.expect(len(p.root.nodes))
+	r.graph.Steps.expect(len(p.root.Nodes))
 	return r
 }
 
@@ -163,15 +163,13 @@ func (r *Run) Updated() time.Time { return r.s.Updated }
 func (r *Run) step(id int) *step            { return r.graph.step(id) }
 func (r *Run) scope(id int) *scope          { return r.graph.scope(id) }
 func (r *Run) stepScope(id int) *scope      { return r.graph.stepScope(id) }
-func (r *Run) flowOf(id int) *flow          { return r.graph.flowOf(id) }
-func (r *Run) stepNode(id int) *node        { return r.graph.stepNode(id) }
+func (r *Run) flowOf(id int) *plan.Flow     { return r.graph.flowOf(id) }
+func (r *Run) stepNode(id int) *plan.Node   { return r.graph.stepNode(id) }
 func (r *Run) nodeID(id int) string         { return r.graph.nodeID(id) }
 func (r *Run) stepInput(id int) Value       { return r.graph.stepInput(id) }
 func (r *Run) value(step int) Value         { return r.graph.value(step) }
 func (r *Run) frame(id, fr int) *loop.Frame { return &r.step(id).Loop.Agent.Frames[fr] }
-func (r *Run) agent(id, fr int) *agent      { return r.flowOf(id).agents[r.frame(id, fr).Agent] }
-
-func isFreeJoin(n *node) bool { return n.Kind == workflow.KindJoin && n.fork < 0 }
+func (r *Run) agent(id, fr int) *plan.Agent { return r.flowOf(id).Agents[r.frame(id, fr).Agent] }
 
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }

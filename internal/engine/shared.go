@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -24,21 +25,21 @@ const endInstruction = "When the conversation is over and no further action is n
 // converses tells whether the agent of step id may end the run by endTool.
 func (r *Run) converses(id int) bool {
 	n := r.stepNode(id)
-	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && r.flowOf(id).w.Rules.Conversational
+	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && r.flowOf(id).Workflow.Rules.Conversational
 }
 
 // endNext is the value that ends a run where no edge says otherwise (S3-5).
 const endNext = "END"
 
 // ownCall tells whether a tool call of an agent node is one that the engine answers by routing.
-func (r *Run) ownCall(n *node, rules workflow.Rules, tool string) bool {
+func (r *Run) ownCall(n *plan.Node, rules workflow.Rules, tool string) bool {
 	route := n.Agent.Routing
 	return route != nil && route.Tool != "" && tool == route.Tool || rules.Conversational && tool == endTool
 }
 
 // repliedShared routes after a reply in a shared conversation. Tool calls win over `next` (S3-9).
 func (r *Run) repliedShared(id, fr int, reply chat.Message) {
-	n, rules := r.stepNode(id), r.flowOf(id).w.Rules
+	n, rules := r.stepNode(id), r.flowOf(id).Workflow.Rules
 	route := n.Agent.Routing
 	next, text := "", reply.Text.String()
 	own := false
@@ -46,7 +47,7 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		if r.ownCall(n, rules, tc.Name) {
 			continue
 		}
-		if len(n.ports[workflow.PortCalls]) == 0 {
+		if len(n.Ports[workflow.PortCalls]) == 0 {
 			r.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("agent node %q called tool %s, but no edge leads from it to a tool_executor node", n.Title(), tc.Name)})
 			return
 		}
@@ -80,16 +81,16 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		done = &StepCompleted{Reply: true}
 	}
 	switch {
-	case route != nil && slices.Contains(route.Values, next) && len(n.ports[workflow.NextPort(next)]) > 0:
+	case route != nil && slices.Contains(route.Values, next) && len(n.Ports[workflow.NextPort(next)]) > 0:
 		r.complete(id, done, workflow.NextPort(next))
-	case route != nil && slices.Contains(route.Calls, next) && len(n.ports[workflow.PortCalls]) > 0:
+	case route != nil && slices.Contains(route.Calls, next) && len(n.Ports[workflow.PortCalls]) > 0:
 		r.complete(id, done, workflow.PortCalls)
 	case next == endNext:
 		r.complete(id, done)
 		r.endAll(id)
 	case route == nil:
 		r.complete(id, done, r.plan.out...)
-	case route.Else != "" && len(n.ports[route.Else]) > 0:
+	case route.Else != "" && len(n.Ports[route.Else]) > 0:
 		r.complete(id, done, route.Else)
 	case next != "" && len(route.Values)+len(route.Calls) > 0:
 		r.giveUp(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no edge of %q for next %q", n.Title(), next)})
@@ -136,7 +137,7 @@ const goOn = "Go on."
 // renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names. A call of
 // its own that was never answered, because a person took over, is answered here: no provider takes a call without a result. Nor does one take a
 // message without text: an empty input is shown as noInput, an empty answer of a person as goOn. It begins with the message from, which is the first or a reply.
-func renderShared(msgs []chat.Message, from int, a *agent) []chat.Message {
+func renderShared(msgs []chat.Message, from int, a *plan.Agent) []chat.Message {
 	out := make([]chat.Message, 0, len(msgs)-from+1)
 	mine := false
 	for i := from; i < len(msgs); i++ {
@@ -198,10 +199,10 @@ func answeredLater(msgs []chat.Message, id string) bool {
 // toolDefs gives the tools that the engine answers for a frame.
 func (r *Run) toolDefs(id, fr int) []chat.ToolDef {
 	f, a := r.flowOf(id), r.agent(id, fr)
-	defs := f.toolDefs(a)
+	defs := toolDefs(f, a)
 	n := r.stepNode(id)
 	if n.Agent == nil || r.frame(id, fr).Parent >= 0 || n.Agent.Prompt.Mode != workflow.PromptShared {
-		return f.handoffDef(defs, a)
+		return handoffDef(f, defs, a)
 	}
 	if route := n.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 		values, _ := json.Marshal(route.Values) // strings always encode
@@ -230,7 +231,7 @@ func (r *Run) offered(id, fr int) []string {
 		if route := caller.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 			names = append(names, route.Tool)
 		}
-		if r.flowOf(id).w.Rules.Conversational {
+		if r.flowOf(id).Workflow.Rules.Conversational {
 			names = append(names, endTool)
 		}
 		return names
@@ -247,13 +248,13 @@ func (r *Run) offered(id, fr int) []string {
 func (r *Run) exec(id int) {
 	if st := r.step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
 		done := &StepCompleted{Same: true}
-		if n := r.stepNode(id); st.From > 0 && len(n.ports[workflow.PortOut]) == 0 {
+		if n := r.stepNode(id); st.From > 0 && len(n.Ports[workflow.PortOut]) == 0 {
 			done.Goto = []string{r.stepNode(st.From).ID}
 		}
 		r.complete(id, done, r.plan.out...)
 		return
 	}
-	caller, rules := r.stepNode(r.step(id).From), r.flowOf(id).w.Rules
+	caller, rules := r.stepNode(r.step(id).From), r.flowOf(id).Workflow.Rules
 	for _, tc := range slices.Clone(r.frame(id, 0).Turn) {
 		if !tc.Done && r.ownCall(caller, rules, tc.Name) {
 			r.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
@@ -277,7 +278,7 @@ func (r *Run) execNext(id int) {
 
 // execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
 func (r *Run) execDone(id int) {
-	n, caller, rules := r.stepNode(id), r.stepNode(r.step(id).From), r.flowOf(id).w.Rules
+	n, caller, rules := r.stepNode(id), r.stepNode(r.step(id).From), r.flowOf(id).Workflow.Rules
 	var last chat.ToolCall
 	for _, tc := range r.lastReply(id, 0).ToolCalls {
 		if !r.ownCall(caller, rules, tc.Name) {
@@ -294,9 +295,9 @@ func (r *Run) execDone(id int) {
 		done.Output, done.Given = nil, true
 	}
 	switch port := workflow.ToolPort(last.Name); {
-	case len(n.ports[port]) > 0:
+	case len(n.Ports[port]) > 0:
 		r.complete(id, done, port)
-	case len(n.ports[workflow.PortOut]) > 0:
+	case len(n.Ports[workflow.PortOut]) > 0:
 		r.complete(id, done, r.plan.out...)
 	default:
 		done.Goto = []string{caller.ID}
@@ -307,13 +308,13 @@ func (r *Run) execDone(id int) {
 // trip names a transition with what went along, so that one that comes again and again is seen (S3-15); "" where nobody would be asked. Calls of
 // tools count as part of what was said: agents that work say little.
 func (r *Run) trip(id int, to string) string {
-	handoff := r.plan.root.w.Rules.Handoff
+	handoff := r.plan.root.Workflow.Rules.Handoff
 	if handoff == "" || to == handoff || id < 1 || r.stepScope(id).Flow != 0 || r.stepNode(id).Kind == workflow.KindWait {
 		return ""
 	}
 	h := sha256.New()
 	h.Write(r.value(id))
-	if k := r.stepNode(id).Kind; r.plan.root.w.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
+	if k := r.stepNode(id).Kind; r.plan.root.Workflow.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
 		for _, m := range slices.Backward(r.s.Loop.Conv(loop.Shared)) {
 			if m.Role == chat.RoleAssistant {
 				for _, tc := range m.ToolCalls {

@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -11,7 +12,7 @@ import (
 // a former pass of a loop is seen with what the branch has changed in it since, so that each step has one output, the latest (S4-4).
 type sight struct {
 	g *graph
-	f *flow
+	f *plan.Flow
 	// entries are in the order of the first execution of their nodes.
 	entries []entry
 	// own are the steps of those entries whose nodes are in branches, by node. They are steps of the branches around the scope, and newer than
@@ -24,7 +25,7 @@ type sight struct {
 func (g *graph) sight(scopeID int) sight {
 	s := sight{g: g, f: g.flows[g.scope(scopeID).Flow], entries: g.seen(scopeID)}
 	for _, e := range s.entries {
-		if s.f.nodes[e.Node].Parent == "" {
+		if s.f.Nodes[e.Node].Parent == "" {
 			continue
 		}
 		if s.own == nil {
@@ -37,7 +38,7 @@ func (g *graph) sight(scopeID int) sight {
 
 // find gives the latest execution of a node that can be seen.
 func (s sight) find(node int) (entry, bool) {
-	parent := s.f.nodes[node].Parent
+	parent := s.f.Nodes[node].Parent
 	if parent == "" {
 		i := slices.IndexFunc(s.entries, func(e entry) bool { return e.Node == node })
 		if i < 0 {
@@ -48,7 +49,7 @@ func (s sight) find(node int) (entry, bool) {
 	if step, ok := s.own[node]; ok {
 		return entry{node, step}, true
 	}
-	block, ok := s.find(s.f.index[parent])
+	block, ok := s.find(s.f.Index[parent])
 	if !ok {
 		return entry{}, false
 	}
@@ -63,8 +64,8 @@ func (s sight) top() []entry {
 	}
 	var out []entry
 	for _, e := range s.entries {
-		if parent := s.f.nodes[e.Node].Parent; parent != "" {
-			if _, shown := s.find(s.f.index[parent]); shown {
+		if parent := s.f.Nodes[e.Node].Parent; parent != "" {
+			if _, shown := s.find(s.f.Index[parent]); shown {
 				continue
 			}
 		}
@@ -79,7 +80,7 @@ func (s sight) entry(e entry) expr.Entry {
 	if !s.bare {
 		out.Output = s.g.value(e.Step)
 	}
-	n := &s.f.nodes[e.Node]
+	n := &s.f.Nodes[e.Node]
 	if n.Kind != workflow.KindFork {
 		return out
 	}
@@ -95,7 +96,7 @@ func (s sight) entry(e entry) expr.Entry {
 func (s sight) children(block int) ([]expr.Child, bool) {
 	out, changed := []expr.Child{}, false
 	ran := s.g.ran(s.f, block)
-	for _, c := range s.f.nodes[s.g.step(block).Node].children {
+	for _, c := range s.f.Nodes[s.g.step(block).Node].Children {
 		step, ok := ran[c]
 		if own, newer := s.own[c]; newer {
 			step, ok, changed = own, true, true
@@ -105,15 +106,15 @@ func (s sight) children(block int) ([]expr.Child, bool) {
 		}
 		child := s.entry(entry{c, step})
 		changed = changed || child.Children != nil && child.Output == nil
-		out = append(out, expr.Child{ID: localID(s.f.nodes[c].ID), Entry: child})
+		out = append(out, expr.Child{ID: plan.LocalID(s.f.Nodes[c].ID), Entry: child})
 	}
 	return out, changed
 }
 
 // ran gives the steps of a block's branches that gave an output, by node.
-func (g *graph) ran(f *flow, block int) map[int]int {
+func (g *graph) ran(f *plan.Flow, block int) map[int]int {
 	out := map[int]int{}
-	hidden := f.w.Rules.HideLosers && losers(f.nodes[g.step(block).Node].Fork.Until)
+	hidden := f.Workflow.Rules.HideLosers && losers(f.Nodes[g.step(block).Node].Fork.Until)
 	for _, s := range g.step(block).Block.Scopes {
 		if hidden && g.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
 			continue
@@ -126,7 +127,7 @@ func (g *graph) ran(f *flow, block int) map[int]int {
 }
 
 // children shows the steps of a block's branches as the block left them.
-func (g *graph) children(f *flow, block int) []expr.Child {
+func (g *graph) children(f *plan.Flow, block int) []expr.Child {
 	out, _ := sight{g: g, f: f}.children(block)
 	return out
 }

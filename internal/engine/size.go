@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -50,7 +51,7 @@ func (r *Run) meetSize(id int) {
 }
 
 // roomFor tells whether there is room for the step of a token and for what its texts would become.
-func (r *Run) roomFor(n *node, t token) bool {
+func (r *Run) roomFor(n *plan.Node, t token) bool {
 	left, bounded := r.left()
 	switch {
 	case !bounded:
@@ -60,29 +61,29 @@ func (r *Run) roomFor(n *node, t token) bool {
 	}
 	switch n.Kind {
 	case workflow.KindAgent:
-		if !r.systemFits(r.graph.flows[r.scope(t.Scope).Flow].agents[n.Agent.Agent], t.Scope) {
+		if !r.systemFits(r.graph.flows[r.scope(t.Scope).Flow].Agents[n.Agent.Agent], t.Scope) {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
 			return int64(strings.Count(p.Text, approvalNote))*int64(len(r.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
-		return r.argSize(n.args, t, left) <= left
+		return r.argSize(n.Args, t, left) <= left
 	}
 	return true
 }
 
 // systemFits tells whether there is room for the system prompt of an agent.
-func (r *Run) systemFits(a *agent, scope int) bool {
+func (r *Run) systemFits(a *plan.Agent, scope int) bool {
 	left, bounded := r.left()
-	return !bounded || a == nil || a.system == nil || a.system.Size(env{r: r, scope: scope}, left) <= left
+	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{r: r, scope: scope}, left) <= left
 }
 
 // argSize measures what expandArg would make, up to most.
 func (r *Run) argSize(v any, t token, most int64) int64 {
 	var n int64
 	switch x := v.(type) {
-	case argText:
+	case plan.ArgText:
 		given, _ := r.graph.outputText(t.From)
 		n = int64(len(x)-1) * given.Len()
 		for _, p := range x {

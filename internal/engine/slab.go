@@ -1,6 +1,10 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/plan"
+)
 
 // slabMax bounds a block of a slab: what is kept of one value keeps its whole block.
 const slabMax = 32
@@ -38,10 +42,10 @@ func (s *slab[T]) grow() {
 }
 
 // expect makes room for one execution of each node of f.
-func (m *slabs) expect(f *flow) {
-	n := len(f.nodes)
+func (m *slabs) expect(f *plan.Flow) {
+	n := len(f.Nodes)
 	m.started.want, m.completed.want, m.edges.want, m.tokens.want = n, n, n, n
-	m.asked.want, m.returned.want, m.commands.want = f.funcs, f.funcs, f.funcs
+	m.asked.want, m.returned.want, m.commands.want = f.Funcs, f.Funcs, f.Funcs
 }
 
 // slabs are those for what a run makes at every step.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -13,11 +14,11 @@ func (g *graph) openFlow(id int) {
 	st, n := g.step(id), g.stepNode(id)
 	st.Flow = len(g.Flows)
 	st.Block.Scopes = []int{len(g.Scopes)}
-	sub := g.flowOf(id).flows[n.Subflow.Flow]
+	sub := g.flowOf(id).Flows[n.Subflow.Flow]
 	g.Flows = append(g.Flows, flowRun{Step: id, Like: g.sameFlow(id)})
 	g.flows = append(g.flows, sub)
 	sc := scope{Flow: st.Flow, Owner: id}
-	if sub.w.Rules.StateFlows && n.Subflow.Input == "" {
+	if sub.Workflow.Rules.StateFlows && n.Subflow.Input == "" {
 		sc.State = g.stateAt(st.Scope)
 	}
 	g.Scopes = append(g.Scopes, sc)
@@ -45,9 +46,9 @@ func (g *graph) firstFlow(i int) int {
 func (g *graph) counts(i int) *counts { return &g.Flows[g.firstFlow(i)].Counts }
 
 // beginFlow enters the graph of a sub-flow. The first state that the program gives is recorded with the edge (D4).
-func (r *Run) beginFlow(id int, n *node) {
+func (r *Run) beginFlow(id int, n *plan.Node) {
 	st := r.step(id)
-	d := &EdgeTaken{Edge: -1, To: r.graph.flows[st.Flow].w.Entry, Token: r.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
+	d := &EdgeTaken{Edge: -1, To: r.graph.flows[st.Flow].Workflow.Entry, Token: r.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
 		v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
 		if err == nil {
@@ -66,7 +67,7 @@ func (r *Run) beginFlow(id int, n *node) {
 // endFlow completes a sub-flow in which nothing lives any more.
 func (r *Run) endFlow(id int) {
 	n, d := r.stepNode(id), &StepCompleted{}
-	if r.graph.flows[r.step(id).Flow].w.Rules.StateFlows {
+	if r.graph.flows[r.step(id).Flow].Workflow.Rules.StateFlows {
 		last := stateObject(r.graph.stateAt(r.step(id).Block.Scopes[0]))
 		if name := n.Subflow.Mapper; name == "" {
 			d.Output = last
@@ -87,7 +88,7 @@ func (r *Run) endFlow(id int) {
 // flowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
 func (g *graph) flowOutput(id int) output {
 	st := g.step(id)
-	if last := g.scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].w.Rules.StateFlows {
+	if last := g.scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].Workflow.Rules.StateFlows {
 		return g.step(last).Output
 	}
 	return output{}

@@ -62,7 +62,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 				out[name], by[name] = w.Value.JSON(), w.Node
 				continue
 			}
-			reducer := r.flowOf(id).w.Rules.Reducers[name]
+			reducer := r.flowOf(id).Workflow.Rules.Reducers[name]
 			if reducer == "" {
 				return nil, conflict(by[name], w.Node, name)
 			}
@@ -199,7 +199,7 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 		}
 		r.giveUp(id, *f)
 	case "goto":
-		to := r.flowOf(id).w.Node(act.Node)
+		to := r.flowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
 			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -70,7 +71,7 @@ func (g *graph) outputs(scopeID int) map[string]Value {
 	out := make(map[string]Value, len(seen))
 	f := g.flows[g.scope(scopeID).Flow]
 	for _, e := range seen {
-		out[f.nodes[e.Node].ID] = g.value(e.Step)
+		out[f.Nodes[e.Node].ID] = g.value(e.Step)
 	}
 	return out
 }
@@ -106,7 +107,7 @@ func (e env) Step(id string) (expr.Entry, bool) {
 		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: e.r.graph.speakerName(f, e.step)}, true
 	}
 	s := e.r.graph.sight(e.scope)
-	if idx, known := f.index[id]; known {
+	if idx, known := f.Index[id]; known {
 		x, ok := s.find(idx)
 		if !ok {
 			return expr.Entry{}, false
@@ -114,7 +115,7 @@ func (e env) Step(id string) (expr.Entry, bool) {
 		return s.entry(x), true
 	}
 	for _, x := range s.entries {
-		if localID(f.nodes[x.Node].ID) == id {
+		if plan.LocalID(f.Nodes[x.Node].ID) == id {
 			return s.entry(x), true
 		}
 	}
@@ -136,8 +137,8 @@ func (g *graph) speaker(step int) string {
 }
 
 // speakerName gives the title of the speaker of a step of f (S4-34).
-func (g *graph) speakerName(f *flow, step int) string {
-	if a := f.agents[g.speaker(step)]; a != nil {
+func (g *graph) speakerName(f *plan.Flow, step int) string {
+	if a := f.Agents[g.speaker(step)]; a != nil {
 		return a.Title()
 	}
 	return ""
@@ -161,7 +162,7 @@ func (g *graph) blockOutput(step int) Value {
 }
 
 // toolArguments makes the arguments of a tool node.
-func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
+func (r *Run) toolArguments(n *plan.Node, t token, d *StepStarted) *Failure {
 	input := r.value(t.From)
 	switch {
 	case n.Tool.ArgsFunc != "":
@@ -172,11 +173,11 @@ func (r *Run) toolArguments(n *node, t token, d *StepStarted) *Failure {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
 		d.Input = v
-	case n.args != nil:
-		if r.argSize(n.args, t, prompt.MaxBytes) > prompt.MaxBytes {
+	case n.Args != nil:
+		if r.argSize(n.Args, t, prompt.MaxBytes) > prompt.MaxBytes {
 			return &Failure{Code: CodeValueTooLarge, Message: "arguments: " + prompt.ErrTooLarge.Error()}
 		}
-		out, err := r.expandArgs(n.args, t)
+		out, err := r.expandArgs(n.Args, t)
 		if err != nil {
 			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -72,18 +73,18 @@ func (r *Run) answeredQuestion(step int, answer Value, done *StepCompleted) {
 		}
 		done.Update = update
 	}
-	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.ports[port]) > 0 {
+	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.Ports[port]) > 0 {
 		r.complete(step, done, port)
 		return
 	}
-	if (n.Wait.Route || n.ID == r.flowOf(step).w.Rules.Handoff) && len(n.ports[workflow.PortOut]) == 0 {
-		done.Goto = []string{r.flowOf(step).w.Entry}
+	if (n.Wait.Route || n.ID == r.flowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
+		done.Goto = []string{r.flowOf(step).Workflow.Entry}
 	}
 	r.complete(step, done, r.plan.out...)
 }
 
 // openWait asks a person.
-func (r *Run) openWait(id int, n *node) {
+func (r *Run) openWait(id int, n *plan.Node) {
 	if n.Wait.AutoApprove {
 		if n.Wait.Kind == workflow.WaitApproval {
 			r.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
@@ -102,7 +103,7 @@ func (r *Run) openWait(id int, n *node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, previousOutput, expr.Text(r.stepInput(id)), approvalNote, r.noteAt(id))
+	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(r.stepInput(id)), approvalNote, r.noteAt(id))
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
@@ -185,7 +186,7 @@ func (r *Run) handleWaitTimer(t waits.Timer) {
 		r.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
 	r.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
-	if n := r.stepNode(t.Step); len(n.ports[workflow.PortTimeout]) > 0 {
+	if n := r.stepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
 		r.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	}
@@ -206,7 +207,7 @@ func (r *Run) releases() bool {
 		return !r.s.Waits.IsOpen()
 	}
 	for _, t := range r.graph.Ready {
-		if t.Group == group && !isFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].nodes[t.Node]) { // a join waits for what may be queued itself
+		if t.Group == group && !plan.IsFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].Nodes[t.Node]) { // a join waits for what may be queued itself
 			return false
 		}
 	}

@@ -1,0 +1,259 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Flow is one workflow made ready: that of a run or a sub-flow.
+type Flow struct {
+	Workflow *workflow.Workflow
+	// Nodes are those of the workflow, in declared order; Index gives the place of each by its id.
+	Nodes  []Node
+	Index  map[string]int
+	Agents map[string]*Agent
+	// Flows are the sub-flows by name; nil: there are none.
+	Flows map[string]*Flow
+	// Guards are the conditions of the workflow's edges, at the same places; nil where the language of one needs nothing compiled.
+	Guards []*expr.Condition
+	// Joins are the free joins, in declared order; Reach[i] tells which nodes can be reached from node i by edges, nil without free joins.
+	Joins []int
+	Reach []Set
+	Funcs int // nodes that are Go functions
+}
+
+// Node is a node of a [Flow].
+type Node struct {
+	*workflow.Node
+	// Index is the node's place in Flow.Nodes.
+	Index int
+	// Ports are the places of the outgoing edges by port, in declared order; Inbound is how many edges lead to the node.
+	Ports   map[string][]int
+	Inbound int
+	// JoinIndex is the place of a fork's join, ForkIndex that of the fork of a join; -1: there is none.
+	JoinIndex, ForkIndex int
+	// Header: a counted back-edge leads here.
+	Header bool
+	// Conditions are those of Decide.Cases, at the same places; nil where the language of one needs nothing compiled.
+	Conditions []*expr.Condition
+	// CasePorts are the ports of Decide.Cases, each as a list; ElsePort is that of Decide.Else.
+	CasePorts [][]string
+	ElsePort  []string
+	// Children of a fork are the places of the nodes of its branches that have outputs, in declared order.
+	Children []int
+	// Args are a tool node's arguments: JSON as encoding/json decodes it, with an [ArgText] for each string; nil: there are none.
+	Args any
+	// Counter is set where the function only counts.
+	Counter *Counter
+}
+
+// Agent is an agent of a [Flow].
+type Agent struct {
+	*workflow.Agent
+	// SystemTemplate is the system prompt where it refers to steps, Schema that of the agent's output; nil: there is none.
+	SystemTemplate *expr.Template
+	Schema         *schema.Schema
+	// Subs are the sub-agents by the tool that calls them.
+	Subs map[string]*workflow.Subagent
+}
+
+// IsFreeJoin tells whether a node joins paths without a fork.
+func IsFreeJoin(n *Node) bool { return n.Kind == workflow.KindJoin && n.ForkIndex < 0 }
+
+// Compile makes a workflow ready to run. What it finds wrong, such as a template that cannot be parsed, is an error.
+func Compile(w *workflow.Workflow) (*Flow, error) { return compileFlow(w, 0) }
+
+func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
+	if depth > workflow.MaxFlowDepth {
+		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name, workflow.MaxFlowDepth)
+	}
+	f := &Flow{Workflow: w, Nodes: make([]Node, len(w.Nodes)), Index: make(map[string]int, len(w.Nodes)), Agents: make(map[string]*Agent, len(w.Agents))}
+	for i := range w.Nodes {
+		f.Nodes[i] = Node{Node: &w.Nodes[i], Index: i, JoinIndex: -1, ForkIndex: -1, Ports: map[string][]int{}}
+		f.Index[w.Nodes[i].ID] = i
+		if w.Nodes[i].Kind == workflow.KindFunc {
+			f.Funcs++
+		}
+	}
+	if _, ok := f.Index[w.Entry]; !ok && (depth > 0 || len(w.Nodes) > 0 || w.Entry != "") {
+		return nil, fmt.Errorf("compile workflow %q: entry %q is not a node", w.Name, w.Entry)
+	}
+	for i, e := range w.Edges {
+		from, ok := f.Index[e.From]
+		to, ok2 := f.Index[e.To]
+		if !ok || !ok2 {
+			return nil, fmt.Errorf("compile workflow %q: edge %d from %q to %q names an unknown node", w.Name, i, e.From, e.To)
+		}
+		f.Nodes[from].Ports[e.PortName()] = append(f.Nodes[from].Ports[e.PortName()], i)
+		f.Nodes[to].Inbound++
+		if e.Loop {
+			f.Nodes[to].Header = true
+		}
+	}
+	var inner []expr.Step
+	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner)}
+	opts.Steps = append(opts.Steps, inner...)
+	f.Guards = make([]*expr.Condition, len(w.Edges))
+	for i, e := range w.Edges {
+		if e.When == nil {
+			continue
+		}
+		var err error
+		if f.Guards[i], err = compileCondition(e.When, opts); err != nil {
+			return nil, fmt.Errorf("compile edge %d from %q to %q: %w", i, e.From, e.To, err)
+		}
+	}
+	for i := range w.Agents {
+		a, err := compileAgent(&w.Agents[i], opts)
+		if err != nil {
+			return nil, err
+		}
+		f.Agents[a.ID] = a
+	}
+	for i := range f.Nodes {
+		if err := f.compileNode(&f.Nodes[i], opts); err != nil {
+			return nil, fmt.Errorf("compile node %q: %w", f.Nodes[i].ID, err)
+		}
+	}
+	for name, sub := range w.Flows {
+		c, err := compileFlow(sub, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		if f.Flows == nil {
+			f.Flows = map[string]*Flow{}
+		}
+		f.Flows[name] = c
+	}
+	if len(f.Joins) > 0 {
+		f.Reach = reachability(f)
+	}
+	return f, nil
+}
+
+func (f *Flow) compileNode(n *Node, opts expr.Options) error {
+	switch n.Kind {
+	case workflow.KindAgent:
+		if n.Agent == nil || f.Agents[n.Agent.Agent] == nil {
+			return errors.New("no agent")
+		}
+	case workflow.KindDecide:
+		for _, c := range n.Decide.Cases {
+			cond, err := compileCondition(&c.When, opts)
+			if err != nil {
+				return err
+			}
+			n.Conditions = append(n.Conditions, cond)
+			n.CasePorts = append(n.CasePorts, []string{c.Port})
+		}
+		n.ElsePort = []string{n.Decide.Else}
+	case workflow.KindFork:
+		join, ok := f.Index[n.Fork.Join]
+		if !ok || f.Nodes[join].Kind != workflow.KindJoin {
+			return fmt.Errorf("join %q is not a join node", n.Fork.Join)
+		}
+		n.JoinIndex = join
+		f.Nodes[join].ForkIndex = n.Index
+	case workflow.KindJoin:
+		if n.Join == nil || n.Join.Fork == "" {
+			f.Joins = append(f.Joins, n.Index)
+		}
+	case workflow.KindTool:
+		if len(n.Tool.Args) > 0 {
+			args, err := compileArgs(n.Tool.Args, opts)
+			if err != nil {
+				return err
+			}
+			n.Args = args
+		}
+	case workflow.KindSubflow:
+		if f.Workflow.Flows[n.Subflow.Flow] == nil {
+			return fmt.Errorf("workflow not found: %s", n.Subflow.Flow)
+		}
+	}
+	return nil
+}
+
+// outputsByParent gives the nodes that have outputs, by the fork in whose branches they stand, in declared order.
+func (f *Flow) outputsByParent() map[string][]int {
+	out := map[string][]int{}
+	for i := range f.Nodes {
+		if n := &f.Nodes[i]; HasOutput(n.Kind) {
+			out[n.Parent] = append(out[n.Parent], i)
+		}
+	}
+	return out
+}
+
+// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. What stands in
+// branches is added to inner under its node's id, as texts of the same branch name it. A node has one parent, so the tree is finite: what is its own
+// parent, by whatever way, is not reached from the outermost list.
+func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Step) []expr.Step {
+	steps := []expr.Step{}
+	for _, i := range nodes[parent] {
+		n := &f.Nodes[i]
+		s := expr.Step{ID: n.ID}
+		if n.Kind == workflow.KindFork {
+			s.Children = f.stepTree(n.ID, nodes, inner)
+			n.Children = nodes[n.ID]
+		}
+		if parent != "" {
+			*inner = append(*inner, s)
+			s.ID = LocalID(n.ID)
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// HasOutput tells whether steps of kind k stand in the step context (S4-34).
+func HasOutput(k workflow.Kind) bool {
+	switch k {
+	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:
+		return false
+	}
+	return true
+}
+
+// LocalID is the id as the document writes it: the part after the last slash.
+func LocalID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+func compileCondition(c *workflow.Condition, opts expr.Options) (*expr.Condition, error) {
+	if c.Language != workflow.LangExpr {
+		return nil, nil
+	}
+	cond, problems := expr.ParseCondition(c.Text, opts)
+	if p := expr.Refusal(problems); p != nil {
+		return nil, fmt.Errorf("condition: %s", p.Message)
+	}
+	return cond, nil
+}
+
+func compileAgent(a *workflow.Agent, opts expr.Options) (*Agent, error) {
+	c := &Agent{Agent: a, Subs: make(map[string]*workflow.Subagent, len(a.Subagents))}
+	for i := range a.Subagents {
+		c.Subs[a.Subagents[i].Tool] = &a.Subagents[i]
+	}
+	if a.Template {
+		t, problems := expr.ParseTemplate(a.System, opts)
+		if p := expr.Refusal(problems); p != nil {
+			return nil, fmt.Errorf("compile agent %q: instruction: %s", a.ID, p.Message)
+		}
+		if len(t.Refs()) > 0 {
+			c.SystemTemplate = t
+		}
+	}
+	if a.Output != nil {
+		s, err := schema.Compile(a.Output.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("compile agent %q: output schema: %w", a.ID, err)
+		}
+		c.Schema = s
+	}
+	return c, nil
+}
