@@ -28,23 +28,14 @@ func (r *Run) ask(id, fr int, added ...chat.Message) {
 	if !r.hasSlot(id) { // a person's answer was its last result: others have its slot (P31)
 		return
 	}
-	reserved, ok := r.reserve(id, fr, r.modelOf(id, fr), added)
+	reserved, ok := r.reserve(id, fr, f.ModelOf(a.Agent), added)
 	if !ok {
 		return
 	}
 	r.emitStep(id, &ModelCalled{
-		Call: r.callID(id, fr, r.step(id).Loop.Numbered+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: r.modelOf(id, fr),
+		Call: r.callID(id, fr, r.step(id).Loop.Numbered+1), Attempt: 1, Frame: fr, Agent: a.ID, Model: f.ModelOf(a.Agent),
 		Conversation: f.Conv, Length: len(r.s.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
-}
-
-// modelOf is the reference that a frame uses now: the agent's own, or one of its fallbacks.
-func (r *Run) modelOf(id, fr int) string {
-	f, a := r.frame(id, fr), r.agent(id, fr)
-	if f.Model > 0 && f.Model <= len(a.Fallbacks) {
-		return a.Fallbacks[f.Model-1]
-	}
-	return a.Model
 }
 
 // system is the system prompt of a frame.
@@ -101,12 +92,7 @@ func (r *Run) replied(id, fr int) {
 		r.answered(id, fr, last)
 		return
 	}
-	if f.Same >= a.Repeats() {
-		r.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
-		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)}, r.failStep)
-		return
-	}
-	if text := f.Circle(a.Title(), a.Repeats(), last); text != "" {
+	if text := f.Stuck(a.Agent, last); text != "" {
 		r.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
 		r.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: text}, r.failStep)
 		return
@@ -286,12 +272,8 @@ func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
 	id, fr := c.Step, c.Frame
 	fa, a := r.frame(id, fr), r.agent(id, fr)
 	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {
-		next := fa.Model
-		for next < len(a.Fallbacks) && slices.Contains(a.Fallbacks[:next], a.Fallbacks[next]) {
-			next++ // it stands there twice
-		}
-		if next < len(a.Fallbacks) {
-			r.again(key, c, a.Fallbacks[next])
+		if next, ok := fa.Fallback(a.Agent); ok {
+			r.again(key, c, next)
 			return
 		}
 	}

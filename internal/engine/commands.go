@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
@@ -156,7 +155,7 @@ func (r *Run) command(key string, c *loop.Call) Command {
 			cmd.MaxOutput = c.Reserved.Output
 		}
 		if fr.Named(a.Agent) {
-			cmd.Messages = renderShared(cmd.Messages, 0, a)
+			cmd.Messages = loop.Show(cmd.Messages, 0, a.Title())
 		}
 		return cmd
 	case loop.Tool:
@@ -201,29 +200,10 @@ func (r *Run) errors(n int) []FailedAttempt {
 	return slices.Clip(r.s.Errors[max(0, n-MaxErrors):n])
 }
 
-// arguments finds the arguments of a tool call: in the reply that asked for it, or, for that of a tool node, in what the step was given.
-func (r *Run) arguments(c *loop.Call) Value {
-	if c.ToolID == "" {
-		return r.stepInput(c.Step)
-	}
-	msgs := r.s.Loop.Conv(r.frame(c.Step, c.Frame).Conv)
-	for _, m := range slices.Backward(msgs) {
-		for _, tc := range m.ToolCalls {
-			if tc.ID == c.ToolID {
-				return tc.Arguments
-			}
-		}
-	}
-	return nil
-}
-
 // replyText is the text of the last reply in a frame; none where there was no reply.
 func (r *Run) replyText(step, fr int) output {
-	msgs := r.s.Loop.Conv(r.frame(step, fr).Conv)
-	for _, m := range slices.Backward(msgs) {
-		if m.Role == chat.RoleAssistant {
-			return textOutput(m.Text)
-		}
+	if m := r.lastReply(step, fr); m.Role != "" {
+		return textOutput(m.Text)
 	}
 	return output{}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -96,7 +97,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t token, instruction string) string {
 		parts = append(parts, strings.Join(lines, "\n"), "Output from "+turns[0].name+":\n"+turns[0].text)
 	}
 	if len(parts) == 0 {
-		return noInput
+		return loop.NoInput
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -116,7 +117,7 @@ func (r *Run) decide(id int, n *plan.Node) {
 		}
 	}
 	if n.Decide.Else == "" {
-		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), compact(r.stepInput(id)))})
+		r.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), loop.Brief(r.stepInput(id)))})
 		return
 	}
 	r.complete(id, r.completed(StepCompleted{Same: true}), n.ElsePort...)

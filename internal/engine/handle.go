@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -339,21 +338,10 @@ func (r *Run) again(key string, c *loop.Call, model string) {
 	}
 }
 
+// argumentsOf gives the arguments of a tool call, which for that of a tool node are what the step was given.
 func (r *Run) argumentsOf(c *loop.Call) Value {
-	if c.Args != nil {
-		return c.Args
+	if c.Args == nil && c.ToolID == "" {
+		return r.stepInput(c.Step)
 	}
-	return r.arguments(c)
-}
-
-// compact shortens a value for a text that people read.
-func compact(v Value) string {
-	var b bytes.Buffer
-	if json.Compact(&b, v) != nil {
-		return "no arguments"
-	}
-	if s := []rune(b.String()); len(s) > 400 {
-		return string(s[:400]) + "…"
-	}
-	return b.String()
+	return r.s.Loop.Arguments(world{r}, c)
 }

@@ -20,9 +20,6 @@ const (
 // recentTurns is how many former turns a prompt of mode turns shows (S1-3).
 const recentTurns = 12
 
-// noInput is what an agent is told where neither the run nor the workflow says anything (S1-3).
-const noInput = "Execute your task."
-
 // prompt makes the user message and the system prompt of an agent step.
 func (r *Run) prompt(n *plan.Node, t token, d *StepStarted) *Failure {
 	f := r.graph.flows[r.scope(t.Scope).Flow]
@@ -37,7 +34,7 @@ func (r *Run) prompt(n *plan.Node, t token, d *StepStarted) *Failure {
 	case workflow.PromptContext:
 		r.graph.context(b, t.Scope, p.Text)
 	case workflow.PromptTurns:
-		prompt.Turns(b, p.Text, r.graph.turns(f, t.Scope), noInput)
+		prompt.Turns(b, p.Text, r.graph.turns(f, t.Scope), loop.NoInput)
 	case workflow.PromptShared:
 		r.lastShared(b, a, t.From)
 	case workflow.PromptFunc:
@@ -131,7 +128,7 @@ func (r *Run) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 	for at > 0 && msgs[at].Role != chat.RoleAssistant {
 		at--
 	}
-	shown := renderShared(msgs, at, a)
+	shown := loop.Show(msgs, at, a.Title())
 	if len(shown) == 0 {
 		return
 	}

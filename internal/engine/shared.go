@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -65,7 +64,7 @@ func (r *Run) repliedShared(id, fr int, reply chat.Message) {
 		}
 		r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
-	chosen, content := routed(text)
+	chosen, content := loop.Routed(text)
 	if route != nil && !own {
 		next = chosen
 	}
@@ -109,91 +108,6 @@ func (r *Run) lastWords(id int) string {
 		}
 	}
 	return ""
-}
-
-// routed reads a reply that is a JSON object: `next` (S3-10), and what it says beside that, `content`, which is the step's output as the content of the
-// routing tool is. Content is nil where there is none, or null, or no `next`: then the output is the reply as it stands.
-func routed(text string) (next string, content Value) {
-	v, ok := chat.JSONIn(text)
-	if !ok {
-		return "", nil
-	}
-	if next = loop.Member(v, "next"); next == "" {
-		return "", nil
-	}
-	var members map[string]json.RawMessage
-	if json.Unmarshal(v, &members) != nil || len(members["content"]) == 0 || string(members["content"]) == "null" {
-		return next, nil
-	}
-	return next, event.Compact(members["content"])
-}
-
-// noResult answers a call whose result never came: it was not made, or cut off while it ran.
-const noResult = "There is no result: a person took over before this call ended."
-
-// goOn asks an agent to speak again where nobody has said anything since.
-const goOn = "Go on."
-
-// renderShared shows the shared conversation to one agent (D30): its own messages as they are, those of others as text under their names. A call of
-// its own that was never answered, because a person took over, is answered here: no provider takes a call without a result. Nor does one take a
-// message without text: an empty input is shown as noInput, an empty answer of a person as goOn. It begins with the message from, which is the first or a reply.
-func renderShared(msgs []chat.Message, from int, a *plan.Agent) []chat.Message {
-	out := make([]chat.Message, 0, len(msgs)-from+1)
-	mine := false
-	for i := from; i < len(msgs); i++ {
-		m := msgs[i]
-		switch m.Role {
-		case chat.RoleAssistant:
-			mine = m.Name == a.Title()
-			if mine {
-				m.Name = ""
-				out = append(out, m)
-				for _, tc := range m.ToolCalls {
-					if !answeredLater(msgs[i+1:], tc.ID) {
-						out = append(out, chat.Message{Role: chat.RoleTool, Text: chat.NewText(noResult), ToolCallID: tc.ID, ToolName: tc.Name, IsError: true})
-					}
-				}
-				continue
-			}
-			said := chat.NewText(m.Name + ": ").Append(m.Text)
-			for _, tc := range m.ToolCalls {
-				said = said.AppendString(fmt.Sprintf("\n[calls %s %s]", tc.Name, compact(tc.Arguments)))
-			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: said})
-		case chat.RoleTool:
-			if mine {
-				out = append(out, m)
-				continue
-			}
-			out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText("[" + m.ToolName + " returned] ").Append(m.Text)})
-		default:
-			switch {
-			case !m.Text.IsBlank():
-			case i == 0:
-				m.Text = chat.NewText(noInput)
-			default:
-				m.Text = chat.NewText(goOn)
-			}
-			out = append(out, m)
-		}
-	}
-	if len(out) > 0 && out[len(out)-1].Role == chat.RoleAssistant {
-		out = append(out, chat.Message{Role: chat.RoleUser, Text: chat.NewText(goOn)})
-	}
-	return out
-}
-
-// answeredLater tells whether the results that follow a reply hold one for the call id.
-func answeredLater(msgs []chat.Message, id string) bool {
-	for _, m := range msgs {
-		if m.Role != chat.RoleTool {
-			return false
-		}
-		if m.ToolCallID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // toolDefs gives the tools that the engine answers for a frame.

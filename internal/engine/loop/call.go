@@ -2,6 +2,7 @@ package loop
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
@@ -171,4 +172,19 @@ func (l *Loop) MakeDue(w World, key, approved string) {
 		c.Approved = approved
 	}
 	l.set(w, c, Due)
+}
+
+// Arguments gives the arguments of a tool call of an agent: its own, or those in the reply that asked for it.
+func (l *Loop) Arguments(w World, c *Call) json.RawMessage {
+	if c.Args != nil {
+		return c.Args
+	}
+	for _, m := range slices.Backward(l.convs[frame(w, c.Step, c.Frame).Conv]) {
+		for _, tc := range m.ToolCalls {
+			if tc.ID == c.ToolID {
+				return tc.Arguments
+			}
+		}
+	}
+	return nil
 }

@@ -62,6 +62,26 @@ func (f *Frame) Awaits(toolCall string) bool {
 	return slices.ContainsFunc(f.Turn, func(t TurnCall) bool { return t.ID == toolCall && !t.Done })
 }
 
+// ModelOf is the model that the frame of an agent uses now: the agent's own, or one of its fallbacks.
+func (f *Frame) ModelOf(a *workflow.Agent) string {
+	if f.Model > 0 && f.Model <= len(a.Fallbacks) {
+		return a.Fallbacks[f.Model-1]
+	}
+	return a.Model
+}
+
+// Fallback is the model that is asked where that of the frame fails; false where no other one is left. One that the list has twice is asked once.
+func (f *Frame) Fallback(a *workflow.Agent) (string, bool) {
+	next := f.Model
+	for next < len(a.Fallbacks) && slices.Contains(a.Fallbacks[:next], a.Fallbacks[next]) {
+		next++
+	}
+	if next >= len(a.Fallbacks) {
+		return "", false
+	}
+	return a.Fallbacks[next], true
+}
+
 // Inside tells whether frame fr is frame outer or lies in it.
 func (a *Agent) Inside(fr, outer int) bool {
 	for fr >= 0 && fr != outer {

@@ -48,7 +48,7 @@ type run struct {
 
 // feed folds an event that its check accepts, and tells why one is refused.
 func feed[P event.Data](r *run, step int, d P, check func(*loop.Loop, loop.World, *event.Event, P) string, apply func(*loop.Loop, loop.World, *event.Event, P)) string {
-	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step, Data: d} //nolint:gosec // small
+	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step, Data: d}
 	why := check(&r.Loop, &r.w, ev, d)
 	if why == "" {
 		apply(&r.Loop, &r.w, ev, d)
@@ -139,7 +139,7 @@ func (r *run) any(t *rapid.T) {
 // other draws what follows from events of steps: a retry of a call or a step, its timer, the end of a step.
 func (r *run) other(t *rapid.T) {
 	step := rapid.IntRange(1, 4).Draw(t, "step")
-	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step} //nolint:gosec // small
+	ev := &event.Event{Seq: r.seq + 1, At: time.Unix(int64(r.seq), 0), Step: step}
 	switch failed := r.Keys(func(c *loop.Call) bool { return c.Step == step && c.State == loop.Failed }); {
 	case len(failed) > 0:
 		r.Sleep(&r.w, ev, &event.StepRetrying{Call: failed[0], Until: ev.At})
@@ -244,7 +244,7 @@ func TestEndCancelsCalls(t *testing.T) {
 	t.Parallel()
 	r := newRun()
 	for step, d := range map[int]string{3: "3.0.1", 4: "4.0.1"} {
-		why := ""
+		var why string
 		if step == 3 {
 			why = feed(r, step, &event.FuncCalled{Call: d, Attempt: 1}, (*loop.Loop).CheckFuncCalled, applyFuncCalled)
 		} else {

@@ -55,8 +55,17 @@ func (l *Loop) remember(fr *Frame) {
 	}
 }
 
-// Circle tells how an agent that may take rounds goes round in a circle that its reply would begin anew; "" where it does not.
-func (f *Frame) Circle(title string, rounds int, reply chat.Message) string {
+// Stuck tells how an agent makes no progress with the tool calls of its reply; "" where it does.
+func (f *Frame) Stuck(a *workflow.Agent, reply chat.Message) string {
+	if f.Same >= a.Repeats() {
+		return fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)
+	}
+	return f.circle(a, reply)
+}
+
+// circle tells how an agent goes round in a circle that its reply would begin anew; "" where it does not.
+func (f *Frame) circle(a *workflow.Agent, reply chat.Message) string {
+	rounds := a.Repeats()
 	for size := 2; size <= maxCircle && size*rounds <= min(len(f.Recent), maxRecent); size++ {
 		last := f.Recent[len(f.Recent)-size*rounds:]
 		next, _, _ := strings.Cut(last[0], " ")
@@ -65,7 +74,7 @@ func (f *Frame) Circle(title string, rounds int, reply chat.Message) string {
 			round = round && last[i] == last[i-size]
 		}
 		if round && wish(reply, reply.ToolCalls[0]) == next {
-			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", title, size, rounds, reply.ToolCalls[0].Name)
+			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", a.Title(), size, rounds, reply.ToolCalls[0].Name)
 		}
 	}
 	return ""
