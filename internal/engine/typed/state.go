@@ -174,6 +174,16 @@ func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step in
 	if len(whole)+len(edits) == 0 {
 		return nil
 	}
+	if len(whole) == 1 && len(edits) == 0 { // as nearly all steps have it
+		for name, v := range whole {
+			one := &struct {
+				changes [1]Change
+				value   Value
+			}{value: Value{head: v, step: step}}
+			one.changes[0] = Change{name, &one.value}
+			return one.changes[:]
+		}
+	}
 	out := make(Changes, 0, len(whole)+len(edits))
 	for name, v := range whole {
 		out = append(out, Change{name, Of(v, step)})
