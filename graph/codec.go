@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -132,17 +133,10 @@ func (c *codec[S]) changes(b *seen[S], after *S) (program.Result, error) {
 	if err != nil {
 		return program.Result{}, err
 	}
-	before := b.fields
 	if b.base != nil {
-		s, err := decode[S](b.state.Map())
-		if err != nil {
-			return program.Result{}, err
-		}
-		if before, err = encode(s); err != nil {
-			return program.Result{}, err
-		}
+		return program.Result{}, errors.New("encode state: a field has no JSON, the whole state has")
 	}
-	return program.Result{Update: changes(before, fields)}, nil
+	return program.Result{Update: changes(b.fields, fields)}, nil
 }
 
 // changed lets fn work on a state made of fields and gives what it changed.

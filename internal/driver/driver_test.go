@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -208,6 +209,7 @@ func TestFailures(t *testing.T) {
 		{"a tool that fails", use, &driver.Kit{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
 		{"a result that is not JSON", use, &driver.Kit{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
 		{"no program", call, &driver.Kit{}, engine.CodeFunc},
+		{"more of a field that does not grow", call, gives(engine.FuncResult{Grown: []typed.Growth{(typed.State{}).Grown("n", ",1")}}), "internal"},
 		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}), "internal"},
 		{"a field whose name is no text", call, gives(engine.FuncResult{Update: odd}), "internal"},
 		{"a signal with such a name", call, gives(engine.FuncResult{Signals: []engine.SignalRaised{{Data: odd}}}), "internal"},
