@@ -41,7 +41,7 @@ func (h hostile) Merge(string, map[string]engine.Value, engine.View) (map[string
 	return h.fields(), nil
 }
 
-func (h hostile) OnError(string, engine.Failure, engine.View) (engine.ErrorAction, error) {
+func (h hostile) OnError(string, engine.Failure, error, engine.View) (engine.ErrorAction, error) {
 	return engine.ErrorAction{Kind: "skip", Update: h.fields()}, nil
 }
 

@@ -322,7 +322,7 @@ func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec 
 	res = k.Program.Call(ctx, info.Run, c, rec)
 	res.ID = c.ID
 	if cause := context.Cause(ctx); res.Failure != nil && cause != nil {
-		res.Failure = FailureOf(ctx, cause)
+		res.Failure, res.Cause = FailureOf(ctx, cause), nil
 	}
 	f := badJSON("function", c.Func, res.Output)
 	f = cmp.Or(f, badFields(c.Func, res.Update))

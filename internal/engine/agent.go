@@ -281,7 +281,7 @@ func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
 		f.Node = r.nodeID(id)
 	}
 	if !r.handledByProgram(id, key, &f, nil) {
-		if delay, ok := r.retry(id, f); ok {
+		if delay, ok := r.retry(id, f, nil); ok {
 			r.retryCall(id, key, delay, f)
 			return
 		}

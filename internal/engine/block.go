@@ -182,20 +182,18 @@ func (r *Run) cancelCalls(match func(*loop.Call) bool) {
 	}
 }
 
-// loop.Failed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
-func (r *Run) callFailed(key string, c *loop.Call, f Failure) {
+// callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
+func (r *Run) callFailed(key string, c *loop.Call, f Failure, cause error) {
 	if c == nil {
 		return
 	}
 	if f.Node == "" {
 		f.Node = r.nodeID(c.Step)
 	}
-	asked := f
-	f.Err = nil // what follows is recorded
-	if r.handledByProgram(c.Step, key, &f, asked.Err) {
+	if r.handledByProgram(c.Step, key, &f, cause) {
 		return
 	}
-	if delay, ok := r.retry(c.Step, asked); ok && !isFinal(f.Code) {
+	if delay, ok := r.retry(c.Step, f, cause); ok && !isFinal(f.Code) {
 		r.retryCall(c.Step, key, delay, f)
 		return
 	}
@@ -213,7 +211,7 @@ func (r *Run) failStep(id int, f Failure) {
 	if r.handledByProgram(id, "", &f, nil) {
 		return
 	}
-	if delay, ok := r.retry(id, f); ok && !isLimit(f.Code) {
+	if delay, ok := r.retry(id, f, nil); ok && !isLimit(f.Code) {
 		r.retryCall(id, "", delay, f)
 		return
 	}

@@ -199,7 +199,7 @@ func (r *Run) handleTool(d ToolResult) {
 	case inAgent:
 		r.turnAnswered(step, fr)
 	case d.Failure != nil:
-		r.callFailed(key, r.s.Loop.Call(key), f)
+		r.callFailed(key, r.s.Loop.Call(key), f, nil)
 	case d.IsError:
 		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
@@ -216,11 +216,9 @@ func (r *Run) handleFunc(d *FuncResult) {
 // returned decides what follows the result of a function.
 func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 	late, step, attempt := c.State == loop.Cancelled, c.Step, c.Attempt
-	var cause error
 	if d.Failure != nil {
 		f := d.Failure.Clean()
-		cause, f.Err = f.Err, nil
-		d = &FuncResult{Failure: &f, Output: d.Output, Budget: d.Budget}
+		d = &FuncResult{Failure: &f, Cause: d.Cause, Output: d.Output, Budget: d.Budget}
 	}
 	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
 	kept := ofWorkflow || r.waitsForBudget(step, d.Failure, d.Budget, late)
@@ -243,9 +241,7 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 	case kept:
 		r.budgetMetBelow(step, d.Budget)
 	case d.Failure != nil:
-		f := *d.Failure
-		f.Err = cause
-		r.callFailed(key, r.s.Loop.Call(key), f)
+		r.callFailed(key, r.s.Loop.Call(key), *d.Failure, d.Cause)
 	default:
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])

@@ -23,10 +23,10 @@ type Host interface {
 	Merge(name string, outputs map[string]Value, v View) (map[string]Value, error)
 	// Reduce merges a branch's change of one field: what it was at the fork, what is there now, what the branch made of it (D27).
 	Reduce(name string, base, mine, theirs Value) (Value, error)
-	// OnError decides what becomes of a failed attempt (S2-42).
-	OnError(name string, f Failure, v View) (ErrorAction, error)
-	// RetryOn tells whether a failure is worth another attempt (S2-41).
-	RetryOn(name string, f Failure) (bool, error)
+	// OnError decides what becomes of a failed attempt (S2-42). cause is FuncResult.Cause.
+	OnError(name string, f Failure, cause error, v View) (ErrorAction, error)
+	// RetryOn tells whether a failure is worth another attempt (S2-41). cause is as for OnError.
+	RetryOn(name string, f Failure, cause error) (bool, error)
 }
 
 // Reporter is a [Host] that can tell more about a failed run.

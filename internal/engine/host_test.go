@@ -30,10 +30,12 @@ func (h *host) Merge(name string, o map[string]engine.Value, v engine.View) (map
 func (h *host) Reduce(name string, base, mine, theirs engine.Value) (engine.Value, error) {
 	return h.reduce(name, base, mine, theirs)
 }
-func (h *host) OnError(name string, f engine.Failure, v engine.View) (engine.ErrorAction, error) {
+func (h *host) OnError(name string, f engine.Failure, _ error, v engine.View) (engine.ErrorAction, error) {
 	return h.onError(name, f, v)
 }
-func (h *host) RetryOn(name string, f engine.Failure) (bool, error) { return h.retryOn(name, f) }
+func (h *host) RetryOn(name string, f engine.Failure, _ error) (bool, error) {
+	return h.retryOn(name, f)
+}
 
 func funcNode(id string) workflow.Node {
 	return workflow.Node{ID: id, Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "do_" + id}}

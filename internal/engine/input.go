@@ -73,7 +73,10 @@ type FuncResult struct {
 	Goto    []string
 	Signals []SignalRaised
 	Failure *Failure
-	Budget  string // as in ToolResult
+	// Cause is the error itself as the function of the program returned it, beside Failure: the error handler and the retry predicate of its node, which are asked in the activation that takes
+	// the result, are given it. It is in no event and no state; nil where the failure comes from elsewhere.
+	Cause  error
+	Budget string // as in ToolResult
 	// Native is the state after Update in the program's own form; nil: the program gives none. Calls that see that state get it. It is not recorded, and nothing that is recorded
 	// depends on it.
 	Native any

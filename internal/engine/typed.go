@@ -107,7 +107,7 @@ func (g *graph) writer(id int, field string) string {
 }
 
 // retry asks the step's policy for another attempt and gives the time to wait before it.
-func (r *Run) retry(id int, f Failure) (time.Duration, bool) {
+func (r *Run) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	p := r.stepNode(id).Retry
 	done := r.step(id).Retries
 	if p == nil || done >= p.MaxRetries || (r.s.Ending != nil && !r.s.Ending.Limit) || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
@@ -117,7 +117,7 @@ func (r *Run) retry(id int, f Failure) (time.Duration, bool) {
 	if p.Func != "" {
 		ok := false
 		err := r.plan.ask(p.Func, func(h Host) (err error) {
-			ok, err = h.RetryOn(p.Func, f)
+			ok, err = h.RetryOn(p.Func, f, cause)
 			return err
 		})
 		if err != nil || !ok {
@@ -171,9 +171,7 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 	}
 	var act ErrorAction
 	err := r.plan.ask(n.OnError, func(h Host) (err error) {
-		asked := *f
-		asked.Err = cause
-		act, err = h.OnError(n.OnError, asked, r.view(id, nil))
+		act, err = h.OnError(n.OnError, *f, cause, r.view(id, nil))
 		return err
 	})
 	if err == nil {

@@ -56,12 +56,12 @@ func (p *Program) Reduce(name string, base, mine, theirs engine.Value) (engine.V
 	return f(base, mine, theirs)
 }
 
-func (p *Program) OnError(name string, failure engine.Failure, v engine.View) (engine.ErrorAction, error) {
+func (p *Program) OnError(name string, failure engine.Failure, cause error, v engine.View) (engine.ErrorAction, error) {
 	f, ok := p.table.OnErrors[name]
 	if !ok {
 		return engine.ErrorAction{}, unknown(name)
 	}
-	a, err := f(failed(failure), view(v))
+	a, err := f(failed(failure, cause), view(v))
 	act := engine.ErrorAction{Kind: a.Kind, DelayMS: a.DelayMS, Update: a.Update, Node: a.Node}
 	if a.Failure != nil {
 		act.Failure = failureOf(*a.Failure)
@@ -69,12 +69,12 @@ func (p *Program) OnError(name string, failure engine.Failure, v engine.View) (e
 	return act, err
 }
 
-func (p *Program) RetryOn(name string, failure engine.Failure) (bool, error) {
+func (p *Program) RetryOn(name string, failure engine.Failure, cause error) (bool, error) {
 	f, ok := p.table.RetryOns[name]
 	if !ok {
 		return false, unknown(name)
 	}
-	return f(failed(failure))
+	return f(failed(failure, cause))
 }
 
 // Report implements engine.Reporter.
@@ -82,7 +82,7 @@ func (p *Program) Report(run string, f engine.Failure, at time.Time) *engine.Sig
 	if p.table.Report == nil {
 		return nil
 	}
-	s := p.table.Report(run, failed(f), at)
+	s := p.table.Report(run, failed(f, nil), at)
 	if s == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
-		last := failed(*c.Last)
+		last := failed(*c.Last, nil)
 		call.Last, call.LastOutput = &last, c.LastOutput
 	}
 	r := f(ctx, call)
@@ -120,7 +120,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		return engine.FuncResult{Failure: failure}
 	}
 	if r.Failure != nil {
-		return engine.FuncResult{Failure: failureOf(*r.Failure), Output: r.Output}
+		return engine.FuncResult{Failure: failureOf(*r.Failure), Cause: r.Failure.Err, Output: r.Output}
 	}
 	out = engine.FuncResult{Update: r.Update, Native: r.Native, Output: r.Output, Goto: r.Goto}
 	for _, t := range r.Grown {
@@ -158,13 +158,13 @@ func attempts(list []engine.FailedAttempt) []program.FailedAttempt {
 	return out
 }
 
-func failed(f engine.Failure) program.Failure {
-	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack, Err: f.Err}
+func failed(f engine.Failure, cause error) program.Failure {
+	return program.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack, Err: cause}
 }
 
 func failureOf(f program.Failure) *engine.Failure {
 	if f.Code == "" {
 		f.Code = engine.CodeFunc
 	}
-	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack, Err: f.Err}
+	return &engine.Failure{Code: f.Code, Message: f.Message, Node: f.Node, Retryable: f.Retryable, Stack: f.Stack}
 }

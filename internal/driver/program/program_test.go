@@ -67,10 +67,10 @@ func TestTranslation(t *testing.T) {
 		t.Errorf("reduce: %s, %v", out, err)
 	}
 	want := engine.ErrorAction{Kind: "abort", DelayMS: new(int64(5)), Update: map[string]engine.Value{"u": raw("6")}, Failure: &failure, Node: "to"}
-	if act, err := p.OnError("f", failure, v); err != nil || cmp.Diff(act, want) != "" {
+	if act, err := p.OnError("f", failure, nil, v); err != nil || cmp.Diff(act, want) != "" {
 		t.Errorf("on error: %+v, %v", act, err)
 	}
-	if ok, err := p.RetryOn("f", failure); !ok || err != nil {
+	if ok, err := p.RetryOn("f", failure, nil); !ok || err != nil {
 		t.Errorf("retry on: %t, %v", ok, err)
 	}
 }
@@ -83,8 +83,8 @@ func TestUnknownNames(t *testing.T) {
 	_, e2 := p.Value("f", engine.View{})
 	_, e3 := p.Merge("f", nil, engine.View{})
 	_, e4 := p.Reduce("f", nil, nil, nil)
-	_, e5 := p.OnError("f", engine.Failure{}, engine.View{})
-	_, e6 := p.RetryOn("f", engine.Failure{})
+	_, e5 := p.OnError("f", engine.Failure{}, nil, engine.View{})
+	_, e6 := p.RetryOn("f", engine.Failure{}, nil)
 	for i, err := range []error{e1, e2, e3, e4, e5, e6} {
 		if err == nil || err.Error() != `the program has no function "f"` {
 			t.Errorf("%d: %v", i, err)

@@ -21,9 +21,6 @@ type Failure struct {
 	Max   int64  `json:"max,omitempty"`
 	// Stack is where a function of a Go program panicked; "" otherwise. It is for whoever mends the program, never a part of the message.
 	Stack string `json:"stack,omitempty"`
-	// Err is the error itself as a function of the program returned it, for the error handler and the retry predicate of its node, which are asked in the
-	// activation that takes the result. It is in no event and no state; nil where the failure comes from elsewhere.
-	Err error `json:"-"`
 }
 
 // RetryAfter is how long the other side asked to wait; 0: it did not say.
