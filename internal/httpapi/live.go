@@ -35,7 +35,7 @@ func (a *API) registerLive() {
 	op := a.huma.OpenAPI().Paths[Prefix+"/runs/{id}/events"].Get
 	op.Description += "\n\nWith `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. " +
 		"The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. " +
-		"A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`."
+		"A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`."
 	op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"}}
 	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
 }

@@ -54,6 +54,13 @@ func TestInputsOfEvents(t *testing.T) {
 			t.Errorf("an expanded event has the recipe %+v", long.Recipe)
 		}
 		checkLong(t, w, event, len(want), want, "data", "input")
+		const stream = "text/event-stream"
+		if a := w.do("GET", at+"/events?expand=1", nil, "Accept", stream).is(200); !strings.Contains(a.body, event) || strings.Contains(a.body, `"recipe"`) {
+			t.Errorf("an expanded stream has other events: %.2000s", a.body)
+		}
+		if a := w.do("GET", at+"/events?expand=false", nil, "Accept", stream).is(200); strings.Contains(a.body, event) || !strings.Contains(a.body, `"recipe"`) {
+			t.Errorf("a stream that is not expanded has no recipe: %.2000s", a.body)
+		}
 		checkLong(t, w, w.do("GET", at, nil).is(200).body, len(want), want, "steps", "last", "input")
 		checkLong(t, w, w.do("GET", at+"/steps/3", nil).is(200).body, len(want), want, "input")
 		checkLong(t, w, w.do("GET", at+"/trail", nil).is(200).body, len(want), want, "items", "last", "input")

@@ -108,11 +108,7 @@ func listEvents(ctx context.Context, c *door.Caller, in *eventsInput) (*viewed[E
 				next = strconv.FormatUint(e.Seq-1, 10)
 				return errPageFull
 			}
-			shown := folder.Expand(e)
-			if in.Expand {
-				shown = folder.ExpandAll(e)
-			}
-			text, err := r.Event(shown)
+			text, err := r.Event(folder.Shown(e, in.Expand))
 			if err != nil {
 				return err
 			}

@@ -32,6 +32,8 @@ type ask struct {
 	logs  bool
 	modes []project.Mode
 	types map[string]bool
+	// expand shows inputs of steps as texts, not as recipes. It belongs to events alone.
+	expand bool
 	// ticket is the one in the address, "" for none.
 	ticket string
 }
@@ -43,6 +45,8 @@ func (a *ask) view() string {
 		return viewLogs
 	case len(a.modes) > 0:
 		return fmt.Sprint(a.modes)
+	case a.expand:
+		return "expanded"
 	}
 	return ""
 }
@@ -61,7 +65,7 @@ type badQuery string
 func (e badQuery) Error() string { return string(e) }
 
 // Parameters gives the query parameters that [Handler] knows. The slice is the caller's.
-func Parameters() []string { return []string{"after", "mode", "ticket", "types", "view"} }
+func Parameters() []string { return []string{"after", "expand", "mode", "ticket", "types", "view"} }
 
 // parse reads a request. What is not known is an error, never ignored (SEC7).
 func parse(r *http.Request) (ask, error) {
@@ -75,7 +79,7 @@ func parse(r *http.Request) (ask, error) {
 			return ask{}, badQuery(fmt.Sprintf("unknown query parameter %q; known: %s", name, strings.Join(Parameters(), ", ")))
 		}
 	}
-	for _, name := range []string{"after", "view", "ticket"} {
+	for _, name := range []string{"after", "expand", "view", "ticket"} {
 		if len(q[name]) > 1 {
 			return ask{}, badQuery(fmt.Sprintf("the query parameter %q is given more than once", name))
 		}
@@ -102,6 +106,14 @@ func parse(r *http.Request) (ask, error) {
 	}
 	if a.logs && len(a.modes) > 0 || (a.logs || len(a.modes) > 0) && a.types != nil {
 		return ask{}, badQuery("mode, view and types exclude each other")
+	}
+	if q.Has("expand") {
+		if a.expand, err = strconv.ParseBool(q.Get("expand")); err != nil {
+			return ask{}, badQuery(fmt.Sprintf("expand is true or false, not %q", q.Get("expand")))
+		}
+		if a.expand && (a.logs || len(a.modes) > 0) {
+			return ask{}, badQuery("expand is for events, not for mode or view")
+		}
 	}
 	return a, nil
 }

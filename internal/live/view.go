@@ -32,7 +32,7 @@ func newView(ctx context.Context, a *ask, s *service.Service, run string, def *w
 	if a.logs {
 		return &logView{r.LogFolder(), w}, r, nil
 	}
-	return &eventView{r.Folder(), w}, r, nil
+	return &eventView{r.Folder(), w, a.expand}, r, nil
 }
 
 // writer writes what a view shows, with references in the place of long values.
@@ -53,6 +53,7 @@ func (w *writer) frame(seq uint64, kind string, v any) (*frame, error) {
 type eventView struct {
 	folder *project.Folder
 	writer
+	expand bool // ask.expand
 }
 
 func (v *eventView) add(e engine.Event, quiet uint64) (*frame, error) {
@@ -60,7 +61,7 @@ func (v *eventView) add(e engine.Event, quiet uint64) (*frame, error) {
 		v.folder.Add(e)
 		return nil, nil
 	}
-	line, err := v.reader.Event(v.folder.Expand(e))
+	line, err := v.reader.Event(v.folder.Shown(e, v.expand))
 	if err != nil {
 		return nil, err
 	}

@@ -295,6 +295,10 @@ func TestRunPages(t *testing.T) {
 	t.Parallel()
 	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: strings.Repeat("x", 3000)} }).admin(nil)
 	run := c.gives("execute_workflow", object{"id": c.pair()})["runId"].(string)
+	recipes, texts := stringOf(t, c.gives("run_events", object{"id": run})), stringOf(t, c.gives("run_events", object{"id": run, "expand": true}))
+	if !strings.Contains(recipes, `"recipe"`) || strings.Contains(texts, `"recipe"`) || strings.Count(texts, `"input"`) <= strings.Count(recipes, `"input"`) {
+		t.Errorf("run_events shows inputs as %.2000s; with expand as %.2000s", recipes, texts)
+	}
 	all := c.gives("get_run", object{"id": run, "limit": 1000})
 	logs := c.gives("get_run", object{"id": run, "view": "logs", "limit": 1000})
 	for _, list := range []struct{ items, next, view string }{{"steps", "stepsNext", "run"}, {"trail", "trailNext", "run"}, {"logs", "logsNext", "logs"}} {

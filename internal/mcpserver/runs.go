@@ -102,6 +102,7 @@ func runTools() []*tool {
 				opt("after", aCount, "Only events after the one with this number; 0 or absent: from the beginning."),
 				opt("limit", `{"type":"integer","minimum":1,"maximum":500}`, "Maximum number of events; default 100."),
 				opt("types", texts, `Only events of these types, such as ["tool.called", "tool.returned"].`),
+				opt("expand", aFlag, "Show inputs of steps as texts (input), not as the parts that they are made of (recipe)."),
 			}),
 			gives: closed(
 				req("events", list(open(req("seq", aCount, ""), req("time", aText, ""), req("type", aText, ""), req("node", maybe("string"), ""), req("data", anything, ""))), ""),

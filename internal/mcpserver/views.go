@@ -148,9 +148,10 @@ func (c *call) render(ctx context.Context, run string, o outcome) (any, error) {
 func runEvents(ctx context.Context, c *call) (any, error) {
 	args := struct {
 		runArgs
-		After uint64   `json:"after"`
-		Limit int      `json:"limit"`
-		Types []string `json:"types"`
+		After  uint64   `json:"after"`
+		Limit  int      `json:"limit"`
+		Types  []string `json:"types"`
+		Expand bool     `json:"expand"`
 	}{}
 	if err := c.decode(&args); err != nil {
 		return nil, err
@@ -175,13 +176,15 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 	}{Events: []json.RawMessage{}, Next: args.After, Last: r.Head.LastSeq, Ended: r.Head.Status.IsEnded()}
 	folder, size := r.Folder(), 0
 	err = r.Each(ctx, 0, func(e engine.Event) error {
-		text, err := r.Event(folder.Expand(e))
+		if e.Seq <= args.After {
+			folder.Add(e)
+			return nil
+		}
+		text, err := r.Event(folder.Shown(e, args.Expand))
 		if err != nil {
 			return err
 		}
-		if folder.Add(e); e.Seq <= args.After {
-			return nil
-		}
+		folder.Add(e)
 		if len(out.Events) >= args.Limit || size > maxResult {
 			return errFull
 		}

@@ -194,6 +194,14 @@ func quote(s string) engine.Value {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
+// Shown is [Folder.Expand], or [Folder.ExpandAll] where all is set.
+func (f *Folder) Shown(e engine.Event, all bool) engine.Event {
+	if all {
+		return f.ExpandAll(e)
+	}
+	return f.Expand(e)
+}
+
 // ExpandAll is [Folder.Expand] with the inputs of steps as texts in the place of their recipes.
 func (f *Folder) ExpandAll(e engine.Event) engine.Event {
 	d, ok := e.Data.(*engine.StepStarted)

@@ -3118,7 +3118,7 @@ type ClientInterface interface {
 	//
 	// The cursor is the number of the last event of the previous page.
 	//
-	// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
+	// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`.
 	//
 	// Corresponds with GET /api/v1/runs/{id}/events (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, id string, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3938,7 +3938,7 @@ func (c *Client) GetRunDefinition(ctx context.Context, id string, reqEditors ...
 //
 // The cursor is the number of the last event of the previous page.
 //
-// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
+// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`.
 //
 // Corresponds with GET /api/v1/runs/{id}/events (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, id string, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -8140,7 +8140,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// The cursor is the number of the last event of the previous page.
 	//
-	// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
+	// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -14246,7 +14246,7 @@ func (c *ClientWithResponses) GetRunDefinitionWithResponse(ctx context.Context, 
 //
 // The cursor is the number of the last event of the previous page.
 //
-// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `mode`, `view`, `ticket`.
+// With `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
