@@ -31,81 +31,16 @@ func (r *Run) fork(id int, n *plan.Node) {
 	r.settleBlock(id)
 }
 
-// outcome of a branch as its block sees it.
-type outcome uint8
-
-const (
-	branchRunning outcome = iota
-	branchArrived
-	branchEnded // ended before the join: not taken, or without successor
-	branchFailed
-)
-
-func (g *graph) outcome(scopeID int) outcome {
-	switch sc := g.scope(scopeID); {
-	case sc.Failed != nil:
-		return branchFailed
-	case sc.Live > 0:
-		return branchRunning
-	case sc.Arrived > 0:
-		return branchArrived
-	default:
-		return branchEnded
-	}
-}
-
-// settleBlock ends a fork once its branches say so (D12): by Until which branches are waited for, by OnFailure what a failed one does.
+// settleBlock ends a fork once its branches say so (D12).
 func (r *Run) settleBlock(id int) {
-	st, n := r.step(id), r.stepNode(id)
-	if st.Status != stepRunning || st.Block == nil || st.Block.Scopes == nil {
-		return
-	}
-	var count [branchFailed + 1]int
-	var failed []int
-	for _, s := range st.Block.Scopes {
-		o := r.graph.outcome(s)
-		count[o]++
-		if o == branchFailed {
-			failed = append(failed, s)
-		}
-	}
-	need := 0
-	switch n.Fork.Until {
-	case workflow.UntilAny, workflow.UntilRace:
-		need = 1
-	case workflow.UntilQuorum:
-		need = n.Fork.Quorum
-	}
-	switch {
-	case need > 0 && count[branchArrived] >= need:
+	switch verdict, failed := r.graph.verdict(id); verdict {
+	case blockCompletes:
 		r.completeBlock(id)
-	case n.Fork.Until == workflow.UntilRace && len(failed) > 0:
+	case blockFails:
 		r.failBlock(id, failed)
-	case need > 0 && len(failed) > 0 && count[branchArrived]+count[branchRunning] < need:
-		r.failBlock(id, failed)
-	case need == 0 && len(failed) > 0 && n.Fork.OnFailure != workflow.FailCollect && n.Fork.OnFailure != workflow.FailContinue:
-		r.failBlock(id, failed)
-	case count[branchRunning] > 0:
-	case len(failed) > 0 && (n.Fork.OnFailure != workflow.FailContinue || count[branchArrived] == 0):
-		r.failBlock(id, failed)
-	case count[branchArrived] == 0:
-		r.emitStep(id, &StepSkipped{Reason: "no branch reached " + n.Fork.Join})
-	default:
-		r.completeBlock(id)
+	case blockSkips:
+		r.emitStep(id, &StepSkipped{Reason: "no branch reached " + r.stepNode(id).Fork.Join})
 	}
-}
-
-// awaits tells whether a fork that waits for all of its branches still waits for another one than sc, which has just settled without failing. It
-// looks at each branch once over the life of the fork, however many settle.
-func (g *graph) awaits(id int, sc *scope) bool {
-	b, until := g.step(id).Block, g.stepNode(id).Fork.Until
-	if sc.Failed != nil || losers(until) {
-		return false
-	}
-	for b.settled < len(b.Scopes) && g.outcome(b.Scopes[b.settled]) != branchRunning {
-		b.settled++
-	}
-	return b.settled < len(b.Scopes)
 }
 
 func (r *Run) completeBlock(id int) {

@@ -41,7 +41,7 @@ func (r *Run) startToken(t token) {
 	}
 	id := r.graph.Steps.len() + 1
 	d := r.mem.started.put(StepStarted{
-		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.graph.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
+		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.graph.Flows.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
 	})
 	if most := r.s.Limits.LoopIterations(); n.Header && sc.Loops.of(t.Node) >= most {
 		r.emit(id, path, d)

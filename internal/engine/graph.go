@@ -9,7 +9,7 @@ import (
 // graph is what a run knows of its graph: flows, scopes, steps and tokens, what they gave and what scopes see. It follows from the events step.*, edge.taken and run.created, and only
 // the functions that apply them change it.
 type graph struct {
-	Flows   []flowRun
+	Flows   flowList
 	Scopes  []scope
 	Steps   stepList // step n is at n-1
 	Running []int    // steps that have not ended, in order of start
@@ -30,10 +30,7 @@ type graph struct {
 	input output
 	// wake are the scopes that may have settled, awake those that closeScopes looks at.
 	wake, awake []int
-	// none is the work of ended steps that keep nothing; spare is what ended steps have left, for those that start.
-	none  *work
-	spare []*work
-	works slab[work]
+	works       works
 	// completing is the completion whose changes of the state are made already: those of its step.
 	completing *StepCompleted
 	// native is what the result that is handled says of the state after it.
@@ -42,20 +39,7 @@ type graph struct {
 
 // begin makes the graph of a new run: one flow and one scope. state is its first typed state.
 func (g *graph) begin(root *plan.Flow, input Value, state typed.State) {
-	g.Flows, g.Scopes, g.flows, g.Input = []flowRun{{}}, []scope{{State: state}}, append(g.flows[:0], root), input
-	g.none = new(work)
-}
-
-// newWork gives an empty work to a step that starts.
-func (g *graph) newWork(w work) *work {
-	n := len(g.spare)
-	if n == 0 {
-		return g.works.put(w)
-	}
-	p := g.spare[n-1]
-	g.spare = g.spare[:n-1]
-	*p = w
-	return p
+	g.Flows, g.Scopes, g.flows, g.Input = flowList{{}}, []scope{{State: state}}, append(g.flows[:0], root), input
 }
 
 // nextRound begins a round: no node has run in it.
@@ -80,6 +64,9 @@ type flowRun struct {
 	// Like is the first execution of the same sub-flow at the same place, which counts for all of them; 0: this one is.
 	Like int
 }
+
+// flowList are the flows of a run; the first is that of the run itself.
+type flowList []flowRun
 
 // scope is what one branch, one sub-flow or the run (0) may see, and what it counts.
 type scope struct {
@@ -152,6 +139,7 @@ func (g *graph) scope(id int) *scope        { return &g.Scopes[id] }
 func (g *graph) stepScope(id int) *scope    { return g.scope(g.step(id).Scope) }
 func (g *graph) flowOf(id int) *plan.Flow   { return g.flows[g.stepScope(id).Flow] }
 func (g *graph) stepNode(id int) *plan.Node { return &g.flowOf(id).Nodes[g.step(id).Node] }
+func (g *graph) nodeOf(t token) *plan.Node  { return &g.flows[g.scope(t.Scope).Flow].Nodes[t.Node] }
 func (g *graph) idle(scope int)             { g.wake = append(g.wake, scope) }
 
 // nodeID is the node's id as events show it: inside sub-flows a path.

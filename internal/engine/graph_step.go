@@ -41,7 +41,7 @@ func (g *graph) checkStepStarted(ev *Event, d *StepStarted) string {
 		return "token " + strconv.Itoa(first.ID) + " is in scope " + strconv.Itoa(first.Scope)
 	case d.Kind != n.Kind:
 		return "the node is one of kind " + string(n.Kind)
-	case d.Iteration != g.counts(sc.Flow).of(first.Node)+1:
+	case d.Iteration != g.Flows.counts(sc.Flow).of(first.Node)+1:
 		return "it is another execution of the node"
 	}
 	return g.checkPrompt(ev.Step, d)
@@ -57,11 +57,36 @@ func (g *graph) waiting(id int) (token, bool) {
 	return token{}, false
 }
 
+// mayStart tells whether its graph lets a token start: not at a free join, not beside another step of a serial flow, and not in one branch more than its fork lets run.
+func (g *graph) mayStart(t token) bool {
+	sc := g.scope(t.Scope)
+	if plan.IsFreeJoin(g.nodeOf(t)) {
+		return false
+	}
+	if g.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(g.Running, func(id int) bool { return g.step(id).Scope == t.Scope }) {
+		return false
+	}
+	if sc.Started || sc.Branch == 0 {
+		return true
+	}
+	limit := g.stepNode(sc.Owner).Fork.MaxConcurrency
+	if limit <= 0 {
+		return true
+	}
+	at := 0
+	for _, id := range g.step(sc.Owner).Block.Scopes {
+		if b := g.scope(id); b.Started && b.Live > 0 {
+			at++
+		}
+	}
+	return at < limit
+}
+
 // start begins the step of tokens; counted tells whether rounds are counted. It gives the token that was queued, whose turn begins (D18); 0: none was.
 func (g *graph) start(id int, d *StepStarted, counted bool) (turn int) {
 	sc := g.scope(d.Scope)
 	f := g.flows[sc.Flow]
-	st := step{Scope: d.Scope, From: d.From, work: g.newWork(work{Iter: d.Iteration, Input: d.Input})}
+	st := step{Scope: d.Scope, From: d.From, work: g.works.begin(work{Iter: d.Iteration, Input: d.Input})}
 	for _, id := range d.Tokens {
 		t, queued := g.take(id)
 		st.Node, st.Group = t.Node, t.Group
@@ -72,7 +97,7 @@ func (g *graph) start(id int, d *StepStarted, counted bool) (turn int) {
 	n := &f.Nodes[st.Node]
 	sc.Live += 1 - len(d.Tokens)
 	sc.Started = true
-	ran := g.counts(sc.Flow)
+	ran := g.Flows.counts(sc.Flow)
 	ran.set(st.Node, ran.of(st.Node)+1, len(f.Nodes))
 	if n.Header {
 		sc.Loops.set(st.Node, sc.Loops.of(st.Node)+1, len(f.Nodes))
@@ -108,7 +133,7 @@ func (g *graph) take(id int) (t token, queued bool) {
 		if t.ID != id {
 			continue
 		}
-		if plan.IsFreeJoin(&g.flows[g.scope(t.Scope).Flow].Nodes[t.Node]) {
+		if plan.IsFreeJoin(g.nodeOf(t)) {
 			g.Parked--
 		}
 		switch {
@@ -153,7 +178,7 @@ func (g *graph) complete(id int, d *StepCompleted, out output) {
 		g.dropTokens([]int{st.Scope})
 	}
 	if plan.HasOutput(n.Kind) {
-		sc.record(n.Index, id, g.counts(sc.Flow).of(n.Index) == 1)
+		sc.record(n.Index, id, g.Flows.counts(sc.Flow).of(n.Index) == 1)
 	}
 	sc.State = g.stateAfter(id, d, changes)
 	for _, c := range changes {
@@ -193,13 +218,8 @@ func (g *graph) end(id int, status stepStatus) {
 		g.killScopes(st.Block.Scopes)
 		st.Block.Base, st.Block.View = nil, typed.State{}
 	}
-	old := st.work
-	st.Calls = old.Loop.Numbered
-	*old = work{Input: old.Input, Block: old.Block, By: old.By, Loop: old.Loop}
-	if old.Input == nil && old.Block == nil && old.By == "" && old.Loop.Calls == 0 {
-		st.work = g.none
-		g.spare = append(g.spare, old)
-	}
+	st.Calls = st.Loop.Numbered
+	st.work = g.works.end(st.work)
 	g.scope(st.Scope).Live--
 	g.idle(st.Scope)
 }
@@ -235,7 +255,7 @@ func (g *graph) dropTokens(scopes []int) {
 		}
 		sc := g.scope(t.Scope)
 		sc.Live--
-		if plan.IsFreeJoin(&g.flows[sc.Flow].Nodes[t.Node]) {
+		if plan.IsFreeJoin(g.nodeOf(t)) {
 			g.Parked--
 		}
 		return true

@@ -11,10 +11,12 @@ func TestStepsKeepLittle(t *testing.T) {
 	if size := unsafe.Sizeof(step{}); size > 128 {
 		t.Errorf("a step takes %d bytes, want 128 at most", size)
 	}
-	g := graph{none: new(work)}
-	first := g.newWork(work{Iter: 1, Wait: "w1"})
-	g.spare = append(g.spare, first)
-	if again := g.newWork(work{Iter: 2}); again != first || again.Iter != 2 || again.Wait != "" {
+	var all works
+	first := all.begin(work{Iter: 1, Wait: "w1"})
+	if none := all.end(first); none == first {
+		t.Error("an ended step keeps a work that holds nothing")
+	}
+	if again := all.begin(work{Iter: 2}); again != first || again.Iter != 2 || again.Wait != "" {
 		t.Errorf("got %+v, want the work of the step before, without what it held", again)
 	}
 }

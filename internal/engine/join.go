@@ -14,7 +14,7 @@ func (r *Run) fireJoins() {
 	type group struct{ node, scope int }
 	var groups []group
 	for _, t := range r.graph.Ready {
-		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(&r.graph.flows[r.scope(t.Scope).Flow].Nodes[t.Node]) && !slices.Contains(groups, g) {
+		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(r.graph.nodeOf(t)) && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
@@ -87,11 +87,15 @@ func (r *Run) join(nodeIdx, scopeID int) {
 	slices.SortFunc(from, func(a, b token) int { return a.Edge - b.Edge })
 	id := r.graph.Steps.len() + 1
 	r.emit(id, r.graph.pathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
-		Tokens: ids, Kind: n.Kind, Iteration: r.graph.counts(r.scope(scopeID).Flow).of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
+		Tokens: ids, Kind: n.Kind, Iteration: r.graph.Flows.counts(r.scope(scopeID).Flow).of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
 	out, size := make([]field, len(from)), int64(0)
 	for i, t := range from {
-		out[i] = field{r.graph.tokenSource(t), r.value(t.From)}
+		source := "input"
+		if t.From > 0 {
+			source = r.stepNode(t.From).ID
+		}
+		out[i] = field{source, r.value(t.From)}
 		size += int64(len(out[i].value))
 	}
 	if f := r.fitting(size); f != nil {
@@ -99,12 +103,4 @@ func (r *Run) join(nodeIdx, scopeID int) {
 		return
 	}
 	r.complete(id, &StepCompleted{Output: object(out)}, r.plan.out...)
-}
-
-// tokenSource names the node that a token came from.
-func (g *graph) tokenSource(t token) string {
-	if t.From == 0 {
-		return "input"
-	}
-	return g.stepNode(t.From).ID
 }

@@ -51,15 +51,11 @@ func (r *Run) StepPlace(id int) (StepView, bool) {
 	}
 	st, n := g.step(id), g.stepNode(id)
 	sc := g.scope(st.Scope)
-	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: g.outer(id), Block: sc.Owner}, true
-}
-
-// outer gives the step of the graph itself in which a step stands.
-func (g *graph) outer(id int) int {
-	for g.stepScope(id).Flow != 0 {
-		id = g.Flows[g.stepScope(id).Flow].Step
+	outer := id
+	for g.stepScope(outer).Flow != 0 {
+		outer = g.Flows[g.stepScope(outer).Flow].Step
 	}
-	return id
+	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: outer, Block: sc.Owner}, true
 }
 
 // Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.

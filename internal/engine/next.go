@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -95,31 +94,7 @@ func (r *Run) startable() bool {
 
 // mayStart tells whether nothing but its turn keeps a token from starting.
 func (r *Run) mayStart(t token) bool {
-	sc := r.scope(t.Scope)
-	n := &r.graph.flows[sc.Flow].Nodes[t.Node]
-	if plan.IsFreeJoin(n) {
-		return false
-	}
-	if loop.Calls(n.Kind) && !r.slot() {
-		return false
-	}
-	if r.graph.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(r.graph.Running, func(id int) bool { return r.step(id).Scope == t.Scope }) {
-		return false
-	}
-	if sc.Started || sc.Branch == 0 {
-		return true
-	}
-	limit := r.stepNode(sc.Owner).Fork.MaxConcurrency
-	if limit <= 0 {
-		return true
-	}
-	at := 0
-	for _, id := range r.step(sc.Owner).Block.Scopes {
-		if b := r.scope(id); b.Started && b.Live > 0 {
-			at++
-		}
-	}
-	return at < limit
+	return (r.slot() || !loop.Calls(r.graph.nodeOf(t).Kind)) && r.graph.mayStart(t)
 }
 
 // closeScopes looks at scopes in which nothing lives any more and lets their owners go on.

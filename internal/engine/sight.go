@@ -53,7 +53,7 @@ func (s sight) find(node int) (entry, bool) {
 	if !ok {
 		return entry{}, false
 	}
-	step, ok := s.g.ran(s.f, block.Step)[node]
+	step, ok := s.ran(block.Step)[node]
 	return entry{node, step}, ok
 }
 
@@ -95,7 +95,7 @@ func (s sight) entry(e entry) expr.Entry {
 // children shows the steps of a block's branches that have run, in declared order. It tells whether any is not as the block left it.
 func (s sight) children(block int) ([]expr.Child, bool) {
 	out, changed := []expr.Child{}, false
-	ran := s.g.ran(s.f, block)
+	ran := s.ran(block)
 	for _, c := range s.f.Nodes[s.g.step(block).Node].Children {
 		step, ok := ran[c]
 		if own, newer := s.own[c]; newer {
@@ -111,23 +111,23 @@ func (s sight) children(block int) ([]expr.Child, bool) {
 	return out, changed
 }
 
-// ran gives the steps of a block's branches that gave an output, by node.
-func (g *graph) ran(f *plan.Flow, block int) map[int]int {
-	out := map[int]int{}
-	hidden := f.Workflow.Rules.HideLosers && losers(f.Nodes[g.step(block).Node].Fork.Until)
-	for _, s := range g.step(block).Block.Scopes {
-		if hidden && g.outcome(s) != branchArrived { // what losers gave counts as little as what they changed (S2-57)
-			continue
-		}
-		for _, x := range g.scope(s).Entries {
-			out[x.Node] = x.Step
-		}
-	}
+// left shows the steps of a block's branches as the block left them.
+func (s sight) left(block int) []expr.Child {
+	out, _ := s.children(block)
 	return out
 }
 
-// children shows the steps of a block's branches as the block left them.
-func (g *graph) children(f *plan.Flow, block int) []expr.Child {
-	out, _ := sight{g: g, f: f}.children(block)
+// ran gives the steps of a block's branches that gave an output, by node.
+func (s sight) ran(block int) map[int]int {
+	out := map[int]int{}
+	hidden := s.f.Workflow.Rules.HideLosers && losers(s.f.Nodes[s.g.step(block).Node].Fork.Until)
+	for _, id := range s.g.step(block).Block.Scopes {
+		if hidden && s.g.scope(id).outcome() != branchArrived { // what losers gave counts as little as what they changed (S2-57)
+			continue
+		}
+		for _, x := range s.g.scope(id).Entries {
+			out[x.Node] = x.Step
+		}
+	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -115,26 +114,4 @@ func (r *Run) fitting(bytes int64) *Failure {
 	}
 	f := r.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}, "")
 	return &f
-}
-
-// blockSize measures what blockOutput would make.
-func (g *graph) blockSize(step int) int64 {
-	if g.stepNode(step).Fork.Shape != workflow.ShapeMap {
-		return childrenSize(g.children(g.flowOf(step), step))
-	}
-	var n int64
-	for _, s := range g.step(step).Block.Scopes {
-		if sc := g.scope(s); sc.Arrived > 0 && g.outcome(s) == branchArrived {
-			n += g.step(sc.Arrived).Output.size()
-		}
-	}
-	return n
-}
-
-func childrenSize(children []expr.Child) int64 {
-	var n int64
-	for _, c := range children {
-		n += int64(len(c.Entry.Output)) + childrenSize(c.Entry.Children)
-	}
-	return n
 }

@@ -62,7 +62,7 @@ type step struct {
 	*work
 }
 
-// work is what a step has while it runs. An ended step keeps Input, Block and By, and its work until its last call has settled; one that has none of these has graph.none, which is
+// work is what a step has while it runs. An ended step keeps Input, Block and By, and its work until its last call has settled; one that has none of these has the one that holds nothing, which is
 // never written.
 type work struct {
 	// Input is what the step was given where that is neither the output of From nor made by a recipe.
@@ -84,4 +84,36 @@ type work struct {
 	// given is the last result of the step, changed what it changes in View. Both are there only within the activation that brought the result.
 	given   Data
 	changed typed.Changes
+}
+
+// works gives steps their work, that of ended ones first. The zero works is ready for use.
+type works struct {
+	none  *work
+	spare []*work
+	more  slab[work]
+}
+
+// begin gives a step that starts its work.
+func (m *works) begin(w work) *work {
+	n := len(m.spare)
+	if n == 0 {
+		return m.more.put(w)
+	}
+	p := m.spare[n-1]
+	m.spare = m.spare[:n-1]
+	*p = w
+	return p
+}
+
+// end gives what an ended step keeps of its work.
+func (m *works) end(w *work) *work {
+	*w = work{Input: w.Input, Block: w.Block, By: w.By, Loop: w.Loop}
+	if w.Input != nil || w.Block != nil || w.By != "" || w.Loop.Calls > 0 {
+		return w
+	}
+	if m.none == nil {
+		m.none = new(work)
+	}
+	m.spare = append(m.spare, w)
+	return m.none
 }

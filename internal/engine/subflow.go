@@ -26,24 +26,25 @@ func (g *graph) openFlow(id int) {
 
 // sameFlow finds the first execution of a sub-flow at the place of step id, 0 where there is none before: iterations of the nodes in it count on (P15).
 func (g *graph) sameFlow(id int) int {
-	at, node := g.firstFlow(g.stepScope(id).Flow), g.step(id).Node
+	at, node := g.Flows.first(g.stepScope(id).Flow), g.step(id).Node
 	for i, f := range slices.Backward(g.Flows) {
-		if i > 0 && g.step(f.Step).Node == node && g.firstFlow(g.stepScope(f.Step).Flow) == at {
-			return g.firstFlow(i)
+		if i > 0 && g.step(f.Step).Node == node && g.Flows.first(g.stepScope(f.Step).Flow) == at {
+			return g.Flows.first(i)
 		}
 	}
 	return 0
 }
 
-func (g *graph) firstFlow(i int) int {
-	if like := g.Flows[i].Like; like > 0 {
+// first gives the first execution of the same sub-flow at the place of flow i.
+func (l flowList) first(i int) int {
+	if like := l[i].Like; like > 0 {
 		return like
 	}
 	return i
 }
 
 // counts gives the executions by node at the place of flow i.
-func (g *graph) counts(i int) *counts { return &g.Flows[g.firstFlow(i)].Counts }
+func (l flowList) counts(i int) *counts { return &l[l.first(i)].Counts }
 
 // beginFlow enters the graph of a sub-flow. The first state that the program gives is recorded with the edge (D4).
 func (r *Run) beginFlow(id int, n *plan.Node) {

@@ -53,7 +53,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	for _, s := range st.Block.Scopes {
 		sc := r.scope(s)
 		// A branch that ended before the join changed the state all the same, unless it lost.
-		if o := r.graph.outcome(s); o != branchArrived && (o != branchEnded || losers(n.Fork.Until)) {
+		if o := r.scope(s).outcome(); o != branchArrived && (o != branchEnded || losers(n.Fork.Until)) {
 			continue
 		}
 		for _, name := range sortedKeys(sc.Writes) {
@@ -76,7 +76,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	if name := n.Fork.Merge; name != "" {
 		outputs := map[string]Value{}
 		for _, s := range st.Block.Scopes {
-			if sc := r.scope(s); r.graph.outcome(s) == branchArrived && sc.Arrived > 0 {
+			if sc := r.scope(s); r.scope(s).outcome() == branchArrived && sc.Arrived > 0 {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.value(sc.Arrived)
 			}
 		}
@@ -92,18 +92,6 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 		return nil, nil
 	}
 	return out, nil
-}
-
-// writer names the node that changed a field by step id: for a block, the last one inside it that did.
-func (g *graph) writer(id int, field string) string {
-	if b := g.step(id).Block; b != nil && g.stepNode(id).Kind == workflow.KindFork {
-		for _, s := range slices.Backward(b.Scopes) {
-			if w, ok := g.scope(s).Writes[field]; ok {
-				return w.Node
-			}
-		}
-	}
-	return g.stepNode(id).ID
 }
 
 // retry asks the step's policy for another attempt and gives the time to wait before it.

@@ -144,23 +144,6 @@ func (g *graph) speakerName(f *plan.Flow, step int) string {
 	return ""
 }
 
-// blockOutput is the output of a fork whose branches have settled (S4-34).
-func (g *graph) blockOutput(step int) Value {
-	f := g.flowOf(step)
-	n := g.stepNode(step)
-	if n.Fork.Shape != workflow.ShapeMap {
-		return expr.Entry{Children: g.children(f, step)}.JSON()
-	}
-	var out []field
-	for _, s := range g.step(step).Block.Scopes {
-		sc := g.scope(s)
-		if sc.Arrived > 0 && g.outcome(s) == branchArrived {
-			out = append(out, field{n.Fork.Branches[sc.Branch-1].ID, g.value(sc.Arrived)})
-		}
-	}
-	return object(out)
-}
-
 // toolArguments makes the arguments of a tool node.
 func (r *Run) toolArguments(n *plan.Node, t token, d *StepStarted) *Failure {
 	input := r.value(t.From)

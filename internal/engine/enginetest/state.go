@@ -16,7 +16,7 @@ import (
 
 // derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
 var derived = map[string]bool{"Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "scope.shared": true, "block.settled": true, "graph.flows": true, "graph.texts": true, "graph.input": true,
-	"graph.wake": true, "graph.awake": true, "graph.completing": true, "graph.spare": true, "graph.works": true,
+	"graph.wake": true, "graph.awake": true, "graph.completing": true, "works.spare": true, "works.more": true,
 	"graph.native": true, "State.native": true, "Time.loc": true}
 
 // State gives all that a run knows as JSON with the engine's own names, without what is empty, so that two runs can be compared. The counters that the run keeps of its calls are part of it.
