@@ -42,7 +42,7 @@ func (e *Engine) tell(ctx context.Context, run string) {
 	switch {
 	case errors.Is(err, engine.ErrCallLate):
 	case err != nil:
-		e.log.Warn("cannot report the usage of a run to the run above", "run", run, "err", err)
+		e.log.Warn("cannot report the usage of a run to its parent run", "run", run, "err", err)
 	case short != "":
 		ledger.Short(short)
 	}

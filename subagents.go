@@ -290,7 +290,7 @@ func (b *bridge) stopped(ctx context.Context, run string) {
 	}
 	err := b.e.service.Cancel(ctx, run, "")
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
-		b.e.log.Warn("cannot cancel the run of an agent with the run above", "run", run, "err", err)
+		b.e.log.Warn("cannot cancel the run of an agent with its parent run", "run", run, "err", err)
 	}
 	b.e.service.LeaveChild(ctx, run)
 }

@@ -29,6 +29,23 @@ var privateWords = []struct{ pattern, instead string }{
 	{`\bhears? of\b`, "receives, is notified of"},
 	{`\ball the same\b`, "leave it out, or: nevertheless"},
 	{`\bon its way\b`, "in flight"},
+	{`\bthere is no (file|folder|tool|step|format|code|schema|field|token|namespace|memory|job|run) (%|")`, "not found, unknown"},
+	{`what is not there`, "invalid reference"},
+	{`takes notes here`, "notes are not available here"},
+	{`none that (a|the|is)\b`, "invalid"},
+	{`(is|are|was|were) not acceptable`, "invalid"},
+	{`\bis no (duration|number|written|valid|schema)\b`, "invalid duration"},
+	{`\bin the way\b`, "conflict, the current state does not allow it"},
+	{`\bsigns? of life\b`, "heartbeat, response"},
+	{`\bthe run above\b`, "the parent run"},
+	{`\b(goes|go) on (with|at once|until|when|along|by)\b`, "continues"},
+	{`\bleads? (on\b|out of)`, "continues at, is outside"},
+	{`\bnothing leads\b`, "unreachable"},
+	{`\bblanks around\b`, "whitespace around"},
+	{`\bfits (none|more|the schema)\b`, "matches"},
+	{`\bwhat becomes of\b`, "how it is handled"},
+	{`\basked again\b`, "retried"},
+	{`\bgives? none\b`, "has none"},
 }
 
 // wordsOf gives the texts of Go files outside of tests that are written for people, by place.

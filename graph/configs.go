@@ -39,7 +39,7 @@ type WaitConfig[S any] struct {
 	Prompt string
 	// PromptFunc wins over Prompt where not nil. It must be pure.
 	PromptFunc func(S) string
-	// AutoApprove goes on at once with an empty answer.
+	// AutoApprove continues immediately with an empty answer.
 	AutoApprove bool
 	// Input writes the answer into the state; nil leaves the state alone. It must be pure.
 	Input func(s *S, answer string) error

@@ -197,7 +197,7 @@ type Wait struct {
 	Remind Duration `json:"remind,omitempty"`
 	// Route fires [NextPort] of the answer where an edge leaves by it (S3-15), else PortOut; where no edge leaves there either, the entry follows.
 	Route bool `json:"route,omitempty"`
-	// AutoApprove goes on at once with an empty answer (S2-52).
+	// AutoApprove continues immediately with an empty answer (S2-52).
 	AutoApprove bool `json:"autoApprove,omitempty"`
 }
 

@@ -36,7 +36,7 @@ func (a *app) explainCmd() *cobra.Command {
 				if hint == "" {
 					hint = "`hocket explain` lists all codes"
 				}
-				return usef("there is no code %q; %s", code, hint)
+				return usef("unknown code %q; %s", code, hint)
 			}
 			if asJSON {
 				return writeJSON(a.Out, e, a.OutTerminal)

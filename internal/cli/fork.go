@@ -17,7 +17,7 @@ func (a *app) runsForkCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "fork RUN --at SEQ", Short: "create a new run from the events of another one",
-		Long: "Makes a new run that has the past of another one up to an event, which stays as\nit is, and prints the id of the new one. `hocket resume` goes on with it: model\n" +
+		Long: "Makes a new run that has the past of another one up to an event, which stays as\nit is, and prints the id of the new one. `hocket resume` continues it: model\n" +
 			"calls of that past are not made again. Numbers of events are those of\n`hocket runs events`; events that were stored together are taken together.",
 		Example: "  hocket runs events RUN | grep step.completed    # where to branch off\n  hocket runs fork RUN --at 9\n  hocket resume FORK",
 		Args:    takes("RUN"), ValidArgsFunction: a.completeRuns,

@@ -27,10 +27,10 @@ func (a *app) notFound(ctx context.Context, s sight, err error, run string) erro
 			ids[i] = l.ID
 		}
 		if id := meantID(run, ids); id != "" {
-			return usef("there is no run %s %s; did you mean %s?", quote(run), where, quote(id))
+			return usef("run %s not found %s; did you mean %s?", quote(run), where, quote(id))
 		}
 	}
-	return usef("there is no run %s %s; see hocket runs", quote(run), where)
+	return usef("run %s not found %s; see hocket runs", quote(run), where)
 }
 
 // meantID gives the id that was meant by a part of it or by a slip of the hand; "" where none is, or several are as likely.

@@ -83,7 +83,7 @@ func (a *app) noNamespace(names []string) error {
 	if hint == "" {
 		hint = "`hocket tokens create` creates it with its first token"
 	}
-	return usef("there is no namespace %s; %s", quote(a.namespace), hint)
+	return usef("namespace %s not found; %s", quote(a.namespace), hint)
 }
 
 // lookHere opens the store of --db, whatever the namespace, for those who only look.

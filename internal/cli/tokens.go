@@ -237,7 +237,7 @@ func (a *app) tokensRevokeCmd() *cobra.Command {
 			}
 			i := slices.IndexFunc(tokens, func(k access.Token) bool { return k.ID == args[0] })
 			if i < 0 {
-				return usef("there is no token %s; see hocket tokens list", quote(args[0]))
+				return usef("token %s not found; see hocket tokens list", quote(args[0]))
 			}
 			k, err := store.Revoke(c.Context(), tokens[i].Namespace, tokens[i].ID)
 			if errors.Is(err, access.ErrNone) {

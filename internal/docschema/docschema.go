@@ -52,7 +52,7 @@ func Comment(name string) string { return "# yaml-language-server: $schema=" + I
 func Get(name string) (json.RawMessage, error) {
 	body, ok := schemas()[name]
 	if !ok {
-		return nil, fmt.Errorf("there is no schema %q", name)
+		return nil, fmt.Errorf("unknown schema %q", name)
 	}
 	var s object
 	if name == "config" {

@@ -35,7 +35,7 @@ func canvasForms() object {
 		"context":      oneOf("all: the user message is the outputs of all steps before, and the input", "all", ""),
 		"model":        word("provider/model"), "reasoningEffort": word("how long the model thinks: low by default; auto leaves it to the model"),
 		"tools": either("names of tools that the agent may use, or a map of names to true", wordList(""), mapOf("", object{"type": []string{"boolean", "null"}})),
-		"conditions": list("conditions in order; the first that holds leads on by its handle condition-0, condition-1, …, else false", entry("", object{
+		"conditions": list("conditions in order; the first that is true continues at its handle condition-0, condition-1, …, else false", entry("", object{
 			"id": object{}, "operator": word("equal or contains"), "value": scalar("the text that the previous output is compared with"),
 		})),
 		"condition": scalar("the older form of one condition: a text that the previous output contains"),

@@ -24,7 +24,7 @@ func replyScript() object {
 		return s
 	}
 	call := entry("a tool call", object{
-		"id": scalar("the id of the call; one is made without it"), "name": needed(with(object{"type": "string", "minLength": 1}, "the name of the tool")),
+		"id": scalar("the id of the call; generated if absent"), "name": needed(with(object{"type": "string", "minLength": 1}, "the name of the tool")),
 		"arguments": either("a map, or a text that a model might have written instead", object{"type": []string{"object", "null"}}, object{"type": "string"}),
 	}, "name")
 	reply := entry("one reply: a text, a JSON value, tool calls or an error", object{
@@ -33,7 +33,7 @@ func replyScript() object {
 		"toolCalls": with(object{"type": []string{"array", "null"}, "items": call, "minItems": 1}, "the tools that the model asks for"),
 		"error": section("the failure of the call", object{
 			"code": with(object{"type": "string", "minLength": 1}, "the kind of failure, such as rate_limit"), "message": scalar("what the provider says"),
-			"retryAfterMs": millis("when the provider wants to be asked again"),
+			"retryAfterMs": millis("the delay before a retry that the provider asks for"),
 		}, "code"),
 		"stopReason": oneOf("why the model stopped", string(model.StopEnd), string(model.StopLength), string(model.StopToolCalls), string(model.StopRefusal), ""),
 		"delayMs":    millis("how long the reply takes"),
@@ -50,7 +50,7 @@ func replyScript() object {
 		object{"not": object{"allOf": []any{has("text"), object{"required": []string{"json"}}}}},
 		object{"if": has("error"), "then": object{"not": object{"anyOf": []any{has("text"), object{"required": []string{"json"}}, has("toolCalls")}}}},
 	}
-	return entry("What models answer, in order: each call takes the first reply that fits and is not used up.", object{
+	return entry("What models answer, in order: each call takes the first reply that matches and is not used up.", object{
 		keySchema: word("the address of this schema, for editors"), "replies": list("", reply),
 	}, "replies")
 }

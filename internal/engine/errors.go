@@ -30,7 +30,7 @@ var (
 	// ErrNotReopenable: the run did not end at a limit (D20).
 	ErrNotReopenable = errors.New("run did not end at a limit")
 	// ErrAbove: the run met what the run above left for it, and goes on with that one only.
-	ErrAbove = errors.New("the run used up the remaining budget of the run above; give that run a larger budget")
+	ErrAbove = errors.New("the run used up the remaining budget of its parent run; give the parent run a larger budget")
 	// ErrWaitNotFound: no wait has that id, or no wait is open.
 	ErrWaitNotFound = waits.ErrNotFound
 	// ErrWaitAmbiguous: several waits are open and none was named (P1, D17).
@@ -79,7 +79,7 @@ func (e *BudgetError) FailureCode() string { return CodeBudget }
 type UncountedError struct{ Bound string }
 
 func (e *UncountedError) Error() string {
-	of := map[string]string{ledger.BoundByRun: "the run", ledger.BoundByNode: "the node", ledger.BoundByParent: "the run above", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
+	of := map[string]string{ledger.BoundByRun: "the run", ledger.BoundByNode: "the node", ledger.BoundByParent: "the parent run", BoundByWorkflow: "all runs of the workflow"}[e.Bound]
 	return "its usage is not reported, and the budget of " + of + " limits tokens or cost; to start it anyway, set uncounted: allow in the budget"
 }
 

@@ -21,7 +21,7 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 		return defs
 	}
 	var text strings.Builder
-	text.WriteString("Hand the conversation over to another agent, who goes on with it from here and sees what was said. Your turn ends with this call. The agents are:")
+	text.WriteString("Hand the conversation over to another agent, who continues it from here and sees all of its messages. Your turn ends with this call. The agents are:")
 	for _, id := range a.Handoffs {
 		text.WriteString("\n- " + id)
 		if to := f.Agents[id]; to != nil && to.Description != "" {

@@ -248,7 +248,7 @@ func (r *Run) limitFailure(d *LimitReached, node string) Failure {
 		f.Message = d.Detail
 	case CodeParentBudget:
 		f.Limit, f.Max = d.Detail, d.Max
-		f.Message = fmt.Sprintf("the budget that the run above left for this run is used up: %d %s", d.Max, d.Detail)
+		f.Message = fmt.Sprintf("the remaining budget of the parent run is used up: %d %s", d.Max, d.Detail)
 	case CodeBudget:
 		f.Limit, f.Max = d.Detail, d.Max
 		f.Message = fmt.Sprintf("the run's budget of %d %s is used up", d.Max, d.Detail)

@@ -90,7 +90,7 @@ func (p *program) reason(err error) string {
 	}
 	text := p.s.unname(err.Error())
 	if key, ok := strings.CutPrefix(text, "no such key: "); ok {
-		return fmt.Sprintf("there is no field %q", key)
+		return fmt.Sprintf("unknown field %q", key)
 	}
 	if strings.HasPrefix(text, "no such overload") {
 		return "a function or an operator got a value of the wrong type (" + text + ")"

@@ -146,7 +146,7 @@ func TestConditionEval(t *testing.T) {
 		{`$steps.qa.output.tags[2] == "x"`, "$steps.qa.output.tags[2] has no value"},
 		{`$steps.qa.output.o["c"] == 1`, `$steps.qa.output.o["c"] has no value`},
 		{`["a", "b"].all(k, $steps.qa.output.o[k] > 0)`, "true"},
-		{`["c"].all(k, $steps.qa.output.o[k] > 0)`, `there is no field "c"`},
+		{`["c"].all(k, $steps.qa.output.o[k] > 0)`, `unknown field "c"`},
 
 		// Parallel steps (S4-14, S4-36).
 		{`$steps.par.outputs[0].output == $steps.par.outputs.gen_1.output`, "true"},
@@ -191,7 +191,7 @@ func TestConditionProblems(t *testing.T) {
 		{"too long", strings.Repeat("x", MaxConditionBytes+1), []string{`4096: error: the condition has 4097 bytes; at most 4096 are allowed (condition-too-long); hint: let an agent decide and read its answer`}},
 		{"too deep", deep, []string{`0: error: expression recursion limit exceeded: 64 (condition-too-deep)`}},
 		{"too many loops", `[1].all(a, [1].all(b, [1].all(c, a == 1)))`, []string{`29: error: comprehension exceeds nesting limit (condition-too-deep)`}},
-		{"S4-11 unknown step", `$steps.qa.output.ok && {{ $steps.nope.output }} == "x"`, []string{`33: error: there is no step "nope" (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
+		{"S4-11 unknown step", `$steps.qa.output.ok && {{ $steps.nope.output }} == "x"`, []string{`33: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
 		{"unclosed", "{{ $steps.a.output", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} at the end`}},
 		{"stray braces", `$steps.a.output }} == "x"`, []string{`16: error: }} without its {{ (unclosed-template)`}},
 		{"braces in braces", `{{ {{ $steps.a.output }} == "x" }}`, []string{`3: error: {{ inside {{ (unclosed-template); hint: close the outer {{ first, or leave the inner one out`, `32: error: }} without its {{ (unclosed-template)`}},

@@ -191,7 +191,7 @@ func (l *lexer) enter(steps []Step, parent string, hop Hop, known bool) (scope, 
 		}
 		ids[i] = s.ID
 	}
-	msg := fmt.Sprintf("there is no step %q", hop.ID)
+	msg := fmt.Sprintf("step %q not found", hop.ID)
 	if parent != "" {
 		msg = fmt.Sprintf("parallel step %q has no child %q", parent, hop.ID)
 	}

@@ -56,9 +56,9 @@ func TestTemplateProblems(t *testing.T) {
 		{"unclosed before another", "{{ $steps.gen.output and {{ $steps.a.output }}", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
 		{"one brace too few", "{{ $steps.gen.output } x", []string{`0: error: {{ is never closed (unclosed-template); hint: write }} after the reference`}},
 		{"filter", "{{ $steps.gen.output | upper }}", []string{`21: error: "| upper" is not allowed in a template (bad-reference); hint: keep only the reference between {{ and }}`}},
-		{"S4-15 unknown step", "{{ $steps.gen.output }} {{ $steps.nope.output }}", []string{`34: error: there is no step "nope" (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
+		{"S4-15 unknown step", "{{ $steps.gen.output }} {{ $steps.nope.output }}", []string{`34: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
 		{"all are reported", "{{ $steps.gne.output }}{{ $env }}{{ $steps.a.output }}", []string{
-			`10: error: there is no step "gne" (unknown-step); hint: did you mean "gen"?`,
+			`10: error: step "gne" not found (unknown-step); hint: did you mean "gen"?`,
 			`26: error: unknown reference $env; only $steps can be referenced (bad-reference); hint: ` + refForm,
 		}},
 	} {

@@ -190,14 +190,14 @@ func (a *adapter) plainRules(onFailure string, hold bool) {
 	}
 }
 
-// replies takes over what the target makes of blanks around replies and of empty ones.
+// replies takes over what the target makes of whitespace around replies and of empty ones.
 func (a *adapter) replies(trim bool, empty string) {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]
 		if g.Trim != trim {
-			what := "blanks around replies are kept"
+			what := "whitespace around replies are kept"
 			if trim {
-				what = "blanks around replies are removed"
+				what = "whitespace around replies are removed"
 			}
 			g.Trim = trim
 			a.changef(lost.Agent(g.ID), ChangeReworded, "as in all "+a.to+" documents", "%s", what)

@@ -178,7 +178,7 @@ func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
 	}
 	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
 	if i < 0 {
-		d := diags.Errorf(span, "", CodeUnknownFormat, "there is no format %q", name)
+		d := diags.Errorf(span, "", CodeUnknownFormat, "unknown format %q", name)
 		d.Hint = diag.DidYouMean(name, Names())
 		if d.Hint == "" {
 			d.Hint = "the formats are " + strings.Join(Names(), ", ")

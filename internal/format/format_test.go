@@ -77,11 +77,11 @@ func TestReadReports(t *testing.T) {
 		{name: "routes", doc: routesDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "r"}}}},
 		{
 			name: "a format that there is not", doc: stepsDoc, opts: format.Options{Format: "step"},
-			want: `in.yaml:1:1: error: there is no format "step" (unknown-format); hint: did you mean "steps"?`,
+			want: `in.yaml:1:1: error: unknown format "step" (unknown-format); hint: did you mean "steps"?`,
 		},
 		{
 			name: "another format that there is not", doc: stepsDoc, opts: format.Options{Format: "bpmn"},
-			want: `in.yaml:1:1: error: there is no format "bpmn" (unknown-format); hint: the formats are canvas, rounds, routes, steps`,
+			want: `in.yaml:1:1: error: unknown format "bpmn" (unknown-format); hint: the formats are canvas, rounds, routes, steps`,
 		},
 		{
 			name: "the caller's word counts", doc: "agents: [{id: a}]\n", opts: format.Options{Format: format.Steps},
@@ -169,7 +169,7 @@ func TestConvert(t *testing.T) {
 				"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},{"source":"c","target":"h","sourceHandle":"condition-0"}]}`,
 			want: `workflow: the rules {"defaultInput":"hi"}
 node "h": a node of kind wait
-agent "w": what becomes of blanks around its reply and of an empty one
+agent "w": how whitespace around its reply and an empty reply are handled
 node "c": the comparison of its input with "yes"`,
 		},
 	} {

@@ -61,7 +61,7 @@ func TestAnnounced(t *testing.T) {
 	for name := range strings.FieldsSeq("create_agent update_agent get_agent list_agents create_workflow update_workflow get_workflow list_workflows execute_workflow list_runs get_run " +
 		"validate_workflow resume_run retry_run cancel_run run_events") {
 		if !found[name] {
-			t.Errorf("there is no tool %s", name)
+			t.Errorf("unknown tool %s", name)
 		}
 	}
 	if i := c.InitializeResult(); i.ServerInfo.Name != "hocket" || i.ServerInfo.Version != "v0-test" || !strings.Contains(i.Instructions, "update_workflow") {

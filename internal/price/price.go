@@ -77,7 +77,7 @@ func parse(file string, data []byte, known bool) (*Table, diag.List) {
 		}
 		for _, p := range f.Strs("models") {
 			if p = strings.ToLower(strings.TrimSpace(p)); p == "" || !strings.Contains(p, "/") {
-				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider", p).Hint = "write provider/model, such as openai/gpt-6.1-terra, where * stands for any text"
+				diags.Errorf(f.Node().Span, f.Node().Path(), CodeBadPrice, "%q does not name a provider", p).Hint = "write provider/model, such as openai/gpt-6.1-terra, where * matches any text"
 				continue
 			}
 			e.patterns = append(e.patterns, p)

@@ -81,7 +81,7 @@ func TestValidate(t *testing.T) {
 			"/v: must fit any of these, but: must be a string, not an object; or /k must be a boolean, not a number",
 		}},
 		{"oneOf, none", `{"oneOf": [{"minimum": 5}, {"type": "string"}]}`, `1`, []string{"(root): must fit one of these, but: must be at least 5; or must be a string, not a number"}},
-		{"oneOf, two", `{"oneOf": [{"minimum": 5}, {"type": "number"}]}`, `7`, []string{"(root): fits more than one of the alternatives"}},
+		{"oneOf, two", `{"oneOf": [{"minimum": 5}, {"type": "number"}]}`, `7`, []string{"(root): matches more than one of the alternatives"}},
 		{"references", `{"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "v": {"type": "integer"}}}}}`, `{"next": {"next": {"v": "x"}}}`, []string{
 			"/next/next/v: must be a whole number, not a string",
 		}},
@@ -132,7 +132,7 @@ func TestCompileErrors(t *testing.T) {
 		{"too large", `{"description": "` + strings.Repeat("x", MaxSchemaBytes) + `"}`, "it has 262163 bytes; the limit is 262144"},
 		{"too deep", strings.Repeat(`{"not":`, 101) + "{}" + strings.Repeat("}", 101), "maps and lists are nested more than 100 deep; that is the limit"},
 		{"number beyond reason", `{"maximum": 1e999999999}`, "the number 1e999999999… is out of range"},
-		{"long chain", link + `}, "$ref": "#/$defs/c300"}`, "its $ref, allOf, anyOf and oneOf lead on from one another more than 200 times; that is the limit"},
+		{"long chain", link + `}, "$ref": "#/$defs/c300"}`, "its $ref, allOf, anyOf and oneOf form a chain of more than 200; that is the limit"},
 		{"multiplying alternatives", chain + `}, "$ref": "#/$defs/d14"}`, "its allOf, anyOf, oneOf and $ref stand for more than 10000 subschemas at one place; that is the limit"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

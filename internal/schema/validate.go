@@ -142,7 +142,7 @@ func alternatives(e *jsonschema.ValidationError, which string) Violation {
 		}
 	}
 	if len(reasons) == 0 {
-		return Violation{Path: at, Message: "fits none of the alternatives"}
+		return Violation{Path: at, Message: "matches none of the alternatives"}
 	}
 	return Violation{Path: at, Message: fmt.Sprintf("must fit %s of these, but: %s", which, strings.Join(reasons, "; or "))}
 }
@@ -214,7 +214,7 @@ func message(k jsonschema.ErrorKind) string {
 	case *kind.MaxContains:
 		return fmt.Sprintf("must have at most %d items of the given form", k.Want)
 	case *kind.OneOf:
-		return "fits more than one of the alternatives"
+		return "matches more than one of the alternatives"
 	case *kind.Not:
 		return "must not be of this form"
 	case *kind.FalseSchema:

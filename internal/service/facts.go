@@ -208,7 +208,7 @@ func promptFolders(dir, name string) []string {
 // link leads out of it (SEC16).
 func readPromptFile(dir, name string) (text, folder string, err error) {
 	if !workflow.IsLocalName(name) {
-		return "", "", invalidf("invalid prompt file name %q: it leads out of the folder of the document", name)
+		return "", "", invalidf("invalid prompt file name %q: it is outside the folder of the document", name)
 	}
 	for _, folder := range promptFolders(dir, name) {
 		data, err := readIn(folder, name)

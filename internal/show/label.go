@@ -62,7 +62,7 @@ func (d *definition) detail(n *workflow.Node) string {
 	case n.Wait != nil:
 		add("%s", n.Wait.Kind)
 		if n.Wait.AutoApprove {
-			add("goes on at once")
+			add("continues immediately")
 		}
 		if n.ID == d.Rules.Handoff {
 			add("takes over at a limit")

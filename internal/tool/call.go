@@ -190,7 +190,7 @@ func (s *Set) bound(name string, r Result) (Result, error) {
 
 // Unknown says that c.Name is no tool, and which tools there are instead: those of names, and the others of c.
 func Unknown(c Call, names []string, unsupported ...string) string {
-	text := fmt.Sprintf("there is no tool %q", c.Name)
+	text := fmt.Sprintf("unknown tool %q", c.Name)
 	names = append(slices.Clone(names), c.Offered...)
 	switch {
 	case len(unsupported) > 0:

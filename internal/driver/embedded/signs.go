@@ -83,7 +83,7 @@ func (d *Driver) sign() {
 	s.mu.Unlock()
 	switch {
 	case tell:
-		d.cfg.Logger.Warn("cannot store the sign of life of this process", "err", err)
+		d.cfg.Logger.Warn("cannot store the heartbeat of this process", "err", err)
 	case err == nil && isLate:
 		d.checkOwned()
 	}
@@ -107,7 +107,7 @@ func (d *Driver) listen() {
 	owners, err := d.cfg.Store.Owners(d.work)
 	if err != nil {
 		if d.work.Err() == nil {
-			d.cfg.Logger.Warn("cannot check the signs of life of other processes", "err", err)
+			d.cfg.Logger.Warn("cannot check the heartbeats of other processes", "err", err)
 		}
 		return
 	}
@@ -170,7 +170,7 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 				return err
 			}
 			if err == nil {
-				d.cfg.Logger.Warn("taking over a run from a process that gives no sign of life", "run", h.Run, "owner", h.By.String(), "last sign", h.By.Seen)
+				d.cfg.Logger.Warn("taking over a run from a process that does not respond", "run", h.Run, "owner", h.By.String(), "last sign", h.By.Seen)
 			}
 		}
 		if q.Cursor = next; next == "" {

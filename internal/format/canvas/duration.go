@@ -21,7 +21,7 @@ func (r *reader) duration(data *source.Fields, key string) workflow.Duration {
 	d, ok := parseDuration(text)
 	if !ok || d <= 0 || d > maxDuration {
 		at := data.Get(key)
-		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "%q is no duration", text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
+		r.diags.Errorf(at.Span, at.Path(), codeBadValue, "invalid duration %q", text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
 		return 0
 	}
 	return workflow.Duration(d)

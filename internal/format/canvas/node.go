@@ -118,7 +118,7 @@ func (r *reader) nodeType(n *node, typ *source.Node) bool {
 	types := []string{typeStart, typeAgent, typeIf, typeApproval}
 	switch d.Hint = r.similar(n.kind, types...); {
 	case n.kind == "end":
-		d.Hint = "remove the node: a branch ends where no connection leads on"
+		d.Hint = "remove the node: a branch ends at a node without outgoing connections"
 	case d.Hint == "":
 		d.Hint = "the types are " + strings.Join(types, ", ")
 	}

@@ -39,7 +39,7 @@ func (r *reader) notReplaced(data *source.Fields) {
 		name := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToUpper(m[1]))
 		for _, token := range []string{tokenOutput, tokenNote} {
 			if want := strings.Trim(token, "{}"); name == want || r.similar(name, want) != "" {
-				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced, "%q is sent as it is", m[0]).Hint = "write " + token + ", without blanks and in capitals"
+				r.diags.Warnf(v.Span, v.Path(), codeNotReplaced, "%q is sent as it is", m[0]).Hint = "write " + token + ", without spaces and in capitals"
 				break
 			}
 		}

@@ -106,7 +106,7 @@ func (o *writer) agentUnsaid(a *workflow.Agent) {
 		addf("that a failed sub-agent is reported to the model")
 	}
 	if !a.Trim {
-		addf("that blanks around replies are kept")
+		addf("that whitespace around replies are kept")
 	}
 	if a.EmptyText != EmptyText {
 		addf("the text %q for empty replies", a.EmptyText)

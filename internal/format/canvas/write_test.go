@@ -166,7 +166,7 @@ func TestUnsaid(t *testing.T) {
 		}, []string{
 			`agent "c": an agent that nothing uses`,
 			`agent "b": a system prompt with templates`, `agent "b": that there is no system prompt`,
-			`agent "b": that a failed sub-agent is reported to the model`, `agent "b": that blanks around replies are kept`, `agent "b": the text "" for empty replies`,
+			`agent "b": that a failed sub-agent is reported to the model`, `agent "b": that whitespace around replies are kept`, `agent "b": the text "" for empty replies`,
 			`agent "b": a tool with the name "subagents"`}},
 		{"unknown agent", func(w *workflow.Workflow) { second(w).Agent.Agent = "x" }, []string{
 			`agent "b": an agent that nothing uses`, `node "second": the unknown agent "x"`, `node "second": a node of kind agent`}},

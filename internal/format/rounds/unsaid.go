@@ -145,7 +145,7 @@ func (p *part) agentUnsaid(a *workflow.Agent) {
 		addf("a system prompt with templates")
 	}
 	if a.Trim {
-		addf("that blanks around replies are stripped")
+		addf("that whitespace around replies are stripped")
 	}
 	if a.EmptyText != "" {
 		addf("the text %q for empty replies", a.EmptyText)

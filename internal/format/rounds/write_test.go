@@ -137,7 +137,7 @@ func TestUnsaid(t *testing.T) {
 			}
 			w.Agents = append(w.Agents, workflow.Agent{ID: "z"})
 		}, []string{
-			`agent "x": a system prompt with templates`, `agent "x": that blanks around replies are stripped`,
+			`agent "x": a system prompt with templates`, `agent "x": that whitespace around replies are stripped`,
 			`agent "x": the text "nothing" for empty replies`, `agent "x": the tool name "" of the sub-agent "y"`,
 			`agent "x": the description of the sub-agent "y" as a tool`, `agent "z": an agent that no node names`}},
 		{"an agent that is not there", func(w *workflow.Workflow) { w.Agents = w.Agents[:1] }, []string{`agent "y": that it is not defined`}},

@@ -264,7 +264,7 @@ func (c *compiler) refuseUnreachable(root *list) {
 			if !dead {
 				continue
 			}
-			c.reader.diags.Errorf(s.span(), s.path(), codeUnreachable, "%s: nothing leads to this step", s.title()).Hint =
+			c.reader.diags.Errorf(s.span(), s.path(), codeUnreachable, "%s: this step is unreachable", s.title()).Hint =
 				"the step before it always continues elsewhere"
 			return
 		}

@@ -195,14 +195,14 @@ node "par": the function "m" that merges its branches`},
 node "one": a delay that grows by 3`},
 		{"lost node", func(w *workflow.Workflow) {
 			w.Nodes = append(w.Nodes, workflow.Node{ID: "lost", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a"}})
-		}, `node "lost": a node to which nothing leads`},
+		}, `node "lost": an unreachable node`},
 		{"agent", func(w *workflow.Workflow) {
 			a := w.Agent("a")
 			a.System, a.Trim, a.Params.Stop = "Say {{ $steps.one.output }}.", true, []string{"END"}
 			a.Params.Temperature = &one
 		}, `agent "a": the stop sequences ["END"]
 agent "a": that ` + "`{{ $…` in its instruction is plain text" + `
-agent "a": what becomes of blanks around its reply and of an empty one`},
+agent "a": how whitespace around its reply and an empty reply are handled`},
 		{"sub-agent", func(w *workflow.Workflow) {
 			w.Agent("a").Subagents = []workflow.Subagent{{Agent: "b", Tool: "ask", Description: "Asks."}}
 		}, `agent "a": the tool name "ask" of the sub-agent "b"

@@ -126,7 +126,7 @@ func (r *reader) aim(s *step) {
 		case left || at.in.kind == lanes && t != at:
 			outside = t
 		case !t.written:
-			d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: %q is no written id; only a written id can be a target", s.title(), s.wanted)
+			d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: invalid target %q: only an id that is written in the document can be a target", s.title(), s.wanted)
 			d.Hint = "write `id: " + s.wanted + "` on " + t.title()
 			d.Related = []diag.Related{{Span: t.span(), Message: "this step has the id by default"}}
 			return
@@ -140,7 +140,7 @@ func (r *reader) aim(s *step) {
 		r.leaves(s, outside)
 		return
 	}
-	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: there is no step %q in an enclosing list", s.title(), s.wanted)
+	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: step %q not found in an enclosing list", s.title(), s.wanted)
 	d.Hint = r.diags.similar(s.wanted, s.targets)
 }
 

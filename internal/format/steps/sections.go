@@ -156,7 +156,7 @@ func (r *reader) toolsets(f field) []json.RawMessage {
 			case strings.HasPrefix(name, inCatalog):
 				r.ofCatalog(name, *ref)
 			case word == "mcp":
-				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "there is no MCP server %q under mcps", name)
+				d := r.diags.Warnf(ref.value.Span, ref.path, codeUnsupported, "unknown MCP server %q under mcps", name)
 				d.Hint = r.diags.similar(name, func() []string { return append(slices.Sorted(maps.Keys(r.mcps)), r.opts.Servers...) })
 			}
 		}

@@ -114,7 +114,7 @@ func (u *unraveler) rest() {
 		case u.done[n.ID] != nil || slices.Contains([]workflow.Kind{workflow.KindStart, workflow.KindEnd}, n.Kind):
 		case n.Kind == workflow.KindJoin && n.Join != nil && n.Join.Fork != "":
 		case !behind[n.ID]:
-			u.unsaid.Nodef(n, "a node to which nothing leads")
+			u.unsaid.Nodef(n, "an unreachable node")
 		case !slices.Contains([]workflow.Kind{workflow.KindAgent, workflow.KindFork, workflow.KindDecide}, n.Kind):
 			u.unsaid.Nodef(n, "%s", lost.Kind(n))
 		default:

@@ -110,7 +110,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	o.facts(a, m)
 	set("welcome_message", a.Welcome)
 	if a.Trim || a.EmptyText != "" {
-		o.unsaid.Addf(at, "what becomes of blanks around its reply and of an empty one")
+		o.unsaid.Addf(at, "how whitespace around its reply and an empty reply are handled")
 	}
 	if len(m.Content) == 0 {
 		m.Style = yaml.FlowStyle

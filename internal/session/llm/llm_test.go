@@ -72,7 +72,7 @@ func (b toolbox) Defs(_ context.Context, names []string) ([]chat.ToolDef, error)
 	var defs []chat.ToolDef
 	for _, n := range names {
 		if b[n] == nil {
-			return nil, fmt.Errorf("there is no tool %q", n)
+			return nil, fmt.Errorf("unknown tool %q", n)
 		}
 		defs = append(defs, chat.ToolDef{Name: n})
 	}
@@ -245,8 +245,8 @@ func TestToolCalls(t *testing.T) {
 		},
 	}
 	for name, c := range map[string]struct{ tool, args, want string }{
-		"not granted (SEC13)":   {"other", `{}`, `tool_result tool other#1 failed: there is no tool "other"`},
-		"not there":             {"nix", `{}`, `tool_result tool nix#1 failed: there is no tool "nix"`},
+		"not granted (SEC13)":   {"other", `{}`, `tool_result tool other#1 failed: unknown tool "other"`},
+		"not there":             {"nix", `{}`, `tool_result tool nix#1 failed: unknown tool "nix"`},
 		"no object":             {"look", `"{broken"`, `tool_result tool look#1 failed: the arguments are not a JSON object`},
 		"no arguments":          {"look", ``, `tool_result tool look#1: got {}`},
 		"failed":                {"fail", `{}`, `tool_result tool fail#1 failed: no luck`},
@@ -375,7 +375,7 @@ func TestCreate(t *testing.T) {
 		"no model":        {llm.Config{}, graph.SessionConfig{}, "an LLM session needs a model"},
 		"former session":  {llm.Config{Model: "m"}, graph.SessionConfig{Load: "x"}, graph.ErrNoLoad.Error()},
 		"no tools at all": {llm.Config{Model: "m"}, graph.SessionConfig{Tools: []string{"look"}}, `tool "look" is not available: no tools are configured`},
-		"unknown tool":    {llm.Config{Model: "m", Tools: toolbox{}}, graph.SessionConfig{Tools: []string{"look"}}, `there is no tool "look"`},
+		"unknown tool":    {llm.Config{Model: "m", Tools: toolbox{}}, graph.SessionConfig{Tools: []string{"look"}}, `unknown tool "look"`},
 		"unknown option":  {llm.Config{Model: "m"}, graph.SessionConfig{Options: map[string]any{"x": 1}}, `no option "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {

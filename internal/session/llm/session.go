@@ -200,7 +200,7 @@ func (s *session) count(c chat.ToolCall) {
 func (s *session) use(ctx context.Context, c chat.ToolCall) (ToolResult, error) {
 	s.calls++
 	if !slices.ContainsFunc(s.tools, func(d chat.ToolDef) bool { return d.Name == c.Name }) {
-		return ToolResult{Text: fmt.Sprintf("there is no tool %q", c.Name), IsError: true}, nil
+		return ToolResult{Text: fmt.Sprintf("unknown tool %q", c.Name), IsError: true}, nil
 	}
 	args := bytes.TrimSpace(c.Arguments)
 	if len(args) == 0 || string(args) == "null" {

@@ -37,7 +37,7 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("store the sign of life: %w", err)
+		return fmt.Errorf("store the heartbeat: %w", err)
 	}
 	return nil
 }

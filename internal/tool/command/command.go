@@ -171,7 +171,7 @@ func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error
 	r.mu.Unlock()
 	defer r.calls.Done()
 	if st, err := os.Stat(q.Dir); err != nil || !st.IsDir() {
-		return process.Outcome{}, fmt.Errorf("there is no folder %s", q.Dir) // else the program would seem not to be there
+		return process.Outcome{}, fmt.Errorf("folder %s not found", q.Dir) // else the program would seem not to be there
 	}
 	vars := process.Inherited(r.cfg.Environ())
 	for _, env := range q.Env {

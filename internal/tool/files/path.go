@@ -102,9 +102,9 @@ func report(name string, err error) (tool.Result, error) {
 	case cause == nil:
 		return tool.Result{}, err
 	case errors.Is(cause, fs.ErrNotExist):
-		return tool.Result{Text: fmt.Sprintf("there is no file %q", at), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("file %q not found", at), IsError: true}, nil
 	case strings.Contains(cause.Error(), "escapes from parent"):
-		return tool.Result{Text: fmt.Sprintf("path %q leads out of the folder of the toolset; only paths inside it are accessible", at), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("path %q is outside the folder of the toolset; only paths inside it are accessible", at), IsError: true}, nil
 	}
 	return tool.Result{Text: fmt.Sprintf("%s: %s: %v", name, at, cause), IsError: true}, nil
 }

@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 		"a long line":      {obj{"path": "long.txt"}, "[line 1 is longer than the 131072 bytes of an answer; the rest of it and of the file is left out; the file has 300000 bytes]", false},
 		"many lines":       {obj{"path": "many.txt"}, "[lines from 8193 on are left out, since an answer has at most 131072 bytes; continue with offset 8193; the file has 320000 bytes]", false},
 		"go on":            {obj{"path": "many.txt", "offset": 19_999}, "0123456789abcde\n0123456789abcde\n", false},
-		"absent":           {obj{"path": "none.txt"}, `there is no file "none.txt"`, true},
+		"absent":           {obj{"path": "none.txt"}, `file "none.txt" not found`, true},
 		"folder":           {obj{"path": "."}, `"." is a folder; list_directory lists it`, true},
 		"pipe":             {obj{"path": "pipe"}, `"pipe" is not a regular file`, true},
 	} {
@@ -76,7 +76,7 @@ func TestReadMany(t *testing.T) {
 	put(t, dir, "big.txt", strings.Repeat("0123456789abcde\n", 20_000))
 	ts := open(t, dir, "")
 	r := do(t, ts, "read_multiple_files", obj{"paths": []string{"a.txt", "none.txt", "../x", "b.txt"}})
-	want := "=== a.txt ===\none\n=== none.txt ===\n[there is no file \"none.txt\"]\n=== ../x ===\n[path \"../x\" is outside of the folder " + dir +
+	want := "=== a.txt ===\none\n=== none.txt ===\n[file \"none.txt\" not found]\n=== ../x ===\n[path \"../x\" is outside of the folder " + dir +
 		"; only paths inside it are accessible]\n=== b.txt ===\ntwo\n"
 	if r.Text != want {
 		t.Errorf("got %q, want %q", r.Text, want)
@@ -125,7 +125,7 @@ func TestLists(t *testing.T) {
 		"excluded":       {"search_files_content", obj{"query": "needle", "excludePatterns": []string{"src", "*.txt", "go.*"}}, "main.go:1: needle in main.go\n"},
 		"no expression":  {"search_files_content", obj{"path": ".", "query": "(", "is_regex": true}, "query is not a valid regular expression (RE2): error parsing regexp: missing closing ): `(`"},
 		"no folder":      {"directory_tree", obj{"path": "go.mod"}, `"go.mod" is not a folder`},
-		"absent":         {"list_directory", obj{"path": "none"}, `there is no file "none"`},
+		"absent":         {"list_directory", obj{"path": "none"}, `file "none" not found`},
 		"ignored folder": {"list_directory", obj{"path": "build"}, "FILE out.bin (23 bytes)\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func TestWorkEndsWithContext(t *testing.T) {
 						return err
 					}
 				}
-				t.Fatalf("there is no tool %s", w.tool)
+				t.Fatalf("unknown tool %s", w.tool)
 				return nil
 			}
 			half := &countdown{Context: context.Background(), until: w.pieces / 2}

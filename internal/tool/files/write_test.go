@@ -113,7 +113,7 @@ func TestFolders(t *testing.T) {
 		{"remove_directory", obj{"paths": []string{"."}, "recursive": true}, `path "." is the folder of the toolset itself`, true},
 		{"move_file", obj{"source": "full/a.txt", "destination": "there.txt"}, `"there.txt" already exists; nothing was moved`, true},
 		{"move_file", obj{"source": "full", "destination": "x/full"}, "moved full to x/full", false},
-		{"move_file", obj{"source": "none", "destination": "x/none"}, `there is no file "none"`, true},
+		{"move_file", obj{"source": "none", "destination": "x/none"}, `file "none" not found`, true},
 		{"remove_directory", obj{"paths": []string{"x"}, "recursive": true}, "removed x", false},
 	} {
 		if r := do(t, ts, s.tool, s.args); r.Text != s.want || r.IsError != s.isError {

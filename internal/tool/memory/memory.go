@@ -199,7 +199,7 @@ func (m memoryTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 	text, err := m.run(ctx, m.set, m.set.space(c.Agent), c.Key, a)
 	switch {
 	case errors.Is(err, ErrNone):
-		return tool.Result{Text: fmt.Sprintf("there is no memory %q", a.ID), IsError: true}, nil
+		return tool.Result{Text: fmt.Sprintf("memory %q not found", a.ID), IsError: true}, nil
 	case errors.Is(err, ErrFull):
 		return tool.Result{Text: fmt.Sprintf("the memory holds %d entries, which is the limit; delete some", MaxEntries), IsError: true}, nil
 	case err != nil:

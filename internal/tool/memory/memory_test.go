@@ -84,9 +84,9 @@ func TestCalls(t *testing.T) {
 		{"add_memory", "", `{"memory":"a"}`, "added memory 3", false},
 		{"add_memory", "", `{"memory":"a"}`, "added memory 4", false},
 		{"update_memory", "", `{"id":"3","memory":"b"}`, "updated memory 3", false},
-		{"update_memory", "", `{"id":"9","memory":"b"}`, `there is no memory "9"`, true},
+		{"update_memory", "", `{"id":"9","memory":"b"}`, `memory "9" not found`, true},
 		{"delete_memory", "", `{"id":"4"}`, "deleted memory 4", false},
-		{"delete_memory", "", `{"id":"4"}`, `there is no memory "4"`, true},
+		{"delete_memory", "", `{"id":"4"}`, `memory "4" not found`, true},
 		{"add_memory", "3", `{"memory":"` + strings.Repeat("x", 16385) + `"}`, "the memory has 16385 bytes, more than the limit of 16384", true},
 		{"add_memory", "3", `{"memory":"x","category":"` + strings.Repeat("x", 201) + `"}`, "the category has 201 bytes, more than the limit of 200", true},
 	} {

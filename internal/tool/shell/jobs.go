@@ -189,5 +189,5 @@ func stopJob(ctx context.Context, t *Toolset, _ string, a arguments) (tool.Resul
 }
 
 func noJob(id string) tool.Result {
-	return tool.Result{Text: fmt.Sprintf("there is no job %q", id), IsError: true}
+	return tool.Result{Text: fmt.Sprintf("job %q not found", id), IsError: true}
 }

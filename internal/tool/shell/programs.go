@@ -50,7 +50,7 @@ func (t *Toolset) program(word string) (p program, ok bool) {
 func (t *Toolset) folder(cwd string) (string, error) {
 	root, err := filepath.EvalSymlinks(t.dir)
 	if err != nil {
-		return "", fmt.Errorf("there is no folder %s", t.dir)
+		return "", fmt.Errorf("folder %s not found", t.dir)
 	}
 	if cwd == "" {
 		return root, nil
@@ -64,7 +64,7 @@ func (t *Toolset) folder(cwd string) (string, error) {
 	}
 	plain, err := filepath.EvalSymlinks(at)
 	if err != nil {
-		return "", fmt.Errorf("there is no folder %s", at)
+		return "", fmt.Errorf("folder %s not found", at)
 	}
 	if rel, err := filepath.Rel(root, plain); err != nil || !filepath.IsLocal(rel) {
 		return "", fmt.Errorf("cwd %q is outside of the folder %s, in which programs run", cwd, t.dir)

@@ -113,7 +113,7 @@ func TestCalls(t *testing.T) {
 		"killed":         {"shell", obj{"cmd": "kill -9 $$"}, "[signal: killed]", true},
 		"secret":         {"shell", obj{"cmd": "echo $TOKEN; echo $TOKEN >&2"}, "[redacted]\n[standard error]\n[redacted]", false},
 		"folder":         {"shell", obj{"cmd": "pwd", "cwd": "sub"}, filepath.Join(dir, "sub"), false},
-		"no folder":      {"shell", obj{"cmd": "pwd", "cwd": "none"}, "the program was not run: there is no folder " + filepath.Join(dir, "none"), true},
+		"no folder":      {"shell", obj{"cmd": "pwd", "cwd": "none"}, "the program was not run: folder " + filepath.Join(dir, "none") + " not found", true},
 		"environment":    {"shell", obj{"cmd": `echo "$OPENAI_API_KEY$HOCKET_DB$HOCKET_HOME$LD_PRELOAD|$HOME"`}, "|/home/x", false},
 		"blank":          {"shell", obj{"cmd": " "}, "no program given", true},
 		"exec":           {"exec", obj{"argv": []string{"printf", "%s|", "$HOME", "a b", "", "*", "; id"}}, "$HOME|a b||*|; id|", false},
@@ -293,7 +293,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("%s", r.Text)
 	}
 	for _, name := range []string{"view_background_job", "stop_background_job"} {
-		if r := call(t, ts, name, obj{"job_id": "job_99"}); !r.IsError || r.Text != `there is no job "job_99"` {
+		if r := call(t, ts, name, obj{"job_id": "job_99"}); !r.IsError || r.Text != `job "job_99" not found` {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -50,7 +50,7 @@ type prompt struct{ set *toolset }
 func (prompt) Def() chat.ToolDef {
 	return chat.ToolDef{
 		Name: Name,
-		Description: "Ask the user a question and wait for the answer, which is the result of the call: text, or a JSON value that fits the schema. " +
+		Description: "Ask the user a question and wait for the answer, which is the result of the call: text, or a JSON value that matches the schema. " +
 			"Give options if the user has to choose.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"message":{"type":"string","minLength":1,"description":"The question"},` +
