@@ -77,7 +77,7 @@ func Example_recover() {
 		fmt.Println(err)
 		return
 	}
-	if err := eng.Recover(ctx); err != nil { // what a former process left goes on
+	if err := eng.Recover(ctx); err != nil { // continue the runs of a former process
 		fmt.Println(err)
 		return
 	}

@@ -108,7 +108,7 @@ var entries = [...]Entry{
 		}, "Another program deleted the rows of the workflow from the table `agent_workflows`.",
 	},
 	{
-		WorkflowTwoSources, Invalid, "workflow {id} is published as a {format} document, and the table agent_workflows also has rows of it; delete one of them", [3]string{},
+		WorkflowTwoSources, Invalid, "workflow {id} is published as a {format} document, and the table agent_workflows has rows of it too; delete one of them", [3]string{},
 		"Another program wrote rows under the id of a workflow whose published version has another format.",
 	},
 	{DefinitionChanged, Conflict, "the {what} {id} was stored, changed or deleted by another client; read it again", [3]string{}, "The version that the request expects is not the current one."},
