@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -24,6 +23,10 @@ type Options struct {
 	MaxCalls   int
 	// TakeOverAfter is for how long others give no sign of life before Tend takes their runs over; 0: never.
 	TakeOverAfter time.Duration
+	// Foreign: the process has no functions; those of every workflow belong to another program.
+	Foreign bool
+	// Now is the clock for the times of events; nil: the system's, or that of the bubble.
+	Now func() time.Time
 	// Fault tells what happens at each write of the process; nil: nothing.
 	Fault func(op string, n int) sim.Fault
 }
@@ -54,75 +57,6 @@ type Cluster interface {
 	Runs(t *testing.T) *stored.Runs
 	// Fresh makes another empty cluster.
 	Fresh(t *testing.T) Cluster
-}
-
-// Run runs the suite. open makes an empty cluster.
-func Run(t *testing.T, open func(t *testing.T) Cluster) {
-	tests := []struct {
-		name string
-		fn   func(t *testing.T, c Cluster)
-	}{
-		{"linear run", testLinear},
-		{"parallel branches", testParallel},
-		{"start is refused", testStartRefused},
-		{"answers in every order (P1)", testAnswerOrders},
-		{"double and late answers (P24)", testDoubleAnswers},
-		{"answer refused changes nothing", testAnswerRefused},
-		{"approve all (D24)", testApproveAll},
-		{"deadline in memory (D21)", testDeadline},
-		{"deadline after a restart (D21)", testDeadlineRestart},
-		{"deadline at the next touch (D21)", testDeadlineTouch},
-		{"deadline of a run that another process left (D21, P33)", testDeadlineOfOthers},
-		{"reminders (P33)", testReminders},
-		{"cancel (P11)", testCancel},
-		{"cancel of a deaf call (P11)", testCancelDeaf},
-		{"cancel of a paused run", testCancelPaused},
-		{"cancel of an interrupted run", testCancelInterrupted},
-		{"functions of a cancelled run finish (S2-36)", testCancelFunc},
-		{"cancel of a deaf function (P11)", testCancelDeafFunc},
-		{"cancel of functions, faults at every write (D7)", testCancelFuncFaults},
-		{"time limit of a deaf call (P11)", testDeafTimeout},
-		{"late result of a loser (D10)", testLateResult},
-		{"panics stay in their call", testPanics},
-		{"retries sleep without a slot (P14)", testRetrySlots},
-		{"200 slow runs at once (P40)", testManyRuns},
-		{"close interrupts, resume goes on", testInterrupt},
-		{"kill at every write (P4, D8)", testKillEverywhere},
-		{"failing writes (D7)", testFailingWrites},
-		{"lost tool calls (P12)", testLostTools},
-		{"tool calls that a person decides about (P8, P24)", testHeldCalls},
-		{"approved calls that are lost (P12)", testHeldAfterApproval},
-		{"tools are restored after a restart", testRestore},
-		{"fenced owner (P18)", testFenced},
-		{"fenced owner does not refuse (P18)", testFencedRefusal},
-		{"owner that hangs (D15, P18)", testHung},
-		{"owners that live are left alone (D15)", testNotHung},
-		{"run taken from its owner (P18)", testTakeOver},
-		{"two resume one run (P18)", testTwoResume},
-		{"recover many", testRecoverMany},
-		{"answer and cancel another process's run (D16)", testInbox},
-		{"inbox of an owner that dies (D16)", testInboxDeath},
-		{"watch from every event (P22)", testWatchEverywhere},
-		{"watch another process's run", testWatchRemote},
-		{"deltas (P22)", testDeltas},
-		{"reopen after a limit (D20)", testReopen},
-		{"long run (P6)", testLong},
-		{"node functions", testFuncs},
-		{"notes of sub-steps, faults at every write (D7, D8)", testNotes},
-		{"notes that are refused", testNotesRefused},
-		{"notes while the run is interrupted", testNotesInterrupted},
-		{"run's model and files are kept (D19)", testKept},
-		{"import elsewhere (S2-63)", testImport},
-		{"import of a run that is there", testImportTwice},
-		{"import refused (P17)", testImportRefused},
-		{"fork", testFork},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { tt.fn(t, open(t)) })
-		})
-	}
 }
 
 // flow is a workflow in the making.

@@ -18,12 +18,17 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	drivertest.Run(t, func(t *testing.T) drivertest.Cluster { return memoryCluster() })
+	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() }})
 }
 
 // TestConformanceSQLite holds the driver to the same on files, where the suite's bubble sees real locks and real commits.
 func TestConformanceSQLite(t *testing.T) {
-	drivertest.Run(t, func(t *testing.T) drivertest.Cluster { return sqliteCluster(t) })
+	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return sqliteCluster(t) }})
+}
+
+// TestConformanceRealTime runs what needs no bubble on the system's clock, as drivers do whose store notifies them from outside of the process.
+func TestConformanceRealTime(t *testing.T) {
+	drivertest.Run(t, drivertest.Driver{Open: func(*testing.T) drivertest.Cluster { return memoryCluster() }, RealTime: true})
 }
 
 // cluster is processes that share one store.
@@ -66,10 +71,13 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
-	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter}
+	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
+		if o.Foreign {
+			cfg.Program, cfg.Foreign = nil, func(*workflow.Workflow) bool { return true }
+		}
 		if !o.Unchecked {
 			w.Check(func(run string) []engine.Event { return c.Events(t, run) })
 		}

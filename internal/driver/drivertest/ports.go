@@ -1,0 +1,158 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// testLaunch: a run that was told to begin is followed to its end, with all its events, each once.
+func testLaunch(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	l, err := p.Launch(t.Context(), driver.Spec{Run: "launched", Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in")})
+	if err != nil || l.ID() != "launched" {
+		t.Fatal(l, err)
+	}
+	if begun, err := l.Wait(t.Context()); !begun || err != nil {
+		t.Fatalf("begun %t, %v", begun, err)
+	}
+	var seen []engine.Event
+	state, err := p.Follow(t.Context(), "launched", func(e *engine.Event) error {
+		seen = append(seen, *e)
+		return nil
+	})
+	if err != nil || state.Status != engine.StatusCompleted {
+		t.Errorf("%+v, %v", state, err)
+	}
+	if diff := cmp.Diff(c.Events(t, "launched"), seen); diff != "" {
+		t.Errorf("what was followed is not the journal:\n%s", diff)
+	}
+	enough := errors.New("enough")
+	if _, err := p.Follow(t.Context(), "launched", func(*engine.Event) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("follow: %v, want the consumer's error", err)
+	}
+	if again, err := p.Launch(t.Context(), driver.Spec{Run: "launched", Workflow: chain(agent("a")).workflow()}); err == nil {
+		if begun, err := again.Wait(t.Context()); begun || !errors.Is(err, journal.ErrExists) {
+			t.Errorf("launched twice: begun %t, %v", begun, err)
+		}
+	}
+	closeAll(t, p)
+	if _, err := p.Launch(t.Context(), driver.Spec{Workflow: chain(agent("a")).workflow()}); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("launch after close: %v", err)
+	}
+}
+
+// testInterruptOne: one run leaves memory and can be resumed, another goes on.
+func testInterruptOne(t *testing.T, c Cluster) {
+	called, hold := make(chan struct{}, 4), make(chan struct{})
+	p := c.Open(t, Options{World: &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		called <- struct{}{}
+		select {
+		case <-hold:
+			return sim.Reply("ok"), nil
+		case <-ctx.Done():
+			return model.Reply{}, ctx.Err()
+		}
+	}}})
+	stopped, other := start(t, p, chain(agent("a"))), start(t, p, chain(agent("b")))
+	<-called
+	<-called
+	if err := p.Interrupt(t.Context(), stopped); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := p.Wait(t.Context(), stopped); err != nil || !s.Interrupted {
+		t.Errorf("%+v, %v; want interrupted", s, err)
+	}
+	close(hold)
+	settle(t, c, p, other, engine.StatusCompleted)
+	if err := p.Resume(t.Context(), stopped); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, stopped, engine.StatusCompleted)
+	if err := p.Interrupt(t.Context(), stopped); err != nil {
+		t.Errorf("interrupt of a run that is not driven: %v", err)
+	}
+}
+
+// testClock: the times of events are those of the clock that the driver was given.
+func testClock(t *testing.T, c Cluster) {
+	at := time.Date(2031, 5, 1, 12, 0, 0, 0, time.UTC)
+	p := c.Open(t, Options{World: &sim.World{}, Now: func() time.Time { return at }})
+	run := start(t, p, chain(agent("a")))
+	settle(t, c, p, run, engine.StatusCompleted)
+	for _, e := range c.Events(t, run) {
+		if !e.At.Equal(at) {
+			t.Errorf("event %d at %s, want %s", e.Seq, e.At, at)
+		}
+	}
+}
+
+// testForeign: an answer to a run whose functions another program has is left in the store, and that program takes it (D29).
+func testForeign(t *testing.T, c Cluster) {
+	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+		return engine.FuncResult{Output: text("done")}
+	}}
+	program := c.Open(t, Options{World: w})
+	run := start(t, program, chain(approval("ok"), workflow.Node{ID: "f", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "f"}}))
+	settle(t, c, program, run, engine.StatusPaused)
+	server := c.Open(t, Options{World: w, Foreign: true})
+	if foreign, err := server.IsForeign(t.Context(), run); !foreign || err != nil {
+		t.Errorf("foreign %t, %v", foreign, err)
+	}
+	if foreign, err := program.IsForeign(t.Context(), run); foreign || err != nil {
+		t.Errorf("to its own program: foreign %t, %v", foreign, err)
+	}
+	approve(t, server, run)
+	if left, err := server.Left(t.Context(), run); !left || err != nil {
+		t.Errorf("left %t, %v", left, err)
+	}
+	settle(t, c, server, run, engine.StatusPaused)
+	if err := program.TakeAnswers(t.Context(), func(journal.Head) bool { return false }); err != nil {
+		t.Error(err)
+	}
+	if left, _ := server.Left(t.Context(), run); !left {
+		t.Error("an answer to a run of others was taken")
+	}
+	if err := program.TakeAnswers(t.Context(), func(h journal.Head) bool { return h.Run == run }); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, program, run, engine.StatusCompleted)
+	closeAll(t, program) // the request is settled after the run went on
+	if left, err := server.Left(t.Context(), run); left || err != nil {
+		t.Errorf("left %t after it was taken, %v", left, err)
+	}
+}
+
+// testExtend: a run that its parent's budget ended goes on with a larger one, and what it used is told (P20).
+func testExtend(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	run, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in"), Above: &workflow.Budget{MaxCalls: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, run, engine.StatusFailed)
+	spent, parent, err := c.Runs(t).Spent(t.Context(), run)
+	if err != nil || spent.Calls != 1 || parent == nil || parent.MaxCalls != 1 {
+		t.Errorf("spent %+v of %+v, %v", spent, parent, err)
+	}
+	if err := p.Extend(t.Context(), run, &workflow.Budget{MaxCalls: 5}); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, p, run, engine.StatusCompleted)
+	if spent, parent, err := c.Runs(t).Spent(t.Context(), run); err != nil || spent.Calls != 2 || parent.MaxCalls != 5 {
+		t.Errorf("spent %+v of %+v, %v", spent, parent, err)
+	}
+	if err := p.Extend(t.Context(), run, &workflow.Budget{MaxCalls: 9}); !errors.Is(err, engine.ErrNotReopenable) {
+		t.Errorf("extend of a completed run: %v", err)
+	}
+}
