@@ -147,7 +147,9 @@ func (r *Run) completed(d StepCompleted) *StepCompleted { return r.mem.completed
 
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
 func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
-	d.Ports = ports
+	if d != r.plan.given {
+		d.Ports = ports
+	}
 	f, n, gotos := r.flowOf(id), r.stepNode(id), r.graph.gotoOf(id, d)
 	r.graph.shortenUpdate(id, d)
 	if n.Kind == workflow.KindFork {

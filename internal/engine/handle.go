@@ -203,7 +203,7 @@ func (r *Run) handleTool(d ToolResult) {
 	case d.IsError:
 		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
-		r.complete(step, &StepCompleted{Given: true}, r.plan.out...)
+		r.complete(step, r.plan.given, r.plan.out...)
 	}
 }
 
@@ -252,7 +252,11 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 			return
 		}
 		r.graph.native = native{step, d.Native}
-		r.complete(step, r.completed(StepCompleted{Given: true, Update: merged}), r.plan.out...)
+		done := r.plan.given
+		if merged != nil || len(d.Goto) > 0 {
+			done = r.completed(StepCompleted{Given: true, Update: merged})
+		}
+		r.complete(step, done, r.plan.out...)
 		r.graph.native = native{}
 	}
 }

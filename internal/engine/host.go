@@ -37,10 +37,11 @@ type Reporter interface {
 
 // View is what a step sees of the run: its input, the state and the outputs as of its scope (D5).
 type View struct {
-	Node    string
-	Input   Value
-	State   typed.State
-	Outputs map[string]Value
+	Node  string
+	Input Value
+	State typed.State
+	// Outputs gives the outputs by node, in a map of the caller's. It must not be called after the function returned; nil: there are none.
+	Outputs func() map[string]Value
 	// Run is the run's id, Attempt the tries of the step so far; Errors and Updated are as in CallFunc.
 	Run     string
 	Attempt int

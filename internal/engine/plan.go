@@ -18,7 +18,9 @@ type Plan struct {
 	root   *plan.Flow
 	digest string
 	out    []string // PortOut alone
-	host   Host
+	// given completes a step by its last result, by the port out: the event is the same for all steps and runs.
+	given *StepCompleted
+	host  Host
 }
 
 // Workflow gives the definition that the plan was made of.
@@ -41,7 +43,8 @@ func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
 	if c, ok := host.(Counting); ok {
 		root.FindCounters(c.Counter)
 	}
-	return &Plan{root: root, digest: digest, host: host, out: []string{workflow.PortOut}}, nil
+	out := []string{workflow.PortOut}
+	return &Plan{root: root, digest: digest, host: host, out: out, given: &StepCompleted{Given: true, Ports: out}}, nil
 }
 
 // toolDefs are the tools that the engine itself answers for agent a.

@@ -39,7 +39,7 @@ func (r *Run) prompt(n *plan.Node, t token, d *StepStarted) *Failure {
 		r.lastShared(b, a, t.From)
 	case workflow.PromptFunc:
 		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
-			return h.Value(p.Text, View{Node: n.ID, Input: r.value(t.From), State: r.graph.stateAt(t.Scope), Outputs: r.graph.outputs(t.Scope)})
+			return h.Value(p.Text, View{Node: n.ID, Input: r.value(t.From), State: r.graph.stateAt(t.Scope), Outputs: r.outputsSeen(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}

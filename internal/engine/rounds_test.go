@@ -202,7 +202,7 @@ func TestGuards(t *testing.T) {
 			g := enginetest.Graph(nodes("a", "b", "c"), "a -> b; a -> c")
 			g.Edges[0].When, g.Edges[1].When, g.Nodes[0].First = tc.b, tc.c, tc.first
 			h := &host{condition: func(fn string, v engine.View) (bool, error) {
-				switch out := string(v.Outputs["a"]); out {
+				switch out := string(v.Outputs()["a"]); out {
 				case `"fail"`:
 					return false, errors.New("no idea")
 				case `"panic"`:

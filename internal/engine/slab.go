@@ -44,7 +44,8 @@ func (s *slab[T]) grow() {
 // expect makes room for one execution of each node of f.
 func (m *slabs) expect(f *plan.Flow) {
 	n := len(f.Nodes)
-	m.started.want, m.completed.want, m.edges.want, m.tokens.want = n, n, n, n
+	m.started.want, m.edges.want, m.tokens.want = n, n, n
+	m.completed.want = n - f.Funcs // functions share one: Plan.given
 	m.asked.want, m.returned.want, m.commands.want = f.Funcs, f.Funcs, f.Funcs
 }
 

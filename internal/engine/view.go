@@ -79,17 +79,27 @@ func (g *graph) outputs(scopeID int) map[string]Value {
 // view is what the program's functions see of a step; as completed by done where that is not nil.
 func (r *Run) view(id int, done *StepCompleted) View {
 	st, n := r.step(id), r.stepNode(id)
-	v := View{Node: n.ID, Input: r.stepInput(id), State: r.graph.stateAt(st.Scope), Outputs: r.graph.outputs(st.Scope)}
+	v := View{Node: n.ID, Input: r.stepInput(id), State: r.graph.stateAt(st.Scope)}
 	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Loop.Tries, st.Retries+1), r.errors(len(r.s.Errors)), r.s.Updated
 	if done == nil {
+		v.Outputs = r.outputsSeen(st.Scope)
 		return v
 	}
-	if v.Outputs == nil {
-		v.Outputs = map[string]Value{}
+	v.Outputs = func() map[string]Value {
+		out := r.graph.outputs(st.Scope)
+		if out == nil {
+			out = map[string]Value{}
+		}
+		out[n.ID] = r.outputOf(id, done).Value()
+		return out
 	}
-	v.Outputs[n.ID] = r.outputOf(id, done).Value()
 	v.State = r.graph.stateAfter(id, done, r.graph.changesOf(id, done))
 	return v
+}
+
+// outputsSeen gives the outputs that a scope sees, for a View.
+func (r *Run) outputsSeen(scope int) func() map[string]Value {
+	return func() map[string]Value { return r.graph.outputs(scope) }
 }
 
 // env shows the outputs of a scope to templates and conditions. Where done is not nil, step counts as completed by it.
@@ -150,7 +160,7 @@ func (r *Run) toolArguments(n *plan.Node, t token, d *StepStarted) *Failure {
 	switch {
 	case n.Tool.ArgsFunc != "":
 		v, err := r.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
-			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.graph.stateAt(t.Scope), Outputs: r.graph.outputs(t.Scope)})
+			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.graph.stateAt(t.Scope), Outputs: r.outputsSeen(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}

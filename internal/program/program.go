@@ -175,6 +175,7 @@ type Counter struct {
 
 // Table holds the functions by name. A nil map has none.
 type Table struct {
+	// Conditions are given no outputs.
 	Conditions map[string]func(View) (bool, error)
 	// Values give prompts, questions, arguments and first states of inner graphs.
 	Values map[string]func(View) (Value, error)

@@ -20,7 +20,8 @@ import (
 func TestTranslation(t *testing.T) {
 	t.Parallel()
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
-	v := engine.View{Node: "n", Input: raw("1"), State: typed.StateOf(map[string]engine.Value{"a": raw("2")}, 0), Outputs: map[string]engine.Value{"b": raw("3")},
+	outputs := map[string]engine.Value{"b": raw("3")}
+	v := engine.View{Node: "n", Input: raw("1"), State: typed.StateOf(map[string]engine.Value{"a": raw("2")}, 0), Outputs: func() map[string]engine.Value { return outputs },
 		Run: "r", Attempt: 2, Updated: time.Unix(7, 0), Errors: []engine.FailedAttempt{{Node: "n", Message: "m", Attempt: 1}}}
 	same := func(got program.View) {
 		t.Helper()
@@ -38,8 +39,15 @@ func TestTranslation(t *testing.T) {
 	}
 	wrong := program.Failure{Code: "c", Message: "m", Node: "x", Retryable: true}
 	p := driverprogram.New(&program.Table{
-		Conditions: map[string]func(program.View) (bool, error){"f": func(v program.View) (bool, error) { same(v); return true, nil }},
-		Values:     map[string]func(program.View) (program.Value, error){"f": func(v program.View) (program.Value, error) { same(v); return raw("4"), nil }},
+		Conditions: map[string]func(program.View) (bool, error){"f": func(v program.View) (bool, error) {
+			if v.Outputs != nil {
+				t.Error("a condition is given outputs")
+			}
+			v.Outputs = outputs
+			same(v)
+			return true, nil
+		}},
+		Values: map[string]func(program.View) (program.Value, error){"f": func(v program.View) (program.Value, error) { same(v); return raw("4"), nil }},
 		Merges: map[string]func(map[string]program.Value, program.View) (program.Fields, error){"f": func(o map[string]program.Value, v program.View) (program.Fields, error) {
 			same(v)
 			return program.Fields{"o": o["b"]}, nil
@@ -60,7 +68,7 @@ func TestTranslation(t *testing.T) {
 	if out, err := p.Value("f", v); string(out) != "4" || err != nil {
 		t.Errorf("value: %s, %v", out, err)
 	}
-	if out, err := p.Merge("f", v.Outputs, v); string(out["o"]) != "3" || err != nil {
+	if out, err := p.Merge("f", outputs, v); string(out["o"]) != "3" || err != nil {
 		t.Errorf("merge: %s, %v", out, err)
 	}
 	if out, err := p.Reduce("f", raw("1"), raw("2"), raw("3")); string(out) != "123" || err != nil {
