@@ -370,7 +370,7 @@ func (a *app) present() error {
 		return usef("%v", err)
 	}
 	if exists, _, err := at.Exists(); exists || err != nil {
-		return nil // what else is wrong with it is said where it is opened
+		return nil //nolint:nilerr // opening the store reports it
 	}
 	hint := "hocket run, workflows apply and serve create a store; hocket doctor shows which one is used"
 	if near, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")); err == nil {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
@@ -87,13 +85,4 @@ func scheduledPart(w *workflow.Workflow, branch string) (string, *workflow.Sched
 		return scheduled[0], ids[scheduled[0]], nil
 	}
 	return "", nil, refuse(errcode.BranchNeeded, errcode.Fields{"branches": names}, nil)
-}
-
-// quoted lists names for people.
-func quoted(names []string) string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = strconv.Quote(n)
-	}
-	return strings.Join(out, ", ")
 }
