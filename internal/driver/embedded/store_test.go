@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,22 +210,23 @@ func TestFencedAfterLostAnswer(t *testing.T) {
 		m := journal.NewMemory()
 		heir := m.Open(journal.KindServe)
 		w := &sim.World{}
-		var o *odd
-		var once sync.Once
-		o = &odd{Backend: m.Open(journal.KindServe)}
+		first := m.Open(journal.KindServe)
+		var lost atomic.Bool
+		o := &odd{Backend: reader{heir, first.Owner()}} // the journal is the same by either handle, and only that of first goes away
 		o.append = func(ctx context.Context, a journal.Append) error {
-			if err := o.Backend.Append(ctx, a); err != nil || a.Create == nil {
+			if lost.Load() {
+				return heir.Append(ctx, a)
+			}
+			if err := first.Append(ctx, a); err != nil || a.Create == nil {
 				return err
 			}
-			once.Do(func() {
-				if err := o.Close(); err != nil {
-					t.Error(err)
-				}
-				if _, err := heir.Claim(ctx, a.Run); err != nil {
-					t.Error(err)
-				}
-				o.Backend = reader{heir, o.Owner()}
-			})
+			lost.Store(true)
+			if err := first.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, err := heir.Claim(ctx, a.Run); err != nil {
+				t.Error(err)
+			}
 			return errStore
 		}
 		d := open(t, m, embedded.Config{Store: o, Open: w.Open})
