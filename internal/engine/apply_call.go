@@ -58,7 +58,7 @@ func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) fun
 }
 
 func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) {
-	r.s.Loop.ApplyModelCalled(world{r}, ev, d)
+	loop.ApplyModelCalled(&r.s.Loop, world{r}, ev, d)
 	r.charge(ev, ledger.Amount{Calls: 1})
 	if v := d.Reserved; v != nil {
 		r.s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
@@ -67,32 +67,32 @@ func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) {
 
 func (r *Run) applyModelReplied(ev *Event, d *ModelReplied) {
 	r.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
-	r.s.Loop.ApplyModelReplied(world{r}, ev, d)
+	loop.ApplyModelReplied(&r.s.Loop, world{r}, ev, d)
 }
 
 func (r *Run) applyModelFailed(ev *Event, d *ModelFailed) {
 	r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
-	r.s.Loop.ApplyModelFailed(world{r}, ev, d)
+	loop.ApplyModelFailed(&r.s.Loop, world{r}, ev, d)
 }
 
 func (r *Run) applyToolCalled(ev *Event, d *ToolCalled) {
-	r.s.Loop.ApplyToolCalled(world{r}, ev, d)
+	loop.ApplyToolCalled(&r.s.Loop, world{r}, ev, d)
 	r.charge(ev, ledger.Amount{Calls: 1})
 }
 
 func (r *Run) applyToolReturned(ev *Event, d *ToolReturned) {
-	r.s.Loop.ApplyToolReturned(world{r}, ev, d)
+	loop.ApplyToolReturned(&r.s.Loop, world{r}, ev, d)
 	if d.Call != "" && !d.Late {
 		r.graph.setGiven(ev.Step, d)
 	}
 }
 
 func (r *Run) applyFuncCalled(ev *Event, d *FuncCalled) {
-	r.s.Loop.ApplyFuncCalled(world{r}, ev, d, len(r.s.Errors), r.s.Updated)
+	loop.ApplyFuncCalled(&r.s.Loop, world{r}, ev, d, len(r.s.Errors), r.s.Updated)
 }
 
 func (r *Run) checkFuncReturned(ev *Event, d *FuncReturned) string {
-	if why := r.s.Loop.CheckFuncReturned(world{r}, ev, d); why != "" {
+	if why := loop.CheckFuncReturned(&r.s.Loop, world{r}, ev, d); why != "" {
 		return why
 	}
 	if err := r.step(ev.Step).View.Check(d.Update, d.Edits); err != nil {
@@ -102,7 +102,7 @@ func (r *Run) checkFuncReturned(ev *Event, d *FuncReturned) string {
 }
 
 func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
-	r.s.Loop.ApplyFuncReturned(world{r}, ev, d)
+	loop.ApplyFuncReturned(&r.s.Loop, world{r}, ev, d)
 	switch {
 	case d.Late:
 	case d.Error == nil:

@@ -11,7 +11,7 @@ import (
 )
 
 // ApplyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
-func (l *Loop) ApplyModelCalled(w World, ev *event.Event, d *event.ModelCalled) {
+func ApplyModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) {
 	fr := frame(w, ev.Step, d.Frame)
 	if l.calls[d.Call] == nil {
 		fr.Turns++
@@ -25,7 +25,7 @@ func (l *Loop) ApplyModelCalled(w World, ev *event.Event, d *event.ModelCalled) 
 }
 
 // ApplyModelReplied appends a reply to its conversation and opens the turn of its tool calls.
-func (l *Loop) ApplyModelReplied(w World, _ *event.Event, d *event.ModelReplied) {
+func ApplyModelReplied(l *Loop, w World, _ *event.Event, d *event.ModelReplied) {
 	c := l.end(w, d.Call)
 	if d.Late {
 		return
@@ -51,17 +51,17 @@ func (l *Loop) ApplyModelReplied(w World, _ *event.Event, d *event.ModelReplied)
 }
 
 // ApplyModelFailed keeps the call, for which is decided next.
-func (l *Loop) ApplyModelFailed(w World, _ *event.Event, d *event.ModelFailed) {
+func ApplyModelFailed(l *Loop, w World, _ *event.Event, d *event.ModelFailed) {
 	l.fail(w, d.Call, d.Late)
 }
 
 // ApplyToolCalled begins an attempt of a tool call.
-func (l *Loop) ApplyToolCalled(w World, ev *event.Event, d *event.ToolCalled) {
+func ApplyToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) {
 	l.begin(w, ev, d.Call, Call{Kind: Tool, Frame: d.Frame, Attempt: d.Attempt, Tool: d.Tool, ToolID: d.ToolCallID, Args: d.Arguments})
 }
 
 // ApplyToolReturned ends a tool call, or answers one that the engine answers itself, and gives the result to the model that asked.
-func (l *Loop) ApplyToolReturned(w World, ev *event.Event, d *event.ToolReturned) {
+func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) {
 	id, toolCall := d.Frame, d.ToolCallID
 	if d.Call != "" {
 		c := l.end(w, d.Call)
@@ -76,7 +76,7 @@ func (l *Loop) ApplyToolReturned(w World, ev *event.Event, d *event.ToolReturned
 }
 
 // ApplyToolFailed gives the failure to the model that asked. That of a node's call, and one of which no model reads, keeps the call, for which is decided next.
-func (l *Loop) ApplyToolFailed(w World, ev *event.Event, d *event.ToolFailed) {
+func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	c := l.calls[d.Call]
 	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
 		l.end(w, d.Call)
@@ -90,12 +90,12 @@ func (l *Loop) ApplyToolFailed(w World, ev *event.Event, d *event.ToolFailed) {
 }
 
 // ApplyFuncCalled begins an attempt of a function. errors is how many attempts of the run had failed, updated when its state had changed last.
-func (l *Loop) ApplyFuncCalled(w World, ev *event.Event, d *event.FuncCalled, errors int, updated time.Time) {
+func ApplyFuncCalled(l *Loop, w World, ev *event.Event, d *event.FuncCalled, errors int, updated time.Time) {
 	l.begin(w, ev, d.Call, Call{Kind: Func, Attempt: d.Attempt, Tool: d.Func, Errors: errors, Updated: updated})
 }
 
 // ApplyFuncReturned ends the call of a function, or keeps it where the function failed.
-func (l *Loop) ApplyFuncReturned(w World, _ *event.Event, d *event.FuncReturned) {
+func ApplyFuncReturned(l *Loop, w World, _ *event.Event, d *event.FuncReturned) {
 	switch c := l.calls[d.Call]; {
 	case d.Error == nil:
 		l.end(w, d.Call)
@@ -109,20 +109,20 @@ func (l *Loop) ApplyFuncReturned(w World, _ *event.Event, d *event.FuncReturned)
 }
 
 // ApplyFuncNoted keeps a note.
-func (l *Loop) ApplyFuncNoted(w World, ev *event.Event, d *event.FuncNoted) {
+func ApplyFuncNoted(l *Loop, w World, ev *event.Event, d *event.FuncNoted) {
 	st := w.Step(ev.Step)
 	st.Notes = append(st.Notes, Note{Key: d.Key, Value: d.Value})
 }
 
 // ApplySubagentStarted begins the loop of a sub-agent.
-func (l *Loop) ApplySubagentStarted(w World, ev *event.Event, d *event.SubagentStarted) {
+func ApplySubagentStarted(l *Loop, w World, ev *event.Event, d *event.SubagentStarted) {
 	fr := openFrame(w, ev.Step, d.Agent, d.System, d.Parent)
 	fr.ToolCallID, fr.Call, fr.Depth = d.ToolCallID, d.Call, d.Depth
 	l.Say(fr.Conv, chat.Message{Role: chat.RoleUser, Text: chat.NewText(d.Input)})
 }
 
 // ApplySubagentCompleted gives the output of a sub-agent to the model that asked.
-func (l *Loop) ApplySubagentCompleted(w World, ev *event.Event, d *event.SubagentCompleted) {
+func ApplySubagentCompleted(l *Loop, w World, ev *event.Event, d *event.SubagentCompleted) {
 	out := expr.Text(d.Output)
 	if d.Reply || d.JSON {
 		out = l.Reply(frame(w, ev.Step, d.Frame).Conv).Text.String()
@@ -135,7 +135,7 @@ func (l *Loop) ApplySubagentCompleted(w World, ev *event.Event, d *event.Subagen
 }
 
 // ApplySubagentFailed gives the failure of a sub-agent to the model that asked.
-func (l *Loop) ApplySubagentFailed(w World, ev *event.Event, d *event.SubagentFailed) {
+func ApplySubagentFailed(l *Loop, w World, ev *event.Event, d *event.SubagentFailed) {
 	l.endSubagent(w, ev, d.Frame, d.Error.Message, true)
 }
 
@@ -152,7 +152,7 @@ func (l *Loop) endSubagent(w World, ev *event.Event, id int, out string, failed 
 
 // ApplyAgentHanded gives a frame to another agent. Each agent has its own turns in a frame, counted over all the times that it has it, so that handing to and fro ends like everything
 // else.
-func (l *Loop) ApplyAgentHanded(w World, ev *event.Event, d *event.AgentHanded) {
+func ApplyAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) {
 	fr := frame(w, ev.Step, d.Frame)
 	spent := maps.Clone(fr.Spent)
 	if spent == nil {

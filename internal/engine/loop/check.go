@@ -9,7 +9,7 @@ import (
 )
 
 // CheckModelCalled checks the event of this name.
-func (l *Loop) CheckModelCalled(w World, ev *event.Event, d *event.ModelCalled) string {
+func CheckModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) string {
 	if w.Node(ev.Step).Kind != workflow.KindAgent {
 		return "the step calls no model"
 	}
@@ -32,17 +32,17 @@ func (l *Loop) CheckModelCalled(w World, ev *event.Event, d *event.ModelCalled) 
 }
 
 // CheckModelReplied checks the event of this name.
-func (l *Loop) CheckModelReplied(w World, ev *event.Event, d *event.ModelReplied) string {
+func CheckModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied) string {
 	return l.checkResult(ev, Model, d.Call, d.Attempt, d.Late)
 }
 
 // CheckModelFailed checks the event of this name.
-func (l *Loop) CheckModelFailed(w World, ev *event.Event, d *event.ModelFailed) string {
+func CheckModelFailed(l *Loop, w World, ev *event.Event, d *event.ModelFailed) string {
 	return l.checkResult(ev, Model, d.Call, d.Attempt, d.Late)
 }
 
 // CheckToolCalled checks the event of this name.
-func (l *Loop) CheckToolCalled(w World, ev *event.Event, d *event.ToolCalled) string {
+func CheckToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) string {
 	if d.ToolCallID == "" {
 		if w.Node(ev.Step).Kind != workflow.KindTool {
 			return "the step calls no tool"
@@ -59,7 +59,7 @@ func (l *Loop) CheckToolCalled(w World, ev *event.Event, d *event.ToolCalled) st
 }
 
 // CheckToolReturned checks the event of this name.
-func (l *Loop) CheckToolReturned(w World, ev *event.Event, d *event.ToolReturned) string {
+func CheckToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) string {
 	if d.Call == "" {
 		return checkTurn(w, ev.Step, d.Frame, d.ToolCallID)
 	}
@@ -70,7 +70,7 @@ func (l *Loop) CheckToolReturned(w World, ev *event.Event, d *event.ToolReturned
 }
 
 // CheckToolFailed checks the event of this name.
-func (l *Loop) CheckToolFailed(w World, ev *event.Event, d *event.ToolFailed) string {
+func CheckToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) string {
 	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late || d.Unknown || d.Kept {
 		return why
 	}
@@ -78,7 +78,7 @@ func (l *Loop) CheckToolFailed(w World, ev *event.Event, d *event.ToolFailed) st
 }
 
 // CheckFuncCalled checks the event of this name.
-func (l *Loop) CheckFuncCalled(w World, ev *event.Event, d *event.FuncCalled) string {
+func CheckFuncCalled(l *Loop, w World, ev *event.Event, d *event.FuncCalled) string {
 	if w.Node(ev.Step).Kind != workflow.KindFunc {
 		return "the step calls no function"
 	}
@@ -86,7 +86,7 @@ func (l *Loop) CheckFuncCalled(w World, ev *event.Event, d *event.FuncCalled) st
 }
 
 // CheckFuncReturned checks the event of this name, but not whether its edits are of what the function was given.
-func (l *Loop) CheckFuncReturned(w World, ev *event.Event, d *event.FuncReturned) string {
+func CheckFuncReturned(l *Loop, w World, ev *event.Event, d *event.FuncReturned) string {
 	why := l.checkResult(ev, Func, d.Call, d.Attempt, d.Late)
 	switch {
 	case why != "" || len(d.Edits) == 0:
@@ -98,7 +98,7 @@ func (l *Loop) CheckFuncReturned(w World, ev *event.Event, d *event.FuncReturned
 }
 
 // CheckFuncNoted checks the event of this name: its call must be out, and its step must have room for it.
-func (l *Loop) CheckFuncNoted(w World, ev *event.Event, d *event.FuncNoted) string {
+func CheckFuncNoted(l *Loop, w World, ev *event.Event, d *event.FuncNoted) string {
 	c := l.calls[d.Call]
 	switch {
 	case c == nil || c.Kind != Func || c.Step != ev.Step:
@@ -113,7 +113,7 @@ func (l *Loop) CheckFuncNoted(w World, ev *event.Event, d *event.FuncNoted) stri
 }
 
 // CheckSubagentStarted checks the event of this name.
-func (l *Loop) CheckSubagentStarted(w World, ev *event.Event, d *event.SubagentStarted) string {
+func CheckSubagentStarted(l *Loop, w World, ev *event.Event, d *event.SubagentStarted) string {
 	switch why := checkTurn(w, ev.Step, d.Parent, d.ToolCallID); {
 	case why != "":
 		return why
@@ -126,12 +126,12 @@ func (l *Loop) CheckSubagentStarted(w World, ev *event.Event, d *event.SubagentS
 }
 
 // CheckSubagentCompleted checks the event of this name.
-func (l *Loop) CheckSubagentCompleted(w World, ev *event.Event, d *event.SubagentCompleted) string {
+func CheckSubagentCompleted(l *Loop, w World, ev *event.Event, d *event.SubagentCompleted) string {
 	return checkSubagentEnd(w, ev.Step, d.Frame)
 }
 
 // CheckSubagentFailed checks the event of this name.
-func (l *Loop) CheckSubagentFailed(w World, ev *event.Event, d *event.SubagentFailed) string {
+func CheckSubagentFailed(l *Loop, w World, ev *event.Event, d *event.SubagentFailed) string {
 	return checkSubagentEnd(w, ev.Step, d.Frame)
 }
 
@@ -145,7 +145,7 @@ func checkSubagentEnd(w World, step, id int) string {
 }
 
 // CheckAgentHanded checks the event of this name.
-func (l *Loop) CheckAgentHanded(w World, ev *event.Event, d *event.AgentHanded) string {
+func CheckAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) string {
 	if !isActive(w, ev.Step, d.Frame) {
 		return "frame " + strconv.Itoa(d.Frame) + " is not active"
 	}

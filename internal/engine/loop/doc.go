@@ -6,8 +6,8 @@
 //
 // It refuses to decide what follows from a result, to know edges, scopes and budgets, and to make events. What it must know of the run it asks a [World].
 //
-// The flow: the engine records an event; a Check method says why a stored one cannot follow, and the Apply method changes the [Loop]. [Loop.Start], [Loop.Sleep], [Loop.Fire], [Loop.Ask],
-// [Loop.MakeDue] and [Loop.End] follow from events of other parts.
+// The flow: the engine records an event; of the two functions for it, to which the table of event kinds refers, Check says why a stored one cannot follow, and Apply changes the [Loop].
+// [Loop.Start], [Loop.Sleep], [Loop.Fire], [Loop.Ask], [Loop.MakeDue] and [Loop.End] follow from events of other parts.
 //
-// Invariants: a Loop follows from the events alone; Check methods only read; Apply methods cannot fail; only this package writes the fields of [Loop], [Step], [Frame] and [Call].
+// Invariants: a Loop follows from the events alone; Check functions only read; Apply functions cannot fail; only this package writes the fields of [Loop], [Step], [Frame] and [Call].
 package loop

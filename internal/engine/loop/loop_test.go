@@ -58,7 +58,7 @@ func feed[P event.Data](r *run, step int, d P, check func(*loop.Loop, loop.World
 }
 
 func applyFuncCalled(l *loop.Loop, w loop.World, ev *event.Event, d *event.FuncCalled) {
-	l.ApplyFuncCalled(w, ev, d, 0, time.Time{})
+	loop.ApplyFuncCalled(l, w, ev, d, 0, time.Time{})
 }
 
 func newRun() *run {
@@ -95,44 +95,44 @@ func (r *run) any(t *rapid.T) {
 		if a := r.w.steps[step].Agent; a != nil && frame < len(a.Frames) {
 			conv, agent = a.Frames[frame].Conv, a.Frames[frame].Agent
 		}
-		feed(r, step, &event.ModelCalled{Call: key, Attempt: attempt, Frame: frame, Agent: agent, Model: "m2", Conversation: conv, Length: len(r.Conv(conv))}, (*loop.Loop).CheckModelCalled, (*loop.Loop).ApplyModelCalled)
+		feed(r, step, &event.ModelCalled{Call: key, Attempt: attempt, Frame: frame, Agent: agent, Model: "m2", Conversation: conv, Length: len(r.Conv(conv))}, loop.CheckModelCalled, loop.ApplyModelCalled)
 	case 2, 3:
 		m := chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("said")}
 		for i := range num("calls", 2) {
 			name := rapid.SampledFrom([]string{"search", "ask_b", workflow.HandoffTool}).Draw(t, "tool")
 			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(i + 1), Name: name, Arguments: []byte(`{"agent":"b"}`)})
 		}
-		feed(r, step, &event.ModelReplied{Call: key, Attempt: attempt, Message: m, Late: late}, (*loop.Loop).CheckModelReplied, (*loop.Loop).ApplyModelReplied)
+		feed(r, step, &event.ModelReplied{Call: key, Attempt: attempt, Message: m, Late: late}, loop.CheckModelReplied, loop.ApplyModelReplied)
 	case 4:
-		feed(r, step, &event.ModelFailed{Call: key, Attempt: attempt, Error: failure, Late: late}, (*loop.Loop).CheckModelFailed, (*loop.Loop).ApplyModelFailed)
+		feed(r, step, &event.ModelFailed{Call: key, Attempt: attempt, Error: failure, Late: late}, loop.CheckModelFailed, loop.ApplyModelFailed)
 	case 5:
-		feed(r, step, &event.ToolCalled{Call: key, Attempt: attempt, Frame: frame, Tool: "search", ToolCallID: id}, (*loop.Loop).CheckToolCalled, (*loop.Loop).ApplyToolCalled)
+		feed(r, step, &event.ToolCalled{Call: key, Attempt: attempt, Frame: frame, Tool: "search", ToolCallID: id}, loop.CheckToolCalled, loop.ApplyToolCalled)
 	case 6:
 		if num("own", 3) == 0 {
 			key = ""
 		}
-		feed(r, step, &event.ToolReturned{Call: key, Attempt: attempt, Frame: frame, ToolCallID: id, Text: "found", Late: late}, (*loop.Loop).CheckToolReturned, (*loop.Loop).ApplyToolReturned)
+		feed(r, step, &event.ToolReturned{Call: key, Attempt: attempt, Frame: frame, ToolCallID: id, Text: "found", Late: late}, loop.CheckToolReturned, loop.ApplyToolReturned)
 	case 7:
-		feed(r, step, &event.ToolFailed{Call: key, Attempt: attempt, Error: failure, Late: late, Unknown: num("unknown", 1) == 0}, (*loop.Loop).CheckToolFailed, (*loop.Loop).ApplyToolFailed)
+		feed(r, step, &event.ToolFailed{Call: key, Attempt: attempt, Error: failure, Late: late, Unknown: num("unknown", 1) == 0}, loop.CheckToolFailed, loop.ApplyToolFailed)
 	case 8:
-		feed(r, step, &event.FuncCalled{Call: key, Attempt: attempt}, (*loop.Loop).CheckFuncCalled, applyFuncCalled)
+		feed(r, step, &event.FuncCalled{Call: key, Attempt: attempt}, loop.CheckFuncCalled, applyFuncCalled)
 	case 9:
 		d := &event.FuncReturned{Call: key, Attempt: attempt, Late: late}
 		if num("fails", 1) == 0 {
 			d.Error = &failure
 		}
-		feed(r, step, d, (*loop.Loop).CheckFuncReturned, (*loop.Loop).ApplyFuncReturned)
+		feed(r, step, d, loop.CheckFuncReturned, loop.ApplyFuncReturned)
 	case 10:
 		if a := r.w.steps[step].Agent; a != nil {
 			frame = len(a.Frames)
 		}
-		feed(r, step, &event.SubagentStarted{Frame: frame, Parent: num("parent", 1), ToolCallID: id, Agent: "b", Input: "do"}, (*loop.Loop).CheckSubagentStarted, (*loop.Loop).ApplySubagentStarted)
+		feed(r, step, &event.SubagentStarted{Frame: frame, Parent: num("parent", 1), ToolCallID: id, Agent: "b", Input: "do"}, loop.CheckSubagentStarted, loop.ApplySubagentStarted)
 	case 11:
-		feed(r, step, &event.SubagentCompleted{Frame: frame, Reply: true}, (*loop.Loop).CheckSubagentCompleted, (*loop.Loop).ApplySubagentCompleted)
+		feed(r, step, &event.SubagentCompleted{Frame: frame, Reply: true}, loop.CheckSubagentCompleted, loop.ApplySubagentCompleted)
 	case 12:
-		feed(r, step, &event.SubagentFailed{Frame: frame, Error: failure}, (*loop.Loop).CheckSubagentFailed, (*loop.Loop).ApplySubagentFailed)
+		feed(r, step, &event.SubagentFailed{Frame: frame, Error: failure}, loop.CheckSubagentFailed, loop.ApplySubagentFailed)
 	default:
-		feed(r, step, &event.AgentHanded{Frame: frame, ToolCallID: id, From: "a", Agent: "b"}, (*loop.Loop).CheckAgentHanded, (*loop.Loop).ApplyAgentHanded)
+		feed(r, step, &event.AgentHanded{Frame: frame, ToolCallID: id, From: "a", Agent: "b"}, loop.CheckAgentHanded, loop.ApplyAgentHanded)
 	}
 }
 
@@ -215,20 +215,20 @@ func TestTurnJoinsInOrder(t *testing.T) {
 	r := newRun()
 	call := func(d *event.ModelCalled) {
 		t.Helper()
-		if why := feed(r, 1, d, (*loop.Loop).CheckModelCalled, (*loop.Loop).ApplyModelCalled); why != "" {
+		if why := feed(r, 1, d, loop.CheckModelCalled, loop.ApplyModelCalled); why != "" {
 			t.Fatal(why)
 		}
 	}
 	call(&event.ModelCalled{Call: "1.0.1", Attempt: 1, Agent: "a", Conversation: "1.0", Length: 1})
 	m := chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "x", Name: "search"}, {ID: "y", Name: "search"}}}
-	if why := feed(r, 1, &event.ModelReplied{Call: "1.0.1", Attempt: 1, Message: m}, (*loop.Loop).CheckModelReplied, (*loop.Loop).ApplyModelReplied); why != "" {
+	if why := feed(r, 1, &event.ModelReplied{Call: "1.0.1", Attempt: 1, Message: m}, loop.CheckModelReplied, loop.ApplyModelReplied); why != "" {
 		t.Fatal(why)
 	}
 	for i, id := range []string{"y", "x"} {
 		if n := len(r.Conv("1.0")); n != 2 {
 			t.Fatalf("%d messages before result %d, want 2", n, i)
 		}
-		if why := feed(r, 1, &event.ToolReturned{ToolCallID: id, Text: id}, (*loop.Loop).CheckToolReturned, (*loop.Loop).ApplyToolReturned); why != "" {
+		if why := feed(r, 1, &event.ToolReturned{ToolCallID: id, Text: id}, loop.CheckToolReturned, loop.ApplyToolReturned); why != "" {
 			t.Fatal(why)
 		}
 	}
@@ -246,15 +246,15 @@ func TestEndCancelsCalls(t *testing.T) {
 	for step, d := range map[int]string{3: "3.0.1", 4: "4.0.1"} {
 		var why string
 		if step == 3 {
-			why = feed(r, step, &event.FuncCalled{Call: d, Attempt: 1}, (*loop.Loop).CheckFuncCalled, applyFuncCalled)
+			why = feed(r, step, &event.FuncCalled{Call: d, Attempt: 1}, loop.CheckFuncCalled, applyFuncCalled)
 		} else {
-			why = feed(r, step, &event.ToolCalled{Call: d, Attempt: 1, Tool: "t"}, (*loop.Loop).CheckToolCalled, (*loop.Loop).ApplyToolCalled)
+			why = feed(r, step, &event.ToolCalled{Call: d, Attempt: 1, Tool: "t"}, loop.CheckToolCalled, loop.ApplyToolCalled)
 		}
 		if why != "" {
 			t.Fatal(why)
 		}
 	}
-	feed(r, 4, &event.ToolFailed{Call: "4.0.1", Attempt: 1}, (*loop.Loop).CheckToolFailed, (*loop.Loop).ApplyToolFailed)
+	feed(r, 4, &event.ToolFailed{Call: "4.0.1", Attempt: 1}, loop.CheckToolFailed, loop.ApplyToolFailed)
 	r.Sleep(&r.w, &event.Event{Step: 4}, &event.StepRetrying{Call: "4.0.1"})
 	at := time.Unix(9, 0)
 	r.End(&r.w, 3, at)
@@ -262,10 +262,10 @@ func TestEndCancelsCalls(t *testing.T) {
 	if r.Late() != 1 || r.Out() != 0 || r.Sleeping() != 0 || r.Call("4.0.1") != nil || !r.CancelledAt().Equal(at) {
 		t.Errorf("late %d, out %d, sleeping %d, cancelled at %v", r.Late(), r.Out(), r.Sleeping(), r.CancelledAt())
 	}
-	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1}, (*loop.Loop).CheckFuncReturned, (*loop.Loop).ApplyFuncReturned); why != "call 3.0.1 is in another state" {
+	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1}, loop.CheckFuncReturned, loop.ApplyFuncReturned); why != "call 3.0.1 is in another state" {
 		t.Errorf("a result in time of a cancelled call: %q", why)
 	}
-	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1, Late: true}, (*loop.Loop).CheckFuncReturned, (*loop.Loop).ApplyFuncReturned); why != "" || r.Late() != 0 {
+	if why := feed(r, 3, &event.FuncReturned{Call: "3.0.1", Attempt: 1, Late: true}, loop.CheckFuncReturned, loop.ApplyFuncReturned); why != "" || r.Late() != 0 {
 		t.Errorf("a late result: %q", why)
 	}
 	if want := []string{"4.0.1false", "4.0.1true", "3.0.1true"}; !slices.Equal(r.w.settled, want) {
