@@ -3,18 +3,26 @@ package hocket
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
+	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/session/llm"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/telemetry"
+	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -155,4 +163,129 @@ func (e *Engine) Work(ctx context.Context) error {
 		return ErrClosed
 	}
 	return nil
+}
+
+// Checkpointer keeps states of runs under labels, for whoever wants to look at one or to begin a new run with it (S2-65). A run goes on without it: the
+// engine's store holds all that a resume needs.
+//
+// [MemoryCheckpoints], [FileCheckpoints] and [SQLiteCheckpoints] give three. Implementations are safe for concurrent use; ids and labels are any text.
+type Checkpointer interface {
+	// Save keeps a state under a label, in place of one that has the label already, as the newest. "" is the first free of `checkpoint_<n>`. state is
+	// JSON; it stays the caller's.
+	Save(ctx context.Context, execution string, state json.RawMessage, label string) error
+	// Load gives the state with that label, "" the one that was saved last; it is the caller's. Where there is none the error is ErrNoCheckpoint.
+	Load(ctx context.Context, execution, label string) (json.RawMessage, error)
+	// List gives the labels, oldest first; empty where there is none.
+	List(ctx context.Context, execution string) ([]string, error)
+	// Delete forgets the state with that label, "" all of the run. What is not there is no error.
+	Delete(ctx context.Context, execution, label string) error
+}
+
+var (
+	// ErrNoCheckpoint says that a run has no checkpoint of that label, or none at all.
+	ErrNoCheckpoint = checkpoint.ErrNone
+	// ErrCheckpointsClosed says that the checkpoints were closed.
+	ErrCheckpointsClosed = checkpoint.ErrClosed
+)
+
+// CheckpointError says that a stored state is not the one that was saved (P17); nothing of it is handed out. Execution is the run, Label that of the
+// state, "" where it is not known, Reason what is wrong. Loads give a pointer to it.
+type CheckpointError = checkpoint.CorruptError
+
+// CheckpointStore is a Checkpointer that holds something open. After Close every call fails with ErrCheckpointsClosed; a second Close does nothing.
+type CheckpointStore interface {
+	Checkpointer
+	Close() error
+}
+
+// MemoryCheckpoints keeps checkpoints as long as the process lives. Ids and labels have at most 1,024 bytes, as in the other two.
+func MemoryCheckpoints() Checkpointer { return &checkpoint.Memory{} }
+
+// FileCheckpoints keeps checkpoints in a folder, which is made, readable by its owner alone, where there is none. Each state is a file: a line of
+// JSON that names run, label and hash, and below it the state. Files are named by number and hash, never by what somebody chose (SEC16). One process
+// at a time may save for a run.
+func FileCheckpoints(folder string) (CheckpointStore, error) {
+	c, err := checkpoint.OpenFiles(folder)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// SQLiteCheckpoints keeps checkpoints in a database file, which is made, readable by its owner alone, where there is none. The file of an engine's
+// store will do: they stand in a table of their own there, and stay when their run is pruned.
+func SQLiteCheckpoints(ctx context.Context, path string) (CheckpointStore, error) {
+	home, err := store.Open(ctx, path, store.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("open checkpoints: %w", err)
+	}
+	return storedCheckpoints{home.Checkpoints, home}, nil
+}
+
+// storedCheckpoints are those of a store that is open for them alone.
+type storedCheckpoints struct {
+	Checkpointer
+	io.Closer
+}
+
+// LoadState loads a state as Checkpointer.Load does and decodes it. Errors: those of Load; a state that does not fit S.
+func LoadState[S any](ctx context.Context, c Checkpointer, execution, label string) (S, error) {
+	var state S
+	raw, err := c.Load(ctx, execution, label)
+	if err != nil {
+		return state, err
+	}
+	if err := json.Unmarshal(raw, &state); err != nil {
+		var none S
+		return none, fmt.Errorf("load checkpoint: %w", err)
+	}
+	return state, nil
+}
+
+// OTLP says where an engine sends OpenTelemetry traces and metrics. OpenTelemetry's standard variables, such as OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_SERVICE_NAME, are
+// read by [Config.Env] and win over all fields: the zero OTLP is them alone, and where neither gives an address nothing is sent.
+type OTLP struct {
+	// Endpoint is the address of a collector that speaks OTLP over HTTP, `http://localhost:4318`; "": that of the variables.
+	Endpoint string
+	// Headers go with each request; nil: none.
+	Headers map[string]string
+	// Service is service.name; "": hocket.
+	Service string
+	// Content lets prompts, answers, arguments, results and texts of errors out; false keeps them in.
+	Content bool
+}
+
+// WithTelemetry sends traces and metrics of all runs that the engine drives, of graphs and of documents, by the GenAI conventions. A run is one trace, also where it is resumed by
+// another process with this option (P35); a collector that does not answer fails no run. [RunOptions.Telemetry] is beside it, for spans in the program's own SDK. Where the option is
+// given twice, the last one counts. Errors, of [Open]: Endpoint is no http address. Variables that cannot be used are logged.
+func WithTelemetry(o OTLP) Option {
+	return func(s *settings) {
+		c := otlp.Config{Service: o.Service, Content: o.Content}
+		if o.Endpoint != "" {
+			u, err := url.Parse(o.Endpoint)
+			if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+				s.problemf("the telemetry endpoint is not an HTTP address, such as http://localhost:4318")
+				return
+			}
+			c.Traces = otlp.Target{URL: u.JoinPath("v1/traces").String(), Headers: o.Headers}
+			c.Metrics = otlp.Target{URL: u.JoinPath("v1/metrics").String(), Headers: o.Headers}
+		}
+		s.telemetry = &c
+	}
+}
+
+// exporting gives what the service is to send, nil for nothing.
+func (s *settings) exporting(cfg service.Config, log *slog.Logger) *telemetry.Config {
+	base := s.telemetry
+	if base == nil {
+		if cfg.Operator == nil || cfg.Operator.Telemetry.Endpoint == "" {
+			return nil
+		}
+		base = new(service.OperatorTelemetry(cfg.Operator, otlp.Config{}))
+	}
+	t, err := service.Exporter(*base, cfg.Env, cfg.Keeper, log)
+	if err != nil {
+		log.Warn("telemetry variable ignored", "err", err)
+	}
+	return t
 }

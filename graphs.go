@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
@@ -182,4 +184,117 @@ func unencoded(err error) error {
 		return nil
 	}
 	return fmt.Errorf("encode state: %w", err)
+}
+
+// subgraphs are the registered graphs as others name them (S2-66). The zero value is ready. Safe for concurrent use.
+type subgraphs struct {
+	// registering is held while a graph is added, mu for a moment.
+	registering sync.Mutex
+	binds       []binding // one a name and version
+
+	mu    sync.Mutex
+	named map[string]graph.Subgraph
+}
+
+// binding binds a registered graph.
+type binding struct {
+	name graphName
+	bind func() error
+}
+
+// find gives the graph that was registered last under a name.
+func (s *subgraphs) find(name string) (graph.Subgraph, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, ok := s.named[name]
+	return g, ok
+}
+
+func (s *subgraphs) set(name string, g graph.Subgraph) (was graph.Subgraph) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was = s.named[name]
+	switch {
+	case g == nil:
+		delete(s.named, name)
+	case s.named == nil:
+		s.named = map[string]graph.Subgraph{name: g}
+	default:
+		s.named[name] = g
+	}
+	return was
+}
+
+// register adds a graph and binds all that are registered anew: those that name it are run with it from now on, and their runs can be taken up. On an
+// error all is as before.
+func (s *subgraphs) register(name graphName, g graph.Subgraph, bind func() error) error {
+	s.registering.Lock()
+	defer s.registering.Unlock()
+	was := s.set(name.name, g)
+	binds := slices.DeleteFunc(slices.Clone(s.binds), func(b binding) bool { return b.name == name })
+	binds = append(binds, binding{name, bind})
+	for _, b := range binds {
+		if err := b.bind(); err != nil {
+			s.set(name.name, was)
+			return err
+		}
+	}
+	s.binds = binds
+	return nil
+}
+
+// A run that a node function or a tool starts by Run, Stream, Engine.Run or Engine.Start, with the context that it was given, is a run below that of the function: it gets a part of what
+// that one's budgets leave, and what it uses counts there (P20, ADR 35).
+
+// begin asks the run of the call that ctx belongs to for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
+func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error) {
+	if driver.LedgerOf(ctx).Info() == nil {
+		return nil, nil //nolint:nilnil // nothing bounds the run
+	}
+	driver.Idle(ctx) // others may hold what is left, and need slots
+	above, _, err := e.service.BeginChild(ctx, run, 1)
+	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
+		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail], Message: short.Error() + " for another run"}
+	}
+	return above, known(err)
+}
+
+// unbegun says that a run was not stored after all.
+func (e *Engine) unbegun(ctx context.Context, run string) {
+	if err := driver.LedgerOf(ctx).Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
+		e.log.Warn("cannot release the budget of a run that did not start", "run", run, "err", err)
+	}
+}
+
+// tell reports what a run used to that of the call which ctx belongs to. Where it ended because it had used its part, the function that started it has met the budget of its own run.
+func (e *Engine) tell(ctx context.Context, run string) {
+	ledger := driver.LedgerOf(ctx)
+	if ledger.Info() == nil {
+		return
+	}
+	short, err := e.service.TellAbove(context.WithoutCancel(ctx), run)
+	switch {
+	case errors.Is(err, engine.ErrCallLate):
+	case err != nil:
+		e.log.Warn("cannot report the usage of a run to its parent run", "run", run, "err", err)
+	case short != "":
+		ledger.Short(short)
+	}
+}
+
+// report tells the run of the call that ctx belongs to what another one used that it started and does not wait for, so that what is kept for that one is free once it has ended. It
+// ends with the call.
+func (e *Engine) report(ctx context.Context, run string) {
+	for {
+		st, err := e.service.Wait(ctx, run)
+		if err != nil || st.Status.Ended() || st.Interrupted {
+			break
+		}
+		if err := (&bridge{e: e}).answered(ctx, run); err != nil {
+			break
+		}
+	}
+	if ctx.Err() == nil {
+		e.tell(ctx, run)
+	}
 }

@@ -1,13 +1,21 @@
 package hocket
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/tool"
 )
 
 // Model answers model calls: a provider written in Go. Implementations are safe for concurrent use.
@@ -175,3 +183,170 @@ func modelError(err error) error {
 	}
 	return &model.Error{Kind: kind, Message: m.Message, RetryAfter: m.RetryAfter, Err: err}
 }
+
+// ToolOptions say how calls of a tool are treated. The zero value is for tools that change something.
+type ToolOptions struct {
+	// Idempotent says that a call may be made again with the same [ToolCallInfo].Key: the tool only reads, or heeds the key. A call whose outcome is not
+	// known, because the process died in it, is then repeated (P12).
+	Idempotent bool
+	// Unknown says what becomes of such a call of a tool that is not idempotent; "" is [AskPerson].
+	Unknown UnknownOutcome
+	// Timeout bounds one call; 0 is 5 minutes.
+	Timeout time.Duration
+}
+
+// UnknownOutcome says what becomes of a tool call whose outcome is not known (P12).
+type UnknownOutcome string
+
+const (
+	// AskPerson lets a person decide: the run waits.
+	AskPerson UnknownOutcome = "ask"
+	// SkipCall goes on without a result.
+	SkipCall UnknownOutcome = "skip"
+	// FailStep fails the step.
+	FailStep UnknownOutcome = "fail"
+)
+
+// ToolCallInfo tells a tool who calls it.
+type ToolCallInfo struct {
+	// Run and Node are where; Agent is the id of the agent, "" where a node calls the tool itself.
+	Run, Node, Agent string
+	// Key is equal on every repetition of this call, also after a crash, and different for every other call (D6).
+	Key string
+}
+
+type toolCallKey struct{}
+
+// ToolCall gives what is known of the call under way; false outside of one.
+func ToolCall(ctx context.Context) (ToolCallInfo, bool) {
+	info, ok := ctx.Value(toolCallKey{}).(ToolCallInfo)
+	return info, ok
+}
+
+// goTool is a tool that is a Go function.
+type goTool struct {
+	def     chat.ToolDef
+	options ToolOptions
+	call    func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
+}
+
+var _ tool.Tool = (*goTool)(nil)
+
+// toolName is what providers take as a tool's name.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// WithTool gives agents a tool that is a Go function. description tells a model when to call it. One ToolOptions at most may be given.
+//
+// In is a struct: its JSON Schema is what a model is told of the arguments, fields by their names in JSON, required unless they have omitempty or
+// omitzero, described by their tag `jsonschema`. Arguments that do not fit are told to the model, and fn is not called. What fn returns is the answer as
+// JSON, a string as it is; its error is told to the model as the tool's own report of a failure. fn returns soon after ctx is done; a panic in it is a
+// failed call. It is called by several goroutines at once.
+//
+// An agent of a document may use the tool where its list of tools names it; tool nodes and custom tool nodes of graphs call it by name (SEC13, S2-67).
+// Errors, of [Open]: a name that is not made of 1 to 64 letters, digits, `_` and `-`; a name that is taken; a type without schema.
+func WithTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error), options ...ToolOptions) Option {
+	t := goTool{def: chat.ToolDef{Name: name, Description: description}}
+	var tooMany error
+	t.options, tooMany = atMostOne(options, "ToolOptions")
+	t.call = func(ctx context.Context, args json.RawMessage) (json.RawMessage, error) {
+		var in In
+		if len(args) > 0 {
+			if err := json.Unmarshal(args, &in); err != nil {
+				return nil, fmt.Errorf("read arguments: %w", err)
+			}
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(out)
+	}
+	return func(s *settings) {
+		t := t // several engines may be given the option
+		schema, err := jsonschema.For[In](nil)
+		if err == nil {
+			err = tooMany
+		}
+		if err == nil && schema.Type != "object" {
+			err = errors.New("its arguments are not a struct")
+		}
+		if err == nil {
+			t.def.Parameters, err = json.Marshal(schema)
+		}
+		switch taken := slices.ContainsFunc(s.tools, func(o goTool) bool { return o.def.Name == name }); {
+		case err != nil:
+			s.problemf("tool %q: %w", name, err)
+		case !toolName.MatchString(name):
+			s.problemf("tool %q: a name must have 1 to 64 letters, digits, _ or -", name)
+		case fn == nil:
+			s.problemf("tool %q has no function", name)
+		case taken:
+			s.problemf("two tools have the name %q", name)
+		case t.options.Unknown != "" && !tool.Policy(t.options.Unknown).Valid():
+			s.problemf("tool %q: unknown policy %q", name, t.options.Unknown)
+		case t.options.Timeout < 0:
+			s.problemf("tool %q has a negative timeout", name)
+		default:
+			s.tools = append(s.tools, t)
+		}
+	}
+}
+
+// Def implements tool.Tool.
+func (t *goTool) Def() chat.ToolDef { return t.def }
+
+// Policy implements tool.Tool.
+func (t *goTool) Policy() tool.Policy {
+	if t.options.Idempotent {
+		return tool.PolicyRetry
+	}
+	return cmp.Or(tool.Policy(t.options.Unknown), tool.PolicyAsk)
+}
+
+// Call implements tool.Tool.
+func (t *goTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	raw, err := t.invoke(ctx, c.Arguments, ToolCallInfo{Run: c.Run, Node: c.Node, Agent: c.Agent, Key: c.Key})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return tool.Result{}, err
+	case err != nil:
+		return tool.Result{Text: err.Error(), IsError: true}, nil //nolint:nilerr // the model is told
+	}
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return tool.Result{Text: text}, nil
+	}
+	return tool.Result{Text: string(raw), Structured: raw}, nil
+}
+
+func (t *goTool) invoke(ctx context.Context, args json.RawMessage, info ToolCallInfo) (json.RawMessage, error) {
+	if t.options.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.options.Timeout, &graph.TimeoutError{Tool: t.def.Name, After: t.options.Timeout})
+		defer cancel()
+	}
+	raw, err := t.call(context.WithValue(ctx, toolCallKey{}, info), args)
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return raw, err
+}
+
+// toolRegistry offers the tools to custom tool nodes (S2-67).
+type toolRegistry map[string]*goTool
+
+var _ graph.ToolRegistry = toolRegistry(nil)
+
+// Get implements graph.ToolRegistry.
+func (r toolRegistry) Get(name string) (graph.ToolHandler, bool) {
+	t, ok := r[name]
+	if !ok {
+		return nil, false
+	}
+	return func(ctx context.Context, args json.RawMessage, c graph.ToolContext) (json.RawMessage, error) {
+		return t.invoke(ctx, args, ToolCallInfo{Run: c.ExecutionID, Node: c.NodeID, Key: c.MessageID})
+	}, true
+}
+
+// Names implements graph.ToolRegistry.
+func (r toolRegistry) Names() []string { return slices.Sorted(maps.Keys(r)) }
