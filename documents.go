@@ -33,7 +33,7 @@ func (w *Workflow) Format() string { return w.definition.Format }
 // Diagnostics are the warnings of the document, each with its place. The slice is the caller's.
 func (w *Workflow) Diagnostics() diag.List { return append(diag.List(nil), w.problems...) }
 
-// Definition is the graph that runs. Nobody may change it.
+// Definition is the graph that runs. It must not be changed.
 func (w *Workflow) Definition() *workflow.Workflow { return w.definition }
 
 // DocumentError says that a document cannot run. Diagnostics has all that was found, warnings too.
@@ -65,7 +65,7 @@ func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) 
 	return w, err
 }
 
-// Parse is [Engine.Load] for a document that was read already; name stands in its diagnostics.
+// Parse is [Engine.Load] for a document that was read already; name is in its diagnostics.
 func (e *Engine) Parse(name string, data []byte, options ...LoadOptions) (*Workflow, error) {
 	return e.parse(context.Background(), name, data, options)
 }
@@ -106,7 +106,7 @@ type StartOptions struct {
 	Trust bool
 }
 
-// Replies makes a reply script that answers model calls with these texts, one after another, whoever asks. A call beyond them fails with the code no_reply.
+// Replies makes a reply script that answers model calls with these texts, one after another, for any agent. A call beyond them fails with the code no_reply.
 // docs/testing.md describes the YAML form of such a script.
 func Replies(texts ...string) []byte {
 	type reply struct {
@@ -136,7 +136,7 @@ func startOptions(w *Workflow, options []StartOptions) (StartOptions, error) {
 // Start begins a run of a document and returns when it is stored; one StartOptions at most may be given. The run goes on until it ends or waits, whatever becomes
 // of ctx.
 //
-// Errors, with nothing stored: *[DocumentError] for the reply script; a model has no provider or no key; a command that nobody trusts; [ErrExists];
+// Errors, with nothing stored: *[DocumentError] for the reply script; a model has no provider or no key; an untrusted command; [ErrExists];
 // [ErrClosed].
 func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions) (run string, err error) {
 	o, err := startOptions(w, options)
@@ -248,7 +248,7 @@ type Filter struct {
 	Statuses []Status
 	// Workflow is the id or the name of what runs, Parent the run that started them; "": any.
 	Workflow, Parent string
-	// Interrupted: only runs that could go on and that nobody drives.
+	// Interrupted: only runs that could go on and that no process drives.
 	Interrupted bool
 	// After and Before bound the time at which they began: After is included, Before is not. Zero: no bound.
 	After, Before time.Time

@@ -44,7 +44,7 @@ type Config struct {
 	Env func(name string) string
 	// MaxCalls bounds the calls of models, tools and node functions that are under way at once, over all runs; 0 is 256.
 	MaxCalls int
-	// Logger gets what goes wrong behind the scenes; nil: nobody does.
+	// Logger gets errors of background work; nil: dropped.
 	Logger *slog.Logger
 }
 
@@ -107,7 +107,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	return e, nil
 }
 
-// programName is how this program is called where nobody said so.
+// programName is how this program is called where no name was given.
 func programName() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" && info.Path != "command-line-arguments" {
 		return info.Path
@@ -165,7 +165,7 @@ func (e *Engine) Work(ctx context.Context) error {
 	return nil
 }
 
-// Checkpointer keeps states of runs under labels, for whoever wants to look at one or to begin a new run with it (S2-65). A run goes on without it: the
+// Checkpointer keeps states of runs under labels, to look at one or to begin a new run with it (S2-65). A run goes on without it: the
 // engine's store holds all that a resume needs.
 //
 // [MemoryCheckpoints], [FileCheckpoints] and [SQLiteCheckpoints] give three. Implementations are safe for concurrent use; ids and labels are any text.
@@ -202,7 +202,7 @@ type CheckpointStore interface {
 func MemoryCheckpoints() Checkpointer { return &checkpoint.Memory{} }
 
 // FileCheckpoints keeps checkpoints in a folder, which is made, readable by its owner alone, where there is none. Each state is a file: a line of
-// JSON that names run, label and hash, and below it the state. Files are named by number and hash, never by what somebody chose (SEC16). One process
+// JSON that names run, label and hash, and below it the state. Files are named by number and hash, never by what a caller chose (SEC16). One process
 // at a time may save for a run.
 func FileCheckpoints(folder string) (CheckpointStore, error) {
 	c, err := checkpoint.OpenFiles(folder)
@@ -213,7 +213,7 @@ func FileCheckpoints(folder string) (CheckpointStore, error) {
 }
 
 // SQLiteCheckpoints keeps checkpoints in a database file, which is made, readable by its owner alone, where there is none. The file of an engine's
-// store will do: they stand in a table of their own there, and stay when their run is pruned.
+// store will do: they are in a table of their own there, and stay when their run is pruned.
 func SQLiteCheckpoints(ctx context.Context, path string) (CheckpointStore, error) {
 	home, err := store.Open(ctx, path, store.Config{})
 	if err != nil {

@@ -62,7 +62,7 @@ func (e *VersionError) Is(target error) bool { return target == ErrVersion }
 // InterruptedError says that a run was left before it ended. It matches [ErrInterrupted] and its cause.
 type InterruptedError struct {
 	Run string
-	// Cause is that of the context, or ErrClosed, or says that nobody drives the run any more: the process that did has died or left it.
+	// Cause is that of the context, or ErrClosed, or says that no process drives the run any more: the process that did has died or left it.
 	Cause error
 }
 

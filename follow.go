@@ -137,7 +137,7 @@ func tell[S any](ctx context.Context, g *graph.Compiled[S], f *following, yield 
 			f.e.log.Warn("cannot interrupt run", "run", f.run, "err", err)
 		} else if f.observer != nil {
 			s.yield, s.gone = func(Step[S], error) bool { return true }, false
-			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is told all the same
+			_ = s.rest(context.WithoutCancel(ctx), nil) // what was recorded meanwhile is still passed on
 		}
 		return
 	case ctx.Err() != nil:
@@ -229,7 +229,7 @@ func (s *streaming[S]) add(ev engine.Event) error {
 	return nil
 }
 
-// following is a run that somebody follows.
+// following is a run that is followed.
 type following struct {
 	e   *Engine
 	b   *bound
@@ -240,7 +240,7 @@ type following struct {
 	stillborn engine.Value
 	// model gives the model that a node resolves to.
 	model func(node string, state map[string]json.RawMessage) string
-	// observer is told of the run's events; nil: nobody is.
+	// observer gets the run's events; nil: none.
 	observer observer
 	self     *follower
 	// launched is a run that is followed to its end alone, folder what it comes to; nil for all others. unbegun: it was not stored.
@@ -289,7 +289,7 @@ func (f *following) leave(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	// What functions give all the same is recorded first: the node from which a run is aborted completes (S2-36).
+	// What functions still give is recorded first: the node from which a run is aborted completes (S2-36).
 	if err := f.e.service.Interrupt(ctx, f.run); err != nil || f.e.durable {
 		return known(err)
 	}
@@ -313,7 +313,7 @@ func (f *following) closed(err error) error {
 type followers struct {
 	mu sync.Mutex
 	of map[string][]*follower
-	// removed is closed when the next follower is taken back; nil: nobody waits for that.
+	// removed is closed when the next follower is taken back; nil: not awaited.
 	removed chan struct{}
 }
 
@@ -361,7 +361,7 @@ func (f *followers) remove(run string, one *follower) {
 }
 
 // abandoned tells whether all who followed a run have given it up, and are about to interrupt it: then it gives what is closed when that may have
-// changed, else nil. A run that nobody follows is not abandoned.
+// changed, else nil. A run that is not followed is not abandoned.
 func (f *followers) abandoned(run string) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

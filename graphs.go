@@ -100,7 +100,7 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 
 var _ service.Offerer = functions{}
 
-// functions are those of one run: its node functions get what the engine offers, and none begins once whoever follows the run has given it up (S2-36).
+// functions are those of one run: its node functions get what the engine offers, and none begins once its follower has given the run up (S2-36).
 type functions struct {
 	driver.Program
 	engine   *Engine
@@ -130,7 +130,7 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec
 	for wait := f.engine.followers.abandoned(run); wait != nil; wait = f.engine.followers.abandoned(run) {
 		select {
 		case <-ctx.Done(): // it was interrupted
-		case <-wait: // it may have been before, and somebody else took it up
+		case <-wait: // it may have been before, and another process resumed it
 		}
 		if ctx.Err() != nil {
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}

@@ -67,7 +67,7 @@ type ModelRequest struct {
 	Agent, Node string
 	// Key is equal for all attempts of this call, also after a crash (D6).
 	Key string
-	// Say tells whoever watches a piece of the answer on its way. It is never nil; one goroutine calls it at a time, and none after Call has returned.
+	// Say passes a piece of the answer to watchers while it is made. It is never nil; one goroutine calls it at a time, and none after Call has returned.
 	Say func(text string)
 }
 
@@ -237,7 +237,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // WithTool gives agents a tool that is a Go function. description tells a model when to call it. One ToolOptions at most may be given.
 //
-// In is a struct: its JSON Schema is what a model is told of the arguments, fields by their names in JSON, required unless they have omitempty or
+// In is a struct: its JSON Schema is what a model sees of the arguments, fields by their names in JSON, required unless they have omitempty or
 // omitzero, described by their tag `jsonschema`. Arguments that do not fit are told to the model, and fn is not called. What fn returns is the answer as
 // JSON, a string as it is; its error is told to the model as the tool's own report of a failure. fn returns soon after ctx is done; a panic in it is a
 // failed call. It is called by several goroutines at once.

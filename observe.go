@@ -15,11 +15,11 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// observer is told of the events of a run that is followed, in order, by one goroutine.
+// observer gets the events of a run that is followed, in order, by one goroutine.
 type observer interface {
 	// saw is called after the folder took the event.
 	saw(ev *engine.Event, f *project.GraphFolder)
-	// left is called when nobody follows any more.
+	// left is called when the last follower leaves.
 	left()
 }
 

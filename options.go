@@ -27,7 +27,7 @@ type RunOptions[S any] struct {
 	// Errors: those of [Resume]; *[VersionError] for another version of the graph; [ErrConflict]; *[SnapshotError] for a Journal that was cut or changed.
 	// Nothing ran and nothing was stored then.
 	ResumeFrom *Snapshot[S]
-	// Answer answers the question of the run that ResumeFrom goes on with; nil: it was interrupted, and waits for nobody.
+	// Answer answers the question of the run that ResumeFrom goes on with; nil: it was interrupted, and has no open question.
 	Answer *Answer
 	// Outputs stand among the outputs of nodes from the start, by node id, each until the node of that id gives its own (S2-75); values are what JSON
 	// can hold. With ResumeFrom they are not looked at.
@@ -39,13 +39,13 @@ type RunOptions[S any] struct {
 	Limits graph.Limits
 	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).
 	WorkflowName string
-	// Telemetry hears of the run as it goes; nil: nobody.
+	// Telemetry gets the run's spans as it goes; nil: none.
 	Telemetry Tracker
-	// Checkpointer keeps the run's states; nil: nobody does. The run itself needs none: it is kept by the engine's store.
+	// Checkpointer keeps the run's states; nil: none. The run itself needs none: it is kept by the engine's store.
 	Checkpointer Checkpointer
 	// AutoCheckpoint says whether the state is saved after each node, or only where a node asks for it by the signal `checkpoint`; nil: after each.
 	AutoCheckpoint *bool
-	// OnProgress is called as nodes start, fail and end and states are saved; nil: nobody is. One goroutine calls it, in order; the run
+	// OnProgress is called as nodes start, fail and end and states are saved; nil: not called. One goroutine calls it, in order; the run
 	// may be further by then. A panic in it is logged.
 	OnProgress func(Progress[S])
 	// Model is what nodes use whose own model is "" or `inherit`; "" is the engine's.
@@ -136,7 +136,7 @@ func (s *settings) problemf(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(format, args...))
 }
 
-// Adapters are the ways to speak to model providers. Package provider makes them and nobody else can, since what they stand for is Hocket's own port; a
+// Adapters are the ways to speak to model providers. Only package provider makes them, since they stand for Hocket's own port; a
 // program gives a provider of its own by [WithModel].
 type Adapters interface {
 	// Protocols names the protocols that are spoken, sorted.
@@ -158,13 +158,13 @@ func WithAdapters(a Adapters) Option {
 
 // WithConfig has an engine heed a configuration, hocket.yaml, as the command line does: model providers and their limits, models, the default model, MCP servers
 // and toolsets, permissions, budgets, prices, limits of calls, hosts that requests may reach, the collector of telemetry (docs/configuration.md). Without it an
-// engine reads none. Only who may say what documents do on this machine should write the file; nobody finds it by itself, least of all in the working directory.
+// engine reads none. Only who may say what documents do on this machine should write the file; it is never searched for, least of all in the working directory.
 //
 // What the program says comes first: Config.MaxCalls, the names of [WithModel] and [WithTool], [WithTelemetry]. store.path holds where Config.DB is "", in which
 // case runs are kept there. Model providers need [WithAdapters] as well. Sessions of [WithLLMSessions] are the program's alone and heed none of it. The last one
 // given counts.
 //
-// Errors, of [Open]: the file, or the one of prices that it names, cannot be read; what stands in them is wrong, each problem with its place.
+// Errors, of [Open]: the file, or the one of prices that it names, cannot be read; their content is invalid, each problem with its place.
 func WithConfig(path string) Option {
 	return func(s *settings) {
 		if path == "" {
@@ -202,7 +202,7 @@ func WithPages(p Pages) Option {
 type Agent struct {
 	// Name is its id: letters, digits, `_`, `-` and spaces.
 	Name string
-	// Description tells whoever chooses among agents what it is for.
+	// Description says what the agent is for, to models that choose among agents.
 	Description  string
 	SystemPrompt string
 	// Model is a reference such as openai/gpt-6.1-terra; "" is that of the run, else HOCKET_MODEL.

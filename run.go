@@ -31,7 +31,7 @@ type Answer struct {
 // The error tells that the run could not be run, or was left: Result then is nil, or, with an *[InterruptedError], as far as it came. How the run ended
 // is in Result: a failure of a node is Result.Err and no error of Run.
 //
-// Where ctx is done, the functions that run are told so, what they give all the same is recorded, and the run is interrupted: [Resume] goes on with it.
+// Where ctx is done, the functions that run are told so, what they still give is recorded, and the run is interrupted: [Resume] goes on with it.
 // In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36). A run that others of this process wait for, by Resume or Wait,
 // goes on without this one.
 //
@@ -67,7 +67,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 }
 
 // Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run]. One Answer at most may be
-// given. Whoever wants progress, telemetry or checkpoints of what follows takes Run with RunOptions.ResumeFrom and the snapshot of [SnapshotOf].
+// given. For progress, telemetry or checkpoints of what follows call Run with RunOptions.ResumeFrom and the snapshot of [SnapshotOf].
 //
 // Nodes that ended do not run again; those that were at work when the run was interrupted do, with the same [graph.Context].Key.
 //
@@ -256,7 +256,7 @@ func (e *Engine) Reopen(ctx context.Context, run string, larger workflow.Limits)
 	return known(e.service.Reopen(ctx, run, larger, engine.LocalBy(engine.ChannelProgram)))
 }
 
-// Answer answers a question of a run, whoever drives it, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question
+// Answer answers a question of a run, driven by any process, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question
 // is no error.
 //
 // Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrNotRegistered], [ErrClosed].
@@ -299,7 +299,7 @@ func (e *Engine) Resume(ctx context.Context, run string) error {
 	return nil
 }
 
-// Cancel cancels a run, whoever drives it, with the runs that it started, and returns when that is stored; functions that run are told so. reason may be
+// Cancel cancels a run, driven by any process, with the runs that it started, and returns when that is stored; functions that run are told so. reason may be
 // "". Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
 func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
 	return known(e.service.Cancel(ctx, run, reason))
@@ -308,7 +308,7 @@ func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
 // errAbandoned is why a run is left that another process drove.
 var errAbandoned = errors.New("no process drives it any longer")
 
-// leftBy tells why a run is interrupted that nobody here has left.
+// leftBy tells why a run is interrupted that this engine has not left.
 func (e *Engine) leftBy() error {
 	if e.closing.Load() {
 		return ErrClosed
@@ -316,14 +316,14 @@ func (e *Engine) leftBy() error {
 	return errAbandoned
 }
 
-// abandonedEvery is how often it is looked whether somebody still drives a run that is streamed. The lease of a process that died lapses in its own time.
+// abandonedEvery is how often a streamed run is checked for a living owner. The lease of a process that died lapses in its own time.
 const abandonedEvery = time.Second
 
-// guarded gives a context that is done with errAbandoned when nobody drives the run any more (P18): of itself a stream would wait for the next one who does. stop
+// guarded gives a context that is done with errAbandoned when no process drives the run any more (P18): of itself a stream would wait for the next one who does. stop
 // ends the looking and waits for it.
 func (f *following) guarded(ctx context.Context) (guarded context.Context, stop func()) {
 	if !f.e.durable {
-		return ctx, func() {} // nobody else can drive it
+		return ctx, func() {} // no other process can drive it
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})

@@ -13,7 +13,7 @@ import (
 )
 
 // RunInfo is a run of a document or a graph, as its journal tells it. Its JSON is the run object that `hocket runs show --json` prints. It is the
-// caller's; nobody may change the values in it.
+// caller's; the values in it must not be changed.
 type RunInfo struct {
 	ID string
 	// Workflow names what runs, Format the way in which it was written: graph for Go graphs. Branch is "" for the main graph.
@@ -35,7 +35,7 @@ type RunInfo struct {
 	StartedAt, EndedAt time.Time
 	// Parent is the run that started this one, ForkedFrom the one that it branched off; "" for none.
 	Parent, ForkedFrom string
-	// Interrupted: it could go on and nobody drives it.
+	// Interrupted: it could go on and no process drives it.
 	Interrupted bool
 
 	object project.Run
@@ -202,7 +202,7 @@ const EventDelta = "model.delta"
 // MarshalJSON writes the event's line.
 func (ev Event) MarshalJSON() ([]byte, error) { return ev.line, nil }
 
-// Watch gives the events of a run from the first on and then those that happen, whoever drives it, until the run ends, ctx is done or the loop is left;
+// Watch gives the events of a run from the first on and then those that happen, driven by any process, until the run ends, ctx is done or the loop is left;
 // none of that changes the run. Events come once each and in order; of deltas some may be missing. An error is the last thing given: [ErrNotFound],
 // [ErrClosed], ctx's.
 func (e *Engine) Watch(ctx context.Context, run string) iter.Seq2[Event, error] {
@@ -218,7 +218,7 @@ func (e *Engine) WatchFrom(ctx context.Context, run string, after uint64) iter.S
 			return
 		}
 		folder := project.NewFolder(run, w)
-		for u, err := range e.service.Watch(ctx, run, 0) { // what an event refers to stands in those before it
+		for u, err := range e.service.Watch(ctx, run, 0) { // an event refers to those before it
 			var ev Event
 			if err == nil {
 				ev, err = eventOf(run, u, folder)

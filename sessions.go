@@ -71,7 +71,7 @@ func (s *settings) hasSessions(agentType string) bool {
 }
 
 // Sessions gives the client that agent nodes of a type get, nil where there is none: those of [WithSessions] and [WithLLMSessions], and [AgentLLM] where the
-// engine has models. It is for sessions that outlive a node, such as one that a context monitor looks at; whoever makes one destroys it.
+// engine has models. It is for sessions that outlive a node, such as one that a context monitor looks at; its maker destroys it.
 func (e *Engine) Sessions(agentType string) graph.Client { return e.client(agentType, "") }
 
 // client gives the client of a type for the nodes of a run; "" for those of none.

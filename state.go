@@ -222,7 +222,7 @@ func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 	})
 }
 
-// SnapshotOf gives everything about a run as it stands now, whoever drives it (S2-63). [RunOptions].ResumeFrom goes on with it, in another process and on
+// SnapshotOf gives everything about a run as it is now, driven by any process (S2-63). [RunOptions].ResumeFrom goes on with it, in another process and on
 // another store too; a run that goes on meanwhile is ahead of its snapshot.
 //
 // Errors: [ErrNotFound]; *[VersionError] where the run belongs to another version of the graph; [ErrClosed].

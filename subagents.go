@@ -121,7 +121,7 @@ func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (g
 		err = b.follow(ctx, run)
 	}
 	if err != nil {
-		b.stopped(ctx, run) // also while it begins: it may have been stored all the same
+		b.stopped(ctx, run) // also while it begins: it may have been stored
 		return graph.SubagentResult{}, err
 	}
 	r, err := b.e.service.Show(ctx, run)
@@ -153,7 +153,7 @@ func subagentResult(id string, o project.Run) graph.SubagentResult {
 	return r
 }
 
-// plainKey is what may stand in the id of a run as it is.
+// plainKey matches keys that the id of a run can hold as they are.
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9._#-]{1,40}$`)
 
 // maxParent bounds the ids under which the id of another run is put.
@@ -212,7 +212,7 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 	return err
 }
 
-// takeUp lets a run go on that nobody drives.
+// takeUp resumes an interrupted run.
 func (b *bridge) takeUp(ctx context.Context, run string) error {
 	err := b.e.service.Resume(ctx, run)
 	switch {

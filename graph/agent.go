@@ -34,7 +34,7 @@ type AgentConfig[S any] struct {
 	// Message is what the agent is sent; MessageFunc makes it of the state and wins. With neither the message is empty. It must be pure.
 	Message     string
 	MessageFunc func(S) string
-	// Output writes the answer into the state. Where it is nil the list of messages stands in the outputs under ID.
+	// Output writes the answer into the state. Where it is nil the list of messages is in the outputs under ID.
 	Output func(s *S, messages []AgentMessage) error
 	// ResendUnknown makes a next attempt of a message whose outcome a crash left unknown. Otherwise the node fails with ErrUnknownOutcome and is not
 	// tried again by its Retry, so that a person decides (D23): OnError may lead to a wait, or retry.

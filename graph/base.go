@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// BaseState is what stands beside S in snapshots and in JSON (S2-53, S2-75); nodes find it in their [Context]. No update of a node can change it: S must
+// BaseState is what is beside S in snapshots and in JSON (S2-53, S2-75); nodes find it in their [Context]. No update of a node can change it: S must
 // not have fields of these names.
 type BaseState struct {
 	ExecutionID string `json:"executionId"`

@@ -170,7 +170,7 @@ type loop[S any] struct {
 	counter string // the field that counts finished passes
 }
 
-// Loop repeats nodes one after another. What follows runs once, when the loop has ended (S2-22). The count of finished passes stands in the outputs
+// Loop repeats nodes one after another. What follows runs once, when the loop has ended (S2-22). The count of finished passes is in the outputs
 // under `<loop_start id>_iteration`; it begins at 0 each time the loop is entered.
 func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
 	at := caller()

@@ -197,7 +197,7 @@ func (c *compiler[S]) placeAt(id string, at place) {
 	}
 }
 
-// crosses tells why a node cannot go to another one of the same block: it stands in another branch. Nil where it can, or where the engine says why not.
+// crosses tells why a node cannot go to another one of the same block: it is in another branch. Nil where it can, or where the engine says why not.
 func (c *compiler[S]) crosses(from, to string) error {
 	a, b := c.places[from], c.places[to]
 	if c.index[to] == nil || a.parent != b.parent || a.branch == b.branch {

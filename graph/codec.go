@@ -21,7 +21,7 @@ type codec[S any] struct {
 	scratch sync.Pool      // *[]byte
 }
 
-// maxShared bounds the values that stand in one block of memory with others, so that a small one does not keep a large one alive.
+// maxShared bounds the values that share one block of memory with others, so that a small one does not keep a large one alive.
 const maxShared = 1 << 10
 
 // spareElements is how many more elements a list that functions extended before has room for, so that the next function need not move it.

@@ -166,7 +166,7 @@ func (f mapForm) read(r *reader, v reflect.Value) bool {
 	return r.take('}')
 }
 
-// read takes objects whose fields stand in the order in which they are written; all others are left to encoding/json.
+// read takes objects whose fields are in the order in which they are written; all others are left to encoding/json.
 func (f structForm) read(r *reader, v reflect.Value) bool {
 	if r.null(false) {
 		return true

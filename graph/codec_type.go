@@ -102,7 +102,7 @@ func (f *member) write(b []byte, v reflect.Value) ([]byte, bool) {
 	return append(b, raw...), err == nil
 }
 
-// members gives the fields of a struct as they stand in JSON. False: encoding/json must see to the type.
+// members gives the fields of a struct as JSON has them. False: encoding/json must see to the type.
 func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 	if t.Kind() != reflect.Struct || says(t) {
 		return nil, false
@@ -166,7 +166,7 @@ func members(t reflect.Type, above []reflect.Type) ([]member, bool) {
 	return out, true
 }
 
-// plainName tells whether a name stands in JSON as it is.
+// plainName tells whether JSON holds a name as it is.
 func plainName(name string) bool {
 	for i := range len(name) {
 		if c := name[i]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
@@ -176,7 +176,7 @@ func plainName(name string) bool {
 	return name != ""
 }
 
-// says tells whether a type has a word of its own in how it stands in JSON.
+// says tells whether a type decides its own form in JSON.
 func says(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return slices.ContainsFunc([]reflect.Type{jsonMarshaler, jsonUnmarshaler, textMarshaler, textUnmarshaler}, func(i reflect.Type) bool {

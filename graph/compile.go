@@ -37,7 +37,7 @@ type Config struct {
 	Limits Limits
 	// Reducers merge fields that concurrent branches change, by the field's name in JSON.
 	Reducers map[string]Reducer
-	// Metadata is for the program's own nodes; nobody else reads it and it is no part of the digest.
+	// Metadata is for the program's own nodes; it is not read elsewhere and is no part of the digest.
 	Metadata map[string]any
 	// OutputSchema is checked against the state after each node that changed it; nil: no check (S2-61).
 	OutputSchema *Schema
@@ -145,7 +145,7 @@ func (c *Compiled[S]) Ends() []string { return slices.Clone(c.ends) }
 // Digest identifies this version of the graph; a run goes on under its own only (P9).
 func (c *Compiled[S]) Digest() string { return c.digest }
 
-// Workflow gives the definition that the engine runs. Nobody may change it.
+// Workflow gives the definition that the engine runs. It must not be changed.
 func (c *Compiled[S]) Workflow() *workflow.Workflow { return c.workflow }
 
 // Nodes gives all nodes in the order in which they were added. The slice is the caller's.
@@ -188,7 +188,7 @@ type compiler[S any] struct {
 	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
 	parent map[string]string
 	places map[string]place
-	// links are the graphs of subgraph nodes as far as they are known; linked: somebody was asked for the names.
+	// links are the graphs of subgraph nodes as far as they are known; linked: the names were looked up.
 	links  map[string]Subgraph
 	linked bool
 	origin *identity

@@ -31,7 +31,7 @@ func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...
 	return d
 }
 
-// WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer stands in the outputs under ID. The signal
+// WaitConfig is a node that asks a person and pauses the run until the answer comes (S2-52). The answer is in the outputs under ID. The signal
 // `human_input_required` carries the prompt.
 type WaitConfig[S any] struct {
 	ID string
@@ -44,12 +44,12 @@ type WaitConfig[S any] struct {
 	// Input writes the answer into the state; nil leaves the state alone. It must be pure.
 	Input func(s *S, answer string) error
 	// Deadline is how long the question is open: then the node fails with the code `deadline`, which Options.OnError may lead elsewhere. RemindAfter is how long it is
-	// open before an event `wait.reminded`. Both survive the process; a process that stays fires them, else whoever touches the run next. 0: none.
+	// open before an event `wait.reminded`. Both survive the process; a process that stays fires them, else the next process that drives the run. 0: none.
 	Deadline, RemindAfter time.Duration
 	Options               NodeOptions[S]
 }
 
-// waiting is a question, whoever asks it.
+// waiting is a question of any kind of node.
 type waiting[S any] struct {
 	prompt  string
 	labels  []string
@@ -109,7 +109,7 @@ func (q Question) asked() asked {
 	return out
 }
 
-// AskUserConfig is a node that asks a person a question with choices; the answer stands in the outputs under ID (S2-74). The signal
+// AskUserConfig is a node that asks a person a question with choices; the answer is in the outputs under ID (S2-74). The signal
 // `human_input_required` and an event of the same type tell of it, with requestId, question, header, options and nodeId in their data. While the
 // question is open, [BaseState] says so (S2-53).
 type AskUserConfig[S any] struct {
@@ -163,7 +163,7 @@ type ParallelConfig[S any] struct {
 	// Quorum is how many branches must succeed, between 1 and their number; for [StrategyQuorum] alone.
 	Quorum int
 	// Merge writes the results into the state, in declared order: those of all branches, or of the winners for the other strategies. The state has what these
-	// branches changed. Nil: the results stand in the outputs alone (S2-57). It must be pure.
+	// branches changed. Nil: the results are in the outputs alone (S2-57). It must be pure.
 	Merge   func(s *S, results []BranchResult) error
 	Options NodeOptions[S]
 }
@@ -194,12 +194,12 @@ type ToolConfig[S, A, R any] struct {
 	ID string
 	// ToolName is used in messages; "" means ID.
 	ToolName string
-	// Execute is required. It should heed ctx, which is done at the timeout; a tool that does not is failed all the same (S2-46).
+	// Execute is required. It should heed ctx, which is done at the timeout; a tool that does not heed it fails nevertheless (S2-46).
 	Execute func(ctx context.Context, args A) (R, error)
 	// Args are the arguments, one value for all calls, which Execute must not change; ArgsFunc makes them of the state and wins.
 	Args     A
 	ArgsFunc func(S) A
-	// Output writes the result into the state. The result stands in the outputs under ID where it is nil.
+	// Output writes the result into the state. The result is in the outputs under ID where it is nil.
 	Output func(s *S, result R) error
 	// Timeout of one attempt; 0: none.
 	Timeout time.Duration

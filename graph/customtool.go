@@ -20,7 +20,7 @@ type CustomToolConfig[S, A, R any] struct {
 	// Args are the arguments, one value for all calls; ArgsFunc makes them of the state and wins. It must be pure.
 	Args     A
 	ArgsFunc func(S) A
-	// Output writes the result into the state. The result stands in the outputs under ID where it is nil.
+	// Output writes the result into the state. The result is in the outputs under ID where it is nil.
 	Output func(s *S, result R) error
 	// Timeout of one attempt; 0: none. A tool that does not heed its context is left behind then (S2-46).
 	Timeout time.Duration

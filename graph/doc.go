@@ -54,7 +54,7 @@
 // without one the run fails with an error that names both nodes and the field (P7). What follows a loop or a block runs once (S2-9, S2-22).
 //
 // Waits: [Builder.Wait] and [Builder.AskUser], or Then with a WaitConfig, ask a person. The run pauses, its process may end, and the answer, which may come
-// months later, stands in the outputs and, by WaitConfig.Input, in the state.
+// months later, is in the outputs and, by WaitConfig.Input, in the state.
 //
 // Inner graphs: [SubgraphConfig] runs a graph with a state of its own as one node. Its steps belong to the run: a question inside pauses it, and what
 // finished inside does not run again (P3). A graph can be given, or named and found by [Compiled.Link] before the run begins; none can contain itself.
@@ -72,19 +72,19 @@
 // # Durability
 //
 // What a node gave is in the run's journal before anything follows from it, so a node that ended never runs again. One that was at work when the process
-// died does, with the same [Context].Key: give that key to whoever must not do a thing twice. [Once] journals a part of a node's work, which then is not
+// died does, with the same [Context].Key: give that key to a service that must not do a thing twice. [Once] journals a part of a node's work, which then is not
 // repeated either.
 //
 // Conditions, Until, prompts, mappers, reducers, OnError and RetryOn are called by the engine itself, and what they gave is recorded, so that a run that
 // goes on after a crash does not ask again (D4). They must be pure: depend on what they are given alone. Functions of nodes may do anything.
 //
-// A run goes on only with the version of the graph that began it (P9). The version is a digest of nodes, edges and settings; functions have none, so whoever
-// changes what they do counts [Config].Version up (D29).
+// A run goes on only with the version of the graph that began it (P9). The version is a digest of nodes, edges and settings; functions have none, so a program that
+// changes what they do raises [Config].Version (D29).
 //
 // # Contexts
 //
 // A function's context is done when its node lost a race, its tool's or its graph's time is over, or its run is cancelled or interrupted. It should
-// return soon; what it gives within 5 s of a cancellation is recorded all the same.
+// return soon; what it gives within 5 s of a cancellation is still recorded.
 //
 // # Agents and tools
 //
@@ -193,6 +193,6 @@
 //	createSnapshot                              hocket.Result.Snapshot
 //	resolveModel, executeWithRetry              none: see Context.Model, Retry
 //
-// Nodes that stand beside the flow (branches, targets of gotos) are added with [Builder.Node], branches that hold more than a chain with [Builder.Branch];
+// Nodes beside the flow (branches, targets of gotos) are added with [Builder.Node], branches that hold more than a chain with [Builder.Branch];
 // the document has no calls for that (S2-8).
 package graph

@@ -59,12 +59,12 @@ type ErrorFeedback struct {
 	// Attempt is the one that failed, from 1.
 	Attempt     int `json:"attempt"`
 	MaxAttempts int `json:"maxAttempts"`
-	// PreviousOutput is what the failed attempt gave all the same: the Output that came with the error, or what a schema refused (where there was no Output,
+	// PreviousOutput is what the failed attempt gave: the Output that came with the error, or what a schema refused (where there was no Output,
 	// the fields of the state that would have been written). Nil where it gave nothing.
 	PreviousOutput json.RawMessage `json:"previousOutput,omitempty"`
 }
 
-// panicError is a panic of a function. Its stack is kept for the debug report and stands in no message.
+// panicError is a panic of a function. Its stack is kept for the debug report and is in no message.
 type panicError struct{ text, stack string }
 
 func (e *panicError) Error() string { return e.text }

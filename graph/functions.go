@@ -274,7 +274,7 @@ func (c *compiler[S]) model(d *def[S], state program.State) string {
 	return firstModel(d.opts.Model, modelIn(state), c.config.DefaultModel)
 }
 
-// modelIn reads the model of the run that stands beside the state, "" where there is none.
+// modelIn reads the model of the run that is beside the state, "" where there is none.
 func modelIn(state program.State) string {
 	raw := state.Get(program.FieldModel)
 	if raw == nil {
@@ -287,7 +287,7 @@ func modelIn(state program.State) string {
 	return m
 }
 
-// usageIn reads the context window usage that stands beside the state, nil where there is none.
+// usageIn reads the context window usage that is beside the state, nil where there is none.
 func usageIn(state program.State) *ContextWindowUsage {
 	raw := state.Get(program.FieldUsage)
 	if raw == nil {

@@ -23,7 +23,7 @@ type ancestor struct {
 
 // Link gives the graph with the names of its subgraph nodes bound, and those of inner graphs, so that its digest covers all that runs. A name is
 // looked up in the Runtime.WorkflowResolver of the graph that says it, then in those of the graphs around, then by find, which may be nil. One that
-// nobody knows stays as it was. The graph itself does not change, and is given back where nothing is new. Package hocket links the graphs that it runs.
+// is unknown stays as it was. The graph itself does not change, and is given back where nothing is new. Package hocket links the graphs that it runs.
 //
 // The error is a diag.List, at the calls that added the nodes: for a graph that contains itself, for graphs inside each other more than
 // [workflow.MaxFlowDepth] deep, for a lookup that panics.
@@ -97,7 +97,7 @@ func (r Runtime) before(find resolver) resolver {
 	}
 }
 
-// find gives the graph of a node: its own, else the one that has the name now, else the one that had it before. Nil: nobody knows it.
+// find gives the graph of a node: its own, else the one that has the name now, else the one that had it before. Nil: it is unknown.
 func (s *subgraph[S]) find(find resolver, before Subgraph) (g Subgraph, err error) {
 	if s.graph != nil {
 		return s.graph, nil

@@ -192,7 +192,7 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 	return out
 }
 
-// parallelOutput is what stands in the outputs for a parallel block (S2-50, S2-57).
+// parallelOutput is what is in the outputs for a parallel block (S2-50, S2-57).
 type parallelOutput struct {
 	Parallel bool                       `json:"_parallel"`
 	Branches []string                   `json:"branches"`

@@ -80,7 +80,7 @@ type Context[S any] struct {
 	problem error // an event that could not be kept
 }
 
-// Emit sends an event of the program's own, of any type, to whoever watches the run (S2-73). It is recorded with what the attempt gives; those of an
+// Emit sends an event of the program's own, of any type, to watchers of the run (S2-73). It is recorded with what the attempt gives; those of an
 // attempt that fails are dropped. Data must be what JSON can hold, else the attempt fails.
 func (c *Context[S]) Emit(kind string, data map[string]any) {
 	fields, err := encodeFields(data)
@@ -113,7 +113,7 @@ type Result[S any] struct {
 	Output any
 	// Goto overrides the edges: the nodes that follow, each once (S2-34). A node cannot leave its branch of a parallel block this way.
 	Goto []string
-	// Signals are notes to whoever watches the run.
+	// Signals are notes to watchers of the run.
 	Signals []Signal
 	// Usage tells the nodes that follow how full the context window is; nil: as before (S2-70). Of concurrent branches that of the last one declared counts.
 	Usage *ContextWindowUsage

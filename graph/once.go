@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Once does a sub-step of a node function and keeps what it gave: fn is called, and its value stands in the run's journal before Once returns. Called
+// Once does a sub-step of a node function and keeps what it gave: fn is called, and its value is in the run's journal before Once returns. Called
 // again with the same key in the same execution of the node, by a later attempt after a failure or by another process after a crash, Once gives
 // that value and does not call fn. So a node that does several things that must not be done twice does each in a Once of its own:
 //

@@ -14,10 +14,10 @@ type Running[S any] struct{ c *Compiled[S] }
 // Running gives what package hocket runs.
 func (c *Compiled[S]) Running() Running[S] { return Running[S]{c} }
 
-// Program gives the functions by the names that [Compiled.Workflow] uses. Nobody may change it.
+// Program gives the functions by the names that [Compiled.Workflow] uses. They must not be changed.
 func (r Running[S]) Program() *program.Table { return r.c.table }
 
-// Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what stands beside it. It is the one place that knows the
+// Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what is beside it. It is the one place that knows the
 // names under which the graph keeps its own values. The error says that the state does not fit S. Split keeps nothing of f.
 func (r Running[S]) Split(f program.Folded) (S, BaseState, error) {
 	c, state := r.c, program.StateOf(f.State)

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Runtime is what nodes need of the program that runs the graph (S2-71). Package hocket fills what is nil; a node that needs what is nil all the same
+// Runtime is what nodes need of the program that runs the graph (S2-71). Package hocket fills what is nil; a node that needs what is still nil
 // fails with an error that names it.
 type Runtime struct {
 	// ClientProvider gives the client for a type of coding agent, or nil where it knows none. Safe for concurrent use.

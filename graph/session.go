@@ -46,7 +46,7 @@ const (
 	StopMaxTokens  = "max_tokens"  // a bound of tokens cut the answer
 	StopMaxTurns   = "max_turns"   // the agent made as many model calls as it may
 	StopNoProgress = "no_progress" // the agent made the same call again and again (P27)
-	StopCancelled  = "cancelled"   // somebody else stopped the agent
+	StopCancelled  = "cancelled"   // the agent was stopped from outside
 )
 
 // StopError says that an agent ended its turn before it was done.

@@ -53,7 +53,7 @@ func encodeFields(values map[string]any) (program.Fields, error) {
 	return out, nil
 }
 
-// decode makes a state of its fields. Fields that S does not have are not its own: counters of loops stand beside them.
+// decode makes a state of its fields. Fields that S does not have are not its own: counters of loops are beside them.
 func decode[S any](fields program.Fields) (S, error) {
 	var s S
 	if len(fields) == 0 {
@@ -98,7 +98,7 @@ var (
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// ownForm tells whether a type says itself how it stands in JSON, both ways.
+// ownForm tells whether a type decides its form in JSON, both ways.
 func ownForm(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(jsonMarshaler) && p.Implements(jsonUnmarshaler) || p.Implements(textMarshaler) && p.Implements(textUnmarshaler)

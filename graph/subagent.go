@@ -26,7 +26,7 @@ type SubagentConfig[S any] struct {
 	Model string
 	// Tools are those that it may use, instead of its own; nil: its own.
 	Tools []string
-	// Output writes the result into the state. Where it is nil the agent's output, a text, stands in the outputs under ID.
+	// Output writes the result into the state. Where it is nil the agent's output, a text, is in the outputs under ID.
 	Output func(s *S, r SubagentResult) error
 	// Options.Name is Agent where empty.
 	Options NodeOptions[S]

@@ -23,11 +23,11 @@ type SubgraphConfig[S, T any] struct {
 	// Graph is the graph that runs. Either Graph or Name is needed, not both.
 	Graph *Compiled[T]
 	// Name is that of a graph which is looked up when this one is linked ([Compiled.Link]); its state may be of any type with the fields of T. No graph
-	// can contain itself, not through others either. Where nobody knows the name the node fails with `Workflow not found: <name>`.
+	// can contain itself, not through others either. Where the name is unknown the node fails with `Workflow not found: <name>`.
 	Name string
 	// Input makes the first state of the inner graph. Nil: fields of the same name in JSON are taken over. It must be pure.
 	Input func(S) T
-	// Output writes the last state of the inner graph into this one's. Nil: the last state stands in the outputs under ID. It must be pure.
+	// Output writes the last state of the inner graph into this one's. Nil: the last state is in the outputs under ID. It must be pure.
 	Output func(s *S, last T) error
 	// Options may hold a Retry, which runs the inner graph anew as a whole, from a first state made anew; nil: nothing is tried again.
 	Options NodeOptions[S]
@@ -116,7 +116,7 @@ func ownFields(state json.RawMessage) json.RawMessage {
 	return out
 }
 
-// lowerSubgraph makes the node and the workflow that it runs, under the node's id; a node that fails where nobody knows the graph.
+// lowerSubgraph makes the node and the workflow that it runs, under the node's id; a node that fails where the graph is unknown.
 func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *def[S]) {
 	inner := c.links[d.id]
 	if inner == nil {

@@ -41,7 +41,7 @@ func (c childRuns) drive(ctx context.Context, run string, start func(context.Con
 		}
 	}
 	if err != nil {
-		c.stopped(ctx, run) // also while it begins: it may have been stored all the same
+		c.stopped(ctx, run) // also while it begins: it may have been stored
 	}
 	return err
 }
@@ -65,7 +65,7 @@ func (c childRuns) begin(ctx context.Context, run string, start func(context.Con
 	return err
 }
 
-// takeUp lets a run go on that nobody drives.
+// takeUp resumes an interrupted run.
 func (c childRuns) takeUp(ctx context.Context, run string) error {
 	err := c.s.driver.Resume(ctx, run)
 	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
