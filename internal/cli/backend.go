@@ -148,7 +148,7 @@ func (a *app) clientToken() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// isLoopback tells whether an address is of this machine by what it says; no name is looked up, so that nobody else can be sent the token.
+// isLoopback tells whether an address is of this machine by what it says; no name is looked up, so that the token cannot be sent elsewhere.
 func isLoopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// follower shows one run while it goes on, whoever drives it, asks its questions on a terminal, and ends with its result.
+// follower shows one run while it goes on, driven by any process, asks its questions on a terminal, and ends with its result.
 type follower struct {
 	*app
 	service backend
@@ -320,7 +320,7 @@ func (f *follower) object(ctx context.Context) error {
 	return f.writeWhole(ctx, o, shown{full: f.full}.style(f.run), f.OutTerminal && f.events == nil)
 }
 
-// status turns the status of a run that nobody drives any more into an exit error.
+// status turns the status of a run that is not driven any more into an exit error.
 func (f *follower) status(o project.Run) error {
 	switch o.Status {
 	case engine.StatusCompleted:

@@ -50,7 +50,7 @@ func roleNames() []string {
 	return names
 }
 
-// mcp serves one client on the standard streams. Whoever started the process is the caller, but for approvals: what comes in may be an agent's (D32).
+// mcp serves one client on the standard streams. The user of the process is the caller, but for approvals: what comes in may be an agent's (D32).
 func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) error {
 	if slices.Contains(workflows, mcpserver.All) && len(workflows) > 1 {
 		return mustBe("workflows", "ids, or "+mcpserver.All+" alone", strings.Join(workflows, ","))

@@ -45,7 +45,7 @@ func (a *app) chooseStore(c *cobra.Command) error {
 	return a.enter(c.Context())
 }
 
-// enter puts the store of --namespace in the place of the default one. A namespace that nobody made is an error, and no file comes of it.
+// enter puts the store of --namespace in the place of the default one. An unknown namespace is an error, and no file comes of it.
 func (a *app) enter(ctx context.Context) error {
 	if a.tenant() == access.DefaultNamespace || a.entered {
 		return nil

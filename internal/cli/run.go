@@ -350,7 +350,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	return fo.follow(ctx)
 }
 
-// start begins a run; where the document wants what nobody allowed, the person at the terminal is asked (SEC5).
+// start begins a run; where the document wants what is not allowed, the person at the terminal is asked (SEC5).
 func (a *app) start(ctx context.Context, s *service.Service, req service.StartRequest) error {
 	_, err := s.Start(ctx, req)
 	var commands *service.CommandsError

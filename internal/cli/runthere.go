@@ -22,7 +22,7 @@ func onlyHere(c *cobra.Command, names ...string) error {
 	return nil
 }
 
-// runThere is run on a server: it gets the document, or the id of a stored workflow, and drives the run, which is followed here. Whoever stops looking leaves it alone.
+// runThere is run on a server: it gets the document, or the id of a stored workflow, and drives the run, which is followed here. The end of the following leaves it alone.
 func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []string) error {
 	ctx := c.Context()
 	defer r.Close()

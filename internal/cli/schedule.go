@@ -53,7 +53,7 @@ type scheduleLine struct {
 	Mode     string  `json:"mode"`
 	Schedule string  `json:"schedule"`
 	TimeZone *string `json:"timeZone"`
-	// Next is null where there is no planned time, or nobody knows it yet.
+	// Next is null where there is no planned time, or it is not known yet.
 	Next    *string      `json:"next"`
 	LastRun *lastRunLine `json:"lastRun"`
 	Error   *string      `json:"error"`

@@ -175,7 +175,7 @@ func reason(err error) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "; ")
 }
 
-// missed tells how many planned times passed while nobody looked, and what becomes of them.
+// missed tells how many planned times passed while no scheduler ran, and what becomes of them.
 func (r *reporter) missed(e scheduler.Event) string {
 	made := "dropped"
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
-// telemetry gives where traces and metrics go by OpenTelemetry's standard variables; nil where nobody wants any. What cannot be used of them keeps nothing from running.
+// telemetry gives where traces and metrics go by OpenTelemetry's standard variables; nil where none is wanted. What cannot be used of them keeps nothing from running.
 func (a *app) telemetry(log *slog.Logger) *telemetry.Config {
 	t, err := service.Exporter(service.OperatorTelemetry(a.operator, otlp.Config{Version: a.wiring.Version}), a.Env, a.keeper, log)
 	if err != nil && !a.toldTelemetry {

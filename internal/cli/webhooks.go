@@ -27,7 +27,7 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 		return nil, nil, err
 	}
 	cfg := hooks.Config{
-		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }, // nobody comes from outside
+		Service: func(context.Context, string) (*service.Service, error) { return nil, journal.ErrNotFound }, // there is no caller from outside
 		Secrets: secret.Resolver{Env: a.Env, Keeper: a.keeper},
 	}
 	if a.operator != nil {

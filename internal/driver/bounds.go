@@ -20,7 +20,7 @@ const (
 	CodeMaxReplyCalls = "max_reply_calls"
 )
 
-// tooLarge refuses replies that would fill the run; nil where there is none. Trying again is left to nobody: it would cost as much, and most likely give as much.
+// tooLarge refuses replies that would fill the run; nil where there is none. It is not tried again: that would cost as much, and most likely give as much.
 func (k *Kit) tooLarge(m chat.Message) *engine.Failure {
 	n := int(m.Text.Len()) + len(m.Extra)
 	for _, c := range m.ToolCalls {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Driver carries out runs. Safe for concurrent use. Opening one is the business of whoever wires it; drivertest covers all the rest.
+// Driver carries out runs. Safe for concurrent use. Opening one is not part of it; drivertest covers all the rest.
 //
 // All methods that name a run fail with an error that matches journal.ErrNotFound where there is none, and with ErrClosed after Close.
 // A done ctx ends the waiting, never the run. What needs no driver (export, import, fork) works on the journal alone: package stored.
@@ -32,7 +32,7 @@ type Runner interface {
 	//
 	// Errors: journal.ErrOwned where a living owner drives it elsewhere; engine.ErrEnded; *QuarantineError.
 	Resume(ctx context.Context, run string) error
-	// Answer answers a wait and returns when the answer is durable, whoever owns the run (D16). A run without living owner is taken over,
+	// Answer answers a wait and returns when the answer is durable, whatever process owns the run (D16). A run without living owner is taken over,
 	// unless the answer is refused, which changes nothing. The same answer again is no error (P24).
 	//
 	// a.By is recorded, also where another process takes the answer. Errors: those of engine for answers (ErrWait…, ErrAnswer, ErrEnded).
@@ -121,16 +121,16 @@ type Spec struct {
 	Prices []engine.Price
 	// Remind is kept as engine.RunCreated.Remind.
 	Remind time.Duration
-	// Model overrides the model of every agent (D26); "" overrides none. It is kept for whoever resumes the run.
+	// Model overrides the model of every agent (D26); "" overrides none. It is kept for a resume.
 	Model string
 	// Meta is kept with the run: target ids, branch, definition version. Keys that begin with `hocket.` are the driver's, and
 	// refused.
 	Meta map[string]string
 	// Facts are kept as engine.RunCreated.Facts.
 	Facts map[string]string
-	// Files are kept with the run by digest, for whoever resumes it (D19): the tools file, the reply script. They hold no secret.
+	// Files are kept with the run by digest, for a resume (D19): the tools file, the reply script. They hold no secret.
 	Files map[string][]byte
-	// Program holds the functions of a Go graph until the run leaves memory; then whoever finds programs is asked. Nil: it is asked at once. It must be
+	// Program holds the functions of a Go graph until the run leaves memory; then the finder of programs is asked. Nil: it is asked at once. It must be
 	// comparable.
 	Program Program
 	// Above is kept as engine.RunCreated.Above.

@@ -15,7 +15,7 @@ import (
 // ErrClosed says that the driver was closed.
 var ErrClosed = errors.New("driver is closed")
 
-// ErrInterrupted is the cause with which calls end that are stopped so that somebody may resume the run later.
+// ErrInterrupted is the cause with which calls end that are stopped so that the run may be resumed later.
 var ErrInterrupted = errors.New("interrupted")
 
 // QuarantineError says that a run cannot be driven by this program: its journal is damaged, written by a newer Hocket, or does not fit its

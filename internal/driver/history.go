@@ -28,7 +28,7 @@ type History struct {
 
 type frame struct{ step, frame int }
 
-// own stands for a frame of a step that is its agent's, whoever has it now.
+// own stands for a frame of a step that is its agent's, also after a hand-off.
 const own = -1
 
 type wish struct {

@@ -285,7 +285,7 @@ func params(p workflow.ModelParams) model.Params {
 	}
 }
 
-// deltas numbers the pieces of one attempt; nil where nobody watches.
+// deltas numbers the pieces of one attempt; nil where there is no watcher.
 func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Delta) {
 	if onDelta == nil {
 		return nil
@@ -384,7 +384,7 @@ func Unsent(c engine.Command) engine.InputData {
 	return d
 }
 
-// Cancelled is the result of a command that was cancelled and that nobody makes any more; nil for commands without result.
+// Cancelled is the result of a command that was cancelled and is not made any more; nil for commands without result.
 func Cancelled(c engine.Command) engine.InputData {
 	return resultOf(c, engine.CodeCancelled, "cancelled")
 }
@@ -407,7 +407,7 @@ func resultOf(c engine.Command, code, message string) engine.InputData {
 	case *engine.CallTool:
 		res := engine.ToolResult{ID: c.ID, Failure: f}
 		if code == engine.CodeTimeout {
-			res.Unknown = string(tool.PolicyAsk) // it did not heed its own end, so nobody knows what it did
+			res.Unknown = string(tool.PolicyAsk) // it did not heed its own end, so its outcome is unknown
 		}
 		return res
 	case *engine.CallFunc:

@@ -63,7 +63,7 @@ func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res
 	return engine.ToolResult{Text: out.Text, Structured: out.Structured, IsError: out.IsError}, nil
 }
 
-// outcomeUnknown tells whether a call that gave err may have been carried out all the same: no answer came in time, or the connection broke. What a tool
+// outcomeUnknown tells whether a call that gave err may have been carried out: no answer came in time, or the connection broke. What a tool
 // itself says went wrong is an answer.
 func outcomeUnknown(ctx context.Context, err error) bool {
 	if te, ok := errors.AsType[*tool.Error](err); ok {

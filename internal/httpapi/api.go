@@ -33,7 +33,7 @@ type Config struct {
 	Live *live.Handler
 	// Access keeps tokens and the audit log; nil: new ones, in memory.
 	Access AccessStore
-	// Hooks are the webhooks and notifications that the API manages; nil: some in memory, which nobody else sees.
+	// Hooks are the webhooks and notifications that the API manages; nil: some in memory, of this API alone.
 	Hooks *hooks.Hooks
 }
 

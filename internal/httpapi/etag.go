@@ -32,7 +32,7 @@ func matches(header, tag string) bool {
 	return false
 }
 
-// Only is the header of changes that are made only to what somebody has read.
+// Only is the header of changes that are made only to what the client has read.
 type Only struct {
 	IfMatch string `header:"If-Match" doc:"The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition"`
 }

@@ -41,7 +41,7 @@ func (a *API) finish() {
 	text = append(text, '\n')
 	a.mux.HandleFunc(http.MethodGet+" "+SpecPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		_, _ = w.Write(text) // whoever asked has left
+		_, _ = w.Write(text) // the client has left
 	})
 }
 

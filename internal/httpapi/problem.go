@@ -132,7 +132,7 @@ func ofModel(m *huma.ErrorModel) *Problem {
 func (g *gate) refuse(ctx huma.Context, p *Problem) {
 	ctx.SetHeader("Content-Type", p.ContentType(""))
 	ctx.SetStatus(p.Status)
-	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) // whoever asked has left
+	_ = json.NewEncoder(ctx.BodyWriter()).Encode(p) // the client has left
 }
 
 // writeRefusal tells what the mux says of a path or method that no operation has.

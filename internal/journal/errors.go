@@ -75,7 +75,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("journal of run %s is damaged from event %d on: %s", e.Run, e.Seq, e.Reason)
 }
 
-// InRun names the run in damage that was found by somebody who did not know it, as Decode does. Other errors stay as they are.
+// InRun names the run in damage that was found by code that did not know it, as Decode does. Other errors stay as they are.
 func InRun(run string, err error) error {
 	var c *CorruptError
 	if errors.As(err, &c) && c.Run == "" {

@@ -28,7 +28,7 @@ func Statuses() []Status {
 // IsKnown tells whether s is one of [Statuses].
 func (s Status) IsKnown() bool { return slices.Contains(Statuses(), s) }
 
-// IsActive tells whether somebody must drive the run: without a living owner it is interrupted (D15).
+// IsActive tells whether a process must drive the run: without a living owner it is interrupted (D15).
 func (s Status) IsActive() bool { return s == StatusPending || s == StatusRunning }
 
 // IsEnded tells whether the run is over.
@@ -80,7 +80,7 @@ type NewRun struct {
 	// Definition is the hash of the blob with the definition; empty where there is none.
 	Definition string
 	Created    time.Time
-	// Meta is for whoever starts runs: small, shown in lists, not searched. Nil and empty are the same.
+	// Meta is for the caller that starts runs: small, shown in lists, not searched. Nil and empty are the same.
 	Meta map[string]string
 }
 

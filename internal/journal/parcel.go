@@ -22,14 +22,14 @@ type Parcel struct {
 	Events []engine.Event
 }
 
-// sealed is the stored form of a parcel. Its bytes stand in base64, so that whoever carries it may write its JSON in another way.
+// sealed is the stored form of a parcel. Its bytes are in base64, so that its JSON may be written in another way on the way.
 type sealed struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
 	Model   string   `json:"model,omitempty"`
 	Records [][]byte `json:"records"`
 	Blobs   [][]byte `json:"blobs,omitempty"`
-	// Sum is over all of the others: it finds damage, and is no defence against somebody who wants to deceive.
+	// Sum is over all of the others: it finds damage, and is no defence against forgery.
 	Sum string `json:"sum"`
 }
 
@@ -66,7 +66,7 @@ func (p Parcel) Seal() (json.RawMessage, error) {
 }
 
 // OpenParcel reads what Seal wrote. Errors: *NewerError, *CorruptError; never a part of a run (P17). Whether the events are those of a run at all is for
-// whoever folds them to say.
+// the fold to say.
 func OpenParcel(data []byte) (Parcel, error) {
 	var s sealed
 	if err := json.Unmarshal(data, &s); err != nil {

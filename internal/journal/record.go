@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// RecordVersion is the newest version of Record.Data that this program reads. Whoever changes the encoding of events raises it.
+	// RecordVersion is the newest version of Record.Data that this program reads. A change of the encoding of events raises it.
 	RecordVersion = 2
 )
 
@@ -36,7 +36,7 @@ func (r Record) own() Record {
 func (r Record) Digest() [sha256.Size]byte { return sha256.Sum256(r.Data) }
 
 // Sum is the checksum of a journal up to and including one record: 128 bits of a SHA-256 over the sum before it and the record. It finds
-// damage; it is no defence against somebody who may write to the store.
+// damage; it is no defence against a writer of the store.
 type Sum [16]byte
 
 // Genesis is the sum before the first record of run. The id is part of it, so that records of two runs cannot be exchanged.

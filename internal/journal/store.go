@@ -198,7 +198,7 @@ type Request struct {
 // Inbox carries requests to owners and results back. A request is handed out at least once: if its owner dies before Settle, the next owner
 // of the run gets it too, so what it asks for must be safe to ask twice.
 type Inbox interface {
-	// Post leaves a request for whoever owns the run now or later. Errors: ErrNotFound for the run.
+	// Post leaves a request for the owner of the run, now or later. Errors: ErrNotFound for the run.
 	Post(ctx context.Context, r Request) (id uint64, err error)
 	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none and
 	// meant to be called every 250 ms.

@@ -75,7 +75,7 @@ func indented(text json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// did tells the audit log what the call changed, and whoever looks after lists that they may have changed.
+// did tells the audit log what the call changed, and the watchers of lists that they may have changed.
 func (c *call) did(action, target string) {
 	door.RecordAction(c.request, action, target)
 	c.changed()

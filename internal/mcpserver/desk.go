@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 )
 
-// desk is the server as one principal sees it: its sessions, and the tools and resources that these are told of. Sessions of others are at other desks, so that no
+// desk is the server as one principal sees it: its sessions, and the tools and resources that these see. Sessions of others are at other desks, so that no
 // session id and no notification reaches anybody but its principal (SEC10).
 type desk struct {
 	server *Server

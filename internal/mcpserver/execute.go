@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Bounds of waiting for a run, in seconds. Clients give requests up after a minute, unless they are told of progress.
+// Bounds of waiting for a run, in seconds. Clients give requests up after a minute, unless they get progress.
 const (
 	defaultWait = 30
 	maxWait     = 600

@@ -24,7 +24,7 @@ import (
 
 // Config says what a Server is made of. Its zero value is good.
 type Config struct {
-	// Version is what clients are told of us.
+	// Version is what clients see of this server.
 	Version string
 	// Workflows are the ids of published workflows that are tools of their own, beside the fixed ones; All alone stands for every one. Nil: none.
 	Workflows []string

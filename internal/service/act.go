@@ -98,7 +98,7 @@ type AnswerRequest struct {
 	Key string
 }
 
-// Cancel stops a run, whoever drives it, and the runs of branches that it started: those also where it has ended itself.
+// Cancel stops a run, driven by any process, and the runs of branches that it started: those also where it has ended itself.
 func (s *Service) Cancel(ctx context.Context, run, reason string) error {
 	err := s.driver.Cancel(ctx, run, reason)
 	if err != nil && !errors.Is(err, engine.ErrEnded) {

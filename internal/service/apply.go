@@ -43,7 +43,7 @@ type Applied struct {
 }
 
 // Apply stores documents in the catalog, and publishes them. All are checked first: where any has an error, nothing is stored, and the list says why
-// (S1-22). Agents that a document names and nobody defines are warnings (P29): a run of it will say so as an error.
+// (S1-22). Agents that a document names and that are not defined are warnings (P29): a run of it will say so as an error.
 //
 // The error is for what is not a document's fault: *ChangedError where the workflow is not as Expect says.
 func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {

@@ -56,7 +56,7 @@ const (
 )
 
 // together makes the workflow that runs the one_time branches of w at once: a fork with a tool step for each, which starts the run of the branch
-// and waits for it. The branches stand in the definition, so that whoever resumes the run has them.
+// and waits for it. The branches are in the definition, so that a resume has them.
 func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format, Edges: []workflow.Edge{}}
 	var fork workflow.Fork

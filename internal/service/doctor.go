@@ -30,7 +30,7 @@ type Report struct {
 	Tools     []ToolReport    `json:"tools"`
 }
 
-// ConfigReport is what the operator's configuration offers, with references as they are written. Path and Problem are those of whoever read it.
+// ConfigReport is what the operator's configuration offers, with references as they are written. Path and Problem are those of its reader.
 type ConfigReport struct {
 	Path    string `json:"path"`
 	Problem string `json:"problem,omitempty"`

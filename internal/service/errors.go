@@ -137,7 +137,7 @@ func (e *LimitError) Coded() (errcode.Code, errcode.Fields) {
 	return errcode.ServiceLimit, errcode.Fields{"limit": e.Limit, "max": e.Max}
 }
 
-// ChangedError says that a stored workflow or agent is not what it was when somebody read it (P39). Nothing was done.
+// ChangedError says that a stored workflow or agent is not what it was when the caller read it (P39). Nothing was done.
 type ChangedError struct {
 	// What is `workflow` or `agent`.
 	What, ID string
@@ -184,7 +184,7 @@ func (e *InUseError) Coded() (errcode.Code, errcode.Fields) {
 // Is makes errors.Is(err, ErrInUse) hold.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
-// CommandsError says that a document wants what nobody allowed (SEC5): to start commands, to reach files and programs of this machine, each as a line
+// CommandsError says that a document wants what is not allowed (SEC5): to start commands, to reach files and programs of this machine, each as a line
 // such as `read files under /home/x (toolset filesystem)`, or to send variables of the environment to servers, as
 // `NAME to ADDRESS`, or `NAME to the model`.
 type CommandsError struct {

@@ -115,7 +115,7 @@ func isOpen(name string) bool {
 	return slices.Contains(openExtensions, strings.ToLower(path.Ext(name)))
 }
 
-// Facts gives what the agents of a workflow are told of the world, as engine.RunCreated.Facts holds it: it is taken once for a run and kept with it. dir is
+// Facts gives the facts of the world for the agents of a workflow, as engine.RunCreated.Facts holds it: it is taken once for a run and kept with it. dir is
 // the folder of the document; where it is "" no files are read. A file that is not there is left out.
 //
 // Errors: *InvalidError for a file that is too large or cannot be read.

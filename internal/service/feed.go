@@ -16,7 +16,7 @@ import (
 const feedEvery = time.Second
 
 // Feed gives the notices behind the notice after, oldest first, each once, and goes on with those that come: at once where this process drives the run, within a second
-// where another does. It reads them from the store, in which they stand since the commit of what they are about: whoever keeps the ID of the last one that it dealt
+// where another does. It reads them from the store, in which they are since the commit of what they are about: a reader that keeps the ID of the last one that it dealt
 // with, and begins behind it after a crash, misses none. A slow consumer falls behind and loses nothing.
 //
 // It ends when the consumer leaves, or with an error as the last thing given: ctx's, or the store's. Each call is a feed of its own.

@@ -33,7 +33,7 @@ type Started struct {
 	Again bool
 }
 
-// Begin is Start for requests with a Key: the first of them begins the run, and all others are told of it, in whatever process and state it is, as long as it
+// Begin is Start for requests with a Key: the first of them begins the run, and all others get its result, in whatever process and state it is, as long as it
 // has not been pruned. The store decides which one is first (P24), so it holds across processes.
 //
 // Errors: those of Start; *InvalidError where the same key came with another request, or is none.
@@ -91,7 +91,7 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// hash gives what tells one request from another. A stored workflow counts by its id, so that a request that is made again after somebody published a new
+// hash gives what tells one request from another. A stored workflow counts by its id, so that a request that is made again after the publication of a new
 // version is the same one; a document counts by what it says.
 func (q StartRequest) hash() (string, error) {
 	what := "stored " + q.Workflow.ID

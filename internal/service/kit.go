@@ -25,7 +25,7 @@ type kits struct {
 	cfg Config
 	// service starts the runs of branches.
 	service *Service
-	// recorder writes down the model calls of this process's runs; nil: nobody does.
+	// recorder writes down the model calls of this process's runs; nil: not recorded.
 	recorder *recorder
 	// memory keeps what agents remember over runs.
 	memory memory.Store
@@ -168,7 +168,7 @@ func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit
 		kit.Models = replies
 	default:
 		trusted := info.Meta[metaTrusted] != ""
-		// Whoever resumes a run may lack the key that its start had: then it stays as it is (S0-17, D19).
+		// A resume may lack the key that the start had: then it stays as it is (S0-17, D19).
 		if err := k.checkModels(info.Workflow, info.Model, trusted); err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ type LoadOptions struct {
 	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string
 	Stdin      io.Reader
-	// AgentsText is the text of AgentsFile where somebody has read it, who then need not be of this machine; nil: it is read.
+	// AgentsText is the text of AgentsFile where the caller has read it, who then need not be of this machine; nil: it is read.
 	AgentsText []byte
 	// Agents are definitions that come behind those of AgentsFile.
 	Agents []workflow.Agent
@@ -246,7 +246,7 @@ func (o LoadOptions) withToolsets(w *workflow.Workflow, file string, data []byte
 	return append(ds, more...)
 }
 
-// codeMissingAgent is the code of an agent that a document names and nobody defines (S1-6, S3-21, S4-2).
+// codeMissingAgent is the code of an agent that a document names and that is not defined (S1-6, S3-21, S4-2).
 const codeMissingAgent = "unknown-agent"
 
 // missingAgent gives the agent that a problem misses.
@@ -254,7 +254,7 @@ func missingAgent(d diag.Diagnostic) (string, bool) {
 	return d.Name, d.Code == codeMissingAgent && d.Severity == diag.Error && d.Name != ""
 }
 
-// missing gives the agents that a document names and nobody defines, each once.
+// missing gives the agents that a document names and that are not defined, each once.
 func missing(list diag.List) (ids []string) {
 	for _, d := range list {
 		if id, ok := missingAgent(d); ok && !slices.Contains(ids, id) {

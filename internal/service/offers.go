@@ -40,7 +40,7 @@ type ModelOffers struct {
 	Named, Own []string
 }
 
-// ModelOffers lists models; nobody is asked.
+// ModelOffers lists models without a request.
 func (s *Service) ModelOffers() ModelOffers {
 	return ModelOffers{
 		Default:   cmp.Or(s.cfg.Env("HOCKET_MODEL"), s.cfg.Operator.DefaultModel),

@@ -69,7 +69,7 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 	return def, true, nil
 }
 
-// checkRef tells before the first call that a toolset refers to a server which nobody defines, or changes one of the operator's (D25).
+// checkRef tells before the first call that a toolset refers to a server that is not defined, or changes one of the operator's (D25).
 func checkRef(c *config.Config, s tool.Spec) error {
 	_, ok, err := operatorSpec(c, s)
 	if err == nil && !ok && s.Type == tool.TypeMCP && s.Ref != "" && s.Command == "" && s.Remote == nil && !strings.HasPrefix(s.Ref, "docker:") {

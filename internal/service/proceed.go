@@ -22,7 +22,7 @@ type Proceed struct {
 	Limits *workflow.Limits
 	// By is who asks; it is recorded with the answer and with new limits. It must be known for both.
 	By Actor
-	// MayApprove tells whether whoever asks may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
+	// MayApprove tells whether the caller may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
 	MayApprove func() error
 }
 

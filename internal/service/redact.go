@@ -38,7 +38,7 @@ func cleanDeltas(k *secret.Keeper, onDelta func(model.Delta)) (write func(model.
 	text, reasoning := k.Tail(), k.Tail()
 	write = func(d model.Delta) {
 		d.Text, d.Reasoning = text.Write(d.Text), reasoning.Write(d.Reasoning)
-		d.ToolCall = nil // nobody reads the pieces of tool calls, whose whole is in the reply
+		d.ToolCall = nil // pieces of tool calls have no reader; their whole is in the reply
 		onDelta(d)       // also where nothing is left: it is a sign of life
 	}
 	return write, func() {

@@ -85,7 +85,7 @@ func (o LoadOptions) retiredText(w *workflow.Workflow, ref string, now time.Time
 	return ""
 }
 
-// elsewhere tells whether calls to a provider go to an address, or a program, that somebody named.
+// elsewhere tells whether calls to a provider go to an address, or a program, that was named explicitly.
 func (o LoadOptions) elsewhere(w *workflow.Workflow, provider string) bool {
 	if o.Operator != nil {
 		if _, ok := o.Operator.Providers[provider]; ok {

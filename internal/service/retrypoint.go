@@ -147,7 +147,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 			continue
 		}
 		if at, failed := h.failed[h.events[i].Step]; failed && at == i && h.start(h.events[i].Step).Kind != workflow.KindFork && h.start(h.events[i].Step).Kind != workflow.KindSubflow {
-			continue // it failed inside of what went on all the same
+			continue // it failed inside of what went on nevertheless
 		}
 		end = i
 		break

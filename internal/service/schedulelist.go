@@ -15,7 +15,7 @@ import (
 // Scheduled is a schedule of a published workflow as a list shows it.
 type Scheduled struct {
 	scheduler.Branch
-	// Next is the next planned time in the schedule's zone; zero where there is none or nobody knows: a continuous branch, an interval that no scheduler
+	// Next is the next planned time in the schedule's zone; zero where there is none or it is unknown: a continuous branch, an interval that no scheduler
 	// has registered.
 	Next time.Time
 	// Zone is the zone of the calendar.
@@ -26,7 +26,7 @@ type Scheduled struct {
 	LastStatus journal.Status
 }
 
-// Schedules lists the schedules of all published workflows by workflow and branch, and who minds them; false: nobody. zone is that of calendars whose
+// Schedules lists the schedules of all published workflows by workflow and branch, and the owner of their scheduler; false: none. zone is that of calendars whose
 // document names none; nil: the machine's.
 func (s *Service) Schedules(ctx context.Context, zone *time.Location) ([]Scheduled, journal.Owner, bool, error) {
 	zone = cmp.Or(zone, time.Local)

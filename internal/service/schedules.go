@@ -26,7 +26,7 @@ type ScheduleRequest struct {
 	Model string
 	Files
 	Trust bool
-	// Report is told what happens; nil: nobody.
+	// Report is called with what happens; nil: not called.
 	Report func(scheduler.Event)
 }
 
@@ -109,12 +109,12 @@ func (s *Service) scheduledBranches(ctx context.Context, e catalog.Entry) ([]sch
 	return branchesOf(w, e), nil
 }
 
-// broken stands for the schedules of a workflow of which nobody knows what they are.
+// broken stands for the schedules of a workflow whose schedules are unknown.
 func broken(e catalog.Entry, err error) []scheduler.Branch {
 	return []scheduler.Branch{{Key: scheduler.Key{Workflow: e.ID}, Err: err}}
 }
 
-// besideRows gives the schedules of a published document that rows of its id keep from running, with the reason as the error of each: somebody wrote
+// besideRows gives the schedules of a published document that rows of its id keep from running, with the reason as the error of each: they were written
 // those rows, and must learn what they stopped.
 func (s *Service) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
 	w, _, _, err := s.LoadStored(ctx, e.ID, Which{Version: e.Published}, LoadOptions{})
@@ -200,7 +200,7 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 var unended = slices.DeleteFunc(journal.Statuses(), journal.Status.IsEnded)
 
 // Active implements scheduler.Runs. Runs that people started count too. One that was interrupted and that only another kind of process would take up
-// does not: nobody may ever end it.
+// does not: it may never end.
 func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	s := r.service
 	q := journal.Query{Statuses: unended, Workflow: key.Workflow, Limit: 1000}

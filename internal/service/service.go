@@ -63,7 +63,7 @@ type Config struct {
 	MaxCalls int
 	// Shared is what the service has in common with others of the process ([Share]); nil: nothing.
 	Shared *Shared
-	// Version is what other programs are told of us.
+	// Version is what other programs see of this one.
 	Version string
 	// Permissions are the operator's, for every tool call of every run: no document loosens them.
 	Permissions tool.Permissions
@@ -75,7 +75,7 @@ type Config struct {
 	Pages fetch.Pages
 	// Agents are those that documents may name beside the ones of the catalog, which they win over.
 	Agents []workflow.Agent
-	// Program names this program to whoever meets runs of its Go graphs elsewhere.
+	// Program names this program in errors about runs of its Go graphs elsewhere.
 	Program string
 	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.
 	Functions func(driver.Info) driver.Program
@@ -122,7 +122,7 @@ type Service struct {
 	family families
 	// bell rings when a notice of a run that is driven here was stored.
 	bell bell
-	// telemetry hears of what is driven here; nil: nobody does.
+	// telemetry observes what is driven here; nil: none.
 	telemetry *telemetry.Observer
 }
 

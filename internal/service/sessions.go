@@ -91,7 +91,7 @@ func (s *Service) makeRoom(ctx context.Context, run string) error {
 	return s.untilEnded(ctx, run)
 }
 
-// lookForEnd is how often those who wait for the end of a run look, where it is paused or nobody here drives it.
+// lookForEnd is how often those who wait for the end of a run look, where it is paused or not driven here.
 const lookForEnd = 250 * time.Millisecond
 
 // untilEnded waits until a run has ended, or is gone. Unlike Wait it waits while the run is paused or interrupted.

@@ -122,7 +122,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	return nil
 }
 
-// checkTrust refuses a document that wants what nobody allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
+// checkTrust refuses a document that wants what is not allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
 // besides: they are shown with the rest, and are no reason to ask by themselves.
 func (s *Service) checkTrust(specs []tool.Spec, asks CommandsError, keys []string, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")

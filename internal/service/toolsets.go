@@ -61,7 +61,7 @@ func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.L
 		for j, raw := range list[i].Toolsets {
 			_, ds, err := tool.ReadSpec(raw)
 			if err != nil {
-				continue // whoever reads the agent says so
+				continue // the reader of the agent reports it
 			}
 			for _, d := range ds {
 				if !d.Unknown || d.Severity != diag.Error {

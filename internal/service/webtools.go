@@ -105,7 +105,7 @@ func readBounded(path string, limit int) ([]byte, error) {
 	return data, err
 }
 
-// lookupFor gives the values that a spec may refer to: all that the operator's words may for one that somebody trusts, none for others.
+// lookupFor gives the values that a spec may refer to: all that the operator's may for a trusted one, none for others.
 func (k *kits) lookupFor(spec tool.Spec) func(string) (string, bool) {
 	if !spec.Trusted {
 		return nil

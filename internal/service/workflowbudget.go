@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// unknownOutput is what a call counts for whose use nobody told, and what is reserved for an answer that nothing else bounds.
+	// unknownOutput is what a call of unknown use counts for, and what is reserved for an answer that nothing else bounds.
 	unknownOutput = 16_384
 	// leastOutput is the least that is worth a call.
 	leastOutput = 16
@@ -287,7 +287,7 @@ func (a *account) spentText() string {
 		a.workflow, a.told.tokens, a.told.calls, a.told.cost.USD(), span, config.Name)
 }
 
-// settle says what a call used. Nil: nobody told, and it counts as what it claimed.
+// settle says what a call used. Nil: unknown, and it counts as what it claimed.
 func (a *account) settle(c *claim, u *used) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -99,7 +99,7 @@ func testHeldAfterApproval(t *testing.T, c Cluster) {
 	}
 	settle(t, c, q, run, engine.StatusPaused)
 	if n := w.Count("tool", ""); n != 1 {
-		t.Errorf("%d calls, want 1: nobody said that it may be repeated", n)
+		t.Errorf("%d calls, want 1: its policy does not let it be repeated", n)
 	}
 	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("skip")}); err != nil {
 		t.Fatal(err)

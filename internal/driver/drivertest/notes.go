@@ -78,7 +78,7 @@ func testNotes(t *testing.T, c Cluster) {
 	}
 }
 
-// testNotesRefused: what the engine refuses is told to whoever asked, and the run goes on. A cancelled call and one of a process that lost the run take none.
+// testNotesRefused: what the engine refuses is reported to the caller, and the run goes on. A cancelled call and one of a process that lost the run take none.
 func testNotesRefused(t *testing.T, c Cluster) {
 	results := make(chan error, 1)
 	var hold chan struct{}

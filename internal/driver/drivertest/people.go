@@ -164,7 +164,7 @@ func testAnswerRefused(t *testing.T, c Cluster) {
 	q := c.Open(t, Options{World: w})
 	before := len(c.Events(t, run))
 	if err := q.Answer(t.Context(), run, engine.Answer{Value: text("perhaps")}); !errors.Is(err, engine.ErrAnswer) {
-		t.Errorf("answer that nobody understands: %v, want ErrAnswer", err)
+		t.Errorf("answer that has no meaning: %v, want ErrAnswer", err)
 	}
 	if s, err := q.Wait(t.Context(), run); err != nil || !s.Interrupted {
 		t.Errorf("after a refused answer: %+v, %v; want interrupted as before", s, err)

@@ -99,7 +99,7 @@ func (a *actor) take() []*message {
 	return a.swap()
 }
 
-// swap is take for whoever holds mu.
+// swap is take for holders of mu.
 func (a *actor) swap() []*message {
 	clear(a.taken)
 	a.mail, a.taken = a.taken[:0], a.mail
@@ -194,7 +194,7 @@ func (a *actor) loop() error {
 	}
 }
 
-// settled tells whether the run needs nobody until somebody touches it.
+// settled tells whether the run needs no actor until the next request.
 func (a *actor) settled() bool {
 	s := a.run.Status()
 	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending
@@ -254,7 +254,7 @@ func (a *actor) step(batch []*message) error {
 	}
 }
 
-// errLeft: a run that was left by its owner stays as it is, since nobody asked to go on with it.
+// errLeft: a run that was left by its owner stays as it is, since it was not asked to go on.
 var errLeft = errors.New("run stays interrupted")
 
 // kitError says that the models, tools or functions of a run cannot be had in this process. Another one may have them.
@@ -392,7 +392,7 @@ func (a *actor) leave(err error) {
 	for _, m := range a.mail {
 		switch {
 		case isNote(m):
-			m.answer(errStopped) // its call is nobody's any more
+			m.answer(errStopped) // its call has no owner any more
 		case m.done != nil:
 			rest = append(rest, m)
 		}

@@ -124,7 +124,7 @@ func (a *actor) lost() ([]engine.Lost, error) {
 }
 
 // windDown interrupts the run. Calls are stopped; what comes back nevertheless is paid for and is journaled, as long as it asks for no tool call:
-// a tool call that is journaled and never made would have to be asked about when somebody resumes (P12).
+// a tool call that is journaled and never made would have to be asked about at a resume (P12).
 func (a *actor) windDown() error {
 	a.stopCalls()
 	a.dispatch()

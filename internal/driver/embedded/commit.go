@@ -151,8 +151,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 	}
 }
 
-// patience waits before the store is asked once more. Whoever interrupts the run is kept waiting for one more try and no longer: what could not be
-// written is asked again when somebody resumes.
+// patience waits before the store is asked once more. An interruption of the run waits for one more try and no longer: what could not be
+// written is asked again at a resume.
 func (a *actor) patience() error {
 	if a.ctx.Err() != nil {
 		return errStopped
@@ -278,7 +278,7 @@ func (a *actor) quarantine(cause error) error {
 // codeDefect is the code of a run that ended by a defect of Hocket.
 const codeDefect = "internal"
 
-// release gives the run up, for as long as it takes: a run that is owned by a living process and driven by nobody would stand still for ever. A
+// release gives the run up, for as long as it takes: a run that is owned by a living process and not driven would never go on. A
 // driver that is closed tries once: its process ends, and its lease with it.
 func (a *actor) release() {
 	var b backoff

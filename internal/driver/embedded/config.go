@@ -24,7 +24,7 @@ type Store interface {
 // Config is what a Driver is made of. Only Store must be set.
 type Config struct {
 	// Store keeps the runs. It is a handle of this driver alone, since what the handle owns is what the driver drives. The driver does not close
-	// it; whoever does closes the driver first.
+	// it; its closer closes the driver first.
 	Store Store
 	// Kind is the kind of the runs that are started here, and of those that Recover takes up; "": that of the store's owner (D15).
 	Kind journal.Kind
@@ -43,7 +43,7 @@ type Config struct {
 	ApproveAll bool
 	// TakeOverAfter is for how long the owner of runs of this driver's kind gives no sign of life before Tend takes them over although it lives; 0: never.
 	TakeOverAfter time.Duration
-	// Hooks are told of all runs that are driven here.
+	// Hooks get all runs that are driven here.
 	Hooks Hooks
 	// Now is the clock for the times of events. Nil: time.Now. Timers run on the process's own clock.
 	Now func() time.Time

@@ -12,7 +12,7 @@ import (
 // one decision for all of it. What a sender did wrong is told to the sender; an error is a defect.
 func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	defer recovered(&err)
-	ended := a.run.Status().Ended() // a recovery may end it, as whoever resumes it wishes
+	ended := a.run.Status().Ended() // a recovery may end it, as the resume asks
 	add := func(inputs ...engine.Input) error {
 		part, err := a.run.Activate(inputs)
 		if len(dec.Events)+len(dec.Commands) == 0 {

@@ -46,7 +46,7 @@ func (d *Driver) Follow(ctx context.Context, run string, take func(*engine.Event
 		err = w.drain(ctx, sub)
 	}
 	if err == nil && failed == nil {
-		err = w.catchUp(ctx) // of what others stored nobody was told
+		err = w.catchUp(ctx) // what others stored gave no notice here
 	}
 	if failed != nil {
 		err = failed

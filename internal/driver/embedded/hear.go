@@ -41,7 +41,7 @@ func (h *deadlines) look(ctx context.Context) error {
 	return h.hear(ctx)
 }
 
-// begin passes over the notices there are: whoever sweeps sees their runs.
+// begin passes over the notices there are: the sweep sees their runs.
 func (h *deadlines) begin(ctx context.Context) (err error) {
 	if h.begun {
 		return nil
@@ -75,7 +75,7 @@ func (h *deadlines) hear(ctx context.Context) error {
 		case err != nil:
 			return err
 		case head.Status.IsActive() && !h.d.drives(run):
-			continue // whoever drives it minds its deadlines until it pauses
+			continue // its driver keeps its deadlines until it pauses
 		case head.Status == journal.StatusPaused && h.mine(head):
 			if err := h.d.parkHead(ctx, head); err != nil {
 				h.d.cfg.Logger.Warn("cannot read paused run", "run", run, "err", err)

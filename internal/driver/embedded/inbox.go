@@ -167,7 +167,7 @@ func (d *Driver) serve(q journal.Request) {
 	}
 }
 
-// settle stores the result of a request until the store takes it: whoever asked waits for it as long as this process lives.
+// settle stores the result of a request until the store takes it: the caller waits for it as long as this process lives.
 func (d *Driver) settle(q journal.Request, result []byte) {
 	var b backoff
 	for {
@@ -182,9 +182,9 @@ func (d *Driver) settle(q journal.Request, result []byte) {
 	}
 }
 
-// send gives an answer or a cancellation to whoever owns the run (D16).
+// send gives an answer or a cancellation to the owner of the run (D16).
 //
-//  1. Nobody does, or this process: it is done here.
+//  1. None, or this process: it is done here.
 //  2. Another process does: the request goes into the inbox, and its result is waited for.
 //  3. That process gives the run up or dies before it has seen the request: back to 1. Should it have seen it after all, asking twice does no
 //     harm (P24).

@@ -80,7 +80,7 @@ func (a *actor) load() error {
 	return nil
 }
 
-// claim makes this process the run's owner. If it is that already, it lost the answer to a former claim, or the run: nobody else drives a run
+// claim makes this process the run's owner. If it is that already, it lost the answer to a former claim, or the run: no other process drives a run
 // under this handle.
 func (a *actor) claim() (journal.Head, error) {
 	head, err := a.d.cfg.Store.Claim(a.d.root, a.id)

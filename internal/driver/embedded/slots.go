@@ -15,7 +15,7 @@ type Slots struct {
 	mu   sync.Mutex
 	all  int // places
 	free int // 0 while anybody waits
-	// ring are the lines with somebody in them, the next one to be served first.
+	// ring are the lines that are not empty, the next one to be served first.
 	ring []*line
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// hubs hand what happens to whoever watches. The zero value is ready.
+// hubs pass what happens to watchers. The zero value is ready.
 type hubs struct {
 	mu   sync.RWMutex
 	subs map[string][]*subscription
@@ -197,7 +197,7 @@ func (w *watcher) drain(ctx context.Context, sub *subscription) error {
 	return w.catchUp(ctx)
 }
 
-// look reads on where somebody else drives the run.
+// look reads on where another process drives the run.
 func (w *watcher) look(ctx context.Context) error {
 	w.d.mu.Lock()
 	here := w.d.runs[w.run] != nil

@@ -16,7 +16,7 @@ import (
 )
 
 // Fork stores a new run that has the past of another one up to the event at, and gives its id. Events of one activation belong together, so those that
-// were stored with at are taken too. Nobody owns the new run: Resume and Answer go on with it. Calls that were under way at that point are made again there,
+// were stored with at are taken too. The new run has no owner: Resume and Answer go on with it. Calls that were under way at that point are made again there,
 // with keys of their own. allow, if not nil, is shown that past, and its error is given back.
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.

@@ -29,7 +29,7 @@ func (r *Runs) Export(ctx context.Context, run string) (journal.Parcel, error) {
 	return p, err
 }
 
-// Import stores a run that comes from another store, owned by nobody: Resume and Answer go on with it. A run that is here already stays as it is, if it
+// Import stores a run that comes from another store, without an owner: Resume and Answer go on with it. A run that is here already stays as it is, if it
 // begins with the events of p and nothing settled after them.
 //
 // Errors, each with nothing stored: *engine.DivergenceError where p is no run of w; journal.ErrConflict where the run that is here went on, or another

@@ -19,7 +19,7 @@ const (
 	// classBusy: another process holds the file. The store asks again by itself.
 	classBusy
 	// classMachine: the disk is full, does not answer or is read-only, or the process has no file handles left. The statement is sound, and the same
-	// one succeeds when somebody has mended the machine: so it is asked again, and a server goes on meanwhile (ADR 38).
+	// one succeeds when the machine has been mended: so it is asked again, and a server goes on meanwhile (ADR 38).
 	classMachine
 	// classStopped: the caller's context ended the statement.
 	classStopped

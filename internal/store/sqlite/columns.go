@@ -2,7 +2,7 @@ package sqlite
 
 import "time"
 
-// Int gives a column that holds an integer. A column of another type reads as 0: whoever damaged it is found by checksums, or by what the reader expects.
+// Int gives a column that holds an integer. A column of another type reads as 0: the damage is found by checksums, or by what the reader expects.
 func Int(column any) int64 {
 	n, _ := column.(int64)
 	return n

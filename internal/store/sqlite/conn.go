@@ -168,7 +168,7 @@ func (c *conn) each(q sqlText, each func(row) error, args ...any) error {
 //nolint:contextcheck,nolintlint // see always
 func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(always, q, args...) }
 
-// row is a result. A column of another type than asked for reads as zero: whoever damaged it is found by the checksums.
+// row is a result. A column of another type than asked for reads as zero: the damage is found by the checksums.
 type row []driver.Value
 
 func (r row) int(i int) int64 { return Int(r[i]) }

@@ -6,7 +6,7 @@
 // The flow of an append:
 //
 //  1. The caller takes hashes of its record, and puts an operation in line.
-//  2. If nobody writes, the caller does: it takes the write lock of the file and does all operations in line in one transaction, each on
+//  2. If no other goroutine writes, the caller does: it takes the write lock of the file and does all operations in line in one transaction, each on
 //     condition that its run still has the epoch and the last record that the caller believes in. A refused one drops out alone.
 //  3. After the commit (WAL, synchronous=FULL: one sync) all callers of the batch are answered. Those who came meanwhile are written by a
 //     goroutine, up to 1,000 together.

@@ -107,7 +107,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
 	}
 	for {
-		// Whether the owner lives is asked outside of the transaction. A dead one does not come back, and whoever else claims the run
+		// Whether the owner lives is asked outside of the transaction. A dead one does not come back, and another process that claims the run
 		// meanwhile changes its epoch.
 		seen, err := s.lookAtOwner(ctx, run)
 		if err != nil {

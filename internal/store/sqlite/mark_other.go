@@ -2,7 +2,7 @@
 
 package sqlite
 
-// mark says nothing here: others are told of another program.
+// mark says nothing here: others see another program.
 type mark struct{}
 
 func openMark(string, string) *mark { return &mark{} }

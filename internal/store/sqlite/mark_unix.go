@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// mark says to others that this process writes. Not safe for concurrent use. Where it does not work, others are told of another program.
+// mark says to others that this process writes. Not safe for concurrent use. Where it does not work, others see another program.
 type mark struct {
 	file *os.File // nil: it does not work
 	line []byte

@@ -25,7 +25,7 @@ const (
 // owners says who lives. An owner that drives runs holds an exclusive lock on a file of its own in dir as long as it lives; the operating
 // system drops the lock however it dies. Others see that at once: no file, or a file that can be locked, is a dead owner (D15).
 //
-// The name of an owner is never used again, and a file is removed only by its owner or under a shared lock, so that nobody takes a lock
+// The name of an owner is never used again, and a file is removed only by its owner or under a shared lock, so that no process takes a lock
 // that others do not see:
 //
 //  1. A makes the file and has not locked it yet.
@@ -146,7 +146,7 @@ func (o *owners) isAlive(id string) (bool, error) {
 	return !dead && err == nil, err
 }
 
-// probe tells whether nobody holds the lock at path. If so and the file is there, it gives it locked shared: others may look too.
+// probe tells whether the lock at path is free. If so and the file is there, it gives it locked shared: others may look too.
 func (o *owners) probe(path string) (dead bool, _ *flock.Flock, _ error) {
 	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
 	ok, err := lock.TryRLock()
@@ -188,7 +188,7 @@ func (o *owners) close() error {
 	}
 	path, err := o.lock.Path(), o.lock.Close()
 	o.lock = nil
-	if rerr := os.Remove(path); !errors.Is(rerr, fs.ErrNotExist) { // somebody may have swept it
+	if rerr := os.Remove(path); !errors.Is(rerr, fs.ErrNotExist) { // another process may have swept it
 		err = errors.Join(err, rerr)
 	}
 	return err

@@ -133,7 +133,7 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 				return err
 			}
 			if r == nil {
-				continue // somebody went on with it
+				continue // it was resumed
 			}
 			n, err := dropRun(c, v.id, r.int(0))
 			if err != nil {

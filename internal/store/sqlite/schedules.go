@@ -76,7 +76,7 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 	return found, alive, nil
 }
 
-// Lead implements journal.Schedules. Where somebody leads it writes nothing. Whether the former leader lives is asked outside of the
+// Lead implements journal.Schedules. Where there is a leader it writes nothing. Whether the former leader lives is asked outside of the
 // transaction: a dead one does not come back, and of several that take its place the first does.
 func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, error) {
 	if _, err := s.owners.register(ctx, s.writer); err != nil {

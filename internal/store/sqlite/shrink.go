@@ -62,7 +62,7 @@ func (s *Store) shrink(ctx context.Context) error {
 			break
 		}
 	}
-	// If a reader needs the log now, it is cut by whoever writes later.
+	// If a reader needs the log now, it is cut by a later writer.
 	return s.writer.outside(ctx, func(c *conn) error { return checkpoint(c, sqlTruncateWAL) })
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	lookEvery = 5 * time.Millisecond  // between two looks at whether others wait
 	stepAside = 50 * time.Millisecond // at most, until one of them has come
-	lookLater = time.Second           // after nobody came: who waits may be stopped
+	lookLater = time.Second           // after none came: a waiting process may be stopped
 )
 
 // turn lets processes that share a file write in turn. SQLite's lock has no line: a process that commits without a pause has it again
@@ -35,7 +35,7 @@ func (t *turn) wait() {
 	if ok, err := lock.TryRLock(); ok && err == nil {
 		t.waiting = lock
 	} else {
-		_ = lock.Close() // somebody looks just now
+		_ = lock.Close() // another process looks just now
 	}
 }
 

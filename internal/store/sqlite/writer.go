@@ -60,7 +60,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 // writer owns the only connection that writes. Whatever waits shares a transaction, and is answered after the commit (group commit).
 //
-// Whoever comes while nobody writes does it himself, for all that wait by then: one run alone pays for no change of goroutines. What came
+// A caller that comes while none writes does it itself, for all that wait by then: one run alone pays for no change of goroutines. What came
 // meanwhile is left to a goroutine, which ends when nothing waits.
 type writer struct {
 	path  string
@@ -68,7 +68,7 @@ type writer struct {
 	wait  *patience
 	alone *sync.Mutex // as in readers: it would keep a first connection out
 
-	// Of whoever writes.
+	// Of the writing goroutine.
 	conn     *conn // nil until something is written
 	mark     *mark // likewise
 	memory   memory
@@ -81,7 +81,7 @@ type writer struct {
 
 	mu     sync.Mutex
 	idle   sync.Cond // isBusy became false
-	isBusy bool      // somebody writes
+	isBusy bool      // a goroutine writes
 	queue  []*op
 	closed atomic.Bool // set with mu held
 }
@@ -266,7 +266,7 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 	// Who comes while another process has the lock shares the transaction, so nothing is taken yet, and everybody may still go away.
 	err := w.begin(func() bool { return ctx.Err() != nil || w.peek() == nil })
 	switch {
-	case errors.Is(err, errNobody):
+	case errors.Is(err, errNoWaiter):
 		return
 	case err != nil:
 		if first := w.peek(); first != nil && w.taken(first) {
@@ -333,11 +333,11 @@ func (w *writer) single(o *op) error {
 	return w.commit()
 }
 
-// errNobody says that nobody waits any more for the lock.
-var errNobody = errors.New("no caller waits")
+// errNoWaiter says that no caller waits any more for the lock.
+var errNoWaiter = errors.New("no caller waits")
 
 // begin takes the write lock. Another process may have it: then it is asked for again until it is free (P10: no SQLITE_BUSY reaches a
-// caller), until isOver, which gives errNobody, until that has lasted too long (*journal.LockedError), or some time after the store was closed.
+// caller), until isOver, which gives errNoWaiter, until that has lasted too long (*journal.LockedError), or some time after the store was closed.
 func (w *writer) begin(isOver func() bool) error {
 	defer w.turn.came()
 	for {
@@ -347,7 +347,7 @@ func (w *writer) begin(isOver func() bool) error {
 		}
 		w.turn.wait()
 		if isOver() {
-			return errNobody
+			return errNoWaiter
 		}
 		if w.closed.Load() {
 			if w.deadline.IsZero() {
