@@ -7,7 +7,7 @@
 //
 // The flow of a call:
 //
-//  1. a principal's desk (desk.go) has the sessions that this principal opened, and no others: the session id of another one is unknown there;
+//  1. a principal's account (account.go) has the sessions that this principal opened, and no others: the session id of another one is unknown there;
 //  2. the call finds its row in the one table of tools (tools.go), and [door.Require] asks for the row's role (SEC2);
 //  3. the arguments are checked against the row's schema and decoded (args.go), and the row's function does the work by the service;
 //  4. what it gives is bounded (bound.go) and told as structured content and as text; an error is told by the table of problems that all doors share (problem.go),

@@ -10,18 +10,18 @@ import (
 
 // Failed gives what a client gets of an error of a tool.
 func (s *Server) Failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
-	return (&desk{server: s}).failed(ctx, tool, err)
+	return (&account{server: s}).failed(ctx, tool, err)
 }
 
 // AlsoOffer has the sessions that are opened from now on offer more than Hocket does.
 func (s *Server) AlsoOffer(add func(*sdk.Server)) { s.also = add }
 
-// Watched counts the resources that sessions of all desks subscribed to.
+// Watched counts the resources that sessions of all accounts subscribed to.
 func (s *Server) Watched() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, d := range s.desks {
+	for _, d := range s.accounts {
 		d.mu.Lock()
 		n += len(d.watched)
 		d.mu.Unlock()

@@ -33,7 +33,7 @@ func problemOf(err error) door.Problem {
 }
 
 // failed tells a model what went wrong and what it may do about it.
-func (d *desk) failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
+func (d *account) failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = &conflictError{"the request was cancelled, or the server is shutting down; runs continue, and cancel_run stops one"}
 	}

@@ -41,7 +41,7 @@ func ToolName(id string, fixed []string) string {
 }
 
 // offer makes tools of the workflows that are to be tools, and takes away those that are none any more.
-func (d *desk) offer(ctx context.Context, entries []catalog.Entry) {
+func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 	wanted := map[string]offer{}
 	var fixed []string
 	for _, t := range d.server.tools {

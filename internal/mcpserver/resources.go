@@ -85,13 +85,13 @@ func listsOfResources() []*sdk.Resource {
 }
 
 // addLists adds the lists as resources, which also tells clients that there may be other resources now.
-func (d *desk) addLists() {
+func (d *account) addLists() {
 	for _, r := range listsOfResources() {
 		d.mcp.AddResource(r, d.readResource)
 	}
 }
 
-func (d *desk) addResources() {
+func (d *account) addResources() {
 	d.addLists()
 	for _, t := range []*sdk.ResourceTemplate{
 		{URITemplate: scheme + "workflows/{id}", Name: "workflow", Description: "The published document of a workflow, as stored."},
@@ -106,7 +106,7 @@ func (d *desk) addResources() {
 }
 
 // readResource is the SDK's handler of all resources.
-func (d *desk) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+func (d *account) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 	ctx, _, err := d.server.caller(ctx, req.Extra)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (d *desk) readResource(ctx context.Context, req *sdk.ReadResourceRequest) (
 }
 
 // unread is the protocol's error of a resource that cannot be read.
-func (d *desk) unread(uri string, err error) error {
+func (d *account) unread(uri string, err error) error {
 	p := problemOf(err)
 	switch p.Code {
 	case "not_found":
@@ -147,7 +147,7 @@ func (d *desk) unread(uri string, err error) error {
 }
 
 // read gives the text of a resource with its type.
-func (d *desk) read(ctx context.Context, r resource) ([]byte, string, error) {
+func (d *account) read(ctx context.Context, r resource) ([]byte, string, error) {
 	switch {
 	case r.id == "":
 		return d.readList(ctx, r.kind)
@@ -175,7 +175,7 @@ func (d *desk) read(ctx context.Context, r resource) ([]byte, string, error) {
 	return text, mimeJSON, err
 }
 
-func (d *desk) readList(ctx context.Context, kind string) ([]byte, string, error) {
+func (d *account) readList(ctx context.Context, kind string) ([]byte, string, error) {
 	var out any
 	switch kind {
 	case kindWorkflows:
@@ -212,7 +212,7 @@ const (
 )
 
 // listResources gives a page of resources: on the first one the lists; then workflows, then runs.
-func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, extra *sdk.RequestExtra) (sdk.Result, error) {
+func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams, extra *sdk.RequestExtra) (sdk.Result, error) {
 	ctx, _, err := d.server.caller(ctx, extra)
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func (d *desk) listResources(ctx context.Context, p *sdk.ListResourcesParams, ex
 const maxCompletions = 100
 
 // complete suggests ids for the templates of resources.
-func (d *desk) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+func (d *account) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	ctx, _, err := d.server.caller(ctx, req.Extra)
 	if err != nil {
 		return nil, err
@@ -298,7 +298,7 @@ func (d *desk) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.Com
 }
 
 // ids gives those of all workflows or agents, or of the last runs.
-func (d *desk) ids(ctx context.Context, kind string) (ids []string, err error) {
+func (d *account) ids(ctx context.Context, kind string) (ids []string, err error) {
 	switch kind {
 	case kindWorkflows:
 		entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))

@@ -43,8 +43,8 @@ type Config struct {
 // All stands in Config.Workflows for every published workflow.
 const All = "all"
 
-// maxDesks bounds the principals without any session that are remembered.
-const maxDesks = 64
+// maxAccounts bounds the principals without any session that are remembered.
+const maxAccounts = 64
 
 // Server is the MCP server. Safe for concurrent use. Close it.
 type Server struct {
@@ -59,8 +59,8 @@ type Server struct {
 	stop context.CancelFunc
 	work sync.WaitGroup
 
-	mu    sync.Mutex
-	desks map[deskKey]*desk
+	mu       sync.Mutex
+	accounts map[accountKey]*account
 
 	sessions sessions
 
@@ -71,7 +71,7 @@ type Server struct {
 
 // New makes a Server.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg, log: cfg.Logger, tools: table(), desks: map[deskKey]*desk{}}
+	s := &Server{cfg: cfg, log: cfg.Logger, tools: table(), accounts: map[accountKey]*account{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -86,10 +86,10 @@ func New(cfg Config) *Server {
 func (s *Server) Close() error {
 	s.stop()
 	s.mu.Lock()
-	desks := s.desks
-	s.desks = map[deskKey]*desk{}
+	accounts := s.accounts
+	s.accounts = map[accountKey]*account{}
 	s.mu.Unlock()
-	for _, d := range desks {
+	for _, d := range accounts {
 		for session := range d.mcp.Sessions() {
 			_ = session.Close() // the client may have left
 		}
@@ -102,9 +102,9 @@ func (s *Server) Close() error {
 func (s *Server) Revoke(namespace, token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key, d := range s.desks {
+	for key, d := range s.accounts {
 		if key.Namespace == namespace && key.Token == token {
-			delete(s.desks, key)
+			delete(s.accounts, key)
 			s.work.Go(func() {
 				for session := range d.mcp.Sessions() {
 					_ = session.Close() // the client may have left
@@ -128,7 +128,7 @@ func (s *Server) Handler() http.Handler {
 			door.WriteProblem(w, r, door.ProblemOf(err))
 			return
 		}
-		d, done := s.desk(c)
+		d, done := s.account(c)
 		defer done()
 		if r.Method == http.MethodPost { // the SDK would tell in plain text what is too large
 			body, err := door.ReadBody(w, r, s.cfg.MaxBody)
@@ -152,7 +152,7 @@ func (s *Server) Handler() http.Handler {
 }
 
 // enter notes the session of a request, or makes room for the one that it may open, until left is called. False: the request was refused and answered.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *desk) (left func(), ok bool) {
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, d *account) (left func(), ok bool) {
 	if id := r.Header.Get(headerSession); id != "" {
 		end, gone := s.sessions.begin(d, id)
 		if gone {
@@ -206,7 +206,7 @@ func (s *Server) caller(ctx context.Context, extra *sdk.RequestExtra) (call, req
 
 // RunStdio serves one client on two streams until it leaves or ctx is done, with the caller's rights. Runs go on with the service.
 func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteCloser, c *door.Caller) error {
-	d, done := s.desk(c)
+	d, done := s.account(c)
 	defer done()
 	err := d.mcp.Run(door.With(ctx, c), patient{&sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: int(s.cfg.MaxBody)}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
@@ -218,25 +218,25 @@ func (s *Server) RunStdio(ctx context.Context, in io.ReadCloser, out io.WriteClo
 	return nil
 }
 
-// deskKey is who sits at a desk: a principal whose rights changed is another one.
-type deskKey struct {
+// accountKey tells accounts apart: a principal whose rights changed has another one.
+type accountKey struct {
 	access.Principal
 	service *service.Service
 }
 
-// desk gives the desk of a caller, which stays until done is called at least.
-func (s *Server) desk(c *door.Caller) (d *desk, done func()) {
-	key := deskKey{c.Principal, c.Service}
+// account gives the account of a caller, which stays until done is called at least.
+func (s *Server) account(c *door.Caller) (d *account, done func()) {
+	key := accountKey{c.Principal, c.Service}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d = s.desks[key]
+	d = s.accounts[key]
 	if d == nil {
-		s.tidy()
-		d = newDesk(s, key)
-		s.desks[key] = d
+		s.removeIdle()
+		d = newAccount(s, key)
+		s.accounts[key] = d
 	}
 	d.busy++
-	d.lookAfter()
+	d.startWatching()
 	return d, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -244,14 +244,14 @@ func (s *Server) desk(c *door.Caller) (d *desk, done func()) {
 	}
 }
 
-// tidy forgets desks that nobody sits at, once there are many. s.mu is held.
-func (s *Server) tidy() {
-	if len(s.desks) < maxDesks {
+// removeIdle forgets accounts without sessions and requests, once there are many. s.mu is held.
+func (s *Server) removeIdle() {
+	if len(s.accounts) < maxAccounts {
 		return
 	}
-	for key, d := range s.desks {
+	for key, d := range s.accounts {
 		if d.busy == 0 && d.sessions() == 0 {
-			delete(s.desks, key)
+			delete(s.accounts, key)
 			s.sessions.left(d)
 		}
 	}

@@ -30,17 +30,17 @@ type sessions struct {
 	all  map[string]*session
 	used uint64 // counts the ends of requests: the clock of this list
 	// opening counts the requests of each holder that may open a session.
-	opening map[deskKey]int
+	opening map[accountKey]int
 	// leaving are the sessions that are being ended. They take no request any more.
 	leaving map[string]struct{}
 }
 
 type session struct {
-	id     string
-	holder deskKey
-	desk   *desk
-	busy   int
-	used   uint64
+	id      string
+	holder  accountKey
+	account *account
+	busy    int
+	used    uint64
 }
 
 // fullError says that there are too many sessions, all of them with requests under way.
@@ -58,7 +58,7 @@ func (e *fullError) problem() door.Problem {
 }
 
 // open makes room for a session that a request of a holder may open. The caller calls done with the id of the session, or "" where none was opened. Errors: *fullError.
-func (s *sessions) open(d *desk, mine, every int) (done func(id string), err error) {
+func (s *sessions) open(d *account, mine, every int) (done func(id string), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	holder := d.key
@@ -75,7 +75,7 @@ func (s *sessions) open(d *desk, mine, every int) (done func(id string), err err
 		}
 	}
 	if s.opening == nil {
-		s.opening = map[deskKey]int{}
+		s.opening = map[accountKey]int{}
 	}
 	s.opening[holder]++
 	return func(id string) {
@@ -92,7 +92,7 @@ func (s *sessions) open(d *desk, mine, every int) (done func(id string), err err
 }
 
 // begin notes that a request of a session is under way, until end is called. gone: the session is being ended, and is to its client as one that does not exist.
-func (s *sessions) begin(d *desk, id string) (end func(), gone bool) {
+func (s *sessions) begin(d *account, id string) (end func(), gone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, leaves := s.leaving[id]; leaves {
@@ -112,8 +112,8 @@ func (s *sessions) begin(d *desk, id string) (end func(), gone bool) {
 	}, false
 }
 
-// know gives the session of an id that a desk has; nil: it has none. s.mu is held.
-func (s *sessions) know(d *desk, id string) *session {
+// know gives the session of an id that an account has; nil: it has none. s.mu is held.
+func (s *sessions) know(d *account, id string) *session {
 	if x := s.all[id]; x != nil {
 		if x.holder != d.key {
 			return nil
@@ -126,20 +126,20 @@ func (s *sessions) know(d *desk, id string) *session {
 	if s.all == nil {
 		s.all = map[string]*session{}
 	}
-	x := &session{id: id, holder: d.key, desk: d, used: s.used}
+	x := &session{id: id, holder: d.key, account: d, used: s.used}
 	s.all[id] = x
 	return x
 }
 
-// left drops the sessions of a desk that have ended.
-func (s *sessions) left(d *desk) {
+// left drops the sessions of an account that have ended.
+func (s *sessions) left(d *account) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(d)
 }
 
-// forget drops the sessions of a desk that have ended. s.mu is held.
-func (s *sessions) forget(d *desk) {
+// forget drops the sessions of an account that have ended. s.mu is held.
+func (s *sessions) forget(d *account) {
 	open := map[string]bool{}
 	for one := range d.mcp.Sessions() {
 		open[one.ID()] = true
@@ -152,7 +152,7 @@ func (s *sessions) forget(d *desk) {
 }
 
 // count gives the sessions of a holder, and those that it may be about to have. s.mu is held.
-func (s *sessions) count(holder deskKey) int {
+func (s *sessions) count(holder accountKey) int {
 	n := s.opening[holder]
 	for _, x := range s.all {
 		if x.holder == holder {
@@ -172,8 +172,8 @@ func (s *sessions) total() int {
 }
 
 // largest gives the holder with the most sessions that could be ended. s.mu is held.
-func (s *sessions) largest() (most deskKey) {
-	counts := map[deskKey]int{}
+func (s *sessions) largest() (most accountKey) {
+	counts := map[accountKey]int{}
 	for _, x := range s.all {
 		if x.busy == 0 {
 			counts[x.holder]++
@@ -188,7 +188,7 @@ func (s *sessions) largest() (most deskKey) {
 }
 
 // less orders holders, so that which of two is chosen does not depend on chance.
-func (k deskKey) less(o deskKey) bool {
+func (k accountKey) less(o accountKey) bool {
 	return cmp.Or(cmp.Compare(k.Namespace, o.Namespace), cmp.Compare(k.Token, o.Token), cmp.Compare(k.Name, o.Name)) < 0
 }
 
@@ -208,9 +208,9 @@ func (s *sessions) evict(of func(*session) bool) bool {
 		s.leaving = map[string]struct{}{}
 	}
 	s.leaving[oldest.id] = struct{}{}
-	server := oldest.desk.server
+	server := oldest.account.server
 	server.work.Go(func() {
-		if one := oldest.desk.session(oldest.id); one != nil {
+		if one := oldest.account.session(oldest.id); one != nil {
 			_ = one.Close() // the client may have left
 		}
 		s.mu.Lock()
@@ -221,7 +221,7 @@ func (s *sessions) evict(of func(*session) bool) bool {
 }
 
 // session gives the open session of an id; nil: there is none.
-func (d *desk) session(id string) *sdk.ServerSession {
+func (d *account) session(id string) *sdk.ServerSession {
 	for one := range d.mcp.Sessions() {
 		if one.ID() == id {
 			return one

@@ -41,7 +41,7 @@ type tool struct {
 
 // call is one call of a tool by a principal that may make it.
 type call struct {
-	*desk
+	*account
 	*door.Caller
 	tool *tool
 	req  *sdk.CallToolRequest
@@ -96,7 +96,7 @@ func (t *tool) announced() *sdk.Tool {
 }
 
 // handler makes the SDK's handler of a tool: it asks for the role, and tells results and errors.
-func (d *desk) handler(t *tool) sdk.ToolHandler {
+func (d *account) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		ctx, request, err := d.server.caller(tracecontext.Renew(ctx, traceOf(req)), req.Extra)
 		if err != nil {
@@ -112,7 +112,7 @@ func (d *desk) handler(t *tool) sdk.ToolHandler {
 			request = door.WithRequest(request, r)
 			defer d.server.audited(ctx, who, r, time.Now())
 		}
-		out, err := t.do(ctx, &call{desk: d, Caller: who, tool: t, req: req, request: request, isLocal: local})
+		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, request: request, isLocal: local})
 		if err != nil {
 			return d.failed(ctx, t.name, err), nil
 		}

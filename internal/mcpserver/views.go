@@ -93,7 +93,7 @@ func badCursor(err error) error {
 	return err
 }
 
-func (d *desk) logs(ctx context.Context, r *view.Reader, p view.Page) (any, error) {
+func (d *account) logs(ctx context.Context, r *view.Reader, p view.Page) (any, error) {
 	return fit(ctx, r, p, maxResult, func(p view.Page) (any, error) {
 		entries, next, err := r.Logs(ctx, p)
 		h := r.Head
@@ -211,7 +211,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 var errFull = errors.New("the result is full")
 
 // readRun gives a run as a resource: all steps and all of the trail, as far as they have room.
-func (d *desk) readRun(ctx context.Context, id string) ([]byte, error) {
+func (d *account) readRun(ctx context.Context, id string) ([]byte, error) {
 	r, err := d.key.service.View(ctx, id)
 	if err != nil {
 		return nil, noSuchRun(err, id)
@@ -227,7 +227,7 @@ func (d *desk) readRun(ctx context.Context, id string) ([]byte, error) {
 }
 
 // readEvents gives the events of a run as lines. Where they are more than a resource may have, the last line says from where run_events goes on.
-func (d *desk) readEvents(ctx context.Context, id string) ([]byte, error) {
+func (d *account) readEvents(ctx context.Context, id string) ([]byte, error) {
 	r, err := d.key.service.View(ctx, id)
 	if err != nil {
 		return nil, noSuchRun(err, id)
@@ -274,7 +274,7 @@ func kindOf(isText bool) string {
 }
 
 // readValue gives a piece of a long value, and where it goes on.
-func (d *desk) readValue(ctx context.Context, uri string, res resource) (*sdk.ReadResourceResult, error) {
+func (d *account) readValue(ctx context.Context, uri string, res resource) (*sdk.ReadResourceResult, error) {
 	r, err := d.key.service.View(ctx, res.id)
 	if err != nil {
 		return nil, noSuchRun(err, res.id)

@@ -22,12 +22,12 @@ type watched struct {
 	by    map[string]bool
 }
 
-// lookAfter begins to look after the desk's lists and subscriptions, as long as somebody sits there. Server.mu is held.
-func (d *desk) lookAfter() {
-	if d.looks || d.server.ctx.Err() != nil {
+// startWatching begins to watch the account's lists and subscriptions, for as long as it has sessions or requests. Server.mu is held.
+func (d *account) startWatching() {
+	if d.watching || d.server.ctx.Err() != nil {
 		return
 	}
-	d.looks = true
+	d.watching = true
 	ctx := door.With(d.server.ctx, &door.Caller{Principal: d.key.Principal, Service: d.key.service})
 	d.server.work.Go(func() {
 		tick := time.NewTicker(d.server.cfg.LookEvery)
@@ -39,7 +39,7 @@ func (d *desk) lookAfter() {
 			case <-tick.C:
 			case <-d.nudge:
 			}
-			if d.deserted() {
+			if d.isIdle() {
 				return
 			}
 			d.look(ctx)
@@ -47,25 +47,25 @@ func (d *desk) lookAfter() {
 	})
 }
 
-// deserted tells whether nobody sits at the desk any more; then nobody looks after it.
-func (d *desk) deserted() bool {
+// isIdle tells whether the account has no session and no request; then it is not watched any more.
+func (d *account) isIdle() bool {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
 	if d.busy > 0 || d.sessions() > 0 {
 		return false
 	}
-	d.looks = false
+	d.watching = false
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.watched)
 	return true
 }
 
-// changed has all desks of the namespace look at once.
-func (d *desk) changed() {
+// changed has all accounts of the namespace compare at once.
+func (d *account) changed() {
 	d.server.mu.Lock()
 	defer d.server.mu.Unlock()
-	for key, other := range d.server.desks {
+	for key, other := range d.server.accounts {
 		if key.service == d.key.service {
 			select {
 			case other.nudge <- struct{}{}:
@@ -76,7 +76,7 @@ func (d *desk) changed() {
 }
 
 // look compares what there is with what clients know, and tells them what changed.
-func (d *desk) look(ctx context.Context) {
+func (d *account) look(ctx context.Context) {
 	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
 	if err != nil {
 		if ctx.Err() == nil {
@@ -112,7 +112,7 @@ func (d *desk) look(ctx context.Context) {
 }
 
 // subscriptions gives the resources that are watched. What sessions watched that have ended is forgotten.
-func (d *desk) subscriptions() []string {
+func (d *account) subscriptions() []string {
 	open := map[string]bool{}
 	for s := range d.mcp.Sessions() {
 		open[s.ID()] = true
@@ -132,7 +132,7 @@ func (d *desk) subscriptions() []string {
 }
 
 // state tells one content of a resource from another, without reading it.
-func (d *desk) state(ctx context.Context, uri string) string {
+func (d *account) state(ctx context.Context, uri string) string {
 	r, ok := parseURI(uri)
 	if !ok {
 		return ""
@@ -152,7 +152,7 @@ func (d *desk) state(ctx context.Context, uri string) string {
 	return fmt.Sprint(etag(text), err != nil)
 }
 
-func (d *desk) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
+func (d *account) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 	ctx, _, err := d.server.caller(ctx, req.Extra)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (d *desk) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
 }
 
 // unsubscribe forgets that a session watches a resource. Who hears of changes the SDK knows.
-func (d *desk) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
+func (d *account) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if one := d.watched[req.Params.URI]; one != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 )
 
-// desk is the server as one principal sees it: its sessions, and the tools and resources that these see. Sessions of others are at other desks, so that no
-// session id and no notification reaches anybody but its principal (SEC10).
-type desk struct {
+// account is the server as one principal sees it: its sessions, and the tools and resources that these see. Sessions of others are in other accounts, so that no
+// session id and no notification reaches another principal (SEC10).
+type account struct {
 	server *Server
-	key    deskKey
+	key    accountKey
 	mcp    *sdk.Server
 	http   *sdk.StreamableHTTPHandler
 
-	busy  int  // requests under way; Server.mu guards it and looks
-	looks bool // somebody looks after the desk
+	busy     int  // requests under way; Server.mu guards it and watching
+	watching bool // a goroutine watches lists and subscriptions
 
 	nudge chan struct{} // something changed: look now
 
@@ -37,8 +37,8 @@ const instructions = `Hocket runs workflows of agents, durably. Create agents (c
 // versions are those that begin with a handshake, in which elicitation is a request of the server (ADR 26).
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
-func newDesk(s *Server, key deskKey) *desk {
-	d := &desk{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]*watched{}}
+func newAccount(s *Server, key accountKey) *account {
+	d := &account{server: s, key: key, nudge: make(chan struct{}, 1), published: map[string]offer{}, watched: map[string]*watched{}}
 	d.mcp = sdk.NewServer(&sdk.Implementation{Name: "hocket", Title: "Hocket", Version: s.cfg.Version}, &sdk.ServerOptions{
 		Instructions: instructions, Logger: quiet, Capabilities: &sdk.ServerCapabilities{},
 		SupportedProtocolVersions: versions, SubscribeHandler: d.subscribe, UnsubscribeHandler: d.unsubscribe, CompletionHandler: d.complete,
@@ -60,7 +60,7 @@ func newDesk(s *Server, key deskKey) *desk {
 }
 
 // sessions counts the sessions.
-func (d *desk) sessions() int {
+func (d *account) sessions() int {
 	n := 0
 	for range d.mcp.Sessions() {
 		n++
@@ -69,7 +69,7 @@ func (d *desk) sessions() int {
 }
 
 // lists is the middleware for lists that are made when they are asked for: tools are those that the caller may call, resources those that there are now.
-func (d *desk) lists(next sdk.MethodHandler) sdk.MethodHandler {
+func (d *account) lists(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		switch p := req.GetParams().(type) {
 		case *sdk.ListResourcesParams:
@@ -92,7 +92,7 @@ func (d *desk) lists(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // may tells whether the principal may call a tool.
-func (d *desk) may(name string) bool {
+func (d *account) may(name string) bool {
 	for _, t := range d.server.tools {
 		if t.name == name {
 			return d.key.May(t.role)
