@@ -89,8 +89,8 @@ func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved
 		return nil, false
 	}
 	rate, priced := r.s.Ledger.Rate(model)
-	v := &Reserved{Input: r.inputTokens(id, fr, added)}
-	fit := ledger.FitModel(balances, v.Input, outputBound(r.agent(id, fr)), rate, priced, false)
+	v := &Reserved{Input: r.agents.inputTokens(id, fr, added)}
+	fit := ledger.FitModel(balances, v.Input, outputBound(r.agents.agent(id, fr)), rate, priced, false)
 	if !r.fitsBudget(id, fit) {
 		return nil, false
 	}
@@ -131,24 +131,6 @@ func (r *Run) mayCallTool(id int, key string) bool {
 // maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
 func (r *Run) maySlot(key string, c *loop.Call) bool {
 	return r.step(c.Step).Loop.Out > 0 || r.slot() || r.s.Ledger.HasReserved(key)
-}
-
-// inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
-func (r *Run) inputTokens(id, fr int, added []chat.Message) int64 {
-	f, a := r.frame(id, fr), r.agent(id, fr)
-	msgs := r.s.Loop.Conv(f.Conv)
-	size := len(r.system(id, fr))
-	for _, d := range r.toolDefs(id, fr) {
-		size += len(d.Name) + len(d.Description) + len(d.Parameters)
-	}
-	if a.Output != nil {
-		size += len(a.Output.Schema)
-	}
-	est := tokensPerCall + int64(size/bytesPerToken) + messageTokens(msgs) + messageTokens(added)
-	if f.Input > 0 {
-		est = max(est, chat.AddTokens(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
-	}
-	return est
 }
 
 func messageTokens(msgs []chat.Message) int64 {

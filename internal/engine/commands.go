@@ -144,12 +144,12 @@ func (r *Run) command(key string, c *loop.Call) Command {
 	node, limit := r.nodeID(c.Step), time.Duration(n.Timeout)
 	switch c.Kind {
 	case loop.Model:
-		fr, a := r.frame(c.Step, c.Frame), r.agent(c.Step, c.Frame)
+		fr, a := r.agents.frame(c.Step, c.Frame), r.agents.agent(c.Step, c.Frame)
 		msgs := r.s.Loop.Conv(fr.Conv)
 		cmd := &CallModel{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Agent: a.Agent, Model: c.Model,
-			System: r.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
-			Tools: r.toolDefs(c.Step, c.Frame), Timeout: limit,
+			System: r.agents.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
+			Tools: r.agents.toolDefs(c.Step, c.Frame), Timeout: limit,
 		}
 		if c.Reserved != nil {
 			cmd.MaxOutput = c.Reserved.Output
@@ -162,7 +162,7 @@ func (r *Run) command(key string, c *loop.Call) Command {
 		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: r.argumentsOf(c), Timeout: limit,
 			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
 		if st.Loop.Agent != nil {
-			cmd.Agent, cmd.Offered = r.agent(c.Step, c.Frame).Agent, r.offered(c.Step, c.Frame)
+			cmd.Agent, cmd.Offered = r.agents.agent(c.Step, c.Frame).Agent, r.agents.offered(c.Step, c.Frame)
 		}
 		return cmd
 	default:
@@ -198,12 +198,4 @@ func (r *Run) errors(n int) []FailedAttempt {
 		return nil
 	}
 	return slices.Clip(r.s.Errors[max(0, n-MaxErrors):n])
-}
-
-// replyText is the text of the last reply in a frame; none where there was no reply.
-func (r *Run) replyText(step, fr int) output {
-	if m := r.lastReply(step, fr); m.Role != "" {
-		return textOutput(m.Text)
-	}
-	return output{}
 }

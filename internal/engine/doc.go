@@ -11,7 +11,7 @@
 //
 //  1. each input is checked against the commands and waits that are open; a bad one leaves the run unchanged;
 //  2. it becomes events, and each event is applied to the state at once (apply.go);
-//  3. decisions follow until nothing more can go on: replies continue agent loops (agent.go), finished steps fire ports (flow.go), settled
+//  3. decisions follow until nothing more can go on: replies continue agent loops (agents.go), finished steps fire ports (flow.go), settled
 //     branches close their blocks (block.go), ready tokens start steps, and the run pauses or ends (rest.go);
 //  4. the new events and the commands that they opened are handed out.
 //

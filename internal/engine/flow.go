@@ -74,7 +74,7 @@ func (r *Run) begin(id int, n *plan.Node) {
 		r.complete(id, &StepCompleted{Same: true})
 		r.endAll(id)
 	case workflow.KindAgent:
-		r.ask(id, r.step(id).Loop.Agent.Root)
+		r.agents.ask(id, r.step(id).Loop.Agent.Root)
 	case workflow.KindTool:
 		if !r.mayCallTool(id, "") {
 			return
@@ -95,7 +95,7 @@ func (r *Run) begin(id int, n *plan.Node) {
 	case workflow.KindFork:
 		r.fork(id, n)
 	case workflow.KindExec:
-		r.exec(id)
+		r.agents.exec(id)
 	case workflow.KindSubflow:
 		r.beginFlow(id, n)
 	}

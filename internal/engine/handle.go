@@ -138,7 +138,7 @@ func (r *Run) handleModel(d ModelResult) {
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
 	r.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: event.CleanDetails(d.Details)})
 	if !late {
-		r.replied(step, fr)
+		r.agents.replied(step, fr)
 	}
 }
 
@@ -197,7 +197,7 @@ func (r *Run) handleTool(d ToolResult) {
 	switch {
 	case late:
 	case inAgent:
-		r.turnAnswered(step, fr)
+		r.agents.turnAnswered(step, fr)
 	case d.Failure != nil:
 		r.callFailed(key, r.s.Loop.Call(key), f, nil)
 	case d.IsError:
@@ -320,7 +320,7 @@ func (r *Run) timeUp() {
 func (r *Run) again(key string, c *loop.Call, model string) {
 	switch c.Kind {
 	case loop.Model:
-		fr := r.frame(c.Step, c.Frame)
+		fr := r.agents.frame(c.Step, c.Frame)
 		reserved, ok := r.reserve(c.Step, c.Frame, model, nil)
 		if !ok {
 			return
@@ -335,6 +335,28 @@ func (r *Run) again(key string, c *loop.Call, model string) {
 		r.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
 	default:
 		r.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
+	}
+}
+
+// modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
+func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
+	id, fr := c.Step, c.Frame
+	fa, a := r.agents.frame(id, fr), r.agents.agent(id, fr)
+	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {
+		if next, ok := fa.Fallback(a.Agent); ok {
+			r.again(key, c, next)
+			return
+		}
+	}
+	if f.Node == "" {
+		f.Node = r.nodeID(id)
+	}
+	if !r.handledByProgram(id, key, &f, nil) {
+		if delay, ok := r.retry(id, f, nil); ok {
+			r.retryCall(id, key, delay, f)
+			return
+		}
+		r.agents.frameFailed(id, fr, f, r.giveUp)
 	}
 }
 

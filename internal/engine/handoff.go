@@ -36,9 +36,9 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 }
 
 // askedToHand answers a call of the hand-off tool that hands nothing over. The one that does is answered by [AgentHanded].
-func (r *Run) askedToHand(id, fr int, tc chat.ToolCall) {
-	a := r.agent(id, fr)
-	first, to, ok := loop.Accepted(a.Agent, r.lastReply(id, fr).ToolCalls)
+func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
+	a := s.agent(id, fr)
+	first, to, ok := loop.Accepted(a.Agent, s.lastReply(id, fr).ToolCalls)
 	if ok && first.ID == tc.ID {
 		return
 	}
@@ -46,19 +46,19 @@ func (r *Run) askedToHand(id, fr int, tc chat.ToolCall) {
 	if ok && slices.Contains(a.Handoffs, loop.Member(tc.Arguments, "agent")) {
 		text = fmt.Sprintf("The conversation is handed over to %s: one reply hands over once.", to)
 	}
-	r.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
+	s.run.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 }
 
 // handed gives the hand-off that is to be made; nil where there is none.
-func (r *Run) handed(id, fr int) *AgentHanded {
-	tc, to, ok := r.s.Loop.Handoff(world{r}, id, fr)
+func (s *agents) handed(id, fr int) *AgentHanded {
+	tc, to, ok := s.loop.Handoff(s.world, id, fr)
 	if !ok {
 		return nil
 	}
-	target, scope := r.flowOf(id).Agents[to], r.step(id).Scope
-	if !r.systemFits(target, scope) {
-		r.meetSize(id)
+	target, scope := s.graph.flowOf(id).Agents[to], s.graph.step(id).Scope
+	if !s.budget.systemFits(target, scope) {
+		s.budget.meetSize(id)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: r.frame(id, fr).Agent, Agent: to, System: r.expandSystem(target, scope)}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: s.run.expandSystem(target, scope)}
 }

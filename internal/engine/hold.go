@@ -101,7 +101,7 @@ func (r *Run) decided(key string, ans *WaitAnswered) {
 	r.emitStep(step, out)
 	switch {
 	case inAgent:
-		r.turnAnswered(step, fr)
+		r.agents.turnAnswered(step, fr)
 	case ans.Decision == "":
 		r.complete(step, &StepCompleted{Given: true}, r.plan.out...)
 	case len(r.stepNode(step).Ports[workflow.PortReject]) > 0:

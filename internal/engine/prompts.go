@@ -172,3 +172,11 @@ func (g *graph) keepPrompt(id int, n *plan.Node, d *StepStarted) {
 	}
 	g.texts.Add(id, d.Recipe, g.outputText)
 }
+
+// expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
+func (r *Run) expandSystem(a *plan.Agent, scope int) string {
+	if a.SystemTemplate == nil {
+		return ""
+	}
+	return a.SystemTemplate.Expand(env{r: r, scope: scope})
+}

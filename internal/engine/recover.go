@@ -87,7 +87,7 @@ func (r *Run) lost(key, what string) {
 		return
 	}
 	if inAgent {
-		r.turnAnswered(step, fr)
+		r.agents.turnAnswered(step, fr)
 		return
 	}
 	r.complete(step, &StepCompleted{}, r.plan.out...)

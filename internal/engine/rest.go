@@ -113,6 +113,9 @@ func (r *Run) drains() bool {
 // cancelled tells whether the run is ending because somebody cancelled it.
 func (r *Run) cancelled() bool { return r.s.Ending != nil && r.s.Ending.Status == StatusCancelled }
 
+// isFailing tells whether the run ends by a failure or was cancelled: nothing new starts in it.
+func (r *Run) isFailing() bool { return r.s.Ending != nil && !r.s.Ending.Limit }
+
 // IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
 func (r *Run) IsEnding() bool { return r.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
 

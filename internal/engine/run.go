@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
@@ -18,7 +17,9 @@ type Run struct {
 	s     state
 	graph graph
 	mem   slabs
-	used  *CallFunc // a command that was given back; nil: there is none
+	// agents decides for the agent loops.
+	agents agents
+	used   *CallFunc // a command that was given back; nil: there is none
 	// withheld: there may be calls that a budget, or the limit of concurrency, withholds until others have settled.
 	withheld bool
 
@@ -39,6 +40,7 @@ type Run struct {
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
+	r.agents = agentsOf(r)
 	r.mem.expect(p.root)
 	r.graph.Steps.expect(len(p.root.Nodes))
 	return r
@@ -160,16 +162,14 @@ func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
 // Updated is told at [Run.Errors].
 func (r *Run) Updated() time.Time { return r.s.Updated }
 
-func (r *Run) step(id int) *step            { return r.graph.step(id) }
-func (r *Run) scope(id int) *scope          { return r.graph.scope(id) }
-func (r *Run) stepScope(id int) *scope      { return r.graph.stepScope(id) }
-func (r *Run) flowOf(id int) *plan.Flow     { return r.graph.flowOf(id) }
-func (r *Run) stepNode(id int) *plan.Node   { return r.graph.stepNode(id) }
-func (r *Run) nodeID(id int) string         { return r.graph.nodeID(id) }
-func (r *Run) stepInput(id int) Value       { return r.graph.stepInput(id) }
-func (r *Run) value(step int) Value         { return r.graph.value(step) }
-func (r *Run) frame(id, fr int) *loop.Frame { return &r.step(id).Loop.Agent.Frames[fr] }
-func (r *Run) agent(id, fr int) *plan.Agent { return r.flowOf(id).Agents[r.frame(id, fr).Agent] }
+func (r *Run) step(id int) *step          { return r.graph.step(id) }
+func (r *Run) scope(id int) *scope        { return r.graph.scope(id) }
+func (r *Run) stepScope(id int) *scope    { return r.graph.stepScope(id) }
+func (r *Run) flowOf(id int) *plan.Flow   { return r.graph.flowOf(id) }
+func (r *Run) stepNode(id int) *plan.Node { return r.graph.stepNode(id) }
+func (r *Run) nodeID(id int) string       { return r.graph.nodeID(id) }
+func (r *Run) stepInput(id int) Value     { return r.graph.stepInput(id) }
+func (r *Run) value(step int) Value       { return r.graph.value(step) }
 
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }

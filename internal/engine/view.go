@@ -18,9 +18,9 @@ func (r *Run) outputOf(id int, done *StepCompleted) output {
 	case done.Given:
 		return r.graph.resultOutput(id)
 	case done.Reply:
-		return r.replyText(id, r.step(id).Loop.Agent.Root)
+		return r.agents.replyText(id, r.step(id).Loop.Agent.Root)
 	case done.JSON:
-		out, _ := JSONOf(r.lastReply(id, r.step(id).Loop.Agent.Root).Text.String())
+		out, _ := JSONOf(r.agents.lastReply(id, r.step(id).Loop.Agent.Root).Text.String())
 		return outputFrom(out)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
 		return output{value: r.graph.blockOutput(id)}

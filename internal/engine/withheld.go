@@ -25,15 +25,10 @@ func (r *Run) callWithheld() {
 			}
 		case workflow.KindExec:
 			if r.step(id).Loop.Calls == 0 && r.step(id).Loop.Agent != nil {
-				r.execNext(id)
+				r.agents.execNext(id)
 			}
 		case workflow.KindAgent:
-			for fr := 0; r.step(id).Loop.Agent != nil && fr < len(r.step(id).Loop.Agent.Frames); fr++ {
-				if r.step(id).Status != stepRunning {
-					break
-				}
-				r.callWithheldOfFrame(id, fr)
-			}
+			r.agents.resume(id)
 		}
 	}
 }
@@ -45,39 +40,4 @@ func (r *Run) hasSlot(id int) bool {
 	}
 	r.withheld = true
 	return false
-}
-
-// callWithheldOfFrame makes the call that an agent loop would have made next.
-func (r *Run) callWithheldOfFrame(id, fr int) {
-	f := r.frame(id, fr)
-	if f.Done {
-		return
-	}
-	if len(f.Turn) == 0 && r.s.Loop.Any(func(c *loop.Call) bool { return c.Step == id && c.Frame == fr }) {
-		return
-	}
-	if len(f.Turn) > 0 {
-		r.callWithheldOfTurn(id, fr)
-		return
-	}
-	if f.Conv != loop.Shared && r.s.Loop.EndsWithReply(f.Conv) {
-		r.replied(id, fr) // the request to mend that reply was withheld
-		return
-	}
-	r.ask(id, fr)
-}
-
-// callWithheldOfTurn makes the tool calls of a turn that were not begun.
-func (r *Run) callWithheldOfTurn(id, fr int) {
-	for _, t := range slices.Clone(r.frame(id, fr).Turn) {
-		if t.Done || r.s.Loop.IsAtWork(world{r}, id, fr, t.ID) {
-			continue
-		}
-		for _, tc := range r.lastReply(id, fr).ToolCalls {
-			if tc.ID == t.ID && r.step(id).Status == stepRunning {
-				r.callTool(id, fr, tc)
-			}
-		}
-	}
-	r.turnAnswered(id, fr)
 }

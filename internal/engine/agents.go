@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+)
+
+// agents decides what follows in the agent loops of a run: what a reply, the result of a tool call or the end of a sub-agent leads to. It reads the loop and the graph, makes events, and
+// leaves it to the run what the end of a step and the bounds of a call lead to.
+type agents struct {
+	plan   *Plan
+	loop   *loop.Loop
+	graph  *graph
+	world  loop.World
+	run    agentRun
+	steps  agentSteps
+	budget agentBudget
+}
+
+// agentRun is what agent loops ask of the run that they belong to.
+type agentRun interface {
+	// emitStep records an event of a step.
+	emitStep(step int, d Data)
+	// callID names a call of a step's frame by number.
+	callID(step, frame, n int) string
+	// Created gives the first event's data.
+	Created() *RunCreated
+	// isFailing tells whether the run ends and nothing new starts in it.
+	isFailing() bool
+	// expandSystem gives the system prompt of an agent as a scope sees it.
+	expandSystem(a *plan.Agent, scope int) string
+	// unwind ends what is at work inside a frame of a step.
+	unwind(step, outer int, f Failure)
+}
+
+// agentSteps is what the graph does with the end of a step.
+type agentSteps interface {
+	complete(step int, d *StepCompleted, ports ...string)
+	// failStep fails a step, which may be tried again; giveUp fails it for good.
+	failStep(step int, f Failure)
+	giveUp(step int, f Failure)
+	cancelStep(step int, reason string)
+	// endAll cancels what else runs in the scope of a step.
+	endAll(step int)
+}
+
+// agentBudget is what bounds the calls of agent loops. A call that may not be made now is withheld, or its step has ended.
+type agentBudget interface {
+	hasSlot(step int) bool
+	reserve(step, frame int, model string, added []chat.Message) (*Reserved, bool)
+	// mayCallTool is asked before a tool call. key is that of one that is made again, or empty.
+	mayCallTool(step int, key string) bool
+	// systemFits tells whether there is room for the system prompt of an agent; where there is none, meetSize ends the run.
+	systemFits(a *plan.Agent, scope int) bool
+	meetSize(step int)
+}
+
+// agentsOf gives the type that decides for the agent loops of a run.
+func agentsOf(r *Run) agents {
+	return agents{plan: r.plan, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: r}
+}
+
+func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.step(id).Loop.Agent.Frames[fr] }
+func (s *agents) agent(id, fr int) *plan.Agent {
+	return s.graph.flowOf(id).Agents[s.frame(id, fr).Agent]
+}
+
+// nextCall names the next call of a frame.
+func (s *agents) nextCall(id, fr int) string {
+	return s.run.callID(id, fr, s.graph.step(id).Loop.Numbered+1)
+}
+
+// isActive tells whether a frame goes on: a call of its turn may have ended it or the step.
+func (s *agents) isActive(id, fr int) bool {
+	st := s.graph.step(id)
+	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done
+}
+
+// lastReply is the last assistant message of a frame.
+func (s *agents) lastReply(id, fr int) chat.Message { return s.loop.Reply(s.frame(id, fr).Conv) }
+
+// replyText is the text of the last reply in a frame; none where there was no reply.
+func (s *agents) replyText(step, fr int) output {
+	if m := s.lastReply(step, fr); m.Role != "" {
+		return textOutput(m.Text)
+	}
+	return output{}
+}
+
+// inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
+func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
+	f, a := s.frame(id, fr), s.agent(id, fr)
+	msgs := s.loop.Conv(f.Conv)
+	size := len(s.system(id, fr))
+	for _, d := range s.toolDefs(id, fr) {
+		size += len(d.Name) + len(d.Description) + len(d.Parameters)
+	}
+	if a.Output != nil {
+		size += len(a.Output.Schema)
+	}
+	est := tokensPerCall + int64(size/bytesPerToken) + messageTokens(msgs) + messageTokens(added)
+	if f.Input > 0 {
+		est = max(est, chat.AddTokens(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
+	}
+	return est
+}

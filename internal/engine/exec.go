@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ownCall tells whether a tool call of an agent node is one that the engine answers by routing.
+func ownCall(n *plan.Node, rules workflow.Rules, tool string) bool {
+	route := n.Agent.Routing
+	return route != nil && route.Tool != "" && tool == route.Tool || rules.Conversational && tool == endTool
+}
+
+// exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on as after tools: by the edge
+// without condition, else back to who sent it (S3-4).
+func (s *agents) exec(id int) {
+	if st := s.graph.step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
+		done := &StepCompleted{Same: true}
+		if n := s.graph.stepNode(id); st.From > 0 && len(n.Ports[workflow.PortOut]) == 0 {
+			done.Goto = []string{s.graph.stepNode(st.From).ID}
+		}
+		s.steps.complete(id, done, s.plan.out...)
+		return
+	}
+	caller, rules := s.graph.stepNode(s.graph.step(id).From), s.graph.flowOf(id).Workflow.Rules
+	for _, tc := range slices.Clone(s.frame(id, 0).Turn) {
+		if !tc.Done && ownCall(caller, rules, tc.Name) {
+			s.run.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
+		}
+	}
+	s.execNext(id)
+}
+
+func (s *agents) execNext(id int) {
+	f := s.frame(id, 0)
+	i := slices.IndexFunc(f.Turn, func(t loop.TurnCall) bool { return !t.Done })
+	if i < 0 {
+		s.execDone(id)
+		return
+	}
+	if !s.budget.mayCallTool(id, "") {
+		return
+	}
+	s.run.emitStep(id, &ToolCalled{Call: s.nextCall(id, 0), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
+}
+
+// execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
+func (s *agents) execDone(id int) {
+	n, caller, rules := s.graph.stepNode(id), s.graph.stepNode(s.graph.step(id).From), s.graph.flowOf(id).Workflow.Rules
+	var last chat.ToolCall
+	for _, tc := range s.lastReply(id, 0).ToolCalls {
+		if !ownCall(caller, rules, tc.Name) {
+			last = tc
+		}
+	}
+	done := &StepCompleted{}
+	for _, m := range s.loop.Conv(loop.Shared) {
+		if m.Role == chat.RoleTool && m.ToolCallID == last.ID {
+			done.Output = expr.Quote(m.Text.String())
+		}
+	}
+	if out := s.graph.resultOutput(id); done.Output != nil && bytes.Equal(out.Value(), done.Output) {
+		done.Output, done.Given = nil, true
+	}
+	switch port := workflow.ToolPort(last.Name); {
+	case len(n.Ports[port]) > 0:
+		s.steps.complete(id, done, port)
+	case len(n.Ports[workflow.PortOut]) > 0:
+		s.steps.complete(id, done, s.plan.out...)
+	default:
+		done.Goto = []string{caller.ID}
+		s.steps.complete(id, done)
+	}
+}

@@ -1,0 +1,42 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// trip names a transition with what went along, so that one that comes again and again is seen (S3-15); "" where nobody would be asked. Calls of
+// tools count as part of what was said: agents that work say little.
+func (r *Run) trip(id int, to string) string {
+	handoff := r.plan.root.Workflow.Rules.Handoff
+	if handoff == "" || to == handoff || id < 1 || r.stepScope(id).Flow != 0 || r.stepNode(id).Kind == workflow.KindWait {
+		return ""
+	}
+	h := sha256.New()
+	h.Write(r.value(id))
+	if k := r.stepNode(id).Kind; r.plan.root.Workflow.Rules.SharedConversation && (k == workflow.KindAgent || k == workflow.KindExec) {
+		for _, m := range slices.Backward(r.s.Loop.Conv(loop.Shared)) {
+			if m.Role == chat.RoleAssistant {
+				for _, tc := range m.ToolCalls {
+					fmt.Fprintf(h, "\x00%s\x00%s", tc.Name, tc.Arguments)
+				}
+				break
+			}
+		}
+	}
+	return r.stepNode(id).ID + " " + to + " " + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// maxTrips is how often the same transition may be taken.
+const maxTrips = 2
+
+// endAll cancels whatever else runs in the scope of step id, which ends it.
+func (r *Run) endAll(id int) {
+	r.cancelScope(r.step(id).Scope, "the workflow ended at "+r.stepNode(id).ID)
+}
