@@ -71,10 +71,10 @@ func (s *agents) nextCall(id, fr int) string {
 	return s.run.callID(id, fr, s.graph.step(id).Loop.Numbered+1)
 }
 
-// isActive tells whether a frame goes on: a call of its turn may have ended it or the step.
+// isActive tells whether a frame goes on: a call of its turn may have ended it, the step or this attempt of the step.
 func (s *agents) isActive(id, fr int) bool {
 	st := s.graph.step(id)
-	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done
+	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.loop.IsAsleep(id)
 }
 
 // lastReply is the last assistant message of a frame.
