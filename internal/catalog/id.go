@@ -26,7 +26,7 @@ func cut(id string) string {
 }
 
 // CheckID tells whether a workflow or an agent may be stored under an id. It is the one rule for all that stores: people type ids, and they are part of addresses of the
-// HTTP API, so that what is stored can be shown and deleted by every door. An id has 1 to MaxID bytes of UTF-8 that can be printed, no slashes, no blanks around it
+// HTTP API, so that what is stored can be shown and deleted by every transport. An id has 1 to MaxID bytes of UTF-8 that can be printed, no slashes, no blanks around it
 // and none but spaces in it, and begins with neither a dash, which is a flag on the command line, nor a dot, which is a folder.
 //
 // Errors: *IDError.

@@ -144,7 +144,7 @@ func heldByCommandLine(t *testing.T, doc string, p *till) heldRun {
 	}
 }
 
-// heldEverywhere starts documents of three levels of agents with one name by every door that there is.
+// heldEverywhere starts documents of three levels of agents with one name by every transport that there is.
 func heldEverywhere(t *testing.T) {
 	docs := map[string]string{
 		"steps": `agents:

@@ -30,7 +30,7 @@ func handedOver(t *testing.T, r *run, ran string) {
 	}
 }
 
-// doors are the ways of a run with a person h: out of a loop of a, and on from the answer.
+// transports are the ways of a run with a person h: out of a loop of a, and on from the answer.
 const doors = "a:again -> a; h:go -> b; h:stop -> .; h -> c"
 
 var routesRun = []rule{

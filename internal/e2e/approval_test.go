@@ -35,7 +35,7 @@ type decider interface {
 	cancel(t *testing.T, run string)
 }
 
-// shown is a run as all doors show it.
+// shown is a run as all transports show it.
 type shown struct {
 	Status  string
 	Waiting []struct{ ID, Node, Kind, Tool string }
@@ -43,7 +43,7 @@ type shown struct {
 	Usage   struct{ ToolCalls int }
 }
 
-// What a refusal is about, by the same words for every door.
+// What a refusal is about, by the same words for every transport.
 const (
 	ambiguous = "ambiguous"
 	answered  = "answered"
@@ -51,7 +51,7 @@ const (
 	unknown   = "unknown"
 )
 
-// TestApprovalEverywhere is one scenario by every door that takes decisions: two approvals open at once are found in a list, looked at and decided one by one
+// TestApprovalEverywhere is one scenario by every transport that takes decisions: two approvals open at once are found in a list, looked at and decided one by one
 // (P1, P23); an answer that names none is refused, the same again changes nothing, the opposite is a conflict, and what is closed stays closed (P24).
 func TestApprovalEverywhere(t *testing.T) {
 	t.Parallel()

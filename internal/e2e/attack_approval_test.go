@@ -20,7 +20,7 @@ import (
 )
 
 // TestAttackApprovalWithoutRight is attack 1 of the repairs: clients with tokens that may not approve, which accept every form that a server could show, try to
-// have approvals decided by every door. No approval is taken, and no form is shown (D32, SEC12). HOCKET_LOAD says how many clients there are, ten times as many.
+// have approvals decided by every transport. No approval is taken, and no form is shown (D32, SEC12). HOCKET_LOAD says how many clients there are, ten times as many.
 func TestAttackApprovalWithoutRight(t *testing.T) {
 	t.Parallel()
 	clients := 6

@@ -43,7 +43,7 @@ func size(t *testing.T, variable string, few int) int {
 	return n
 }
 
-// SEC17, issue 12, attack 3: clients that send most of a large body and stall, at all doors and with and without a token, hold no more memory than the budget. Others are
+// SEC17, issue 12, attack 3: clients that send most of a large body and stall, at all transports and with and without a token, hold no more memory than the budget. Others are
 // served meanwhile, and the memory is free when they have left.
 func TestHalfSentBodies(t *testing.T) {
 	const promised, sent = 9 << 20, 9<<20 - 1000

@@ -147,7 +147,7 @@ func (g *guarded) all() map[string][2]string {
 	return out
 }
 
-// refuses insists on a refusal with a code, in the form of the door, and on the headers of every answer (SEC15).
+// refuses insists on a refusal with a code, in the form of the transport, and on the headers of every answer (SEC15).
 func refuses(t *testing.T, a answer, status int, code string) {
 	t.Helper()
 	if a.status != status {
@@ -244,7 +244,7 @@ func (g *guarded) checkRoles(t *testing.T) {
 	}
 }
 
-// checkPages: a page that points its name here, or comes from elsewhere, gets nothing from any door, event streams too (SEC9). The server's own page does.
+// checkPages: a page that points its name here, or comes from elsewhere, gets nothing from any transport, event streams too (SEC9). The server's own page does.
 func (g *guarded) checkPages(t *testing.T) {
 	for r, q := range g.all() {
 		for _, h := range [][]string{

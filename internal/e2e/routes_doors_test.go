@@ -379,7 +379,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.w.asked.RoundTrip(r)
 }
 
-// plain are the doors for machines that look after the server.
+// plain are the transports for machines that look after the server.
 func (tr *tour) plain(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if a := tr.do("GET", path, "", "Authorization", "").is(200); !strings.Contains(a.body, `"status":"`) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/hooks"
 )
 
-// TestWhoseDeeds: what comes through a door without a token is told with the namespace that it belongs to, so that its audit log has it, and no other one (SEC10,
+// TestWhoseDeeds: what comes through a transport without a token is told with the namespace that it belongs to, so that its audit log has it, and no other one (SEC10,
 // SEC18).
 func TestWhoseDeeds(t *testing.T) {
 	t.Parallel()

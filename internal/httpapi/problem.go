@@ -61,7 +61,7 @@ func answered(ctx context.Context, err error) error {
 	return p
 }
 
-// problemOf tells an error by the table that all doors share.
+// problemOf tells an error by the table that all transports share.
 func problemOf(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -72,7 +72,7 @@ func problemOf(err error) *Problem {
 	}
 }
 
-// forms are the problems of a request's form, which no door but this one has.
+// forms are the problems of a request's form, which no transport but this one has.
 var forms = map[int]Problem{
 	http.StatusBadRequest:           {Title: "Malformed request", Code: errcode.Invalid},
 	http.StatusRequestTimeout:       {Title: "Request timeout", Code: errcode.Timeout},

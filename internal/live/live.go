@@ -186,7 +186,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wt.serve(r.Context(), h.cfg.Retry+h.cfg.Retry*time.Duration(n%16)/16)
 }
 
-// refuse tells an error as all doors do.
+// refuse tells an error as all transports do.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := door.ProblemOf(err)
 	if bad, ok := errors.AsType[badQuery](err); ok {

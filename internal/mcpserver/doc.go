@@ -10,7 +10,7 @@
 //  1. a principal's account (account.go) has the sessions that this principal opened, and no others: the session id of another one is unknown there;
 //  2. the call finds its row in the one table of tools (tools.go), and [door.Require] asks for the row's role (SEC2);
 //  3. the arguments are checked against the row's schema and decoded (args.go), and the row's function does the work by the service;
-//  4. what it gives is bounded (bound.go) and told as structured content and as text; an error is told by the table of problems that all doors share (problem.go),
+//  4. what it gives is bounded (bound.go) and told as structured content and as text; an error is told by the table of problems that all transports share (problem.go),
 //     with what to do next (advice.go).
 //
 // Invariants: the end of a request or of a session ends no run, only cancel_run does; what an approval shows is what is done after a yes, by the wait's id

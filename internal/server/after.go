@@ -16,14 +16,14 @@ import (
 // auditTime bounds how long the audit log is waited for.
 const auditTime = 5 * time.Second
 
-// after tells log, metrics and audit what became of a request. r is the request as its door got it, which its mux wrote the pattern on.
+// after tells log, metrics and audit what became of a request. r is the request as its transport got it, which its mux wrote the pattern on.
 func (s *Server) after(v *visit, a *answer, r *http.Request) {
 	status := a.status
 	if status == 0 {
-		status = http.StatusOK // a door that says nothing
+		status = http.StatusOK // a transport that says nothing
 	}
-	route := cmp.Or(r.Pattern, v.pattern) // that of the door where it had no say
-	if v.door == nil {
+	route := cmp.Or(r.Pattern, v.pattern) // that of the transport where it had no say
+	if v.mount == nil {
 		route = ""
 	}
 	s.metrics.answered(route, r.Method, status, time.Since(v.began), v.stream)
@@ -36,7 +36,7 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	switch {
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelWarn
-	case v.door != nil && v.door.Name == "health":
+	case v.mount != nil && v.mount.Name == "health":
 		level = slog.LevelDebug
 	}
 	attrs := []slog.Attr{
@@ -67,12 +67,12 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 		who = v.Who()
 	}
 	deeds, told := v.Deeds(door.Deed{
-		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.door), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.from(r),
+		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.from(r),
 	})
 	if !told && (!v.known || safe(r.Method)) {
 		return
 	}
-	if !told { // the mux of the door knows what the path names; what was made is where the answer says
+	if !told { // the mux of the transport knows what the path names; what was made is where the answer says
 		deeds[0].Target = cmp.Or(r.PathValue("id"), path.Base("/"+a.Header().Get("Location")))
 		deeds[0].Target = strings.Trim(deeds[0].Target, "/")
 	}
@@ -86,7 +86,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 }
 
 // channelOf names a way in as answers are recorded that came by it.
-func channelOf(d *Door) string {
+func channelOf(d *Mount) string {
 	switch {
 	case d == nil:
 		return ""

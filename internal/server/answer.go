@@ -14,7 +14,7 @@ const (
 )
 
 // answer remembers what was answered, and bounds the time and the bytes of each write: a client that does not read is let go, and what it was to get is charged to its
-// claim until then. The status is sent with the first bytes, so that a door's answer for which there is no room becomes a problem.
+// claim until then. The status is sent with the first bytes, so that a transport's answer for which there is no room becomes a problem.
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -23,7 +23,7 @@ type answer struct {
 	status  int
 	bytes   int64
 	sent    bool  // the status is on its way
-	failed  error // why the door's answer was dropped
+	failed  error // why the transport's answer was dropped
 	cut     bool  // it was dropped in its middle
 }
 

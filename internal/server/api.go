@@ -6,8 +6,8 @@ import (
 	"github.com/hocket-run/hocket/internal/live"
 )
 
-// apiDoor is the HTTP API with its event streams, which tickets open to browsers.
-func (s *Server) apiDoor() Door {
+// apiMount is the HTTP API with its event streams, which tickets open to browsers.
+func (s *Server) apiMount() Mount {
 	tickets := &access.Tickets{}
 	s.tickets = tickets
 	s.revoked.Before(tickets.Revoke)
@@ -15,7 +15,7 @@ func (s *Server) apiDoor() Door {
 		Tickets: tickets, Logger: s.log, MaxWatchers: s.cfg.Limits.Streams, MaxOfNamespace: s.cfg.Limits.NamespaceStreams,
 	})
 	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams, Access: revoking{s.access, &s.revoked}, Hooks: s.hooks})
-	return Door{
+	return Mount{
 		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api),
 		Close: func() error {
 			streams.Close()

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/door"
 )
 
-// actorOpen is the actor of who came through a door that asks for no token.
+// actorOpen is the actor of who came through a transport that asks for no token.
 const actorOpen = "by link"
 
 // auditLog writes deeds into the audit log of their namespace.

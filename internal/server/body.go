@@ -18,7 +18,7 @@ const (
 	leastBody = 16 << 10
 	// bodyWeight is how many bytes of the budget a byte of a body takes: one as it came, one as what is read of it.
 	bodyWeight = 2
-	// restTime bounds how long the rest of a body that no door read is waited for, so that the connection can be used again.
+	// restTime bounds how long the rest of a body that no transport read is waited for, so that the connection can be used again.
 	restTime = 500 * time.Millisecond
 )
 

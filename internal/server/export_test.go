@@ -10,8 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/store"
 )
 
-// AddDoor puts a door beside those that there are.
-func (s *Server) AddDoor(d Door) error { return s.mount(append(s.table, d)) }
+// AddMount puts a transport beside those that there are.
+func (s *Server) AddMount(d Mount) error { return s.mount(append(s.table, d)) }
 
 // Swap replaces ports.
 func (s *Server) Swap(t Tokens, a Audit, k Tickets) {

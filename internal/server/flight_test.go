@@ -66,7 +66,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// keeping adds a door that reads bodies whole, says so, and answers when it is released or the client leaves.
+// keeping adds a transport that reads bodies whole, says so, and answers when it is released or the client leaves.
 func (s *served) keeping(t *testing.T) {
 	t.Helper()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,7 +83,7 @@ func (s *served) keeping(t *testing.T) {
 		fmt.Fprint(w, len(body))
 	})
 	for name, isOpen := range map[string]bool{"keep": false, "free": true} {
-		if err := s.AddDoor(server.Door{Name: name, Patterns: []string{"/" + name + "/"}, Handler: h, Open: isOpen}); err != nil {
+		if err := s.AddMount(server.Mount{Name: name, Patterns: []string{"/" + name + "/"}, Handler: h, Open: isOpen}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -110,9 +110,9 @@ func TestStalledBodiesHaveABudget(t *testing.T) {
 	for range 4 {
 		stalled = append(stalled, s.send(t, "POST", "/free/a", "", mib, half))
 	}
-	until(t, "the share of open doors", func() bool { now, _ := s.Flight(); return now == 8*mib })
+	until(t, "the share of open transports", func() bool { now, _ := s.Flight(); return now == 8*mib })
 	if resp := answered(t, s.send(t, "POST", "/free/a", "", mib, half)); resp.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("above the share of open doors: %d", resp.StatusCode)
+		t.Errorf("above the share of open transports: %d", resp.StatusCode)
 	}
 	if resp := answered(t, s.send(t, "GET", "/test/who", token, 0, "")); resp.StatusCode != http.StatusOK {
 		t.Errorf("a request without a body: %d", resp.StatusCode)
@@ -159,7 +159,7 @@ func read(t *testing.T, resp rawReply) string {
 	return string(text)
 }
 
-// SEC17: a body that brings nothing, or drops, is cut off with 408 at every door, and holds nothing afterwards.
+// SEC17: a body that brings nothing, or drops, is cut off with 408 at every transport, and holds nothing afterwards.
 func TestSlowBodiesAreCutOff(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Limits: server.Limits{BodyIdle: 50 * time.Millisecond}})
@@ -216,13 +216,13 @@ func TestStrangersHoldNothing(t *testing.T) {
 	}
 }
 
-// SEC17: an answer that its client does not read is charged, and one for which there is no room becomes 429 with none of the door's headers. An answer that has begun is
+// SEC17: an answer that its client does not read is charged, and one for which there is no room becomes 429 with none of the transport's headers. An answer that has begun is
 // broken off.
 func TestAnswersHaveABudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 64 * mib, TokenInFlight: 24 * mib}})
 	large := make([]byte, 16*mib)
-	err := s.AddDoor(server.Door{Name: "large", Patterns: []string{"/large/"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	err := s.AddMount(server.Mount{Name: "large", Patterns: []string{"/large/"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("ETag", `"1"`)
 		w.Header().Set("Content-Length", "16777216")
 		w.WriteHeader(http.StatusCreated)
@@ -261,11 +261,11 @@ func TestAnswersHaveABudget(t *testing.T) {
 	until(t, "a client that left holds nothing", func() bool { now, _ := s.Flight(); return now == 0 })
 }
 
-// A door's claim is the one of its request, and its error is a problem that says when to come again.
+// A transport's claim is the one of its request, and its error is a problem that says when to come again.
 func TestDoorsClaim(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 8 * mib, TokenInFlight: 4 * mib}})
-	err := w.AddDoor(server.Door{Name: "claim", Patterns: []string{"/claim/"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	err := w.AddMount(server.Mount{Name: "claim", Patterns: []string{"/claim/"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if err := inflight.From(r.Context()).Take(5 * mib); err != nil {
 			door.WriteProblem(rw, r, door.ProblemOf(err))
 		}

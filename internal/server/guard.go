@@ -27,8 +27,8 @@ type visit struct {
 	began     time.Time
 	remote    netip.Addr // of the client
 	stream    bool       // it asks for events for as long as there are some
-	door      *Door
-	pattern   string // of the door
+	mount     *Mount
+	pattern   string // of the transport
 	principal access.Principal
 	known     bool
 }
@@ -65,7 +65,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	_, v.pattern = s.mux.Handler(r)
-	v.door = s.byPattern[v.pattern]
+	v.mount = s.byPattern[v.pattern]
 	if err := s.hosts.check(r); err != nil {
 		s.refuse(a, r, err)
 		return
@@ -73,7 +73,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.hosts.allow(a, r) {
 		return
 	}
-	if !v.stream && (v.door == nil || v.door.Name != "health") {
+	if !v.stream && (v.mount == nil || v.mount.Name != "health") {
 		leave, err := s.enter()
 		if err != nil {
 			s.refuse(a, r, err)
@@ -95,14 +95,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	next = next.WithContext(inflight.With(next.Context(), claim))
 	served = next
-	if v.door == nil || !isPlain(next.URL) {
+	if v.mount == nil || !isPlain(next.URL) {
 		s.writeProblem(a, next, door.NoPath(next.URL.Path))
 		return
 	}
 	s.mux.ServeHTTP(a, next)
 }
 
-// holder is whose share of the bytes in flight a request takes. All who came through a door that asks for no token have one share, until the door knows more.
+// holder is whose share of the bytes in flight a request takes. All who came through a transport that asks for no token have one share, until the transport knows more.
 func (v *visit) holder() string {
 	if !v.known {
 		return "open"
@@ -110,7 +110,7 @@ func (v *visit) holder() string {
 	return "token " + v.principal.Namespace + "/" + v.principal.Token
 }
 
-// secure sets what browsers shall make of answers: nothing (SEC15). A door that answers with a page says more.
+// secure sets what browsers shall make of answers: nothing (SEC15). A transport that answers with a page says more.
 func secure(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -121,10 +121,10 @@ func secure(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// admit finds out who calls, and gives the request as its door gets it. Call cancel when it is answered.
+// admit finds out who calls, and gives the request as its transport gets it. Call cancel when it is answered.
 func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request, cancel func(), err error) {
 	ctx, cancel := r.Context(), func() {}
-	if v.door == nil || !v.door.Open {
+	if v.mount == nil || !v.mount.Open {
 		if v.principal, err = s.principal(v, r); err != nil {
 			return nil, nil, err
 		}
@@ -235,7 +235,7 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 // recovered answers after a panic, and tells whether an answer had begun, which cannot be taken back.
 func (s *Server) recovered(value any, v *visit, a *answer, r *http.Request) (aborted bool) {
 	err, _ := value.(error)
-	abort := errors.Is(err, http.ErrAbortHandler) // a door's own way to break off
+	abort := errors.Is(err, http.ErrAbortHandler) // a transport's own way to break off
 	if !abort {
 		s.log.Error("panic in a request handler: this is a bug", "request", v.ID, "panic", value, "stack", string(debug.Stack()))
 	}

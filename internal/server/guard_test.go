@@ -79,11 +79,11 @@ func open(t *testing.T, cfg server.Config) *world {
 	})
 	w.Server = s
 	s.Swap(nil, w.audit, nil)
-	err = s.AddDoor(server.Door{Name: "test", Patterns: []string{"/test/"}, Handler: testDoor(), Routes: []string{"GET /test/who", "POST /test/change/{id}"}})
+	err = s.AddMount(server.Mount{Name: "test", Patterns: []string{"/test/"}, Handler: testMount(), Routes: []string{"GET /test/who", "POST /test/change/{id}"}})
 	if err == nil {
-		err = s.AddDoor(server.Door{Name: "secret", Patterns: []string{"/secret/"}, Open: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err = s.AddMount(server.Mount{Name: "secret", Patterns: []string{"/secret/"}, Open: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, err := door.Require(r.Context(), access.RoleRun); !errors.Is(err, door.ErrUnauthorized) {
-				panic("an open door has a caller")
+				panic("an open transport has a caller")
 			}
 			if r.Method == http.MethodPost {
 				door.RecordAction(r.Context(), "secret.told", "s1")
@@ -97,8 +97,8 @@ func open(t *testing.T, cfg server.Config) *world {
 	return w
 }
 
-// testDoor is a door as others are: a mux of its own.
-func testDoor() http.Handler {
+// testMount is a transport as others are: a mux of its own.
+func testMount() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /test/who", func(w http.ResponseWriter, r *http.Request) {
 		c, err := door.Require(r.Context(), access.RoleAdmin)
@@ -196,7 +196,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// TestRoutes walks all routes of all doors: without a token 401, from foreign pages 403, health alone is for everybody (SEC1, SEC9, SEC20).
+// TestRoutes walks all routes of all transports: without a token 401, from foreign pages 403, health alone is for everybody (SEC1, SEC9, SEC20).
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

@@ -51,9 +51,9 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 	return h, nil
 }
 
-// hookDoors are the routes with a secret of their own.
-func (s *Server) hookDoors() []Door {
-	return []Door{
+// hookMounts are the routes with a secret of their own.
+func (s *Server) hookMounts() []Mount {
+	return []Mount{
 		{Name: "hooks", Patterns: []string{"/hooks/"}, Handler: s.hooks.Receive(), Routes: []string{"POST /hooks/{path}", "POST /hooks/{namespace}/{path}"}, Open: true},
 		{
 			Name: "approve", Patterns: []string{"/approve/"}, Handler: s.hooks.Approve(),

@@ -127,7 +127,7 @@ func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 	return true
 }
 
-// corsHeaders are the headers of requests that the doors read.
+// corsHeaders are the headers of requests that the transports read.
 var corsHeaders = []string{
 	"Accept", "Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Protocol-Version", "Mcp-Session-Id", "Prefer", "X-Request-Id",
 }

@@ -78,10 +78,10 @@ func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 	})
 }
 
-// metricsDoor is the door of the metrics: for those who have a token, unless the operator lets everybody read.
-func (s *Server) metricsDoor() Door {
+// metricsMount is the transport of the metrics: for those who have a token, unless the operator lets everybody read.
+func (s *Server) metricsMount() Mount {
 	public := s.cfg.Metrics == config.MetricsPublic
-	return Door{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log), Routes: []string{"GET /metrics"}, Open: public}
+	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log), Routes: []string{"GET /metrics"}, Open: public}
 }
 
 // begin notes that a request is under way, until the function that it gives is called.

@@ -25,7 +25,7 @@ func TestPlainPaths(t *testing.T) {
 	}
 	rec := w.ask(t, http.MethodGet, "/v1//models", "", nil)
 	if rec.Code != 404 || !strings.Contains(rec.Body.String(), `{"error":{`) {
-		t.Errorf("the door has a form of its own: %d %s", rec.Code, rec.Body)
+		t.Errorf("the transport has a form of its own: %d %s", rec.Code, rec.Body)
 	}
 	for _, path := range []string{"/api/v1/runs", "/openapi.json", "/healthz", "/readyz", "/metrics", "/hooks/abcdefghijklmnopqrstuv"} {
 		rec := w.ask(t, "BREW", path, "", nil)
@@ -39,7 +39,7 @@ func TestPlainPaths(t *testing.T) {
 func TestBroke(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
-	if err := w.AddDoor(server.Door{Name: "broken", Patterns: []string{"/broken"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	if err := w.AddMount(server.Mount{Name: "broken", Patterns: []string{"/broken"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		door.RecordError(r.Context(), errors.New("canary of a disk"))
 		door.WriteProblem(rw, r, door.Unavailable("come again"))
 	})}); err != nil {

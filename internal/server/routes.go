@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/openaiapi"
 )
 
-// Door is a way into the server.
-type Door struct {
+// Mount is a way into the server.
+type Mount struct {
 	// Name is a word for logs and metrics.
 	Name string
 	// Patterns are where the handler stands, as http.ServeMux reads them, without methods: `/api/v1/`, `/mcp`.
@@ -24,33 +24,33 @@ type Door struct {
 	Routes []string
 	// Open: the caller has a secret of its own in path or body, so that no token is required.
 	Open bool
-	// Problem tells a request of this door why the guard refused it; nil: door.WriteProblem.
+	// Problem tells a request of this transport why the guard refused it; nil: door.WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, door.Problem)
 	// Close, if not nil, is called after the last request, before services close.
 	Close func() error
 }
 
-// doors is the table of all ways in.
-func (s *Server) doors() ([]Door, error) { //nolint:unparam // a door may fail to be made
+// mounts is the table of all ways in.
+func (s *Server) mounts() ([]Mount, error) { //nolint:unparam // a transport may fail to be made
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
 	})
 	s.revoked.On(assistants.Revoke)
-	return append(s.hookDoors(), []Door{
+	return append(s.hookMounts(), []Mount{
 		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
-		s.apiDoor(),
+		s.apiMount(),
 		{Name: "openai", Patterns: []string{"/v1", "/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
-		s.metricsDoor(),
+		s.metricsMount(),
 		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
 		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
 	}...), nil
 }
 
 // mount fills the mux from the table.
-func (s *Server) mount(doors []Door) error {
-	s.table, s.byPattern, s.mux = doors, map[string]*Door{}, http.NewServeMux()
-	for i := range doors {
-		d := &doors[i]
+func (s *Server) mount(mounts []Mount) error {
+	s.table, s.byPattern, s.mux = mounts, map[string]*Mount{}, http.NewServeMux()
+	for i := range mounts {
+		d := &mounts[i]
 		if d.Handler == nil || len(d.Patterns) == 0 {
 			return fmt.Errorf("the endpoint %s has no handler or no pattern", d.Name)
 		}
@@ -62,11 +62,11 @@ func (s *Server) mount(doors []Door) error {
 			s.mux.Handle(p, d.Handler)
 		}
 	}
-	for i := range doors { // what is one slash short is the door's to refuse: the mux would lead there with a page
-		for _, p := range doors[i].Patterns {
+	for i := range mounts { // what is one slash short is the transport's to refuse: the mux would lead there with a page
+		for _, p := range mounts[i].Patterns {
 			if short := strings.TrimSuffix(p, "/"); short != "" && s.byPattern[short] == nil {
-				s.byPattern[short] = &doors[i]
-				s.mux.Handle(short, doors[i].Handler)
+				s.byPattern[short] = &mounts[i]
+				s.mux.Handle(short, mounts[i].Handler)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p door.Pro
 	door.WriteProblem(w, r, p)
 }
 
-// Routes gives all routes of all doors, those that ask no token by open.
+// Routes gives all routes of all transports, those that ask no token by open.
 func (s *Server) Routes() (guarded, open []string) {
 	for _, d := range s.table {
 		routes := d.Routes

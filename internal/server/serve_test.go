@@ -31,7 +31,7 @@ type served struct {
 	url  string
 	stop context.CancelFunc
 	end  chan error
-	// entered has a word for each request that is in its door; release lets those in /wait/plain go on.
+	// entered has a word for each request that is in its transport; release lets those in /wait/plain go on.
 	entered chan string
 	release chan struct{}
 }
@@ -40,7 +40,7 @@ func serve(t *testing.T, cfg server.Config) *served {
 	t.Helper()
 	cfg.Addr = "127.0.0.1:0"
 	s := &served{world: open(t, cfg), end: make(chan error, 1), entered: make(chan string, 10), release: make(chan struct{})}
-	err := s.AddDoor(server.Door{Name: "wait", Patterns: []string{"/wait/"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	err := s.AddMount(server.Mount{Name: "wait", Patterns: []string{"/wait/"}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush()
 		s.entered <- r.URL.Path

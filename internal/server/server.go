@@ -46,8 +46,8 @@ type Server struct {
 	ready      readiness
 	metrics    *metrics
 
-	table     []Door
-	byPattern map[string]*Door
+	table     []Mount
+	byPattern map[string]*Mount
 	mux       *http.ServeMux
 
 	// leaving: no new work is welcome; closing is closed when streams have to end, too.
@@ -61,7 +61,7 @@ type Server struct {
 	stop         context.CancelFunc
 }
 
-// Open opens stores and doors. Runs that a former server left go on from here, and schedules are minded. Close it.
+// Open opens stores and transports. Runs that a former server left go on from here, and schedules are minded. Close it.
 //
 // Errors: *service.InvalidError where the configuration cannot be served; those of service.Open.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
@@ -117,7 +117,7 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
 	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s}, s.flight)
-	doors, err := s.doors()
+	mounts, err := s.mounts()
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (s *Server) open(ctx context.Context) error {
 			s.log.Error("cannot open namespace", "namespace", n, "err", err)
 		}
 	}
-	return s.mount(doors)
+	return s.mount(mounts)
 }
 
 // prepare stores where the notifications of a namespace begin, before a request can reach it. What fails is tried again by tend.
@@ -322,7 +322,7 @@ func (s *Server) drain(ctx context.Context, h *http.Server) error {
 	return nil
 }
 
-// Close waits for requests, ends doors, interrupts what is driven, so that the next server goes on with it, and closes all stores. Nothing may be served any more.
+// Close waits for requests, ends transports, interrupts what is driven, so that the next server goes on with it, and closes all stores. Nothing may be served any more.
 func (s *Server) Close() error {
 	s.begin()
 	s.visits.Wait() // their contexts are done where they were broken off

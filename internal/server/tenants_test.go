@@ -92,7 +92,7 @@ func TestAuditLog(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := s.AddDoor(server.Door{Name: "test", Patterns: []string{"/test/"}, Handler: testDoor()}); err != nil {
+	if err := s.AddMount(server.Mount{Name: "test", Patterns: []string{"/test/"}, Handler: testMount()}); err != nil {
 		t.Fatal(err)
 	}
 	w := &world{Server: s}

@@ -75,7 +75,7 @@ func (s *Service) Answer(ctx context.Context, run string, a AnswerRequest) error
 	return s.answerAbove(ctx, run, a)
 }
 
-// errNoActor is a defect of a door: no answer is taken without its actor.
+// errNoActor is a defect of a transport: no answer is taken without its actor.
 var errNoActor = errors.New("answer without an actor")
 
 // Actor says who gives an answer and by which way in. It is recorded with the answer.

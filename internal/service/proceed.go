@@ -26,7 +26,7 @@ type Proceed struct {
 	MayApprove func() error
 }
 
-// NeedsPerson tells of waits that no model answers, whichever door it comes through (SEC12, D32): approvals, what becomes of a call whose outcome is unknown (P12,
+// NeedsPerson tells of waits that no model answers, whichever transport it comes through (SEC12, D32): approvals, what becomes of a call whose outcome is unknown (P12,
 // D24), and more money for a run that met its budget (P20).
 func NeedsPerson(w *engine.WaitOpened) bool {
 	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == "" || w.Below != nil && w.Below.Person

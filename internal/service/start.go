@@ -73,7 +73,7 @@ type StartRequest struct {
 	IfBusy  IfBusy
 	// Trust allows the commands that the document names (SEC5).
 	Trust bool
-	// By names who starts the run, for doors that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": unknown.
+	// By names who starts the run, for transports that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": unknown.
 	By string
 	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see BeginChild.
 	ParentRun string

@@ -2,7 +2,7 @@ package catalogtest
 
 import "strings"
 
-// GoodIDs are ids that are hard to carry and may be stored: each must be stored, shown and deleted by every door.
+// GoodIDs are ids that are hard to carry and may be stored: each must be stored, shown and deleted by every transport.
 func GoodIDs() []string {
 	return []string{
 		"a", "0", "007", "null", "true", "a b", "a.b", "a..b", "100%", "%2F", "%00", "a?b=c", "a#b", "a+b", "a&b", "a;b", "a:b", "a,b", "*", "~", "@me", `"quoted"`, "it's", "<b>", "{id}", "$HOME",

@@ -11,7 +11,7 @@ type Type string
 // Mode is how the sender of a webhook shows that it is who it says.
 type Mode string
 
-// Webhook is a door for one sender: what it sends starts a run of a published workflow (SEC18, P38).
+// Webhook is a transport for one sender: what it sends starts a run of a published workflow (SEC18, P38).
 type Webhook struct {
 	// ID names it to people and programs. It is no secret, and opens nothing.
 	ID string `json:"id"`

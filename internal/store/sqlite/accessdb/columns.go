@@ -5,7 +5,7 @@ import (
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
-// token reads a row of access_tokens. A role that is none may do nothing, so a damaged row opens no door.
+// token reads a row of access_tokens. A role that is none may do nothing, so a damaged row opens no transport.
 func token(c []any) access.Token {
 	return access.Token{
 		ID: db.String(c[0]), Name: db.String(c[1]), Namespace: db.String(c[2]), Role: access.Role(db.String(c[3])), Approve: db.Int(c[4]) == 1,
