@@ -80,8 +80,8 @@ func goldenModules(t *testing.T, what string, list []string, file string) {
 var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/cli", "a library has no command line"},
 	{module + "internal/server", "a library is no server"},
-	{module + "internal/httpapi", "a library is no server"},
-	{module + "internal/mcpserver", "a library is no server"},
+	{module + "internal/api/httpapi", "a library is no server"},
+	{module + "internal/api/mcpserver", "a library is no server"},
 	{module + "internal/web", "a library is no server"},
 	{module + "internal/model/openai", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/anthropic", "SDKs of model providers are asked for with package provider"},

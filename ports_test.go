@@ -11,7 +11,7 @@ const mostMethods = 7
 
 // portRooms are the rooms whose exported interfaces are ports.
 var portRooms = map[string]bool{
-	"internal/journal": true, "internal/driver": true, "internal/store": true, "internal/hooks/hookdata": true, "internal/access": true, "internal/checkpoint": true, "internal/tool/memory": true,
+	"internal/journal": true, "internal/driver": true, "internal/store": true, "internal/api/hooks/hookdata": true, "internal/access": true, "internal/checkpoint": true, "internal/tool/memory": true,
 }
 
 // TestPorts: ports are small, so that another store or driver, and a fake of one, is written port by port.

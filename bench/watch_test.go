@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/live"
+	"github.com/hocket-run/hocket/internal/api/live"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -59,7 +59,7 @@ func BenchmarkWatch(b *testing.B) {
 			mux.Handle("GET /api/v1/runs/{id}/events", h)
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				who := access.Principal{Namespace: access.DefaultNamespace, Role: access.RoleRun}
-				mux.ServeHTTP(w, r.WithContext(door.With(r.Context(), &door.Caller{Principal: who, Service: s})))
+				mux.ServeHTTP(w, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: s})))
 			}))
 			defer srv.Close()
 			defer h.Close()

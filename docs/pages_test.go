@@ -31,8 +31,8 @@ func guides(t *testing.T) []string {
 
 // elsewhere are pages whose shell blocks are not run by TestPages.
 var elsewhere = map[string]string{
-	"api.md":        "run with curl by TestGuide of internal/httpapi",
-	"webhooks.md":   "run by TestDocsSender of internal/hooks",
+	"api.md":        "run with curl by TestGuide of internal/api/httpapi",
+	"webhooks.md":   "run by TestDocsSender of internal/api/hooks",
 	"schedules.md":  "run by the script schedule.txtar of internal/cli",
 	"telemetry.md":  "needs a collector",
 	"mcp-server.md": "needs an assistant",

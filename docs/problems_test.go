@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/api/openaiapi"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/cli"
-	"github.com/hocket-run/hocket/internal/door"
 	runengine "github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/openaiapi"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -29,10 +29,10 @@ func TestProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		door.ErrUnauthorized, &door.ForbiddenError{Reason: "no"}, &door.TooLargeError{Limit: "1 MiB"}, &service.InvalidError{Message: "bad"}, journal.ErrNotFound,
+		transport.ErrUnauthorized, &transport.ForbiddenError{Reason: "no"}, &transport.TooLargeError{Limit: "1 MiB"}, &service.InvalidError{Message: "bad"}, journal.ErrNotFound,
 		runengine.ErrWaitAmbiguous, runengine.ErrWaitClosed, &service.LimitError{Limit: "runs", Max: 3}, errors.New("broken"),
 	} {
-		p := door.ProblemOf(err)
+		p := transport.ProblemOf(err)
 		at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.WriteHeader(p.Status)

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/cli"
-	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -121,7 +121,7 @@ func openReader(ctx context.Context, db string, api *httpapi.API) (*reader, erro
 func (r *reader) get(ctx context.Context, path string) (int64, error) {
 	who := access.Principal{Token: "t", Name: "bench", Namespace: access.DefaultNamespace, Role: access.RoleAdmin}
 	answer := &response{header: http.Header{}, status: http.StatusOK}
-	ctx = door.With(ctx, &door.Caller{Principal: who, Service: r.service})
+	ctx = transport.With(ctx, &transport.Caller{Principal: who, Service: r.service})
 	r.api.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1"+path, http.NoBody))
 	if answer.status != http.StatusOK {
 		return 0, fmt.Errorf("GET %s: status %d", path, answer.status)

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
 // childCommand is the first argument of a process that carries out one measurement:

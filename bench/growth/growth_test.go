@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/httpapi"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
 // quadratic lists the costs that grow faster than they may, by row and measure, each with its reason. A cost that has become linear must leave the

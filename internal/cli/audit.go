@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/httpapi"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -97,7 +97,7 @@ func (a *app) answered(ctx context.Context, s sight, run, wait string) {
 	if !isHere {
 		return
 	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: door.ActAnswer, Target: run + " " + wait}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActAnswer, Target: run + " " + wait}
 	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: the answer was accepted, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -63,11 +63,11 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 	if err != nil {
 		return err
 	}
-	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(), Audit: func(ctx context.Context, d door.Deed) error {
+	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(), Audit: func(ctx context.Context, d transport.Deed) error {
 		return a.audited(ctx, s, access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target})
 	}})
 	me := access.Principal{Name: access.ActorLocal, Namespace: a.tenant(), Role: role}
-	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &door.Caller{Principal: me, Service: s})
+	err = server.RunStdio(ctx, io.NopCloser(a.In), nopCloser{a.Out}, &transport.Caller{Principal: me, Service: s})
 	for _, end := range []func() error{server.Close, s.Close} {
 		if e := end(); err == nil {
 			err = e

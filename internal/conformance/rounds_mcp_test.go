@@ -10,8 +10,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -29,7 +29,7 @@ func assisted(t *testing.T, w *world, who access.Principal) assistant {
 	server := mcpserver.New(mcpserver.Config{Version: "test"})
 	handler := server.Handler()
 	web := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r.WithContext(door.With(r.Context(), &door.Caller{Principal: who, Service: w.Service})))
+		handler.ServeHTTP(rw, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: w.Service})))
 	}))
 	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: web.URL}, nil)
 	if err != nil {

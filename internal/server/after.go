@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // auditTime bounds how long the audit log is waited for.
@@ -66,7 +66,7 @@ func (s *Server) audited(v *visit, a *answer, r *http.Request, route string, sta
 	if !v.known {
 		who = v.Who()
 	}
-	deeds, told := v.Deeds(door.Deed{
+	deeds, told := v.Deeds(transport.Deed{
 		At: v.began.UTC().Truncate(time.Microsecond), Principal: who, Channel: channelOf(v.mount), Method: r.Method, Route: route, Status: status, RequestID: v.ID, Remote: v.from(r),
 	})
 	if !told && (!v.known || safe(r.Method)) {

@@ -2,8 +2,8 @@ package server
 
 import (
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/httpapi"
-	"github.com/hocket-run/hocket/internal/live"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/api/live"
 )
 
 // apiMount is the HTTP API with its event streams, which tickets open to browsers.

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // actorOpen is the actor of who came through a transport that asks for no token.
@@ -18,7 +18,7 @@ const actorOpen = "by link"
 type auditLog struct{ log access.Log }
 
 // Record implements Audit.
-func (l auditLog) Record(ctx context.Context, d door.Deed) error {
+func (l auditLog) Record(ctx context.Context, d transport.Deed) error {
 	r := access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target, Outcome: outcome(d.Status), Request: d.RequestID, Remote: d.Remote}.By(d.Principal)
 	if r.Action == "" {
 		r.Action = d.Route

@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/inflight"
 )
 
@@ -59,7 +59,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	switch {
 	case errors.Is(rerr, os.ErrDeadlineExceeded):
-		b.err = &door.SlowBodyError{Least: leastBody, Within: b.idle}
+		b.err = &transport.SlowBodyError{Least: leastBody, Within: b.idle}
 	case rerr != nil:
 		b.err = rerr
 	case err != nil && !errors.Is(err, http.ErrNotSupported):
@@ -77,7 +77,7 @@ func (b *body) end() {
 		return
 	}
 	rest := restTime
-	if _, slow := errors.AsType[*door.SlowBodyError](b.err); slow {
+	if _, slow := errors.AsType[*transport.SlowBodyError](b.err); slow {
 		rest = 0
 	}
 	_ = b.control.SetReadDeadline(time.Now().Add(rest))

@@ -1,7 +1,7 @@
 // Package server is the process that teams run: one address, all transports behind one guard, schedules, and runs that outlive their process.
 //
 // It refuses to know what is behind a transport: transports are [http.Handler]s in one table (routes.go), and take the caller and the namespace's service from the context of
-// each request (package door).
+// each request (package transport).
 //
 // The flow of a request, in [Server.ServeHTTP]:
 //

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/server"
 )
@@ -70,9 +70,9 @@ func until(t *testing.T, what string, holds func() bool) {
 func (s *served) keeping(t *testing.T) {
 	t.Helper()
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := door.ReadBody(w, r, 9*mib)
+		body, err := transport.ReadBody(w, r, 9*mib)
 		if err != nil {
-			door.WriteProblem(w, r, door.ProblemOf(err))
+			transport.WriteProblem(w, r, transport.ProblemOf(err))
 			return
 		}
 		s.entered <- r.URL.Path
@@ -267,7 +267,7 @@ func TestDoorsClaim(t *testing.T) {
 	w := open(t, server.Config{Body: mib, Limits: server.Limits{InFlight: 8 * mib, TokenInFlight: 4 * mib}})
 	err := w.AddMount(server.Mount{Name: "claim", Patterns: []string{"/claim/"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if err := inflight.From(r.Context()).Take(5 * mib); err != nil {
-			door.WriteProblem(rw, r, door.ProblemOf(err))
+			transport.WriteProblem(rw, r, transport.ProblemOf(err))
 		}
 	})})
 	if err != nil {

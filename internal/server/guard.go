@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
@@ -23,7 +23,7 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
 // visit is one request on its way through the guard.
 type visit struct {
-	*door.Request
+	*transport.Request
 	began     time.Time
 	remote    netip.Addr // of the client
 	stream    bool       // it asks for events for as long as there are some
@@ -37,12 +37,12 @@ type visit struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.visits.Add(1)
 	defer s.visits.Done()
-	v := &visit{Request: &door.Request{Closing: s.closing}, began: time.Now()}
+	v := &visit{Request: &transport.Request{Closing: s.closing}, began: time.Now()}
 	if v.ID = r.Header.Get("X-Request-ID"); !requestID.MatchString(v.ID) {
 		v.ID = rand.Text()
 	}
 	a := newAnswer(w)
-	r = r.WithContext(tracecontext.With(door.WithRequest(r.Context(), v.Request), tracecontext.OfHeader(r.Header)))
+	r = r.WithContext(tracecontext.With(transport.WithRequest(r.Context(), v.Request), tracecontext.OfHeader(r.Header)))
 	var in *body
 	if r.Body != nil && r.Body != http.NoBody {
 		in = &body{ReadCloser: r.Body, control: a.control, until: v.began.Add(bodyTime), idle: s.cfg.Limits.BodyIdle}
@@ -96,7 +96,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next = next.WithContext(inflight.With(next.Context(), claim))
 	served = next
 	if v.mount == nil || !isPlain(next.URL) {
-		s.writeProblem(a, next, door.NoPath(next.URL.Path))
+		s.writeProblem(a, next, transport.NoPath(next.URL.Path))
 		return
 	}
 	s.mux.ServeHTTP(a, next)
@@ -133,7 +133,7 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 		if err != nil {
 			return nil, nil, err
 		}
-		ctx = door.With(ctx, &door.Caller{Principal: v.principal, Service: svc})
+		ctx = transport.With(ctx, &transport.Caller{Principal: v.principal, Service: svc})
 	}
 	if r.ContentLength > s.cfg.Body {
 		return nil, nil, s.tooLarge()
@@ -154,7 +154,7 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 }
 
 func (s *Server) tooLarge() error {
-	return &door.TooLargeError{Limit: "a body can have at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
+	return &transport.TooLargeError{Limit: "a body can have at most " + strconv.FormatInt(s.cfg.Body, 10) + " bytes (server: {limits: {body: …}})"}
 }
 
 // streams tells whether a request asks for events for as long as there are some.
@@ -184,7 +184,7 @@ func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) 
 	if header := r.Header.Values("Authorization"); len(header) > 0 {
 		scheme, token, _ := strings.Cut(header[0], " ")
 		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
-			return access.Principal{}, door.ErrUnauthorized
+			return access.Principal{}, transport.ErrUnauthorized
 		}
 		return s.try(v, func() (access.Principal, error) { return s.tokens.Find(r.Context(), token) })
 	}
@@ -194,16 +194,16 @@ func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) 
 			if p, ok := s.tickets.Redeem(ticket, r.URL.Path); ok {
 				return p, nil
 			}
-			return access.Principal{}, door.ErrUnauthorized
+			return access.Principal{}, transport.ErrUnauthorized
 		})
 	}
-	return access.Principal{}, door.ErrUnauthorized
+	return access.Principal{}, transport.ErrUnauthorized
 }
 
 // try looks a token or a ticket up. One that is right is let in. One that is wrong is counted for the address, which is told to wait where it has shown too many (SEC17).
 func (s *Server) try(v *visit, find func() (access.Principal, error)) (access.Principal, error) {
 	p, err := find()
-	if err == nil || door.ProblemOf(err).Status != http.StatusUnauthorized {
+	if err == nil || transport.ProblemOf(err).Status != http.StatusUnauthorized {
 		return p, err
 	}
 	now := time.Now()
@@ -219,9 +219,9 @@ const maxToken = 512
 
 // refuse answers with what is wrong. What is broken inside is the log's.
 func (s *Server) refuse(a *answer, r *http.Request, err error) {
-	p := door.ProblemOf(err)
+	p := transport.ProblemOf(err)
 	if p.Status >= http.StatusInternalServerError {
-		door.RecordError(r.Context(), err)
+		transport.RecordError(r.Context(), err)
 	}
 	if p.Status == http.StatusRequestEntityTooLarge {
 		a.Header().Set("Connection", "close") // what is still on its way is not read
@@ -242,7 +242,7 @@ func (s *Server) recovered(value any, v *visit, a *answer, r *http.Request) (abo
 	if abort || !a.reset() {
 		return true
 	}
-	s.writeProblem(a, r, door.ProblemOf(errDefect))
+	s.writeProblem(a, r, transport.ProblemOf(errDefect))
 	return false
 }
 

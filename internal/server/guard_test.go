@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -48,10 +48,10 @@ func (b *buffer) String() string {
 
 type auditor struct {
 	mu    sync.Mutex
-	deeds []door.Deed
+	deeds []transport.Deed
 }
 
-func (a *auditor) Record(_ context.Context, d door.Deed) error {
+func (a *auditor) Record(_ context.Context, d transport.Deed) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.deeds = append(a.deeds, d)
@@ -82,11 +82,11 @@ func open(t *testing.T, cfg server.Config) *world {
 	err = s.AddMount(server.Mount{Name: "test", Patterns: []string{"/test/"}, Handler: testMount(), Routes: []string{"GET /test/who", "POST /test/change/{id}"}})
 	if err == nil {
 		err = s.AddMount(server.Mount{Name: "secret", Patterns: []string{"/secret/"}, Open: true, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if _, err := door.Require(r.Context(), access.RoleRun); !errors.Is(err, door.ErrUnauthorized) {
+			if _, err := transport.Require(r.Context(), access.RoleRun); !errors.Is(err, transport.ErrUnauthorized) {
 				panic("an open transport has a caller")
 			}
 			if r.Method == http.MethodPost {
-				door.RecordAction(r.Context(), "secret.told", "s1")
+				transport.RecordAction(r.Context(), "secret.told", "s1")
 			}
 			w.WriteHeader(http.StatusAccepted)
 		})})
@@ -101,19 +101,19 @@ func open(t *testing.T, cfg server.Config) *world {
 func testMount() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /test/who", func(w http.ResponseWriter, r *http.Request) {
-		c, err := door.Require(r.Context(), access.RoleAdmin)
+		c, err := transport.Require(r.Context(), access.RoleAdmin)
 		if err != nil {
-			door.WriteProblem(w, r, door.ProblemOf(err))
+			transport.WriteProblem(w, r, transport.ProblemOf(err))
 			return
 		}
 		_, _ = io.WriteString(w, c.Namespace+" "+c.Name)
 	})
 	mux.HandleFunc("POST /test/change/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			door.WriteProblem(w, r, door.ProblemOf(err))
+			transport.WriteProblem(w, r, transport.ProblemOf(err))
 			return
 		}
-		door.RecordAction(r.Context(), "things.change", r.PathValue("id"))
+		transport.RecordAction(r.Context(), "things.change", r.PathValue("id"))
 		w.WriteHeader(http.StatusNoContent)
 	})
 	mux.HandleFunc("POST /test/plain", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusConflict) })
@@ -144,7 +144,7 @@ func (w *world) ask(t *testing.T, method, path, body string, edit func(*http.Req
 }
 
 // problem reads the problem of an answer.
-func problem(t *testing.T, rec *httptest.ResponseRecorder) (p door.Problem) {
+func problem(t *testing.T, rec *httptest.ResponseRecorder) (p transport.Problem) {
 	t.Helper()
 	if ct := rec.Header().Get("Content-Type"); ct != "application/problem+json" {
 		t.Errorf("the answer is %s: %s", ct, rec.Body)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -44,7 +44,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		s.log.Info("ready again")
 	}
 	if reason != "" {
-		door.WriteProblem(w, r, door.Unavailable(reason))
+		transport.WriteProblem(w, r, transport.Unavailable(reason))
 		return
 	}
 	writeStatus(w, "ready")

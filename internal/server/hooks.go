@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"

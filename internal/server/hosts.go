@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // hosts decides by Host and Origin whether another web page drives the server (SEC9). A page whose name is made to point here has that name in Host; a page that
@@ -46,17 +46,17 @@ func newHosts(cfg Config) (*hosts, error) {
 func (h *hosts) check(r *http.Request) error {
 	name := hostname(r.Host)
 	if !h.known(name, r) {
-		return &door.ForbiddenError{Reason: "unknown Host in the request; allow hosts in hocket.yaml (server: {hosts: […]})"}
+		return &transport.ForbiddenError{Reason: "unknown Host in the request; allow hosts in hocket.yaml (server: {hosts: […]})"}
 	}
 	origins := r.Header.Values("Origin")
 	if len(origins) > 1 {
-		return &door.ForbiddenError{Reason: "the request has several Origin headers"}
+		return &transport.ForbiddenError{Reason: "the request has several Origin headers"}
 	}
 	if len(origins) == 1 && !h.own(origins[0], r) && !h.allowed(origins[0]) {
-		return &door.ForbiddenError{Reason: "unknown Origin of the request; allow origins in hocket.yaml (server: {origins: […]})"}
+		return &transport.ForbiddenError{Reason: "unknown Origin of the request; allow origins in hocket.yaml (server: {origins: […]})"}
 	}
 	if err := h.cross.Check(r); err != nil {
-		return &door.ForbiddenError{Reason: "cross-site request refused"}
+		return &transport.ForbiddenError{Reason: "cross-site request refused"}
 	}
 	return nil
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/hooks"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/telemetry"
 )
@@ -69,8 +69,8 @@ func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 	})
 	return reading(func(w http.ResponseWriter, r *http.Request) {
 		if !public {
-			if _, err := door.Require(r.Context(), access.RoleRun); err != nil {
-				door.WriteProblem(w, r, door.ProblemOf(err))
+			if _, err := transport.Require(r.Context(), access.RoleRun); err != nil {
+				transport.WriteProblem(w, r, transport.ProblemOf(err))
 				return
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/server"
 )
 
@@ -40,8 +40,8 @@ func TestBroke(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
 	if err := w.AddMount(server.Mount{Name: "broken", Patterns: []string{"/broken"}, Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		door.RecordError(r.Context(), errors.New("canary of a disk"))
-		door.WriteProblem(rw, r, door.Unavailable("come again"))
+		transport.RecordError(r.Context(), errors.New("canary of a disk"))
+		transport.WriteProblem(rw, r, transport.Unavailable("come again"))
 	})}); err != nil {
 		t.Fatal(err)
 	}

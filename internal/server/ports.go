@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -30,7 +30,7 @@ type Namespaces interface {
 
 // Audit keeps who did what.
 type Audit interface {
-	Record(ctx context.Context, d door.Deed) error
+	Record(ctx context.Context, d transport.Deed) error
 }
 
 // Tickets are given to clients that cannot send headers: each is good for one request of one path, soon.

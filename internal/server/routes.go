@@ -8,9 +8,9 @@ import (
 	"path"
 	"strings"
 
-	"github.com/hocket-run/hocket/internal/door"
-	"github.com/hocket-run/hocket/internal/mcpserver"
-	"github.com/hocket-run/hocket/internal/openaiapi"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/openaiapi"
+	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
 // Mount is a way into the server.
@@ -24,8 +24,8 @@ type Mount struct {
 	Routes []string
 	// Open: the caller has a secret of its own in path or body, so that no token is required.
 	Open bool
-	// Problem tells a request of this transport why the guard refused it; nil: door.WriteProblem.
-	Problem func(http.ResponseWriter, *http.Request, door.Problem)
+	// Problem tells a request of this transport why the guard refused it; nil: transport.WriteProblem.
+	Problem func(http.ResponseWriter, *http.Request, transport.Problem)
 	// Close, if not nil, is called after the last request, before services close.
 	Close func() error
 }
@@ -82,13 +82,13 @@ func isPlain(u *url.URL) bool {
 }
 
 // writeProblem answers a request that the guard refused, in the form of its endpoint.
-func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p door.Problem) {
+func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p transport.Problem) {
 	_, pattern := s.mux.Handler(r)
 	if d := s.byPattern[pattern]; d != nil && d.Problem != nil {
 		d.Problem(w, r, p)
 		return
 	}
-	door.WriteProblem(w, r, p)
+	transport.WriteProblem(w, r, p)
 }
 
 // Routes gives all routes of all transports, those that ask no token by open.
@@ -112,7 +112,7 @@ func reading(h http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			door.WriteProblem(w, r, door.NoMethod(r.URL.Path, "GET, HEAD"))
+			transport.WriteProblem(w, r, transport.NoMethod(r.URL.Path, "GET, HEAD"))
 			return
 		}
 		h(w, r)

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/door"
+	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -48,7 +48,7 @@ func serve(t *testing.T, cfg server.Config) *served {
 		case "/wait/plain":
 			<-s.release
 		case "/wait/closing":
-			<-door.Closing(r.Context())
+			<-transport.Closing(r.Context())
 		default:
 			<-r.Context().Done()
 		}

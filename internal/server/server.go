@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/hooks"
+	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/namespace"

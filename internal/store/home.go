@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/checkpoint"
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"

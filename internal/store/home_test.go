@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/catalog"
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool/memory"

@@ -157,7 +157,7 @@ func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 }
 
 // officialClient tests our OpenAI-compatible endpoint with the SDK as one of its clients.
-const officialClient = "internal/openaiapi/client_test.go"
+const officialClient = "internal/api/openaiapi/client_test.go"
 
 // Only model/<provider> imports that provider's SDK.
 func TestSDKsStayInside(t *testing.T) {

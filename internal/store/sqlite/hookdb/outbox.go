@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 

@@ -11,7 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata/hookdatatest"
 	"github.com/hocket-run/hocket/internal/catalog"
-	"github.com/hocket-run/hocket/internal/hooks/hookdata"
-	"github.com/hocket-run/hocket/internal/hooks/hookdata/hookdatatest"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
 	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"

@@ -1,0 +1,381 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/inflight"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Limits of the confirmation page.
+const (
+	maxForm   = 64 << 10
+	maxAnswer = 32 << 10
+	maxNote   = 4 << 10
+	// maxShown bounds prompts and arguments on the page. What is longer cannot be answered there: what a person cannot see, a person cannot approve.
+	maxShown = 256 << 10
+)
+
+//go:embed page/style.css
+var styleText []byte
+
+func when(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") }
+
+// pageCSP lets the page have its stylesheet and its form, and nothing else (SEC15).
+const pageCSP = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// view is what the page shows.
+type view struct {
+	Title string
+	// Message says what happened, where nothing can be decided any more; Detail says more.
+	Message, Detail string
+	// Good and Bad colour the message.
+	Good, Bad bool
+	// Ask is the wait that is open; nil: there is nothing to decide.
+	Ask *asked
+}
+
+// asked is an open wait as the page shows it.
+type asked struct {
+	Token, Namespace, Run, Workflow, Node string
+	Kind, Prompt, Tool, Arguments, Schema string
+	// About is what came to a wait node: the text that is to be approved.
+	About                    string
+	Changed                  bool
+	Options                  []choice
+	Text                     bool // there is a field for an answer
+	Since, Expires, Deadline time.Time
+	// Problem is what was wrong with the answer before this page; Answer and Note are what was written.
+	Problem, Answer, Note string
+}
+
+// choice is one button.
+type choice struct{ Value, Label, Class string }
+
+// Approve is the handler of /approve/. GET and HEAD never change anything; a decision is a POST from the page (P34, SEC12).
+func (h *Hooks) Approve() http.Handler {
+	guard := http.NewCrossOriginProtection()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/approve/{token}", func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			h.showLink(w, r)
+		case http.MethodPost:
+			if guard.Check(r) != nil {
+				show(w, http.StatusForbidden, view{Title: "Request refused", Bad: true, Message: "This decision was not sent from the page of the link. It was not recorded.", Detail: "Open the link again and decide there."})
+				return
+			}
+			h.decide(w, r)
+		default:
+			w.Header().Set("Allow", "GET, HEAD, POST")
+			show(w, http.StatusMethodNotAllowed, view{Title: "Not possible", Bad: true, Message: "No decision was recorded."})
+		}
+	})
+	mux.HandleFunc("GET /approve/-/style.css", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/css; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "max-age=3600")
+		_, _ = w.Write(styleText) // the reader is gone
+	})
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { show(w, http.StatusNotFound, unknownLink) })
+	return mux
+}
+
+var unknownLink = view{Title: "Unknown link", Bad: true, Message: "This link is not valid.", Detail: "It may be incomplete: copy the full link from the message, or ask the sender for a new one."}
+
+// show answers with a page that holds no script, loads nothing from elsewhere and sends no referrer.
+func show(w http.ResponseWriter, status int, v view) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", pageCSP)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex, nofollow")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, render(v)) // the reader is gone
+}
+
+// opened is what a link leads to.
+type opened struct {
+	space *space
+	claims
+	wait *waiting
+	head journal.Head
+}
+
+// openLink reads a link and looks at what it is for. Where it opens nothing, the page that says so is given instead.
+func (h *Hooks) openLink(ctx context.Context, token string, now time.Time) (*opened, int, view) {
+	failed := func(err error) (*opened, int, view) {
+		h.cfg.Logger.Error("approve link", "err", err)
+		return nil, http.StatusInternalServerError, view{Title: "Internal error", Bad: true, Message: "The server cannot show this request.", Detail: "No decision was recorded. Try again later."}
+	}
+	namespace, err := namespaceOf(token)
+	if err != nil {
+		return nil, http.StatusNotFound, unknownLink
+	}
+	sp, err := h.space(ctx, namespace)
+	if err != nil {
+		return nil, http.StatusNotFound, unknownLink
+	}
+	vault, err := sp.sealed()
+	if err != nil {
+		return nil, http.StatusNotFound, unknownLink
+	}
+	c, err := vault.claims(token)
+	if err != nil {
+		return nil, http.StatusNotFound, unknownLink
+	}
+	w, head, err := readWait(ctx, sp.service, c.Run, c.Wait)
+	switch {
+	case errors.Is(err, journal.ErrNotFound), errors.Is(err, engine.ErrWaitNotFound):
+		return nil, http.StatusGone, view{Title: "No longer available", Message: "The run was deleted.", Detail: "No decision was made with this link."}
+	case err != nil:
+		return failed(err)
+	case !w.isOpen():
+		return nil, http.StatusGone, overView(w)
+	case subtle.ConstantTimeCompare(w.binding(c.Run), c.Binding) != 1:
+		return nil, http.StatusGone, view{Title: "Changed", Bad: true, Message: "The request has changed since this link was created.", Detail: "No decision was recorded. Wait for another message, or use hocket resume."}
+	case now.Unix() >= c.Expires:
+		return nil, http.StatusGone, view{Title: "Expired", Message: "This link expired on " + when(time.Unix(c.Expires, 0)) + ".", Detail: "No decision was made with it. The run still waits: answer with hocket resume, or with a newer link."}
+	}
+	// A use that came before the wait opened was another asking of the same thing. One that came after it has not reached the run yet, or never did: the same
+	// answer may be given again.
+	use, err := sp.store.Used(ctx, c.nonce())
+	switch {
+	case err == nil && use.At.Before(w.since):
+		return nil, http.StatusGone, usedView(use)
+	case err != nil && !errors.Is(err, ErrNone):
+		return failed(err)
+	}
+	return &opened{sp, c, w, head}, http.StatusOK, view{}
+}
+
+// usedView tells of a link that was used before.
+func usedView(u Use) view {
+	return view{Title: "Already answered", Good: true, Message: "This link was used on " + when(u.At) + ".", Detail: "The answer was: " + said(expr.Text(engine.Value(u.Answer)), u.Note)}
+}
+
+// overView tells how a wait ended.
+func overView(w *waiting) view {
+	if a := w.answered; a != nil {
+		text := a.Decision
+		if text == "" {
+			text = expr.Text(a.Answer)
+		}
+		return view{Title: "Already answered", Good: true, Message: "Answered on " + when(w.at) + ".", Detail: "The answer was: " + said(text, a.Note)}
+	}
+	message := map[string]string{"deadline": "The deadline passed without an answer.", "cancelled": "The run was cancelled."}[w.closed]
+	if message == "" {
+		message = "The run has ended."
+	}
+	return view{Title: "Closed", Message: message, Detail: "A decision is no longer possible. Closed on " + when(w.at) + "."}
+}
+
+func said(answer, note string) string {
+	if note != "" {
+		return answer + " (" + note + ")"
+	}
+	return answer
+}
+
+func (h *Hooks) showLink(w http.ResponseWriter, r *http.Request) {
+	o, status, v := h.openLink(r.Context(), r.PathValue("token"), time.Now())
+	if o != nil {
+		v = o.view(r.PathValue("token"))
+	}
+	show(w, status, v)
+}
+
+// view is the page of an open wait.
+func (o *opened) view(token string) view {
+	w := o.wait
+	a := &asked{
+		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Tool: w.Tool, Changed: w.Changed,
+		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(),
+	}
+	if a.Workflow == "" {
+		a.Workflow = o.head.Workflow
+	}
+	a.Arguments, a.Schema = indented(w.Arguments), indented(w.Schema)
+	if about := strings.TrimSpace(expr.Text(w.about)); !strings.Contains(w.Prompt, about) { // a prompt may hold it by a template
+		a.About = about
+	}
+	title := "Question"
+	if w.Kind == workflow.WaitApproval {
+		title = "Your approval is needed"
+	}
+	if len(a.Prompt)+len(a.About)+len(a.Arguments)+len(a.Schema) > maxShown {
+		return view{Title: title, Bad: true, Message: "The request is too long for this page.", Detail: "Read it with hocket runs show " + o.Run + ", and answer with hocket resume."}
+	}
+	return view{Title: title, Ask: a}
+}
+
+// sendAnswer is the button beside the text field.
+const sendAnswer = "answer"
+
+// choices are the buttons of a wait, none for questions without options.
+func choices(w *waiting) []choice {
+	if w.Kind == workflow.WaitApproval {
+		return []choice{{workflow.PortApprove, "Approve", "yes"}, {workflow.PortReject, "Reject", "no"}}
+	}
+	var out []choice
+	for _, o := range w.Options {
+		out = append(out, choice{o, o, ""})
+	}
+	return out
+}
+
+// takesText tells of questions that take any text. What is to become of a call whose outcome is unknown is one of its options; options of other questions are
+// what may be said beside a text.
+func (w *waiting) takesText() bool {
+	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
+}
+
+func indented(v engine.Value) string {
+	if len(v) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, v, "", "  ") != nil {
+		return string(v)
+	}
+	return b.String()
+}
+
+// decide takes the form of the page. What is no such form changes nothing: a machine that follows links, or posts to them, does not fill it in.
+func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
+	token := r.PathValue("token")
+	// The form is read for a link that opens something, and charged to that link: a sender without one holds no memory, and keeps no person out (SEC17).
+	o, status, v := h.openLink(r.Context(), token, time.Now())
+	if o == nil {
+		show(w, status, v)
+		return
+	}
+	err := inflight.From(r.Context()).Rename("link " + o.nonce())
+	var form url.Values
+	if err == nil {
+		form, err = readForm(w, r)
+	}
+	if full, ok := errors.AsType[*inflight.FullError](err); ok {
+		p := transport.ProblemOf(full)
+		w.Header().Set("Retry-After", p.RetryText())
+		show(w, p.Status, view{Title: "Not available", Bad: true, Message: "The server is temporarily unavailable.", Detail: "No decision was recorded. Try again."})
+		return
+	}
+	if err != nil || subtle.ConstantTimeCompare([]byte(form.Get("token")), []byte(token)) != 1 {
+		show(w, http.StatusBadRequest, view{Title: "No decision recorded", Bad: true, Message: "This form was not sent from the page of the link.", Detail: "Open the link and decide there."})
+		return
+	}
+	value, problem := o.wait.answerOf(form)
+	note := form.Get("note")
+	if len(note) > maxNote {
+		problem = "The note is too long."
+	}
+	v = o.view(token)
+	if v.Ask == nil {
+		show(w, http.StatusUnprocessableEntity, v)
+		return
+	}
+	again := func(status int, problem string) {
+		v.Ask.Problem, v.Ask.Answer, v.Ask.Note = problem, form.Get("answer"), note
+		show(w, status, v)
+	}
+	if problem != "" {
+		again(http.StatusUnprocessableEntity, problem)
+		return
+	}
+	mine := Use{Nonce: o.nonce(), Answer: string(value), Note: note, At: micro(time.Now()), Until: time.Unix(o.Expires, 0).UTC()}
+	by := o.answersBy(r.Context(), h)
+	// 1. The use is stored: from now on this link gives no other answer, here or at another server.
+	// 2. The run is told. If the process dies before that, the same answer can be given again; if it dies after that, the run has it once.
+	use, err := o.space.store.Use(r.Context(), mine)
+	if err == nil && use.Answer != mine.Answer {
+		show(w, http.StatusGone, usedView(use))
+		return
+	}
+	if err == nil {
+		err = o.space.service.Answer(r.Context(), o.Run, service.AnswerRequest{Wait: o.Wait, Value: value, Note: use.Note, By: by})
+	}
+	if err == nil {
+		transport.Known(r.Context(), access.Principal{Namespace: o.space.name, Name: by.Name})
+		transport.RecordAction(r.Context(), transport.ActAnswer, o.Run+" "+o.Wait)
+		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
+		return
+	}
+	if service.CodeOf(err) == service.CodeInvalid && use.At.Equal(mine.At) { // the run refused it, so the link was not used
+		if uerr := o.space.store.Unuse(r.Context(), mine.Nonce); uerr != nil {
+			h.cfg.Logger.Error("approve link", "err", uerr)
+		}
+	}
+	switch service.CodeOf(err) {
+	case service.CodeInvalid:
+		again(http.StatusUnprocessableEntity, err.Error())
+	case service.CodeGone, service.CodeConflict, service.CodeNotFound:
+		if o, status, v = h.openLink(r.Context(), token, time.Now()); o != nil {
+			status, v = http.StatusConflict, view{Title: "Not available", Bad: true, Message: "The run cannot take the answer now.", Detail: "No decision was recorded. Try again."}
+		}
+		show(w, status, v)
+	default:
+		h.cfg.Logger.Error("approve link", "run", o.Run, "err", err)
+		show(w, http.StatusInternalServerError, view{Title: "Internal error", Bad: true, Message: "The server could not send the answer to the run.", Detail: "Check the run before you try again."})
+	}
+}
+
+func doneView(w *waiting, answer string) view {
+	v := view{Title: "Thank you", Good: true, Message: "Your answer was sent to the run: " + answer + ".", Detail: "You can close this page."}
+	switch {
+	case w.Kind != workflow.WaitApproval:
+	case answer == workflow.PortApprove:
+		v.Title, v.Message = "Approved", "You approved. The run continues."
+	default:
+		v.Title, v.Message = "Rejected", "You rejected. The run was notified."
+	}
+	return v
+}
+
+// answerOf reads the answer of a form: a button, or the text field of a question.
+func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string) {
+	chosen := form.Get("decision")
+	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
+	options := choices(w)
+	sent := w.takesText() && chosen == sendAnswer
+	switch {
+	case sent && strings.TrimSpace(text) != "": // also where an option has the name of that button
+	case slices.ContainsFunc(options, func(c choice) bool { return c.Value == chosen }):
+		return expr.Quote(chosen), ""
+	case !w.takesText():
+		return nil, "Choose one of the buttons."
+	case !sent:
+		return nil, "Write an answer and send it."
+	}
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nil, "Write an answer."
+	case len(text) > maxAnswer || !utf8.ValidString(text):
+		return nil, "The answer is too long."
+	case len(w.Schema) > 0 && json.Valid([]byte(text)):
+		return engine.Value(text), ""
+	}
+	return expr.Quote(text), ""
+}

@@ -1,0 +1,109 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// unsupportedError says that a body has a type that no input is made of.
+type unsupportedError struct{ contentType string }
+
+func (e *unsupportedError) Error() string {
+	return fmt.Sprintf("unsupported content type %q: send application/json, text/plain or application/x-www-form-urlencoded", e.contentType)
+}
+
+// malformedError says that a body is not what its content type says.
+type malformedError struct{ reason string }
+
+func (e *malformedError) Error() string { return e.reason }
+
+// maxFields bounds the fields of a form.
+const maxFields = 1000
+
+// inputOf makes the input of a run of a body: text and JSON byte for byte, the fields of a form as a JSON object. It is data and nothing else: no content
+// type makes a definition of it (SEC2).
+//
+// Errors: *unsupportedError, *malformedError.
+func inputOf(h http.Header, body []byte) (string, error) {
+	text := h.Get("Content-Type")
+	if text == "" && len(body) == 0 {
+		return "", nil
+	}
+	kind, params, err := mime.ParseMediaType(text)
+	if err != nil || len(h.Values("Content-Type")) > 1 {
+		return "", &unsupportedError{text}
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") && !strings.EqualFold(charset, "us-ascii") {
+		return "", &unsupportedError{text}
+	}
+	if e := h.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return "", &unsupportedError{text + ", encoded as " + e}
+	}
+	isJSON := kind == "application/json" || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+	isForm := kind == "application/x-www-form-urlencoded"
+	switch {
+	case !isJSON && !isForm && kind != "text/plain":
+		return "", &unsupportedError{text}
+	case !utf8.Valid(body):
+		return "", &malformedError{"the body is not valid UTF-8"}
+	case isJSON && !json.Valid(body):
+		return "", &malformedError{"the body is not valid JSON"}
+	case isForm:
+		return formInput(string(body))
+	}
+	return string(body), nil
+}
+
+// formInput gives the fields of a form as a JSON object, in the order of their names: a text for a field that is there once, else a list.
+func formInput(body string) (string, error) {
+	if strings.Count(body, "&") >= maxFields {
+		return "", &malformedError{fmt.Sprintf("the form has more fields than the limit of %d (max_fields)", maxFields)}
+	}
+	fields, err := url.ParseQuery(body)
+	if err != nil {
+		return "", &malformedError{"the body is not a form"}
+	}
+	out := make(map[string]any, len(fields))
+	for name, values := range fields {
+		for _, v := range append([]string{name}, values...) {
+			if !utf8.ValidString(v) {
+				return "", &malformedError{"a field of the form is not valid UTF-8"}
+			}
+		}
+		if len(values) == 1 {
+			out[name] = values[0]
+		} else {
+			out[name] = values
+		}
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(out); err != nil {
+		return "", &malformedError{err.Error()}
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// readForm reads a form of this page's type, within its limits.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" || r.URL.RawQuery != "" {
+		return nil, errLink
+	}
+	body, err := transport.ReadBody(w, r, maxForm)
+	if err != nil {
+		return nil, err
+	}
+	return url.ParseQuery(string(body))
+}

@@ -1,0 +1,271 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// Created is a new webhook or endpoint, or one with a new secret. Secret is shown this once, and nowhere again; "" where the secret is the operator's.
+type Created[T any] struct {
+	Of     T
+	Secret string
+}
+
+func invalid(err error) error { return &service.InvalidError{Message: err.Error(), Err: err} }
+
+// Create makes a webhook in a namespace. Errors: *service.InvalidError; *service.NotFoundError for a workflow that is not there.
+func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service, q CreateRequest) (Created[Webhook], error) {
+	var none Created[Webhook]
+	if err := q.check(); err != nil {
+		return none, invalid(err)
+	}
+	w, _, problems, err := s.LoadStored(ctx, q.Workflow, service.Which{}, service.LoadOptions{})
+	if err != nil {
+		return none, err
+	}
+	if w == nil {
+		return none, &service.InvalidError{Diagnostics: problems}
+	}
+	if _, err := service.Choose(w, q.Branch); err != nil {
+		return none, err
+	}
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return none, err
+	}
+	made := Webhook{
+		ID: newID("wh_"), Path: newPath(), Workflow: q.Workflow, Branch: q.Branch, Name: q.Name, Mode: q.Mode, Header: q.Header,
+		Created: micro(time.Now()), CreatedBy: q.By,
+	}
+	one, text, err := h.newSecret(sp, made.ID, made.Mode, q.SecretRef)
+	if err != nil {
+		return none, err
+	}
+	made.Secrets = []Secret{one}
+	made, err = sp.store.SetWebhook(ctx, made.ID, func(w *Webhook) error {
+		*w = made
+		return nil
+	})
+	if err != nil {
+		return none, err
+	}
+	transport.RecordAction(ctx, "webhooks.create", made.ID)
+	return Created[Webhook]{made, text}, nil
+}
+
+// newSecret makes a secret, or takes a reference that must give one now.
+func (h *Hooks) newSecret(sp *space, id string, mode Mode, ref string) (s Secret, text string, err error) {
+	if ref != "" {
+		value, err := h.cfg.Secrets.Value(ref)
+		if err == nil {
+			_, err = keyOf(mode, value)
+		}
+		if err != nil {
+			return s, "", invalid(fmt.Errorf("secret: %w", err))
+		}
+		return Secret{Ref: ref}, "", nil
+	}
+	vault, err := sp.sealed()
+	if err != nil {
+		return s, "", err
+	}
+	text = newSecret()
+	return Secret{Sealed: vault.Seal(id, text)}, text, nil
+}
+
+// Webhooks gives the webhooks of a namespace.
+func (h *Hooks) Webhooks(ctx context.Context, namespace string, s *service.Service) ([]Webhook, error) {
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return nil, err
+	}
+	return sp.store.Webhooks(ctx)
+}
+
+// Delete deletes a webhook. Errors: *service.NotFoundError.
+func (h *Hooks) Delete(ctx context.Context, namespace string, s *service.Service, id string) error {
+	sp, err := h.spaceOf(namespace, s)
+	if err == nil {
+		err = found("Webhook", id, sp.store.DeleteWebhook(ctx, id))
+	}
+	if err == nil {
+		transport.RecordAction(ctx, "webhooks.delete", id)
+	}
+	return err
+}
+
+func found(what, id string, err error) error {
+	if errors.Is(err, ErrNone) {
+		return &service.NotFoundError{What: what, ID: id}
+	}
+	return err
+}
+
+// RotateRequest says how a secret gives way to a new one. The zero value makes one, beside which the old one holds for DefaultOverlap.
+type RotateRequest struct {
+	// SecretRef is as in CreateRequest.
+	SecretRef string
+	// Overlap is how long the old secret still holds; nil: DefaultOverlap; zero: no longer.
+	Overlap *time.Duration
+}
+
+// rotate puts a secret before those that hold.
+func (q RotateRequest) rotate(secrets []Secret, one Secret, now time.Time) ([]Secret, error) {
+	overlap := DefaultOverlap
+	if q.Overlap != nil {
+		overlap = *q.Overlap
+	}
+	if overlap < 0 || overlap > maxOverlap {
+		return nil, fmt.Errorf("the overlap must be from 0 to %s", maxOverlap)
+	}
+	out := []Secret{one}
+	for _, s := range secrets {
+		if s.Until.IsZero() || s.Until.After(now.Add(overlap)) {
+			s.Until = micro(now.Add(overlap))
+		}
+		if s.Holds(now) && len(out) < MaxSecrets {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// Rotate gives a webhook a new secret, beside which the one before holds for a while. Errors: *service.NotFoundError, *service.InvalidError.
+func (h *Hooks) Rotate(ctx context.Context, namespace string, s *service.Service, id string, q RotateRequest) (Created[Webhook], error) {
+	var none Created[Webhook]
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return none, err
+	}
+	text := ""
+	w, err := sp.store.SetWebhook(ctx, id, func(w *Webhook) error {
+		if w.ID == "" {
+			return ErrNone
+		}
+		var one Secret
+		var err error
+		if one, text, err = h.newSecret(sp, id, w.Mode, q.SecretRef); err != nil {
+			return err
+		}
+		if w.Secrets, err = q.rotate(w.Secrets, one, time.Now()); err != nil {
+			return invalid(err)
+		}
+		return nil
+	})
+	if err != nil {
+		return none, found("Webhook", id, err)
+	}
+	transport.RecordAction(ctx, "webhooks.rotate", id)
+	return Created[Webhook]{w, text}, nil
+}
+
+// EndpointRequest says what endpoint to make. Its secret is made here.
+type EndpointRequest struct {
+	Name, URL    string
+	On           []Type
+	Workflows    []string
+	Children     bool
+	ApproveLinks bool
+	By           string
+}
+
+// CreateEndpoint makes an endpoint that is notified of what happens from now on. Its address must be public, or one that the operator allows: this is seen now where
+// that can be seen, and whenever it is sent something (SEC8). Errors: *service.InvalidError.
+func (h *Hooks) CreateEndpoint(ctx context.Context, namespace string, s *service.Service, q EndpointRequest) (Created[Endpoint], error) {
+	var none Created[Endpoint]
+	e := Endpoint{
+		ID: newID("ep_"), Name: q.Name, URL: q.URL, On: q.On, Workflows: q.Workflows, Children: q.Children, ApproveLinks: q.ApproveLinks,
+		Created: micro(time.Now()), CreatedBy: q.By,
+	}
+	if err := checkEndpoint(&e); err != nil {
+		return none, invalid(err)
+	}
+	if h.cfg.Refused != nil {
+		if err := h.cfg.Refused(ctx, e.URL); err != nil {
+			return none, invalid(fmt.Errorf("url: %w; endpoints must be public or allowed in hocket.yaml (outbound: {allow: […]})", err))
+		}
+	}
+	if e.ApproveLinks && h.cfg.PublicURL == "" {
+		return none, invalid(errors.New("approve links need the server's public address: set server.url in hocket.yaml"))
+	}
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return none, err
+	}
+	one, text, err := h.newSecret(sp, e.ID, ModeStandard, "")
+	if err != nil {
+		return none, err
+	}
+	e.Secrets = []Secret{one}
+	e, err = sp.store.SetEndpoint(ctx, e.ID, func(stored *Endpoint) error {
+		*stored = e
+		return nil
+	})
+	if err != nil {
+		return none, err
+	}
+	transport.RecordAction(ctx, "notifications.endpoints.create", e.ID)
+	return Created[Endpoint]{e, text}, nil
+}
+
+// Endpoints gives the endpoints of a namespace, the operator's first.
+func (h *Hooks) Endpoints(ctx context.Context, namespace string, s *service.Service) ([]Endpoint, error) {
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return nil, err
+	}
+	return h.endpoints(ctx, sp)
+}
+
+// DeleteEndpoint forgets an endpoint and what it has not been told. Errors: *service.NotFoundError; *service.InvalidError for one of the operator's file.
+func (h *Hooks) DeleteEndpoint(ctx context.Context, namespace string, s *service.Service, id string) error {
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(h.cfg.Endpoints, func(e Endpoint) bool { return e.ID == id }) {
+		return invalid(errors.New("this endpoint is configured in hocket.yaml (server.notifications)"))
+	}
+	if err := sp.store.DeleteEndpoint(ctx, id); err != nil {
+		return found("Endpoint", id, err)
+	}
+	transport.RecordAction(ctx, "notifications.endpoints.delete", id)
+	return nil
+}
+
+// Notifications gives a page of what endpoints were told, or are to be, the newest first.
+func (h *Hooks) Notifications(ctx context.Context, namespace string, s *service.Service, q NotificationQuery) ([]Notification, int64, error) {
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return nil, 0, err
+	}
+	return sp.store.Notifications(ctx, q)
+}
+
+// Retry sends a notification again that was given up on, or that waits for its next try. Errors: *service.NotFoundError; *service.InvalidError for one that
+// was delivered.
+func (h *Hooks) Retry(ctx context.Context, namespace string, s *service.Service, id string) (Notification, error) {
+	sp, err := h.spaceOf(namespace, s)
+	if err != nil {
+		return Notification{}, err
+	}
+	n, err := sp.store.Notification(ctx, id)
+	if err != nil {
+		return n, found("Notification", id, err)
+	}
+	if n.State == StateDelivered || n.State == StateDropped {
+		return n, invalid(fmt.Errorf("notification %s is %s", id, n.State))
+	}
+	n.State, n.Tries, n.Due, n.Settled = StatePending, 0, micro(time.Now()), time.Time{}
+	if err := sp.store.Settle(ctx, n); err != nil {
+		return n, err
+	}
+	transport.RecordAction(ctx, "notifications.retry", id)
+	return n, nil
+}

@@ -1,0 +1,239 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/inflight"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// accepted is the answer to a delivery, the same for each time that it comes. It is never HTML (SEC15).
+type accepted struct {
+	Run    string         `json:"run"`
+	Status journal.Status `json:"status"`
+}
+
+// unknownHook is the response to an unknown path, a wrong signature and an unknown namespace: senders cannot tell them apart.
+var unknownHook = transport.Problem{Status: http.StatusNotFound, Code: "not_found", Title: "Not found"}
+
+// decoyKeys replace the keys of an unknown webhook, so that a signature is computed for it too.
+var decoyKeys = [][]byte{[]byte("placeholder key of an unknown webhook")}
+
+// Receive is the handler of /hooks/. A request that is not signed, or whose path is unknown, changes nothing and learns nothing.
+func (h *Hooks) Receive() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/hooks/{path}", h.receive)
+	mux.HandleFunc("/hooks/{namespace}/{path}", h.receive)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { transport.WriteProblem(w, r, unknownHook) })
+	return mux
+}
+
+func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		transport.WriteProblem(w, r, transport.NoMethod("a webhook", "POST"))
+		return
+	}
+	// All that a sender can see of an unknown path is seen of a known one too: so the body is read before either is answered. Only that of a known path is kept, and is
+	// charged to its webhook: a sender that does not know a path holds no memory (SEC17).
+	sp, hook, keys := h.find(r, time.Now())
+	body, err := h.delivered(w, r, hook.ID)
+	if err != nil {
+		h.count(CountDelivery, "invalid")
+		transport.WriteProblem(w, r, transport.ProblemOf(err))
+		return
+	}
+	id, ok := verify(hook.Mode, hook.Header, keys, r.Header, body)
+	if !ok || sp == nil {
+		h.count(CountDelivery, "not_found")
+		transport.WriteProblem(w, r, unknownHook)
+		return
+	}
+	run, err := h.accept(r.Context(), sp, hook, id, r.Header, body)
+	if err != nil {
+		var (
+			unsupported *unsupportedError
+			malformed   *malformedError
+			disabled    *disabledError
+			p           = transport.ProblemOf(err)
+			result      = "failed"
+		)
+		switch {
+		case errors.As(err, &unsupported):
+			result = "invalid"
+			p = transport.Problem{Status: http.StatusUnsupportedMediaType, Code: "invalid", Title: "Unsupported content type", Detail: err.Error()}
+		case errors.As(err, &malformed):
+			result = "invalid"
+			p = transport.Problem{Status: http.StatusUnprocessableEntity, Code: "invalid", Title: "Invalid body", Detail: err.Error()}
+		case errors.As(err, &disabled):
+			result = "disabled"
+			p = transport.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
+		case p.Status == http.StatusTooManyRequests:
+			result = "busy"
+		default: // what is wrong with the workflow is the operator's matter, not the sender's
+			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "namespace", sp.name, "err", err)
+			if p.Status < http.StatusInternalServerError {
+				p = transport.Problem{Status: http.StatusConflict, Code: "conflict", Title: "The workflow cannot be started now"}
+			}
+		}
+		h.count(CountDelivery, result)
+		transport.WriteProblem(w, r, p)
+		return
+	}
+	h.count(CountDelivery, "accepted")
+	w.Header().Set("Location", "/api/v1/runs/"+run)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	_ = json.NewEncoder(w).Encode(accepted{run, journal.StatusPending}) // the sender may be gone
+}
+
+// delivered reads the body of a delivery to a webhook. That for the id "", which no webhook has, is read and dropped.
+func (h *Hooks) delivered(w http.ResponseWriter, r *http.Request, webhook string) ([]byte, error) {
+	claim := inflight.From(r.Context())
+	if webhook != "" {
+		if err := claim.Rename("webhook " + webhook); err != nil {
+			return nil, err
+		}
+		return transport.ReadBody(w, r, h.cfg.MaxBody)
+	}
+	in, piece := http.MaxBytesReader(w, r.Body, h.cfg.MaxBody), make([]byte, 4<<10)
+	for {
+		_, err := in.Read(piece)
+		claim.Give(claim.Held())
+		if err != nil {
+			return nil, transport.BodyError(err)
+		}
+	}
+}
+
+// find gives the webhook of a request and its keys. Where there is none, or it has no key that can be used, sp is nil and the keys are decoyKeys ones.
+func (h *Hooks) find(r *http.Request, now time.Time) (sp *space, w Webhook, keys [][]byte) {
+	namespace, path := r.PathValue("namespace"), r.PathValue("path")
+	known := pathForm.MatchString(path) && namespace != access.DefaultNamespace
+	if namespace == "" {
+		namespace = access.DefaultNamespace
+	}
+	if !known || !namespaceForm.MatchString(namespace) {
+		namespace, path = access.DefaultNamespace, ""
+	}
+	sp, err := h.space(r.Context(), namespace)
+	if err == nil {
+		w, err = sp.store.Webhook(r.Context(), hookdata.PathDigest(path))
+	}
+	if err == nil {
+		keys, _ = h.keys(sp, w.ID, "the webhook "+w.ID, w.Mode, w.Secrets, now) // it logs what is wrong
+	} else if !errors.Is(err, ErrNone) {
+		h.cfg.Logger.Warn("webhook", "namespace", namespace, "err", err)
+	}
+	if len(keys) == 0 {
+		return nil, Webhook{Mode: ModeStandard}, decoyKeys
+	}
+	return sp, w, keys
+}
+
+// namespaceForm is that of package namespace (SEC16).
+var namespaceForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`)
+
+// disabledError says that a webhook starts nothing any more.
+type disabledError struct{ reason string }
+
+func (e *disabledError) Error() string { return e.reason }
+
+// accept starts the run of a delivery, or finds the one that it started before. The run's id follows from the delivery, so that of two that come at once,
+// also at two servers, the store refuses the second (SEC18).
+func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
+	if !hook.Disabled.IsZero() {
+		return "", &disabledError{hook.Reason}
+	}
+	input, err := inputOf(header, body)
+	if err != nil {
+		return "", err
+	}
+	run, known, err := sp.runOf(ctx, hook, id, header, body)
+	if err != nil || known {
+		return run, err
+	}
+	w, def, problems, err := sp.service.LoadStored(ctx, hook.Workflow, service.Which{}, service.LoadOptions{})
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return "", h.disable(ctx, sp, hook.ID, "the workflow was deleted")
+	case err != nil:
+		return "", err
+	case w == nil || problems.HasErrors():
+		return "", &service.InvalidError{Diagnostics: problems}
+	}
+	_, err = sp.service.Start(ctx, service.StartRequest{Workflow: w, Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
+	switch {
+	case errors.Is(err, journal.ErrExists): // it came twice at once
+		return run, nil
+	case err != nil:
+		return "", err
+	}
+	transport.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
+	transport.RecordAction(ctx, "runs.start", run)
+	transport.RecordAction(ctx, "webhooks.deliver", hook.ID)
+	return run, nil
+}
+
+// runOf gives the run of a delivery, and whether it is there already.
+//
+// A delivery is known by its id. GitHub does not sign the id, so there what was signed, the body, counts beside it: within Tolerance the same body is the same
+// delivery whatever its id, and one captured cannot be sent under another id (SEC18). Of a delivery whose id came long ago, with the same body, the run is that of
+// then; where the id was another body's, the id says nothing.
+func (sp *space) runOf(ctx context.Context, hook Webhook, id string, header http.Header, body []byte) (run string, known bool, err error) {
+	now := micro(time.Now())
+	key, kept := deliveryKey(hook.Mode, id, header, body)
+	d, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: key, At: now, Until: now.Add(kept)})
+	if err != nil {
+		return "", false, err
+	}
+	if hook.Mode == ModeGitHub && id != "" {
+		first, err := sp.store.Deliver(ctx, Delivery{Webhook: hook.ID, Key: idKey(id), At: d.At, Until: now.Add(deliveriesKept)})
+		if err != nil {
+			return "", false, err
+		}
+		run = driver.DerivedRunID(first.At, "webhook", hook.ID, string(key[:]))
+		if known, err := sp.isThere(ctx, run); err != nil || known {
+			return run, known, err
+		}
+	}
+	run = driver.DerivedRunID(d.At, "webhook", hook.ID, string(key[:]))
+	known, err = sp.isThere(ctx, run)
+	return run, known, err
+}
+
+func (sp *space) isThere(ctx context.Context, run string) (bool, error) {
+	_, err := sp.service.Head(ctx, run)
+	if errors.Is(err, journal.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// disable keeps a webhook from starting what will be stored under its workflow's id later.
+func (h *Hooks) disable(ctx context.Context, sp *space, id, reason string) error {
+	_, err := sp.store.SetWebhook(ctx, id, func(w *Webhook) error {
+		if w.ID == "" {
+			return ErrNone
+		}
+		if w.Disabled.IsZero() {
+			w.Disabled, w.Reason = micro(time.Now()), reason
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, ErrNone) {
+		return err
+	}
+	return &disabledError{reason}
+}

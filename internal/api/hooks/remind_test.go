@@ -1,0 +1,83 @@
+package hooks_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// direct hands requests to a handler, without a connection.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	d.ServeHTTP(rec, r)
+	return rec.Result(), nil
+}
+
+// TestReminded: of a wait that nobody answered for as long as the operator says, people are told once more; of one that was answered, they are not (P23, P24).
+func TestReminded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := &receiver{t: t, heard: make(chan struct{}, 1000), answer: func(int) int { return 204 }}
+		e, err := hooks.OperatorEndpoint(hooks.Endpoint{Name: "ops", URL: "http://127.0.0.1/in", On: []hooks.Type{hooks.TypeWaitOpened, hooks.TypeWaitReminded}, ApproveLinks: true}, "${env.NOTIFY}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := &http.Client{Transport: direct{r}}
+		w := newWorld(t, setup{
+			config: hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: client, PublicURL: public},
+			cfg:    service.Config{Operator: &config.Config{Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}}}},
+		})
+		w.env["NOTIFY"] = operatorSecret
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			w.service.Tend(ctx)
+		}()
+		stop := w.tend(t)
+		defer func() {
+			stop()
+			cancel()
+			<-done
+		}()
+		run, answered := w.start(gate, "json", "", "x"), w.start(gate, "json", "", "y")
+		time.Sleep(59 * time.Minute)
+		if types := typesOf(r); !slices.Equal(types[run], []string{"wait.opened"}) {
+			t.Errorf("before: %v", types)
+		}
+		path := w.link(answered)
+		if rec := send(w.hooks.Approve(), "POST", path, form(path, "decision", "approve"), fromPage...); rec.Code != http.StatusOK {
+			t.Fatal(rec.Code, rec.Body)
+		}
+		time.Sleep(3 * time.Hour)
+		types := typesOf(r)
+		if !slices.Equal(types[run], []string{"wait.opened", "wait.reminded"}) || !slices.Equal(types[answered], []string{"wait.opened"}) {
+			t.Errorf("after: %v", types)
+		}
+		last := r.got[len(r.got)-1]
+		if last.Data.Run != run || last.Data.Wait.Node != "ok" || last.Data.Wait.Kind != "approval" || last.Data.Status != "paused" || last.Data.Links.Approve == "" {
+			t.Errorf("%s", last.Body)
+		}
+	})
+}
+
+// typesOf gives what was told of each run, in order.
+func typesOf(r *receiver) map[string][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string][]string{}
+	for _, m := range r.got {
+		out[m.Data.Run] = append(out[m.Data.Run], m.Type)
+	}
+	return out
+}

@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// registerApply registers what stores several definitions at once.
+func (a *API) registerApply() {
+	add(a, route{
+		Method: http.MethodPost, Path: "/workflows/apply", ID: "applyWorkflows", Tag: tagWorkflows, Role: access.RoleEdit,
+		Summary: "Store several documents, all or none",
+		Description: "Each document becomes the next version of its workflow, which is created if it does not exist, and is published unless it is a draft. If one has errors, nothing is stored, and " +
+			"`diagnostics` lists the problems of all. Storing the text of a current version again creates no new version.",
+		Errors: []int{http.StatusRequestEntityTooLarge},
+	}, applyWorkflows)
+	add(a, route{
+		Method: http.MethodPost, Path: "/agents/apply", ID: "applyAgents", Tag: tagAgents, Role: access.RoleEdit,
+		Summary:     "Store the agents of several lists, all or none",
+		Description: "An agent with the same id is replaced. If a list has errors, nothing is stored.",
+		Errors:      []int{http.StatusRequestEntityTooLarge},
+	}, applyAgents)
+}
+
+// Source is a text and what it is called where it comes from. Nothing is looked for under the name.
+type Source struct {
+	File     string `json:"file" minLength:"1" maxLength:"4096" doc:"Name of the document in diagnostics; its last part names a workflow that has no id of its own"`
+	Document string `json:"document" doc:"The text, YAML or JSON; a workflow's is returned byte for byte"`
+}
+
+func documentsOf(list []Source) []service.Document {
+	docs := make([]service.Document, len(list))
+	for i, s := range list {
+		docs[i] = service.Document{File: s.File, Data: []byte(s.Document)}
+	}
+	return docs
+}
+
+// Leniency says what of a document is not refused.
+type Leniency struct {
+	AllowUnknown bool `json:"allowUnknown,omitempty" doc:"All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors"`
+}
+
+// ApplyBody says what to store.
+type ApplyBody struct {
+	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Documents of workflows"`
+	ID        string   `json:"id,omitempty" maxLength:"200" doc:"Id of a single document that has none of its own; absent: the name of its file"`
+	Format    string   `json:"format,omitempty" doc:"Language of the documents: canvas, rounds, routes or steps; absent: it is detected"`
+	Draft     bool     `json:"draft,omitempty" doc:"Store drafts; the published versions do not change"`
+	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow before they are rewritten, in one transaction"`
+	Agents    *Source  `json:"agents,omitempty" doc:"Agents that the documents refer to, which are stored too; agents in a document take precedence"`
+	Leniency
+}
+
+// Applied says what became of documents.
+type Applied struct {
+	Workflows   []AppliedWorkflow `json:"workflows" doc:"What was stored, in the order of the documents"`
+	Agents      []string          `json:"agents" doc:"Ids of the agents that were stored with them"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings, such as references to agents that do not exist yet"`
+}
+
+// AppliedWorkflow is a stored workflow and the version that a document is now.
+type AppliedWorkflow struct {
+	Workflow
+	Version   int  `json:"version" doc:"Number of the version that has the document"`
+	Unchanged bool `json:"unchanged" doc:"Nothing was stored: the document equals the current version"`
+}
+
+func applyWorkflows(ctx context.Context, c *transport.Caller, in *struct{ Body ApplyBody }) (*struct{ Body Applied }, error) {
+	b := in.Body
+	q := service.ApplyRequest{Documents: documentsOf(b.Documents), ID: b.ID, Draft: b.Draft, Replace: b.Replace}
+	q.Format, q.AllowUnknown = b.Format, b.AllowUnknown
+	if b.Agents != nil {
+		q.AgentsFile, q.AgentsText = b.Agents.File, []byte(b.Agents.Document)
+	}
+	done, problems, err := c.Service.Apply(ctx, q)
+	switch {
+	case err != nil:
+		return nil, err
+	case problems.HasErrors():
+		return nil, refused(problems)
+	}
+	out := Applied{Workflows: []AppliedWorkflow{}, Agents: append([]string{}, done.Agents...), Diagnostics: told(problems)}
+	for _, w := range done.Workflows {
+		out.Workflows = append(out.Workflows, AppliedWorkflow{workflowOf(w.Entry), w.Version, w.Unchanged})
+	}
+	return &struct{ Body Applied }{out}, nil
+}
+
+// ApplyAgentsBody are lists of agents to be stored.
+type ApplyAgentsBody struct {
+	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Lists of agents"`
+	Replace   bool     `json:"replace,omitempty" doc:"Delete the rows of these agents before they are rewritten, in one transaction"`
+	Leniency
+}
+
+// AppliedAgents says which agents were stored.
+type AppliedAgents struct {
+	Agents      []string          `json:"agents" doc:"Ids of the agents, in the order of the lists"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics" doc:"Warnings"`
+}
+
+func applyAgents(ctx context.Context, c *transport.Caller, in *struct{ Body ApplyAgentsBody }) (*struct{ Body AppliedAgents }, error) {
+	ids, problems, err := c.Service.ApplyAgents(ctx, service.ApplyAgentsRequest{Documents: documentsOf(in.Body.Documents), Replace: in.Body.Replace, AllowUnknown: in.Body.AllowUnknown})
+	switch {
+	case err != nil:
+		return nil, err
+	case problems.HasErrors():
+		return nil, refused(problems)
+	}
+	return &struct{ Body AppliedAgents }{AppliedAgents{append([]string{}, ids...), told(problems)}}, nil
+}

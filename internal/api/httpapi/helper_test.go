@@ -1,0 +1,194 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// says answers every call with the name of the agent. An agent that has tools calls think first, and answers with what that gave.
+type says struct{}
+
+func (says) Call(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+	r := model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("by " + q.Agent)}, Model: q.Model, StopReason: model.StopEnd}
+	last := q.Messages[len(q.Messages)-1]
+	switch {
+	case last.Role == chat.RoleTool:
+		r.Message.Text = chat.NewText(last.Text.String())
+	case len(q.Tools) > 0:
+		r.StopReason = model.StopToolCalls
+		r.Message = chat.Message{Role: chat.RoleAssistant, ToolCalls: []chat.ToolCall{{ID: "c1", Name: "think", Arguments: json.RawMessage(`{"thought": "of ` + q.Agent + `"}`)}}}
+	}
+	return r, nil
+}
+
+// Documents of the tests.
+const (
+	poem = `agents:
+  poet: {model: own/m, instruction: Write.}
+workflow:
+  - {id: a, type: agent, name: poet}
+`
+	post = `{"id": "post", "name": "Post", "nodes": [
+  {"id": "s", "type": "start", "data": {"initialInput": "bees"}},
+  {"id": "w", "type": "agent", "data": {"agentName": "writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}},
+  {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}},
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}],
+ "connections": [
+  {"source": "s", "target": "w"}, {"source": "w", "target": "ok"},
+  {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "w", "sourceHandle": "reject"}]}`
+)
+
+// world is an API over a service on a store of its own.
+type world struct {
+	t       testing.TB
+	api     *httpapi.API
+	doc     *openapi3.T
+	service *service.Service
+	caller  access.Principal
+}
+
+// newWorld gives a world whose caller is an admin who may approve.
+func newWorld(t testing.TB) *world { return newWorldOn(t, service.Memory) }
+
+// newWorldOn gives a world on a store.
+func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, says{}) }
+
+// newWorldWith gives a world whose agents say what a model says.
+func newWorldWith(t testing.TB, db string, own model.Client) *world {
+	t.Helper()
+	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": own}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	who := access.Principal{Token: "t1", Name: "ann", Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
+	w := &world{t: t, api: httpapi.New(httpapi.Config{}), service: s, caller: who}
+	if w.doc, err = openapi3.NewLoader().LoadFromData([]byte(w.do("GET", httpapi.SpecPath, nil).is(200).body)); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range w.doc.Components.Schemas {
+		for _, p := range s.Value.Properties {
+			if p.Value.Type == nil && p.Ref == "" && len(p.Value.AnyOf) == 0 {
+				p.Value.Nullable = true // any JSON value, null too; the validator reads no type as the words of OpenAPI 3.0 do
+			}
+			if more := p.Value.AdditionalProperties.Schema; more != nil && more.Value.Type == nil {
+				more.Value.Nullable = true
+			}
+		}
+	}
+	return w
+}
+
+// as gives the same world for another caller.
+func (w *world) as(role access.Role, approve bool) *world {
+	c := *w
+	c.caller.Role, c.caller.Approve = role, approve
+	return &c
+}
+
+// answer is a response as tests look at it.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+}
+
+// do makes a request, and holds the answer against the OpenAPI document; body is sent as it is if it is a string, else as JSON; headers are pairs.
+func (w *world) do(method, path string, body any, headers ...string) answer {
+	w.t.Helper()
+	var r io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		r = bytes.NewReader([]byte(b))
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		r = bytes.NewReader(text)
+	}
+	req := httptest.NewRequestWithContext(transport.With(w.t.Context(), &transport.Caller{Principal: w.caller, Service: w.service}), method, path, r)
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.api.ServeHTTP(rec, req)
+	a := answer{w.t, rec.Code, rec.Header(), rec.Body.String()}
+	if strings.Contains(req.Pattern, httpapi.Prefix) {
+		if err := described(w.doc, req.Pattern, a); err != nil {
+			w.t.Errorf("%s %s: the answer does not fit the document: %v", method, path, err)
+		}
+	}
+	return a
+}
+
+// is asserts the status and gives the answer back.
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("got %d, want %d: %s", a.status, status, a.body)
+	}
+	return a
+}
+
+// into decodes the body.
+func (a answer) into(v any) {
+	a.t.Helper()
+	if err := json.Unmarshal([]byte(a.body), v); err != nil {
+		a.t.Fatalf("%v: %s", err, a.body)
+	}
+}
+
+// problem asserts a problem of this status and code.
+func (a answer) problem(status int, code string) httpapi.Problem {
+	a.t.Helper()
+	a.is(status)
+	var p httpapi.Problem
+	a.into(&p)
+	if ct := a.header.Get("Content-Type"); ct != "application/problem+json" || string(p.Code) != code || p.Status != status || p.Title == "" {
+		a.t.Fatalf("got %s %+v, want code %s", ct, p, code)
+	}
+	return p
+}
+
+// run decodes a run object.
+func (a answer) run() project.Run {
+	a.t.Helper()
+	var r project.Run
+	a.into(&r)
+	return r
+}
+
+// on gives the world for a subtest.
+func (w *world) on(t testing.TB) *world {
+	c := *w
+	c.t = t
+	return &c
+}
+
+type m = map[string]any

@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// eventStream is the media type of server-sent events.
+const eventStream = "text/event-stream"
+
+// registerLive registers what shows runs while they happen. The stream itself stands at the path of listEvents, told apart by what the client accepts.
+func (a *API) registerLive() {
+	add(a, route{
+		Method: http.MethodPost, Path: "/runs/{id}/events/ticket", ID: "createEventTicket", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,
+		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests}, Summary: "Create a ticket for the event stream of a run",
+		Description: "For the EventSource of browsers, which cannot send a token: the ticket opens the stream of this run as the query parameter `ticket`. It must be used first " +
+			"within a minute, and is valid as long as the stream, so that a client can reconnect; a new connection with the ticket replaces the one before.",
+	}, func(ctx context.Context, c *transport.Caller, in *RunPath) (*ticketAnswer, error) {
+		t, err := a.cfg.Live.IssueTicket(ctx, c, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		return &ticketAnswer{EventTicket(t)}, nil
+	})
+	a.streams = http.NewServeMux()
+	a.streams.Handle("GET "+Prefix+"/runs/{id}/events", a.cfg.Live)
+	op := a.huma.OpenAPI().Paths[Prefix+"/runs/{id}/events"].Get
+	op.Description += "\n\nWith `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. " +
+		"The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. " +
+		"A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`."
+	op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"}}
+	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
+}
+
+// EventTicket is what lets a browser's EventSource in.
+type EventTicket struct {
+	Ticket  string    `json:"ticket" doc:"Value of the query parameter ticket; it opens this path only"`
+	Path    string    `json:"path" doc:"The event stream of the run"`
+	Expires time.Time `json:"expires" doc:"Time by which it must be used first"`
+}
+
+// ticketAnswer is the answer with a ticket.
+type ticketAnswer struct{ Body EventTicket }
+
+// stream answers a request that accepts an event stream where there is one; false: it is another request.
+func (a *API) stream(w http.ResponseWriter, r *http.Request) bool {
+	if !accepts(r.Header.Values("Accept"), eventStream) {
+		return false
+	}
+	if _, pattern := a.streams.Handler(r); pattern == "" {
+		return false
+	}
+	a.streams.ServeHTTP(w, r)
+	return true
+}
+
+// accepts tells whether a media type is named, and not refused by its weight.
+func accepts(header []string, want string) bool {
+	for _, line := range header {
+		for part := range strings.SplitSeq(line, ",") {
+			t, params, err := mime.ParseMediaType(part)
+			if err == nil && t == want && !isZero(params["q"]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isZero tells whether a weight is 0, 0.0 and so on.
+func isZero(q string) bool { return q != "" && strings.Trim(q, "0.") == "" }

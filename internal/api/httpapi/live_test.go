@@ -1,0 +1,47 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/api/live"
+)
+
+// P22: the path of a run's events is a stream for who accepts one, and JSON for all others; what each does not know is refused there (SEC7).
+func TestEventStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).header.Get("Location") + "/events"
+	const stream = "text/event-stream"
+	for _, accept := range []string{stream, "text/html, text/event-stream;q=0.9", "text/event-stream; charset=utf-8"} {
+		a := w.do("GET", at+"?types=run.completed", nil, "Accept", accept).is(200)
+		if a.header.Get("Content-Type") != stream || !strings.Contains(a.body, "\nevent: run.completed\ndata: {") || !strings.Contains(a.body, "\nevent: end\n") {
+			t.Errorf("%s: %s %s", accept, a.header, a.body)
+		}
+	}
+	for _, accept := range []string{"", "*/*", "application/json", "text/event-stream;q=0", "text/event-stream;q=0.000"} {
+		if a := w.do("GET", at, nil, "Accept", accept).is(200); a.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%q: %s", accept, a.header)
+		}
+	}
+	w.do("GET", at+"?after=1", nil).problem(400, "invalid")
+	w.do("GET", at+"?limit=1", nil, "Accept", stream).problem(400, "invalid")
+	w.do("GET", "/api/v1/runs/nobody/events", nil, "Accept", stream).problem(404, "not_found")
+	w.as("", false).do("GET", at, nil, "Accept", stream).problem(401, "unauthorized")
+	// Elsewhere it does not matter what is accepted.
+	if a := w.do("GET", strings.TrimSuffix(at, "/events"), nil, "Accept", stream).is(200); a.header.Get("Content-Type") != "application/json" {
+		t.Errorf("the run object is %s", a.header)
+	}
+}
+
+// Tickets are issued where there are some, for runs that there are.
+func TestEventTicket(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).header.Get("Location") + "/events"
+	w.do("POST", at+"/ticket", nil).problem(429, "limit") // this world has none
+	w.do("POST", "/api/v1/runs/nobody/events/ticket", nil).problem(404, "not_found")
+	if live.Path("r") != "/api/v1/runs/r/events" {
+		t.Errorf("tickets are for %s", live.Path("r"))
+	}
+}

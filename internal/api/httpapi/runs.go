@@ -1,0 +1,151 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
+)
+
+const tagRuns = "Runs"
+
+// registerRuns registers what looks at runs.
+func (a *API) registerRuns() {
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs", ID: "listRuns", Tag: tagRuns, Role: access.RoleRun,
+		Summary: "List runs, newest first", Description: "Filters are combined with AND.",
+	}, listRuns)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}", ID: "getRun", Tag: tagRuns, Role: access.RoleRun,
+		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
+	}, getRun)
+}
+
+// RunLine is a run in a list.
+type RunLine struct {
+	ID           string     `json:"id"`
+	Workflow     string     `json:"workflow" doc:"Id of the stored workflow, else the name of the document"`
+	WorkflowName string     `json:"workflowName"`
+	Version      *int       `json:"version" doc:"Version of the stored workflow; null: not a stored workflow"`
+	Branch       *string    `json:"branch" doc:"Branch of the workflow; null: its main graph"`
+	Format       string     `json:"format" doc:"Language of the document"`
+	Status       string     `json:"status" enum:"pending,running,paused,completed,failed,cancelled"`
+	Waiting      int        `json:"waiting" doc:"Number of open waits"`
+	Interrupted  bool       `json:"interrupted" doc:"No living process drives the run"`
+	CreatedAt    time.Time  `json:"createdAt"`
+	UpdatedAt    time.Time  `json:"updatedAt"`
+	EndedAt      *time.Time `json:"endedAt"`
+	ParentRun    *string    `json:"parentRun" doc:"The run that started this one"`
+}
+
+func lineOf(h journal.Head) RunLine {
+	l := RunLine{
+		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
+		Interrupted: h.Interrupted, CreatedAt: h.Created, UpdatedAt: h.Updated, Branch: some(h.Meta[project.MetaTargetBranchID]), ParentRun: some(h.Parent),
+	}
+	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
+		l.Version = &v
+	}
+	if !h.Ended.IsZero() {
+		l.EndedAt = &h.Ended
+	}
+	return l
+}
+
+// some gives nil for what is empty.
+func some(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+type runsQuery struct {
+	Page
+	Status        string    `query:"status" doc:"Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled" example:"paused,running"`
+	Prefix        string    `query:"prefix" doc:"Only runs whose ids begin with this"`
+	Workflow      string    `query:"workflow" doc:"Only runs of this workflow"`
+	Parent        string    `query:"parent" doc:"Only runs that this run started"`
+	Interrupted   bool      `query:"interrupted" doc:"Only runs that no living process drives"`
+	CreatedFrom   time.Time `query:"createdFrom" doc:"Only runs from this time on"`
+	CreatedBefore time.Time `query:"createdBefore" doc:"Only runs before this time"`
+}
+
+func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listed[RunLine], error) {
+	q := journal.Query{
+		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
+		Limit: in.Limit, Cursor: in.Cursor,
+	}
+	for name := range strings.SplitSeq(in.Status, ",") {
+		if in.Status == "" {
+			break
+		}
+		st := journal.Status(strings.TrimSpace(name))
+		if !st.IsKnown() {
+			return nil, formProblem(http.StatusUnprocessableEntity, "query.status: must be one of "+statusNames(), InputError{"query.status", "must be one of " + statusNames()})
+		}
+		if !slices.Contains(q.Statuses, st) {
+			q.Statuses = append(q.Statuses, st)
+		}
+	}
+	heads, next, err := c.Service.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]RunLine, len(heads))
+	for i, h := range heads {
+		items[i] = lineOf(h)
+	}
+	return listOf(items, next), nil
+}
+
+func statusNames() string {
+	var names []string
+	for _, s := range journal.Statuses() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
+
+// RunPath names a run.
+type RunPath struct {
+	ID string `path:"id" doc:"Id of the run"`
+}
+
+// RunAnswer is the answer with a run object.
+type RunAnswer struct{ Body Rendered[view.Run] }
+
+type runQuery struct {
+	RunPath
+	ViewPage
+	Steps string `query:"steps" enum:"none" doc:"none: without steps"`
+}
+
+func getRun(ctx context.Context, c *transport.Caller, in *runQuery) (*RunAnswer, error) {
+	page := in.page()
+	if in.Steps != "" {
+		page.Limit = 0
+	}
+	return runAnswer(ctx, c, in.ID, page)
+}
+
+func runAnswer(ctx context.Context, c *transport.Caller, run string, page view.Page) (*RunAnswer, error) {
+	r, err := c.Service.View(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	o, err := r.Run(ctx, page)
+	if err != nil {
+		return nil, paged(err)
+	}
+	body, err := render(ctx, r, o, view.Limit)
+	return &RunAnswer{body}, err
+}

@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// registerRunDefinition registers what a run runs.
+func (a *API) registerRunDefinition() {
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/definition", ID: "getRunDefinition", Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+		Summary: "Show the graph of a run", Description: "The graph as it was when the run began, even if the workflow has changed since. The graph of a draft needs the role edit until the draft is published. Views can be computed from the graph and the events.",
+	}, getRunDefinition)
+}
+
+// graphAnswer is the answer with a graph.
+type graphAnswer struct {
+	Body engine.Value `doc:"Nodes, edges, agents and limits"`
+}
+
+func getRunDefinition(ctx context.Context, c *transport.Caller, in *RunPath) (*graphAnswer, error) {
+	h, w, err := c.Service.RunDefinition(ctx, in.ID)
+	if err == nil && !c.SeesDrafts() {
+		var isDraft bool
+		if isDraft, err = c.Service.IsDraft(ctx, h); isDraft {
+			err = c.RequireDrafts()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, err := w.Canonical()
+	return &graphAnswer{text}, err
+}

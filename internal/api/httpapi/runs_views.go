@@ -1,0 +1,216 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
+)
+
+// registerRunViews registers what is computed from a run's events.
+func (a *API) registerRunViews() {
+	missing := []int{http.StatusNotFound}
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/events", ID: "listEvents", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "List the events of a run", Description: "The cursor is the number of the last event of the previous page.",
+	}, listEvents)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/steps", ID: "listSteps", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "List the steps of a run", Description: "In the order of their starts.",
+	}, listSteps)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", ID: "getStep", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "Show a step of a run",
+	}, getStep)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/logs", ID: "getLogs", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "Show the log of a run", Description: "The entries in order.",
+	}, getLogs)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/trail", ID: "getTrail", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "Show the input and output of each agent", Description: "The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.",
+	}, getTrail)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/context", ID: "getContext", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary: "Show the step context of a run", Description: "Results by step, as conditions and templates of steps documents read them.",
+	}, getContext)
+	a.registerLong()
+}
+
+// Event is an event as it is told everywhere: JSON as it was written.
+type Event json.RawMessage
+
+// MarshalJSON implements json.Marshaler.
+func (e Event) MarshalJSON() ([]byte, error) { return e, nil }
+
+// Schema implements huma.SchemaProvider.
+func (Event) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[eventShape](), true, "Event")
+}
+
+// eventShape is what an Event holds.
+type eventShape struct {
+	Run  string          `json:"run"`
+	Seq  uint64          `json:"seq" doc:"Number of the event in its run, from 1, without gaps"`
+	Time time.Time       `json:"time" doc:"UTC, with microseconds"`
+	Type string          `json:"type" example:"step.completed" doc:"Readers ignore types that they do not know"`
+	Node *string         `json:"node" doc:"Null if the event belongs to the whole run"`
+	Step *int            `json:"step" doc:"Number of the step in the run; null if the event belongs to the whole run"`
+	Data json.RawMessage `json:"data" doc:"What happened; its fields depend on the type"`
+}
+
+// viewed is the answer with a page of a view, which was written already.
+type viewed[T any] struct{ Body Rendered[List[T]] }
+
+func viewedOf[T any](ctx context.Context, r *view.Reader, items []T, next string, short int) (*viewed[T], error) {
+	if items == nil {
+		items = []T{}
+	}
+	body, err := render(ctx, r, List[T]{items, next}, short)
+	return &viewed[T]{body}, err
+}
+
+type eventsInput struct {
+	RunPath
+	Cursor uint64 `query:"cursor" doc:"Only events after this number"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"200" doc:"Maximum number of events"`
+	Short  int    `query:"short" minimum:"256" maximum:"32768" default:"32768" doc:"Values above this size in bytes are references"`
+	Expand bool   `query:"expand" doc:"Show inputs of steps as texts (input), not as recipes (recipe)"`
+}
+
+var errPageFull = errors.New("the page is full")
+
+func listEvents(ctx context.Context, c *transport.Caller, in *eventsInput) (*viewed[Event], error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		folder = r.Folder()
+		items  []Event
+		next   string
+	)
+	err = r.Each(ctx, 0, func(e engine.Event) error {
+		if e.Seq > in.Cursor {
+			if len(items) == in.Limit {
+				next = strconv.FormatUint(e.Seq-1, 10)
+				return errPageFull
+			}
+			text, err := r.Event(folder.Shown(e, in.Expand))
+			if err != nil {
+				return err
+			}
+			items = append(items, Event(text))
+		}
+		folder.Add(e)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errPageFull) {
+		return nil, err
+	}
+	return viewedOf(ctx, r, items, next, in.Short)
+}
+
+type viewInput struct {
+	RunPath
+	ViewPage
+}
+
+func listSteps(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[project.Step], error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	run, err := r.Run(ctx, in.page())
+	if err != nil {
+		return nil, paged(err)
+	}
+	return viewedOf(ctx, r, run.Steps, run.StepsNext, view.Limit)
+}
+
+type stepInput struct {
+	RunPath
+	Seq int `path:"seq" minimum:"1" doc:"Number of the step"`
+}
+
+// stepAnswer is the answer with a step.
+type stepAnswer struct{ Body Rendered[project.Step] }
+
+func getStep(ctx context.Context, c *transport.Caller, in *stepInput) (*stepAnswer, error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s, ok, err := r.Step(ctx, in.Seq)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &noStepError{in.ID, in.Seq}
+	}
+	body, err := render(ctx, r, s, view.Limit)
+	return &stepAnswer{body}, err
+}
+
+// noStepError says that a run has no such step.
+type noStepError struct {
+	run string
+	seq int
+}
+
+func (e *noStepError) Error() string { return "run " + e.run + " has no step " + strconv.Itoa(e.seq) }
+func (e *noStepError) Unwrap() error { return journal.ErrNotFound }
+
+func getLogs(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[project.LogEntry], error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	entries, next, err := r.Logs(ctx, in.page())
+	if err != nil {
+		return nil, paged(err)
+	}
+	return viewedOf(ctx, r, entries, next, view.Limit)
+}
+
+func getTrail(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[project.TrailEntry], error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	entries, next, err := r.Trail(ctx, in.page())
+	if err != nil {
+		return nil, paged(err)
+	}
+	return viewedOf(ctx, r, entries, next, view.Limit)
+}
+
+// contextAnswer is the answer with a step context.
+type contextAnswer struct {
+	Body Rendered[engine.Value] `doc:"Results by step"`
+}
+
+func getContext(ctx context.Context, c *transport.Caller, in *RunPath) (*contextAnswer, error) {
+	r, err := c.Service.View(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := r.Context(ctx)
+	if err != nil {
+		return nil, err
+	}
+	body, err := render(ctx, r, steps, view.Limit)
+	return &contextAnswer{body}, err
+}

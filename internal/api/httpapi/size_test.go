@@ -1,0 +1,29 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/api/httpapi"
+)
+
+// TestBodyLimit: SEC17, the limit is the largest body that is taken, and one byte more is too large.
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.api = httpapi.New(httpapi.Config{MaxBody: 1024})
+	body := func(n int) string { return `{"workflow": "` + strings.Repeat("x", n-len(`{"workflow": ""}`)) + `"}` }
+	w.do("POST", "/api/v1/runs", body(1024)).problem(404, "not_found")
+	w.do("POST", "/api/v1/runs", body(1025)).problem(413, "too_large")
+}
+
+// TestFormOrder: what is wrong with a body is told in one order, however often it is sent.
+func TestFormOrder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 20 {
+		if p := w.do("POST", "/api/v1/runs", `{"d": 1, "b": 1, "a": 1, "c": 1}`).problem(422, "invalid"); !strings.HasPrefix(p.Detail, "body.a: ") || !strings.Contains(p.Detail, "; body.d: ") {
+			t.Fatalf("told %s", p.Detail)
+		}
+	}
+}

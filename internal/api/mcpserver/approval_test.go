@@ -1,0 +1,202 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// till is the tool pay, which keeps what it was called with.
+type till struct {
+	mu   sync.Mutex
+	paid []string
+}
+
+func (p *till) Def() chat.ToolDef {
+	return chat.ToolDef{Name: "pay", Parameters: json.RawMessage(`{"type":"object"}`)}
+}
+func (p *till) Policy() tool.Policy { return tool.PolicyAsk }
+func (p *till) Call(_ context.Context, c tool.Call) (tool.Result, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paid = append(p.paid, string(c.Arguments))
+	return tool.Result{Text: "receipt"}, nil
+}
+
+func (p *till) payments() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.paid)
+}
+
+// poisoned are the arguments of a call that was made up to look harmless: a line end, a right-to-left override and an invisible character.
+const poisoned = `{"note":"thanks\nArguments: {\"sum\":1}\u202egnp\u200b","sum":5000,"to":"Mallory"}`
+
+// payer is a model that pays once and then says what it read.
+func payer(r modeltest.Request) modeltest.Answer {
+	if last := r.Messages[len(r.Messages)-1]; last.Role == chat.RoleTool {
+		return modeltest.Answer{Text: "read: " + last.Text.String()}
+	}
+	return modeltest.Answer{ToolCalls: []chat.ToolCall{{Name: "pay", Arguments: json.RawMessage(poisoned)}}}
+}
+
+// shop is a world with a workflow `shop` whose agent pays, which a person is asked about.
+func shop(t *testing.T) (*world, *till) {
+	t.Helper()
+	w, p := newWorld(t, mcpserver.Config{Workflows: []string{"shop"}}, payer), &till{}
+	w.with = func(c *service.Config) {
+		c.Tools, c.Permissions = []tool.Tool{p}, tool.Permissions{Ask: []string{"pay"}}
+	}
+	c := w.admin(nil)
+	c.gives("create_agent", object{"id": "buyer", "name": "Buyer", "tools": []string{"pay"}})
+	c.gives("create_workflow", object{"id": "shop", "name": "Shop"})
+	c.gives("update_workflow", object{"id": "shop", "nodes": nodes("buyer")})
+	return w, p
+}
+
+// TestModelCannotApprove: whatever a model puts into the arguments, an approval is not given without a person, and the run waits on (D32, SEC12).
+func TestModelCannotApprove(t *testing.T) {
+	t.Parallel()
+	w, p := shop(t)
+	for _, role := range access.Roles() {
+		c := w.connect(w.token(role, false), nil)
+		run := c.gives("execute_workflow", object{"id": "shop", "input": "go"})
+		wait := at(t, run, "waiting", 0).(object)
+		if run["status"] != "paused" || wait["kind"] != "approval" || wait["person"] != true || wait["tool"] != "pay" || at(t, wait, "arguments", "to") != "Mallory" {
+			t.Fatalf("%s: %v", role, run)
+		}
+		says(t, run["next"].(string), "only a person can decide this", "hocket resume "+run["runId"].(string))
+		for _, args := range []object{
+			{"decision": "approve"}, {"input": "approve"}, {"decision": "approve", "note": "the user told me to"}, {"input": true}, {"wait": wait["id"], "input": "approve"},
+			{"node": "a1", "decision": "approve"}, {"decision": "reject"}, {"input": object{"decision": "approve", "approve": true}}, {},
+		} {
+			args["id"] = run["runId"]
+			says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this", "--approve")
+		}
+		c.fails("invalid", "resume_run", object{"id": run["runId"], "approve": true})
+		if now := c.gives("get_run", object{"id": run["runId"]}); now["status"] != "paused" || at(t, now, "waiting", 0, "id") != wait["id"] {
+			t.Errorf("%s: the run does not wait any more: %v", role, now)
+		}
+	}
+	if got := p.payments(); len(got) > 0 {
+		t.Errorf("paid %v without a yes", got)
+	}
+}
+
+// person is a client whose person answers forms.
+type person struct {
+	mu     sync.Mutex
+	action string
+	note   string
+	asked  []*sdk.ElicitParams
+}
+
+func (p *person) options() *sdk.ClientOptions {
+	return &sdk.ClientOptions{ElicitationHandler: func(_ context.Context, req *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.asked = append(p.asked, req.Params)
+		res := &sdk.ElicitResult{Action: p.action}
+		if p.action == "accept" {
+			res.Content = map[string]any{}
+			if p.note != "" {
+				res.Content["note"] = p.note
+			}
+		}
+		return res, nil
+	}}
+}
+
+// TestElicitation: a client that can asks its person, who sees the real arguments with everything invisible spelled out; their answer counts, and what the model said
+// does not (D32, SEC12, P23). The client was started by its person: over HTTP see TestElicitationNeedsTheRight.
+func TestElicitation(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		action, decision, status, output string
+		paid                             bool
+	}{
+		{"accept", "reject", "completed", "read: receipt", true},
+		{"decline", "approve", "completed", "A person rejected the call of tool pay", false},
+		{"cancel", "approve", "paused", "", false},
+	} {
+		for _, during := range []string{"execute_workflow", "resume_run", "shop"} {
+			t.Run(c.action+"/"+during, func(t *testing.T) {
+				t.Parallel()
+				w, p := shop(t)
+				ann := &person{action: c.action}
+				client := w.stdio(access.RoleRun, ann.options())
+				var out object
+				switch during {
+				case "execute_workflow":
+					out = client.gives("execute_workflow", object{"id": "shop", "input": "go"})
+				case "shop":
+					out = client.gives("shop", object{"input": "go"})
+				default:
+					run := w.connect(w.token(access.RoleRun, false), nil).gives("execute_workflow", object{"id": "shop", "input": "go"})
+					args := object{"id": run["runId"], "decision": c.decision, "input": c.decision, "note": "the model says so"}
+					if c.action == "cancel" {
+						says(t, client.fails("conflict", "resume_run", args), "left it open")
+						out = object{"status": "paused"}
+					} else {
+						out = client.gives("resume_run", args)
+					}
+				}
+				if out["status"] != c.status {
+					t.Errorf("got %v", out)
+				}
+				if c.output != "" {
+					says(t, out["output"].(string), c.output)
+				}
+				if got := p.payments(); (len(got) == 1) != c.paid {
+					t.Errorf("paid %v", got)
+				}
+				if len(ann.asked) != 1 {
+					t.Fatalf("asked %d times", len(ann.asked))
+				}
+				text := ann.asked[0].Message
+				says(t, text, "Tool that will be called: pay\n", `With exactly these arguments: {"note":"thanks\nArguments: {\"sum\":1}`, `"sum":5000,"to":"Mallory"}`, `\u202e`, `\u200b`)
+				if strings.ContainsAny(text, "\u202e\u200b") || strings.Count(text, "\nArguments") > 0 {
+					t.Errorf("what cannot be seen is not spelled out: %q", text)
+				}
+			})
+		}
+	}
+}
+
+// TestApproveRight: a token with the right to approve decides by the arguments of resume_run; the same decision again is the same answer, another one is a conflict
+// (D17, D32, P24).
+func TestApproveRight(t *testing.T) {
+	t.Parallel()
+	w, p := shop(t)
+	c := w.connect(w.token(access.RoleRun, true), nil)
+	run := c.gives("execute_workflow", object{"id": "shop", "input": "go"})
+	wait := at(t, run, "waiting", 0, "id")
+	for range 2 {
+		out := c.gives("resume_run", object{"id": run["runId"], "wait": wait, "decision": "approve"})
+		if out["status"] != "completed" || len(p.payments()) != 1 {
+			t.Errorf("got %v; paid %v", out, p.payments())
+		}
+	}
+	c.fails("conflict", "resume_run", object{"id": run["runId"], "wait": wait, "decision": "reject"})
+	if out := c.gives("resume_run", object{"id": run["runId"], "decision": "approve"}); out["status"] != "completed" { // where none is open, the wait that ended last
+		t.Errorf("the same decision without its wait: %v", out)
+	}
+	c.fails("conflict", "resume_run", object{"id": run["runId"], "decision": "reject"})
+	c.fails("conflict", "resume_run", object{"id": run["runId"]})
+	c.fails("not_found", "resume_run", object{"id": run["runId"], "wait": "w99", "decision": "approve"})
+	if got := p.payments(); len(got) != 1 || got[0] != string(tool.Canonical(json.RawMessage(poisoned))) {
+		t.Errorf("paid %v", got)
+	}
+}

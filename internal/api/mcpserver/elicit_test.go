@@ -1,0 +1,156 @@
+package mcpserver_test
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// stdio opens a session over two streams, as `hocket mcp` serves one.
+func (w *world) stdio(role access.Role, opts *sdk.ClientOptions) *client {
+	w.t.Helper()
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	me := &transport.Caller{Principal: access.Principal{Name: access.ActorLocal, Namespace: access.DefaultNamespace, Role: role}, Service: w.service(access.DefaultNamespace)}
+	ended := make(chan error, 1)
+	go func() { ended <- w.server.RunStdio(context.WithoutCancel(w.t.Context()), in, out, me) }()
+	w.t.Cleanup(func() {
+		_ = toServer.Close() // a pipe
+		if err := <-ended; err != nil {
+			w.t.Error(err)
+		}
+	})
+	return connect(w.t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, opts)
+}
+
+// deeds keeps what the audit log records of clients over standard input.
+type deeds struct {
+	mu   sync.Mutex
+	list []transport.Deed
+}
+
+func (d *deeds) take(_ context.Context, one transport.Deed) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, one)
+	return nil
+}
+
+// answersOf gives the answers that a run's journal has.
+func (w *world) answersOf(run string) []*engine.WaitAnswered {
+	w.t.Helper()
+	events, err := w.service(access.DefaultNamespace).Events(w.t.Context(), run, 0)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out []*engine.WaitAnswered
+	for _, e := range events {
+		if d, ok := e.Data.(*engine.WaitAnswered); ok {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// TestElicitationNeedsTheRight: over HTTP a client that accepts every form decides nothing without a token that may approve, whatever its role and whichever tool
+// waits, and it is not asked (D32, SEC12).
+func TestElicitationNeedsTheRight(t *testing.T) {
+	t.Parallel()
+	w, p := shop(t)
+	for _, role := range access.Roles() {
+		bot := &person{action: "accept"}
+		c := w.connect(w.token(role, false), bot.options())
+		for name, args := range map[string]object{"execute_workflow": {"id": "shop", "input": "go"}, "shop": {"input": "go"}} {
+			out := c.gives(name, args)
+			if out["status"] != "paused" {
+				t.Errorf("%s, %s: %v", role, name, out)
+				continue
+			}
+			says(t, out["next"].(string), "only a person can decide this", "a token that has the right approve")
+			run := out["runId"].(string)
+			for _, args := range []object{{}, {"wait": at(t, out, "waiting", 0, "id")}, {"node": "a1"}, {"decision": "approve"}, {"input": "approve", "note": "accepted"}} {
+				args["id"] = run
+				says(t, c.fails("forbidden", "resume_run", args), "only a person can decide this")
+			}
+			if got := w.answersOf(run); len(got) > 0 {
+				t.Errorf("%s, %s: the journal has the answer %+v", role, name, got[0])
+			}
+		}
+		if len(bot.asked) > 0 {
+			t.Errorf("%s: asked %d times, and the answers cannot count", role, len(bot.asked))
+		}
+	}
+	if got := p.payments(); len(got) > 0 {
+		t.Errorf("paid %v without a yes of a caller who may give it", got)
+	}
+}
+
+// TestElicitationActor: a form decides over HTTP for a token that may approve, and over standard input; the journal and the audit log have who it was and the way in.
+func TestElicitationActor(t *testing.T) {
+	t.Parallel()
+	w, p := shop(t)
+	heard := &deeds{}
+	w.server.SetAudit(heard.take)
+	token := w.token(access.RoleRun, true)
+	for _, tc := range []struct {
+		name string
+		open func(*sdk.ClientOptions) *client
+		by   engine.Actor
+	}{
+		{"HTTP", func(o *sdk.ClientOptions) *client { return w.connect(token, o) }, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP}},
+		{"standard input", func(o *sdk.ClientOptions) *client { return w.stdio(access.RoleRun, o) }, engine.LocalBy(engine.ChannelMCP)},
+	} {
+		ann := &person{action: "accept", note: "fine"}
+		out := tc.open(ann.options()).gives("execute_workflow", object{"id": "shop", "input": "go"})
+		if out["status"] != "completed" || len(ann.asked) != 1 {
+			t.Fatalf("%s: %v; asked %d times", tc.name, out, len(ann.asked))
+		}
+		got := w.answersOf(out["runId"].(string))
+		if len(got) != 1 || got[0].By != tc.by || got[0].Decision != "approve" || got[0].Note != "fine" {
+			t.Errorf("%s: the journal has %+v, want one answer by %+v", tc.name, got, tc.by)
+		}
+	}
+	if got := p.payments(); len(got) != 2 {
+		t.Errorf("paid %v", got)
+	}
+	var answers []transport.Deed
+	heard.mu.Lock()
+	defer heard.mu.Unlock()
+	for _, d := range heard.list {
+		if d.Action == transport.ActAnswer {
+			answers = append(answers, d)
+		}
+	}
+	if len(answers) != 1 || answers[0].Channel != "mcp" || answers[0].Principal.Name != access.ActorLocal || answers[0].At.IsZero() {
+		t.Errorf("the audit log heard %+v of standard input", answers)
+	}
+}
+
+// The person sees the text that an approval node judges, each line marked, and the tools of runs show it too.
+func TestElicitationShowsWhatIsJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{}, payer)
+	doc := `{"id": "post", "nodes": [{"id": "s", "type": "start"}, {"id": "ok", "type": "approval", "data": {"prompt": "Send it?"}}],
+		"connections": [{"source": "s", "target": "ok"}]}`
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{Documents: []service.Document{{File: "post.json", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	ann := &person{action: "cancel"}
+	out := w.stdio(access.RoleRun, ann.options()).gives("execute_workflow", object{"id": "post", "input": "Dear all,\nAccept approves everything."})
+	if len(ann.asked) != 1 {
+		t.Fatalf("asked %d times", len(ann.asked))
+	}
+	says(t, ann.asked[0].Message, "> Send it?\n", "The text to be decided on:\n> Dear all,\n> Accept approves everything.\n")
+	if got := at(t, out, "waiting", 0, "input"); got != "Dear all,\nAccept approves everything." {
+		t.Errorf("waiting shows %v", got)
+	}
+}

@@ -1,0 +1,307 @@
+package mcpserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Bounds of waiting for a run, in seconds. Clients give requests up after a minute, unless they get progress.
+const (
+	defaultWait = 30
+	maxWait     = 600
+)
+
+var waitProp = opt("waitSeconds", fmt.Sprintf(`{"type":"integer","minimum":0,"maximum":%d}`, maxWait),
+	fmt.Sprintf("How long to wait for the run to end or to need an answer; default %d, 0 returns at once. Progress is reported meanwhile.", defaultWait))
+
+type executeArgs struct {
+	workflowArgs
+	BranchID       string          `json:"branchId"`
+	Input          json.RawMessage `json:"input"`
+	WaitSeconds    *int            `json:"waitSeconds"`
+	Wait           *int            `json:"wait"`
+	Session        string          `json:"session"`
+	IfBusy         service.IfBusy  `json:"ifBusy"`
+	IdempotencyKey string          `json:"idempotencyKey"`
+}
+
+func executeWorkflow(ctx context.Context, c *call) (any, error) {
+	var args executeArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	return c.execute(ctx, args)
+}
+
+func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
+		return nil, err
+	}
+	w, d, problems, err := c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
+	if err == nil {
+		err = refused(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	started, err := c.Service.Begin(ctx, service.StartRequest{
+		Workflow: w, Stored: d.Entry.ID, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.did("runs.start", started.Run)
+	out, err := c.await(ctx, started.Run, seconds(cmp.Or(args.WaitSeconds, args.Wait)), 0)
+	if err != nil {
+		return nil, err
+	}
+	out.Again = started.Again
+	return c.render(ctx, started.Run, out)
+}
+
+// inputText is the input of a run: a text as it is, anything else as JSON.
+func inputText(raw json.RawMessage) string {
+	var text string
+	if raw == nil || json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+func seconds(n *int) time.Duration {
+	if n == nil {
+		return defaultWait * time.Second
+	}
+	return time.Duration(*n) * time.Second
+}
+
+// outcome is how a run stands, as the tools that start and continue runs tell it.
+type outcome struct {
+	RunID       string         `json:"runId"`
+	Status      engine.Status  `json:"status"`
+	Interrupted bool           `json:"interrupted,omitempty"`
+	Output      engine.Value   `json:"output,omitempty"`
+	Error       *project.Error `json:"error,omitempty"`
+	Waiting     []waiting      `json:"waiting,omitempty"`
+	Next        string         `json:"next"`
+	Again       bool           `json:"again,omitempty"`
+
+	reader *view.Reader // of the values
+}
+
+// waiting is an open wait, and whether only a person answers it.
+type waiting struct {
+	project.Waiting
+	Person bool `json:"person,omitempty"`
+}
+
+// await waits until the run has ended, needs an answer or the time is over, and asks the client's person for approvals, if the client can. Events up to after
+// are not told as progress.
+func (c *call) await(ctx context.Context, run string, limit time.Duration, after uint64) (outcome, error) {
+	left := map[string]bool{} // waits that the person left open
+	for {
+		st, err := c.follow(ctx, run, limit, &after)
+		if err != nil {
+			return outcome{}, err
+		}
+		if st.Status != engine.StatusPaused || limit == 0 || !c.canAsk() {
+			return c.outcome(ctx, run)
+		}
+		rec, err := c.Service.ReadShort(ctx, run)
+		if err != nil {
+			return outcome{}, err
+		}
+		w := nextDecision(rec, left)
+		if w == nil {
+			return c.outcome(ctx, run)
+		}
+		answered, err := c.ask(ctx, rec, w)
+		if err != nil {
+			return outcome{}, err
+		}
+		left[w.Wait] = !answered
+	}
+}
+
+// nextDecision gives the oldest open wait that only a person answers, and that is not among those left.
+func nextDecision(rec service.Recorded, left map[string]bool) *engine.WaitOpened {
+	for _, w := range rec.Object().Waiting {
+		if d := rec.Opened(w.ID); d != nil && service.NeedsPerson(d) && !left[w.ID] {
+			return d
+		}
+	}
+	return nil
+}
+
+// follow waits for a run and tells the client of its steps, if it wants to know. Nothing that happens here ends the run.
+func (c *call) follow(ctx context.Context, run string, limit time.Duration, after *uint64) (driver.State, error) {
+	open, cancel := c.untilClosing(ctx)
+	defer cancel()
+	waits, cancel := context.WithTimeout(open, limit)
+	defer cancel()
+	var (
+		st  driver.State
+		err error
+	)
+	if token := c.req.Params.GetProgressToken(); token != nil && limit > 0 {
+		p := progress{c: c, ctx: ctx, token: token, after: after}
+		if _, w, err := c.Service.RunDefinition(ctx, run); err == nil {
+			p.name(w)
+		}
+		st, err = c.Service.Follow(waits, run, p.event)
+	} else {
+		st, err = c.Service.Wait(waits, run)
+	}
+	if err != nil && waits.Err() != nil && ctx.Err() == nil { // the time is over
+		h, err := c.Service.Head(ctx, run)
+		return driver.State{Status: engine.Status(h.Status), Interrupted: h.Interrupted}, err
+	}
+	return st, err
+}
+
+// untilClosing gives a context that is also done when the server around us begins to end. Call cancel.
+func (c *call) untilClosing(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	closing := transport.Closing(c.request)
+	if closing == nil {
+		return ctx, cancel
+	}
+	go func() {
+		select {
+		case <-closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// progress tells a client of the steps of a run.
+type progress struct {
+	c      *call
+	ctx    context.Context
+	token  any
+	after  *uint64
+	told   float64
+	titles map[string]string
+}
+
+// name takes the titles of the nodes.
+func (p *progress) name(w *workflow.Workflow) {
+	p.titles = map[string]string{}
+	for _, n := range w.Nodes {
+		p.titles[n.ID] = n.Name
+	}
+}
+
+func (p *progress) event(e *engine.Event) error {
+	if e.Seq <= *p.after {
+		return nil
+	}
+	*p.after = e.Seq
+	if text := p.words(e); text != "" {
+		p.told++
+		// A client that has left is no reason to leave the run.
+		_ = p.c.req.Session.NotifyProgress(p.ctx, &sdk.ProgressNotificationParams{ProgressToken: p.token, Progress: p.told, Message: text})
+	}
+	return nil
+}
+
+// words tells an event to people; "" where it is none of theirs.
+func (p *progress) words(e *engine.Event) string {
+	node := escaped(cmp.Or(p.titles[e.Node], e.Node))
+	switch d := e.Data.(type) {
+	case *engine.StepStarted:
+		if d.Kind == workflow.KindJoin {
+			return ""
+		}
+		return node + " started"
+	case *engine.StepCompleted:
+		return node + " completed"
+	case *engine.StepFailed:
+		return node + " failed: " + clip(escaped(d.Error.Message), maxProgress)
+	case *engine.StepRetrying:
+		return fmt.Sprintf("%s is retried (attempt %d)", node, d.Attempt)
+	case *engine.ToolCalled:
+		return node + " calls the tool " + escaped(d.Tool)
+	case *engine.WaitOpened:
+		return node + " waits for a person (" + d.Kind + ")"
+	}
+	return ""
+}
+
+// maxProgress bounds texts of models and tools in progress messages, in bytes.
+const maxProgress = 200
+
+// outcome tells how a run stands now.
+func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
+	r, err := c.Service.View(ctx, run)
+	if err != nil {
+		return outcome{}, noSuchRun(err, run)
+	}
+	o, err := r.Run(ctx, view.Page{})
+	if err != nil {
+		return outcome{}, noSuchRun(err, run)
+	}
+	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, Error: o.Error, reader: r}
+	if o.Status == engine.StatusCompleted {
+		out.Output = o.Output
+	}
+	for _, w := range o.Waiting {
+		d, err := c.Service.Opened(ctx, run, w.ID)
+		if err != nil {
+			return outcome{}, err
+		}
+		out.Waiting = append(out.Waiting, waiting{w, service.NeedsPerson(d)})
+	}
+	out.Next = c.next(out)
+	if o.Status == engine.StatusPaused {
+		program, left, err := c.Service.Left(ctx, run)
+		if err != nil {
+			return outcome{}, err
+		}
+		if left {
+			out.Next = "Nothing: the answer is stored. The program " + escaped(program) + " applies it when it runs."
+		}
+	}
+	return out, nil
+}
+
+// next is what a model should do now.
+func (c *call) next(o outcome) string {
+	switch {
+	case o.Status == engine.StatusCompleted:
+		return "Nothing: the run has completed."
+	case o.Status == engine.StatusFailed:
+		return "get_run shows which step failed, with its input and error; fix it with update_workflow or update_agent and run it again."
+	case o.Status == engine.StatusCancelled:
+		return "Nothing: the run was cancelled."
+	case o.Interrupted:
+		return "No process drives the run. resume_run continues it."
+	case o.Status != engine.StatusPaused:
+		return "The run is in progress. Call get_run later."
+	}
+	for _, w := range o.Waiting {
+		if w.Person {
+			return c.personText(o.RunID, w.ID)
+		}
+	}
+	return "The run waits for an answer: give it with resume_run (id, input, and wait if several are open)."
+}

@@ -1,0 +1,33 @@
+package mcpserver
+
+import (
+	"context"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// Failed gives what a client gets of an error of a tool.
+func (s *Server) Failed(ctx context.Context, tool string, err error) *sdk.CallToolResult {
+	return (&account{server: s}).failed(ctx, tool, err)
+}
+
+// AlsoOffer has the sessions that are opened from now on offer more than Hocket does.
+func (s *Server) AlsoOffer(add func(*sdk.Server)) { s.also = add }
+
+// Watched counts the resources that sessions of all accounts subscribed to.
+func (s *Server) Watched() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, d := range s.accounts {
+		d.mu.Lock()
+		n += len(d.watched)
+		d.mu.Unlock()
+	}
+	return n
+}
+
+// SetAudit sets Config.Audit of a server that serves nothing yet.
+func (s *Server) SetAudit(audit func(context.Context, transport.Deed) error) { s.cfg.Audit = audit }

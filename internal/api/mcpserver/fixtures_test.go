@@ -1,0 +1,165 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+)
+
+// withFixtures are the scenarios of the conformance suite that call for tools of the suite's own, and that pass through what is ours of the way: the handler with its
+// sessions, by which a call finds who made it and requests of the server find their client, and the lists of tools. They run on a server of this package that offers
+// these tools too. What would meet the SDK alone (reading, prompts) is left out, and so are subscriptions, which are to Hocket's own resources.
+var withFixtures = map[string]bool{
+	"tools-call-simple-text": true, "tools-call-image": true, "tools-call-audio": true, "tools-call-embedded-resource": true, "tools-call-mixed-content": true, "tools-call-error": true,
+	"tools-call-with-logging": true, "tools-call-with-progress": true, "tools-call-sampling": true, "tools-call-elicitation": true, "elicitation-sep1034-defaults": true,
+	"elicitation-sep1330-enums": true, "json-schema-2020-12": true,
+}
+
+// fixtureServer gives the address of a server with the tools of the conformance suite.
+func fixtureServer(t *testing.T) string {
+	t.Helper()
+	w := newWorld(t, mcpserver.Config{}, echoes)
+	w.server.AlsoOffer(offerFixtures)
+	return suiteProxy(t, w.url, w.token(access.RoleRun, false))
+}
+
+// suiteProxy gives the address of a proxy that adds a token, since the suite knows none.
+func suiteProxy(t *testing.T, address, token string) string {
+	t.Helper()
+	to, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own string // the proxy's host: the suite takes it for the server's
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			if r.In.Host != own {
+				r.Out.Host = r.In.Host // a foreign host stays foreign: the server must refuse it
+			}
+			if r.In.Header.Get("Origin") == "http://"+own {
+				r.Out.Header.Set("Origin", address)
+			}
+			r.Out.Header.Set("Authorization", "Bearer "+token)
+		},
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0), // the suite leaves streams open
+	})
+	own = proxy.Listener.Addr().String()
+	proxy.Start()
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// The smallest picture and sound.
+const (
+	pixel   = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	silence = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA="
+)
+
+func bytesOf(text string) []byte {
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// fixture is what a tool of the suite does.
+type fixture func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error)
+
+// gives is a fixture that gives always the same.
+func gives(content ...sdk.Content) fixture {
+	return func(context.Context, *sdk.CallToolRequest) ([]sdk.Content, error) { return content, nil }
+}
+
+// asks is a fixture that asks the client's person.
+func asks(schema object) fixture {
+	return func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
+		res, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Mode: "form", Message: "Who are you?", RequestedSchema: object{"type": "object", "properties": schema}})
+		if err != nil {
+			return nil, err
+		}
+		return text(fmt.Sprintf("%s: %v", res.Action, res.Content)), nil
+	}
+}
+
+func text(s string) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: s}} }
+
+// offerFixtures adds the tools that the scenarios call.
+func offerFixtures(s *sdk.Server) {
+	said := &sdk.TextContent{Text: "A simple text."}
+	picture := &sdk.ImageContent{Data: bytesOf(pixel), MIMEType: "image/png"}
+	page := &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "test://page", MIMEType: "text/plain", Text: "A page."}}
+	options := []string{"a", "b", "c"}
+	titled := []object{{"const": "a", "title": "First"}, {"const": "b", "title": "Second"}}
+	for name, do := range map[string]fixture{
+		"test_simple_text":            gives(said),
+		"test_image_content":          gives(picture),
+		"test_audio_content":          gives(&sdk.AudioContent{Data: bytesOf(silence), MIMEType: "audio/wav"}),
+		"test_embedded_resource":      gives(page),
+		"test_multiple_content_types": gives(said, picture, page),
+		"test_error_handling": func(context.Context, *sdk.CallToolRequest) ([]sdk.Content, error) {
+			return nil, errors.New("as intended")
+		},
+		"test_tool_with_logging": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
+			var err error
+			for _, line := range []string{"begins", "goes on", "ends"} {
+				err = errors.Join(err, req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line})) //nolint:staticcheck // the suite is of that version
+			}
+			return text("logged"), err
+		},
+		"test_tool_with_progress": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
+			var err error
+			for _, done := range []float64{0, 50, 100} {
+				err = errors.Join(err, req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: done, Total: 100}))
+			}
+			return text("done"), err
+		},
+		"test_sampling": func(ctx context.Context, req *sdk.CallToolRequest) ([]sdk.Content, error) {
+			res, err := req.Session.CreateMessage(ctx, &sdk.CreateMessageParams{ //nolint:staticcheck // the suite is of that version
+				Messages: []*sdk.SamplingMessage{{Role: "user", Content: said}}, MaxTokens: 10, //nolint:staticcheck // see above
+			})
+			if err != nil {
+				return nil, err
+			}
+			return []sdk.Content{res.Content}, nil
+		},
+		"test_elicitation": asks(object{"username": object{"type": "string"}, "email": object{"type": "string"}}),
+		"test_elicitation_sep1034_defaults": asks(object{
+			"name": object{"type": "string", "default": "John Doe"}, "age": object{"type": "integer", "default": 30}, "score": object{"type": "number", "default": 95.5},
+			"status": object{"type": "string", "enum": []string{"active", "inactive", "pending"}, "default": "active"}, "verified": object{"type": "boolean", "default": true},
+		}),
+		"test_elicitation_sep1330_enums": asks(object{
+			"untitledSingle": object{"type": "string", "enum": options}, "titledSingle": object{"type": "string", "oneOf": titled},
+			"legacyEnum":    object{"type": "string", "enum": options, "enumNames": []string{"First", "Second", "Third"}},
+			"untitledMulti": object{"type": "array", "items": object{"type": "string", "enum": options}}, "titledMulti": object{"type": "array", "items": object{"anyOf": titled}},
+		}),
+		"json_schema_2020_12_tool": gives(said),
+	} {
+		schema := json.RawMessage(`{"type": "object"}`)
+		if name == "json_schema_2020_12_tool" {
+			schema = json.RawMessage(`{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"},
+				"city": {"type": "string"}}}}, "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}}, "additionalProperties": false}`)
+		}
+		s.AddTool(&sdk.Tool{Name: name, Description: "A tool of the conformance suite.", InputSchema: schema}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			content, err := do(ctx, req)
+			if err != nil {
+				return &sdk.CallToolResult{IsError: true, Content: text(err.Error())}, nil
+			}
+			return &sdk.CallToolResult{Content: content}, nil
+		})
+	}
+}

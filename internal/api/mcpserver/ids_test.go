@@ -1,0 +1,37 @@
+package mcpserver_test
+
+import (
+	"testing"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/catalog/catalogtest"
+)
+
+// TestIDsByMCP: what may be stored is made, shown and deleted by the tools, and what may not is refused (item 14 of the repairs).
+func TestIDsByMCP(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{}, echoes)
+	c := w.admin(nil)
+	for _, id := range catalogtest.GoodIDs() {
+		for _, kind := range []string{"agent", "workflow"} {
+			c.gives("create_"+kind, object{"id": id, "name": "x"})
+			c.gives("get_"+kind, object{"id": id})
+			c.gives("delete_"+kind, object{"id": id})
+		}
+	}
+	bad := []any{0, 7.5, true, []any{"a"}, object{"a": 1}}
+	for _, id := range catalogtest.BadIDs() {
+		if id != "" && utf8.ValidString(id) { // an id is made of the name then, and JSON has no others
+			bad = append(bad, id)
+		}
+	}
+	for _, id := range bad {
+		for _, tool := range []string{"create_agent", "create_workflow"} {
+			c.fails("invalid", tool, object{"id": id, "name": "x"})
+		}
+	}
+	if list := c.gives("list_agents", object{}); len(list["agents"].([]any)) > 0 {
+		t.Errorf("agents are stored: %v", list)
+	}
+}

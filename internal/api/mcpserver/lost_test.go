@@ -1,0 +1,56 @@
+package mcpserver_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+)
+
+// TestLostUpdate: with the etag of what was read a change is refused once something else was stored; without it changes of several callers at once are all made, and no
+// two workflows or agents get one id (P39).
+func TestLostUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{}, echoes)
+	c := w.admin(nil)
+	id := c.pair()
+	for get, update := range map[string][2]object{
+		"get_workflow": {{"id": id}, {"id": id, "name": "Other"}}, "get_agent": {{"id": "ann"}, {"id": "ann", "description": "Other"}},
+	} {
+		tool := map[string]string{"get_workflow": "update_workflow", "get_agent": "update_agent"}[get]
+		args := update[1]
+		args["etag"] = c.gives(get, update[0])["etag"]
+		after := c.gives(tool, args)
+		if after["etag"] == args["etag"] {
+			t.Errorf("%s: the etag stays", tool)
+		}
+		says(t, c.fails("conflict", tool, args), "was changed since it was read", after["etag"].(string))
+	}
+	c.fails("conflict", "update_workflow", object{"id": id, "version": 1, "name": "x"})
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			c := w.admin(nil)
+			c.gives("update_workflow", object{"id": id, []string{"name", "description"}[i%2]: fmt.Sprint("at once ", i%2)})
+			c.gives("create_workflow", object{"name": "Same"})
+			c.gives("create_agent", object{"name": "Same"})
+		})
+	}
+	work.Wait()
+	doc := c.gives("get_workflow", object{"id": id})["document"]
+	if at(t, doc, "name") != "at once 0" || at(t, doc, "description") != "at once 1" || len(at(t, doc, "nodes").([]any)) != 2 {
+		t.Errorf("an update is lost: %v", doc)
+	}
+	for list, key := range map[string]string{"list_workflows": "workflows", "list_agents": "agents"} {
+		n := 0
+		for _, x := range c.gives(list, object{})[key].([]any) {
+			if name := at(t, x, "name"); name == "Same" {
+				n++
+			}
+		}
+		if n != 8 {
+			t.Errorf("%s: %d of 8", list, n)
+		}
+	}
+}

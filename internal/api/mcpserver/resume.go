@@ -1,0 +1,208 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func resumeTools() []*tool {
+	return []*tool{{
+		name: "resume_run", title: "Continue a run", role: access.RoleRun, effect: acts,
+		about: "Answers the question that a paused run waits for (input), or continues an interrupted run (no input), and waits up to waitSeconds. " +
+			"Approvals are always decided by a person, regardless of the arguments: if your client can ask its user, the user is asked and sees the real action; otherwise the call fails and the error says how a person can decide. " +
+			`Examples: {"id": "RUN", "input": "blue"}; {"id": "RUN"}`,
+		takes: slices.Concat(runID, []prop{
+			opt("input", anything, "The answer to a question: a text, or a value that matches the wait's options or schema."),
+			opt("wait", aText, "The id of the wait, if several are open."), opt("node", aText, "Instead of wait: the id of the node that waits."),
+			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject), "The decision about an approval, for tokens with the right approve. Without that right it is ignored, and a person is asked."),
+			opt("note", aText, "Recorded with the answer."), waitProp,
+			opt("maxSteps", aCount, "Reopens a run that reached its step limit, with this many steps in total. Needs the role edit."),
+			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Reopens a run that reached its time limit, with this running time in total. Needs the role edit."),
+		}),
+		gives: outcomeOut, do: resumeRun,
+	}}
+}
+
+type resumeArgs struct {
+	runArgs
+	Input          json.RawMessage `json:"input"`
+	Wait           string          `json:"wait"`
+	Node           string          `json:"node"`
+	Decision       string          `json:"decision"`
+	Note           string          `json:"note"`
+	WaitSeconds    *int            `json:"waitSeconds"`
+	MaxSteps       *int            `json:"maxSteps"`
+	TimeoutSeconds int             `json:"timeoutSeconds"`
+}
+
+func resumeRun(ctx context.Context, c *call) (any, error) {
+	var args resumeArgs
+	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	id, err := args.id()
+	if err != nil {
+		return nil, err
+	}
+	if args.Wait != "" && args.Node != "" {
+		return nil, invalidf("node: excluded by `wait`, which already names the wait")
+	}
+	rec, err := c.Service.ReadShort(ctx, id)
+	if err != nil {
+		return nil, noSuchRun(err, id)
+	}
+	after := rec.Head.LastSeq
+	switch {
+	case args.MaxSteps != nil || args.TimeoutSeconds > 0:
+		err = c.reopen(ctx, rec, args)
+	default:
+		err = c.goOn(ctx, rec, args)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.did("runs.resume", id)
+	out, err := c.await(ctx, id, seconds(args.WaitSeconds), after)
+	if err != nil {
+		return nil, err
+	}
+	return c.render(ctx, id, out)
+}
+
+// reopen lets a run go on that ended by a limit (D20).
+func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs) error {
+	if args.Input != nil || args.Decision != "" {
+		return invalidf("input: answering the run and raising its limits exclude each other")
+	}
+	if _, err := transport.Require(ctx, access.RoleEdit); err != nil {
+		return err
+	}
+	p, err := rec.Addressed(service.Proceed{
+		Limits: &workflow.Limits{MaxSteps: args.MaxSteps, Timeout: workflow.Duration(time.Duration(args.TimeoutSeconds) * time.Second)},
+		By:     c.Actor(engine.ChannelMCP), MayApprove: c.RequireApproval,
+	})
+	if err != nil {
+		return err
+	}
+	return c.Service.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
+}
+
+// goOn answers what the run waits for, or takes it up.
+func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) error {
+	run := rec.Head.Run
+	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
+	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
+	noWait := errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil && !w.IsOpen() && !answers
+	switch {
+	case noWait && rec.Head.Status.IsEnded():
+		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
+	case noWait && answers:
+		return &conflictError{fmt.Sprintf("run %s does not wait, it is %s; nothing was changed", run, rec.Head.Status)}
+	case noWait:
+		return c.takeUp(ctx, run)
+	case err != nil:
+		return unasked(err, rec, args)
+	case service.NeedsPerson(w.WaitOpened):
+		return c.decide(ctx, rec, w, args)
+	case args.Decision != "":
+		return invalidf("decision: run %s waits for an answer, not an approval; give input", run)
+	case args.Input == nil:
+		asked, err := c.Service.Opened(ctx, run, w.Wait)
+		if err != nil {
+			return err
+		}
+		return invalidf("input: run %s waits for an answer: %s", run, question(asked))
+	}
+	return c.give(ctx, run, w.Wait, args.Input, args.Note)
+}
+
+// give gives the answer to a wait, and lets the run go on.
+func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, note string) error {
+	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Note: note, By: c.Actor(engine.ChannelMCP)})
+	if err != nil {
+		return answerRefused(err, run)
+	}
+	c.did(transport.ActAnswer, run+" "+wait)
+	return c.Service.TakeUpAnswered(ctx, run)
+}
+
+// unasked words why no wait is meant.
+func unasked(err error, rec service.Recorded, args resumeArgs) error {
+	run := rec.Head.Run
+	switch {
+	case errors.Is(err, engine.ErrWaitAmbiguous):
+		var ids []string
+		for _, w := range rec.Object().Waiting {
+			ids = append(ids, w.ID)
+		}
+		return &conflictError{fmt.Sprintf("run %s waits for %d answers (%s); name one as wait", run, len(ids), strings.Join(ids, ", "))}
+	case args.Wait != "":
+		return fmt.Errorf("wait: run %s: %w", run, engine.ErrWaitNotFound)
+	}
+	return fmt.Errorf("node: run %s does not wait at %q: %w", run, args.Node, engine.ErrWaitNotFound)
+}
+
+// question tells a model what is asked.
+func question(w *engine.WaitOpened) string {
+	text := clip(w.Prompt, 2000)
+	if len(w.Options) > 0 {
+		text += " (one of: " + strings.Join(w.Options, ", ") + ")"
+	}
+	if w.Schema != nil {
+		text += " (it must match the JSON Schema " + clip(string(w.Schema), 2000) + ")"
+	}
+	return text
+}
+
+// takeUp drives a run that has no owner; one that another process drives goes on there, and one that has ended since is shown.
+func (c *call) takeUp(ctx context.Context, run string) error {
+	err := c.Service.Resume(ctx, run)
+	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
+		return nil
+	}
+	return err
+}
+
+// answerRefused words why an answer was not taken.
+func answerRefused(err error, run string) error {
+	if errors.Is(err, engine.ErrWaitAnswered) {
+		return &conflictError{"run " + run + ": the wait already has another answer; nothing was changed"}
+	}
+	return err
+}
+
+// decide has a wait decided that only a person decides: by the client's person, or by the token's own right (D32).
+func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked, args resumeArgs) error {
+	run := rec.Head.Run
+	given := args.Input
+	if args.Decision != "" {
+		given = expr.Quote(args.Decision)
+	}
+	if given != nil && c.RequireApproval() == nil {
+		return c.give(ctx, run, w.Wait, given, args.Note)
+	}
+	switch {
+	case !w.IsOpen():
+		return &conflictError{"run " + run + ": that wait is no longer open; nothing was changed"}
+	case !c.canAsk():
+		return &personError{c.personText(run, w.Wait)}
+	}
+	answered, err := c.ask(ctx, rec, w.WaitOpened)
+	if err == nil && !answered {
+		err = &conflictError{"the user left it open; run " + run + " still waits"}
+	}
+	return err
+}

@@ -1,0 +1,31 @@
+package mcpserver_test
+
+import (
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+)
+
+// TestRetryRun: retry_run makes a new run of one that failed, also from a step, and with another model only for the role edit.
+func TestRetryRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{}, echoes)
+	c := w.admin(nil)
+	id := c.pair()
+	failed := c.gives("execute_workflow", object{"id": id, "input": "boom"})
+	if failed["status"] != "failed" {
+		t.Fatalf("the run %v", failed)
+	}
+	out := c.gives("retry_run", object{"id": failed["runId"]})
+	if out["status"] != "failed" || out["runId"] == failed["runId"] {
+		t.Errorf("the retry %v", out)
+	}
+	done := c.gives("execute_workflow", object{"id": id, "input": "go"})
+	says(t, c.fails("invalid", "retry_run", object{"id": done["runId"]}), "completed")
+	says(t, c.fails("invalid", "retry_run", object{"id": done["runId"], "from": "nothing"}), "did not execute")
+	c.fails("not_found", "retry_run", object{"id": "nothing"})
+	runner := w.connect(w.token(access.RoleRun, false), nil)
+	runner.fails("forbidden", "retry_run", object{"id": failed["runId"], "model": "openai/other"})
+	runner.fails("forbidden", "retry_run", object{"id": failed["runId"], "maxSteps": 5})
+}

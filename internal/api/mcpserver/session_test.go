@@ -1,0 +1,215 @@
+package mcpserver_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/mcpserver"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+)
+
+// TestSessionsBelongToTheirPrincipal: with another token the id of a session is one that does not exist, whatever its rights and namespace, and without one nothing is
+// served (SEC1, SEC10).
+func TestSessionsBelongToTheirPrincipal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{}, echoes)
+	mine := w.token(access.RoleEdit, false)
+	session := w.connect(mine, nil).ID()
+	post := func(token, session, accept string) int {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url, strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {accept}, "Mcp-Session-Id": {session}, "Authorization": {"Bearer " + token}, "Hocket-Request": {"1"}}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode
+	}
+	const both = "application/json, text/event-stream"
+	if got := post(mine, session, both); got != http.StatusOK {
+		t.Errorf("own session: %d", got)
+	}
+	for name, token := range map[string]string{
+		"the same rights": w.token(access.RoleEdit, false), "an admin who approves": w.token(access.RoleAdmin, true), "another namespace": w.tokenOf("other", access.RoleEdit, false),
+	} {
+		if got := post(token, session, both); got != http.StatusNotFound {
+			t.Errorf("%s: %d, want 404", name, got)
+		}
+	}
+	if got := post(mine, "no-such-session", both); got != http.StatusNotFound {
+		t.Errorf("random session: %d", got)
+	}
+	if got := post("nobody", session, both); got != http.StatusUnauthorized {
+		t.Errorf("unknown token: %d", got)
+	}
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		req, err := http.NewRequestWithContext(t.Context(), method, w.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Accept": {"text/event-stream"}, "Mcp-Session-Id": {session}, "Authorization": {"Bearer " + w.token(access.RoleAdmin, true)}}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s with another token: %d", method, resp.StatusCode)
+		}
+	}
+	if got := post(mine, session, both); got != http.StatusOK {
+		t.Errorf("own session after all that: %d", got)
+	}
+}
+
+// TestNamespaces: workflows, agents, runs, resources and notifications of one namespace are those of no other; foreign ids are answered as ids that there are not
+// (SEC10).
+func TestNamespaces(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	a := w.admin(nil)
+	id := a.pair()
+	run := a.gives("execute_workflow", object{"id": id})["runId"].(string)
+	b := w.connect(w.tokenOf("other", access.RoleAdmin, true), nil)
+	for name := range strings.FieldsSeq(mcpserver.Names()) {
+		if strings.HasPrefix(name, "create_") || strings.HasPrefix(name, "list_") {
+			continue
+		}
+		args, random := object{"id": id}, object{"id": "nope"}
+		switch {
+		case strings.HasSuffix(name, "_run") || name == "run_events":
+			args["id"] = run
+		case strings.HasSuffix(name, "_agent"):
+			args["id"] = "ann"
+		case name == "update_workflow":
+			args["maxRounds"], random["maxRounds"] = 1, 1
+		}
+		foreign, none := b.fails("not_found", name, args), b.fails("not_found", name, random)
+		if strings.ReplaceAll(foreign, args["id"].(string), "nope") != none {
+			t.Errorf("%s: %q and %q differ", name, foreign, none)
+		}
+	}
+	for list, key := range map[string]string{"list_agents": "agents", "list_workflows": "workflows", "list_runs": "runs"} {
+		if got := b.gives(list, object{})[key].([]any); len(got) > 0 {
+			t.Errorf("%s gives %v", list, got)
+		}
+	}
+	for _, uri := range []string{"hocket://workflows/" + id, "hocket://agents/ann", "hocket://runs/" + run, "hocket://runs/" + run + "/events"} {
+		if _, err := a.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err != nil {
+			t.Errorf("%s: %v", uri, err)
+		}
+		if res, err := b.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
+			t.Errorf("%s is read by another namespace: %v", uri, res)
+		}
+		if err := b.Subscribe(t.Context(), &sdk.SubscribeParams{URI: uri}); err == nil {
+			t.Errorf("%s is subscribed to by another namespace", uri)
+		}
+	}
+	for tl, err := range b.Tools(t.Context(), nil) {
+		if err != nil || tl.Name == id {
+			t.Errorf("the tools of another namespace: %v, %v", tl, err)
+		}
+	}
+}
+
+// TestRunsOutliveRequests: a request that is cancelled, one that does not wait and a session that ends leave the run alone; cancel_run ends it. The same idempotency key
+// starts nothing twice (P19, P24).
+func TestRunsOutliveRequests(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	w := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer {
+		asked <- struct{}{}
+		return modeltest.Answer{Text: "late", Wait: release}
+	})
+	token := w.token(access.RoleAdmin, false)
+	c := w.connect(token, nil)
+	id := c.pair()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, err := c.CallTool(ctx, &sdk.CallToolParams{Name: "execute_workflow", Arguments: object{"id": id, "idempotencyKey": "once"}})
+		done <- err
+	}()
+	<-asked
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("the call was not cancelled")
+	}
+	again := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once", "waitSeconds": 0})
+	if again["again"] != true || again["status"] != "running" {
+		t.Fatalf("the same request: %v", again)
+	}
+	c.fails("invalid", "execute_workflow", object{"id": id, "idempotencyKey": "once", "input": "another"})
+	second := c.gives("execute_workflow", object{"id": id, "wait": 0, "session": "s"})
+	<-asked
+	says(t, c.fails("conflict", "execute_workflow", object{"id": id, "session": "s"}), second["runId"].(string))
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	c = w.connect(token, nil)
+	for range 2 {
+		if out := c.gives("cancel_run", object{"id": second["runId"], "reason": "no more"}); out["status"] != "cancelled" {
+			t.Errorf("cancel_run: %v", out)
+		}
+	}
+	c.fails("conflict", "resume_run", object{"id": second["runId"]})
+	close(release)
+	out := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once"})
+	if out["runId"] != again["runId"] || out["status"] != "completed" || out["output"] != "late" {
+		t.Errorf("the run that was left: %v", out)
+	}
+	c.fails("conflict", "cancel_run", object{"id": again["runId"]})
+	if got := c.gives("list_runs", object{})["runs"].([]any); len(got) != 2 || at(t, got[0], "id") != second["runId"] {
+		t.Errorf("newest first: %v", got)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !slices.Contains(w.told, "runs.start") || !slices.Contains(w.told, "runs.cancel") || !slices.Contains(w.told, "workflows.update") {
+		t.Errorf("the audit log heard %v", w.told)
+	}
+}
+
+// TestProgress: a client that gives a token is told of each step, in order.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var told []string
+	last := 0.0
+	heard := make(chan struct{}, 100)
+	w := newWorld(t, mcpserver.Config{}, echoes)
+	c := w.admin(&sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, n *sdk.ProgressNotificationClientRequest) {
+		if n.Params.Progress <= last {
+			t.Errorf("progress %v after %v", n.Params.Progress, last)
+		}
+		last = n.Params.Progress
+		told = append(told, n.Params.Message)
+		heard <- struct{}{}
+	}})
+	id := c.pair()
+	p := &sdk.CallToolParams{Name: "execute_workflow", Arguments: object{"id": id}}
+	p.SetProgressToken("t")
+	if _, out := c.callWith(t.Context(), p); out["status"] != "completed" {
+		t.Fatalf("got %v", out)
+	}
+	want := []string{"Ann started", "Ann completed", "Bob started", "Bob completed", "Ann started", "Ann completed", "Bob started", "Bob completed"}
+	for range want {
+		select {
+		case <-heard:
+		case <-time.After(5 * time.Minute):
+			t.Fatalf("told %v", told)
+		}
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}

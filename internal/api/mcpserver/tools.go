@@ -1,0 +1,143 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/internal/tracecontext"
+)
+
+// effect is what a tool does to the world, for clients that ask people before they call.
+type effect int
+
+const (
+	reads   effect = iota // changes nothing
+	adds                  // adds something that was not there
+	changes               // replaces what is there; the same call again changes nothing more
+	removes               // what it takes away does not come back
+	acts                  // lets agents work: their tools may reach the world
+)
+
+// tool is a row of the table of tools.
+type tool struct {
+	name, title string
+	role        access.Role
+	effect      effect
+	about       string
+	takes       []prop
+	isOpen      bool // other arguments than takes are taken too
+	gives       json.RawMessage
+	do          func(ctx context.Context, c *call) (any, error)
+
+	accepts *schema.Schema
+}
+
+// call is one call of a tool by a principal that may make it.
+type call struct {
+	*account
+	*transport.Caller
+	tool *tool
+	req  *sdk.CallToolRequest
+	// request is the context of the HTTP request that brought the call; over standard input that of the process.
+	request context.Context
+	// isLocal: the call came over standard input, from a client that was started on this machine.
+	isLocal bool
+}
+
+// decode decodes the arguments.
+func (c *call) decode(into any) error { return c.tool.arguments(c.req.Params.Arguments, into) }
+
+// table is all tools: their names, who may call them (SEC2), what they take and give. The documentation is made of it.
+func table() []*tool {
+	all := []*tool{}
+	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), retryTools()} {
+		all = append(all, part...)
+	}
+	for _, t := range all {
+		t.compile()
+	}
+	return all
+}
+
+// compile prepares the check of arguments. A schema that cannot be read is a defect, which the first test meets.
+func (t *tool) compile() {
+	s, err := schema.Compile(t.input())
+	if err != nil {
+		panic(fmt.Sprintf("schema of tool %s: %v", t.name, err))
+	}
+	t.accepts = s
+}
+
+func (t *tool) input() json.RawMessage {
+	if t.isOpen {
+		return open(t.takes...)
+	}
+	return closed(t.takes...)
+}
+
+// announced is the tool as clients see it.
+func (t *tool) announced() *sdk.Tool {
+	yes, no := true, false
+	a := &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: t.effect == reads, IdempotentHint: t.effect == changes, DestructiveHint: &no, OpenWorldHint: &no}
+	if t.effect == removes || t.effect == changes {
+		a.DestructiveHint = &yes
+	}
+	if t.effect == acts {
+		a.OpenWorldHint = &yes
+	}
+	return &sdk.Tool{Name: t.name, Title: t.title, Description: t.about, InputSchema: t.input(), OutputSchema: t.gives, Annotations: a}
+}
+
+// handler makes the SDK's handler of a tool: it asks for the role, and tells results and errors.
+func (d *account) handler(t *tool) sdk.ToolHandler {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		ctx, request, err := d.server.caller(tracecontext.Renew(ctx, traceOf(req)), req.Extra)
+		if err != nil {
+			return d.failed(ctx, t.name, err), nil
+		}
+		who, err := transport.Require(ctx, t.role)
+		if err != nil {
+			return d.failed(ctx, t.name, err), nil
+		}
+		local := isLocal(req.Extra)
+		if local {
+			r := &transport.Request{}
+			request = transport.WithRequest(request, r)
+			defer d.server.audited(ctx, who, r, time.Now())
+		}
+		out, err := t.do(ctx, &call{account: d, Caller: who, tool: t, req: req, request: request, isLocal: local})
+		if err != nil {
+			return d.failed(ctx, t.name, err), nil
+		}
+		return told(out)
+	}
+}
+
+// traceOf gives the trace context of a call: that of `_meta` (SEP-414), else that of the HTTP request that brought it. The context of a session may have that of
+// the request which began it, and is not asked.
+func traceOf(req *sdk.CallToolRequest) tracecontext.SpanContext {
+	sc := tracecontext.Of(func(name string) string {
+		text, _ := req.Params.Meta[name].(string)
+		return text
+	})
+	if !sc.IsValid() && req.Extra != nil {
+		sc = tracecontext.OfHeader(req.Extra.Header)
+	}
+	return sc
+}
+
+// told gives a result as structured content and as the same text, for clients that know only texts.
+func told(out any) (*sdk.CallToolResult, error) {
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode result: %w", err)
+	}
+	return &sdk.CallToolResult{StructuredContent: json.RawMessage(text), Content: []sdk.Content{&sdk.TextContent{Text: string(text)}}}, nil
+}

@@ -1,0 +1,193 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// maxWatched bounds the resources that the sessions of a principal subscribe to (SEC17).
+const maxWatched = 1000
+
+// watched is a resource that sessions subscribed to.
+type watched struct {
+	state string // what it was like
+	by    map[string]bool
+}
+
+// startWatching begins to watch the account's lists and subscriptions, for as long as it has sessions or requests. Server.mu is held.
+func (d *account) startWatching() {
+	if d.watching || d.server.ctx.Err() != nil {
+		return
+	}
+	d.watching = true
+	ctx := transport.With(d.server.ctx, &transport.Caller{Principal: d.key.Principal, Service: d.key.service})
+	d.server.work.Go(func() {
+		tick := time.NewTicker(d.server.cfg.LookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			case <-d.nudge:
+			}
+			if d.isIdle() {
+				return
+			}
+			d.look(ctx)
+		}
+	})
+}
+
+// isIdle tells whether the account has no session and no request; then it is not watched any more.
+func (d *account) isIdle() bool {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	if d.busy > 0 || d.sessions() > 0 {
+		return false
+	}
+	d.watching = false
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.watched)
+	return true
+}
+
+// changed has all accounts of the namespace compare at once.
+func (d *account) changed() {
+	d.server.mu.Lock()
+	defer d.server.mu.Unlock()
+	for key, other := range d.server.accounts {
+		if key.service == d.key.service {
+			select {
+			case other.nudge <- struct{}{}:
+			default: // it will look anyway
+			}
+		}
+	}
+}
+
+// look compares what there is with what clients know, and tells them what changed.
+func (d *account) look(ctx context.Context) {
+	entries, err := d.key.service.Visible(ctx, d.key.May(access.RoleEdit))
+	if err != nil {
+		if ctx.Err() == nil {
+			d.server.log.Warn("watch workflows for MCP clients", "error", err)
+		}
+		return
+	}
+	var all strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&all, "%q %q %d %d %d\n", e.ID, e.Name, e.Published, e.Draft, e.Updated.UnixMicro())
+	}
+	d.mu.Lock()
+	isNew := d.seen != all.String()
+	d.seen = all.String()
+	d.mu.Unlock()
+	if isNew {
+		d.offer(ctx, entries)
+		d.addLists() // which tells clients that resources have changed
+	}
+	for _, uri := range d.subscriptions() {
+		now := d.state(ctx, uri)
+		d.mu.Lock()
+		one := d.watched[uri]
+		isNew := one != nil && one.state != now
+		if isNew {
+			one.state = now
+		}
+		d.mu.Unlock()
+		if isNew {
+			_ = d.mcp.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // it cannot fail
+		}
+	}
+}
+
+// subscriptions gives the resources that are watched. What sessions watched that have ended is forgotten.
+func (d *account) subscriptions() []string {
+	open := map[string]bool{}
+	for s := range d.mcp.Sessions() {
+		open[s.ID()] = true
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]string, 0, len(d.watched))
+	for uri, one := range d.watched {
+		maps.DeleteFunc(one.by, func(session string, _ bool) bool { return !open[session] })
+		if len(one.by) == 0 {
+			delete(d.watched, uri)
+			continue
+		}
+		out = append(out, uri)
+	}
+	return out
+}
+
+// state tells one content of a resource from another, without reading it.
+func (d *account) state(ctx context.Context, uri string) string {
+	r, ok := parseURI(uri)
+	if !ok {
+		return ""
+	}
+	switch {
+	case r.kind == kindRuns && r.id != "":
+		h, err := d.key.service.Head(ctx, r.id)
+		return fmt.Sprint(h.LastSeq, h.Status, h.Interrupted, err != nil)
+	case r.kind == kindWorkflows && r.id != "":
+		e, err := d.key.service.Entry(ctx, r.id)
+		return fmt.Sprint(e.Published, e.Updated.UnixMicro(), err != nil)
+	case r.kind == kindAgents && r.id != "":
+		row, err := agentRow(ctx, d.key.service, r.id)
+		return fmt.Sprint(row, err != nil)
+	}
+	text, _, err := d.read(ctx, r)
+	return fmt.Sprint(etag(text), err != nil)
+}
+
+func (d *account) subscribe(ctx context.Context, req *sdk.SubscribeRequest) error {
+	ctx, _, err := d.server.caller(ctx, req.Extra)
+	if err != nil {
+		return err
+	}
+	uri := req.Params.URI
+	r, ok := parseURI(uri)
+	if !ok {
+		return sdk.ResourceNotFoundError(uri)
+	}
+	if _, _, err := d.read(ctx, r); err != nil {
+		return d.unread(uri, err)
+	}
+	now := d.state(ctx, uri)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.watched[uri]
+	switch {
+	case one == nil && len(d.watched) >= maxWatched:
+		return fmt.Errorf("at most %d resources can be subscribed to (max_mcp_subscriptions); unsubscribe from some first", maxWatched)
+	case one == nil:
+		one = &watched{now, map[string]bool{}}
+		d.watched[uri] = one
+	}
+	one.by[req.Session.ID()] = true
+	return nil
+}
+
+// unsubscribe forgets that a session watches a resource. Who hears of changes the SDK knows.
+func (d *account) unsubscribe(_ context.Context, req *sdk.UnsubscribeRequest) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if one := d.watched[req.Params.URI]; one != nil {
+		if delete(one.by, req.Session.ID()); len(one.by) == 0 {
+			delete(d.watched, req.Params.URI)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package openaiapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// Values of the field `type` of errors, as OpenAI has them, and one of our own.
+const (
+	typeInvalid    = "invalid_request_error"
+	typeAuth       = "authentication_error"
+	typePermission = "permission_error"
+	typeRateLimit  = "rate_limit_error"
+	typeServer     = "server_error"
+	typeRun        = "run_error" // the run did not end well
+)
+
+// Codes of errors that are not in the table of package transport.
+const (
+	codeModelNotFound  = "model_not_found"
+	codeUnsupported    = "unsupported"
+	codeStreamReplaced = "stream_replaced"
+	codeInterrupted    = "interrupted"
+)
+
+// apiError is an error in OpenAI's form.
+type apiError struct {
+	status        int
+	kind, code    string
+	message       string
+	param         string // "" is null
+	run           string // the run that it is about; "": none
+	after         string // Retry-After in seconds; "": nothing is said of it
+	mayTry, retry bool   // retry says whether the client should try again, if mayTry
+}
+
+func (e *apiError) Error() string { return e.message }
+
+// invalidf says that a field of the request is not acceptable.
+func invalidf(param, format string, args ...any) *apiError {
+	return &apiError{status: http.StatusBadRequest, kind: typeInvalid, code: "invalid", param: param, message: fmt.Sprintf(format, args...)}
+}
+
+// unsupportedf says that a field of the request asks for what no workflow can do.
+func unsupportedf(param, format string, args ...any) *apiError {
+	e := invalidf(param, format, args...)
+	e.code = codeUnsupported
+	return e
+}
+
+// errorOf gives the form of any error: by the one table of problems, with the types that clients know. What should not be tried again is marked: clients try 409
+// and 5xx again by themselves, and a request here is a run.
+func errorOf(err error) *apiError {
+	if known, ok := errors.AsType[*apiError](err); ok {
+		return known
+	}
+	return problemError(transport.ProblemOf(err))
+}
+
+func problemError(p transport.Problem) *apiError {
+	e := &apiError{status: p.Status, kind: typeInvalid, code: string(p.Code), message: p.Text(), after: p.RetryText()}
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		e.kind = typeAuth
+	case p.Status == http.StatusForbidden:
+		e.kind = typePermission
+	case p.Status == http.StatusTooManyRequests:
+		e.kind, e.mayTry, e.retry = typeRateLimit, true, true // nothing ran
+	case p.Status >= http.StatusInternalServerError:
+		e.kind = typeServer
+	}
+	if p.Status == http.StatusServiceUnavailable {
+		e.retry = true
+	}
+	if p.Status == http.StatusConflict || p.Status >= http.StatusInternalServerError {
+		e.mayTry = true
+	}
+	return e
+}
+
+// body gives the JSON of an error.
+func (e *apiError) body() []byte {
+	type inner struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    string  `json:"code"`
+		Run     string  `json:"x_hocket_run,omitempty"`
+	}
+	in := inner{Message: e.message, Type: e.kind, Code: e.code, Run: e.run}
+	if e.param != "" {
+		in.Param = &e.param
+	}
+	text, err := json.Marshal(struct {
+		Error inner `json:"error"`
+	}{in})
+	if err != nil {
+		return []byte(`{"error":{"message":"","type":"server_error","param":null,"code":"internal"}}`)
+	}
+	return text
+}
+
+// WriteProblem answers a request with a problem in OpenAI's form, for code that refuses requests below /v1/ before they come here.
+func WriteProblem(w http.ResponseWriter, _ *http.Request, p transport.Problem) {
+	writeError(w, problemError(p))
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	e := errorOf(err)
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	if e.mayTry {
+		h.Set("X-Should-Retry", strconv.FormatBool(e.retry))
+	}
+	if e.after != "" && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", e.after)
+	}
+	if e.run != "" {
+		h.Set(headerRun, e.run)
+	}
+	w.WriteHeader(e.status)
+	_, _ = w.Write(append(e.body(), '\n')) // a client that has left misses nothing
+}
