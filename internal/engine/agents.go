@@ -30,6 +30,8 @@ type agentRun interface {
 	isFailing() bool
 	// expandSystem gives the system prompt of an agent as a scope sees it.
 	expandSystem(a *plan.Agent, scope int) string
+	// systemFits tells whether there is room for the system prompt of an agent.
+	systemFits(a *plan.Agent, scope int) bool
 	// unwind ends what is at work inside a frame of a step.
 	unwind(step, outer int, f Failure)
 }
@@ -51,14 +53,13 @@ type agentBudget interface {
 	reserve(step, frame int, model string, added []chat.Message) (*Reserved, bool)
 	// mayCallTool is asked before a tool call. key is that of one that is made again, or empty.
 	mayCallTool(step int, key string) bool
-	// systemFits tells whether there is room for the system prompt of an agent; where there is none, meetSize ends the run.
-	systemFits(a *plan.Agent, scope int) bool
+	// meetSize ends the run by its size.
 	meetSize(step int)
 }
 
 // agentsOf gives the type that decides for the agent loops of a run.
 func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: r}
+	return agents{plan: r.plan, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.step(id).Loop.Agent.Frames[fr] }
@@ -104,4 +105,30 @@ func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
 		est = max(est, chat.AddTokens(f.Input, messageTokens(msgs[min(f.Seen, len(msgs)):])+messageTokens(added)))
 	}
 	return est
+}
+
+// outputBound is the most that an agent's answer may take, its reasoning included.
+func (s *agents) outputBound(id, fr int) int64 {
+	a := s.agent(id, fr)
+	most := int64(defaultOutput)
+	if m := a.Params.MaxTokens; m != nil && *m > 0 {
+		most = *m
+	}
+	if t := a.Params.ThinkingBudget; t != nil {
+		most = chat.AddTokens(most, *t)
+	}
+	return most
+}
+
+func messageTokens(msgs []chat.Message) int64 {
+	n := 0
+	for i := range msgs {
+		m := &msgs[i]
+		size := int(m.Text.Len()) + len(m.Name) + len(m.ToolName) + len(m.Extra)
+		for _, tc := range m.ToolCalls {
+			size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
+		}
+		n += size/bytesPerToken + tokensPerMessage
+	}
+	return int64(n)
 }

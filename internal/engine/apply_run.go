@@ -30,7 +30,7 @@ func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
 func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
 	r.s.Waits = waits.New(r.plan.root.Workflow.Rules.HoldWhilePaused)
-	r.openLedger(d)
+	r.s.openLedger(d)
 	first := typed.State{}
 	if r.plan.root.Workflow.Rules.InputIsState {
 		fields, _ := stateOf(d.Input)
@@ -82,7 +82,7 @@ func (r *Run) applyRunResumed(_ *Event, d *RunResumed) {
 	if d.Limits == nil {
 		return
 	}
-	r.setLimits(*d.Limits)
+	r.s.setLimits(*d.Limits)
 	r.s.Ending, r.s.Limit = nil, ""
 	if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
 		r.s.Ending = &ending{Status: StatusFailed, Failure: *f}

@@ -54,7 +54,7 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	}
 	r.graph.setGiven(w.Step, d)
 	if d.Limits != nil {
-		r.setLimits(*d.Limits)
+		r.s.setLimits(*d.Limits)
 	}
 	if r.s.Loop.Call(w.Call) != nil {
 		switch {

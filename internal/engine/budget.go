@@ -10,7 +10,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -44,140 +43,10 @@ func (w world) Around(step int) iter.Seq2[string, *workflow.Budget] {
 func (w world) Calls() iter.Seq[ledger.Call] {
 	return func(yield func(ledger.Call) bool) {
 		for key, c := range w.r.s.Loop.All() {
-			if c.Kind != loop.Model && !yield(ledger.Call{Key: key, Step: c.Step, State: w.r.ledgerState(c)}) {
+			if c.Kind != loop.Model && !yield(ledger.Call{Key: key, Step: c.Step, State: ledgerState(c)}) {
 				return
 			}
 		}
-	}
-}
-
-// ledgerState is the state of a tool or function call as the ledger distinguishes it. A call that waits for its retry timer is none of them.
-func (r *Run) ledgerState(c *loop.Call) ledger.CallState {
-	switch {
-	case c.State == loop.Open:
-		return ledger.CallOut
-	case c.State == loop.Asking && c.Kind == loop.Tool:
-		return ledger.CallHeld
-	case c.State == loop.Due && c.Kind == loop.Tool && c.Approved != "":
-		return ledger.CallApproved
-	case c.State == loop.Due || c.State == loop.Failed:
-		return ledger.CallIdle
-	}
-	return ledger.CallOther
-}
-
-// balances gives the budgets that a step's calls must fit.
-func (r *Run) balances(step int) []ledger.Balance { return r.s.Ledger.Balances(world{r}, step) }
-
-// endedByBudget tells whether the run ends by a limit after which nothing is called that uses something.
-func (r *Run) endedByBudget() bool {
-	return r.s.Ending != nil && r.s.Ending.Limit && isBudget(r.s.Limit)
-}
-
-// reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
-// what they reserved, or for a person. Nil and true: no budget bounds it.
-func (r *Run) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
-	if r.endedByBudget() || r.full(id) {
-		return nil, false
-	}
-	balances := r.balances(id)
-	if len(balances) == 0 {
-		return nil, true
-	}
-	if r.askedForBudget() {
-		r.withheld = true
-		return nil, false
-	}
-	rate, priced := r.s.Ledger.Rate(model)
-	v := &Reserved{Input: r.agents.inputTokens(id, fr, added)}
-	fit := ledger.FitModel(balances, v.Input, outputBound(r.agents.agent(id, fr)), rate, priced, false)
-	if !r.fitsBudget(id, fit) {
-		return nil, false
-	}
-	v.Output, v.Bound = fit.Output, fit.Bound
-	return v, true
-}
-
-// fitsBudget tells whether a call fits the budgets of its step. Where it does not, the budget is met or the call waits.
-func (r *Run) fitsBudget(id int, fit ledger.Fit) bool {
-	switch {
-	case fit.Met != nil:
-		r.budgetMet(id, fit.Met, fit.MetDetail, fit.MetLimit)
-		return false
-	case fit.Waits:
-		r.withheld = true
-		return false
-	}
-	return true
-}
-
-// mayCallTool asks the budgets for a tool call, which uses up nothing but a call. key is that of one that is made again, or empty.
-func (r *Run) mayCallTool(id int, key string) bool {
-	if r.endedByBudget() || r.full(id) {
-		return false
-	}
-	balances := r.balances(id)
-	if !ledger.BoundsCalls(balances) {
-		return true
-	}
-	if r.askedForBudget() {
-		r.withheld = true
-		return false
-	}
-	own, idle := r.s.Ledger.Own(world{r}, key)
-	return r.fitsBudget(id, ledger.FitCalls(balances, own, idle))
-}
-
-// maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
-func (r *Run) maySlot(key string, c *loop.Call) bool {
-	return r.step(c.Step).Loop.Out > 0 || r.slot() || r.s.Ledger.HasReserved(key)
-}
-
-func messageTokens(msgs []chat.Message) int64 {
-	n := 0
-	for i := range msgs {
-		m := &msgs[i]
-		size := int(m.Text.Len()) + len(m.Name) + len(m.ToolName) + len(m.Extra)
-		for _, tc := range m.ToolCalls {
-			size += len(tc.Name) + len(tc.Arguments) + len(tc.Extra)
-		}
-		n += size/bytesPerToken + tokensPerMessage
-	}
-	return int64(n)
-}
-
-// outputBound is the most that an agent's answer may take, its reasoning included.
-func outputBound(a *plan.Agent) int64 {
-	most := int64(defaultOutput)
-	if m := a.Params.MaxTokens; m != nil && *m > 0 {
-		most = *m
-	}
-	if t := a.Params.ThinkingBudget; t != nil {
-		most = chat.AddTokens(most, *t)
-	}
-	return most
-}
-
-// budgetMet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
-func (r *Run) budgetMet(id int, b *ledger.Balance, detail string, limit int64) {
-	switch {
-	case b.Bound == ledger.BoundByNode:
-		r.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		r.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", b.Node, limit, detail)})
-	case r.s.Ending != nil: // the call waits for the reopening
-	case b.Bound == ledger.BoundByParent:
-		r.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
-	case r.askedForBudget():
-		r.withheld = true
-	case r.s.Limits.OnBudget == workflow.OnBudgetPause:
-		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
-		r.withheld = true
-		r.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", r.s.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: r.remindAt(0),
-			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(r.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
-		})
-	default:
-		r.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
 	}
 }
 
@@ -194,22 +63,63 @@ func example(d *LimitReached) string {
 	return strconv.FormatFloat(2*float64(max(d.Max, 1))/1e6, 'f', -1, 64) + "USD"
 }
 
+// budgetMet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
+func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit int64) {
+	switch {
+	case met.Bound == ledger.BoundByNode:
+		b.run.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
+		b.run.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
+	case b.state.Ending != nil: // the call waits for the reopening
+	case met.Bound == ledger.BoundByParent:
+		b.run.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
+	case b.askedForBudget():
+		b.withheld = true
+	case b.state.Limits.OnBudget == workflow.OnBudgetPause:
+		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
+		b.withheld = true
+		b.run.emitStep(id, &WaitOpened{
+			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.run.remindAt(0),
+			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.run.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
+		})
+	default:
+		b.run.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
+	}
+}
+
 // metWorkflow ends the run by the budget of its workflow, which its driver keeps. The call that met it waits for the reopening; false: the run ends anyway, and nothing is reopened.
-func (r *Run) metWorkflow(step int, text string) bool {
-	if r.s.Ending == nil {
-		r.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
+func (b *budgets) metWorkflow(step int, text string) bool {
+	if b.state.Ending == nil {
+		b.run.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
 		return true
 	}
-	return r.s.Ending.Limit
+	return b.state.Ending.Limit
+}
+
+// budgetMetBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about.
+func (b *budgets) budgetMetBelow(step int, detail string) {
+	if b.state.Ending != nil {
+		return // it waits for the reopening
+	}
+	if met, limit := ledger.LeastLeft(b.balances(step), detail); met != nil {
+		b.budgetMet(step, met, detail, limit)
+	}
+}
+
+// waitsForBudget tells whether a failed call that had too little budget stays, to be made again under a larger one.
+func (b *budgets) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
+	if f == nil || detail == "" || late || b.state.Ending != nil && !b.state.Ending.Limit {
+		return false
+	}
+	return ledger.BoundsDetail(b.balances(step), detail)
 }
 
 // askedForBudget tells whether a person is being asked for more.
-func (r *Run) askedForBudget() bool {
-	return len(r.s.Waits.Open(func(w *waits.Wait) bool { return w.Limit != nil })) > 0
+func (b *budgets) askedForBudget() bool {
+	return len(b.state.Waits.Open(func(w *waits.Wait) bool { return w.Limit != nil })) > 0
 }
 
 // largerBudget reads an answer to the question for more: limits, or nil where the run is to end. A mere number is of what the budget bounds.
-func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
+func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits, error) {
 	text = strings.TrimSpace(text)
 	if strings.EqualFold(text, workflow.BudgetStop) {
 		return nil, nil //nolint:nilnil // the run is to end
@@ -225,8 +135,26 @@ func (r *Run) largerBudget(met *LimitReached, text string) (*workflow.Limits, er
 	if more <= met.Max {
 		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max, met.Detail)
 	}
-	l = MergeLimits(r.s.Limits, l)
+	l = MergeLimits(b.state.Limits, l)
 	return &l, nil
+}
+
+// cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
+func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
+	step, bound := c.Step, c.Reserved.Bound
+	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: b.graph.nodeID(step)}
+	model := c.Model
+	b.run.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
+	balances := b.balances(step)
+	for i := range balances {
+		met := &balances[i]
+		if met.Bound != bound {
+			continue
+		}
+		rate, priced := b.state.Ledger.Rate(model)
+		_, detail, limit := met.RoomNow(0, rate, priced)
+		b.budgetMet(step, met, detail, limit)
+	}
 }
 
 // answeredBudget goes on with a run that asked for more, or ends it.
@@ -241,22 +169,19 @@ func (r *Run) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 	}
 }
 
-// cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
-func (r *Run) cutShort(key string, c *loop.Call, d ModelResult) {
-	step, bound := c.Step, c.Reserved.Bound
-	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: r.nodeID(step)}
-	model := c.Model
-	r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
-	balances := r.balances(step)
-	for i := range balances {
-		b := &balances[i]
-		if b.Bound != bound {
-			continue
-		}
-		rate, priced := r.s.Ledger.Rate(model)
-		_, detail, limit := b.RoomNow(0, rate, priced)
-		r.budgetMet(step, b, detail, limit)
+// ledgerState is the state of a tool or function call as the ledger distinguishes it. A call that waits for its retry timer is none of them.
+func ledgerState(c *loop.Call) ledger.CallState {
+	switch {
+	case c.State == loop.Open:
+		return ledger.CallOut
+	case c.State == loop.Asking && c.Kind == loop.Tool:
+		return ledger.CallHeld
+	case c.State == loop.Due && c.Kind == loop.Tool && c.Approved != "":
+		return ledger.CallApproved
+	case c.State == loop.Due || c.State == loop.Failed:
+		return ledger.CallIdle
 	}
+	return ledger.CallOther
 }
 
 // spend counts what a model call used. free: it was turned away before it cost anything; unmade: its driver did not make it.
@@ -275,42 +200,9 @@ func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free
 // charge adds to what the run and the nodes around the step of an event have used.
 func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(world{r}, ev.Step, a) }
 
-// openLedger begins the account of a run.
-func (r *Run) openLedger(d *RunCreated) {
-	r.s.Ledger.SetBudget(d.Limits.Budget())
-	r.s.Ledger.SetParentBudget(d.Above)
-	for i := range d.Prices {
-		r.s.Ledger.SetRate(d.Prices[i].Model, d.Prices[i].Rate)
-	}
-}
-
-// setLimits puts other limits into force.
-func (r *Run) setLimits(l workflow.Limits) {
-	r.s.Limits = l
-	r.s.Ledger.SetBudget(l.Budget())
-}
-
 // isBudget tells whether a run that ended by this limit makes no calls any more that use something.
 func isBudget(limit string) bool {
 	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
-}
-
-// budgetMetBelow says that the budget of a step is used up by what its call started: the one that has least left of what is asked about.
-func (r *Run) budgetMetBelow(step int, detail string) {
-	if r.s.Ending != nil {
-		return // it waits for the reopening
-	}
-	if b, limit := ledger.LeastLeft(r.balances(step), detail); b != nil {
-		r.budgetMet(step, b, detail, limit)
-	}
-}
-
-// waitsForBudget tells whether a failed call that had too little budget stays, to be made again under a larger one.
-func (r *Run) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
-	if f == nil || detail == "" || late || r.s.Ending != nil && !r.s.Ending.Limit {
-		return false
-	}
-	return ledger.BoundsDetail(r.balances(step), detail)
 }
 
 // isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.

@@ -58,11 +58,20 @@ func (r *Run) check(in InputData) error {
 	case FuncNote:
 		return r.checkNote(d)
 	case ChildStart:
-		return r.checkChild(d)
+		if err := r.checkCall(d.ID); err != nil {
+			return err
+		}
+		return r.budgets.checkChild(d)
 	case CallUse:
-		return r.checkUse(d)
+		if err := r.checkCall(d.ID); err != nil {
+			return err
+		}
+		return r.budgets.checkUse(d)
 	case CallReserve:
-		return r.checkReserve(d)
+		if err := r.checkCall(d.ID); err != nil {
+			return err
+		}
+		return r.budgets.checkReserve(d)
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:

@@ -23,79 +23,6 @@ func (r *Run) Spent() Spent {
 	return Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
 }
 
-// openWork gives the tool or function call that a command asked for while it is out; a cancelled one only where late is set. Nil: it has its result, or is at
-// another attempt.
-func (r *Run) openWork(id string, late bool) (string, *loop.Call) {
-	key, attempt, _ := parseCommandID(id)
-	c := r.s.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || r.s.Status.Ended() || c.State != loop.Open && (!late || c.State != loop.Cancelled) {
-		return "", nil
-	}
-	return key, c
-}
-
-func (r *Run) checkChild(d ChildStart) error {
-	if err := r.checkCall(d.ID); err != nil {
-		return err
-	}
-	key, c := r.openWork(d.ID, false)
-	if c == nil || d.Run == "" {
-		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
-	}
-	_, _, err := r.allot(key, c, d)
-	return err
-}
-
-func (r *Run) checkUse(d CallUse) error {
-	if err := r.checkCall(d.ID); err != nil {
-		return err
-	}
-	if _, c := r.openWork(d.ID, true); c == nil || d.Run != "" && !r.s.Ledger.HasChild(d.Run) {
-		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
-	}
-	return nil
-}
-
-func (r *Run) handleChild(d ChildStart) {
-	key, c := r.openWork(d.ID, false)
-	if allotment, fresh, err := r.allot(key, c, d); err == nil && fresh {
-		r.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
-	}
-}
-
-func (r *Run) handleUse(d CallUse) {
-	key, c := r.openWork(d.ID, true)
-	r.emitStep(c.Step, &CallUsed{
-		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
-	})
-}
-
-// allot decides what a child run may use in all; nil: no budget bounds it. fresh: it is not what is recorded already.
-func (r *Run) allot(key string, c *loop.Call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
-	if r.s.Ledger.IsAllotted(d.Run, d.More != nil) {
-		return nil, false, nil
-	}
-	balances := r.balances(c.Step)
-	switch {
-	case len(balances) == 0:
-		return nil, true, nil
-	case r.endedByBudget():
-		return nil, false, &BudgetError{Detail: ledger.Tightest(balances)}
-	case r.s.Ending == nil && r.askedForBudget():
-		return nil, false, ErrNoRoom
-	}
-	amount, short, waits := r.s.Ledger.Allot(world{r}, balances, key, d.Run, d.Shares, d.More)
-	switch {
-	case waits && r.s.Ending == nil:
-		return nil, false, ErrNoRoom
-	case short != "":
-		return nil, false, &BudgetError{Detail: short}
-	}
-	allotment = amount.Budget()
-	ledger.AllowUncounted(allotment, balances)
-	return allotment, true, nil
-}
-
 func (r *Run) applyChildStarted(ev *Event, d *ChildStarted) {
 	r.s.Ledger.StartChild(d.Run, d.Call, ev.Step, d.Part)
 }
@@ -132,4 +59,71 @@ func (r *Run) checkCallUsed(ev *Event, d *CallUsed) string {
 		return "run " + d.Run + " was not started"
 	}
 	return ""
+}
+
+// openWork gives the tool or function call that a command asked for while it is out; a cancelled one only where late is set. Nil: it has its result, or is at
+// another attempt.
+func (b *budgets) openWork(id string, late bool) (string, *loop.Call) {
+	key, attempt, _ := parseCommandID(id)
+	c := b.state.Loop.Call(key)
+	if c == nil || c.Attempt != attempt || c.Kind == loop.Model || b.state.Status.Ended() || c.State != loop.Open && (!late || c.State != loop.Cancelled) {
+		return "", nil
+	}
+	return key, c
+}
+
+func (b *budgets) checkChild(d ChildStart) error {
+	key, c := b.openWork(d.ID, false)
+	if c == nil || d.Run == "" {
+		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
+	}
+	_, _, err := b.allot(key, c, d)
+	return err
+}
+
+func (b *budgets) checkUse(d CallUse) error {
+	if _, c := b.openWork(d.ID, true); c == nil || d.Run != "" && !b.state.Ledger.HasChild(d.Run) {
+		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
+	}
+	return nil
+}
+
+func (b *budgets) handleChild(d ChildStart) {
+	key, c := b.openWork(d.ID, false)
+	if allotment, fresh, err := b.allot(key, c, d); err == nil && fresh {
+		b.run.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
+	}
+}
+
+func (b *budgets) handleUse(d CallUse) {
+	key, c := b.openWork(d.ID, true)
+	b.run.emitStep(c.Step, &CallUsed{
+		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
+	})
+}
+
+// allot decides what a child run may use in all; nil: no budget bounds it. fresh: it is not what is recorded already.
+func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *workflow.Budget, fresh bool, err error) {
+	if b.state.Ledger.IsAllotted(d.Run, d.More != nil) {
+		return nil, false, nil
+	}
+	balances := b.balances(c.Step)
+	switch {
+	case len(balances) == 0:
+		return nil, true, nil
+	case b.endedByBudget():
+		return nil, false, &BudgetError{Detail: ledger.Tightest(balances)}
+	case b.state.Ending == nil && b.askedForBudget():
+		return nil, false, ErrNoRoom
+	}
+	amount, short, waits := b.state.Ledger.Allot(b.world, balances, key, d.Run, d.Shares, d.More)
+	switch {
+	case waits && b.state.Ending == nil:
+		return nil, false, ErrNoRoom
+	case short != "":
+		return nil, false, &BudgetError{Detail: short}
+	}
+	allotment = amount.Budget()
+	ledger.AllowUncounted(allotment, balances)
+	return allotment, true, nil
 }

@@ -76,7 +76,7 @@ func (r *Run) begin(id int, n *plan.Node) {
 	case workflow.KindAgent:
 		r.agents.ask(id, r.step(id).Loop.Agent.Root)
 	case workflow.KindTool:
-		if !r.mayCallTool(id, "") {
+		if !r.budgets.mayCallTool(id, "") {
 			return
 		}
 		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Tool: n.Tool.Tool})

@@ -33,11 +33,11 @@ func (r *Run) handle(in InputData) {
 	case FuncNote:
 		r.handleNote(d)
 	case ChildStart:
-		r.handleChild(d)
+		r.budgets.handleChild(d)
 	case CallUse:
-		r.handleUse(d)
+		r.budgets.handleUse(d)
 	case CallReserve:
-		r.handleReserve(d)
+		r.budgets.handleReserve(d)
 	case TimerDue:
 		r.handleTimer(d.ID)
 	case Answer:
@@ -124,14 +124,14 @@ func (r *Run) handleModel(d ModelResult) {
 		r.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
 		switch {
 		case late:
-		case f.Code == CodeWorkflowBudget && r.metWorkflow(step, f.Message):
+		case f.Code == CodeWorkflowBudget && r.budgets.metWorkflow(step, f.Message):
 		default:
 			r.modelFailed(key, c, f)
 		}
 		return
 	}
 	if c.Reserved != nil && c.Reserved.Bound != "" && d.Stop == event.StopLength && !late {
-		r.cutShort(key, c, d)
+		r.budgets.cutShort(key, c, d)
 		return
 	}
 	m := event.CleanMessage(d.Message)
@@ -180,10 +180,10 @@ func (r *Run) handleTool(d ToolResult) {
 	inAgent := c.ToolID != ""
 	d.Text, d.Structured = event.Clean(d.Text), event.Compact(d.Structured)
 	var f Failure
-	if r.waitsForBudget(step, d.Failure, d.Budget, late) {
+	if r.budgets.waitsForBudget(step, d.Failure, d.Budget, late) {
 		f = Failure{Code: CodeBudget, Message: d.Failure.Clean().Message}
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
-		r.budgetMetBelow(step, d.Budget)
+		r.budgets.budgetMetBelow(step, d.Budget)
 		return
 	}
 	if d.Failure != nil {
@@ -221,7 +221,7 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 		d = &FuncResult{Failure: &f, Cause: d.Cause, Output: d.Output, Budget: d.Budget}
 	}
 	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
-	kept := ofWorkflow || r.waitsForBudget(step, d.Failure, d.Budget, late)
+	kept := ofWorkflow || r.budgets.waitsForBudget(step, d.Failure, d.Budget, late)
 	var update map[string]Value
 	var edits []typed.Edit
 	if late { // the state that it saw is gone
@@ -237,9 +237,9 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.cancelled(): // it stopped, or was never made
 		r.cancelStep(step, "the run was cancelled")
 	case ofWorkflow:
-		r.metWorkflow(step, d.Failure.Message)
+		r.budgets.metWorkflow(step, d.Failure.Message)
 	case kept:
-		r.budgetMetBelow(step, d.Budget)
+		r.budgets.budgetMetBelow(step, d.Budget)
 	case d.Failure != nil:
 		r.callFailed(key, r.s.Loop.Call(key), *d.Failure, d.Cause)
 	default:
@@ -321,7 +321,7 @@ func (r *Run) again(key string, c *loop.Call, model string) {
 	switch c.Kind {
 	case loop.Model:
 		fr := r.agents.frame(c.Step, c.Frame)
-		reserved, ok := r.reserve(c.Step, c.Frame, model, nil)
+		reserved, ok := r.budgets.reserve(c.Step, c.Frame, model, nil)
 		if !ok {
 			return
 		}
@@ -329,7 +329,7 @@ func (r *Run) again(key string, c *loop.Call, model string) {
 			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(r.s.Loop.Conv(fr.Conv)), Reserved: reserved,
 		})
 	case loop.Tool:
-		if !r.mayCallTool(c.Step, key) {
+		if !r.budgets.mayCallTool(c.Step, key) {
 			return
 		}
 		r.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})

@@ -56,7 +56,7 @@ func (s *agents) handed(id, fr int) *AgentHanded {
 		return nil
 	}
 	target, scope := s.graph.flowOf(id).Agents[to], s.graph.step(id).Scope
-	if !s.budget.systemFits(target, scope) {
+	if !s.run.systemFits(target, scope) {
 		s.budget.meetSize(id)
 		return nil
 	}

@@ -37,32 +37,26 @@ func (r *Run) resumeDue() {
 		return
 	}
 	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
-		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.startable() && r.maySlot(key, c) {
+		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.startable() && r.budgets.maySlot(key, c) {
 			r.again(key, c, c.Model)
 		}
 	}
 	for _, id := range slices.Clone(r.graph.Running) {
-		if r.step(id).Loop.Due && r.startable() && r.slot() {
+		if r.step(id).Loop.Due && r.startable() && r.budgets.slot() {
 			r.begin(id, r.stepNode(id))
 		}
 	}
 }
 
-// slot tells whether one more step may have calls out.
-func (r *Run) slot() bool {
-	limit := r.s.Limits.MaxConcurrency
-	return limit <= 0 || r.s.Loop.Busy() < limit
-}
-
 // resumeWithheld makes the calls that waited for others to free what they had reserved, or a slot.
 func (r *Run) resumeWithheld() {
-	if !r.withheld || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
+	if !r.budgets.withheld || r.s.Limits.MaxConcurrency <= 0 && !r.s.Ledger.Bounds() {
 		return
 	}
-	if r.s.Ending != nil || r.s.Status != StatusRunning || r.askedForBudget() {
+	if r.s.Ending != nil || r.s.Status != StatusRunning || r.budgets.askedForBudget() {
 		return
 	}
-	r.withheld = false // calls that still wait set it again
+	r.budgets.withheld = false // calls that still wait set it again
 	r.callWithheld()
 }
 
@@ -94,7 +88,7 @@ func (r *Run) startable() bool {
 
 // mayStart tells whether nothing but its turn keeps a token from starting.
 func (r *Run) mayStart(t token) bool {
-	return (r.slot() || !loop.Calls(r.graph.nodeOf(t).Kind)) && r.graph.mayStart(t)
+	return (r.budgets.slot() || !loop.Calls(r.graph.nodeOf(t).Kind)) && r.graph.mayStart(t)
 }
 
 // closeScopes looks at scopes in which nothing lives any more and lets their owners go on.

@@ -18,34 +18,52 @@ func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 	return v.Output, v.Detail, ok
 }
 
-func (r *Run) checkReserve(d CallReserve) error {
-	if err := r.checkCall(d.ID); err != nil {
-		return err
+func (r *Run) applyCallReserved(ev *Event, d *CallReserved) {
+	r.s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
+}
+
+// checkCallReserved tells why a stored reservation cannot be.
+func (r *Run) checkCallReserved(ev *Event, d *CallReserved) string {
+	c, b := r.s.Loop.Call(d.Call), d.Part
+	_, reserved := r.s.Ledger.Session(d.Key)
+	switch {
+	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
+		return "call " + d.Call + " is not open"
+	case d.Key == "" || reserved:
+		return "model call " + d.Key + " has a reservation"
+	case b == nil || b.MaxTokens < 0 || b.MaxCostUSD < 0 || b.MaxCalls < 0 || d.Output < 0:
+		return "it reserves a negative amount"
+	case !ledger.KnowsBound(d.Bound, d.Detail):
+		return fmt.Sprintf("it names the budget %q and the amount %q", d.Bound, d.Detail)
 	}
-	key, c := r.openWork(d.ID, false)
+	return ""
+}
+
+func (b *budgets) checkReserve(d CallReserve) error {
+	key, c := b.openWork(d.ID, false)
 	if c == nil {
 		return fmt.Errorf("%w: %q", ErrCallLate, d.ID)
 	}
-	_, err := r.grant(key, c, d)
+	_, err := b.grant(key, c, d)
 	return err
 }
 
-func (r *Run) handleReserve(d CallReserve) {
-	key, c := r.openWork(d.ID, false)
-	if v, err := r.grant(key, c, d); err == nil && v != nil {
-		r.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output, Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
+func (b *budgets) handleReserve(d CallReserve) {
+	key, c := b.openWork(d.ID, false)
+	if v, err := b.grant(key, c, d); err == nil && v != nil {
+		b.run.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output, Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
 	}
 }
 
 // grant decides what a model call may use. Nil without error: nothing is to be recorded.
-func (r *Run) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, error) {
-	if old, ok := r.s.Ledger.Session(d.Key); ok {
+func (b *budgets) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, error) {
+	if old, ok := b.state.Ledger.Session(d.Key); ok {
 		if old.Call != key {
 			return nil, fmt.Errorf("%w: model call %q belongs to another call", ErrCallLate, d.Key)
 		}
 		return nil, nil
 	}
-	balances := r.balances(c.Step)
+	balances := b.balances(c.Step)
 	if len(balances) == 0 {
 		return nil, nil
 	}
@@ -56,9 +74,9 @@ func (r *Run) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, e
 		return nil, nil
 	}
 	switch {
-	case r.endedByBudget():
+	case b.endedByBudget():
 		return nil, &BudgetError{Detail: ledger.Tightest(balances)}
-	case r.s.Ending == nil && r.askedForBudget():
+	case b.state.Ending == nil && b.askedForBudget():
 		return nil, ErrNoRoom
 	}
 	var rate chat.Rate
@@ -85,25 +103,4 @@ func (r *Run) grant(key string, c *loop.Call, d CallReserve) (*ledger.Session, e
 		return &ledger.Session{Amount: ledger.Amount{Calls: 1}}, nil
 	}
 	return &ledger.Session{Amount: ledger.AmountOfModel(input, fit.Output, rate), Output: fit.Output, Bound: fit.Bound, Detail: fit.Detail}, nil
-}
-
-func (r *Run) applyCallReserved(ev *Event, d *CallReserved) {
-	r.s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
-}
-
-// checkCallReserved tells why a stored reservation cannot be.
-func (r *Run) checkCallReserved(ev *Event, d *CallReserved) string {
-	c, b := r.s.Loop.Call(d.Call), d.Part
-	_, reserved := r.s.Ledger.Session(d.Key)
-	switch {
-	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
-		return "call " + d.Call + " is not open"
-	case d.Key == "" || reserved:
-		return "model call " + d.Key + " has a reservation"
-	case b == nil || b.MaxTokens < 0 || b.MaxCostUSD < 0 || b.MaxCalls < 0 || d.Output < 0:
-		return "it reserves a negative amount"
-	case !ledger.KnowsBound(d.Bound, d.Detail):
-		return fmt.Sprintf("it names the budget %q and the amount %q", d.Bound, d.Detail)
-	}
-	return ""
 }

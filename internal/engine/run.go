@@ -19,9 +19,9 @@ type Run struct {
 	mem   slabs
 	// agents decides for the agent loops.
 	agents agents
-	used   *CallFunc // a command that was given back; nil: there is none
-	// withheld: there may be calls that a budget, or the limit of concurrency, withholds until others have settled.
-	withheld bool
+	// budgets decides what bounds calls.
+	budgets budgets
+	used    *CallFunc // a command that was given back; nil: there is none
 
 	// What one activation gathers; empty between activations.
 	now    time.Time
@@ -40,7 +40,7 @@ type Run struct {
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
-	r.agents = agentsOf(r)
+	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
 	r.mem.expect(p.root)
 	r.graph.Steps.expect(len(p.root.Nodes))
 	return r
@@ -55,7 +55,7 @@ func (r *Run) Apply(events []Event) error {
 		}
 		r.apply(&events[i])
 	}
-	r.graph.wake, r.withheld = r.graph.wake[:0], true
+	r.graph.wake, r.budgets.withheld = r.graph.wake[:0], true
 	return nil
 }
 

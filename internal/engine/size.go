@@ -27,31 +27,9 @@ func (r *Run) weight(ev *Event) int64 {
 	return n
 }
 
-// left is how many bytes the run may still have; false where nothing bounds it.
-func (r *Run) left() (int64, bool) {
-	most := r.s.Limits.MaxBytes
-	return most - r.s.Bytes, most > 0
-}
-
-// full tells whether the run is too large for a further call of a step, which then waits for a reopening.
-func (r *Run) full(id int) bool {
-	left, bounded := r.left()
-	if !bounded || left > 0 {
-		return false
-	}
-	r.meetSize(id)
-	return true
-}
-
-func (r *Run) meetSize(id int) {
-	if r.s.Ending == nil {
-		r.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes})
-	}
-}
-
 // roomFor tells whether there is room for the step of a token and for what its texts would become.
 func (r *Run) roomFor(n *plan.Node, t token) bool {
-	left, bounded := r.left()
+	left, bounded := r.budgets.left()
 	switch {
 	case !bounded:
 		return true
@@ -74,7 +52,7 @@ func (r *Run) roomFor(n *plan.Node, t token) bool {
 
 // systemFits tells whether there is room for the system prompt of an agent.
 func (r *Run) systemFits(a *plan.Agent, scope int) bool {
-	left, bounded := r.left()
+	left, bounded := r.budgets.left()
 	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{r: r, scope: scope}, left) <= left
 }
 
@@ -108,7 +86,7 @@ func (r *Run) argSize(v any, t token, most int64) int64 {
 
 // fitting tells whether there is room for an output that is made of others; the failure names the bound.
 func (r *Run) fitting(bytes int64) *Failure {
-	left, bounded := r.left()
+	left, bounded := r.budgets.left()
 	if !bounded || bytes <= left {
 		return nil
 	}

@@ -117,3 +117,18 @@ func (m *works) end(w *work) *work {
 	m.spare = append(m.spare, w)
 	return m.none
 }
+
+// openLedger begins the account of a run.
+func (s *state) openLedger(d *RunCreated) {
+	s.Ledger.SetBudget(d.Limits.Budget())
+	s.Ledger.SetParentBudget(d.Above)
+	for i := range d.Prices {
+		s.Ledger.SetRate(d.Prices[i].Model, d.Prices[i].Rate)
+	}
+}
+
+// setLimits puts other limits into force.
+func (s *state) setLimits(l workflow.Limits) {
+	s.Limits = l
+	s.Ledger.SetBudget(l.Budget())
+}

@@ -63,7 +63,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	f := s.frame(id, fr)
 	next := len(s.graph.step(id).Loop.Agent.Frames)
 	target := s.graph.flowOf(id).Agents[sub.Agent]
-	if !s.budget.systemFits(target, s.graph.step(id).Scope) {
+	if !s.run.systemFits(target, s.graph.step(id).Scope) {
 		s.budget.meetSize(id)
 		return
 	}

@@ -16,7 +16,7 @@ import (
 
 // readAnswer is [waits.Waits.Read].
 func (r *Run) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
-	return r.s.Waits.Read(waits.Answer(d), r.s.Status.Ended(), r.largerBudget)
+	return r.s.Waits.Read(waits.Answer(d), r.s.Status.Ended(), r.budgets.largerBudget)
 }
 
 // CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:

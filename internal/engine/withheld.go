@@ -10,12 +10,12 @@ import (
 // callWithheld makes the calls that a budget, or the want of a slot, withheld.
 func (r *Run) callWithheld() {
 	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
-		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Failed && (r.maySlot(key, c) || r.hasSlot(c.Step)) {
+		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Failed && (r.budgets.maySlot(key, c) || r.budgets.hasSlot(c.Step)) {
 			r.again(key, c, c.Model)
 		}
 	}
 	for _, id := range slices.Clone(r.graph.Running) {
-		if st := r.step(id); st.Status != stepRunning || st.Loop.Due || r.s.Loop.IsAsleep(id) || !r.hasSlot(id) {
+		if st := r.step(id); st.Status != stepRunning || st.Loop.Due || r.s.Loop.IsAsleep(id) || !r.budgets.hasSlot(id) {
 			continue
 		}
 		switch n := r.stepNode(id); n.Kind {
@@ -31,13 +31,4 @@ func (r *Run) callWithheld() {
 			r.agents.resume(id)
 		}
 	}
-}
-
-// hasSlot tells whether a step may have a call out; one that may not is looked at again.
-func (r *Run) hasSlot(id int) bool {
-	if r.step(id).Loop.Out > 0 || r.slot() {
-		return true
-	}
-	r.withheld = true
-	return false
 }

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// budgets decides whether the bounds of a run leave room for a call: budgets, the limit of concurrency, and the size of the run. Where they do not, the call is withheld, its step fails,
+// a person is asked, or the run ends. It reads the state and changes nothing of it but by events.
+type budgets struct {
+	state *state
+	graph *graph
+	world ledger.World
+	run   budgetRun
+	calls callSize
+	// withheld: there may be calls that wait until others have settled.
+	withheld bool
+}
+
+// budgetRun is what budgets ask of the run that they bound.
+type budgetRun interface {
+	// emitStep records an event of a step.
+	emitStep(step int, d Data)
+	// failStep fails a step, which may be tried again.
+	failStep(step int, f Failure)
+	// remindAt gives the time of the reminder of a wait that is opened now; zero: none.
+	remindAt(own workflow.Duration) time.Time
+	// limitFailure words the failure of a run that met a limit.
+	limitFailure(d *LimitReached, node string) Failure
+}
+
+// callSize estimates the next model call of a frame.
+type callSize interface {
+	// inputTokens estimates the input, with messages that are added first.
+	inputTokens(step, frame int, added []chat.Message) int64
+	// outputBound is the most that the answer may take.
+	outputBound(step, frame int) int64
+}
+
+// budgetsOf gives the type that decides what bounds the calls of a run.
+func budgetsOf(r *Run) budgets {
+	return budgets{state: &r.s, graph: &r.graph, world: world{r}, run: r, calls: &r.agents}
+}
+
+// reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
+// what they reserved, or for a person. Nil and true: no budget bounds it.
+func (b *budgets) reserve(id, fr int, model string, added []chat.Message) (*Reserved, bool) {
+	if b.endedByBudget() || b.full(id) {
+		return nil, false
+	}
+	balances := b.balances(id)
+	if len(balances) == 0 {
+		return nil, true
+	}
+	if b.askedForBudget() {
+		b.withheld = true
+		return nil, false
+	}
+	rate, priced := b.state.Ledger.Rate(model)
+	v := &Reserved{Input: b.calls.inputTokens(id, fr, added)}
+	fit := ledger.FitModel(balances, v.Input, b.calls.outputBound(id, fr), rate, priced, false)
+	if !b.fitsBudget(id, fit) {
+		return nil, false
+	}
+	v.Output, v.Bound = fit.Output, fit.Bound
+	return v, true
+}
+
+// mayCallTool asks the budgets for a tool call, which uses up nothing but a call. key is that of one that is made again, or empty.
+func (b *budgets) mayCallTool(id int, key string) bool {
+	if b.endedByBudget() || b.full(id) {
+		return false
+	}
+	balances := b.balances(id)
+	if !ledger.BoundsCalls(balances) {
+		return true
+	}
+	if b.askedForBudget() {
+		b.withheld = true
+		return false
+	}
+	own, idle := b.state.Ledger.Own(b.world, key)
+	return b.fitsBudget(id, ledger.FitCalls(balances, own, idle))
+}
+
+// fitsBudget tells whether a call fits the budgets of its step. Where it does not, the budget is met or the call waits.
+func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
+	switch {
+	case fit.Met != nil:
+		b.budgetMet(id, fit.Met, fit.MetDetail, fit.MetLimit)
+		return false
+	case fit.Waits:
+		b.withheld = true
+		return false
+	}
+	return true
+}
+
+// balances gives the budgets that a step's calls must fit.
+func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(b.world, step) }
+
+// endedByBudget tells whether the run ends by a limit after which nothing is called that uses something.
+func (b *budgets) endedByBudget() bool {
+	return b.state.Ending != nil && b.state.Ending.Limit && isBudget(b.state.Limit)
+}
+
+// hasSlot tells whether a step may have a call out; one that may not is looked at again.
+func (b *budgets) hasSlot(id int) bool {
+	if b.graph.step(id).Loop.Out > 0 || b.slot() {
+		return true
+	}
+	b.withheld = true
+	return false
+}
+
+// maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
+func (b *budgets) maySlot(key string, c *loop.Call) bool {
+	return b.graph.step(c.Step).Loop.Out > 0 || b.slot() || b.state.Ledger.HasReserved(key)
+}
+
+// slot tells whether one more step may have calls out.
+func (b *budgets) slot() bool {
+	limit := b.state.Limits.MaxConcurrency
+	return limit <= 0 || b.state.Loop.Busy() < limit
+}
+
+// left is how many bytes the run may still have; false where nothing bounds it.
+func (b *budgets) left() (int64, bool) {
+	most := b.state.Limits.MaxBytes
+	return most - b.state.Bytes, most > 0
+}
+
+// full tells whether the run is too large for a further call of a step, which then waits for a reopening.
+func (b *budgets) full(id int) bool {
+	left, bounded := b.left()
+	if !bounded || left > 0 {
+		return false
+	}
+	b.meetSize(id)
+	return true
+}
+
+func (b *budgets) meetSize(id int) {
+	if b.state.Ending == nil {
+		b.run.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: b.state.Limits.MaxBytes})
+	}
+}
