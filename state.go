@@ -272,7 +272,7 @@ func adopt[S any](ctx context.Context, e *Engine, b *bound, o RunOptions[S]) (ru
 	if len(s.Journal) == 0 {
 		return s.ExecutionID, nil
 	}
-	p, err := journal.OpenParcel(s.Journal)
+	p, err := journal.OpenBundle(s.Journal)
 	if err != nil {
 		return "", &SnapshotError{Run: s.ExecutionID, Err: err}
 	}

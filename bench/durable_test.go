@@ -35,8 +35,8 @@ func open(b testing.TB, path string) (journal.Backend, *embedded.Driver) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d, err := embedded.New(embedded.Config{Store: home.Journal, MaxCalls: 4096, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
-		return &driver.Kit{Models: models{}, DefaultModel: "none", Stateless: true}, nil
+	d, err := embedded.New(embedded.Config{Store: home.Journal, MaxCalls: 4096, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+		return &driver.RunResources{Models: models{}, DefaultModel: "none", Stateless: true}, nil
 	}})
 	if err != nil {
 		b.Fatal(err)
@@ -246,8 +246,8 @@ func BenchmarkConversation(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		d, err := embedded.New(embedded.Config{Store: home.Journal, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
-			return &driver.Kit{Models: &talker{}, DefaultModel: "none", Stateless: true}, nil
+		d, err := embedded.New(embedded.Config{Store: home.Journal, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+			return &driver.RunResources{Models: &talker{}, DefaultModel: "none", Stateless: true}, nil
 		}})
 		if err != nil {
 			b.Fatal(err)

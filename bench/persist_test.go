@@ -47,8 +47,8 @@ func BenchmarkPersist(b *testing.B) {
 				b.Fatal(err)
 			}
 			s := &timed{Backend: home.Journal}
-			d, err := embedded.New(embedded.Config{Store: s, Kind: journal.KindRun, Open: func(context.Context, driver.Info) (*driver.Kit, error) {
-				return &driver.Kit{Models: models{}, DefaultModel: "none", Stateless: true, Admit: func(*driver.Info, *engine.CallModel) driver.Turn { return late{bc.call} }}, nil
+			d, err := embedded.New(embedded.Config{Store: s, Kind: journal.KindRun, Open: func(context.Context, driver.Info) (*driver.RunResources, error) {
+				return &driver.RunResources{Models: models{}, DefaultModel: "none", Stateless: true, Admit: func(*driver.Info, *engine.CallModel) driver.Admission { return late{bc.call} }}, nil
 			}})
 			if err != nil {
 				b.Fatal(err)

@@ -21,7 +21,7 @@ const (
 )
 
 // tooLarge refuses replies that would fill the run; nil where there is none. It is not tried again: that would cost as much, and most likely give as much.
-func (k *Kit) tooLarge(m chat.Message) *engine.Failure {
+func (k *RunResources) tooLarge(m chat.Message) *engine.Failure {
 	n := int(m.Text.Len()) + len(m.Extra)
 	for _, c := range m.ToolCalls {
 		n += len(c.ID) + len(c.Name) + len(c.Arguments) + len(c.Extra)

@@ -101,7 +101,7 @@ func TestCallModel(t *testing.T) {
 	warm := 0.7
 	own := []chat.ToolDef{{Name: "route"}, {Name: "spare"}}[:1]
 	var got model.Request
-	kit := &driver.Kit{
+	kit := &driver.RunResources{
 		DefaultModel: "sim/default",
 		Tools:        &tools{def: chat.ToolDef{Name: "search"}},
 		Price:        func(ref string, u chat.Usage) *float64 { return &price },
@@ -150,7 +150,7 @@ func TestModelChoice(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got string
-			kit := &driver.Kit{DefaultModel: tt.fallback, Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+			kit := &driver.RunResources{DefaultModel: tt.fallback, Models: clientFunc(func(_ context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
 				got = q.Model
 				return model.Reply{}, nil
 			})}
@@ -184,31 +184,33 @@ func TestFailures(t *testing.T) {
 	result := func(r tool.Result, err error) *tools {
 		return &tools{call: func(context.Context, tool.Call) (tool.Result, error) { return r, err }}
 	}
-	ask := func(k *driver.Kit) *engine.Failure {
+	ask := func(k *driver.RunResources) *engine.Failure {
 		return k.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Agent: &workflow.Agent{ID: "a"}}, nil).Failure
 	}
-	use := func(k *driver.Kit) *engine.Failure {
+	use := func(k *driver.RunResources) *engine.Failure {
 		return toolResult(k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"})).Failure
 	}
-	call := func(k *driver.Kit) *engine.Failure {
+	call := func(k *driver.RunResources) *engine.Failure {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
 	}
-	gives := func(r engine.FuncResult) *driver.Kit { return &driver.Kit{Program: gives{FuncResult: r}} }
+	gives := func(r engine.FuncResult) *driver.RunResources {
+		return &driver.RunResources{Program: gives{FuncResult: r}}
+	}
 	odd := map[string]engine.Value{"\xff": engine.Value("1")}
 	tests := []struct {
 		name string
-		do   func(*driver.Kit) *engine.Failure
-		kit  *driver.Kit
+		do   func(*driver.RunResources) *engine.Failure
+		kit  *driver.RunResources
 		code string
 	}{
-		{"no models", ask, &driver.Kit{}, "invalid_request"},
-		{"tools that do not open", ask, &driver.Kit{Models: reply(chat.Message{}, nil), Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
-		{"arguments that are not JSON", ask, &driver.Kit{Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil)}, "server"},
-		{"a model that fails", ask, &driver.Kit{Models: reply(chat.Message{}, &model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
-		{"no tools", use, &driver.Kit{}, "unknown_tool"},
-		{"a tool that fails", use, &driver.Kit{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
-		{"a result that is not JSON", use, &driver.Kit{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
-		{"no program", call, &driver.Kit{}, engine.CodeFunc},
+		{"no models", ask, &driver.RunResources{}, "invalid_request"},
+		{"tools that do not open", ask, &driver.RunResources{Models: reply(chat.Message{}, nil), Tools: &tools{err: &tool.Error{Kind: tool.KindUntrusted, Message: "no"}}}, "untrusted"},
+		{"arguments that are not JSON", ask, &driver.RunResources{Models: reply(chat.Message{ToolCalls: []chat.ToolCall{{Arguments: bad}}}, nil)}, "server"},
+		{"a model that fails", ask, &driver.RunResources{Models: reply(chat.Message{}, &model.Error{Kind: model.KindContentFilter, Message: "no"})}, "content_filter"},
+		{"no tools", use, &driver.RunResources{}, "unknown_tool"},
+		{"a tool that fails", use, &driver.RunResources{Tools: result(tool.Result{}, &tool.Error{Kind: tool.KindFailed, Message: "no"})}, "failed"},
+		{"a result that is not JSON", use, &driver.RunResources{Tools: result(tool.Result{Structured: bad}, nil)}, "internal"},
+		{"no program", call, &driver.RunResources{}, engine.CodeFunc},
 		{"more of a field that does not grow", call, gives(engine.FuncResult{Grown: []typed.Growth{(typed.State{}).Grown("n", ",1")}}), "internal"},
 		{"an update that is not JSON", call, gives(engine.FuncResult{Update: map[string]engine.Value{"n": bad}}), "internal"},
 		{"a field whose name is no text", call, gives(engine.FuncResult{Update: odd}), "internal"},
@@ -230,7 +232,7 @@ func TestTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stuck := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-		kit := &driver.Kit{
+		kit := &driver.RunResources{
 			Models: clientFunc(func(ctx context.Context, _ model.Request, _ func(model.Delta)) (model.Reply, error) {
 				return model.Reply{}, stuck(ctx)
 			}),
@@ -259,13 +261,13 @@ func TestPolicy(t *testing.T) {
 	cmd := &engine.CallTool{Tool: "x"}
 	tests := []struct {
 		name string
-		kit  *driver.Kit
+		kit  *driver.RunResources
 		want tool.Policy
 	}{
 		{"no kit", nil, tool.PolicyAsk},
-		{"no tools", &driver.Kit{}, tool.PolicyAsk},
-		{"the tool's own", &driver.Kit{Tools: &tools{}}, tool.PolicyRetry},
-		{"nobody to ask", &driver.Kit{Tools: &tools{err: errors.New("down")}}, tool.PolicyAsk},
+		{"no tools", &driver.RunResources{}, tool.PolicyAsk},
+		{"the tool's own", &driver.RunResources{Tools: &tools{}}, tool.PolicyRetry},
+		{"nobody to ask", &driver.RunResources{Tools: &tools{err: errors.New("down")}}, tool.PolicyAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -78,7 +78,7 @@ func TestEncodableEventsAreEncoded(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		run, kit, info := engine.New(plan, "r"), &driver.Kit{Program: h}, &driver.Info{Run: "r"}
+		run, kit, info := engine.New(plan, "r"), &driver.RunResources{Program: h}, &driver.Info{Run: "r"}
 		created := engine.RunCreated{Input: engine.Value(`{"a":1}`)}
 		if rapid.IntRange(0, 4).Draw(rt, "odd start") == 0 {
 			cost := rapid.SampledFrom([]float64{0, 1, math.NaN(), math.Inf(1)}).Draw(rt, "cost")

@@ -19,9 +19,9 @@ type History struct {
 	// Replies are the entries of the reply script that are used up, counted from 1.
 	Replies []int
 
-	agents map[frame]string      // whose frame it is
-	asked  map[wish]engine.Value // arguments of tool calls that models asked for
-	open   map[string]tool.Call  // by call
+	agents map[frame]string           // whose frame it is
+	asked  map[askedCall]engine.Value // arguments of tool calls that models asked for
+	open   map[string]tool.Call       // by call
 	run    string
 	inputs func(step int) engine.Value
 }
@@ -31,7 +31,7 @@ type frame struct{ step, frame int }
 // own stands for a frame of a step that is its agent's, also after a hand-off.
 const own = -1
 
-type wish struct {
+type askedCall struct {
 	step int
 	id   string
 }
@@ -39,7 +39,7 @@ type wish struct {
 // NewHistory makes the history of a run. inputs gives what a step was given, which is what a tool node calls its tool with; it is asked as long as events are
 // added.
 func NewHistory(run string, inputs func(step int) engine.Value) *History {
-	return &History{run: run, inputs: inputs, agents: map[frame]string{}, asked: map[wish]engine.Value{}, open: map[string]tool.Call{}}
+	return &History{run: run, inputs: inputs, agents: map[frame]string{}, asked: map[askedCall]engine.Value{}, open: map[string]tool.Call{}}
 }
 
 // Add takes the next event in.
@@ -53,7 +53,7 @@ func (h *History) Add(e engine.Event) {
 		h.agents[frame{e.Step, d.Frame}] = d.Agent
 	case *engine.ModelReplied:
 		for _, c := range d.Message.ToolCalls {
-			h.asked[wish{e.Step, c.ID}] = c.Arguments
+			h.asked[askedCall{e.Step, c.ID}] = c.Arguments
 		}
 		h.used(d.Source)
 	case *engine.ModelFailed:
@@ -66,7 +66,7 @@ func (h *History) Add(e engine.Event) {
 		case d.ToolCallID == "":
 			c.Arguments = h.inputs(e.Step)
 		default:
-			c.Arguments = h.asked[wish{e.Step, d.ToolCallID}]
+			c.Arguments = h.asked[askedCall{e.Step, d.ToolCallID}]
 		}
 		h.open[d.Call] = c
 	case *engine.ToolReturned:

@@ -24,7 +24,7 @@ func TestMemos(t *testing.T) {
 	t.Parallel()
 	asksForTool := true
 	kept := map[string]any{}
-	k := &Kit{Models: clientFunc(func(req model.Request) model.Reply {
+	k := &RunResources{Models: clientFunc(func(req model.Request) model.Reply {
 		kept[req.Agent] = req.Memo.Take()
 		req.Memo.Keep(req.Agent)
 		m := chat.Message{Role: chat.RoleAssistant, Text: text.Of("x")}

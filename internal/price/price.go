@@ -182,7 +182,7 @@ func (t *Table) Rate(ref string) (chat.Rate, bool) {
 	return chat.Rate{}, false
 }
 
-// Cost gives what a call of a model cost in USD; nil where its price is not known. It is a driver's Kit.Price.
+// Cost gives what a call of a model cost in USD; nil where its price is not known. It is a driver's RunResources.Price.
 func (t *Table) Cost(ref string, u chat.Usage) *float64 {
 	r, ok := t.Rate(ref)
 	if !ok {

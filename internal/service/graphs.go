@@ -134,13 +134,13 @@ func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, e
 	return spec, nil
 }
 
-// Offerer is a program whose functions are called within a context that holds what it offers them: driver.Kit.Within.
+// Offerer is a program whose functions are called within a context that holds what it offers them: driver.RunResources.Within.
 type Offerer interface {
 	Within(ctx context.Context) context.Context
 }
 
 // openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
-func (k *kits) openProgram(info driver.Info, kit *driver.Kit) error {
+func (k *kits) openProgram(info driver.Info, kit *driver.RunResources) error {
 	if info.Program == nil {
 		return &driver.ForeignError{Run: info.Run, Graph: info.Workflow.Name, Program: info.Meta[MetaProgram]}
 	}

@@ -111,9 +111,9 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 }
 
 // open makes what the calls of one run need. It is a driver.OpenFunc.
-func (k *kits) open(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+func (k *kits) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 	limits := k.cfg.Operator.Limits
-	kit := &driver.Kit{
+	kit := &driver.RunResources{
 		DefaultModel: k.defaultModel(info.Workflow), Price: k.cfg.cost,
 		MaxReplyBytes: int(k.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: k.cfg.Operator.Limits.ReplyCalls,
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
@@ -159,7 +159,7 @@ func callsOut(w *workflow.Workflow) bool {
 	return false
 }
 
-func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.Kit) error {
+func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.RunResources) error {
 	replies, err := k.replies(ctx, info)
 	switch {
 	case err != nil:

@@ -55,7 +55,7 @@ func TestModelCallLimit(t *testing.T) {
 						model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return slow(tt.takes), nil },
 					},
 				})
-				kit := &driver.Kit{Models: k.registry(&workflow.Workflow{}, false)}
+				kit := &driver.RunResources{Models: k.registry(&workflow.Workflow{}, false)}
 				began := time.Now()
 				res := kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{ID: "1", Model: "openai/m", Timeout: tt.limit}, nil)
 				if got := time.Since(began); got != tt.ends {

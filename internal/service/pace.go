@@ -10,8 +10,8 @@ import (
 )
 
 // admit gives the turns of model calls that go to providers: one queue for each key, over all runs (P14).
-func (k *kits) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Turn {
-	return func(info *driver.Info, c *engine.CallModel) driver.Turn {
+func (k *kits) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Admission {
+	return func(info *driver.Info, c *engine.CallModel) driver.Admission {
 		key, full, err := reg.Key(cmp.Or(info.Model, c.Model, defaultModel))
 		if err != nil {
 			return nil // the call itself says what is wrong
@@ -32,7 +32,7 @@ func (k *kits) ratesOf(provider string) ratelimit.Limits {
 // turn is a ticket as drivers use it.
 type turn struct{ *ratelimit.Ticket }
 
-// Done implements driver.Turn.
+// Done implements driver.Admission.
 func (t turn) Done(res engine.ModelResult) {
 	o := ratelimit.Outcome{OK: res.Failure == nil}
 	if res.Usage != nil {

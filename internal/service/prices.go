@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// cost gives what a call of a model cost in USD, nil where its price is not known (D14). It is a driver.Kit.Price.
+// cost gives what a call of a model cost in USD, nil where its price is not known (D14). It is a driver.RunResources.Price.
 func (c *Config) cost(ref string, u chat.Usage) *float64 { return c.Prices.Cost(fullRef(ref), u) }
 
 // fullRef gives a reference with its provider, where a bare name tells one.

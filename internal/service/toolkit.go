@@ -32,7 +32,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.Kit) error {
+func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.RunResources) error {
 	cfg := tool.Config{
 		MaxResultBytes: int(k.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: k.fallbacks(), Logger: k.cfg.Logger.With("run", info.Run),
 	}

@@ -55,14 +55,14 @@ type Call struct {
 }
 
 // Open implements driver.OpenFunc.
-func (w *World) Open(_ context.Context, info driver.Info) (*driver.Kit, error) {
+func (w *World) Open(_ context.Context, info driver.Info) (*driver.RunResources, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.infos == nil {
 		w.infos = map[string]driver.Info{}
 	}
 	w.infos[info.Run] = info
-	return &driver.Kit{Models: w.Models(info.Run), Tools: &worldTools{w: w}, DefaultModel: "sim/default", Program: program{w: w}}, nil
+	return &driver.RunResources{Models: w.Models(info.Run), Tools: &worldTools{w: w}, DefaultModel: "sim/default", Program: program{w: w}}, nil
 }
 
 // Models are the models of the world as a run sees them.

@@ -20,7 +20,7 @@ func paused(t *testing.T, c Cluster, p Process) string {
 	return run
 }
 
-func export(t *testing.T, c Cluster, run string) journal.Parcel {
+func export(t *testing.T, c Cluster, run string) journal.Bundle {
 	t.Helper()
 	p, err := c.Runs(t).Export(t.Context(), run)
 	if err != nil {

@@ -32,7 +32,7 @@ type actor struct {
 
 	plan compiled
 	info driver.Info
-	kit  *driver.Kit
+	kit  *driver.RunResources
 	// kitErr: the kit cannot be opened. Such a run can be cancelled, no more.
 	kitErr error
 	run    *engine.Run
@@ -53,15 +53,15 @@ type actor struct {
 	calls   map[string]*call
 	timers  map[string]*timer
 	// left-over commands of a former owner, which were not begun here.
-	orphans  map[string]engine.Command
-	asked    map[string]bool // waits that ApproveAll answered
-	work     sync.WaitGroup  // calls
-	ready    []*call         // calls that are to be started
-	within   context.Context // what calls are made within: ctx, with what their program offers
-	here     [1]*message     // a batch of one
-	used     *call           // one that has ended, to be used again
-	group    []engine.Input  // results that are decided together; kept between batches
-	roomless []*message      // calls that wait for room in a budget to start a run
+	orphans          map[string]engine.Command
+	asked            map[string]bool // waits that ApproveAll answered
+	work             sync.WaitGroup  // calls
+	ready            []*call         // calls that are to be started
+	within           context.Context // what calls are made within: ctx, with what their program offers
+	here             [1]*message     // a batch of one
+	used             *call           // one that has ended, to be used again
+	group            []engine.Input  // results that are decided together; kept between batches
+	waitingForBudget []*message      // calls that wait for room in a budget to start a run
 }
 
 func (d *Driver) newActor(run string) *actor {
@@ -370,7 +370,7 @@ func (a *actor) leave(err error) {
 	a.stopCalls()
 	a.dispatch() // they end at once
 	a.release()
-	reply(a.roomless, errStopped)
+	reply(a.waitingForBudget, errStopped)
 	d := a.d
 	paused := err == nil && a.run != nil && a.run.Status() == engine.StatusPaused
 	var deadline time.Time

@@ -16,8 +16,8 @@ type call struct {
 	*callContext
 	cmd   engine.Command
 	limit time.Duration
-	slots bool        // it needs a slot
-	turn  driver.Turn // what it waits for before it takes one; nil: nothing
+	slots bool             // it needs a slot
+	turn  driver.Admission // what it waits for before it takes one; nil: nothing
 	told  atomic.Bool
 	slot  atomic.Bool // it holds one of Driver.slots
 	begun atomic.Bool // it took its turn

@@ -119,9 +119,9 @@ func (d *Driver) info(run string, w *workflow.Workflow, n journal.NewRun, file f
 }
 
 // open opens the models and tools of a run. Its functions are those of program where they come from nowhere else.
-func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Program) (*driver.Kit, error) {
+func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Program) (*driver.RunResources, error) {
 	if d.cfg.Open == nil {
-		return &driver.Kit{Program: program}, nil
+		return &driver.RunResources{Program: program}, nil
 	}
 	info.Program = program
 	k, err := d.cfg.Open(ctx, info)
@@ -132,7 +132,7 @@ func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Prog
 		return nil, fmt.Errorf("open models and tools: %w", err)
 	}
 	if k == nil {
-		k = &driver.Kit{}
+		k = &driver.RunResources{}
 	}
 	if k.Program == nil {
 		k.Program = program

@@ -111,7 +111,7 @@ func TestConfig(t *testing.T) {
 
 // TestZeroKit: a driver that was given no models and tools fails calls and nothing else.
 func TestZeroKit(t *testing.T) {
-	cfg := embedded.Config{Open: func(context.Context, driver.Info) (*driver.Kit, error) { return nil, nil }}
+	cfg := embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) { return nil, nil }}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		if s := status(t, d, start(t, d, agents("a"))); s.Status != engine.StatusFailed {
 			t.Errorf("%+v, want failed", s)
@@ -197,7 +197,7 @@ func TestOpenFails(t *testing.T) {
 		run := start(t, d, approval())
 		status(t, d, run)
 		broken := errors.New("tools file is gone")
-		e := open(t, m, embedded.Config{Open: func(context.Context, driver.Info) (*driver.Kit, error) { return nil, broken }})
+		e := open(t, m, embedded.Config{Open: func(context.Context, driver.Info) (*driver.RunResources, error) { return nil, broken }})
 		if err := e.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"yes"`)}); !errors.Is(err, broken) {
 			t.Errorf("answer: %v, want the error of opening", err)
 		}
@@ -264,8 +264,8 @@ func TestQuarantine(t *testing.T) {
 
 // TestDefect: what no journal can hold is a defect; it ends its own run as failed, and no other (P18).
 func TestDefect(t *testing.T) {
-	odd := func(_ context.Context, info driver.Info) (*driver.Kit, error) {
-		k := &driver.Kit{Models: (&sim.World{}).Models(info.Run)}
+	odd := func(_ context.Context, info driver.Info) (*driver.RunResources, error) {
+		k := &driver.RunResources{Models: (&sim.World{}).Models(info.Run)}
 		if info.Meta["odd"] != "" {
 			k.Price = func(string, chat.Usage) *float64 { return new(math.NaN()) }
 		}

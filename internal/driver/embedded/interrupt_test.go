@@ -99,7 +99,7 @@ func TestInterruptAsksNothing(t *testing.T) {
 		}}},
 	}
 	var slow atomic.Bool
-	d, err := embedded.New(embedded.Config{Store: store, Open: func(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+	d, err := embedded.New(embedded.Config{Store: store, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 		k, err := w.Open(ctx, info)
 		if err == nil && slow.Load() {
 			k.Tools = stoppedTools{k.Tools, begun}

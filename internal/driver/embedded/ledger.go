@@ -91,21 +91,21 @@ func (l *callContext) mark(data engine.InputData) engine.InputData {
 // again gives a batch with the calls that wait for room in a budget: something has changed. Calls that ask for room come last, so that they see what the others freed: there may
 // be no later batch.
 func (a *actor) again(batch []*message) []*message {
-	if len(a.roomless) == 0 && !slices.ContainsFunc(batch, begins) {
+	if len(a.waitingForBudget) == 0 && !slices.ContainsFunc(batch, begins) {
 		return batch
 	}
-	all := make([]*message, 0, len(batch)+len(a.roomless))
+	all := make([]*message, 0, len(batch)+len(a.waitingForBudget))
 	for _, m := range batch {
 		if !begins(m) {
 			all = append(all, m)
 		}
 	}
-	for _, m := range a.roomless {
+	for _, m := range a.waitingForBudget {
 		if !m.withdrawn.Load() {
 			all = append(all, m)
 		}
 	}
-	a.roomless = a.roomless[:0]
+	a.waitingForBudget = a.waitingForBudget[:0]
 	for _, m := range batch {
 		if begins(m) {
 			all = append(all, m)
@@ -130,7 +130,7 @@ func (a *actor) reply(m *message) {
 			m.parked()
 		}
 		if !m.withdrawn.Load() {
-			a.roomless = append(a.roomless, m)
+			a.waitingForBudget = append(a.waitingForBudget, m)
 		}
 		return
 	}

@@ -62,7 +62,7 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 			check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: engine.Used{}}))
 			return engine.FuncResult{Output: c.Input}
 		}}
-		d := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+		d := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 			kit, err := w.Open(ctx, info)
 			if err == nil {
 				kit.Idles = true

@@ -71,7 +71,7 @@ func (a *actor) load() error {
 	a.d.mu.Unlock()
 	a.d.takeRequests() // what was asked of the run while it had no owner
 	if a.run.Status().Ended() && a.run.EndedByLimit() == "" {
-		a.kit = &driver.Kit{}
+		a.kit = &driver.RunResources{}
 		return nil
 	}
 	kit, err := a.equip(a.ctx)
@@ -176,7 +176,7 @@ func (d *Driver) definition(ctx context.Context, digest string) (compiled, error
 }
 
 // use takes the models, tools and functions of the run.
-func (a *actor) use(k *driver.Kit) {
+func (a *actor) use(k *driver.RunResources) {
 	a.kit = k
 	if k != nil && k.Within != nil {
 		a.within = k.Within(a.ctx)
@@ -184,7 +184,7 @@ func (a *actor) use(k *driver.Kit) {
 }
 
 // equip opens models and tools and gives stateful tools what they were told so far.
-func (a *actor) equip(ctx context.Context) (*driver.Kit, error) {
+func (a *actor) equip(ctx context.Context) (*driver.RunResources, error) {
 	var told *driver.History // the journal is read once for it
 	info := a.info
 	info.History = func(ctx context.Context) (h *driver.History, err error) {

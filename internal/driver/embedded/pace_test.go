@@ -85,7 +85,7 @@ func TestPaced(t *testing.T) {
 		return reply("done", chat.Usage{}), nil
 	})
 	limiter := ratelimit.New(ratelimit.Limits{RequestsPerMinute: 60 * perSecond})
-	kit := &driver.Kit{Models: provider, Admit: func(*driver.Info, *engine.CallModel) driver.Turn { return turn{limiter.Take()} }}
+	kit := &driver.RunResources{Models: provider, Admit: func(*driver.Info, *engine.CallModel) driver.Admission { return turn{limiter.Take()} }}
 	bubble(t, embedded.Config{Open: kitOf(kit)}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		if st := status(t, d, start(t, d, w)); st.Status != engine.StatusCompleted {
 			t.Errorf("the run is %s", st.Status)
@@ -104,8 +104,8 @@ func TestPaced(t *testing.T) {
 	})
 }
 
-func kitOf(k *driver.Kit) driver.OpenFunc {
-	return func(context.Context, driver.Info) (*driver.Kit, error) { return k, nil }
+func kitOf(k *driver.RunResources) driver.OpenFunc {
+	return func(context.Context, driver.Info) (*driver.RunResources, error) { return k, nil }
 }
 
 // P14: a call that waits for its provider holds no slot: others go on with the only one that there is. Cancelling ends the waiting, and the call, which
@@ -119,7 +119,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	models := clientFunc(func(_ context.Context, req model.Request) (model.Reply, error) {
 		return reply(req.Node, chat.Usage{}), nil
 	})
-	kit := &driver.Kit{Models: models, Admit: func(_ *driver.Info, c *engine.CallModel) driver.Turn {
+	kit := &driver.RunResources{Models: models, Admit: func(_ *driver.Info, c *engine.CallModel) driver.Admission {
 		if c.Node == "paced" {
 			return turn{limiter.Take()}
 		}
@@ -178,7 +178,7 @@ func TestBudgetOfBranches(t *testing.T) {
 		}
 		return r, nil
 	})
-	kit := &driver.Kit{Models: provider}
+	kit := &driver.RunResources{Models: provider}
 	bubble(t, embedded.Config{Open: kitOf(kit)}, func(t *testing.T, d *embedded.Driver, _ *journal.Memory) {
 		run := start(t, d, w)
 		st := status(t, d, run)

@@ -325,7 +325,7 @@ func TestStoreFailsDuringRecovery(t *testing.T) {
 					}
 					return o.Backend.Blob(ctx, hash)
 				}
-				e := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.Kit, error) {
+				e := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 					if _, err := info.File(ctx, "replies"); err != nil && !errors.Is(err, journal.ErrNotFound) {
 						return nil, err
 					}

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxCircle = 3
-	// maxRecent bounds what a frame remembers, in calls. Where NoProgress asks for more, circles are not looked for.
+	// maxRecent bounds what a frame remembers, in calls. Where NoProgress asks for more, cycles are not looked for.
 	maxRecent = maxCircle * 100
 )
 
@@ -31,8 +31,8 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// wish names a call of a reply. An agent that hands over says something with it: other words are progress.
-func wish(reply chat.Message, tc chat.ToolCall) string {
+// callFingerprint names a call of a reply. An agent that hands over says something with it: other words are progress.
+func callFingerprint(reply chat.Message, tc chat.ToolCall) string {
 	said := ""
 	if tc.Name == workflow.HandoffTool {
 		said = reply.Text.String()
@@ -48,7 +48,7 @@ func (l *Loop) remember(fr *Frame) {
 		if i < 0 || !t.Done {
 			continue
 		}
-		fr.Recent = append(fr.Recent, wish(reply, reply.ToolCalls[i])+" "+digest(t.Text, strconv.FormatBool(t.Err)))
+		fr.Recent = append(fr.Recent, callFingerprint(reply, reply.ToolCalls[i])+" "+digest(t.Text, strconv.FormatBool(t.Err)))
 	}
 	if over := len(fr.Recent) - maxRecent; over > 0 {
 		fr.Recent = slices.Clone(fr.Recent[over:])
@@ -73,7 +73,7 @@ func (f *Frame) circle(a *workflow.Agent, reply chat.Message) string {
 		for i := size; i < len(last); i++ {
 			round = round && last[i] == last[i-size]
 		}
-		if round && wish(reply, reply.ToolCalls[0]) == next {
+		if round && callFingerprint(reply, reply.ToolCalls[0]) == next {
 			return fmt.Sprintf("agent %s made the same %d calls with the same results %d times, the next being %s", a.Title(), size, rounds, reply.ToolCalls[0].Name)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// parcelVersion is that of a parcel's form around its records, which have a version of their own.
-const parcelVersion = 2
+// bundleVersion is that of a bundle's form around its records, which have a version of their own.
+const bundleVersion = 2
 
-// Parcel is a run on its way to another store: all its events, with what they put aside.
-type Parcel struct {
+// Bundle is a run on its way to another store: all its events, with what they put aside.
+type Bundle struct {
 	Run string
 	// Model is the one that the run was started with, "" for none.
 	Model string
@@ -22,7 +22,7 @@ type Parcel struct {
 	Events []engine.Event
 }
 
-// sealed is the stored form of a parcel. Its bytes are in base64, so that its JSON may be written in another way on the way.
+// sealed is the stored form of a bundle. Its bytes are in base64, so that its JSON may be written in another way on the way.
 type sealed struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`
@@ -36,7 +36,7 @@ type sealed struct {
 func (s *sealed) sum() string {
 	h := sha256.New()
 	var size [8]byte
-	for _, list := range [][][]byte{{[]byte("hocket parcel"), []byte(s.Run), []byte(s.Model)}, s.Records, s.Blobs} {
+	for _, list := range [][][]byte{{[]byte("hocket bundle"), []byte(s.Run), []byte(s.Model)}, s.Records, s.Blobs} {
 		binary.BigEndian.PutUint64(size[:], uint64(len(list)))
 		h.Write(size[:])
 		for _, part := range list {
@@ -48,13 +48,13 @@ func (s *sealed) sum() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Seal gives the parcel as JSON. Equal parcels give equal bytes. Errors: those of Encode.
-func (p Parcel) Seal() (json.RawMessage, error) {
+// Seal gives the bundle as JSON. Equal bundles give equal bytes. Errors: those of Encode.
+func (p Bundle) Seal() (json.RawMessage, error) {
 	first, more, blobs, err := EncodeParts(nil, p.Events)
 	if err != nil {
 		return nil, fmt.Errorf("seal run %s: %w", p.Run, err)
 	}
-	s := sealed{Version: parcelVersion, Run: p.Run, Model: p.Model, Records: [][]byte{first.Data}}
+	s := sealed{Version: bundleVersion, Run: p.Run, Model: p.Model, Records: [][]byte{first.Data}}
 	for _, r := range more {
 		s.Records = append(s.Records, r.Data)
 	}
@@ -65,24 +65,24 @@ func (p Parcel) Seal() (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// OpenParcel reads what Seal wrote. Errors: *NewerError, *CorruptError; never a part of a run (P17). Whether the events are those of a run at all is for
+// OpenBundle reads what Seal wrote. Errors: *NewerError, *CorruptError; never a part of a run (P17). Whether the events are those of a run at all is for
 // the fold to say.
-func OpenParcel(data []byte) (Parcel, error) {
+func OpenBundle(data []byte) (Bundle, error) {
 	var s sealed
 	if err := json.Unmarshal(data, &s); err != nil {
-		return Parcel{}, &CorruptError{Reason: "it cannot be read: " + err.Error()}
+		return Bundle{}, &CorruptError{Reason: "it cannot be read: " + err.Error()}
 	}
 	switch {
-	case s.Version > parcelVersion:
-		return Parcel{}, &NewerError{What: "journal of run " + s.Run, Have: parcelVersion, Found: s.Version}
-	case s.Version != parcelVersion || s.Sum != s.sum():
-		return Parcel{}, &CorruptError{Run: s.Run, Reason: "checksum does not match"}
+	case s.Version > bundleVersion:
+		return Bundle{}, &NewerError{What: "journal of run " + s.Run, Have: bundleVersion, Found: s.Version}
+	case s.Version != bundleVersion || s.Sum != s.sum():
+		return Bundle{}, &CorruptError{Run: s.Run, Reason: "checksum does not match"}
 	}
 	blobs := map[string][]byte{}
 	for _, b := range s.Blobs {
 		blobs[HashOf(b)] = b
 	}
-	p := Parcel{Run: s.Run, Model: s.Model}
+	p := Bundle{Run: s.Run, Model: s.Model}
 	for _, data := range s.Records {
 		events, err := Decode(data, func(hash string) ([]byte, error) {
 			if b, ok := blobs[hash]; ok {
@@ -91,15 +91,15 @@ func OpenParcel(data []byte) (Parcel, error) {
 			return nil, ErrNotFound
 		})
 		if err != nil {
-			return Parcel{}, InRun(s.Run, err)
+			return Bundle{}, InRun(s.Run, err)
 		}
 		if next := uint64(len(p.Events)) + 1; events[0].Seq != next {
-			return Parcel{}, &CorruptError{Run: s.Run, Seq: next, Reason: "a record is missing"}
+			return Bundle{}, &CorruptError{Run: s.Run, Seq: next, Reason: "a record is missing"}
 		}
 		p.Events = append(p.Events, events...)
 	}
 	if len(p.Events) == 0 {
-		return Parcel{}, &CorruptError{Run: s.Run, Seq: 1, Reason: "the first events are missing"}
+		return Bundle{}, &CorruptError{Run: s.Run, Seq: 1, Reason: "the first events are missing"}
 	}
 	return p, nil
 }

@@ -16,12 +16,12 @@ import (
 
 // Export gives the run as it is stored now, for Import elsewhere. Files that were kept with a run do not travel. Errors: journal.ErrNotFound,
 // *journal.CorruptError.
-func (r *Runs) Export(ctx context.Context, run string) (journal.Parcel, error) {
+func (r *Runs) Export(ctx context.Context, run string) (journal.Bundle, error) {
 	head, err := r.cfg.Journal.Head(ctx, run)
 	if err != nil {
-		return journal.Parcel{}, err
+		return journal.Bundle{}, err
 	}
-	p := journal.Parcel{Run: run, Model: head.Meta[driver.MetaModel]}
+	p := journal.Bundle{Run: run, Model: head.Meta[driver.MetaModel]}
 	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
 		p.Events = append(p.Events, events...)
 		return nil
@@ -34,7 +34,7 @@ func (r *Runs) Export(ctx context.Context, run string) (journal.Parcel, error) {
 //
 // Errors, each with nothing stored: *engine.DivergenceError where p is no run of w; journal.ErrConflict where the run that is here went on, or another
 // way.
-func (r *Runs) Import(ctx context.Context, p journal.Parcel, w *workflow.Workflow) (err error) {
+func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflow) (err error) {
 	defer recovered(&err)
 	canonical, err := w.Canonical()
 	if err != nil {
@@ -92,7 +92,7 @@ func (r *Runs) Import(ctx context.Context, p journal.Parcel, w *workflow.Workflo
 }
 
 // continues tells whether the run that is here is the one of p, at the same point.
-func (r *Runs) continues(ctx context.Context, p journal.Parcel) error {
+func (r *Runs) continues(ctx context.Context, p journal.Bundle) error {
 	here, err := r.Export(ctx, p.Run)
 	if err != nil {
 		return err

@@ -16,23 +16,23 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// parcel is a short run with a value that is put aside.
-func parcel() journal.Parcel {
+// bundle is a short run with a value that is put aside.
+func bundle() journal.Bundle {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	return journal.Parcel{Run: "r1", Model: "a/b", Events: []engine.Event{
+	return journal.Bundle{Run: "r1", Model: "a/b", Events: []engine.Event{
 		{Seq: 1, At: at, Data: &engine.RunCreated{Version: 1, Name: "<&>", Digest: "d", Input: engine.Value(`"` + strings.Repeat("x", 2*journal.AsideBytes) + `"`)}},
 		{Seq: 2, At: at.Add(time.Second), Data: &engine.RunStarted{}},
 	}}
 }
 
-// TestParcel: a run comes back event by event, whoever wrote its JSON anew on the way (S2-63).
-func TestParcel(t *testing.T) {
+// TestBundle: a run comes back event by event, whoever wrote its JSON anew on the way (S2-63).
+func TestBundle(t *testing.T) {
 	t.Parallel()
-	sealed, err := parcel().Seal()
+	sealed, err := bundle().Seal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := parcel().Seal()
+	again, err := bundle().Seal()
 	if err != nil || !bytes.Equal(sealed, again) {
 		t.Errorf("sealed twice: other bytes, %v", err)
 	}
@@ -49,22 +49,22 @@ func TestParcel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{"as it was": sealed, "rewritten": outer.Journal} {
-		got, err := journal.OpenParcel(data)
-		if diff := cmp.Diff(parcel(), got); err != nil || diff != "" {
+		got, err := journal.OpenBundle(data)
+		if diff := cmp.Diff(bundle(), got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
 }
 
-// TestParcelDamage: a parcel that was cut or changed anywhere is an error that says so, never a part of a run (P17).
-func TestParcelDamage(t *testing.T) {
+// TestBundleDamage: a bundle that was cut or changed anywhere is an error that says so, never a part of a run (P17).
+func TestBundleDamage(t *testing.T) {
 	t.Parallel()
-	sealed, err := parcel().Seal()
+	sealed, err := bundle().Seal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	damaged := func(t interface{ Errorf(string, ...any) }, what string, data []byte) {
-		got, err := journal.OpenParcel(data)
+		got, err := journal.OpenBundle(data)
 		_, isCorrupt := errors.AsType[*journal.CorruptError](err)
 		_, isNewer := errors.AsType[*journal.NewerError](err)
 		if !isCorrupt && !isNewer || got.Events != nil {
@@ -92,22 +92,22 @@ func TestParcelDamage(t *testing.T) {
 		flipped := bytes.Clone(sealed)
 		at := rapid.IntRange(0, len(flipped)-1).Draw(rt, "flip")
 		flipped[at] ^= 1 << rapid.IntRange(0, 6).Draw(rt, "bit")
-		if got, err := journal.OpenParcel(flipped); err == nil && !cmp.Equal(parcel(), got) {
+		if got, err := journal.OpenBundle(flipped); err == nil && !cmp.Equal(bundle(), got) {
 			rt.Errorf("byte %d: another run, and no error", at)
 		}
 	})
 }
 
-// TestParcelOfPart: events that do not begin with the run's first are no parcel.
-func TestParcelOfPart(t *testing.T) {
+// TestBundleOfPart: events that do not begin with the run's first are no bundle.
+func TestBundleOfPart(t *testing.T) {
 	t.Parallel()
-	p := parcel()
+	p := bundle()
 	p.Events = p.Events[1:]
 	sealed, err := p.Seal()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := journal.OpenParcel(sealed); err == nil {
+	if got, err := journal.OpenBundle(sealed); err == nil {
 		t.Errorf("got %d events", len(got.Events))
 	}
 	p.Events = nil

@@ -13,7 +13,7 @@ import (
 
 // CallTool carries out one tool call and always gives a result for c.ID: an engine.ToolResult, or an engine.ToolHeld where a person must decide first and
 // nothing was called. Where c says no time limit, the toolset's holds.
-func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) engine.InputData {
+func (k *RunResources) CallTool(ctx context.Context, info *Info, c *engine.CallTool) engine.InputData {
 	res, hold := k.callTool(ctx, info, c)
 	pins := k.newPins()
 	if hold != nil {
@@ -23,7 +23,7 @@ func (k *Kit) CallTool(ctx context.Context, info *Info, c *engine.CallTool) engi
 	return res
 }
 
-func (k *Kit) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res engine.ToolResult, hold *engine.Hold) {
+func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res engine.ToolResult, hold *engine.Hold) {
 	defer func() {
 		if v := recover(); v != nil {
 			res, hold = engine.ToolResult{Failure: panicked(fmt.Sprintf("tool %q", c.Tool), v)}, nil
@@ -84,7 +84,7 @@ func toolCall(run string, c *engine.CallTool) tool.Call {
 }
 
 // newPins gives what the tools pinned lately as the engine takes it; nil for nothing.
-func (k *Kit) newPins() engine.Value {
+func (k *RunResources) newPins() engine.Value {
 	p, ok := k.Tools.(Pinner)
 	if !ok {
 		return nil
@@ -101,7 +101,7 @@ func (k *Kit) newPins() engine.Value {
 }
 
 // Policy tells what to do with a tool call whose outcome is not known (P12); a tool that cannot be asked about is PolicyAsk.
-func (k *Kit) Policy(ctx context.Context, info *Info, c *engine.CallTool) tool.Policy {
+func (k *RunResources) Policy(ctx context.Context, info *Info, c *engine.CallTool) tool.Policy {
 	if k == nil || k.Tools == nil {
 		return tool.PolicyAsk
 	}

@@ -36,7 +36,7 @@ type Info struct {
 
 // OpenFunc opens what the calls of one run need. It is called once each time that a run comes into memory, before its first call, and should
 // connect to nothing. An error of a new run keeps it from starting.
-type OpenFunc func(ctx context.Context, info Info) (*Kit, error)
+type OpenFunc func(ctx context.Context, info Info) (*RunResources, error)
 
 // Tools are the tools of one run; *tool.Set is one. Agents go by their id, tool nodes by "".
 type Tools interface {
@@ -54,8 +54,8 @@ type Pinner interface {
 	NewPins() tool.Pins
 }
 
-// Kit is what the calls of one run need. The zero Kit fails every call. Safe for concurrent use.
-type Kit struct {
+// RunResources is what the calls of one run need. The zero RunResources fails every call. Safe for concurrent use.
+type RunResources struct {
 	// Models answers model calls; requests name models by reference.
 	Models model.Client
 	// DefaultModel is for agents without a model of their own (D26).
@@ -64,7 +64,7 @@ type Kit struct {
 	Price func(ref string, u chat.Usage) *float64
 	// Admit gives the turn of a model call, which waits there before it takes one of the driver's slots (P14). Nil, and a nil Turn: calls wait for
 	// nothing.
-	Admit func(info *Info, c *engine.CallModel) Turn
+	Admit func(info *Info, c *engine.CallModel) Admission
 	// Tools may be nil: no tools.
 	Tools Tools
 	// Stateless says that no tool of the run is a tool.Restorer, which saves reading the journal for them.
@@ -107,7 +107,7 @@ const (
 )
 
 // traced gives the context of a call; key is its idempotency key.
-func (k *Kit) traced(ctx context.Context, info *Info, key string, c Traced) context.Context {
+func (k *RunResources) traced(ctx context.Context, info *Info, key string, c Traced) context.Context {
 	if k.Trace == nil {
 		return ctx
 	}
@@ -115,8 +115,8 @@ func (k *Kit) traced(ctx context.Context, info *Info, key string, c Traced) cont
 	return k.Trace(ctx, c)
 }
 
-// Turn is the place of a call in a queue. It belongs to one goroutine, but for Done.
-type Turn interface {
+// Admission is the place of a call in a queue. It belongs to one goroutine, but for Done.
+type Admission interface {
 	// Ready waits until the call may begin, or ctx is done, which is the error.
 	Ready(ctx context.Context) error
 	// Start takes the turn. False: something came in the way since Ready, which is asked again.
@@ -127,8 +127,8 @@ type Turn interface {
 	Done(res engine.ModelResult)
 }
 
-// Close ends what the kit opened. A nil Kit is closed.
-func (k *Kit) Close() error {
+// Close ends what the kit opened. A nil RunResources is closed.
+func (k *RunResources) Close() error {
 	if k == nil || k.Tools == nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (k *Kit) Close() error {
 }
 
 // CallModel carries out one model call and always gives a result for c.ID. onDelta may be nil; it is called as model.Client says.
-func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (res engine.ModelResult) {
+func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (res engine.ModelResult) {
 	defer func() {
 		if v := recover(); v != nil {
 			res = engine.ModelResult{ID: c.ID, Failure: panicked("model client", v)}
@@ -187,14 +187,14 @@ func (k *Kit) CallModel(ctx context.Context, info *Info, c *engine.CallModel, on
 }
 
 // cost gives what a call of a model cost, nil where that is not known.
-func (k *Kit) cost(ref string, u *chat.Usage) *float64 {
+func (k *RunResources) cost(ref string, u *chat.Usage) *float64 {
 	if k.Price == nil || u == nil {
 		return nil
 	}
 	return k.Price(ref, *u)
 }
 
-func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
+func (k *RunResources) request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
 	req := model.Request{
 		Model:          k.modelOf(info, c),
 		System:         c.System,
@@ -242,7 +242,7 @@ func (k *Kit) request(ctx context.Context, info *Info, c *engine.CallModel) (mod
 }
 
 // modelOf chooses the model: the run's override, the agent's own, the default (D26).
-func (k *Kit) modelOf(info *Info, c *engine.CallModel) string {
+func (k *RunResources) modelOf(info *Info, c *engine.CallModel) string {
 	switch {
 	case info.Model != "":
 		return info.Model
@@ -302,7 +302,7 @@ func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Del
 
 // CallFunc carries out one call of a node function and always gives a result for c.ID. The caller ends ctx when it has the result. Without c.Timeout it may take as long as it likes:
 // it is the program's own code. rec takes its notes.
-func (k *Kit) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec Recorder) (res engine.FuncResult) {
+func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec Recorder) (res engine.FuncResult) {
 	defer func() {
 		if v := recover(); v != nil {
 			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}

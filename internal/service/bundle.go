@@ -11,16 +11,16 @@ import (
 )
 
 // Export gives a run as it is stored now, for Import elsewhere. Errors: journal.ErrNotFound, *journal.CorruptError.
-func (s *Service) Export(ctx context.Context, run string) (journal.Parcel, error) {
+func (s *Service) Export(ctx context.Context, run string) (journal.Bundle, error) {
 	return s.runs.Export(ctx, run)
 }
 
 // Import stores a run of a Go graph that comes from another store; Resume and Answer go on with it. Errors, each with nothing stored:
 // *engine.DivergenceError where it is no run of g; *InvalidError where its budget is larger than the operator allows; journal.ErrConflict where a run of that id is here and went another way or further.
-func (s *Service) Import(ctx context.Context, p journal.Parcel, g Graph) error {
+func (s *Service) Import(ctx context.Context, p journal.Bundle, g Graph) error {
 	_, err := s.store.Head(ctx, p.Run)
 	if errors.Is(err, journal.ErrNotFound) {
-		err = s.checkParcel(p)
+		err = s.checkBundle(p)
 	}
 	if err != nil {
 		return err
@@ -28,8 +28,8 @@ func (s *Service) Import(ctx context.Context, p journal.Parcel, g Graph) error {
 	return s.runs.Import(ctx, p, g.Workflow)
 }
 
-// checkParcel refuses a run whose budget is larger than the operator allows: it keeps the one that it was begun with elsewhere.
-func (s *Service) checkParcel(p journal.Parcel) error {
+// checkBundle refuses a run whose budget is larger than the operator allows: it keeps the one that it was begun with elsewhere.
+func (s *Service) checkBundle(p journal.Bundle) error {
 	var l workflow.Limits
 	for i := range p.Events {
 		switch d := p.Events[i].Data.(type) {

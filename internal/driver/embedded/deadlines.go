@@ -38,7 +38,7 @@ func (h *deadlines) look(ctx context.Context) error {
 		}
 		h.swept = now
 	}
-	return h.hear(ctx)
+	return h.follow(ctx)
 }
 
 // begin passes over the notices there are: the sweep sees their runs.
@@ -51,8 +51,8 @@ func (h *deadlines) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// hear parks the runs that were left paused since it was called last.
-func (h *deadlines) hear(ctx context.Context) error {
+// follow parks the runs that were left paused since it was called last.
+func (h *deadlines) follow(ctx context.Context) error {
 	for h.begun {
 		page, err := h.d.cfg.Store.Notices(ctx, h.last, 0)
 		if err != nil {
