@@ -53,7 +53,7 @@ func (s *agents) system(id, fr int) string {
 func (s *agents) facts(a *plan.Agent) []string {
 	var out []string
 	add := func(wanted bool, name string) {
-		if text := s.run.Created().Facts[name]; wanted && text != "" {
+		if text := s.state.Created.Facts[name]; wanted && text != "" {
 			out = append(out, text)
 		}
 	}
@@ -70,7 +70,7 @@ func (s *agents) answered(id, fr int, reply chat.Message) {
 	a := s.agent(id, fr)
 	out, reason := finalOutput(a, reply.Text.String())
 	if reason != "" {
-		if s.frame(id, fr).Repairs < a.Output.RepairLimit() && !s.run.isFailing() {
+		if s.frame(id, fr).Repairs < a.Output.RepairLimit() && !s.state.isFailing() {
 			s.ask(id, fr, chat.Message{Role: chat.RoleUser, Text: chat.NewText("Your reply does not fit what was asked for: " + reason + "\nReply again with only the corrected JSON.")})
 			return
 		}

@@ -6,10 +6,11 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
-// agents decides what follows in the agent loops of a run: what a reply, the result of a tool call or the end of a sub-agent leads to. It reads the loop and the graph, makes events, and
+// agents decides what follows in the agent loops of a run: what a reply, the result of a tool call or the end of a sub-agent leads to. It reads the state and the graph, makes events, and
 // leaves it to the run what the end of a step and the bounds of a call lead to.
 type agents struct {
 	plan   *Plan
+	state  *state
 	loop   *loop.Loop
 	graph  *graph
 	world  loop.World
@@ -24,10 +25,6 @@ type agentRun interface {
 	emitStep(step int, d Data)
 	// callID names a call of a step's frame by number.
 	callID(step, frame, n int) string
-	// Created gives the first event's data.
-	Created() *RunCreated
-	// isFailing tells whether the run ends and nothing new starts in it.
-	isFailing() bool
 	// expandSystem gives the system prompt of an agent as a scope sees it.
 	expandSystem(a *plan.Agent, scope int) string
 	// systemFits tells whether there is room for the system prompt of an agent.
@@ -59,7 +56,7 @@ type agentBudget interface {
 
 // agentsOf gives the type that decides for the agent loops of a run.
 func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
+	return agents{plan: r.plan, state: &r.s, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.step(id).Loop.Agent.Frames[fr] }

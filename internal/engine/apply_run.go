@@ -42,31 +42,31 @@ func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 	}
 }
 
-func (r *Run) checkRunStarted(*Event, *RunStarted) string {
-	if r.s.Status != StatusPending {
+func (s *state) checkRunStarted(*Event, *RunStarted) string {
+	if s.Status != StatusPending {
 		return "the run has already started"
 	}
 	return ""
 }
 
-func (r *Run) applyRunStarted(*Event, *RunStarted) { r.s.Status = StatusRunning }
+func (s *state) applyRunStarted(*Event, *RunStarted) { s.Status = StatusRunning }
 
-func (r *Run) checkRunPaused(ev *Event, d *RunPaused) string {
-	if r.s.Status != StatusRunning || r.s.Waits.CheckOpen(ev, d.Wait) != "" {
+func (s *state) checkRunPaused(ev *Event, d *RunPaused) string {
+	if s.Status != StatusRunning || s.Waits.CheckOpen(ev, d.Wait) != "" {
 		return "no open wait"
 	}
 	return ""
 }
 
-func (r *Run) applyRunPaused(*Event, *RunPaused) {
-	r.s.Status = StatusPaused
-	r.s.Waits.Pause()
+func (s *state) applyRunPaused(*Event, *RunPaused) {
+	s.Status = StatusPaused
+	s.Waits.Pause()
 }
 
-func (r *Run) checkRunResumed(_ *Event, d *RunResumed) string {
-	ended := r.s.Status.Ended()
-	if ended && (r.s.Status != StatusFailed || r.s.Limit == "") || ended != (d.Limits != nil) {
-		return "the run is " + string(r.s.Status)
+func (s *state) checkRunResumed(_ *Event, d *RunResumed) string {
+	ended := s.Status.Ended()
+	if ended && (s.Status != StatusFailed || s.Limit == "") || ended != (d.Limits != nil) {
+		return "the run is " + string(s.Status)
 	}
 	return ""
 }
@@ -96,10 +96,10 @@ func (r *Run) checkRunCompleted(_ *Event, d *RunCompleted) string {
 	return ""
 }
 
-func (r *Run) applyRunCompleted(*Event, *RunCompleted) { r.s.Status = StatusCompleted }
+func (s *state) applyRunCompleted(*Event, *RunCompleted) { s.Status = StatusCompleted }
 
 // applyRunFailed has no check: drivers fail runs that cannot go on, whatever is at work in them.
-func (r *Run) applyRunFailed(*Event, *RunFailed) { r.s.Status = StatusFailed }
+func (s *state) applyRunFailed(*Event, *RunFailed) { s.Status = StatusFailed }
 
 func (r *Run) checkRunCancelled(*Event, *RunCancelled) string {
 	if len(r.graph.Running) > 0 {
@@ -108,18 +108,18 @@ func (r *Run) checkRunCancelled(*Event, *RunCancelled) string {
 	return ""
 }
 
-func (r *Run) applyRunCancelled(*Event, *RunCancelled) { r.s.Status = StatusCancelled }
+func (s *state) applyRunCancelled(*Event, *RunCancelled) { s.Status = StatusCancelled }
 
-func (r *Run) checkRunCancelling(*Event, *RunCancelling) string {
-	if r.s.Status != StatusRunning || r.cancelled() {
+func (s *state) checkRunCancelling(*Event, *RunCancelling) string {
+	if s.Status != StatusRunning || s.cancelled() {
 		return "the run cannot be cancelled now"
 	}
 	return ""
 }
 
-func (r *Run) applyRunCancelling(ev *Event, d *RunCancelling) {
-	r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
-	r.s.Loop.ApplyRunCancelling(ev)
+func (s *state) applyRunCancelling(ev *Event, d *RunCancelling) {
+	s.Ending, s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
+	s.Loop.ApplyRunCancelling(ev)
 }
 
 func (r *Run) checkLimitReached(_ *Event, d *LimitReached) string {

@@ -42,8 +42,8 @@ func (r *Run) applyWaitOpened(ev *Event, d *WaitOpened) {
 	}
 }
 
-func (r *Run) checkWaitAnswered(ev *Event, d *WaitAnswered) string {
-	return r.s.Waits.CheckAnswered(ev, d)
+func (s *state) checkWaitAnswered(ev *Event, d *WaitAnswered) string {
+	return s.Waits.CheckAnswered(ev, d)
 }
 
 func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
@@ -79,12 +79,12 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	}
 }
 
-func (r *Run) checkWaitReminded(ev *Event, d *WaitReminded) string {
-	return r.s.Waits.CheckOpen(ev, d.Wait)
+func (s *state) checkWaitReminded(ev *Event, d *WaitReminded) string {
+	return s.Waits.CheckOpen(ev, d.Wait)
 }
 
-func (r *Run) checkWaitClosed(ev *Event, d *WaitClosed) string {
-	return r.s.Waits.CheckOpen(ev, d.Wait)
+func (s *state) checkWaitClosed(ev *Event, d *WaitClosed) string {
+	return s.Waits.CheckOpen(ev, d.Wait)
 }
 
-func (r *Run) applyWaitClosed(ev *Event, d *WaitClosed) { r.s.Waits.ApplyClosed(ev, d) }
+func (s *state) applyWaitClosed(ev *Event, d *WaitClosed) { s.Waits.ApplyClosed(ev, d) }

@@ -200,7 +200,7 @@ func (r *Run) giveUp(id int, f Failure) {
 		port = workflow.PortError
 	}
 	r.emitStep(id, &StepFailed{Error: f, Port: port})
-	if r.cancelled() || (r.s.Ending != nil && port != "" && !r.s.Ending.Limit) {
+	if r.s.cancelled() || (r.s.Ending != nil && port != "" && !r.s.Ending.Limit) {
 		return
 	}
 	if port == "" {

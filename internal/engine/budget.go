@@ -107,7 +107,7 @@ func (b *budgets) budgetMetBelow(step int, detail string) {
 
 // waitsForBudget tells whether a failed call that had too little budget stays, to be made again under a larger one.
 func (b *budgets) waitsForBudget(step int, f *Failure, detail string, late bool) bool {
-	if f == nil || detail == "" || late || b.state.Ending != nil && !b.state.Ending.Limit {
+	if f == nil || detail == "" || late || b.state.isFailing() {
 		return false
 	}
 	return ledger.BoundsDetail(b.balances(step), detail)

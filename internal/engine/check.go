@@ -153,11 +153,11 @@ func (r *Run) checkCall(id string) error {
 	return fmt.Errorf("%w: %q", ErrUnknownCommand, id)
 }
 
-// open gives the call that a result belongs to, nil where it is stale.
-func (r *Run) openCall(id string, kind loop.Kind) (string, *loop.Call) {
+// openCall gives the call that a result belongs to, nil where it is stale.
+func (s *state) openCall(id string, kind loop.Kind) (string, *loop.Call) {
 	key, attempt, _ := parseCommandID(id)
-	c := r.s.Loop.Call(key)
-	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != loop.Open && c.State != loop.Cancelled) || r.s.Status.Ended() {
+	c := s.Loop.Call(key)
+	if c == nil || c.Attempt != attempt || c.Kind != kind || (c.State != loop.Open && c.State != loop.Cancelled) || s.Status.Ended() {
 		return "", nil
 	}
 	return key, c

@@ -23,8 +23,8 @@ func (r *Run) Spent() Spent {
 	return Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
 }
 
-func (r *Run) applyChildStarted(ev *Event, d *ChildStarted) {
-	r.s.Ledger.StartChild(d.Run, d.Call, ev.Step, d.Part)
+func (s *state) applyChildStarted(ev *Event, d *ChildStarted) {
+	s.Ledger.StartChild(d.Run, d.Call, ev.Step, d.Part)
 }
 
 func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
@@ -36,12 +36,12 @@ func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
 }
 
 // checkChildStarted tells why a stored start of a run cannot be.
-func (r *Run) checkChildStarted(ev *Event, d *ChildStarted) string {
-	c, b := r.s.Loop.Call(d.Call), d.Part
+func (s *state) checkChildStarted(ev *Event, d *ChildStarted) string {
+	c, b := s.Loop.Call(d.Call), d.Part
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
 		return "call " + d.Call + " is not open"
-	case d.Run == "" || r.s.Ledger.IsActive(d.Run):
+	case d.Run == "" || s.Ledger.IsActive(d.Run):
 		return "the run has not ended"
 	case b != nil && (b.MaxTokens < 0 || b.MaxCostUSD < 0 || b.MaxCalls < 0):
 		return "its allotment is negative"
@@ -50,12 +50,12 @@ func (r *Run) checkChildStarted(ev *Event, d *ChildStarted) string {
 }
 
 // checkCallUsed tells why a stored report of what a call used cannot be.
-func (r *Run) checkCallUsed(ev *Event, d *CallUsed) string {
-	c := r.s.Loop.Call(d.Call)
+func (s *state) checkCallUsed(ev *Event, d *CallUsed) string {
+	c := s.Loop.Call(d.Call)
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open && c.State != loop.Cancelled:
 		return "call " + d.Call + " is not open"
-	case d.Run != "" && !r.s.Ledger.HasChild(d.Run):
+	case d.Run != "" && !s.Ledger.HasChild(d.Run):
 		return "run " + d.Run + " was not started"
 	}
 	return ""

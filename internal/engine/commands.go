@@ -61,7 +61,7 @@ func (r *Run) commands() []Command {
 }
 
 func (r *Run) appendTimeout(cmds []Command, seq uint64) []Command {
-	if t := r.timeout(seq); t != nil {
+	if t := r.s.timeout(seq); t != nil {
 		return append(cmds, t)
 	}
 	return cmds
@@ -83,29 +83,29 @@ func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
 func (r *Run) Open() []Command {
 	var cmds []Command
 	if r.s.Status == StatusRunning {
-		if !r.cancelled() { // what is at work may finish; nobody begins it anew
+		if !r.s.cancelled() { // what is at work may finish; nobody begins it anew
 			cmds = r.Unfinished()
 		}
 		cmds = r.appendTimeout(cmds, r.s.Seq)
-		if r.settling() {
-			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.settleAt()})
+		if r.s.settling() {
+			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.settleAt()})
 		}
 	}
 	if !r.s.Status.Ended() {
-		cmds = append(cmds, r.timers(r.s.Seq+1)...)
+		cmds = append(cmds, r.s.timers(r.s.Seq+1)...)
 	}
 	return cmds
 }
 
 // timers gives the timers of waits, calls and steps that were asked for before event seq, by id.
-func (r *Run) timers(seq uint64) []Command {
+func (s *state) timers(seq uint64) []Command {
 	var cmds []Command
-	for _, t := range r.s.Waits.Timers() {
+	for _, t := range s.Waits.Timers() {
 		if t.Seq < seq {
 			cmds = append(cmds, startWaitTimer(t))
 		}
 	}
-	timers := r.s.Loop.Timers()
+	timers := s.Loop.Timers()
 	for _, id := range sortedKeys(timers) {
 		if t := timers[id]; t.Seq < seq {
 			cmds = append(cmds, &StartTimer{ID: id, After: t.Seq, At: t.At})
@@ -129,12 +129,12 @@ func (r *Run) Unfinished() []Command {
 }
 
 // timeout gives the timer of the run's own time limit, nil where there is none.
-func (r *Run) timeout(seq uint64) Command {
-	limit := time.Duration(r.s.Limits.Timeout)
-	if limit <= 0 || r.s.Status != StatusRunning {
+func (s *state) timeout(seq uint64) Command {
+	limit := time.Duration(s.Limits.Timeout)
+	if limit <= 0 || s.Status != StatusRunning {
 		return nil
 	}
-	return &StartTimer{ID: timerTimeout, After: seq, At: r.s.At.Add(max(0, limit-r.s.Active))}
+	return &StartTimer{ID: timerTimeout, After: seq, At: s.At.Add(max(0, limit-s.Active))}
 }
 
 // command builds the command of an open call from the state alone.
@@ -169,7 +169,7 @@ func (r *Run) command(key string, c *loop.Call) Command {
 		cmd := r.newCallFunc(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt - c.Kept, Func: c.Tool,
 			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.graph.Steps.blocks}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
-			Errors: r.errors(c.Errors), Updated: c.Updated,
+			Errors: r.s.errors(c.Errors), Updated: c.Updated,
 		})
 		if c.Attempt-c.Kept > 1 {
 			cmd.Last, cmd.LastOutput = st.Last, c.Last
@@ -193,9 +193,9 @@ func (r *Run) newCallFunc(c CallFunc) *CallFunc {
 }
 
 // errors gives the last of the first n failed attempts, nil where there are none.
-func (r *Run) errors(n int) []FailedAttempt {
-	if n > len(r.s.Errors) || n <= 0 {
+func (s *state) errors(n int) []FailedAttempt {
+	if n > len(s.Errors) || n <= 0 {
 		return nil
 	}
-	return slices.Clip(r.s.Errors[max(0, n-MaxErrors):n])
+	return slices.Clip(s.Errors[max(0, n-MaxErrors):n])
 }

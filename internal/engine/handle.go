@@ -114,7 +114,7 @@ func MergeLimits(base, over workflow.Limits) workflow.Limits {
 }
 
 func (r *Run) handleModel(d ModelResult) {
-	key, c := r.openCall(d.ID, loop.Model)
+	key, c := r.s.openCall(d.ID, loop.Model)
 	if c == nil {
 		return
 	}
@@ -169,7 +169,7 @@ func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
 }
 
 func (r *Run) handleTool(d ToolResult) {
-	key, c := r.openCall(d.ID, loop.Tool)
+	key, c := r.s.openCall(d.ID, loop.Tool)
 	if c == nil {
 		return
 	}
@@ -208,7 +208,7 @@ func (r *Run) handleTool(d ToolResult) {
 }
 
 func (r *Run) handleFunc(d *FuncResult) {
-	if key, c := r.openCall(d.ID, loop.Func); c != nil {
+	if key, c := r.s.openCall(d.ID, loop.Func); c != nil {
 		r.returned(key, c, d)
 	}
 }
@@ -220,7 +220,7 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 		f := d.Failure.Clean()
 		d = &FuncResult{Failure: &f, Cause: d.Cause, Output: d.Output, Budget: d.Budget}
 	}
-	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && (r.s.Ending == nil || r.s.Ending.Limit)
+	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && !r.s.isFailing()
 	kept := ofWorkflow || r.budgets.waitsForBudget(step, d.Failure, d.Budget, late)
 	var update map[string]Value
 	var edits []typed.Edit
@@ -234,7 +234,7 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 	}))
 	switch {
 	case late:
-	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.cancelled(): // it stopped, or was never made
+	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.s.cancelled(): // it stopped, or was never made
 		r.cancelStep(step, "the run was cancelled")
 	case ofWorkflow:
 		r.budgets.metWorkflow(step, d.Failure.Message)
@@ -271,9 +271,9 @@ func (r *Run) handleTimer(id string) {
 		return
 	case timerSettle:
 		switch {
-		case !r.settling(), r.now.Before(r.settleAt()):
+		case !r.s.settling(), r.now.Before(r.s.settleAt()):
 			r.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
-		case r.drains():
+		case r.s.drains():
 			r.cutOff("no answer within " + DrainTime.String() + " of the cancellation")
 		default:
 			r.cutOff("no answer within " + SettleTime.String() + " of the cancellation")
@@ -306,8 +306,8 @@ func (r *Run) timeUp() {
 	}
 	switch end := r.s.Ending; {
 	case r.s.Active+r.now.Sub(r.s.At) < limit:
-		r.opened = append(r.opened, r.timeout(r.s.Seq)) // it came early
-	case r.settling():
+		r.opened = append(r.opened, r.s.timeout(r.s.Seq)) // it came early
+	case r.s.settling():
 		r.cutOff("the run timed out")
 	case end == nil || end.Limit:
 		r.limit(CodeTimeout, limit.Milliseconds(), 0)
@@ -342,7 +342,7 @@ func (r *Run) again(key string, c *loop.Call, model string) {
 func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
 	id, fr := c.Step, c.Frame
 	fa, a := r.agents.frame(id, fr), r.agents.agent(id, fr)
-	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && (r.s.Ending == nil || r.s.Ending.Limit) {
+	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && !r.s.isFailing() {
 		if next, ok := fa.Fallback(a.Agent); ok {
 			r.again(key, c, next)
 			return

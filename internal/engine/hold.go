@@ -40,12 +40,12 @@ func (r *Run) pinned(pins Value) {
 
 // handleHeld opens the wait of a call that needs a person.
 func (r *Run) handleHeld(d ToolHeld) {
-	key, c := r.openCall(d.ID, loop.Tool)
+	key, c := r.s.openCall(d.ID, loop.Tool)
 	if c == nil {
 		return
 	}
 	step, attempt, h := c.Step, c.Attempt, d.Hold
-	late, failing := c.State == loop.Cancelled, r.s.Ending != nil && !r.s.Ending.Limit
+	late, failing := c.State == loop.Cancelled, r.s.isFailing()
 	if late || failing {
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
@@ -130,7 +130,7 @@ func (r *Run) unknown(key string, c *loop.Call, d ToolResult) bool {
 	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || r.plan.root.Workflow.Rules.UnknownFails {
 		return false
 	}
-	if r.s.Ending != nil && !r.s.Ending.Limit || d.Unknown == "retry" && c.Unknown >= maxUnknown {
+	if r.s.isFailing() || d.Unknown == "retry" && c.Unknown >= maxUnknown {
 		return false
 	}
 	f := d.Failure.Clean()

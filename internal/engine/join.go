@@ -8,7 +8,7 @@ import (
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
 func (r *Run) fireJoins() {
-	if r.graph.Parked == 0 || !r.startable() {
+	if r.graph.Parked == 0 || !r.s.startable() {
 		return
 	}
 	type group struct{ node, scope int }

@@ -117,19 +117,29 @@ func ofGraph[P Data](check func(*graph, *Event, P) string) func(*Run, *Event, P)
 	return func(r *Run, ev *Event, d P) string { return check(&r.graph, ev, d) }
 }
 
+// ofState is a check that looks at the state alone, without the graph and the plan.
+func ofState[P Data](check func(*state, *Event, P) string) func(*Run, *Event, P) string {
+	return func(r *Run, ev *Event, d P) string { return check(&r.s, ev, d) }
+}
+
+// onState is an apply that changes the state alone.
+func onState[P Data](apply func(*state, *Event, P)) func(*Run, *Event, P) {
+	return func(r *Run, ev *Event, d P) { apply(&r.s, ev, d) }
+}
+
 // nothing is the apply of events that change nothing.
 func nothing[P Data](*Run, *Event, P) {}
 
 // kinds is never written after start. That no check and no apply makes events is proved by the compiler: emit reads this table, so the table would refer to itself.
 var kinds = map[Type]kind{
 	"run.created":        kindOf((*Run).checkRunCreated, (*Run).applyRunCreated).with(beforeStart),
-	"run.started":        kindOf((*Run).checkRunStarted, (*Run).applyRunStarted).with(beforeStart),
-	"run.paused":         kindOf((*Run).checkRunPaused, (*Run).applyRunPaused),
-	"run.resumed":        kindOf((*Run).checkRunResumed, (*Run).applyRunResumed).with(afterEnd),
-	"run.completed":      kindOf((*Run).checkRunCompleted, (*Run).applyRunCompleted),
-	"run.failed":         kindOf(nil, (*Run).applyRunFailed),
-	"run.cancelled":      kindOf((*Run).checkRunCancelled, (*Run).applyRunCancelled),
-	"run.cancelling":     kindOf((*Run).checkRunCancelling, (*Run).applyRunCancelling),
+	"run.started":        kindOf(ofState((*state).checkRunStarted), onState((*state).applyRunStarted)).with(beforeStart),
+	"run.paused":         kindOf(ofState((*state).checkRunPaused), onState((*state).applyRunPaused)),
+	"run.resumed":        kindOf(ofState((*state).checkRunResumed), (*Run).applyRunResumed).with(afterEnd),
+	"run.completed":      kindOf((*Run).checkRunCompleted, onState((*state).applyRunCompleted)),
+	"run.failed":         kindOf(nil, onState((*state).applyRunFailed)),
+	"run.cancelled":      kindOf((*Run).checkRunCancelled, onState((*state).applyRunCancelled)),
+	"run.cancelling":     kindOf(ofState((*state).checkRunCancelling), onState((*state).applyRunCancelling)),
 	"step.started":       kindOf(ofGraph((*graph).checkStepStarted), (*Run).applyStepStarted).with(needsNewStep),
 	"step.retrying":      kindOf((*Run).checkStepRetrying, (*Run).applyStepRetrying).with(needsRunning),
 	"step.completed":     kindOf((*Run).checkStepCompleted, (*Run).applyStepCompleted).with(needsRunning),
@@ -153,15 +163,15 @@ var kinds = map[Type]kind{
 	"agent.handed":       loopKind(loop.CheckAgentHanded, loop.ApplyAgentHanded).with(needsAgent),
 	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]).with(needsRunning),
 	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened).with(needsRunning),
-	"wait.answered":      kindOf((*Run).checkWaitAnswered, (*Run).applyWaitAnswered),
-	"wait.reminded":      kindOf((*Run).checkWaitReminded, nothing[*WaitReminded]),
-	"wait.closed":        kindOf((*Run).checkWaitClosed, (*Run).applyWaitClosed),
+	"wait.answered":      kindOf(ofState((*state).checkWaitAnswered), (*Run).applyWaitAnswered),
+	"wait.reminded":      kindOf(ofState((*state).checkWaitReminded), nothing[*WaitReminded]),
+	"wait.closed":        kindOf(ofState((*state).checkWaitClosed), onState((*state).applyWaitClosed)),
 	"signal.raised":      kindOf(nil, nothing[*SignalRaised]),
 	"limit.reached":      kindOf((*Run).checkLimitReached, (*Run).applyLimitReached),
 	"timer.fired":        kindOf((*Run).checkTimerFired, (*Run).applyTimerFired),
-	"child.started":      kindOf((*Run).checkChildStarted, (*Run).applyChildStarted),
-	"call.used":          kindOf((*Run).checkCallUsed, (*Run).applyCallUsed),
-	"call.reserved":      kindOf((*Run).checkCallReserved, (*Run).applyCallReserved),
+	"child.started":      kindOf(ofState((*state).checkChildStarted), onState((*state).applyChildStarted)),
+	"call.used":          kindOf(ofState((*state).checkCallUsed), (*Run).applyCallUsed),
+	"call.reserved":      kindOf(ofState((*state).checkCallReserved), onState((*state).applyCallReserved)),
 }
 
 // Types gives all event types that this version knows, sorted. The slice is the caller's.

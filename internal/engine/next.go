@@ -33,16 +33,16 @@ func (r *Run) advance() {
 
 // resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31).
 func (r *Run) resumeDue() {
-	if r.s.Loop.Due() == 0 || !r.startable() {
+	if r.s.Loop.Due() == 0 || !r.s.startable() {
 		return
 	}
 	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
-		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.startable() && r.budgets.maySlot(key, c) {
+		if c := r.s.Loop.Call(key); c != nil && c.State == loop.Due && r.s.startable() && r.budgets.maySlot(key, c) {
 			r.again(key, c, c.Model)
 		}
 	}
 	for _, id := range slices.Clone(r.graph.Running) {
-		if r.step(id).Loop.Due && r.startable() && r.budgets.slot() {
+		if r.step(id).Loop.Due && r.s.startable() && r.budgets.slot() {
 			r.begin(id, r.stepNode(id))
 		}
 	}
@@ -62,7 +62,7 @@ func (r *Run) resumeWithheld() {
 
 // startReady starts every token that may start, in order: first of the ready ones, then of the queue.
 func (r *Run) startReady() {
-	for i := 0; i < len(r.graph.Ready) && r.startable(); {
+	for i := 0; i < len(r.graph.Ready) && r.s.startable(); {
 		t := r.graph.Ready[i]
 		if !r.mayStart(t) {
 			i++
@@ -73,7 +73,7 @@ func (r *Run) startReady() {
 			return // a limit kept it
 		}
 	}
-	for len(r.graph.Held) > 0 && r.startable() && r.releases() && r.mayStart(r.graph.Held[0]) {
+	for len(r.graph.Held) > 0 && r.s.startable() && r.releases() && r.mayStart(r.graph.Held[0]) {
 		r.startToken(r.graph.Held[0])
 		if _, on := r.s.Waits.Turn(); on {
 			return // the entry's turn goes first
@@ -82,8 +82,8 @@ func (r *Run) startReady() {
 }
 
 // startable tells whether the run starts anything at all.
-func (r *Run) startable() bool {
-	return r.s.Ending == nil && (r.s.Status == StatusRunning || r.s.Status == StatusPaused)
+func (s *state) startable() bool {
+	return s.Ending == nil && (s.Status == StatusRunning || s.Status == StatusPaused)
 }
 
 // mayStart tells whether nothing but its turn keeps a token from starting.
@@ -98,7 +98,7 @@ func (r *Run) closeScopes() {
 	slices.Sort(wake)
 	for _, id := range slices.Compact(wake) {
 		sc := r.scope(id)
-		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || (r.s.Ending != nil && !r.s.Ending.Limit) {
+		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || r.s.isFailing() {
 			continue
 		}
 		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {

@@ -21,7 +21,7 @@ func (r *Run) checkNote(d FuncNote) error {
 	if err := r.checkCall(d.ID); err != nil {
 		return err
 	}
-	_, c := r.openCall(d.ID, loop.Func)
+	_, c := r.s.openCall(d.ID, loop.Func)
 	if c == nil || c.State != loop.Open {
 		return fmt.Errorf("%w: %q", ErrNoteLate, d.ID)
 	}
@@ -32,7 +32,7 @@ func (r *Run) checkNote(d FuncNote) error {
 }
 
 func (r *Run) handleNote(d FuncNote) {
-	key, c := r.openCall(d.ID, loop.Func)
+	key, c := r.s.openCall(d.ID, loop.Func)
 	r.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
 }
 

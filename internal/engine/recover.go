@@ -47,13 +47,13 @@ const endedBefore = "the run had ended before"
 
 // takeUp goes on with the calls that were out when the run was left.
 func (r *Run) takeUp(lost []Lost, why string) {
-	if r.cancelled() { // nothing is called again only to be stopped
+	if r.s.cancelled() { // nothing is called again only to be stopped
 		r.cutOff(why)
 		return
 	}
 	r.abandon(why)
 	for _, l := range lost {
-		key, c := r.openCall(l.ID, loop.Tool)
+		key, c := r.s.openCall(l.ID, loop.Tool)
 		if c == nil || c.State != loop.Open {
 			continue
 		}
@@ -103,5 +103,5 @@ func (r *Run) reissue() {
 	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open && c.Seq < fresh }) {
 		r.opened = append(r.opened, r.command(key, r.s.Loop.Call(key)))
 	}
-	r.opened = append(r.opened, r.timers(fresh)...)
+	r.opened = append(r.opened, r.s.timers(fresh)...)
 }

@@ -18,14 +18,14 @@ func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 	return v.Output, v.Detail, ok
 }
 
-func (r *Run) applyCallReserved(ev *Event, d *CallReserved) {
-	r.s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
+func (s *state) applyCallReserved(ev *Event, d *CallReserved) {
+	s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
 }
 
 // checkCallReserved tells why a stored reservation cannot be.
-func (r *Run) checkCallReserved(ev *Event, d *CallReserved) string {
-	c, b := r.s.Loop.Call(d.Call), d.Part
-	_, reserved := r.s.Ledger.Session(d.Key)
+func (s *state) checkCallReserved(ev *Event, d *CallReserved) string {
+	c, b := s.Loop.Call(d.Call), d.Part
+	_, reserved := s.Ledger.Session(d.Key)
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
 		return "call " + d.Call + " is not open"

@@ -54,7 +54,7 @@ func (r *Run) restEnding() {
 	if r.settle() {
 		return
 	}
-	if r.cancelled() {
+	if r.s.cancelled() {
 		r.finish(&RunCancelled{Reason: r.s.Ending.Reason})
 		return
 	}
@@ -79,10 +79,10 @@ func (r *Run) finishFailed() {
 
 // settle waits for cancelled calls and tells whether there are any.
 func (r *Run) settle() bool {
-	if !r.settling() {
+	if !r.s.settling() {
 		return false
 	}
-	if at := r.settleAt(); !r.announced.Equal(at) {
+	if at := r.s.settleAt(); !r.announced.Equal(at) {
 		r.announced = at
 		r.opened = append(r.opened, &StartTimer{ID: timerSettle, After: r.s.Seq, At: at})
 	}
@@ -90,20 +90,20 @@ func (r *Run) settle() bool {
 }
 
 // settleAt is when the run stops waiting for cancelled calls.
-func (r *Run) settleAt() time.Time {
-	if r.drains() {
-		return r.s.Loop.CancelledAt().Add(DrainTime)
+func (s *state) settleAt() time.Time {
+	if s.drains() {
+		return s.Loop.CancelledAt().Add(DrainTime)
 	}
-	return r.s.Loop.CancelledAt().Add(SettleTime)
+	return s.Loop.CancelledAt().Add(SettleTime)
 }
 
 // drains tells whether all calls that are awaited are functions that lost, and that have told of the end of all that they started.
-func (r *Run) drains() bool {
-	if r.cancelled() || r.s.Loop.Out() > 0 {
+func (s *state) drains() bool {
+	if s.cancelled() || s.Loop.Out() > 0 {
 		return false // functions may finish (ADR 15)
 	}
-	for key, c := range r.s.Loop.All() {
-		if c.State == loop.Cancelled && (c.Kind != loop.Func || r.s.Ledger.IsAwaited(key)) {
+	for key, c := range s.Loop.All() {
+		if c.State == loop.Cancelled && (c.Kind != loop.Func || s.Ledger.IsAwaited(key)) {
 			return false
 		}
 	}
@@ -111,34 +111,34 @@ func (r *Run) drains() bool {
 }
 
 // cancelled tells whether the run is ending because somebody cancelled it.
-func (r *Run) cancelled() bool { return r.s.Ending != nil && r.s.Ending.Status == StatusCancelled }
+func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == StatusCancelled }
 
 // isFailing tells whether the run ends by a failure or was cancelled: nothing new starts in it.
-func (r *Run) isFailing() bool { return r.s.Ending != nil && !r.s.Ending.Limit }
+func (s *state) isFailing() bool { return s.Ending != nil && !s.Ending.Limit }
 
 // IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
-func (r *Run) IsEnding() bool { return r.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
+func (r *Run) IsEnding() bool { return r.s.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
 
 // cutOff gives up on everything that a cancelled run still waits for.
 func (r *Run) cutOff(why string) {
-	if r.cancelled() {
+	if r.s.cancelled() {
 		r.cancelScope(0, why)
 	}
 	r.abandon(why)
 }
 
 // settling tells whether the run only waits for calls that it cancelled or is being cancelled with.
-func (r *Run) settling() bool {
-	if r.s.Status != StatusRunning && r.s.Status != StatusPaused {
+func (s *state) settling() bool {
+	if s.Status != StatusRunning && s.Status != StatusPaused {
 		return false
 	}
-	if r.s.Loop.Out() > 0 {
-		return r.cancelled() // functions may finish
+	if s.Loop.Out() > 0 {
+		return s.cancelled() // functions may finish
 	}
-	if r.s.Loop.Late() == 0 {
+	if s.Loop.Late() == 0 {
 		return false
 	}
-	return r.s.Ending != nil || r.s.Loop.Sleeping() == 0
+	return s.Ending != nil || s.Loop.Sleeping() == 0
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.
@@ -185,7 +185,7 @@ func (r *Run) handleCancel(d Cancel) {
 	if r.s.Status.Ended() {
 		return
 	}
-	if r.cancelled() {
+	if r.s.cancelled() {
 		return
 	}
 	if r.finishes() {

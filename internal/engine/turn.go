@@ -14,7 +14,7 @@ import (
 func (s *agents) replied(id, fr int) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	last := s.lastReply(id, fr)
-	if s.run.isFailing() && len(f.Turn) > 0 {
+	if s.state.isFailing() && len(f.Turn) > 0 {
 		s.steps.cancelStep(id, "the run failed") // nothing new starts (S0-46)
 		return
 	}
@@ -93,7 +93,7 @@ func (s *agents) turnAnswered(id, fr int) {
 	case waiting && next == nil:
 		return
 	}
-	if s.run.isFailing() {
+	if s.state.isFailing() {
 		s.steps.cancelStep(id, "the run failed")
 		return
 	}

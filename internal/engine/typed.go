@@ -98,7 +98,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 func (r *Run) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	p := r.stepNode(id).Retry
 	done := r.step(id).Retries
-	if p == nil || done >= p.MaxRetries || (r.s.Ending != nil && !r.s.Ending.Limit) || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
+	if p == nil || done >= p.MaxRetries || r.s.isFailing() || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
 		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
 		return 0, false
 	}
@@ -198,7 +198,7 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
 		p, done := n.Retry, r.step(id).Retries
 		switch {
-		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || r.s.Ending != nil && !r.s.Ending.Limit:
+		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || r.s.isFailing():
 			r.giveUp(id, *f)
 		case act.DelayMS != nil:
 			r.retryCall(id, key, milliseconds(*act.DelayMS), *f)

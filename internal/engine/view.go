@@ -80,7 +80,7 @@ func (g *graph) outputs(scopeID int) map[string]Value {
 func (r *Run) view(id int, done *StepCompleted) View {
 	st, n := r.step(id), r.stepNode(id)
 	v := View{Node: n.ID, Input: r.stepInput(id), State: r.graph.stateAt(st.Scope)}
-	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Loop.Tries, st.Retries+1), r.errors(len(r.s.Errors)), r.s.Updated
+	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Loop.Tries, st.Retries+1), r.s.errors(len(r.s.Errors)), r.s.Updated
 	if done == nil {
 		v.Outputs = r.outputsSeen(st.Scope)
 		return v
