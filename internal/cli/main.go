@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -24,7 +23,6 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
@@ -341,44 +339,6 @@ func (a *app) locked(w journal.LockWait) {
 	case !a.quiet:
 		a.say(fmt.Sprintf("hocket: the store is locked: %s has held it for %s; waiting at most %s", w.Holder, w.For.Round(time.Second), w.Limit))
 	}
-}
-
-// look opens the service for verbs that only look.
-func (a *app) look(ctx context.Context) (*service.Service, error) {
-	if err := a.enter(ctx); err != nil { // a shell that completes did not ask for it before
-		return nil, err
-	}
-	return a.lookHere(ctx)
-}
-
-// reads opens the service for verbs that only read: a store that was named and is not there is an error.
-func (a *app) reads(ctx context.Context) (*service.Service, error) {
-	if err := a.present(); err != nil {
-		return nil, err
-	}
-	return a.look(ctx)
-}
-
-// present refuses a store that was named by --db and is not there. What HOCKET_DB and the configuration name may be missing: it is empty until something is stored.
-func (a *app) present() error {
-	path := a.db
-	if path == "" || a.entered {
-		return nil
-	}
-	at, err := store.Parse(path)
-	if err != nil {
-		return usef("%v", err)
-	}
-	if exists, _, err := at.Exists(); exists || err != nil {
-		return nil //nolint:nilerr // opening the store reports it
-	}
-	hint := "hocket run, workflows apply and serve create a store; hocket doctor shows which one is used"
-	if near, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")); err == nil {
-		if name := diag.Suggest(path, near); name != "" {
-			hint = "did you mean " + quote(name) + "?"
-		}
-	}
-	return usef("store %s not found; nothing was created\nhint: %s", quote(path), hint)
 }
 
 // diagnostics prints problems as FILE:LINE:COL: severity: message (code), with -q only errors.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -338,98 +337,4 @@ func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallF
 		return engine.FuncResult{ID: c.ID, Failure: f}
 	}
 	return res
-}
-
-// badJSON refuses values that no journal can hold; nil where all are JSON or absent.
-func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
-	for _, v := range values {
-		if v != nil && !json.Valid(v) {
-			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s %q returned a value that is not JSON", kind, name)}
-		}
-	}
-	return nil
-}
-
-// badFields is badJSON for the fields of a function's result: their names stand in records as they are.
-func badFields(name string, fields map[string]engine.Value) *engine.Failure {
-	for key, v := range fields {
-		if !utf8.ValidString(key) {
-			return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("function %q returned a field whose name %q is not UTF-8", name, key)}
-		}
-		if f := badJSON("function", name, v); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
-func badMessage(m chat.Message) *engine.Failure {
-	values := []engine.Value{m.Extra}
-	for _, c := range m.ToolCalls {
-		values = append(values, c.Arguments, c.Extra)
-	}
-	if badJSON("", "", values...) == nil {
-		return nil
-	}
-	return &engine.Failure{Code: string(model.KindServer), Message: "the model's answer contains a value that is not JSON", Retryable: true}
-}
-
-// Unsent is the result of a command that was cancelled before it began: a model call cost nothing then. Nil for commands without result.
-func Unsent(c engine.Command) engine.InputData {
-	d := Cancelled(c)
-	if res, ok := d.(engine.ModelResult); ok {
-		res.Usage, res.CostUSD = &chat.Usage{}, new(float64)
-		return res
-	}
-	return d
-}
-
-// Cancelled is the result of a command that was cancelled and is not made any more; nil for commands without result.
-func Cancelled(c engine.Command) engine.InputData {
-	return resultOf(c, engine.CodeCancelled, "cancelled")
-}
-
-// GivenUp is the result of a call that did not end though it was told to.
-func GivenUp(c engine.Command, why error) engine.InputData {
-	return resultOf(c, engine.CodeTimeout, why.Error())
-}
-
-// Gone is the result of a call whose function ended its goroutine, by runtime.Goexit, instead of returning.
-func Gone(c engine.Command) engine.InputData {
-	return resultOf(c, engine.CodeFunc, "the function exited its goroutine without a result")
-}
-
-func resultOf(c engine.Command, code, message string) engine.InputData {
-	f := &engine.Failure{Code: code, Message: message}
-	switch c := c.(type) {
-	case *engine.CallModel:
-		return engine.ModelResult{ID: c.ID, Failure: f}
-	case *engine.CallTool:
-		res := engine.ToolResult{ID: c.ID, Failure: f}
-		if code == engine.CodeTimeout {
-			res.Unknown = string(tool.PolicyAsk) // it did not heed its own end, so its outcome is unknown
-		}
-		return res
-	case *engine.CallFunc:
-		return engine.FuncResult{ID: c.ID, Failure: f}
-	}
-	return nil
-}
-
-func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the limit is %s", errTimeout, limit))
-}
-
-func panicked(who string, v any) *engine.Failure {
-	return &engine.Failure{Code: codeInternal, Message: fmt.Sprintf("%s panicked: %v", who, v)}
-}
-
-func agentID(a *workflow.Agent) string {
-	if a == nil {
-		return ""
-	}
-	return a.ID
 }

@@ -21,43 +21,6 @@ const (
 	closeWait     = 10 * time.Second
 )
 
-// op is one thing to write. do runs inside a transaction that it shares with others. It returns a refusal before it changed anything, or
-// any other error after which the whole transaction is rolled back and the operations are tried one by one.
-type op struct {
-	do    func(c *conn) error
-	bytes int
-	alone bool // outside of any transaction: checkpoints
-	state atomic.Int32
-	err   error // set before done is sent to
-	done  chan struct{}
-}
-
-const (
-	opWaiting = iota
-	opTaken
-	opGivenUp
-)
-
-func newOp(bytes int, do func(c *conn) error) *op {
-	return &op{do: do, bytes: bytes, done: make(chan struct{}, 1)}
-}
-
-// take keeps the caller of o from giving it up. It tells false where that is too late.
-func (o *op) take() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
-
-func (o *op) answer(err error) {
-	if r, ok := errors.AsType[refusal](err); ok {
-		err = r.error
-	}
-	o.err = err
-	o.done <- struct{}{}
-}
-
-// refusal is an answer, not a fault: the store is as it was, and the others in the batch commit.
-type refusal struct{ error }
-
-func (r refusal) Unwrap() error { return r.error }
-
 // writer owns the only connection that writes. Whatever waits shares a transaction, and is answered after the commit (group commit).
 //
 // A caller that comes while none writes does it itself, for all that wait by then: one run alone pays for no change of goroutines. What came

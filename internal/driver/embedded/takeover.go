@@ -1,0 +1,49 @@
+package embedded
+
+import (
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// cancelsOnly refuses everything but cancellations, for a run whose models and tools cannot be opened.
+func (a *actor) cancelsOnly(batch []*message) []*message {
+	var kept []*message
+	for _, m := range batch {
+		if _, ok := m.data.(engine.Cancel); ok || m.done == nil && m.data != nil {
+			kept = append(kept, m)
+			continue
+		}
+		m.answer(&kitError{a.kitErr})
+	}
+	return kept
+}
+
+// mayTakeOver gives the messages that are reason enough to go on with a run that was left by its owner: a wish to resume it, a cancellation, an
+// answer that it can take. Others are refused here, and the run stays as it is. Whether an answer can be taken is tried on the run in memory,
+// which is read again if so.
+func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
+	var kept []*message
+	tried := false
+	for _, m := range batch {
+		if m.data == nil && !m.resume {
+			m.answer(nil)
+			continue
+		}
+		if _, ok := m.data.(engine.Cancel); m.data != nil && !ok {
+			inputs := []engine.Input{}
+			for _, t := range due(a.run, m.given()) {
+				inputs = append(inputs, engine.Input{At: m.at, Data: engine.TimerDue{ID: t.ID}})
+			}
+			inputs = append(inputs, engine.Input{At: m.at, Data: m.data})
+			if err := a.try(inputs); err != nil {
+				m.answer(err)
+				continue
+			}
+			tried = true
+		}
+		kept = append(kept, m)
+	}
+	if tried {
+		return kept, a.reread()
+	}
+	return kept, nil
+}

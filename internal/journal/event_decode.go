@@ -1,0 +1,191 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Decode gives the events that Encode was given. blob gives the data of the blob with that hash; it is asked only for values put aside.
+// The events keep no reference to data. A nil Value inside a map comes back as null.
+//
+// Errors: *NewerError for a record of a later version; *CorruptError, without Run, for everything else that Encode cannot have written, an
+// unknown event type or field and a blob that is missing (ErrNotFound) or of other content among it (P17); what else blob returns, wrapped. No events
+// are given beside an error.
+func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event, error) {
+	events, refs, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := restore(events, refs, blob); err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// decode gives the events of a record without the values aside, and where those belong.
+func decode(data []byte) ([]engine.Event, []asideRef, error) {
+	r := &reader{data: data}
+	version, seq, at := r.beginning()
+	if version > RecordVersion {
+		return nil, nil, &NewerError{What: "record", Have: RecordVersion, Found: int(version)}
+	}
+	r.has(moreKey)
+	refs := r.asides()
+	r.expect(`"events":[`)
+	var events []engine.Event
+	before := engine.Event{At: time.UnixMicro(at).UTC()}
+	for r.err == nil {
+		e := engine.Event{Seq: seq + uint64(len(events)), At: before.At, Node: before.Node, Step: before.Step}
+		r.stored(&e, &before)
+		if r.err != nil {
+			return nil, nil, r.corrupt(e.Seq)
+		}
+		events, before = append(events, e), e
+		if !r.next(',') {
+			break
+		}
+	}
+	r.expect(`]}`)
+	if r.err == nil && r.pos != len(r.data) {
+		r.fail("unexpected data after the end")
+	}
+	if r.err != nil {
+		return nil, nil, r.corrupt(seq)
+	}
+	return events, refs, nil
+}
+
+// beginning reads what stands before the values aside. Of a version that is not known it reads no more than the version.
+func (r *reader) beginning() (version int64, seq uint64, at int64) {
+	r.expect(`{"v":`)
+	if version = r.int(); r.err == nil && version != RecordVersion {
+		if version > 0 {
+			r.fail(fmt.Sprintf("record has format version %d, of a build of Hocket before the first release, which is not read any more", version))
+		}
+		r.fail("record has no version")
+		return version, 0, 0
+	}
+	r.expect(`,"seq":`)
+	if seq = r.uint(); r.err == nil && seq == 0 {
+		r.fail("event has no number")
+	}
+	r.expect(`,"at":`)
+	at = r.int()
+	r.expect(`,`)
+	return version, seq, at
+}
+
+// stored reads one event. e has time, node and step of the event before it.
+func (r *reader) stored(e, before *engine.Event) {
+	r.expect(`[`)
+	t := r.eventType()
+	r.expect(`,`)
+	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '{' {
+		passed := r.int()
+		r.expect(`,`)
+		e.Node = r.string()
+		r.expect(`,`)
+		e.Step = int(r.int())
+		r.expect(`,`)
+		if passed == 0 && e.Node == before.Node && e.Step == before.Step {
+			r.fail("time, node and step are those of the event before")
+		}
+		e.At = time.UnixMicro(before.At.UnixMicro() + passed).UTC()
+	}
+	if r.err != nil {
+		return
+	}
+	d, ok := engine.NewData(t)
+	if !ok {
+		r.fail(fmt.Sprintf("unknown event type %q", t))
+		return
+	}
+	p, v, err := dataPlan(d)
+	if err != nil {
+		r.fail(err.Error())
+		return
+	}
+	r.value(p, v)
+	r.expect(`]`)
+	e.Data = d
+}
+
+// eventType reads the type of an event: a number, or the name of a type that has none.
+func (r *reader) eventType() engine.Type {
+	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '"' {
+		n := r.int()
+		if r.err == nil && (n < 1 || n >= int64(len(typeNumbers))) {
+			r.fail(fmt.Sprintf("unknown event type %d", n))
+			return ""
+		}
+		return typeNumbers[max(0, n)]
+	}
+	t := engine.Type(r.string())
+	if numberOf[t] > 0 {
+		r.fail(fmt.Sprintf("event type %q has a number", t))
+	}
+	return t
+}
+
+func (r *reader) asides() []asideRef {
+	if !r.has(`"aside":[`) {
+		return nil
+	}
+	var refs []asideRef
+	for r.err == nil {
+		r.expect(`[`)
+		ref := asideRef{event: int(r.int())}
+		r.expect(`,`)
+		ref.path = r.string()
+		r.expect(`,`)
+		ref.hash = r.string()
+		r.expect(`,`)
+		ref.form = r.string()
+		r.expect(`]`)
+		refs = append(refs, ref)
+		if !r.next(',') {
+			break
+		}
+	}
+	r.expect(`],`)
+	return refs
+}
+
+// restore puts the values that stand aside in their places.
+func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error)) error {
+	seen := map[string][]byte{}
+	for _, ref := range refs {
+		if ref.event < 0 || ref.event >= len(events) {
+			return &CorruptError{Seq: events[0].Seq, Reason: "out-of-line value belongs to no event"}
+		}
+		e := &events[ref.event]
+		if _, err := ParseHash(ref.hash); err != nil {
+			return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has no hash"}
+		}
+		data, ok := seen[ref.hash]
+		if !ok {
+			var err error
+			switch data, err = blob(ref.hash); {
+			case errors.Is(err, ErrNotFound):
+				return &CorruptError{Seq: e.Seq, Reason: "out-of-line value is missing: " + ref.hash}
+			case err != nil:
+				return fmt.Errorf("read value %s of event %d: %w", ref.hash, e.Seq, err)
+			}
+			if HashOf(data) != ref.hash {
+				return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has different content: " + ref.hash}
+			}
+			seen[ref.hash] = data
+		}
+		p, v, err := dataPlan(e.Data)
+		if err == nil {
+			err = p.restore(v, ref, data)
+		}
+		if err != nil {
+			return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("out-of-line value at %q: %v", ref.path, err)}
+		}
+	}
+	return nil
+}
