@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/steps"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
 var update = flag.Bool("update", false, "write what the tests derive into the pages")
@@ -49,12 +50,23 @@ func tables() map[string]string {
 
 // TestAgentKeyTables: the page on agents has the tables of the code; -update writes them.
 func TestAgentKeyTables(t *testing.T) {
-	raw, err := os.ReadFile("agents.md")
+	checkTables(t, "agents.md", tables())
+}
+
+// TestToolsetTable: the page on tools has a row for each type of toolset; -update writes them.
+func TestToolsetTable(t *testing.T) {
+	checkTables(t, "tools.md", map[string]string{"<!-- types of toolsets -->": kinds.Table()})
+}
+
+// checkTables compares the tables of a page, each after its mark, with those of the code.
+func checkTables(t *testing.T, file string, want map[string]string) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(raw)
-	for mark, want := range tables() {
+	for mark, want := range want {
 		before, rest, ok := strings.Cut(page, mark+"\n\n")
 		if !ok {
 			t.Fatalf("the page has no %s", mark)
@@ -70,11 +82,11 @@ func TestAgentKeyTables(t *testing.T) {
 			continue
 		}
 		if d := cmp.Diff(want, table); d != "" {
-			t.Errorf("%s: run go test ./docs -run AgentKeyTables -update (-code +page)\n%s", mark, d)
+			t.Errorf("%s: run go test ./docs -run Table -update (-code +page)\n%s", mark, d)
 		}
 	}
 	if *update {
-		if err := os.WriteFile("agents.md", []byte(page), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

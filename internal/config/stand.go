@@ -9,15 +9,11 @@ import (
 
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
 // fileText is a secret of a file in a text.
 var fileText = regexp.MustCompile(`\$\{\s*file:([^}]+)\}`)
-
-// pathOptions are the options that are paths, by type.
-var pathOptions = map[string]string{
-	tool.TypeFilesystem: "path", tool.TypeShell: "working_dir", tool.TypeScript: "working_dir", tool.TypeOpenAPI: "file",
-}
 
 // stand lets the paths of a toolset begin at the folder of the file: a command with a slash in it, the working directory, options that are paths, and
 // files of secrets.
@@ -62,8 +58,9 @@ func (r *reader) standOptions(s tool.Spec, text func(string) string) json.RawMes
 	if d.Decode(&options) != nil {
 		return s.Options // opening the toolset says what is wrong
 	}
-	if p, ok := options[pathOptions[s.Type]].(string); ok && p != "" {
-		options[pathOptions[s.Type]] = r.inFolder(p)
+	own, _ := kinds.Of(s.Type)
+	if p, ok := options[own.Path].(string); ok && p != "" {
+		options[own.Path] = r.inFolder(p)
 	}
 	var walk func(v any) any
 	walk = func(v any) any {

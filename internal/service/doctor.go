@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -103,21 +104,11 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 
 // toolReports lists the kinds of toolsets.
 func toolReports() []ToolReport {
-	return []ToolReport{
-		{"filesystem", "toolset in a document with --trust, or in --tools; the files under one folder"},
-		{"shell", "toolset in a document with --trust, or in --tools; programs of this machine"},
-		{"script", "toolset in a document with --trust, or in --tools; commands that the document declares"},
-		{"mcp", "toolset in a document or in --tools; commands need --trust, or --tools that names them"},
-		{"memory", "toolset in a document or in --tools; kept in the store, across runs"},
-		{"think", "toolset in a document or in --tools"},
-		{"todo", "toolset in a document or in --tools"},
-		{"user_prompt", "toolset in a document or in --tools; the run waits for the answer"},
-		{"workflow", "toolset in a document or in --tools that names a stored workflow"},
-		{"fetch", "toolset in a document or in --tools; private addresses need allowed_domains in hocket.yaml"},
-		{"api", "toolset in a document or in --tools; private addresses and variables need --trust, or --tools that names them"},
-		{"openapi", "toolset in a document or in --tools; files, private addresses and variables need --trust, or --tools that names them"},
-		{"web_search", "toolset, or a tool that agents list; needs TAVILY_API_KEY, BRAVE_API_KEY or SEARXNG_URL, or search: {native: true} in hocket.yaml"},
+	var out []ToolReport
+	for _, k := range kinds.Supported() {
+		out = append(out, ToolReport{k.Name, k.How})
 	}
+	return out
 }
 
 func diagnoseStore(ctx context.Context, cfg Config) StoreReport {

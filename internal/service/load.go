@@ -21,18 +21,13 @@ import (
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 	"github.com/hocket-run/hocket/internal/tool/search"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // MaxDocumentBytes bounds documents and the files beside them (SEC17).
 const MaxDocumentBytes = 8 << 20
-
-// toolTypes are the toolsets that kits can open.
-var toolTypes = []string{
-	tool.TypeFilesystem, tool.TypeMCP, tool.TypeMemory, tool.TypeScript, tool.TypeShell, tool.TypeThink, tool.TypeTodo, tool.TypeWorkflow,
-	tool.TypeFetch, tool.TypeAPI, tool.TypeOpenAPI, tool.TypeWebSearch, tool.TypeUserPrompt,
-}
 
 // missingTools are tools that documents may name and nothing offers here (S0-55).
 func missingTools(c *config.Config, env func(string) string) []string {
@@ -203,7 +198,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 		opts.Operator = &config.Config{}
 	}
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
-	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: toolTypes, Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
+	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {

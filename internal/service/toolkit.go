@@ -21,6 +21,7 @@ import (
 	runner "github.com/hocket-run/hocket/internal/tool/command"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/files"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 	"github.com/hocket-run/hocket/internal/tool/mcp"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/internal/tool/script"
@@ -174,8 +175,10 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		tool.TypeOpenAPI:    api.OpenAPI(web),
 		tool.TypeWebSearch:  search.Type(k.searchConfig()),
 	}
-	for _, name := range []string{tool.TypeFilesystem, tool.TypeMCP, tool.TypeScript, tool.TypeShell, tool.TypeOpenAPI} {
-		typ := types[name]
+	for name, typ := range types {
+		if k, ok := kinds.Of(name); ok && !k.Guarded {
+			continue
+		}
 		open := typ.Open
 		typ.Open = func(spec tool.Spec) (tool.Toolset, error) {
 			if err := k.askAgain(info.Run, info.Meta); err != nil { // a file may have changed since the run was taken up

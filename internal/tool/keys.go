@@ -1,22 +1,23 @@
 package tool
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/tool/kinds"
+)
 
 // Keys gives the keys that toolsets of each supported type may have, sorted, by type: what ParseSpecs takes without an error.
 func Keys() map[string][]string {
 	out := map[string][]string{}
-	for typ, info := range knownTypes {
-		if !info.supported {
-			continue
-		}
-		keys := slices.Concat(commonKeys, info.options)
-		if typ == TypeMCP {
+	for _, k := range kinds.Supported() {
+		keys := slices.Concat(commonKeys, k.Keys)
+		if k.Name == TypeMCP {
 			keys = slices.Concat(keys, mcpKeys)
 		} else {
 			keys = append(keys, "config", "version")
 		}
 		slices.Sort(keys)
-		out[typ] = slices.Compact(keys)
+		out[k.Name] = slices.Compact(keys)
 	}
 	return out
 }

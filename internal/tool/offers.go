@@ -4,27 +4,14 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-)
 
-// fixed are the tools of types that have the same ones everywhere.
-var fixed = map[string][]string{
-	TypeThink: {"think"},
-	TypeTodo:  {"create_todo", "create_todos", "list_todos", "update_todo", "update_todos"},
-	TypeFilesystem: {
-		"create_directory", "directory_tree", "edit_file", "list_directory", "move_file", "read_file", "read_multiple_files", "remove_directory", "search_files",
-		"search_files_content", "write_file",
-	},
-	TypeShell:      {"exec", "list_background_jobs", "run_background_job", "shell", "stop_background_job", "view_background_job"},
-	TypeMemory:     {"add_memory", "delete_memory", "get_memories", "search_memories", "update_memory"},
-	TypeFetch:      {"fetch"},
-	TypeUserPrompt: {"user_prompt"},
-	TypeWebSearch:  {"web_search"},
-}
+	"github.com/hocket-run/hocket/internal/tool/kinds"
+)
 
 // Offers gives the names of the tools that a toolset may have, without regard to its filter (Spec.Tools), sorted. False: only its server, or the catalog, can tell.
 func Offers(s Spec) ([]string, bool) {
-	if names, ok := fixed[s.Type]; ok {
-		return slices.Clone(names), true
+	if k, ok := kinds.Of(s.Type); ok && k.Tools != nil {
+		return slices.Clone(k.Tools), true
 	}
 	var o struct {
 		Shell  map[string]json.RawMessage `json:"shell"`

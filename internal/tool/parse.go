@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -100,31 +101,9 @@ func ParseMCPs(n *yaml.Node, at Place, list *diag.List) map[string]Spec {
 	return out
 }
 
-// typeInfo says how entries of one type are read.
-type typeInfo struct {
-	// supported types have all their keys checked. Entries of other types are kept whole, with a warning.
-	supported bool
-	// options are the keys that the type's own package reads from Spec.Options, which it checks itself.
-	options []string
-	// check judges the entries of the type beyond their names; nil: nothing more to judge here.
-	check func(p *parser, entries []entry)
-}
-
-// knownTypes are the types of toolsets that documents of this form may name. To support one more, give its keys here.
-var knownTypes = map[string]typeInfo{
-	TypeMCP: {supported: true}, TypeThink: {supported: true}, TypeTodo: {supported: true},
-	TypeWorkflow:   {supported: true, options: []string{"workflow", "branch", "tool", "description"}},
-	TypeFilesystem: {supported: true, options: []string{"path", "read_only", "ignore_vcs", "post_edit", "own_files"}, check: (*parser).checkFilesystem},
-	TypeMemory:     {supported: true, options: []string{"path", "memory"}, check: (*parser).checkMemory},
-	TypeShell:      {supported: true, options: []string{"env", "working_dir", "commands"}, check: (*parser).checkShell},
-	TypeScript:     {supported: true, options: []string{"shell", "env", "working_dir"}, check: (*parser).checkScript},
-	TypeUserPrompt: {supported: true},
-	TypeFetch:      {supported: true, options: fetchKeys},
-	TypeWebSearch:  {supported: true, options: webSearchKeys},
-	TypeAPI:        {supported: true, options: apiKeys},
-	TypeOpenAPI:    {supported: true, options: openAPIKeys},
-	"a2a":          {}, "background_agents": {}, "handoff": {}, "http": {}, "lsp": {},
-	"model_picker": {}, "rag": {}, "search": {}, "tasks": {},
+// checks judge the entries of a type beyond the names of their keys. A type without one has nothing more to judge here. checkMCP and checkWeb need more than the entries.
+var checks = map[string]func(p *parser, entries []entry){
+	TypeFilesystem: (*parser).checkFilesystem, TypeMemory: (*parser).checkMemory, TypeShell: (*parser).checkShell, TypeScript: (*parser).checkScript,
 }
 
 // commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.
@@ -185,34 +164,35 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 		d.Hint = "for example `type: mcp`"
 		return Spec{}, false
 	}
-	info, known := knownTypes[s.Type]
-	if !info.supported {
+	info, known := kinds.Of(s.Type)
+	supported := known && !info.Unsupported
+	if !supported {
 		d := p.list.Warnf(p.span(n), join(path, "type"), "unsupported-toolset", "toolsets of type %q are not supported yet", s.Type)
 		d.Hint = "agents that list it run without its tools"
 		if !known {
-			if d.UnknownKey(s.Type, slices.Sorted(maps.Keys(knownTypes))); d.Hint == "" {
+			if d.UnknownKey(s.Type, slices.Sorted(slices.Values(kinds.Names(kinds.All())))); d.Hint == "" {
 				d.Hint = "agents that list it run without its tools"
 			}
 		}
 	}
 	options := map[string]any{}
 	for _, e := range entries {
-		p.key(&s, e, info, options)
+		p.key(&s, e, info.Keys, supported, options)
 	}
 	s.Options = marshalOptions(options)
 	if s.Type == TypeMCP {
 		p.checkMCP(&s, n, path, entries)
 	}
-	if info.check != nil {
-		info.check(p, entries)
+	if check, ok := checks[s.Type]; ok {
+		check(p, entries)
 	}
 	p.checkWeb(&s, n, path, entries)
 	return s, true
 }
 
-// key reads one key of an entry. Keys of types that are not supported are kept as they are, whatever they mean.
-func (p *parser) key(s *Spec, e entry, info typeInfo, options map[string]any) {
-	mcp, supported := s.Type == TypeMCP, info.supported
+// key reads one key of an entry; own are the keys of its type. Keys of types that are not supported are kept as they are, whatever they mean.
+func (p *parser) key(s *Spec, e entry, own []string, supported bool, options map[string]any) {
+	mcp := s.Type == TypeMCP
 	switch {
 	case e.key == "type":
 	case e.key == "name":
@@ -252,12 +232,12 @@ func (p *parser) key(s *Spec, e entry, info typeInfo, options map[string]any) {
 		s.IdleTimeout = p.duration(e)
 	case mcp && e.key == "connect_timeout":
 		s.ConnectTimeout = p.duration(e)
-	case slices.Contains(info.options, e.key):
+	case slices.Contains(own, e.key):
 		options[e.key] = p.any(e.value)
 	case supported && slices.Contains([]string{"toon", "model", "defer", "config", "version"}, e.key):
 		p.list.Warnf(p.span(e.node), e.path, "no-effect", "%q has no effect on a toolset of type %s", e.key, s.Type)
 	case supported:
-		keys := slices.Concat(commonKeys, info.options)
+		keys := slices.Concat(commonKeys, own)
 		if mcp {
 			keys = append(keys, mcpKeys...)
 		}

@@ -13,14 +13,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The keys of the toolsets that speak HTTP. Their packages read them from Spec.Options; what can be said of them where they stand is said here.
-var (
-	fetchKeys     = []string{"allowed_domains", "blocked_domains"}
-	webSearchKeys = []string{"provider", "api_key", "base_url"}
-	apiKeys       = []string{"api_config"}
-	apiConfigKeys = []string{"name", "instruction", "endpoint", "method", "headers", "args", "required", "output_schema"}
-	openAPIKeys   = []string{"url", "file", "server", "headers", "auth"}
-)
+// apiConfigKeys are the keys of the option api_config of a toolset of type api.
+var apiConfigKeys = []string{"name", "instruction", "endpoint", "method", "headers", "args", "required", "output_schema"}
 
 // SearchProviders are the providers of web searches that a toolset of type web_search may name.
 var SearchProviders = []string{"brave", "searxng", "tavily"}
@@ -53,7 +47,7 @@ func (p *parser) checkWeb(s *Spec, n *yaml.Node, path string, entries []entry) {
 	}
 	switch s.Type {
 	case TypeFetch:
-		for _, key := range fetchKeys {
+		for _, key := range []string{"allowed_domains", "blocked_domains"} {
 			if e, ok := at[key]; ok {
 				p.hosts(e)
 			}

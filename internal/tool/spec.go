@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// The types of toolsets that Hocket itself gives. A spec of another type is kept, with a warning where it is parsed; the wiring's map of [Type]
-// values says what a run can open.
+// Names of types that code refers to. The list of all types, with what is known of each, is that of package kinds: a type needs a constant only where code outside
+// its package treats it in a way of its own.
 const (
 	TypeMCP        = "mcp"
 	TypeThink      = "think"

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
 var (
@@ -21,16 +22,7 @@ var (
 		opt("id", aText, "The id of the agent, as create_agent or list_agents returned it. Required."),
 		opt("agentId", aText, "Alias of id."),
 	}
-	etagProp   = opt("etag", aText, "The etag that get_… returned. If it was changed since, the call fails with the code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
-	agentProps = []prop{
-		opt("description", aText, "The purpose of the agent in one sentence; other agents and people read it."),
-		opt("systemPrompt", aText, "The agent's instructions: its role, what it does with its input, and the form of its answer."),
-		opt("model", aText, "The model as provider/model, such as openai/gpt-6.1-terra, anthropic/claude-sonnet-5-5, google/gemini-3.8-flash or ollama/qwen3. Omit it to use the server's default model."),
-		opt("tools", texts, `Names of the tools that the agent may use, such as ["fetch"], of those that its toolsets and the server offer; other names have no effect. Omit it for agents without tools, and for agents that use all tools of their toolsets.`),
-		opt("toolsets", `{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"fetch, web_search, api, openapi, memory, think, todo, user_prompt, workflow, mcp, shell, script or filesystem."}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
-			`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": "user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", "some-mcp-server"]}]. `+
-			"Toolsets that start commands or access files (mcp with a command, shell, filesystem) run only if the operator allows them."),
-	}
+	etagProp = opt("etag", aText, "The etag that get_… returned. If it was changed since, the call fails with the code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
 	anAgent  = open(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
 	agentOut = closed(
 		req("id", aText, "Use it in a workflow's node as config.agentId."), req("agent", string(anAgent), "The stored agent with all its keys."),
@@ -38,6 +30,36 @@ var (
 		opt("diagnostics", findings, "Warnings about the arguments."),
 	)
 )
+
+// agentProps are the members of agents that tools take.
+func agentProps() []prop {
+	return []prop{
+		opt("description", aText, "The purpose of the agent in one sentence; other agents and people read it."),
+		opt("systemPrompt", aText, "The agent's instructions: its role, what it does with its input, and the form of its answer."),
+		opt("model", aText, "The model as provider/model, such as openai/gpt-6.1-terra, anthropic/claude-sonnet-5-5, google/gemini-3.8-flash or ollama/qwen3. Omit it to use the server's default model."),
+		opt("tools", texts, `Names of the tools that the agent may use, such as ["fetch"], of those that its toolsets and the server offer; other names have no effect. Omit it for agents without tools, and for agents that use all tools of their toolsets.`),
+		opt("toolsets", `{"type":"array","items":{"type":"object","properties":{"type":{"type":"string","description":"`+toolsetTypes()+`"}},"required":["type"]}}`, "Where the agent's tools come from. Examples: "+
+			`[{"type": "fetch"}] reads web pages; [{"type": "web_search"}]; [{"type": "memory"}]; [{"type": "user_prompt"}] asks a person; [{"type": "mcp", "command": "npx", "args": ["-y", "some-mcp-server"]}]. `+
+			"Toolsets that start commands or access files (mcp with a command, shell, filesystem) run only if the operator allows them."),
+	}
+}
+
+// toolsetTypes lists the types of toolsets in words: those first that need no program and no file of the server.
+func toolsetTypes() string {
+	supported := kinds.Supported()
+	slices.SortStableFunc(supported, func(a, b kinds.Kind) int {
+		switch {
+		case a.Guarded == b.Guarded:
+			return 0
+		case a.Guarded:
+			return 1
+		}
+		return -1
+	})
+	names := kinds.Names(supported)
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last] + "."
+}
 
 // agentResult is what the tools about one agent give.
 type agentResult struct {
@@ -58,14 +80,14 @@ func agentTools() []*tool {
 			takes: append([]prop{
 				opt("id", aText, "An id of your choice, such as writer; omit it to derive one from the name. It must be new: the code conflict means that it is taken."),
 				req("name", aText, "The display name of the agent."),
-			}, agentProps...),
+			}, agentProps()...),
 			isOpen: true, gives: agentOut, do: createAgent,
 		},
 		{
 			name: "update_agent", title: "Change an agent", role: access.RoleEdit, effect: changes,
 			about: "Replaces exactly the keys that are given and keeps all others; null removes a key. Workflows use the new version from their next run on; runs in progress keep the version with which they began." + more +
 				` Example: {"id": "writer", "systemPrompt": "You write in the style of a local newspaper."}`,
-			takes: slices.Concat(agentID, []prop{opt("name", aText, "The display name of the agent.")}, nullable(agentProps), []prop{etagProp}), isOpen: true,
+			takes: slices.Concat(agentID, []prop{opt("name", aText, "The display name of the agent.")}, nullable(agentProps()), []prop{etagProp}), isOpen: true,
 			gives: agentOut, do: updateAgent,
 		},
 		{

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
 // Key is a key of an agent definition: as steps documents write it, and as lists of agents do. One of the two may be "".
@@ -79,10 +80,7 @@ func Names(list, works bool) []string {
 
 // ToolsetTypes gives the types of toolsets that documents may name: those of Hocket, and those of docker-agent that Hocket cannot open.
 func ToolsetTypes() []string {
-	return []string{
-		"mcp", "script", "think", "memory", "filesystem", "shell", "tasks", "todo", "fetch", "api", "a2a", "lsp", "user_prompt", "openapi",
-		"model_picker", "background_agents", "http", "search", "files", "workflow", "web_search", "rag", "handoff",
-	}
+	return kinds.Names(kinds.All())
 }
 
 // UnknownToolset completes the warning about a type of toolset that the program cannot open. A misspelling of a known type is an error.

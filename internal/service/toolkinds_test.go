@@ -1,0 +1,20 @@
+package service
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/tool/kinds"
+)
+
+// TestTypesOfToolsets: the service opens exactly the types of toolsets that are registered as supported.
+func TestTypesOfToolsets(t *testing.T) {
+	opened := slices.Sorted(maps.Keys(newKits(Config{Env: func(string) string { return "" }}).types(driver.Info{})))
+	if d := cmp.Diff(slices.Sorted(slices.Values(kinds.Names(kinds.Supported()))), opened); d != "" {
+		t.Errorf("registered -, opened +\n%s", d)
+	}
+}
