@@ -12,7 +12,7 @@ import (
 )
 
 // pureRooms hold no clock, randomness, goroutine, channel, lock, I/O or logger: the same input gives the same output, on every driver (D1, D4).
-var pureRooms = []string{"internal/engine", "internal/engine/event", "internal/engine/ledger", "internal/engine/plan", "internal/engine/loop", "internal/engine/waits", "internal/expr", "workflow", "internal/chat", "internal/project", "internal/schedule"}
+var pureRooms = []string{"internal/engine", "internal/engine/event", "internal/engine/graph", "internal/engine/ledger", "internal/engine/plan", "internal/engine/loop", "internal/engine/waits", "internal/expr", "workflow", "internal/chat", "internal/project", "internal/schedule"}
 
 // impure are packages that a pure room may not import, with what the standard library offers there that is pure after all.
 var impure = []string{

@@ -116,7 +116,7 @@ func finalOutput(a *plan.Agent, text string) (out Value, reason string) {
 // frameFailed fails an agent loop: a sub-agent's failure is its parent's (S0-56), and so on outward, up to a parent whose model reads it as the
 // call's result. Where there is none, end fails the step.
 func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
-	if s.graph.step(id).Status != stepRunning {
+	if s.graph.Step(id).Status != stepRunning {
 		return
 	}
 	for {
@@ -137,7 +137,7 @@ func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 
 // failInside fails every sub-agent of a step that is at work inside frame outer, or in the whole step where outer is negative, innermost first.
 func (s *agents) failInside(id, outer int, f Failure) {
-	a := s.graph.step(id).Loop.Agent
+	a := s.graph.Step(id).Loop.Agent
 	if a == nil {
 		return
 	}

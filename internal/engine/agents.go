@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
@@ -12,7 +13,7 @@ type agents struct {
 	plan   *Plan
 	state  *state
 	loop   *loop.Loop
-	graph  *graph
+	graph  *runGraph
 	world  loop.World
 	run    agentRun
 	steps  agentSteps
@@ -59,19 +60,19 @@ func agentsOf(r *Run) agents {
 	return agents{plan: r.plan, state: &r.s, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
 }
 
-func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.step(id).Loop.Agent.Frames[fr] }
+func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }
 func (s *agents) agent(id, fr int) *plan.Agent {
-	return s.graph.flowOf(id).Agents[s.frame(id, fr).Agent]
+	return s.graph.FlowOf(id).Agents[s.frame(id, fr).Agent]
 }
 
 // nextCall names the next call of a frame.
 func (s *agents) nextCall(id, fr int) string {
-	return s.run.callID(id, fr, s.graph.step(id).Loop.Numbered+1)
+	return s.run.callID(id, fr, s.graph.Step(id).Loop.Numbered+1)
 }
 
 // isActive tells whether a frame goes on: a call of its turn may have ended it, the step or this attempt of the step.
 func (s *agents) isActive(id, fr int) bool {
-	st := s.graph.step(id)
+	st := s.graph.Step(id)
 	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.loop.IsAsleep(id)
 }
 
@@ -79,11 +80,11 @@ func (s *agents) isActive(id, fr int) bool {
 func (s *agents) lastReply(id, fr int) chat.Message { return s.loop.Reply(s.frame(id, fr).Conv) }
 
 // replyText is the text of the last reply in a frame; none where there was no reply.
-func (s *agents) replyText(step, fr int) output {
+func (s *agents) replyText(step, fr int) graph.Output {
 	if m := s.lastReply(step, fr); m.Role != "" {
-		return textOutput(m.Text)
+		return graph.TextOutput(m.Text)
 	}
-	return output{}
+	return graph.Output{}
 }
 
 // inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.

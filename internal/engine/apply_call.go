@@ -30,7 +30,7 @@ func (w world) Agent(step int, id string) *workflow.Agent {
 }
 
 // Text implements loop.World.
-func (w world) Text(step int) text.Text { return w.r.graph.stepText(step) }
+func (w world) Text(step int) text.Text { return w.r.graph.StepText(step) }
 
 // Settle implements loop.World. What the runs and sessions of a call that is gone may still use counts as used, because nothing reports it any more.
 func (w world) Settle(key string, c *loop.Call, gone bool) {
@@ -83,7 +83,7 @@ func (r *Run) applyToolCalled(ev *Event, d *ToolCalled) {
 func (r *Run) applyToolReturned(ev *Event, d *ToolReturned) {
 	loop.ApplyToolReturned(&r.s.Loop, world{r}, ev, d)
 	if d.Call != "" && !d.Late {
-		r.graph.setGiven(ev.Step, d)
+		r.graph.SetGiven(ev.Step, d)
 	}
 }
 
@@ -106,9 +106,7 @@ func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
 	switch {
 	case d.Late:
 	case d.Error == nil:
-		r.graph.setGiven(ev.Step, d)
-		st := r.step(ev.Step)
-		st.changed = st.View.ChangesOf(d.Update, d.Edits, ev.Step)
+		r.graph.SetGiven(ev.Step, d)
 	case !d.Kept && d.Error.Code != CodeCancelled:
 		r.failed(ev, d.Error.Message, d.Attempt)
 	}

@@ -36,7 +36,7 @@ func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
 		fields, _ := stateOf(d.Input)
 		first, r.s.Updated = typed.StateOf(fields, 0).WithNative(nil), ev.At
 	}
-	r.graph.begin(r.plan.root, d.Input, first)
+	r.graph.Begin(r.plan.root, d.Input, first)
 	if r.plan.root.Workflow.Rules.SharedConversation {
 		r.s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
 	}
@@ -133,14 +133,14 @@ func (r *Run) applyLimitReached(ev *Event, d *LimitReached) {
 	switch d.Limit {
 	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
 	case limitRounds:
-		r.graph.nextRound()
+		r.graph.NextRound()
 		return
 	default:
 		return // the failure of a step follows
 	}
 	if d.IsHandoff() {
 		r.s.Active, r.s.Trips = 0, nil
-		r.graph.handOver()
+		r.graph.HandOver()
 		return
 	}
 	r.s.Limit = d.Limit

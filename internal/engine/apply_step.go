@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -8,14 +9,14 @@ import (
 func (r *Run) applyStepStarted(ev *Event, d *StepStarted) {
 	approval := 0
 	for _, id := range d.Tokens {
-		t, _ := r.graph.waiting(id)
+		t, _ := r.graph.Waiting(id)
 		approval = r.s.Waits.Later(approval, r.approvalAt(t.From))
 	}
-	if turn := r.graph.start(ev.Step, d, r.s.Limits.MaxRounds > 0); turn > 0 {
+	if turn := r.graph.Start(ev.Step, d, r.s.Limits.MaxRounds > 0); turn > 0 {
 		r.s.Waits.Take(turn)
 	}
 	st, n := r.step(ev.Step), r.stepNode(ev.Step)
-	st.Approval = approval
+	st.Approve(approval)
 	switch n.Kind {
 	case workflow.KindAgent:
 		r.s.Loop.Start(world{r}, ev.Step, d.System)
@@ -33,7 +34,7 @@ func (r *Run) applyEdgeTaken(ev *Event, d *EdgeTaken) {
 		}
 		r.s.Trips[key]++
 	}
-	r.graph.travel(ev.Step, d)
+	r.graph.Travel(ev.Step, d)
 }
 
 // checkLeft tells why a step can neither end nor begin anew.
@@ -44,7 +45,7 @@ func (r *Run) checkLeft(ev *Event) string {
 			return "wait " + st.Wait + " is open"
 		}
 	}
-	return r.graph.checkEnds(ev.Step)
+	return r.graph.CheckEnds(ev.Step)
 }
 
 func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
@@ -55,22 +56,22 @@ func (r *Run) checkStepCompleted(ev *Event, d *StepCompleted) string {
 	switch {
 	case (d.Reply || d.JSON) && st.Loop.Agent == nil:
 		return "the step runs no agent"
-	case d.Given && st.given == nil:
+	case d.Given && !st.HasResult():
 		return "the step has no result"
 	}
-	if err := r.graph.stateAt(st.Scope).Check(d.Update, d.Edits); err != nil {
+	if err := r.scope(st.Scope).State.Check(d.Update, d.Edits); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
 func (r *Run) applyStepCompleted(ev *Event, d *StepCompleted) {
-	r.graph.complete(ev.Step, d, r.outputOf(ev.Step, d))
+	r.graph.Complete(ev.Step, d, r.outputOf(ev.Step, d), r.speaker(ev.Step))
 	if r.plan.root.Workflow.Rules.KeepErrors && !d.Same {
 		r.s.Updated = ev.At
 	}
 	r.approvalsBelow(ev.Step)
-	r.endStep(ev.Step, stepCompleted)
+	r.endStep(ev.Step, graph.Completed)
 }
 
 func (r *Run) checkStepFailed(ev *Event, _ *StepFailed) string { return r.checkLeft(ev) }
@@ -80,10 +81,10 @@ func (r *Run) applyStepFailed(ev *Event, d *StepFailed) {
 	if f.Node == ev.Node && !r.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
 		r.failed(ev, f.Message, r.step(ev.Step).Retries+1)
 	}
-	if r.graph.fail(ev.Step, &f, d.Port != "") && r.s.Ending == nil {
+	if r.graph.Fail(ev.Step, &f, d.Port != "") && r.s.Ending == nil {
 		r.s.Ending = &ending{Status: StatusFailed, Failure: f}
 	}
-	r.endStep(ev.Step, stepFailed)
+	r.endStep(ev.Step, graph.Failed)
 }
 
 func (r *Run) checkStepCancelled(ev *Event, _ *StepCancelled) string { return r.checkLeft(ev) }
@@ -92,19 +93,20 @@ func (r *Run) applyStepCancelled(ev *Event, d *StepCancelled) {
 	if d.Run != nil {
 		r.s.Ending, r.s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
 	}
-	r.endStep(ev.Step, stepCancelled)
+	r.endStep(ev.Step, graph.Cancelled)
 }
 
 func (r *Run) checkStepSkipped(ev *Event, _ *StepSkipped) string { return r.checkLeft(ev) }
 
 func (r *Run) applyStepSkipped(ev *Event, _ *StepSkipped) {
-	r.endStep(ev.Step, stepSkipped)
+	r.endStep(ev.Step, graph.Skipped)
 }
 
 // endStep ends a step: its calls that are out are cancelled, its timers and conversations are gone.
-func (r *Run) endStep(id int, status stepStatus) {
+func (r *Run) endStep(id int, status graph.Status) {
 	r.s.Loop.End(world{r}, id, r.s.At)
-	r.graph.end(id, status)
+	calls := &r.step(id).Loop
+	r.graph.End(id, status, calls.Numbered, calls.Calls > 0)
 }
 
 func (r *Run) checkStepRetrying(ev *Event, d *StepRetrying) string {
@@ -122,11 +124,8 @@ func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 	if d.Call == "" && f.Node == ev.Node && !r.callOfFailed(ev.Step) {
 		r.failed(ev, f.Message, st.Retries+1)
 	}
-	st.Retries, st.Last = st.Retries+1, &f
 	r.s.Loop.Sleep(world{r}, ev, d)
-	if d.Call == "" {
-		r.graph.reopen(ev.Step)
-	}
+	r.graph.Retry(ev.Step, &f, d.Call == "")
 }
 
 // failed notes a failed attempt of a run with typed state (S2-78).

@@ -33,7 +33,7 @@ func (r *Run) checkWaitOpened(ev *Event, d *WaitOpened) string {
 func (r *Run) applyWaitOpened(ev *Event, d *WaitOpened) {
 	r.s.Waits.ApplyOpened(ev, d)
 	if d.Call == "" && d.Limit == nil {
-		r.step(ev.Step).Wait = d.Wait
+		r.step(ev.Step).Await(d.Wait)
 	} else if r.s.Loop.Call(d.Call) != nil {
 		r.s.Loop.Ask(world{r}, d.Call)
 		if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
@@ -50,9 +50,9 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	w, group, ok := r.s.Waits.ApplyAnswered(ev, d)
 	st := r.step(w.Step)
 	if ok {
-		st.Group = group
+		st.Join(group)
 	}
-	r.graph.setGiven(w.Step, d)
+	r.graph.SetGiven(w.Step, d)
 	if d.Limits != nil {
 		r.s.setLimits(*d.Limits)
 	}
@@ -68,11 +68,12 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 		return
 	}
 	if w.Kind == workflow.WaitApproval {
-		st.Approval = w.Number
+		st.Approve(w.Number)
 	}
 	rules := &r.plan.root.Workflow.Rules
 	if r.stepScope(w.Step).Flow == 0 && r.stepNode(w.Step).ID == rules.Handoff {
-		r.graph.Used, r.s.Active, r.s.Trips = 0, 0, nil // steps and clock start again (S3-15)
+		r.graph.ResetUsed() // steps and clock start again (S3-15)
+		r.s.Active, r.s.Trips = 0, nil
 	}
 	if rules.SharedConversation && w.Kind == workflow.WaitQuestion {
 		r.s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Answer))})

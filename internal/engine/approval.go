@@ -30,6 +30,6 @@ func (r *Run) approvalsBelow(id int) {
 		if sc.Branch == 0 {
 			last = sc.Last
 		}
-		st.Approval = r.s.Waits.Later(st.Approval, r.approvalAt(last))
+		st.Approve(r.s.Waits.Later(st.Approval, r.approvalAt(last)))
 	}
 }

@@ -3,16 +3,17 @@ package engine
 import (
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // expandArgs writes the arguments for a token.
-func (r *Run) expandArgs(args any, t token) (Value, error) {
+func (r *Run) expandArgs(args any, t graph.Token) (Value, error) {
 	return plainJSON(r.expandArg(args, t))
 }
 
-func (r *Run) expandArg(v any, t token) any {
+func (r *Run) expandArg(v any, t graph.Token) any {
 	switch x := v.(type) {
 	case plan.ArgText:
 		parts := make([]string, len(x))

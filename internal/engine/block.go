@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
@@ -15,7 +16,6 @@ import (
 func (r *Run) fork(id int, n *plan.Node) {
 	f := r.flowOf(id)
 	branches := len(n.Fork.Branches)
-	r.graph.Scopes = slices.Grow(r.graph.Scopes, branches)
 	r.out = slices.Grow(r.out, 3*branches) // an edge for each, and the begin of its first step
 	for i, b := range n.Fork.Branches {
 		scopeID := len(r.graph.Scopes)
@@ -33,12 +33,12 @@ func (r *Run) fork(id int, n *plan.Node) {
 
 // settleBlock ends a fork once its branches say so (D12).
 func (r *Run) settleBlock(id int) {
-	switch verdict, failed := r.graph.verdict(id); verdict {
-	case blockCompletes:
+	switch verdict, failed := r.graph.Verdict(id); verdict {
+	case graph.BlockCompletes:
 		r.completeBlock(id)
-	case blockFails:
+	case graph.BlockFails:
 		r.failBlock(id, failed)
-	case blockSkips:
+	case graph.BlockSkips:
 		r.emitStep(id, &StepSkipped{Reason: "no branch reached " + r.stepNode(id).Fork.Join})
 	}
 }
@@ -47,7 +47,7 @@ func (r *Run) completeBlock(id int) {
 	n := r.stepNode(id)
 	update, failure := r.mergeBranches(id)
 	if failure == nil && r.s.Limits.MaxBytes > 0 {
-		failure = r.fitting(r.graph.blockSize(id))
+		failure = r.fitting(r.graph.BlockSize(id))
 	}
 	if failure == nil {
 		var merged map[string]Value

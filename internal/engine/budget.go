@@ -142,7 +142,7 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 // cutShort takes an answer that ended where the budget said: it is paid for, and it is no answer (P30).
 func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
-	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: b.graph.nodeID(step)}
+	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: b.graph.NodeID(step)}
 	model := c.Model
 	b.run.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
 	balances := b.balances(step)

@@ -13,7 +13,7 @@ import (
 // a person is asked, or the run ends. It reads the state and changes nothing of it but by events.
 type budgets struct {
 	state *state
-	graph *graph
+	graph *runGraph
 	world ledger.World
 	run   budgetRun
 	calls callSize
@@ -110,7 +110,7 @@ func (b *budgets) endedByBudget() bool {
 
 // hasSlot tells whether a step may have a call out; one that may not is looked at again.
 func (b *budgets) hasSlot(id int) bool {
-	if b.graph.step(id).Loop.Out > 0 || b.slot() {
+	if b.graph.Step(id).Loop.Out > 0 || b.slot() {
 		return true
 	}
 	b.withheld = true
@@ -119,7 +119,7 @@ func (b *budgets) hasSlot(id int) bool {
 
 // maySlot tells whether a call that was out before may be out again: it needs no slot where others that have one may wait for what its runs hold.
 func (b *budgets) maySlot(key string, c *loop.Call) bool {
-	return b.graph.step(c.Step).Loop.Out > 0 || b.slot() || b.state.Ledger.HasReserved(key)
+	return b.graph.Step(c.Step).Loop.Out > 0 || b.slot() || b.state.Ledger.HasReserved(key)
 }
 
 // slot tells whether one more step may have calls out.

@@ -145,7 +145,7 @@ func (r *Run) checkCall(id string) error {
 		if len(part) == 3 {
 			step, err1 := strconv.Atoi(part[0])
 			n, err2 := strconv.Atoi(part[2])
-			if err1 == nil && err2 == nil && step >= 1 && step <= r.graph.Steps.len() && n >= 1 && n <= max(r.step(step).Calls, r.step(step).Loop.Numbered) && r.s.Loop.Call(key) == nil {
+			if err1 == nil && err2 == nil && step >= 1 && step <= r.graph.Steps.Len() && n >= 1 && n <= max(r.step(step).Calls, r.step(step).Loop.Numbered) && r.s.Loop.Call(key) == nil {
 				return nil
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
@@ -93,15 +94,15 @@ type Note = loop.Note
 // Outputs are the outputs of the nodes that a step can see. Its methods may be called by any goroutine, at any time.
 type Outputs struct {
 	flow  *plan.Flow
-	seen  []entry
-	steps stepBlocks // those that ended are never written again
+	seen  []graph.Entry
+	steps graph.Blocks[loop.Step] // those that ended are never written again
 }
 
 // Get gives the output of a node, or false where the step cannot see one.
 func (o *Outputs) Get(node string) (Value, bool) {
 	for _, e := range o.seen {
 		if o.flow.Nodes[e.Node].ID == node {
-			return o.steps.at(e.Step - 1).Output.Value(), true
+			return o.steps.At(e.Step - 1).Output.Value(), true
 		}
 	}
 	return nil, false
@@ -111,7 +112,7 @@ func (o *Outputs) Get(node string) (Value, bool) {
 func (o *Outputs) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for _, e := range o.seen {
-			if !yield(o.flow.Nodes[e.Node].ID, o.steps.at(e.Step-1).Output.Value()) {
+			if !yield(o.flow.Nodes[e.Node].ID, o.steps.At(e.Step-1).Output.Value()) {
 				return
 			}
 		}

@@ -168,7 +168,7 @@ func (r *Run) command(key string, c *loop.Call) Command {
 	default:
 		cmd := r.newCallFunc(CallFunc{
 			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt - c.Kept, Func: c.Tool,
-			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.graph.Steps.blocks}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
+			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.graph.Steps.All()}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
 			Errors: r.s.errors(c.Errors), Updated: c.Updated,
 		})
 		if c.Attempt-c.Kept > 1 {

@@ -20,15 +20,15 @@ func ownCall(n *plan.Node, rules workflow.Rules, tool string) bool {
 // exec carries out the tool calls of the reply before it, one after another (S3-16). Without any, its input goes on as after tools: by the edge
 // without condition, else back to who sent it (S3-4).
 func (s *agents) exec(id int) {
-	if st := s.graph.step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
+	if st := s.graph.Step(id); st.Loop.Agent == nil || len(st.Loop.Agent.Frames[0].Turn) == 0 {
 		done := &StepCompleted{Same: true}
-		if n := s.graph.stepNode(id); st.From > 0 && len(n.Ports[workflow.PortOut]) == 0 {
-			done.Goto = []string{s.graph.stepNode(st.From).ID}
+		if n := s.graph.StepNode(id); st.From > 0 && len(n.Ports[workflow.PortOut]) == 0 {
+			done.Goto = []string{s.graph.StepNode(st.From).ID}
 		}
 		s.steps.complete(id, done, s.plan.out...)
 		return
 	}
-	caller, rules := s.graph.stepNode(s.graph.step(id).From), s.graph.flowOf(id).Workflow.Rules
+	caller, rules := s.graph.StepNode(s.graph.Step(id).From), s.graph.FlowOf(id).Workflow.Rules
 	for _, tc := range slices.Clone(s.frame(id, 0).Turn) {
 		if !tc.Done && ownCall(caller, rules, tc.Name) {
 			s.run.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
@@ -52,7 +52,7 @@ func (s *agents) execNext(id int) {
 
 // execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
 func (s *agents) execDone(id int) {
-	n, caller, rules := s.graph.stepNode(id), s.graph.stepNode(s.graph.step(id).From), s.graph.flowOf(id).Workflow.Rules
+	n, caller, rules := s.graph.StepNode(id), s.graph.StepNode(s.graph.Step(id).From), s.graph.FlowOf(id).Workflow.Rules
 	var last chat.ToolCall
 	for _, tc := range s.lastReply(id, 0).ToolCalls {
 		if !ownCall(caller, rules, tc.Name) {
@@ -65,7 +65,7 @@ func (s *agents) execDone(id int) {
 			done.Output = expr.Quote(m.Text.String())
 		}
 	}
-	if out := s.graph.resultOutput(id); done.Output != nil && bytes.Equal(out.Value(), done.Output) {
+	if out := s.graph.Step(id).ResultOutput(); done.Output != nil && bytes.Equal(out.Value(), done.Output) {
 		done.Output, done.Given = nil, true
 	}
 	switch port := workflow.ToolPort(last.Name); {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -11,16 +12,16 @@ import (
 )
 
 // StepText is the text of what a step was given.
-func (r *Run) StepText(id int) string { return r.graph.stepText(id).String() }
+func (r *Run) StepText(id int) string { return r.graph.StepText(id).String() }
 
 // CopiedPrompt makes the prompt of the step that begins with a token by copying all outputs, which the recipe of that step must equal: it is the slow twin of
 // package prompt. The run is as before the step. False for prompts of functions and of shared conversations.
 func (r *Run) CopiedPrompt(id int) (string, bool) {
-	t, ok := r.graph.waiting(id)
+	t, ok := r.graph.Waiting(id)
 	if !ok {
 		return "", false
 	}
-	f := r.graph.flows[r.scope(t.Scope).Flow]
+	f := r.graph.FlowIn(t.Scope)
 	n := &f.Nodes[t.Node]
 	if n.Kind != workflow.KindAgent {
 		return "", false
@@ -46,9 +47,9 @@ func (r *Run) copiedContext(scopeID int, missing string) string {
 		input = missing
 	}
 	var b strings.Builder
-	s := r.graph.sight(scopeID)
-	for _, e := range s.top() {
-		copyPrior(&b, "", expr.Child{ID: plan.LocalID(s.f.Nodes[e.Node].ID), Entry: s.entry(e)})
+	s := r.graph.Sight(scopeID)
+	for _, e := range s.Top() {
+		copyPrior(&b, "", expr.Child{ID: plan.LocalID(r.graph.FlowIn(scopeID).Nodes[e.Node].ID), Entry: s.Entry(e)})
 	}
 	if b.Len() == 0 {
 		return input
@@ -74,12 +75,12 @@ func copyPrior(b *strings.Builder, path string, c expr.Child) {
 	b.WriteString("]:\n" + text + "\n\n")
 }
 
-func (r *Run) copiedTurns(f *plan.Flow, t token, instruction string) string {
+func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) string {
 	type turn struct{ name, text string }
 	var turns []turn
-	for i := r.graph.Steps.len() - 1; i >= 0 && len(turns) < 12; i-- {
-		if st := r.graph.Steps.at(i); st.Status == stepCompleted && st.Scope == t.Scope && f.Nodes[st.Node].Kind == workflow.KindAgent {
-			turns = append(turns, turn{r.graph.speakerName(f, i+1), expr.Text(st.Output.Value())})
+	for i := r.graph.Steps.Len() - 1; i >= 0 && len(turns) < 12; i-- {
+		if st := r.graph.Steps.At(i); st.Status == graph.Completed && st.Scope == t.Scope && f.Nodes[st.Node].Kind == workflow.KindAgent {
+			turns = append(turns, turn{r.graph.SpeakerName(f, i+1), expr.Text(st.Output.Value())})
 		}
 	}
 	var parts []string
@@ -105,7 +106,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t token, instruction string) string {
 // GoOn decides as after an input, with all scopes awake, and gives the events: a folded run whose last activation left nothing has none.
 func (r *Run) GoOn() []Event {
 	r.out, r.opened, r.now = nil, nil, r.s.At
-	r.wakeAll()
+	r.graph.WakeAll()
 	r.advance()
 	return r.out
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -17,11 +18,11 @@ const (
 )
 
 // startToken starts the step of a token, or meets a limit and leaves the token where it is.
-func (r *Run) startToken(t token) {
+func (r *Run) startToken(t graph.Token) {
 	sc := r.scope(t.Scope)
-	f := r.graph.flows[sc.Flow]
+	f := r.graph.FlowIn(t.Scope)
 	n := &f.Nodes[t.Node]
-	path := r.graph.pathOf(sc.Flow, n.ID)
+	path := r.graph.PathOf(sc.Flow, n.ID)
 	if r.s.Limits.MaxRounds > 0 && sc.Flow == 0 && r.graph.Seen[t.Node] {
 		r.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(r.s.Limits.MaxRounds), Detail: strconv.Itoa(r.graph.Round + 1)})
 		if r.graph.Round >= r.s.Limits.MaxRounds {
@@ -39,11 +40,11 @@ func (r *Run) startToken(t token) {
 		r.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}) // nobody takes over: there is no room for him either
 		return
 	}
-	id := r.graph.Steps.len() + 1
+	id := r.graph.Steps.Len() + 1
 	d := r.mem.started.put(StepStarted{
-		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.graph.Flows.counts(sc.Flow).of(t.Node) + 1, Scope: t.Scope, From: t.From,
+		Tokens: r.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: r.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1, Scope: t.Scope, From: t.From,
 	})
-	if most := r.s.Limits.LoopIterations(); n.Header && sc.Loops.of(t.Node) >= most {
+	if most := r.s.Limits.LoopIterations(); n.Header && sc.Loops.Of(t.Node) >= most {
 		r.emit(id, path, d)
 		r.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
 		r.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID), most)})
@@ -150,8 +151,8 @@ func (r *Run) complete(id int, d *StepCompleted, ports ...string) {
 	if d != r.plan.given {
 		d.Ports = ports
 	}
-	f, n, gotos := r.flowOf(id), r.stepNode(id), r.graph.gotoOf(id, d)
-	r.graph.shortenUpdate(id, d)
+	f, n, gotos := r.flowOf(id), r.stepNode(id), r.step(id).GotoOf(d)
+	r.graph.ShortenUpdate(id, d)
 	if n.Kind == workflow.KindFork {
 		n = &f.Nodes[n.JoinIndex]
 	}

@@ -251,13 +251,13 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 			r.giveUp(step, *f)
 			return
 		}
-		r.graph.native = native{step, d.Native}
+		r.graph.SetNative(step, d.Native)
 		done := r.plan.given
 		if merged != nil || len(d.Goto) > 0 {
 			done = r.completed(StepCompleted{Given: true, Update: merged})
 		}
 		r.complete(step, done, r.plan.out...)
-		r.graph.native = native{}
+		r.graph.SetNative(0, nil)
 	}
 }
 

@@ -55,7 +55,7 @@ func (s *agents) handed(id, fr int) *AgentHanded {
 	if !ok {
 		return nil
 	}
-	target, scope := s.graph.flowOf(id).Agents[to], s.graph.step(id).Scope
+	target, scope := s.graph.FlowOf(id).Agents[to], s.graph.Step(id).Scope
 	if !s.run.systemFits(target, scope) {
 		s.budget.meetSize(id)
 		return nil

@@ -75,7 +75,7 @@ func (r *Run) validate(ev *Event) string {
 
 // validateStep checks the step of an event.
 func (r *Run) validateStep(ev *Event, n needs) string {
-	switch last := r.graph.Steps.len(); {
+	switch last := r.graph.Steps.Len(); {
 	case n.has(needsNewStep):
 		if ev.Step != last+1 {
 			return fmt.Sprintf("expected step %d", last+1)
@@ -113,7 +113,7 @@ func kindOf[D any, P interface {
 }
 
 // ofGraph is a check that looks at the graph alone.
-func ofGraph[P Data](check func(*graph, *Event, P) string) func(*Run, *Event, P) string {
+func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*Run, *Event, P) string {
 	return func(r *Run, ev *Event, d P) string { return check(&r.graph, ev, d) }
 }
 
@@ -140,13 +140,13 @@ var kinds = map[Type]kind{
 	"run.failed":         kindOf(nil, onState((*state).applyRunFailed)),
 	"run.cancelled":      kindOf((*Run).checkRunCancelled, onState((*state).applyRunCancelled)),
 	"run.cancelling":     kindOf(ofState((*state).checkRunCancelling), onState((*state).applyRunCancelling)),
-	"step.started":       kindOf(ofGraph((*graph).checkStepStarted), (*Run).applyStepStarted).with(needsNewStep),
+	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), (*Run).applyStepStarted).with(needsNewStep),
 	"step.retrying":      kindOf((*Run).checkStepRetrying, (*Run).applyStepRetrying).with(needsRunning),
 	"step.completed":     kindOf((*Run).checkStepCompleted, (*Run).applyStepCompleted).with(needsRunning),
 	"step.failed":        kindOf((*Run).checkStepFailed, (*Run).applyStepFailed).with(needsRunning),
 	"step.cancelled":     kindOf((*Run).checkStepCancelled, (*Run).applyStepCancelled).with(needsRunning),
 	"step.skipped":       kindOf((*Run).checkStepSkipped, (*Run).applyStepSkipped).with(needsRunning),
-	"edge.taken":         kindOf(ofGraph((*graph).checkEdgeTaken), (*Run).applyEdgeTaken),
+	"edge.taken":         kindOf(ofGraph((*runGraph).CheckEdgeTaken), (*Run).applyEdgeTaken),
 	"model.called":       kindOf(checkLoop(loop.CheckModelCalled), (*Run).applyModelCalled).with(needsRunning),
 	"model.replied":      kindOf(checkLoop(loop.CheckModelReplied), (*Run).applyModelReplied).with(needsStep),
 	"model.failed":       kindOf(checkLoop(loop.CheckModelFailed), (*Run).applyModelFailed).with(needsStep),

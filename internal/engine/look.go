@@ -28,8 +28,8 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	g := &r.graph
 	v, ok := r.StepPlace(id)
 	if ok {
-		st := g.step(id)
-		v.State, v.Output = g.stateAt(st.Scope), st.Output.Value()
+		st := g.Step(id)
+		v.State, v.Output = g.Scope(st.Scope).State, st.Output.Value()
 	}
 	return v, ok
 }
@@ -37,23 +37,23 @@ func (r *Run) StepView(id int) (StepView, bool) {
 // StepInput gives what a step was given, nil where there is none of that number.
 func (r *Run) StepInput(id int) Value {
 	g := &r.graph
-	if id < 1 || id > g.Steps.len() {
+	if id < 1 || id > g.Steps.Len() {
 		return nil
 	}
-	return g.stepInput(id)
+	return g.StepInput(id)
 }
 
 // StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.
 func (r *Run) StepPlace(id int) (StepView, bool) {
 	g := &r.graph
-	if id < 1 || id > g.Steps.len() {
+	if id < 1 || id > g.Steps.Len() {
 		return StepView{}, false
 	}
-	st, n := g.step(id), g.stepNode(id)
-	sc := g.scope(st.Scope)
+	st, n := g.Step(id), g.StepNode(id)
+	sc := g.Scope(st.Scope)
 	outer := id
-	for g.stepScope(outer).Flow != 0 {
-		outer = g.Flows[g.stepScope(outer).Flow].Step
+	for g.StepScope(outer).Flow != 0 {
+		outer = g.Flows[g.StepScope(outer).Flow].Step
 	}
 	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: outer, Block: sc.Owner}, true
 }
@@ -64,7 +64,7 @@ func (r *Run) Outputs() map[string]Value {
 	if len(g.Scopes) == 0 {
 		return nil
 	}
-	return g.outputs(0)
+	return g.Outputs(0)
 }
 
 // IsBusy tells whether the run goes on by itself: a call is out, or is to be tried again. A wait's deadline does not count.
@@ -81,13 +81,12 @@ func (r *Run) Pending() []string {
 	g := &r.graph
 	var out []string
 	add := func(scopeID, idx int) {
-		f := g.Scopes[scopeID].Flow
-		if n := &g.flows[f].Nodes[idx]; f == 0 && !n.Hidden {
+		if n := &g.FlowIn(scopeID).Nodes[idx]; g.Scope(scopeID).Flow == 0 && !n.Hidden {
 			out = append(out, n.ID)
 		}
 	}
 	for _, id := range g.Running {
-		if st := g.step(id); st.Wait == "" && (st.Block == nil || len(st.Block.Scopes) == 0) {
+		if st := g.Step(id); st.Wait == "" && (st.Block == nil || len(st.Block.Scopes) == 0) {
 			add(st.Scope, st.Node)
 		}
 	}

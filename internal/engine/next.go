@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -87,16 +88,13 @@ func (s *state) startable() bool {
 }
 
 // mayStart tells whether nothing but its turn keeps a token from starting.
-func (r *Run) mayStart(t token) bool {
-	return (r.budgets.slot() || !loop.Calls(r.graph.nodeOf(t).Kind)) && r.graph.mayStart(t)
+func (r *Run) mayStart(t graph.Token) bool {
+	return (r.budgets.slot() || !loop.Calls(r.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && r.graph.MayStart(t)
 }
 
 // closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
 func (r *Run) closeScopes() {
-	r.graph.wake, r.graph.awake = r.graph.awake[:0], r.graph.wake
-	wake := r.graph.awake
-	slices.Sort(wake)
-	for _, id := range slices.Compact(wake) {
+	for _, id := range r.graph.TakeAwake() {
 		sc := r.scope(id)
 		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || r.s.isFailing() {
 			continue
@@ -105,7 +103,7 @@ func (r *Run) closeScopes() {
 			if sc.Live == 0 && !r.s.Loop.IsAsleep(sc.Owner) { // one that waits for its next attempt has not begun
 				r.endFlow(sc.Owner)
 			}
-		} else if !r.graph.awaits(sc.Owner, sc) {
+		} else if !r.graph.Awaits(sc.Owner, sc) {
 			r.settleBlock(sc.Owner)
 		}
 	}

@@ -13,15 +13,8 @@ func (r *Run) handleRecovered(d Recovered) {
 	if r.s.Status == StatusRunning {
 		r.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
-	r.wakeAll()
+	r.graph.WakeAll()
 	r.takeUp(d.Lost, "the process that made the call died")
-}
-
-// wakeAll has all scopes looked at: the past of a forked run may end before the owners of settled scopes went on.
-func (r *Run) wakeAll() {
-	for id := range r.graph.Scopes {
-		r.graph.idle(id)
-	}
 }
 
 // handleReopen goes on with a run that ended by a limit (D20).

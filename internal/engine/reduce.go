@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine/typed"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // united gives what a step changes, where others of its scope changed the state since it started, which had what view holds then: nodes of one queue run
@@ -22,7 +21,7 @@ import (
 // merged is nil where nothing else changed what the step changes.
 func (r *Run) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
 	f, st := r.flowOf(id), r.step(id)
-	now := r.graph.stateAt(st.Scope)
+	now := r.scope(st.Scope).State
 	if f.Workflow.Rules.Serial || now.Same(view) {
 		return nil, nil
 	}
@@ -109,11 +108,6 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 		})
 	}
 	return nil, fmt.Errorf("unknown reducer %q", name)
-}
-
-// losers tells whether a fork that waits until then has branches that do not count.
-func losers(until string) bool {
-	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum
 }
 
 // sumWhole is mine + theirs - base where all are whole numbers, whatever their size; floats would round them.

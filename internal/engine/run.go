@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
 
@@ -15,7 +17,7 @@ type Run struct {
 	plan  *Plan
 	id    string
 	s     state
-	graph graph
+	graph runGraph
 	mem   slabs
 	// agents decides for the agent loops.
 	agents agents
@@ -42,7 +44,7 @@ func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
 	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
 	r.mem.expect(p.root)
-	r.graph.Steps.expect(len(p.root.Nodes))
+	r.graph.Steps.Expect(len(p.root.Nodes))
 	return r
 }
 
@@ -55,7 +57,8 @@ func (r *Run) Apply(events []Event) error {
 		}
 		r.apply(&events[i])
 	}
-	r.graph.wake, r.budgets.withheld = r.graph.wake[:0], true
+	r.graph.Sleep()
+	r.budgets.withheld = true
 	return nil
 }
 
@@ -81,7 +84,8 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened, r.graph.wake = r.mem.room(), nil, r.graph.wake[:0]
+	r.out, r.opened = r.mem.room(), nil
+	r.graph.Sleep()
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
 			r.now = at
@@ -140,10 +144,10 @@ func (r *Run) Created() *RunCreated { return r.s.Created }
 // Output gives the output of the step that completed last in the run itself, which is the run's output once it has completed.
 func (r *Run) Output() Value {
 	g := &r.graph
-	if len(g.Scopes) == 0 || g.scope(0).Last == 0 {
+	if len(g.Scopes) == 0 || g.Scope(0).Last == 0 {
 		return nil
 	}
-	return g.value(g.scope(0).Last)
+	return g.Value(g.Scope(0).Last)
 }
 
 // Waits gives the open waits, oldest first. The slice is the caller's.
@@ -162,14 +166,14 @@ func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
 // Updated is told at [Run.Errors].
 func (r *Run) Updated() time.Time { return r.s.Updated }
 
-func (r *Run) step(id int) *step          { return r.graph.step(id) }
-func (r *Run) scope(id int) *scope        { return r.graph.scope(id) }
-func (r *Run) stepScope(id int) *scope    { return r.graph.stepScope(id) }
-func (r *Run) flowOf(id int) *plan.Flow   { return r.graph.flowOf(id) }
-func (r *Run) stepNode(id int) *plan.Node { return r.graph.stepNode(id) }
-func (r *Run) nodeID(id int) string       { return r.graph.nodeID(id) }
-func (r *Run) stepInput(id int) Value     { return r.graph.stepInput(id) }
-func (r *Run) value(step int) Value       { return r.graph.value(step) }
+func (r *Run) step(id int) *graph.Step[loop.Step] { return r.graph.Step(id) }
+func (r *Run) scope(id int) *graph.Scope          { return r.graph.Scope(id) }
+func (r *Run) stepScope(id int) *graph.Scope      { return r.graph.StepScope(id) }
+func (r *Run) flowOf(id int) *plan.Flow           { return r.graph.FlowOf(id) }
+func (r *Run) stepNode(id int) *plan.Node         { return r.graph.StepNode(id) }
+func (r *Run) nodeID(id int) string               { return r.graph.NodeID(id) }
+func (r *Run) stepInput(id int) Value             { return r.graph.StepInput(id) }
+func (r *Run) value(step int) Value               { return r.graph.Value(step) }
 
 // commandID names one attempt of a call.
 func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }

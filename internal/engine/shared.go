@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -20,8 +21,8 @@ const endInstruction = "When the conversation is over and no further action is n
 
 // converses tells whether the agent of step id may end the run by endTool.
 func (s *agents) converses(id int) bool {
-	n := s.graph.stepNode(id)
-	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && s.graph.flowOf(id).Workflow.Rules.Conversational
+	n := s.graph.StepNode(id)
+	return n.Agent != nil && n.Agent.Prompt.Mode == workflow.PromptShared && s.graph.FlowOf(id).Workflow.Rules.Conversational
 }
 
 // endNext is the value that ends a run where no edge says otherwise (S3-5).
@@ -29,7 +30,7 @@ const endNext = "END"
 
 // repliedShared routes after a reply in a shared conversation. Tool calls win over `next` (S3-9).
 func (s *agents) repliedShared(id, fr int, reply chat.Message) {
-	n, rules := s.graph.stepNode(id), s.graph.flowOf(id).Workflow.Rules
+	n, rules := s.graph.StepNode(id), s.graph.FlowOf(id).Workflow.Rules
 	route := n.Agent.Routing
 	next, text := "", reply.Text.String()
 	own := false
@@ -92,7 +93,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 // lastWords is what an agent said last before step id (S3-22).
 func (s *agents) lastWords(id int) string {
 	for i := id - 1; i >= 1; i-- {
-		if st := s.graph.step(i); st.Status == stepCompleted && s.graph.stepNode(i).Kind == workflow.KindAgent {
+		if st := s.graph.Step(i); st.Status == graph.Completed && s.graph.StepNode(i).Kind == workflow.KindAgent {
 			if text := st.Output.Text().String(); text != "" {
 				return text
 			}
@@ -103,9 +104,9 @@ func (s *agents) lastWords(id int) string {
 
 // toolDefs gives the tools that the engine answers for a frame.
 func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
-	f, a := s.graph.flowOf(id), s.agent(id, fr)
+	f, a := s.graph.FlowOf(id), s.agent(id, fr)
 	defs := toolDefs(f, a)
-	n := s.graph.stepNode(id)
+	n := s.graph.StepNode(id)
 	if n.Agent == nil || s.frame(id, fr).Parent >= 0 || n.Agent.Prompt.Mode != workflow.PromptShared {
 		return handoffDef(f, defs, a)
 	}
@@ -127,8 +128,8 @@ func (s *agents) toolDefs(id, fr int) []chat.ToolDef {
 
 // offered names the tools that the engine answers for a frame, and for the agent whose calls an exec node carries out.
 func (s *agents) offered(id, fr int) []string {
-	if s.graph.stepNode(id).Kind == workflow.KindExec {
-		caller := s.graph.stepNode(s.graph.step(id).From)
+	if s.graph.StepNode(id).Kind == workflow.KindExec {
+		caller := s.graph.StepNode(s.graph.Step(id).From)
 		if caller.Agent == nil {
 			return nil
 		}
@@ -136,7 +137,7 @@ func (s *agents) offered(id, fr int) []string {
 		if route := caller.Agent.Routing; route != nil && route.Tool != "" && len(route.Values) > 0 {
 			names = append(names, route.Tool)
 		}
-		if s.graph.flowOf(id).Workflow.Rules.Conversational {
+		if s.graph.FlowOf(id).Workflow.Rules.Conversational {
 			names = append(names, endTool)
 		}
 		return names

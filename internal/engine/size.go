@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -22,13 +23,13 @@ func (r *Run) weight(ev *Event) int64 {
 		n += int64(d.Size())
 	}
 	if d, ok := ev.Data.(*StepCompleted); ok && !d.Same && !d.Reply && !d.JSON && !d.Given && d.Output == nil {
-		n += r.step(ev.Step).Output.size()
+		n += r.step(ev.Step).Output.Size()
 	}
 	return n
 }
 
 // roomFor tells whether there is room for the step of a token and for what its texts would become.
-func (r *Run) roomFor(n *plan.Node, t token) bool {
+func (r *Run) roomFor(n *plan.Node, t graph.Token) bool {
 	left, bounded := r.budgets.left()
 	switch {
 	case !bounded:
@@ -38,7 +39,7 @@ func (r *Run) roomFor(n *plan.Node, t token) bool {
 	}
 	switch n.Kind {
 	case workflow.KindAgent:
-		if !r.systemFits(r.graph.flows[r.scope(t.Scope).Flow].Agents[n.Agent.Agent], t.Scope) {
+		if !r.systemFits(r.graph.FlowIn(t.Scope).Agents[n.Agent.Agent], t.Scope) {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
@@ -57,11 +58,11 @@ func (r *Run) systemFits(a *plan.Agent, scope int) bool {
 }
 
 // argSize measures what expandArg would make, up to most.
-func (r *Run) argSize(v any, t token, most int64) int64 {
+func (r *Run) argSize(v any, t graph.Token, most int64) int64 {
 	var n int64
 	switch x := v.(type) {
 	case plan.ArgText:
-		given, _ := r.graph.outputText(t.From)
+		given, _ := r.graph.OutputText(t.From)
 		n = int64(len(x)-1) * given.Len()
 		for _, p := range x {
 			if n <= most {

@@ -6,28 +6,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Steps stay where they are while more are added.
-func TestStepListNeverMoves(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 600).Draw(t, "steps")
-		var l stepList
-		if rapid.Bool().Draw(t, "expected") {
-			l.expect(rapid.IntRange(0, 100).Draw(t, "nodes"))
-		}
-		places := make([]*step, n)
-		for i := range n {
-			l.add(step{Node: i})
-			places[i] = l.at(i)
-		}
-		for i, p := range places {
-			if l.at(i) != p || p.Node != i {
-				t.Fatalf("step %d moved", i)
-			}
-		}
-	})
-}
-
 // Events of one activation never reach those of another, however many there are and whatever becomes of the list.
 func TestRoomForEvents(t *testing.T) {
 	t.Parallel()

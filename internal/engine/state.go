@@ -3,9 +3,9 @@ package engine
 import (
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -48,75 +48,11 @@ type ending struct {
 	Limit bool
 }
 
-// step is one execution of a node. A run keeps each of its steps: what only a running one needs is in work.
-type step struct {
-	Node  int
-	Scope int
-	From  int
-	Group int
-	// Approval is the last answered approval on the path to the step, the step itself included: the number of its wait; 0: there is none.
-	Approval int
-	Calls    int // calls that were numbered, once the step has ended
-	Status   stepStatus
-	Output   output
-	*work
-}
+// runGraph is the graph of a run, whose steps hold what the loop keeps of them.
+type runGraph = graph.Graph[loop.Step]
 
-// work is what a step has while it runs. An ended step keeps Input, Block and By, and its work until its last call has settled; one that has none of these has the one that holds nothing, which is
-// never written.
-type work struct {
-	// Input is what the step was given where that is neither the output of From nor made by a recipe.
-	Input   Value
-	Iter    int
-	Retries int
-	Last    *Failure
-	Wait    string
-	// Seen and View are what a function sees: the outputs and the state as they were when the step started.
-	Seen []entry
-	View typed.State
-	// Loop is what the loop knows of the step.
-	Loop  loop.Step
-	Block *block
-	// By is the agent that gave the output, where the conversation was handed over to it.
-	By string
-	// Flow is the sub-flow that the step runs.
-	Flow int
-	// given is the last result of the step, changed what it changes in View. Both are there only within the activation that brought the result.
-	given   Data
-	changed typed.Changes
-}
-
-// works gives steps their work, that of ended ones first. The zero works is ready for use.
-type works struct {
-	none  *work
-	spare []*work
-	more  slab[work]
-}
-
-// begin gives a step that starts its work.
-func (m *works) begin(w work) *work {
-	n := len(m.spare)
-	if n == 0 {
-		return m.more.put(w)
-	}
-	p := m.spare[n-1]
-	m.spare = m.spare[:n-1]
-	*p = w
-	return p
-}
-
-// end gives what an ended step keeps of its work.
-func (m *works) end(w *work) *work {
-	*w = work{Input: w.Input, Block: w.Block, By: w.By, Loop: w.Loop}
-	if w.Input != nil || w.Block != nil || w.By != "" || w.Loop.Calls > 0 {
-		return w
-	}
-	if m.none == nil {
-		m.none = new(work)
-	}
-	m.spare = append(m.spare, w)
-	return m.none
-}
+// stepRunning is the status of a step that has not ended.
+const stepRunning = graph.Running
 
 // openLedger begins the account of a run.
 func (s *state) openLedger(d *RunCreated) {

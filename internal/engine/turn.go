@@ -18,7 +18,7 @@ func (s *agents) replied(id, fr int) {
 		s.steps.cancelStep(id, "the run failed") // nothing new starts (S0-46)
 		return
 	}
-	if n := s.graph.stepNode(id); n.Kind == workflow.KindAgent && f.Parent < 0 && n.Agent.Prompt.Mode == workflow.PromptShared {
+	if n := s.graph.StepNode(id); n.Kind == workflow.KindAgent && f.Parent < 0 && n.Agent.Prompt.Mode == workflow.PromptShared {
 		s.repliedShared(id, fr, last)
 		return
 	}
@@ -61,15 +61,15 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	}
 	input := expr.Text(args["input"])
 	f := s.frame(id, fr)
-	next := len(s.graph.step(id).Loop.Agent.Frames)
-	target := s.graph.flowOf(id).Agents[sub.Agent]
-	if !s.run.systemFits(target, s.graph.step(id).Scope) {
+	next := len(s.graph.Step(id).Loop.Agent.Frames)
+	target := s.graph.FlowOf(id).Agents[sub.Agent]
+	if !s.run.systemFits(target, s.graph.Step(id).Scope) {
 		s.budget.meetSize(id)
 		return
 	}
 	s.run.emitStep(id, &SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
-		System: s.run.expandSystem(target, s.graph.step(id).Scope), Depth: f.Depth + 1,
+		System: s.run.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
 	})
 	s.ask(id, next)
 }
@@ -81,7 +81,7 @@ func (s *agents) turnAnswered(id, fr int) {
 	}
 	waiting := len(s.frame(id, fr).Turn) > 0
 	next := s.handed(id, fr)
-	switch exec := s.graph.stepNode(id).Kind == workflow.KindExec; {
+	switch exec := s.graph.StepNode(id).Kind == workflow.KindExec; {
 	case exec && waiting:
 		if s.budget.hasSlot(id) {
 			s.execNext(id)
@@ -105,7 +105,7 @@ func (s *agents) turnAnswered(id, fr int) {
 
 // resume makes the calls that the agent loops of a step would have made next.
 func (s *agents) resume(id int) {
-	for fr := 0; s.graph.step(id).Loop.Agent != nil && fr < len(s.graph.step(id).Loop.Agent.Frames); fr++ {
+	for fr := 0; s.graph.Step(id).Loop.Agent != nil && fr < len(s.graph.Step(id).Loop.Agent.Frames); fr++ {
 		s.resumeFrame(id, fr)
 	}
 }

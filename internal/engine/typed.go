@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -39,11 +39,8 @@ func (r *Run) State() map[string]Value {
 	if len(g.Scopes) == 0 {
 		return nil
 	}
-	return g.stateAt(0).Map()
+	return g.Scope(0).State.Map()
 }
-
-// stateAt gives the typed state as a scope sees it: as it was at its fork, with the scope's own changes (D5).
-func (g *graph) stateAt(scopeID int) typed.State { return g.scope(scopeID).State }
 
 // mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
 func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
@@ -53,7 +50,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	for _, s := range st.Block.Scopes {
 		sc := r.scope(s)
 		// A branch that ended before the join changed the state all the same, unless it lost.
-		if o := r.scope(s).outcome(); o != branchArrived && (o != branchEnded || losers(n.Fork.Until)) {
+		if o := r.scope(s).Outcome(); o != graph.BranchArrived && (o != graph.BranchEnded || graph.Losers(n.Fork.Until)) {
 			continue
 		}
 		for _, name := range sortedKeys(sc.Writes) {
@@ -76,7 +73,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 	if name := n.Fork.Merge; name != "" {
 		outputs := map[string]Value{}
 		for _, s := range st.Block.Scopes {
-			if sc := r.scope(s); r.scope(s).outcome() == branchArrived && sc.Arrived > 0 {
+			if sc := r.scope(s); r.scope(s).Outcome() == graph.BranchArrived && sc.Arrived > 0 {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.value(sc.Arrived)
 			}
 		}

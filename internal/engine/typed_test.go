@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -43,11 +44,11 @@ func TestSumOfWholeNumbers(t *testing.T) {
 // Nobody who was given a state sees the changes that come after.
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
-	r := &Run{graph: graph{Scopes: []scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}
-	before := r.graph.stateAt(0)
+	r := &Run{graph: runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}
+	before := r.scope(0).State
 	mine := r.State()
 	r.graph.Scopes[0].State = before.With(typed.Changes{{Field: "a", Value: typed.Of(Value("3"), 1)}})
-	after := r.graph.stateAt(0)
+	after := r.scope(0).State
 	mine["a"] = Value("4")
 	seen := after.With(typed.Changes{{Field: "b", Value: typed.Of(Value("5"), 2)}})
 	for name, got := range map[string]Value{"1": before.Get("a"), "3": after.Get("a"), "2": after.Get("b"), "5": seen.Get("b")} {

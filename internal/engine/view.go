@@ -1,9 +1,7 @@
 package engine
 
 import (
-	"bytes"
-	"slices"
-
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -11,95 +9,49 @@ import (
 )
 
 // outputOf is the output that a step has once done is applied.
-func (r *Run) outputOf(id int, done *StepCompleted) output {
+func (r *Run) outputOf(id int, done *StepCompleted) graph.Output {
 	switch {
 	case done.Same:
-		return r.graph.given(id)
+		return r.graph.Given(id)
 	case done.Given:
-		return r.graph.resultOutput(id)
+		return r.step(id).ResultOutput()
 	case done.Reply:
 		return r.agents.replyText(id, r.step(id).Loop.Agent.Root)
 	case done.JSON:
 		out, _ := JSONOf(r.agents.lastReply(id, r.step(id).Loop.Agent.Root).Text.String())
-		return outputFrom(out)
+		return graph.OutputOf(out)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
-		return output{value: r.graph.blockOutput(id)}
+		return r.graph.BlockOutput(id)
 	case done.Output == nil && r.stepNode(id).Kind == workflow.KindSubflow:
-		return r.graph.flowOutput(id)
+		return r.graph.FlowOutput(id)
 	}
-	return outputFrom(done.Output)
-}
-
-// seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards; nobody may write them.
-func (g *graph) seen(scopeID int) []entry {
-	sc := g.scope(scopeID)
-	if len(sc.Base) == 0 {
-		sc.shared = true
-		return slices.Clip(sc.Entries)
-	}
-	out := slices.Clone(sc.Base)
-	for _, e := range sc.Entries {
-		if i := slices.IndexFunc(out, func(x entry) bool { return x.Node == e.Node }); i >= 0 {
-			out[i] = e
-			continue
-		}
-		out = append(out, e)
-	}
-	return out
-}
-
-// record notes the output of a step: a node keeps the place of its first execution (S4-4). fresh tells that the node runs for the first time.
-func (sc *scope) record(node, step int, fresh bool) {
-	for i := 0; i < len(sc.Entries) && !fresh; i++ {
-		if sc.Entries[i].Node == node {
-			if sc.shared {
-				sc.Entries, sc.shared = slices.Clone(sc.Entries), false
-			}
-			sc.Entries[i].Step = step
-			return
-		}
-	}
-	sc.Entries = append(sc.Entries, entry{node, step})
-}
-
-// outputs gives the outputs that a scope sees, by node id.
-func (g *graph) outputs(scopeID int) map[string]Value {
-	seen := g.seen(scopeID)
-	if len(seen) == 0 {
-		return nil
-	}
-	out := make(map[string]Value, len(seen))
-	f := g.flows[g.scope(scopeID).Flow]
-	for _, e := range seen {
-		out[f.Nodes[e.Node].ID] = g.value(e.Step)
-	}
-	return out
+	return graph.OutputOf(done.Output)
 }
 
 // view is what the program's functions see of a step; as completed by done where that is not nil.
 func (r *Run) view(id int, done *StepCompleted) View {
 	st, n := r.step(id), r.stepNode(id)
-	v := View{Node: n.ID, Input: r.stepInput(id), State: r.graph.stateAt(st.Scope)}
+	v := View{Node: n.ID, Input: r.stepInput(id), State: r.scope(st.Scope).State}
 	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Loop.Tries, st.Retries+1), r.s.errors(len(r.s.Errors)), r.s.Updated
 	if done == nil {
 		v.Outputs = r.outputsSeen(st.Scope)
 		return v
 	}
 	v.Outputs = func() map[string]Value {
-		out := r.graph.outputs(st.Scope)
+		out := r.graph.Outputs(st.Scope)
 		if out == nil {
 			out = map[string]Value{}
 		}
 		out[n.ID] = r.outputOf(id, done).Value()
 		return out
 	}
-	v.State = r.graph.stateAfter(id, done, r.graph.changesOf(id, done))
+	v.State = r.graph.StateAfter(id, done, r.graph.ChangesOf(id, done))
 	return v
 }
 
 // outputsSeen gives the outputs that a scope sees, for a View.
 func (r *Run) outputsSeen(scope int) func() map[string]Value {
-	return func() map[string]Value { return r.graph.outputs(scope) }
+	return func() map[string]Value { return r.graph.Outputs(scope) }
 }
 
 // env shows the outputs of a scope to templates and conditions. Where done is not nil, step counts as completed by it.
@@ -112,55 +64,19 @@ type env struct {
 
 // Step implements expr.Env.
 func (e env) Step(id string) (expr.Entry, bool) {
-	f := e.r.graph.flows[e.r.scope(e.scope).Flow]
 	if e.done != nil && e.r.stepNode(e.step).ID == id {
-		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: e.r.graph.speakerName(f, e.step)}, true
+		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.r.flowOf(e.step), e.r.speaker(e.step))}, true
 	}
-	s := e.r.graph.sight(e.scope)
-	if idx, known := f.Index[id]; known {
-		x, ok := s.find(idx)
-		if !ok {
-			return expr.Entry{}, false
-		}
-		return s.entry(x), true
-	}
-	for _, x := range s.entries {
-		if plan.LocalID(f.Nodes[x.Node].ID) == id {
-			return s.entry(x), true
-		}
-	}
-	return expr.Entry{}, false
-}
-
-// speaker gives the agent that has the conversation of a step, or that gave its output: the step's own until it hands over; "" for steps without agent.
-func (g *graph) speaker(step int) string {
-	st, n := g.step(step), g.stepNode(step)
-	switch {
-	case n.Agent == nil:
-		return ""
-	case st.By != "":
-		return st.By
-	case st.Loop.Agent != nil && n.Kind == workflow.KindAgent:
-		return st.Loop.Agent.Frames[st.Loop.Agent.Root].Agent
-	}
-	return n.Agent.Agent
-}
-
-// speakerName gives the title of the speaker of a step of f (S4-34).
-func (g *graph) speakerName(f *plan.Flow, step int) string {
-	if a := f.Agents[g.speaker(step)]; a != nil {
-		return a.Title()
-	}
-	return ""
+	return e.r.graph.Sight(e.scope).Named(id)
 }
 
 // toolArguments makes the arguments of a tool node.
-func (r *Run) toolArguments(n *plan.Node, t token, d *StepStarted) *Failure {
+func (r *Run) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	input := r.value(t.From)
 	switch {
 	case n.Tool.ArgsFunc != "":
 		v, err := r.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
-			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.graph.stateAt(t.Scope), Outputs: r.outputsSeen(t.Scope)})
+			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.scope(t.Scope).State, Outputs: r.outputsSeen(t.Scope)})
 		})
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
@@ -176,33 +92,19 @@ func (r *Run) toolArguments(n *plan.Node, t token, d *StepStarted) *Failure {
 		}
 		d.Input = out
 	case len(input) > 0 && input[0] != '{':
-		d.Input = object([]field{{"input", expr.Quote(expr.Text(input))}})
+		d.Input = graph.Object([]graph.Field{{Name: "input", Value: expr.Quote(expr.Text(input))}})
 	}
 	return nil
 }
 
-// field is one member of an object whose order matters.
-type field struct {
-	name  string
-	value Value
-}
-
-// object writes an object with its members in the order given.
-func object(fields []field) Value {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range fields {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(expr.Quote(f.name))
-		b.WriteByte(':')
-		if len(f.value) == 0 {
-			b.WriteString("null")
-		} else {
-			b.Write(f.value)
-		}
+// speaker gives the agent that has the conversation of an agent step that runs: the step's own until it hands over; "" for other steps.
+func (r *Run) speaker(id int) string {
+	n := r.stepNode(id)
+	if n.Agent == nil {
+		return ""
 	}
-	b.WriteByte('}')
-	return b.Bytes()
+	if a := r.step(id).Loop.Agent; a != nil && n.Kind == workflow.KindAgent {
+		return a.Frames[a.Root].Agent
+	}
+	return n.Agent.Agent
 }

@@ -207,7 +207,7 @@ func (r *Run) releases() bool {
 		return !r.s.Waits.IsOpen()
 	}
 	for _, t := range r.graph.Ready {
-		if t.Group == group && !plan.IsFreeJoin(r.graph.nodeOf(t)) { // a join waits for what may be queued itself
+		if t.Group == group && !plan.IsFreeJoin(&r.graph.FlowIn(t.Scope).Nodes[t.Node]) { // a join waits for what may be queued itself
 			return false
 		}
 	}

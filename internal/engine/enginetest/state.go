@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -15,9 +16,9 @@ import (
 )
 
 // derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
-var derived = map[string]bool{"Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "scope.shared": true, "block.settled": true, "graph.flows": true, "graph.texts": true, "graph.input": true,
-	"graph.wake": true, "graph.awake": true, "graph.completing": true, "works.spare": true, "works.more": true,
-	"graph.native": true, "State.native": true, "Time.loc": true}
+var derived = map[string]bool{"Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
+	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true, "works.size": true,
+	"Graph.native": true, "State.native": true, "Time.loc": true}
 
 // State gives all that a run knows as JSON with the engine's own names, without what is empty, so that two runs can be compared. The counters that the run keeps of its calls are part of it.
 func State(r *engine.Run) []byte {
@@ -59,9 +60,9 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 		switch {
 		case v.Type() == reflect.TypeFor[text.Text](): // however it is put together
 			writeText(b, textOf(v))
-		case v.Type().Name() == "output" && v.FieldByName("isText").Bool():
+		case v.Type().Name() == "Output" && v.FieldByName("isText").Bool():
 			writeText(b, string(expr.Quote(textOf(v.FieldByName("text")))))
-		case v.Type().Name() == "output":
+		case v.Type().Name() == "Output":
 			writeState(b, v.FieldByName("value"))
 		default:
 			writeStruct(b, v)
@@ -134,7 +135,8 @@ func writeStruct(b *bytes.Buffer, v reflect.Value) {
 }
 
 func isDerived(t reflect.Type, f reflect.StructField) bool {
-	return derived[t.Name()+"."+f.Name] || f.Tag.Get("json") == "-" // what the journal does not keep
+	name, _, _ := strings.Cut(t.Name(), "[")                    // without the arguments of a generic type
+	return derived[name+"."+f.Name] || f.Tag.Get("json") == "-" // what the journal does not keep
 }
 
 // isEmpty takes nil and empty lists for the same.

@@ -1,15 +1,17 @@
-package engine
+package graph
 
 import (
 	"slices"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (g *graph) checkEdgeTaken(ev *Event, d *EdgeTaken) string {
+// CheckEdgeTaken tells why an edge cannot be taken; "" where it can.
+func (g *Graph[L]) CheckEdgeTaken(ev *event.Event, d *event.EdgeTaken) string {
 	flow, arrives := 0, false
 	if ev.Step == 0 {
 		if d.Edge != -1 || d.Scope != 0 || d.Branch != 0 {
@@ -19,9 +21,9 @@ func (g *graph) checkEdgeTaken(ev *Event, d *EdgeTaken) string {
 		if why := g.checkFollows(ev, d); why != "" {
 			return why
 		}
-		sc := scope{Flow: g.stepScope(ev.Step).Flow, Owner: ev.Step}
+		sc := Scope{Flow: g.StepScope(ev.Step).Flow, Owner: ev.Step}
 		if d.Scope < len(g.Scopes) {
-			sc = *g.scope(d.Scope)
+			sc = *g.Scope(d.Scope)
 		}
 		to, ok := g.flows[sc.Flow].Index[d.To]
 		flow, arrives = sc.Flow, ok && g.closes(&sc, to)
@@ -31,16 +33,16 @@ func (g *graph) checkEdgeTaken(ev *Event, d *EdgeTaken) string {
 		return "node " + strconv.Quote(d.To) + " does not exist"
 	case !arrives && d.Token != g.Tokens+1:
 		return "expected token " + strconv.Itoa(g.Tokens+1)
-	case d.State != nil && (ev.Step == 0 || g.step(ev.Step).Status != stepRunning || g.stepNode(ev.Step).Subflow == nil || g.stepNode(ev.Step).Subflow.Input == ""):
+	case d.State != nil && (ev.Step == 0 || g.Step(ev.Step).Status != Running || g.StepNode(ev.Step).Subflow == nil || g.StepNode(ev.Step).Subflow.Input == ""):
 		return "the step does not start a sub-flow with a state"
 	}
 	return ""
 }
 
 // checkFollows tells why a step does not lead along an edge, or into a scope.
-func (g *graph) checkFollows(ev *Event, d *EdgeTaken) string {
+func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 	handoff := g.flows[0].Workflow.Rules.Handoff
-	st, n, f := g.step(ev.Step), g.stepNode(ev.Step), g.flowOf(ev.Step)
+	st, n, f := g.Step(ev.Step), g.StepNode(ev.Step), g.FlowOf(ev.Step)
 	if d.Edge < -1 || d.Edge >= len(f.Workflow.Edges) {
 		return "edge does not exist"
 	}
@@ -53,35 +55,39 @@ func (g *graph) checkFollows(ev *Event, d *EdgeTaken) string {
 	switch {
 	case d.Branch != 0:
 		known := d.Scope >= 0 && d.Scope < len(g.Scopes)
-		if n.Kind != workflow.KindFork || st.Status != stepRunning || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
-			!known && d.Scope != len(g.Scopes) || known && (g.scope(d.Scope).Owner != ev.Step || g.scope(d.Scope).Branch != d.Branch || g.scope(d.Scope).Dead) {
+		if n.Kind != workflow.KindFork || st.Status != Running || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
+			!known && d.Scope != len(g.Scopes) || known && (g.Scope(d.Scope).Owner != ev.Step || g.Scope(d.Scope).Branch != d.Branch || g.Scope(d.Scope).Dead) {
 			return "branch does not exist"
 		}
 	case d.Edge < 0 && d.Scope == 0 && handoff != "" && d.To == handoff:
-	case n.Kind == workflow.KindSubflow && st.Status == stepRunning:
+	case n.Kind == workflow.KindSubflow && st.Status == Running:
 		if d.Edge != -1 || !slices.Contains(st.Block.Scopes, d.Scope) {
 			return "the sub-flow starts at another node"
 		}
-	case d.Scope != st.Scope || st.Status != stepCompleted && st.Status != stepFailed || g.stepScope(ev.Step).Dead:
+	case d.Scope != st.Scope || st.Status != Completed && st.Status != Failed || g.StepScope(ev.Step).Dead:
 		return "the step does not lead to that node"
 	}
 	return ""
 }
 
 // closes tells whether node to is the join at which a branch ends.
-func (g *graph) closes(sc *scope, to int) bool {
+func (g *Graph[L]) closes(sc *Scope, to int) bool {
 	fork := g.flows[sc.Flow].Nodes[to].ForkIndex
-	return fork >= 0 && sc.Owner > 0 && g.stepNode(sc.Owner).Index == fork
+	return fork >= 0 && sc.Owner > 0 && g.StepNode(sc.Owner).Index == fork
 }
 
-// travel puts a token at the end of an edge that step id takes; at the join of its own fork the branch has arrived instead. A fork opens a scope for each of its branches.
-func (g *graph) travel(id int, d *EdgeTaken) {
+// Travel puts a token at the end of an edge that step id takes; at the join of its own fork the branch has arrived instead. A fork opens a scope for each of its branches.
+func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 	if d.Branch > 0 && d.Scope == len(g.Scopes) {
-		b, around := g.step(id).Block, g.stepScope(id)
-		g.Scopes = append(g.Scopes, scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View, context: around.context})
+		b := g.Step(id).Block
+		if len(b.Scopes) == 0 {
+			g.Scopes = slices.Grow(g.Scopes, len(g.StepNode(id).Fork.Branches))
+		}
+		around := g.StepScope(id)
+		g.Scopes = append(g.Scopes, Scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View, context: around.context})
 		b.Scopes = append(b.Scopes, d.Scope)
 	}
-	sc := g.scope(d.Scope)
+	sc := g.Scope(d.Scope)
 	f := g.flows[sc.Flow]
 	idx := f.Index[d.To]
 	if d.State != nil {
@@ -89,16 +95,16 @@ func (g *graph) travel(id int, d *EdgeTaken) {
 	}
 	if g.closes(sc, idx) {
 		sc.Arrived = id
-		g.idle(d.Scope)
+		g.wake = append(g.wake, d.Scope)
 		return
 	}
 	n := &f.Nodes[idx]
-	if n.Header && (d.Edge < 0 || !f.Workflow.Edges[d.Edge].Loop) && sc.Loops.of(idx) > 0 {
+	if n.Header && (d.Edge < 0 || !f.Workflow.Edges[d.Edge].Loop) && sc.Loops.Of(idx) > 0 {
 		sc.Loops.set(idx, 0, len(f.Nodes))
 	}
-	t := token{ID: d.Token, Node: idx, Scope: d.Scope, From: id, Edge: d.Edge}
+	t := Token{ID: d.Token, Node: idx, Scope: d.Scope, From: id, Edge: d.Edge}
 	if id > 0 {
-		st := g.step(id)
+		st := g.Step(id)
 		t.Group = st.Group
 		if st.Block != nil && d.Scope != st.Scope {
 			t.From = st.From // a branch or sub-flow begins with what its owner was given

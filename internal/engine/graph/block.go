@@ -1,0 +1,149 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Outcome is what became of a branch, as its block sees it.
+type Outcome uint8
+
+const (
+	branchRunning Outcome = iota
+	BranchArrived         // its output reached the join
+	BranchEnded           // ended before the join: not taken, or without successor
+	branchFailed
+)
+
+// Outcome tells what became of the branch of a scope so far.
+func (sc *Scope) Outcome() Outcome {
+	switch {
+	case sc.Failed != nil:
+		return branchFailed
+	case sc.Live > 0:
+		return branchRunning
+	case sc.Arrived > 0:
+		return BranchArrived
+	default:
+		return BranchEnded
+	}
+}
+
+// Verdict is what becomes of a block.
+type Verdict uint8
+
+const (
+	blockWaits Verdict = iota
+	BlockCompletes
+	BlockFails
+	BlockSkips // no branch reached the join
+)
+
+// Verdict tells what the branches of a fork say (D12): by Until which branches are waited for, by OnFailure what a failed one does. failed are the scopes of those that failed.
+func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
+	st, n := g.Step(id), g.StepNode(id)
+	if st.Status != Running || st.Block == nil || st.Block.Scopes == nil {
+		return blockWaits, nil
+	}
+	var count [branchFailed + 1]int
+	for _, s := range st.Block.Scopes {
+		o := g.Scope(s).Outcome()
+		count[o]++
+		if o == branchFailed {
+			failed = append(failed, s)
+		}
+	}
+	need := 0
+	switch n.Fork.Until {
+	case workflow.UntilAny, workflow.UntilRace:
+		need = 1
+	case workflow.UntilQuorum:
+		need = n.Fork.Quorum
+	}
+	switch {
+	case need > 0 && count[BranchArrived] >= need:
+		return BlockCompletes, nil
+	case n.Fork.Until == workflow.UntilRace && len(failed) > 0,
+		need > 0 && len(failed) > 0 && count[BranchArrived]+count[branchRunning] < need,
+		need == 0 && len(failed) > 0 && n.Fork.OnFailure != workflow.FailCollect && n.Fork.OnFailure != workflow.FailContinue:
+		return BlockFails, failed
+	case count[branchRunning] > 0:
+		return blockWaits, nil
+	case len(failed) > 0 && (n.Fork.OnFailure != workflow.FailContinue || count[BranchArrived] == 0):
+		return BlockFails, failed
+	case count[BranchArrived] == 0:
+		return BlockSkips, nil
+	}
+	return BlockCompletes, nil
+}
+
+// Awaits tells whether a fork that waits for all of its branches still waits for another one than sc, which has just settled without failing. It
+// looks at each branch once over the life of the fork, however many settle.
+func (g *Graph[L]) Awaits(id int, sc *Scope) bool {
+	b, until := g.Step(id).Block, g.StepNode(id).Fork.Until
+	if sc.Failed != nil || Losers(until) {
+		return false
+	}
+	for b.settled < len(b.Scopes) && g.Scope(b.Scopes[b.settled]).Outcome() != branchRunning {
+		b.settled++
+	}
+	return b.settled < len(b.Scopes)
+}
+
+// BlockOutput is the output of a fork whose branches have settled (S4-34).
+func (g *Graph[L]) BlockOutput(step int) Output {
+	f := g.FlowOf(step)
+	n := g.StepNode(step)
+	if n.Fork.Shape != workflow.ShapeMap {
+		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.left(step)}.JSON()}
+	}
+	var out []Field
+	for _, s := range g.Step(step).Block.Scopes {
+		sc := g.Scope(s)
+		if sc.Arrived > 0 && g.Scope(s).Outcome() == BranchArrived {
+			out = append(out, Field{n.Fork.Branches[sc.Branch-1].ID, g.Value(sc.Arrived)})
+		}
+	}
+	return Output{value: Object(out)}
+}
+
+// BlockSize measures what [Graph.BlockOutput] would make.
+func (g *Graph[L]) BlockSize(step int) int64 {
+	if g.StepNode(step).Fork.Shape != workflow.ShapeMap {
+		return childrenSize(Sight[L]{g: g, f: g.FlowOf(step)}.left(step))
+	}
+	var n int64
+	for _, s := range g.Step(step).Block.Scopes {
+		if sc := g.Scope(s); sc.Arrived > 0 && g.Scope(s).Outcome() == BranchArrived {
+			n += g.Step(sc.Arrived).Output.Size()
+		}
+	}
+	return n
+}
+
+func childrenSize(children []expr.Child) int64 {
+	var n int64
+	for _, c := range children {
+		n += int64(len(c.Entry.Output)) + childrenSize(c.Entry.Children)
+	}
+	return n
+}
+
+// writer names the node that changed a field by step id: for a block, the last one inside it that did.
+func writer[L any](g *Graph[L], id int, field string) string {
+	if b := g.Step(id).Block; b != nil && g.StepNode(id).Kind == workflow.KindFork {
+		for _, s := range slices.Backward(b.Scopes) {
+			if w, ok := g.Scope(s).Writes[field]; ok {
+				return w.Node
+			}
+		}
+	}
+	return g.StepNode(id).ID
+}
+
+// Losers tells whether a fork that waits until then has branches that do not count.
+func Losers(until string) bool {
+	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum
+}

@@ -1,0 +1,63 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+)
+
+// openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
+func (g *Graph[L]) openFlow(id int) {
+	st, n := g.Step(id), g.StepNode(id)
+	st.Flow = len(g.Flows)
+	st.Block.Scopes = []int{len(g.Scopes)}
+	sub := g.FlowOf(id).Flows[n.Subflow.Flow]
+	g.Flows = append(g.Flows, FlowRun{Step: id, Like: g.sameFlow(id)})
+	g.flows = append(g.flows, sub)
+	sc := Scope{Flow: st.Flow, Owner: id}
+	if sub.Workflow.Rules.StateFlows && n.Subflow.Input == "" {
+		sc.State = g.Scope(st.Scope).State
+	}
+	g.Scopes = append(g.Scopes, sc)
+}
+
+// sameFlow finds the first execution of a sub-flow at the place of step id, 0 where there is none before: iterations of the nodes in it count on (P15).
+func (g *Graph[L]) sameFlow(id int) int {
+	at, node := g.Flows.first(g.StepScope(id).Flow), g.Step(id).Node
+	for i, f := range slices.Backward(g.Flows) {
+		if i > 0 && g.Step(f.Step).Node == node && g.Flows.first(g.StepScope(f.Step).Flow) == at {
+			return g.Flows.first(i)
+		}
+	}
+	return 0
+}
+
+// first gives the first execution of the same sub-flow at the place of flow i.
+func (l Flows) first(i int) int {
+	if like := l[i].Like; like > 0 {
+		return like
+	}
+	return i
+}
+
+// Counts gives the executions by node at the place of flow i.
+func (l Flows) Counts(i int) *Counts { return &l[l.first(i)].Counts }
+
+// FlowOutput is the output of a sub-flow that does not say one: what its last step gave, nothing where the state is what it gives.
+func (g *Graph[L]) FlowOutput(id int) Output {
+	st := g.Step(id)
+	if last := g.Scope(st.Block.Scopes[0]).Last; last > 0 && !g.flows[st.Flow].Workflow.Rules.StateFlows {
+		return g.Step(last).Output
+	}
+	return Output{}
+}
+
+// FlowState is the typed state of the sub-flow that step id runs, as one value.
+func (g *Graph[L]) FlowState(id int) event.Value {
+	state := g.Scope(g.Step(id).Block.Scopes[0]).State
+	fields := make([]Field, 0, state.Len())
+	for name, v := range state.All() {
+		fields = append(fields, Field{name, v.JSON()})
+	}
+	return Object(fields)
+}

@@ -1,0 +1,39 @@
+package graph
+
+import "github.com/hocket-run/hocket/internal/engine/plan"
+
+// JoinReady tells whether nothing can arrive at a free join any more. Tokens at other free joins count unless alone is set.
+func (g *Graph[L]) JoinReady(join, scopeID int, alone bool) bool {
+	f := g.flows[g.Scope(scopeID).Flow]
+	arrived := map[int]bool{}
+	for _, t := range g.Ready {
+		if t.Node == join && t.Scope == scopeID {
+			arrived[t.Edge] = true
+		}
+	}
+	if len(arrived) >= f.Nodes[join].Inbound {
+		return true
+	}
+	for _, list := range [2][]Token{g.Ready, g.Held} {
+		for _, t := range list {
+			if t.Scope != scopeID || t.Node == join {
+				continue
+			}
+			if plan.IsFreeJoin(&f.Nodes[t.Node]) {
+				if !alone && f.Reach[t.Node].Has(join) {
+					return false
+				}
+				continue
+			}
+			if f.Reach[t.Node].Has(join) {
+				return false
+			}
+		}
+	}
+	for _, id := range g.Running {
+		if st := g.Step(id); st.Scope == scopeID && f.Reach[st.Node].Has(join) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package graph
+
+import (
+	"bytes"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// Output is what a step gave: a text, which is kept as such, or any other JSON value. The zero output is none.
+type Output struct {
+	text   text.Text
+	isText bool
+	value  event.Value
+}
+
+// TextOutput is the output that is a text.
+func TextOutput(t text.Text) Output { return Output{text: t, isText: true} }
+
+// OutputOf is the output that is a JSON value. One that is a JSON string as Quote writes it is kept as a text.
+func OutputOf(v event.Value) Output {
+	if len(v) > 1 && v[0] == '"' {
+		if t := expr.Text(v); len(t) == len(v)-2 && isPlain(t) || bytes.Equal(expr.Quote(t), v) {
+			return TextOutput(text.Of(t))
+		}
+	}
+	return Output{value: v}
+}
+
+// isPlain tells whether s needs no escapes in JSON.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// Value gives the output as JSON, nil for none. That of a text is made anew.
+func (o Output) Value() event.Value {
+	if o.isText {
+		return expr.Quote(o.text.String())
+	}
+	return o.value
+}
+
+// Text gives the output as prompts show it.
+func (o Output) Text() text.Text {
+	if o.isText {
+		return o.text
+	}
+	return prompt.OfJSON(o.value)
+}
+
+// exists tells whether there is an output, be it null.
+func (o Output) exists() bool { return o.isText || o.value != nil }
+
+// Size is about the length of the JSON.
+func (o Output) Size() int64 {
+	if o.isText {
+		return o.text.Len() + 2
+	}
+	return int64(len(o.value))
+}
+
+// OutputText gives the text of what a step gave, or of the run's input for step 0; false where the step has not ended.
+func (g *Graph[L]) OutputText(step int) (text.Text, bool) {
+	switch {
+	case step == 0:
+		return g.runInput().Text(), true
+	case step < 0 || step > g.Steps.Len() || g.Step(step).Status == Running:
+		return text.Text{}, false
+	}
+	return g.Step(step).Output.Text(), true
+}
+
+// runInput is the run's input.
+func (g *Graph[L]) runInput() Output {
+	if !g.input.exists() {
+		g.input = OutputOf(g.Input)
+	}
+	return g.input
+}
+
+// Value is the output of a step, or the run's input for step 0.
+func (g *Graph[L]) Value(step int) event.Value {
+	if step == 0 {
+		return g.Input
+	}
+	return g.Step(step).Output.Value()
+}
+
+// StepInput is what a step was given.
+func (g *Graph[L]) StepInput(id int) event.Value {
+	if st := g.Step(id); st.Input != nil {
+		return st.Input
+	}
+	if t, ok := g.texts.Of(id); ok {
+		return expr.Quote(t.String())
+	}
+	return g.Value(g.Step(id).From)
+}
+
+// StepText is the text of what a step was given.
+func (g *Graph[L]) StepText(id int) text.Text {
+	st := g.Step(id)
+	if st.Input != nil {
+		return prompt.OfJSON(st.Input)
+	}
+	if t, ok := g.texts.Of(id); ok {
+		return t
+	}
+	t, _ := g.OutputText(st.From)
+	return t
+}
+
+// Given is what a step was given, as the output that it is where the step hands it on.
+func (g *Graph[L]) Given(id int) Output {
+	st := g.Step(id)
+	if t, ok := g.texts.Of(id); ok {
+		return TextOutput(t)
+	}
+	switch {
+	case st.Input != nil:
+		return OutputOf(st.Input)
+	case st.From == 0:
+		return g.runInput()
+	}
+	return g.Step(st.From).Output
+}
+
+// Field is one member of an object whose order matters.
+type Field struct {
+	Name  string
+	Value event.Value
+}
+
+// Object writes an object with its members in the order given.
+func Object(fields []Field) event.Value {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(expr.Quote(f.Name))
+		b.WriteByte(':')
+		if len(f.Value) == 0 {
+			b.WriteString("null")
+		} else {
+			b.Write(f.Value)
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}

@@ -1,0 +1,217 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Sight is what one scope sees of the outputs of its flow (D5): the outputs at its fork, and over them those of its own branch. A block that ran in
+// a former pass of a loop is seen with what the branch has changed in it since, so that each step has one output, the latest (S4-4).
+type Sight[L any] struct {
+	g *Graph[L]
+	f *plan.Flow
+	// scope is the one that sees.
+	scope int
+	// entries are in the order of the first execution of their nodes.
+	entries []Entry
+	// own are the steps of those entries whose nodes are in branches, by node. They are steps of the branches around the scope, and newer than
+	// any entry of the blocks around it. Nil outside of branches.
+	own map[int]int
+	// bare: entries are given without their outputs, for who needs their steps alone.
+	bare bool
+}
+
+// Sight gives what a scope sees.
+func (g *Graph[L]) Sight(scopeID int) Sight[L] {
+	s := Sight[L]{g: g, f: g.FlowIn(scopeID), scope: scopeID, entries: g.seen(scopeID)}
+	for _, e := range s.entries {
+		if s.f.Nodes[e.Node].Parent == "" {
+			continue
+		}
+		if s.own == nil {
+			s.own = map[int]int{}
+		}
+		s.own[e.Node] = e.Step
+	}
+	return s
+}
+
+// find gives the latest execution of a node that can be seen.
+func (s Sight[L]) find(node int) (Entry, bool) {
+	parent := s.f.Nodes[node].Parent
+	if parent == "" {
+		i := slices.IndexFunc(s.entries, func(e Entry) bool { return e.Node == node })
+		if i < 0 {
+			return Entry{}, false
+		}
+		return s.entries[i], true
+	}
+	if step, ok := s.own[node]; ok {
+		return Entry{node, step}, true
+	}
+	block, ok := s.find(s.f.Index[parent])
+	if !ok {
+		return Entry{}, false
+	}
+	step, ok := s.ran(block.Step)[node]
+	return Entry{node, step}, ok
+}
+
+// Top gives the entries that are not shown inside of a block.
+func (s Sight[L]) Top() []Entry {
+	if s.own == nil {
+		return s.entries
+	}
+	var out []Entry
+	for _, e := range s.entries {
+		if parent := s.f.Nodes[e.Node].Parent; parent != "" {
+			if _, shown := s.find(s.f.Index[parent]); shown {
+				continue
+			}
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// Entry shows one step's output, that of a block with its branches.
+func (s Sight[L]) Entry(e Entry) expr.Entry {
+	out := expr.Entry{Step: e.Step, Agent: s.g.SpeakerName(s.f, e.Step)}
+	if !s.bare {
+		out.Output = s.g.Value(e.Step)
+	}
+	n := &s.f.Nodes[e.Node]
+	if n.Kind != workflow.KindFork {
+		return out
+	}
+	var changed bool
+	out.Children, changed = s.children(e.Step)
+	if changed && n.Fork.Shape != workflow.ShapeMap {
+		out.Output = nil // it is made of the children
+	}
+	return out
+}
+
+// children shows the steps of a block's branches that have run, in declared order. It tells whether any is not as the block left it.
+func (s Sight[L]) children(block int) ([]expr.Child, bool) {
+	out, changed := []expr.Child{}, false
+	ran := s.ran(block)
+	for _, c := range s.f.Nodes[s.g.Step(block).Node].Children {
+		step, ok := ran[c]
+		if own, newer := s.own[c]; newer {
+			step, ok, changed = own, true, true
+		}
+		if !ok {
+			continue
+		}
+		child := s.Entry(Entry{c, step})
+		changed = changed || child.Children != nil && child.Output == nil
+		out = append(out, expr.Child{ID: plan.LocalID(s.f.Nodes[c].ID), Entry: child})
+	}
+	return out, changed
+}
+
+// left shows the steps of a block's branches as the block left them.
+func (s Sight[L]) left(block int) []expr.Child {
+	out, _ := s.children(block)
+	return out
+}
+
+// ran gives the steps of a block's branches that gave an output, by node.
+func (s Sight[L]) ran(block int) map[int]int {
+	out := map[int]int{}
+	hidden := s.f.Workflow.Rules.HideLosers && Losers(s.f.Nodes[s.g.Step(block).Node].Fork.Until)
+	for _, id := range s.g.Step(block).Block.Scopes {
+		if hidden && s.g.Scope(id).Outcome() != BranchArrived { // what losers gave counts as little as what they changed (S2-57)
+			continue
+		}
+		for _, x := range s.g.Scope(id).Entries {
+			out[x.Node] = x.Step
+		}
+	}
+	return out
+}
+
+// seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards; nobody may write them.
+func (g *Graph[L]) seen(scopeID int) []Entry {
+	sc := g.Scope(scopeID)
+	if len(sc.Base) == 0 {
+		sc.shared = true
+		return slices.Clip(sc.Entries)
+	}
+	out := slices.Clone(sc.Base)
+	for _, e := range sc.Entries {
+		if i := slices.IndexFunc(out, func(x Entry) bool { return x.Node == e.Node }); i >= 0 {
+			out[i] = e
+			continue
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// record notes the output of a step: a node keeps the place of its first execution (S4-4). fresh tells that the node runs for the first time.
+func (sc *Scope) record(node, step int, fresh bool) {
+	for i := 0; i < len(sc.Entries) && !fresh; i++ {
+		if sc.Entries[i].Node == node {
+			if sc.shared {
+				sc.Entries, sc.shared = slices.Clone(sc.Entries), false
+			}
+			sc.Entries[i].Step = step
+			return
+		}
+	}
+	sc.Entries = append(sc.Entries, Entry{node, step})
+}
+
+// Outputs gives the outputs that a scope sees, by node id.
+func (g *Graph[L]) Outputs(scopeID int) map[string]event.Value {
+	seen := g.seen(scopeID)
+	if len(seen) == 0 {
+		return nil
+	}
+	out := make(map[string]event.Value, len(seen))
+	f := g.flows[g.Scope(scopeID).Flow]
+	for _, e := range seen {
+		out[f.Nodes[e.Node].ID] = g.Value(e.Step)
+	}
+	return out
+}
+
+// SpeakerName gives the title of the agent that gave the output of a step of f: the step's own, or the one to which it was handed over; "" for steps without agent (S4-34).
+func (g *Graph[L]) SpeakerName(f *plan.Flow, step int) string {
+	n, by := g.StepNode(step), g.Step(step).By
+	if n.Agent != nil && by == "" {
+		by = n.Agent.Agent
+	}
+	return Title(f, by)
+}
+
+// Title is the title of an agent of f; "" where there is none.
+func Title(f *plan.Flow, agent string) string {
+	if a := f.Agents[agent]; a != nil {
+		return a.Title()
+	}
+	return ""
+}
+
+// Named gives what is seen of a node: by its id, or by its id without the path of its sub-flow.
+func (s Sight[L]) Named(id string) (expr.Entry, bool) {
+	if idx, known := s.f.Index[id]; known {
+		x, ok := s.find(idx)
+		if !ok {
+			return expr.Entry{}, false
+		}
+		return s.Entry(x), true
+	}
+	for _, x := range s.entries {
+		if plan.LocalID(s.f.Nodes[x.Node].ID) == id {
+			return s.Entry(x), true
+		}
+	}
+	return expr.Entry{}, false
+}

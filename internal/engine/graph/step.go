@@ -1,0 +1,269 @@
+package graph
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// CheckStepStarted tells why a step cannot start; "" where it can.
+func (g *Graph[L]) CheckStepStarted(ev *event.Event, d *event.StepStarted) string {
+	if len(d.Tokens) == 0 {
+		return "the step has no token"
+	}
+	first, from := Token{}, false
+	for i, id := range d.Tokens {
+		t, ok := g.Waiting(id)
+		if !ok || slices.Contains(d.Tokens[:i], id) {
+			return "token " + strconv.Itoa(id) + " does not exist"
+		}
+		if i == 0 {
+			first = t
+		}
+		if t.Node != first.Node || t.Scope != first.Scope {
+			return "its tokens belong to different nodes or scopes"
+		}
+		from = from || t.From == d.From
+	}
+	sc := g.Scope(first.Scope)
+	n := &g.flows[sc.Flow].Nodes[first.Node]
+	switch {
+	case !from:
+		return "its input comes from another step"
+	case len(d.Tokens) > 1 && !plan.IsFreeJoin(n):
+		return "the step has several tokens"
+	case ev.Node != g.PathOf(sc.Flow, n.ID):
+		return "the token is at node " + strconv.Quote(g.PathOf(sc.Flow, n.ID))
+	case d.Scope != first.Scope:
+		return "token " + strconv.Itoa(first.ID) + " is in scope " + strconv.Itoa(first.Scope)
+	case d.Kind != n.Kind:
+		return "the node is one of kind " + string(n.Kind)
+	case d.Iteration != g.Flows.Counts(sc.Flow).Of(first.Node)+1:
+		return "it is another execution of the node"
+	}
+	return g.checkPrompt(ev.Step, d)
+}
+
+// Waiting gives a token that waits.
+func (g *Graph[L]) Waiting(id int) (Token, bool) {
+	for _, list := range [2][]Token{g.Ready, g.Held} {
+		if i := slices.IndexFunc(list, func(t Token) bool { return t.ID == id }); i >= 0 {
+			return list[i], true
+		}
+	}
+	return Token{}, false
+}
+
+// MayStart tells whether its graph lets a token start: not at a free join, not beside another step of a serial flow, and not in one branch more than its fork lets run.
+func (g *Graph[L]) MayStart(t Token) bool {
+	sc := g.Scope(t.Scope)
+	if plan.IsFreeJoin((&g.FlowIn(t.Scope).Nodes[t.Node])) {
+		return false
+	}
+	if g.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(g.Running, func(id int) bool { return g.Step(id).Scope == t.Scope }) {
+		return false
+	}
+	if sc.Started || sc.Branch == 0 {
+		return true
+	}
+	limit := g.StepNode(sc.Owner).Fork.MaxConcurrency
+	if limit <= 0 {
+		return true
+	}
+	at := 0
+	for _, id := range g.Step(sc.Owner).Block.Scopes {
+		if b := g.Scope(id); b.Started && b.Live > 0 {
+			at++
+		}
+	}
+	return at < limit
+}
+
+// Start begins the step of tokens; counted tells whether rounds are counted. It gives the token that was queued, whose turn begins (D18); 0: none was.
+func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) {
+	sc := g.Scope(d.Scope)
+	f := g.flows[sc.Flow]
+	st := Step[L]{Scope: d.Scope, From: d.From, work: g.works.begin(work[L]{Iter: d.Iteration, Input: d.Input})}
+	for _, id := range d.Tokens {
+		t, queued := g.take(id)
+		st.Node, st.Group = t.Node, t.Group
+		if queued {
+			turn = id
+		}
+	}
+	n := &f.Nodes[st.Node]
+	sc.Live += 1 - len(d.Tokens)
+	sc.Started = true
+	ran := g.Flows.Counts(sc.Flow)
+	ran.set(st.Node, ran.Of(st.Node)+1, len(f.Nodes))
+	if n.Header {
+		sc.Loops.set(st.Node, sc.Loops.Of(st.Node)+1, len(f.Nodes))
+	}
+	if !n.Hidden {
+		g.Used++
+	}
+	if counted && sc.Flow == 0 {
+		if g.Seen == nil {
+			g.Seen = map[int]bool{}
+		}
+		g.Seen[st.Node] = true
+	}
+	g.keepPrompt(id, n, d)
+	g.Steps.add(st)
+	g.Running = append(g.Running, id)
+	p := g.Step(id)
+	switch n.Kind {
+	case workflow.KindFunc:
+		p.Seen, p.View = g.seen(d.Scope), g.Scope(d.Scope).State
+	case workflow.KindFork:
+		p.Block = &block{Base: g.seen(d.Scope), View: g.Scope(d.Scope).State}
+	case workflow.KindSubflow:
+		p.Block = &block{}
+		g.openFlow(id)
+	}
+	return turn
+}
+
+// take removes a token from the list in which it waits. One of the queue begins a group of its own (D18).
+func (g *Graph[L]) take(id int) (t Token, queued bool) {
+	for i, t := range g.Ready {
+		if t.ID != id {
+			continue
+		}
+		if plan.IsFreeJoin((&g.FlowIn(t.Scope).Nodes[t.Node])) {
+			g.Parked--
+		}
+		switch {
+		case len(g.Ready) == 1:
+			g.Ready = g.Ready[:0]
+		case i == 0:
+			g.Ready = g.Ready[1:]
+		default:
+			g.Ready = slices.Delete(g.Ready, i, i+1)
+		}
+		return t, false
+	}
+	i := slices.IndexFunc(g.Held, func(t Token) bool { return t.ID == id })
+	t = g.Held[i]
+	g.Held = slices.Delete(g.Held, i, i+1)
+	t.Group = id
+	return t, true
+}
+
+// CheckEnds tells why a step cannot end: what runs inside ends first.
+func (g *Graph[L]) CheckEnds(id int) string {
+	st := g.Step(id)
+	if st.Block == nil {
+		return ""
+	}
+	inside := func(id int) bool { return slices.Contains(st.Block.Scopes, g.Step(id).Scope) }
+	if i := slices.IndexFunc(g.Running, inside); i >= 0 {
+		return "step " + strconv.Itoa(g.Running[i]) + " inside of it has not ended"
+	}
+	return ""
+}
+
+// Complete notes what a step gave, by which agent where one did, and what it changed in the state of its scope.
+func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent string) {
+	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
+	if n.Agent != nil && agent != n.Agent.Agent {
+		st.By = agent
+	}
+	changes := g.ChangesOf(id, d)
+	st.Output, sc.Last = out, id
+	if n.Kind == workflow.KindEnd {
+		g.dropTokens([]int{st.Scope})
+	}
+	if plan.HasOutput(n.Kind) {
+		sc.record(n.Index, id, g.Flows.Counts(sc.Flow).Of(n.Index) == 1)
+	}
+	sc.State = g.StateAfter(id, d, changes)
+	for _, c := range changes {
+		if sc.Writes == nil {
+			sc.Writes = map[string]write{}
+		}
+		sc.Writes[c.Field] = write{Value: c.Value, Node: writer(g, id, c.Field)}
+	}
+}
+
+// Fail notes the failure of a step, which is its output where an edge handles it. Else it is that of its scope: nothing new starts in a branch that failed. It tells whether
+// the failure is the first of the run itself.
+func (g *Graph[L]) Fail(id int, f *event.Failure, handled bool) bool {
+	st, sc := g.Step(id), g.StepScope(id)
+	switch {
+	case handled:
+		st.Output = OutputOf(f.Value())
+		return false
+	case sc.Failed != nil:
+		return false
+	}
+	sc.Failed = f
+	if sc.Owner > 0 {
+		g.dropTokens([]int{st.Scope})
+	}
+	return sc.Owner == 0
+}
+
+// End takes a step out of what is alive, with its branches. calls is how many calls it has numbered; awaited: the loop still needs its part of the step.
+func (g *Graph[L]) End(id int, status Status, calls int, awaited bool) {
+	st := g.Step(id)
+	st.Status = status
+	if i := slices.Index(g.Running, id); i >= 0 {
+		g.Running = slices.Delete(g.Running, i, i+1)
+	}
+	if st.Block != nil {
+		g.killScopes(st.Block.Scopes)
+		st.Block.Base, st.Block.View = nil, typed.State{}
+	}
+	st.Calls = calls
+	st.work = g.works.end(st.work, awaited)
+	g.Scope(st.Scope).Live--
+	g.wake = append(g.wake, st.Scope)
+}
+
+// Retry notes the failure of an attempt. Where the whole step begins anew, its branches are forgotten.
+func (g *Graph[L]) Retry(id int, f *event.Failure, whole bool) {
+	st := g.Step(id)
+	st.Retries, st.Last = st.Retries+1, f
+	b := st.Block
+	if b == nil || !whole {
+		return
+	}
+	g.killScopes(b.Scopes)
+	b.Scopes, b.settled = nil, 0
+	if g.StepNode(id).Kind == workflow.KindSubflow {
+		g.openFlow(id)
+	}
+}
+
+// killScopes drops the tokens of scopes in which nothing may happen any more, and what they saw: a loop around them would keep the state once for each of
+// its passes (P6).
+func (g *Graph[L]) killScopes(ids []int) {
+	g.dropTokens(ids)
+	for _, id := range ids {
+		sc := g.Scope(id)
+		sc.Dead, sc.Live = true, 0
+		sc.Base, sc.Writes, sc.State, sc.context = nil, nil, typed.State{}, prompt.Context{}
+	}
+}
+
+func (g *Graph[L]) dropTokens(scopes []int) {
+	dead := func(t Token) bool {
+		if !slices.Contains(scopes, t.Scope) {
+			return false
+		}
+		sc := g.Scope(t.Scope)
+		sc.Live--
+		if plan.IsFreeJoin((&g.FlowIn(t.Scope).Nodes[t.Node])) {
+			g.Parked--
+		}
+		return true
+	}
+	g.Ready = slices.DeleteFunc(g.Ready, dead)
+	g.Held = slices.DeleteFunc(g.Held, dead)
+}
