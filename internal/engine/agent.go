@@ -31,7 +31,7 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 	}
 	s.run.emitStep(id, &ModelCalled{
 		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: f.ModelOf(a.Agent),
-		Conversation: f.Conv, Length: len(s.loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
+		Conversation: f.Conv, Length: len(s.state.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
 }
 

@@ -12,7 +12,6 @@ import (
 type agents struct {
 	plan   *Plan
 	state  *state
-	loop   *loop.Loop
 	graph  *runGraph
 	world  loop.World
 	run    agentRun
@@ -57,7 +56,7 @@ type agentBudget interface {
 
 // agentsOf gives the type that decides for the agent loops of a run.
 func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, state: &r.s, loop: &r.s.Loop, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
+	return agents{plan: r.plan, state: &r.s, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }
@@ -73,11 +72,11 @@ func (s *agents) nextCall(id, fr int) string {
 // isActive tells whether a frame goes on: a call of its turn may have ended it, the step or this attempt of the step.
 func (s *agents) isActive(id, fr int) bool {
 	st := s.graph.Step(id)
-	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.loop.IsAsleep(id)
+	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.state.Loop.IsAsleep(id)
 }
 
 // lastReply is the last assistant message of a frame.
-func (s *agents) lastReply(id, fr int) chat.Message { return s.loop.Reply(s.frame(id, fr).Conv) }
+func (s *agents) lastReply(id, fr int) chat.Message { return s.state.Loop.Reply(s.frame(id, fr).Conv) }
 
 // replyText is the text of the last reply in a frame; none where there was no reply.
 func (s *agents) replyText(step, fr int) graph.Output {
@@ -90,7 +89,7 @@ func (s *agents) replyText(step, fr int) graph.Output {
 // inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.
 func (s *agents) inputTokens(id, fr int, added []chat.Message) int64 {
 	f, a := s.frame(id, fr), s.agent(id, fr)
-	msgs := s.loop.Conv(f.Conv)
+	msgs := s.state.Loop.Conv(f.Conv)
 	size := len(s.system(id, fr))
 	for _, d := range s.toolDefs(id, fr) {
 		size += len(d.Name) + len(d.Description) + len(d.Parameters)

@@ -60,7 +60,7 @@ func (s *agents) execDone(id int) {
 		}
 	}
 	done := &StepCompleted{}
-	for _, m := range s.loop.Conv(loop.Shared) {
+	for _, m := range s.state.Loop.Conv(loop.Shared) {
 		if m.Role == chat.RoleTool && m.ToolCallID == last.ID {
 			done.Output = expr.Quote(m.Text.String())
 		}

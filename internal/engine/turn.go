@@ -115,14 +115,14 @@ func (s *agents) resumeFrame(id, fr int) {
 		return
 	}
 	f := s.frame(id, fr)
-	if len(f.Turn) == 0 && s.loop.Any(func(c *loop.Call) bool { return c.Step == id && c.Frame == fr }) {
+	if len(f.Turn) == 0 && s.state.Loop.Any(func(c *loop.Call) bool { return c.Step == id && c.Frame == fr }) {
 		return
 	}
 	if len(f.Turn) > 0 {
 		s.resumeTurn(id, fr)
 		return
 	}
-	if f.Conv != loop.Shared && s.loop.EndsWithReply(f.Conv) {
+	if f.Conv != loop.Shared && s.state.Loop.EndsWithReply(f.Conv) {
 		s.replied(id, fr) // the request to mend that reply was withheld
 		return
 	}
@@ -132,7 +132,7 @@ func (s *agents) resumeFrame(id, fr int) {
 // resumeTurn makes the tool calls of a turn that were not begun.
 func (s *agents) resumeTurn(id, fr int) {
 	for _, t := range slices.Clone(s.frame(id, fr).Turn) {
-		if t.Done || !s.isActive(id, fr) || s.loop.IsAtWork(s.world, id, fr, t.ID) {
+		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(s.world, id, fr, t.ID) {
 			continue
 		}
 		for _, tc := range s.lastReply(id, fr).ToolCalls {
