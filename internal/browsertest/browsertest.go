@@ -8,10 +8,10 @@ import (
 )
 
 // Find gives the paths of Node, of a script of scripts/browser and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set. Tests call it
-// from a package two folders below the root.
+// from a package three folders below the root.
 func Find(t *testing.T, name string) (node, script, chromium string) {
 	t.Helper()
-	dir, err := filepath.Abs(filepath.Join("..", "..", "scripts", "browser"))
+	dir, err := filepath.Abs(filepath.Join("..", "..", "..", "scripts", "browser"))
 	if err == nil {
 		_, err = os.Stat(filepath.Join(dir, "node_modules", "playwright-core"))
 	}
