@@ -267,7 +267,7 @@ func TestPolicy(t *testing.T) {
 		{"no kit", nil, tool.PolicyAsk},
 		{"no tools", &driver.RunResources{}, tool.PolicyAsk},
 		{"the tool's own", &driver.RunResources{Tools: &tools{}}, tool.PolicyRetry},
-		{"nobody to ask", &driver.RunResources{Tools: &tools{err: errors.New("down")}}, tool.PolicyAsk},
+		{"no person to ask", &driver.RunResources{Tools: &tools{err: errors.New("down")}}, tool.PolicyAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func badJSON(kind, name string, values ...engine.Value) *engine.Failure {
 	return nil
 }
 
-// badFields is badJSON for the fields of a function's result: their names stand in records as they are.
+// badFields is badJSON for the fields of a function's result: records hold their names as they are.
 func badFields(name string, fields map[string]engine.Value) *engine.Failure {
 	for key, v := range fields {
 		if !utf8.ValidString(key) {

@@ -78,7 +78,7 @@ func newWorld(t *testing.T, config string, env ...string) *world {
 	return w
 }
 
-// routes are all that the server answers: the operations of its own document, and the transports that stand in none.
+// routes are all that the server answers: the operations of its own document, and the transports that are in no document.
 func (w *world) routes() (guarded, open []string) {
 	w.t.Helper()
 	s, err := server.Open(w.t.Context(), server.Config{Service: service.Config{DB: service.Memory, Env: func(name string) string {

@@ -83,7 +83,7 @@ func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
 func (r *Run) Open() []Command {
 	var cmds []Command
 	if r.s.Status == StatusRunning {
-		if !r.s.cancelled() { // what is at work may finish; nobody begins it anew
+		if !r.s.cancelled() { // what is at work may finish; it is not begun anew
 			cmds = r.Unfinished()
 		}
 		cmds = r.appendTimeout(cmds, r.s.Seq)

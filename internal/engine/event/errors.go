@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Failure is why a call, a step or a run did not succeed. It is data: it stands in events, survives replay, and is never a Go error.
+// Failure is why a call, a step or a run did not succeed. It is data: it is part of events, survives replay, and is never a Go error.
 type Failure struct {
 	// Code is one of the Code constants, or a provider's or tool's own word.
 	Code    string `json:"code"`
