@@ -29,9 +29,6 @@ func (s *Server) Swap(t Tokens, a Audit, k Tickets) {
 // Bound is bound.
 func Bound(ln net.Listener, n int) net.Listener { return bound(ln, n) }
 
-// Streams is streams.
-func Streams(r *http.Request) bool { return streams(r) }
-
 // Store is where tokens and the audit log are.
 func (s *Server) Store() store.Access { return s.access }
 
