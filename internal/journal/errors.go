@@ -25,6 +25,8 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrNotStore says that a file or database is there, and something else than a store of Hocket.
 	ErrNotStore = errors.New("not a store of hocket")
+	// ErrOldStore says that a store was made before the first release. No migration leads on from it.
+	ErrOldStore = errors.New("the store was made by a build of Hocket before the first release, which is not read any more; name a new one")
 	// ErrUnavailable matches errors of a store that cannot be used right now, so that the same may be tried later: its disk is full, does not answer or is read-only, or
 	// others hold it. No other error of a store passes by itself.
 	ErrUnavailable = errors.New("store is unavailable")

@@ -24,6 +24,7 @@
 //   - Pruning gives space back: it deletes in steps of milliseconds, moves records of half-empty pages together, and cuts file and log.
 //   - Nothing ever closes a plain file handle on the database: that would drop this process's locks on it.
 //
-// The schema is migrated by the numbered files in migrations, each in a transaction, its number in user_version. No migration library does
+// The schema is migrated by the files in migrations, each in a transaction; the number of a file's name is the version of the schema after it, in user_version. The first one makes
+// all tables; stores of smaller versions were made before the first release and are refused. No migration library does
 // it: there is one dialect, and the loop has a dozen lines.
 package sqlite

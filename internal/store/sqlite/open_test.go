@@ -44,6 +44,7 @@ func TestOpenRefuses(t *testing.T) {
 		e, ok := errors.AsType[*journal.NewerError](err)
 		return ok && e.Found == 99 && e.Have >= 1 && e.What == "store"
 	}
+	isOld := func(err error) bool { return errors.Is(err, journal.ErrOldStore) }
 	isNotStore := func(err error) bool { return errors.Is(err, journal.ErrNotStore) }
 	for _, tt := range []struct {
 		name string
@@ -72,6 +73,12 @@ func TestOpenRefuses(t *testing.T) {
 			}
 			execute(t, path, `PRAGMA user_version = 99`)
 		}, isNewer},
+		{"store of a build before the first release", func(t *testing.T, path string) {
+			if err := tryOpen(t, path); err != nil {
+				t.Fatal(err)
+			}
+			execute(t, path, `PRAGMA user_version = 11`)
+		}, isOld},
 		{"a folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)

@@ -2,21 +2,16 @@ package sqlite
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
-
-//go:embed migrations/*.sql
-var migrations embed.FS
 
 // appID marks a file as a store of Hocket ("HKTJ"); sqlSetAppID writes it.
 const appID = 0x484b544a
@@ -50,7 +45,7 @@ var _ journal.Backend = (*Store)(nil)
 // Open opens the store in the file path and makes it, readable by its owner alone, where there is none; folders above it likewise. It brings
 // an older store up to date. A store that is up to date is opened without a write: it can be read while another process holds its lock, and where its disk is full.
 //
-// Errors: journal.ErrNotStore where the file is something else, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written
+// Errors: journal.ErrNotStore where the file is something else, journal.ErrOldStore where a build before the first release made it, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written
 // and another process holds it. The file is then unchanged.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	path, err := place(path)
@@ -81,17 +76,17 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 
 // isCurrent tells whether the file has all tables, and a log.
 func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
-	newest, err := schemaVersions()
+	steps, err := migrations()
 	if err != nil {
 		return false, err
 	}
 	err = s.readers.read(ctx, func(c *conn) error {
-		have, err := schemaVersion(ctx, c, len(newest))
+		have, err := schemaVersion(ctx, c, steps)
 		if err != nil {
 			return err
 		}
 		r, err := c.one(ctx, sqlJournalMode)
-		current = have == len(newest) && r != nil && r.text(0) == "wal"
+		current = have == newest(steps) && r != nil && r.text(0) == "wal"
 		return err
 	})
 	return current, err
@@ -168,11 +163,11 @@ func setUp(ctx context.Context, c *conn) error {
 	if _, err := c.exec(sqlBusyNow); err != nil {
 		return err
 	}
-	newest, err := schemaVersions()
+	steps, err := migrations()
 	if err != nil {
 		return err
 	}
-	have, err := schemaVersion(ctx, c, len(newest))
+	have, err := schemaVersion(ctx, c, steps)
 	if err != nil {
 		return err
 	}
@@ -186,57 +181,5 @@ func setUp(ctx context.Context, c *conn) error {
 			return err
 		}
 	}
-	if have < len(newest) {
-		return migrate(ctx, c, newest)
-	}
-	return nil
-}
-
-// schemaVersion gives the number of the last migration that the file has: 0 for an empty one.
-func schemaVersion(ctx context.Context, c *conn, newest int) (int, error) {
-	r, err := c.one(ctx, sqlWhose)
-	if err != nil {
-		return 0, err
-	}
-	switch app, version, tables := r.int(0), int(r.int(1)), r.int(2); {
-	case app != appID && (app != 0 || version != 0 || tables != 0):
-		return 0, fmt.Errorf("%w: a database of another program", journal.ErrNotStore)
-	case version > newest:
-		return 0, &journal.NewerError{What: "store", Have: newest, Found: version}
-	default:
-		return version, nil
-	}
-}
-
-// schemaVersions gives the names of the migrations; the n-th, from 1, leads to version n.
-func schemaVersions() ([]string, error) {
-	return fs.Glob(migrations, "migrations/*.sql")
-}
-
-// migrate does what is missing, each step in a transaction. Of several processes that come at once the first does it.
-func migrate(ctx context.Context, c *conn, names []string) error {
-	for i, name := range names {
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if _, err := c.exec(sqlImmediate); err != nil {
-			return err
-		}
-		have, err := schemaVersion(ctx, c, len(names))
-		if err == nil && have == i {
-			_, err = c.exec(sqlSetAppID)
-			if err == nil {
-				err = c.script(sqlText(text))
-			}
-		}
-		if err == nil {
-			_, err = c.exec(sqlCommit)
-		}
-		if err != nil {
-			_, _ = c.exec(sqlRollback)
-			return fmt.Errorf("migrate with %s: %w", strings.TrimPrefix(name, "migrations/"), err)
-		}
-	}
-	return nil
+	return migrate(ctx, c, steps, have)
 }

@@ -41,7 +41,7 @@ func TestSQLText(t *testing.T) {
 				}
 				switch f := call.Fun.(type) {
 				case *ast.Ident:
-					if f.Name == "sqlText" && !isConst && where != "migrate" {
+					if f.Name == "sqlText" && !isConst && where != "migrations" {
 						t.Errorf("%s: a conversion to sqlText", fset.Position(call.Pos()))
 					}
 					if f.Name == "sqlText" {
@@ -60,7 +60,7 @@ func TestSQLText(t *testing.T) {
 			})
 		}
 	}
-	for _, must := range []string{"", "migrate", "Prepare"} {
+	for _, must := range []string{"", "migrations", "Prepare"} {
 		if !seen[must] {
 			t.Errorf("the test looks in the wrong place: no %q", must)
 		}

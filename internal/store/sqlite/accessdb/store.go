@@ -1,7 +1,7 @@
 // Package accessdb keeps access tokens, namespaces and the audit log in the store's file, beside the runs.
 //
 // It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's
-// migrations (0008_access.sql).
+// migrations.
 //
 // Invariants: SQL text is constant (SEC7); every statement names the namespace, but the one that finds a token by its hash (SEC10); of a token's text there is
 // only the hash (SEC2).

@@ -1,7 +1,7 @@
 // Package catalogdb keeps the catalog in the file of the journal, so that agents, workflows and runs are one database.
 //
 // It refuses to know the database driver: it reads and writes in transactions that the journal's store lends, in turn with all other writers of the
-// file. The tables come with that store's migrations (0002_catalog.sql).
+// file. The tables come with that store's migrations.
 //
 // Invariants:
 //

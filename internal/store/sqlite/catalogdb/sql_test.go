@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -227,60 +226,6 @@ func TestWrittenBySQL(t *testing.T) {
 		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%s has %d rows, %v", table, n, err)
 		}
-	}
-}
-
-// TestOlder: workflows, drafts, rows and agents of every version of the store are there after it was brought up to date (P38).
-func TestOlder(t *testing.T) {
-	t.Parallel()
-	dumps, err := filepath.Glob("../testdata/store-v*.sql")
-	if err != nil || len(dumps) < 2 {
-		t.Fatalf("%v, %v", dumps, err)
-	}
-	for _, dump := range dumps {
-		if filepath.Base(dump) == "store-v1.sql" {
-			continue // it has no catalog
-		}
-		t.Run(filepath.Base(dump), func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "hocket.db")
-			text, err := os.ReadFile(dump)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db := beside(t, path)
-			db.SetMaxOpenConns(1)
-			execute(t, db, string(text))
-			s := open(t, path)
-			entries, err := s.Entries(t.Context())
-			if err != nil || len(entries) != 2 {
-				t.Fatalf("entries %+v, %v", entries, err)
-			}
-			if e := entries[0]; e.ID != "hello" || e.Published != 1 || e.Draft != 2 || e.Format != "steps" {
-				t.Errorf("got %+v", e)
-			}
-			if v, err := s.Version(t.Context(), "hello", 2); err != nil || !strings.HasSuffix(string(v.Text), "# a draft\n") {
-				t.Errorf("draft: %+v, %v", v, err)
-			}
-			if e := entries[1]; e.ID != "lobby" || e.Published != 1 || !e.HasRows {
-				t.Errorf("got %+v", e)
-			}
-			if rows, err := s.Rows(t.Context(), "lobby"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 || rows.Nodes[1].ID() != "node-desk" {
-				t.Errorf("rows %v, %v", rows, err)
-			}
-			want := []catalog.Row{
-				{"agent-desk", "Desk", nil, "Answer the guest.", "openai/gpt-5-mini", nil, nil},
-				{"agent-router", "Router", nil, "Send the guest to Desk.", "openai/gpt-5-mini", nil, nil},
-			}
-			agents, err := s.Agents(t.Context())
-			agents = slices.DeleteFunc(agents, func(r catalog.Row) bool { return r.ID() == "greeter" }) // stores since version 6 have it
-			if diff := cmp.Diff(want, agents); err != nil || diff != "" {
-				t.Errorf("agents (-want +got): %v\n%s", err, diff)
-			}
-			if err := s.PutAgents(t.Context(), []catalog.Row{{"agent-desk", nil, nil, nil, nil, nil, `{"maxIterations":5}`}}, false, nil); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }
 

@@ -4,12 +4,10 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite" // as other programs write the table
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
@@ -101,43 +99,5 @@ func TestClosed(t *testing.T) {
 	}
 	if _, err := s.Load(t.Context(), "r", "a"); !errors.Is(err, checkpoint.ErrClosed) {
 		t.Errorf("load: %v", err)
-	}
-}
-
-// TestOlder: checkpoints of every version of the store that has them are there after it was brought up to date (P38).
-func TestOlder(t *testing.T) {
-	t.Parallel()
-	dumps, err := filepath.Glob("../testdata/store-v*.sql")
-	if err != nil || len(dumps) < 4 {
-		t.Fatalf("%v, %v", dumps, err)
-	}
-	for _, dump := range dumps {
-		t.Run(filepath.Base(dump), func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "hocket.db")
-			text, err := os.ReadFile(dump)
-			if err != nil {
-				t.Fatal(err)
-			}
-			db := beside(t, path)
-			db.SetMaxOpenConns(1)
-			if _, err := db.ExecContext(t.Context(), string(text)); err != nil {
-				t.Fatal(err)
-			}
-			want := []string{"step_1", "approved"}
-			if base := filepath.Base(dump); base <= "store-v3.sql" {
-				want = []string{}
-			}
-			s := open(t, path)
-			labels, err := s.List(t.Context(), "graph1")
-			if diff := cmp.Diff(want, labels); err != nil || diff != "" {
-				t.Errorf("%v (-want +got):\n%s", err, diff)
-			}
-			for _, l := range labels {
-				if _, err := s.Load(t.Context(), "graph1", l); err != nil {
-					t.Errorf("%s: %v", l, err)
-				}
-			}
-		})
 	}
 }

@@ -1,7 +1,7 @@
 // Package memorydb keeps agents' memories in the store's file, beside the runs.
 //
 // It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The table comes with that store's
-// migrations (0005_memories.sql).
+// migrations.
 //
 // Invariants: SQL text is constant (SEC7); every statement names the space (SEC10); an entry is on disk when the call that wrote it returns.
 package memorydb

@@ -1,0 +1,313 @@
+-- A run is folded from its events: no state of the engine is stored beside them.
+
+-- Every row of a run names it by a small number, never by its id. AUTOINCREMENT: a number is not used again, so that what a process
+-- remembers of a pruned run cannot be taken for another run.
+CREATE TABLE runs (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  run        TEXT    NOT NULL UNIQUE,
+  created    INTEGER NOT NULL,              -- µs since 1970, as all times; 0 is none
+  status     TEXT    NOT NULL,
+  waiting    INTEGER NOT NULL,
+  ended      INTEGER NOT NULL,
+  workflow   TEXT    NOT NULL,
+  name       TEXT    NOT NULL,
+  format     TEXT    NOT NULL,
+  parent     TEXT    NOT NULL,
+  kind       TEXT    NOT NULL,
+  definition BLOB,                          -- hash
+  meta       TEXT,                          -- a JSON object of strings
+  session    TEXT    NOT NULL DEFAULT ''
+);
+CREATE INDEX runs_created  ON runs (created);
+CREATE INDEX runs_status   ON runs (status, created);
+CREATE INDEX runs_workflow ON runs (workflow, status, created);
+-- Of the runs of one session at most one has not ended (P19): the index decides between several that would begin.
+CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND status IN ('pending', 'running', 'paused');
+CREATE INDEX runs_session ON runs (session, created) WHERE session <> '';
+CREATE INDEX runs_parent   ON runs (parent, created) WHERE parent <> '';
+
+-- What changes with every append, apart from what seldom does: rows so small that those of 1,000 busy runs share a dozen pages.
+CREATE TABLE heads (
+  id      INTEGER PRIMARY KEY,              -- runs.id
+  epoch   INTEGER NOT NULL,
+  owner   INTEGER NOT NULL,                 -- owners.id; 0 is none
+  last    INTEGER NOT NULL,
+  seal    BLOB    NOT NULL,                 -- that of the last record
+  record  INTEGER NOT NULL,                 -- records.id of the last record
+  updated INTEGER NOT NULL
+);
+
+-- Records of all runs in the order in which they were written, so that an append only touches the end of the table. A run's records are a
+-- chain from heads.record back over prev; prev is always smaller than id.
+CREATE TABLE records (
+  id   INTEGER PRIMARY KEY,
+  run  INTEGER NOT NULL,
+  prev INTEGER NOT NULL,                    -- 0 for the first
+  last INTEGER NOT NULL,                    -- its first event is the one after prev's last
+  seal BLOB    NOT NULL,                    -- version byte, 16 bytes of checksum
+  data BLOB    NOT NULL
+);
+
+-- Chains of pruned runs that wait to be deleted, by their last record.
+CREATE TABLE trash (
+  record INTEGER PRIMARY KEY,
+  run    INTEGER NOT NULL
+);
+
+CREATE TABLE blobs (
+  id   INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL UNIQUE,
+  data BLOB NOT NULL
+);
+CREATE TABLE holds (
+  run  INTEGER NOT NULL,
+  blob INTEGER NOT NULL,
+  PRIMARY KEY (run, blob)
+) WITHOUT ROWID;
+CREATE INDEX holds_blob ON holds (blob);
+
+CREATE TABLE owners (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,
+  owner TEXT    NOT NULL UNIQUE,
+  kind  TEXT    NOT NULL,
+  pid   INTEGER NOT NULL,
+  host  TEXT    NOT NULL DEFAULT '',         -- the machine of those who drive runs (D15)
+  seen  INTEGER NOT NULL DEFAULT 0          -- their last sign of life by their own clock; 0 is never
+);
+
+CREATE TABLE inbox (
+  id     INTEGER PRIMARY KEY AUTOINCREMENT,
+  run    INTEGER NOT NULL,
+  kind   TEXT    NOT NULL,
+  data   BLOB    NOT NULL,
+  posted INTEGER NOT NULL,
+  taken  INTEGER NOT NULL,                  -- owners.id; 0 is none
+  done   INTEGER NOT NULL,
+  result BLOB
+);
+CREATE INDEX inbox_run  ON inbox (run);
+CREATE INDEX inbox_open ON inbox (run) WHERE done = 0;
+
+-- Events of runs of which others are notified, in the order of commits over all runs. AUTOINCREMENT: a number is never used again, so that a reader who remembers the last one that
+-- it saw misses nothing.
+CREATE TABLE notices (
+  id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  run  INTEGER NOT NULL,                    -- runs.id
+  seq  INTEGER NOT NULL,                    -- of the event
+  type TEXT    NOT NULL,                    -- of the event
+  at   INTEGER NOT NULL
+);
+CREATE INDEX notices_run ON notices (run);
+
+-- Stored agents and workflows. These tables are for any program to read and write; docs/catalog.md tells what they mean. Rows of nodes and edges
+-- are in the order of their rowid.
+--
+-- Nothing refers to nodes or agents by a foreign key: an edge may lead to a node that does not exist (S3-8), and an agent may come from beside the
+-- catalog. The others are checked at the end of a transaction, where a program asks for it, and delete nothing by themselves.
+CREATE TABLE agents (
+  id            TEXT NOT NULL PRIMARY KEY,
+  name          TEXT,
+  description   TEXT,
+  system_prompt TEXT,
+  model         TEXT,
+  tools         TEXT,                       -- a JSON list of names
+  definition    TEXT                        -- keys of the agent that have no column: a JSON object. NULL: none
+);
+
+CREATE TABLE agent_workflows (
+  id                 TEXT    NOT NULL PRIMARY KEY,
+  name               TEXT,
+  description        TEXT,
+  is_conversational  INTEGER DEFAULT 0,
+  entrypoint_node_id TEXT,
+  human_handoff      TEXT,
+  max_steps          INTEGER,
+  timeout_ms         INTEGER,
+  agents             TEXT                   -- the workflow's own agents: a JSON list as in documents
+);
+CREATE TABLE agent_workflow_nodes (
+  id          TEXT NOT NULL,
+  workflow_id TEXT NOT NULL REFERENCES agent_workflows (id) DEFERRABLE INITIALLY DEFERRED,
+  node_type   TEXT NOT NULL,
+  node_name   TEXT,
+  agent_id    TEXT,
+  prompt      TEXT,
+  PRIMARY KEY (workflow_id, id)
+);
+CREATE TABLE agent_workflow_edges (
+  id              TEXT,
+  workflow_id     TEXT NOT NULL REFERENCES agent_workflows (id) DEFERRABLE INITIALLY DEFERRED,
+  source_node_id  TEXT NOT NULL,
+  target_node_id  TEXT,                     -- NULL ends the run
+  condition_type  TEXT NOT NULL,
+  condition_value TEXT,
+  UNIQUE (workflow_id, id)
+);
+
+-- Documents as they were written. A version never changes, and its number is not used again. Times are µs since 1970.
+CREATE TABLE workflow_documents (
+  id        TEXT    NOT NULL PRIMARY KEY,
+  published INTEGER NOT NULL,               -- the version that runs; 0 is none
+  draft     INTEGER NOT NULL,               -- the version that is worked on; 0 is none
+  latest    INTEGER NOT NULL,
+  updated   INTEGER NOT NULL
+);
+CREATE TABLE workflow_versions (
+  workflow_id TEXT    NOT NULL,
+  version     INTEGER NOT NULL,
+  format      TEXT    NOT NULL,
+  name        TEXT    NOT NULL,
+  file        TEXT    NOT NULL,             -- what it was called where it came from
+  digest      TEXT    NOT NULL,             -- of the graph; empty where agents were missing
+  hash        BLOB    NOT NULL,             -- SHA-256 of text
+  created     INTEGER NOT NULL,
+  text        BLOB    NOT NULL,
+  PRIMARY KEY (workflow_id, version)
+);
+
+-- Where the schedule of each branch stands (P37). Times are µs since 1970; 0 is none.
+CREATE TABLE schedules (
+  workflow       TEXT    NOT NULL,          -- id of the stored workflow
+  branch         TEXT    NOT NULL,          -- empty for the main graph
+  version        INTEGER NOT NULL,
+  mode           TEXT    NOT NULL,
+  spec           TEXT    NOT NULL,
+  time_zone      TEXT    NOT NULL,
+  registered     INTEGER NOT NULL,
+  planned        INTEGER NOT NULL,
+  catch_up_after INTEGER NOT NULL,
+  catch_up_to    INTEGER NOT NULL,
+  run            TEXT    NOT NULL,          -- the last one that was started
+  PRIMARY KEY (workflow, branch)
+) WITHOUT ROWID;
+
+-- The process that starts scheduled runs: one row at most.
+CREATE TABLE schedule_leader (
+  id    INTEGER PRIMARY KEY CHECK (id = 1),
+  owner TEXT    NOT NULL,                   -- as in owners, whose rows are deleted when the owner has no run
+  kind  TEXT    NOT NULL,
+  pid   INTEGER NOT NULL
+);
+
+-- States of runs of Go graphs under labels (S2-65). Runs do not need them; they stay when a run is pruned.
+CREATE TABLE checkpoints (
+  n         INTEGER PRIMARY KEY,            -- the highest of a run is the newest
+  execution TEXT NOT NULL,
+  label     TEXT NOT NULL,
+  hash      BLOB NOT NULL,                  -- SHA-256 of state
+  state     BLOB NOT NULL,                  -- JSON
+  UNIQUE (execution, label)
+);
+CREATE INDEX checkpoints_order ON checkpoints (execution, n);
+
+-- What agents keep over runs with toolsets of type memory. Runs do not need it; it stays when a run is pruned.
+CREATE TABLE memories (
+  n        INTEGER PRIMARY KEY AUTOINCREMENT, -- the id; never used again
+  space    TEXT NOT NULL,                     -- of a workflow and a toolset
+  key      TEXT NOT NULL,                     -- idempotency key of the call that added it
+  category TEXT NOT NULL,
+  text     TEXT NOT NULL,
+  at       TEXT NOT NULL,                     -- RFC 3339, UTC: when it was written last
+  UNIQUE (space, key)
+);
+
+-- Tokens, and the audit log of a server. Only the store of the namespace `default` has rows here. Times are µs since 1970; 0 is none.
+CREATE TABLE namespaces (
+  name    TEXT    PRIMARY KEY,              -- all but `default`
+  created INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE access_tokens (
+  n         INTEGER PRIMARY KEY AUTOINCREMENT,
+  hash      BLOB    NOT NULL UNIQUE,        -- SHA-256 of the text, which is not stored (SEC2)
+  namespace TEXT    NOT NULL,
+  id        TEXT    NOT NULL,
+  name      TEXT    NOT NULL,
+  role      TEXT    NOT NULL,
+  approve   INTEGER NOT NULL,
+  created   INTEGER NOT NULL,
+  expires   INTEGER NOT NULL,
+  used      INTEGER NOT NULL,               -- not every use is noted
+  UNIQUE (namespace, id)
+);
+
+CREATE TABLE audit (
+  namespace TEXT    NOT NULL,
+  n         INTEGER NOT NULL,               -- counts those of the namespace
+  at        INTEGER NOT NULL,
+  token     TEXT    NOT NULL,
+  actor     TEXT    NOT NULL,
+  channel   TEXT    NOT NULL,               -- the way in, such as `http`
+  action    TEXT    NOT NULL,
+  target    TEXT    NOT NULL,
+  outcome   TEXT    NOT NULL,
+  request   TEXT    NOT NULL,
+  remote    TEXT    NOT NULL,
+  PRIMARY KEY (namespace, n)
+) WITHOUT ROWID;
+
+-- Webhooks: what came in, which endpoints are notified, and which approve links were used. Runs do not need them. data is JSON; times are µs since 1970, 0 is none.
+CREATE TABLE webhooks (
+  id       TEXT    NOT NULL PRIMARY KEY,
+  path     BLOB    NOT NULL UNIQUE,           -- SHA-256: how long a search takes tells nothing about paths
+  workflow TEXT    NOT NULL,
+  created  INTEGER NOT NULL,
+  disabled INTEGER NOT NULL,
+  data     TEXT    NOT NULL
+);
+CREATE INDEX webhooks_workflow ON webhooks (workflow);
+
+-- A workflow that is deleted disables its webhooks, whichever program deletes it; they stay in the list, and another workflow of its id does not get them. A row
+-- without published and draft is what Hocket leaves of one.
+CREATE TRIGGER webhooks_of_forgotten AFTER UPDATE OF published, draft ON workflow_documents WHEN NEW.published = 0 AND NEW.draft = 0 BEGIN
+  UPDATE webhooks SET disabled = CAST(unixepoch('subsec') * 1000000 AS INTEGER) WHERE workflow = NEW.id AND disabled = 0;
+END;
+CREATE TRIGGER webhooks_of_deleted AFTER DELETE ON workflow_documents BEGIN
+  UPDATE webhooks SET disabled = CAST(unixepoch('subsec') * 1000000 AS INTEGER) WHERE workflow = OLD.id AND disabled = 0;
+END;
+
+CREATE TABLE webhook_deliveries (
+  webhook TEXT    NOT NULL,
+  key     BLOB    NOT NULL,                   -- SHA-256 of the sender's id, or of what was sent
+  at      INTEGER NOT NULL,
+  until   INTEGER NOT NULL,
+  PRIMARY KEY (webhook, key)
+) WITHOUT ROWID;
+CREATE INDEX webhook_deliveries_until ON webhook_deliveries (until);
+
+CREATE TABLE notification_endpoints (
+  id      TEXT    NOT NULL PRIMARY KEY,
+  created INTEGER NOT NULL,
+  data    TEXT    NOT NULL
+);
+
+-- Notifications that are due or were sent.
+CREATE TABLE notifications (
+  n        INTEGER PRIMARY KEY AUTOINCREMENT,
+  id       TEXT    NOT NULL UNIQUE,           -- webhook-id
+  endpoint TEXT    NOT NULL,
+  run      TEXT    NOT NULL,
+  state    TEXT    NOT NULL,
+  due      INTEGER NOT NULL,
+  settled  INTEGER NOT NULL,
+  data     TEXT    NOT NULL
+);
+CREATE INDEX notifications_due      ON notifications (due) WHERE state = 'pending';
+CREATE INDEX notifications_state    ON notifications (state, n);
+CREATE INDEX notifications_run      ON notifications (run);
+CREATE INDEX notifications_endpoint ON notifications (endpoint);
+CREATE INDEX notifications_settled  ON notifications (settled) WHERE settled > 0;
+
+-- Notifications were made of all records up to this one.
+CREATE TABLE notification_cursor (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  at INTEGER NOT NULL
+);
+
+CREATE TABLE approve_uses (
+  nonce TEXT    NOT NULL PRIMARY KEY,
+  until INTEGER NOT NULL,
+  data  TEXT    NOT NULL
+);
+
+PRAGMA user_version = 12;
