@@ -13,7 +13,6 @@ type agents struct {
 	plan   *Plan
 	state  *state
 	graph  *runGraph
-	world  loop.World
 	run    agentRun
 	steps  agentSteps
 	budget agentBudget
@@ -56,7 +55,7 @@ type agentBudget interface {
 
 // agentsOf gives the type that decides for the agent loops of a run.
 func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, state: &r.s, graph: &r.graph, world: world{r}, run: r, steps: r, budget: &r.budgets}
+	return agents{plan: r.plan, state: &r.s, graph: r.graph, run: r, steps: r, budget: &r.budgets}
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }

@@ -19,10 +19,10 @@ func (r *Run) applyStepStarted(ev *Event, d *StepStarted) {
 	st.Approve(approval)
 	switch n.Kind {
 	case workflow.KindAgent:
-		r.s.Loop.Start(world{r}, ev.Step, d.System)
+		r.s.Loop.Start(&r.s, ev.Step, d.System)
 	case workflow.KindExec:
 		if d.From > 0 && r.stepScope(d.From).Flow == r.stepScope(ev.Step).Flow {
-			r.s.Loop.StartExec(world{r}, ev.Step, d.From)
+			r.s.Loop.StartExec(&r.s, ev.Step, d.From)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (r *Run) applyStepSkipped(ev *Event, _ *StepSkipped) {
 
 // endStep ends a step: its calls that are out are cancelled, its timers and conversations are gone.
 func (r *Run) endStep(id int, status graph.Status) {
-	r.s.Loop.End(world{r}, id, r.s.At)
+	r.s.Loop.End(&r.s, id, r.s.At)
 	calls := &r.step(id).Loop
 	r.graph.End(id, status, calls.Numbered, calls.Calls > 0)
 }
@@ -124,7 +124,7 @@ func (r *Run) applyStepRetrying(ev *Event, d *StepRetrying) {
 	if d.Call == "" && f.Node == ev.Node && !r.callOfFailed(ev.Step) {
 		r.failed(ev, f.Message, st.Retries+1)
 	}
-	r.s.Loop.Sleep(world{r}, ev, d)
+	r.s.Loop.Sleep(&r.s, ev, d)
 	r.graph.Retry(ev.Step, &f, d.Call == "")
 }
 
@@ -158,7 +158,7 @@ func (r *Run) timerStep(id string) (int, bool) {
 
 func (r *Run) applyTimerFired(_ *Event, d *TimerFired) {
 	if _, ok := r.s.Loop.Timer(d.Timer); ok {
-		r.s.Loop.Fire(world{r}, d.Timer)
+		r.s.Loop.Fire(&r.s, d.Timer)
 	} else {
 		r.s.Waits.Fire(d.Timer)
 	}

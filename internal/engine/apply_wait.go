@@ -35,7 +35,7 @@ func (r *Run) applyWaitOpened(ev *Event, d *WaitOpened) {
 	if d.Call == "" && d.Limit == nil {
 		r.step(ev.Step).Await(d.Wait)
 	} else if r.s.Loop.Call(d.Call) != nil {
-		r.s.Loop.Ask(world{r}, d.Call)
+		r.s.Loop.Ask(&r.s, d.Call)
 		if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
 			r.charge(ev, ledger.Amount{Calls: -1})
 		}
@@ -59,9 +59,9 @@ func (r *Run) applyWaitAnswered(ev *Event, d *WaitAnswered) {
 	if r.s.Loop.Call(w.Call) != nil {
 		switch {
 		case w.Binding == "" && expr.Text(d.Answer) == "retry":
-			r.s.Loop.MakeDue(world{r}, w.Call, "")
+			r.s.Loop.MakeDue(&r.s, w.Call, "")
 		case w.Binding != "" && (d.Decision == workflow.PortApprove || w.Below != nil):
-			r.s.Loop.MakeDue(world{r}, w.Call, w.Binding)
+			r.s.Loop.MakeDue(&r.s, w.Call, w.Binding)
 		}
 	}
 	if !w.OfNode() {

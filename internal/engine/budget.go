@@ -25,14 +25,11 @@ const (
 // BoundByWorkflow is the budget of all runs of a workflow, which drivers keep.
 const BoundByWorkflow = "workflow"
 
-// world is the run as its ledger sees it.
-type world struct{ r *Run }
-
 // Around implements ledger.World.
-func (w world) Around(step int) iter.Seq2[string, *workflow.Budget] {
+func (s *state) Around(step int) iter.Seq2[string, *workflow.Budget] {
 	return func(yield func(string, *workflow.Budget) bool) {
-		for ; step > 0; step = w.r.stepScope(step).Owner {
-			if b := w.r.stepNode(step).Budget; b != nil && !yield(w.r.nodeID(step), b) {
+		for ; step > 0; step = s.graph.StepScope(step).Owner {
+			if b := s.graph.StepNode(step).Budget; b != nil && !yield(s.graph.NodeID(step), b) {
 				return
 			}
 		}
@@ -40,9 +37,9 @@ func (w world) Around(step int) iter.Seq2[string, *workflow.Budget] {
 }
 
 // Calls implements ledger.World.
-func (w world) Calls() iter.Seq[ledger.Call] {
+func (s *state) Calls() iter.Seq[ledger.Call] {
 	return func(yield func(ledger.Call) bool) {
-		for key, c := range w.r.s.Loop.All() {
+		for key, c := range s.Loop.All() {
 			if c.Kind != loop.Model && !yield(ledger.Call{Key: key, Step: c.Step, State: ledgerState(c)}) {
 				return
 			}
@@ -198,7 +195,7 @@ func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free
 }
 
 // charge adds to what the run and the nodes around the step of an event have used.
-func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(world{r}, ev.Step, a) }
+func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(&r.s, ev.Step, a) }
 
 // isBudget tells whether a run that ended by this limit makes no calls any more that use something.
 func isBudget(limit string) bool {

@@ -14,7 +14,6 @@ import (
 type budgets struct {
 	state *state
 	graph *runGraph
-	world ledger.World
 	run   budgetRun
 	calls callSize
 	// withheld: there may be calls that wait until others have settled.
@@ -43,7 +42,7 @@ type callSize interface {
 
 // budgetsOf gives the type that decides what bounds the calls of a run.
 func budgetsOf(r *Run) budgets {
-	return budgets{state: &r.s, graph: &r.graph, world: world{r}, run: r, calls: &r.agents}
+	return budgets{state: &r.s, graph: r.graph, run: r, calls: &r.agents}
 }
 
 // reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
@@ -83,7 +82,7 @@ func (b *budgets) mayCallTool(id int, key string) bool {
 		b.withheld = true
 		return false
 	}
-	own, idle := b.state.Ledger.Own(b.world, key)
+	own, idle := b.state.Ledger.Own(b.state, key)
 	return b.fitsBudget(id, ledger.FitCalls(balances, own, idle))
 }
 
@@ -101,7 +100,7 @@ func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
 }
 
 // balances gives the budgets that a step's calls must fit.
-func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(b.world, step) }
+func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(b.state, step) }
 
 // endedByBudget tells whether the run ends by a limit after which nothing is called that uses something.
 func (b *budgets) endedByBudget() bool {

@@ -29,9 +29,9 @@ func (s *state) applyChildStarted(ev *Event, d *ChildStarted) {
 
 func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
 	if used := amountOf(d.Used.Borne); d.Run == "" {
-		r.s.Ledger.UseSession(world{r}, ev.Step, d.Call, d.Key, used)
+		r.s.Ledger.UseSession(&r.s, ev.Step, d.Call, d.Key, used)
 	} else {
-		r.s.Ledger.UseChild(world{r}, ev.Step, d.Run, used, d.Ended)
+		r.s.Ledger.UseChild(&r.s, ev.Step, d.Run, used, d.Ended)
 	}
 }
 
@@ -116,7 +116,7 @@ func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *work
 	case b.state.Ending == nil && b.askedForBudget():
 		return nil, false, ErrNoRoom
 	}
-	amount, short, waits := b.state.Ledger.Allot(b.world, balances, key, d.Run, d.Shares, d.More)
+	amount, short, waits := b.state.Ledger.Allot(b.state, balances, key, d.Run, d.Shares, d.More)
 	switch {
 	case waits && b.state.Ending == nil:
 		return nil, false, ErrNoRoom

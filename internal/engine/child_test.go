@@ -291,25 +291,23 @@ func (f *family) reopen() bool {
 // keepsNothing checks that a run that has ended keeps parts for those runs only that a reopening goes on with.
 func (f *family) keepsNothing() {
 	raw := enginetest.State(f.Run)
-	var s struct {
-		State struct {
-			Loop   struct{ Calls map[string]json.RawMessage }
-			Ledger struct {
-				Children map[string]struct {
-					Call  string
-					Ended bool
-				}
+	var state struct {
+		Loop   struct{ Calls map[string]json.RawMessage }
+		Ledger struct {
+			Children map[string]struct {
+				Call  string
+				Ended bool
 			}
-		} `json:"state"`
+		}
 	}
-	if err := json.Unmarshal(raw, &s); err != nil {
+	if err := json.Unmarshal(raw, &state); err != nil {
 		f.rt.Fatalf("state: %v", err)
 	}
-	if len(s.State.Ledger.Children) == 0 && len(f.kids.used) > 0 {
+	if len(state.Ledger.Children) == 0 && len(f.kids.used) > 0 {
 		f.rt.Fatalf("the state holds no runs below: %s", raw)
 	}
-	for run, c := range s.State.Ledger.Children {
-		if !c.Ended && (f.Run.EndedByLimit() == "" || s.State.Loop.Calls[c.Call] == nil) {
+	for run, c := range state.Ledger.Children {
+		if !c.Ended && (f.Run.EndedByLimit() == "" || state.Loop.Calls[c.Call] == nil) {
 			f.rt.Fatalf("a part is kept for %s, which nobody goes on with\n%s", run, f.Log())
 		}
 	}

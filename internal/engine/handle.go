@@ -365,5 +365,5 @@ func (r *Run) argumentsOf(c *loop.Call) Value {
 	if c.Args == nil && c.ToolID == "" {
 		return r.stepInput(c.Step)
 	}
-	return r.s.Loop.Arguments(world{r}, c)
+	return r.s.Loop.Arguments(&r.s, c)
 }

@@ -51,7 +51,7 @@ func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
 
 // handed gives the hand-off that is to be made; nil where there is none.
 func (s *agents) handed(id, fr int) *AgentHanded {
-	tc, to, ok := s.state.Loop.Handoff(s.world, id, fr)
+	tc, to, ok := s.state.Loop.Handoff(s.state, id, fr)
 	if !ok {
 		return nil
 	}

@@ -114,7 +114,7 @@ func kindOf[D any, P interface {
 
 // ofGraph is a check that looks at the graph alone.
 func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*Run, *Event, P) string {
-	return func(r *Run, ev *Event, d P) string { return check(&r.graph, ev, d) }
+	return func(r *Run, ev *Event, d P) string { return check(r.graph, ev, d) }
 }
 
 // ofState is a check that looks at the state alone, without the graph and the plan.

@@ -25,7 +25,7 @@ type StepView struct {
 
 // StepView shows a step; false where there is none of that number.
 func (r *Run) StepView(id int) (StepView, bool) {
-	g := &r.graph
+	g := r.graph
 	v, ok := r.StepPlace(id)
 	if ok {
 		st := g.Step(id)
@@ -36,7 +36,7 @@ func (r *Run) StepView(id int) (StepView, bool) {
 
 // StepInput gives what a step was given, nil where there is none of that number.
 func (r *Run) StepInput(id int) Value {
-	g := &r.graph
+	g := r.graph
 	if id < 1 || id > g.Steps.Len() {
 		return nil
 	}
@@ -45,7 +45,7 @@ func (r *Run) StepInput(id int) Value {
 
 // StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.
 func (r *Run) StepPlace(id int) (StepView, bool) {
-	g := &r.graph
+	g := r.graph
 	if id < 1 || id > g.Steps.Len() {
 		return StepView{}, false
 	}
@@ -60,7 +60,7 @@ func (r *Run) StepPlace(id int) (StepView, bool) {
 
 // Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.
 func (r *Run) Outputs() map[string]Value {
-	g := &r.graph
+	g := r.graph
 	if len(g.Scopes) == 0 {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (r *Run) IsBusy() bool {
 // Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue
 // (S2-63). Steps that wait for a person, blocks around other steps and hidden nodes are left out.
 func (r *Run) Pending() []string {
-	g := &r.graph
+	g := r.graph
 	var out []string
 	add := func(scopeID, idx int) {
 		if n := &g.FlowIn(scopeID).Nodes[idx]; g.Scope(scopeID).Flow == 0 && !n.Hidden {

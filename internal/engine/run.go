@@ -17,7 +17,7 @@ type Run struct {
 	plan  *Plan
 	id    string
 	s     state
-	graph runGraph
+	graph *runGraph // of s
 	mem   slabs
 	// agents decides for the agent loops.
 	agents agents
@@ -41,7 +41,8 @@ type Run struct {
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{plan: p, id: id, s: state{Status: StatusPending}}
+	r := &Run{plan: p, id: id, s: state{plan: p, Status: StatusPending}}
+	r.graph = &r.s.graph
 	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
@@ -143,7 +144,7 @@ func (r *Run) Created() *RunCreated { return r.s.Created }
 
 // Output gives the output of the step that completed last in the run itself, which is the run's output once it has completed.
 func (r *Run) Output() Value {
-	g := &r.graph
+	g := r.graph
 	if len(g.Scopes) == 0 || g.Scope(0).Last == 0 {
 		return nil
 	}

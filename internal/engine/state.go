@@ -12,6 +12,8 @@ import (
 
 // state is everything that a run knows. It follows from the events, and only apply changes it.
 type state struct {
+	plan *Plan
+
 	Seq     uint64
 	At      time.Time
 	Status  Status
@@ -20,6 +22,7 @@ type state struct {
 	// Active is the time spent running (D21).
 	Active time.Duration
 
+	graph runGraph
 	Loop  loop.Loop
 	Waits waits.Waits
 

@@ -132,7 +132,7 @@ func (s *agents) resumeFrame(id, fr int) {
 // resumeTurn makes the tool calls of a turn that were not begun.
 func (s *agents) resumeTurn(id, fr int) {
 	for _, t := range slices.Clone(s.frame(id, fr).Turn) {
-		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(s.world, id, fr, t.ID) {
+		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(s.state, id, fr, t.ID) {
 			continue
 		}
 		for _, tc := range s.lastReply(id, fr).ToolCalls {

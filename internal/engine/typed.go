@@ -35,7 +35,7 @@ func isFields(v Value) bool {
 // State gives the typed state of the run itself, by top-level field: as it is now, without what open branches change. Nil where there is none. The map
 // is the caller's, the values are not.
 func (r *Run) State() map[string]Value {
-	g := &r.graph
+	g := r.graph
 	if len(g.Scopes) == 0 {
 		return nil
 	}

@@ -20,8 +20,8 @@ import (
 
 // engineState is what [enginetest.State] tells of the status and the steps of a run.
 type engineState struct {
-	State struct{ Status engine.Status }
-	Graph struct {
+	Status engine.Status
+	Graph  struct {
 		Steps struct {
 			Blocks [][]engineStep
 			N      int
@@ -145,8 +145,8 @@ func sameAsEngine(t *testing.T, def *workflow.Workflow, w *enginetest.World) {
 		if err := json.Unmarshal(enginetest.State(w.Fold(i+1)), &engines); err != nil {
 			t.Fatal(err)
 		}
-		if f.Run().Status != engines.State.Status {
-			t.Fatalf("after event %d the run is %s, in the engine %s", e.Seq, f.Run().Status, engines.State.Status)
+		if f.Run().Status != engines.Status {
+			t.Fatalf("after event %d the run is %s, in the engine %s", e.Seq, f.Run().Status, engines.Status)
 		}
 		steps := slices.Concat(engines.Graph.Steps.Blocks...)[:engines.Graph.Steps.N]
 		if len(steps) != len(f.steps) {

@@ -16,20 +16,14 @@ import (
 )
 
 // derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
-var derived = map[string]bool{"Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
+var derived = map[string]bool{"state.plan": true, "Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
 	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true, "works.size": true,
 	"Graph.native": true, "State.native": true, "Time.loc": true}
 
 // State gives all that a run knows as JSON with the engine's own names, without what is empty, so that two runs can be compared. The counters that the run keeps of its calls are part of it.
 func State(r *engine.Run) []byte {
-	run := reflect.ValueOf(r).Elem()
 	var b bytes.Buffer
-	b.WriteByte('{')
-	b.WriteString(`"state":`)
-	writeState(&b, run.FieldByName("s"))
-	b.WriteString(`,"graph":`)
-	writeState(&b, run.FieldByName("graph"))
-	b.WriteByte('}')
+	writeState(&b, reflect.ValueOf(r).Elem().FieldByName("s"))
 	return b.Bytes()
 }
 
