@@ -78,7 +78,7 @@ func (s *agents) answered(id, fr int, reply chat.Message) {
 		return
 	}
 	done := StepCompleted{Output: out}
-	if string(s.replyText(id, fr).Value()) == string(out) {
+	if string(s.state.replyText(id, fr).Value()) == string(out) {
 		done.Output, done.Reply = nil, true
 	} else if v, ok := JSONOf(reply.Text.String()); ok && bytes.Equal(v, out) {
 		done.Output, done.JSON = nil, true

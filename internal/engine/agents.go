@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 )
@@ -72,17 +71,6 @@ func (s *agents) nextCall(id, fr int) string {
 func (s *agents) isActive(id, fr int) bool {
 	st := s.graph.Step(id)
 	return st.Status == stepRunning && st.Loop.Agent != nil && !s.frame(id, fr).Done && !s.state.Loop.IsAsleep(id)
-}
-
-// lastReply is the last assistant message of a frame.
-func (s *agents) lastReply(id, fr int) chat.Message { return s.state.Loop.Reply(s.frame(id, fr).Conv) }
-
-// replyText is the text of the last reply in a frame; none where there was no reply.
-func (s *agents) replyText(step, fr int) graph.Output {
-	if m := s.lastReply(step, fr); m.Role != "" {
-		return graph.TextOutput(m.Text)
-	}
-	return graph.Output{}
 }
 
 // inputTokens estimates the input of a frame's next call: by its bytes, and by what its last call had and what came since.

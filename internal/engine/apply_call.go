@@ -108,6 +108,6 @@ func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
 	case d.Error == nil:
 		r.graph.SetGiven(ev.Step, d)
 	case !d.Kept && d.Error.Code != CodeCancelled:
-		r.failed(ev, d.Error.Message, d.Attempt)
+		r.s.failed(ev, d.Error.Message, d.Attempt)
 	}
 }

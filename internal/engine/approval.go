@@ -6,30 +6,30 @@ package engine
 // are results of the calls.
 
 // approvalAt is the last answered approval on the path to a step, the step itself included, as step.Approval has it; step 0 is the run's input.
-func (r *Run) approvalAt(step int) int {
+func (s *state) approvalAt(step int) int {
 	if step == 0 {
 		return 0
 	}
-	return r.step(step).Approval
+	return s.graph.Step(step).Approval
 }
 
 // noteAt is the note of that approval; "" where there is none.
-func (r *Run) noteAt(step int) string {
-	return r.s.Waits.Note(r.approvalAt(step))
+func (s *state) noteAt(step int) string {
+	return s.Waits.Note(s.approvalAt(step))
 }
 
 // approvalsBelow takes over what was answered inside of a parallel block or sub-flow that completes.
-func (r *Run) approvalsBelow(id int) {
-	st := r.step(id)
+func (s *state) approvalsBelow(id int) {
+	st := s.graph.Step(id)
 	if st.Block == nil {
 		return
 	}
-	for _, s := range st.Block.Scopes {
-		sc := r.scope(s)
+	for _, id := range st.Block.Scopes {
+		sc := s.graph.Scope(id)
 		last := sc.Arrived // of a branch
 		if sc.Branch == 0 {
 			last = sc.Last
 		}
-		st.Approve(r.s.Waits.Later(st.Approval, r.approvalAt(last)))
+		st.Approve(s.Waits.Later(st.Approval, s.approvalAt(last)))
 	}
 }

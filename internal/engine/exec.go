@@ -54,7 +54,7 @@ func (s *agents) execNext(id int) {
 func (s *agents) execDone(id int) {
 	n, caller, rules := s.graph.StepNode(id), s.graph.StepNode(s.graph.Step(id).From), s.graph.FlowOf(id).Workflow.Rules
 	var last chat.ToolCall
-	for _, tc := range s.lastReply(id, 0).ToolCalls {
+	for _, tc := range s.state.lastReply(id, 0).ToolCalls {
 		if !ownCall(caller, rules, tc.Name) {
 			last = tc
 		}

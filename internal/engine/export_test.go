@@ -36,7 +36,7 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 		if strings.TrimSpace(p.Text) == "" {
 			return input, true
 		}
-		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, approvalNote, r.noteAt(t.From)), true
+		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, approvalNote, r.s.noteAt(t.From)), true
 	}
 	return "", false
 }

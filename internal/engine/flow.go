@@ -129,7 +129,7 @@ func (r *Run) holds(id int, c *workflow.Condition, compiled *expr.Condition, don
 	switch c.Language {
 	case workflow.LangMatch:
 		if done != nil {
-			return expr.Match(c.Op, c.Text, r.outputOf(id, done).Value()), nil
+			return expr.Match(c.Op, c.Text, r.s.outputOf(id, done).Value()), nil
 		}
 		return expr.Match(c.Op, c.Text, r.stepInput(id)), nil
 	case workflow.LangExpr:
@@ -232,7 +232,7 @@ func (r *Run) passable(id int, n *plan.Node, ports []string, d *StepCompleted) (
 // takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step. False: the run was handed over to a person, because the
 // same was said on the same way too often (S3-15).
 func (r *Run) takeEdge(id, edge int, to string, held bool) bool {
-	if key := r.trip(id, to); key != "" && r.s.Trips[key] >= maxTrips {
+	if key := r.s.trip(id, to); key != "" && r.s.Trips[key] >= maxTrips {
 		r.limitAt(CodeOscillation, maxTrips, r.nodeID(id), id)
 		return false
 	}

@@ -38,7 +38,7 @@ func handoffDef(f *plan.Flow, defs []chat.ToolDef, a *plan.Agent) []chat.ToolDef
 // askedToHand answers a call of the hand-off tool that hands nothing over. The one that does is answered by [AgentHanded].
 func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
 	a := s.agent(id, fr)
-	first, to, ok := loop.Accepted(a.Agent, s.lastReply(id, fr).ToolCalls)
+	first, to, ok := loop.Accepted(a.Agent, s.state.lastReply(id, fr).ToolCalls)
 	if ok && first.ID == tc.ID {
 		return
 	}

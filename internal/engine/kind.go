@@ -67,15 +67,15 @@ func (r *Run) validate(ev *Event) string {
 	case r.s.Status == StatusPending && !k.needs.has(beforeStart):
 		return "the run has not started"
 	}
-	if why := r.validateStep(ev, k.needs); why != "" || k.check == nil {
+	if why := r.s.validateStep(ev, k.needs); why != "" || k.check == nil {
 		return why
 	}
 	return k.check(r, ev)
 }
 
 // validateStep checks the step of an event.
-func (r *Run) validateStep(ev *Event, n needs) string {
-	switch last := r.graph.Steps.Len(); {
+func (s *state) validateStep(ev *Event, n needs) string {
+	switch last := s.graph.Steps.Len(); {
 	case n.has(needsNewStep):
 		if ev.Step != last+1 {
 			return fmt.Sprintf("expected step %d", last+1)
@@ -86,12 +86,12 @@ func (r *Run) validateStep(ev *Event, n needs) string {
 	case ev.Step < 1 || ev.Step > last:
 		return fmt.Sprintf("step %d does not exist", ev.Step)
 	}
-	switch node := r.nodeID(ev.Step); {
+	switch node := s.graph.NodeID(ev.Step); {
 	case ev.Node != node:
 		return fmt.Sprintf("step %d is one of node %q, not %q", ev.Step, node, ev.Node)
-	case n.has(needsRunning) && r.step(ev.Step).Status != stepRunning:
+	case n.has(needsRunning) && s.graph.Step(ev.Step).Status != stepRunning:
 		return fmt.Sprintf("step %d has ended", ev.Step)
-	case n.has(needsAgent) && r.step(ev.Step).Loop.Agent == nil:
+	case n.has(needsAgent) && s.graph.Step(ev.Step).Loop.Agent == nil:
 		return "the step runs no agent"
 	}
 	return ""
@@ -117,7 +117,7 @@ func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*Run, *Event,
 	return func(r *Run, ev *Event, d P) string { return check(r.graph, ev, d) }
 }
 
-// ofState is a check that looks at the state alone, without the graph and the plan.
+// ofState is a check that looks at the state alone.
 func ofState[P Data](check func(*state, *Event, P) string) func(*Run, *Event, P) string {
 	return func(r *Run, ev *Event, d P) string { return check(&r.s, ev, d) }
 }
@@ -140,13 +140,13 @@ var kinds = map[Type]kind{
 	"run.failed":         kindOf(nil, onState((*state).applyRunFailed)),
 	"run.cancelled":      kindOf((*Run).checkRunCancelled, onState((*state).applyRunCancelled)),
 	"run.cancelling":     kindOf(ofState((*state).checkRunCancelling), onState((*state).applyRunCancelling)),
-	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), (*Run).applyStepStarted).with(needsNewStep),
-	"step.retrying":      kindOf((*Run).checkStepRetrying, (*Run).applyStepRetrying).with(needsRunning),
-	"step.completed":     kindOf((*Run).checkStepCompleted, (*Run).applyStepCompleted).with(needsRunning),
-	"step.failed":        kindOf((*Run).checkStepFailed, (*Run).applyStepFailed).with(needsRunning),
-	"step.cancelled":     kindOf((*Run).checkStepCancelled, (*Run).applyStepCancelled).with(needsRunning),
-	"step.skipped":       kindOf((*Run).checkStepSkipped, (*Run).applyStepSkipped).with(needsRunning),
-	"edge.taken":         kindOf(ofGraph((*runGraph).CheckEdgeTaken), (*Run).applyEdgeTaken),
+	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), onState(applyStepStarted)).with(needsNewStep),
+	"step.retrying":      kindOf(ofState(checkStepRetrying), onState(applyStepRetrying)).with(needsRunning),
+	"step.completed":     kindOf(ofState(checkStepCompleted), onState(applyStepCompleted)).with(needsRunning),
+	"step.failed":        kindOf(ofState(checkEnds[*StepFailed]), onState(applyStepFailed)).with(needsRunning),
+	"step.cancelled":     kindOf(ofState(checkEnds[*StepCancelled]), onState(applyStepCancelled)).with(needsRunning),
+	"step.skipped":       kindOf(ofState(checkEnds[*StepSkipped]), onState(applyStepSkipped)).with(needsRunning),
+	"edge.taken":         kindOf(ofGraph((*runGraph).CheckEdgeTaken), onState(applyEdgeTaken)),
 	"model.called":       kindOf(checkLoop(loop.CheckModelCalled), (*Run).applyModelCalled).with(needsRunning),
 	"model.replied":      kindOf(checkLoop(loop.CheckModelReplied), (*Run).applyModelReplied).with(needsStep),
 	"model.failed":       kindOf(checkLoop(loop.CheckModelFailed), (*Run).applyModelFailed).with(needsStep),
@@ -168,7 +168,7 @@ var kinds = map[Type]kind{
 	"wait.closed":        kindOf(ofState((*state).checkWaitClosed), onState((*state).applyWaitClosed)),
 	"signal.raised":      kindOf(nil, nothing[*SignalRaised]),
 	"limit.reached":      kindOf((*Run).checkLimitReached, (*Run).applyLimitReached),
-	"timer.fired":        kindOf((*Run).checkTimerFired, (*Run).applyTimerFired),
+	"timer.fired":        kindOf(ofState(checkTimerFired), onState(applyTimerFired)),
 	"child.started":      kindOf(ofState((*state).checkChildStarted), onState((*state).applyChildStarted)),
 	"call.used":          kindOf(ofState((*state).checkCallUsed), (*Run).applyCallUsed),
 	"call.reserved":      kindOf(ofState((*state).checkCallReserved), onState((*state).applyCallReserved)),

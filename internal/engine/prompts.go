@@ -49,7 +49,7 @@ func (r *Run) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		if strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
-		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: r.noteAt(t.From)})
+		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: r.s.noteAt(t.From)})
 	}
 	recipe, err := b.Recipe()
 	switch {

@@ -43,7 +43,7 @@ func (r *Run) roomFor(n *plan.Node, t graph.Token) bool {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
-			return int64(strings.Count(p.Text, approvalNote))*int64(len(r.noteAt(t.From))) <= left
+			return int64(strings.Count(p.Text, approvalNote))*int64(len(r.s.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
 		return r.argSize(n.Args, t, left) <= left

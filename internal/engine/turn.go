@@ -13,7 +13,7 @@ import (
 // replied goes on after a model's reply: with its tool calls, or with its answer.
 func (s *agents) replied(id, fr int) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
-	last := s.lastReply(id, fr)
+	last := s.state.lastReply(id, fr)
 	if s.state.isFailing() && len(f.Turn) > 0 {
 		s.steps.cancelStep(id, "the run failed") // nothing new starts (S0-46)
 		return
@@ -135,7 +135,7 @@ func (s *agents) resumeTurn(id, fr int) {
 		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(s.state, id, fr, t.ID) {
 			continue
 		}
-		for _, tc := range s.lastReply(id, fr).ToolCalls {
+		for _, tc := range s.state.lastReply(id, fr).ToolCalls {
 			if tc.ID == t.ID {
 				s.callTool(id, fr, tc)
 			}

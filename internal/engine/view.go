@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
@@ -9,23 +10,36 @@ import (
 )
 
 // outputOf is the output that a step has once done is applied.
-func (r *Run) outputOf(id int, done *StepCompleted) graph.Output {
+func (s *state) outputOf(id int, done *StepCompleted) graph.Output {
 	switch {
 	case done.Same:
-		return r.graph.Given(id)
+		return s.graph.Given(id)
 	case done.Given:
-		return r.step(id).ResultOutput()
+		return s.graph.Step(id).ResultOutput()
 	case done.Reply:
-		return r.agents.replyText(id, r.step(id).Loop.Agent.Root)
+		return s.replyText(id, s.graph.Step(id).Loop.Agent.Root)
 	case done.JSON:
-		out, _ := JSONOf(r.agents.lastReply(id, r.step(id).Loop.Agent.Root).Text.String())
+		out, _ := JSONOf(s.lastReply(id, s.graph.Step(id).Loop.Agent.Root).Text.String())
 		return graph.OutputOf(out)
-	case done.Output == nil && r.stepNode(id).Kind == workflow.KindFork:
-		return r.graph.BlockOutput(id)
-	case done.Output == nil && r.stepNode(id).Kind == workflow.KindSubflow:
-		return r.graph.FlowOutput(id)
+	case done.Output == nil && s.graph.StepNode(id).Kind == workflow.KindFork:
+		return s.graph.BlockOutput(id)
+	case done.Output == nil && s.graph.StepNode(id).Kind == workflow.KindSubflow:
+		return s.graph.FlowOutput(id)
 	}
 	return graph.OutputOf(done.Output)
+}
+
+// lastReply is the last assistant message of a frame.
+func (s *state) lastReply(id, fr int) chat.Message {
+	return s.Loop.Reply(s.graph.Step(id).Loop.Agent.Frames[fr].Conv)
+}
+
+// replyText is the text of the last reply in a frame; none where there was no reply.
+func (s *state) replyText(id, fr int) graph.Output {
+	if m := s.lastReply(id, fr); m.Role != "" {
+		return graph.TextOutput(m.Text)
+	}
+	return graph.Output{}
 }
 
 // view is what the program's functions see of a step; as completed by done where that is not nil.
@@ -42,7 +56,7 @@ func (r *Run) view(id int, done *StepCompleted) View {
 		if out == nil {
 			out = map[string]Value{}
 		}
-		out[n.ID] = r.outputOf(id, done).Value()
+		out[n.ID] = r.s.outputOf(id, done).Value()
 		return out
 	}
 	v.State = r.graph.StateAfter(id, done, r.graph.ChangesOf(id, done))
@@ -65,7 +79,7 @@ type env struct {
 // Step implements expr.Env.
 func (e env) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.r.stepNode(e.step).ID == id {
-		return expr.Entry{Output: e.r.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.r.flowOf(e.step), e.r.speaker(e.step))}, true
+		return expr.Entry{Output: e.r.s.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.r.flowOf(e.step), e.r.s.speaker(e.step))}, true
 	}
 	return e.r.graph.Sight(e.scope).Named(id)
 }
@@ -98,12 +112,12 @@ func (r *Run) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failur
 }
 
 // speaker gives the agent that has the conversation of an agent step that runs: the step's own until it hands over; "" for other steps.
-func (r *Run) speaker(id int) string {
-	n := r.stepNode(id)
+func (s *state) speaker(id int) string {
+	n := s.graph.StepNode(id)
 	if n.Agent == nil {
 		return ""
 	}
-	if a := r.step(id).Loop.Agent; a != nil && n.Kind == workflow.KindAgent {
+	if a := s.graph.Step(id).Loop.Agent; a != nil && n.Kind == workflow.KindAgent {
 		return a.Frames[a.Root].Agent
 	}
 	return n.Agent.Agent

@@ -103,7 +103,7 @@ func (r *Run) openWait(id int, n *plan.Node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(r.stepInput(id)), approvalNote, r.noteAt(id))
+	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(r.stepInput(id)), approvalNote, r.s.noteAt(id))
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
