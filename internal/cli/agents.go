@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -89,21 +88,9 @@ func (a *app) agentsListCmd() *cobra.Command {
 }
 
 func (a *app) agentTable(rows []catalog.Row) error {
-	if len(rows) == 0 {
-		if !a.quiet {
-			fmt.Fprintln(a.Err, "no agents")
-		}
-		return nil
-	}
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "AGENT\tNAME\tMODEL\tDESCRIPTION")
-	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", clean(r.ID()), clean(r.Text(1)), clean(r.Text(4)), clean(r.Text(2)))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+	return printTable(a, rows, "no agents", "AGENT\tNAME\tMODEL\tDESCRIPTION", func(r catalog.Row) []string {
+		return []string{clean(r.ID()), clean(r.Text(1)), clean(r.Text(4)), clean(r.Text(2))}
+	})
 }
 
 func (a *app) agentsShowCmd() *cobra.Command {

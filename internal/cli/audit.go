@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -131,19 +130,7 @@ func moment(flag, s string, now time.Time) (time.Time, error) {
 }
 
 func (a *app) auditTable(records []access.Record) error {
-	if len(records) == 0 {
-		if !a.quiet {
-			fmt.Fprintln(a.Err, "no records")
-		}
-		return nil
-	}
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TIME\tWHO\tBY\tACTION\tTARGET\tOUTCOME\tFROM")
-	for _, r := range records {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Channel), clean(r.Action), clean(r.Target), r.Outcome, r.Remote)
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+	return printTable(a, records, "no records", "TIME\tWHO\tBY\tACTION\tTARGET\tOUTCOME\tFROM", func(r access.Record) []string {
+		return []string{r.At.Local().Format("2006-01-02 15:04:05"), clean(r.Actor), clean(r.Channel), clean(r.Action), clean(r.Target), r.Outcome, r.Remote}
+	})
 }

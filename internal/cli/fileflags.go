@@ -2,8 +2,9 @@ package cli
 
 import (
 	"cmp"
-	"github.com/spf13/cobra"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"

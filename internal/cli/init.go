@@ -154,15 +154,7 @@ func (a *app) listTemplates(asJSON bool) error {
 		}
 		return writeJSON(a.Out, lines, a.OutTerminal)
 	}
-	tw := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TEMPLATE\tFORMAT\tWHAT IT DOES")
-	for _, t := range examples.Templates() {
-		fmt.Fprintf(tw, "%s\t%s\t%s\n", t.Name, t.Format, t.Summary)
-	}
-	if err := tw.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+	return printTable(a, examples.Templates(), "", "TEMPLATE\tFORMAT\tWHAT IT DOES", func(t examples.Template) []string { return []string{t.Name, t.Format, t.Summary} })
 }
 
 // gitignore keeps out of a repository what running the template makes, and keys.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -174,16 +173,8 @@ func statusNames() []string {
 }
 
 func (a *app) runTable(lines []runLine) error {
-	if len(lines) == 0 {
-		if !a.quiet {
-			fmt.Fprintln(a.Err, "no runs")
-		}
-		return nil
-	}
 	now := time.Now()
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "RUN\tSTATUS\tSTARTED\tTOOK\tWORKFLOW")
-	for _, l := range lines {
+	return printTable(a, lines, "no runs", "RUN\tSTATUS\tSTARTED\tTOOK\tWORKFLOW", func(l runLine) []string {
 		status, took := l.Status, ""
 		switch {
 		case l.Interrupted:
@@ -194,10 +185,6 @@ func (a *app) runTable(lines []runLine) error {
 		if l.EndedAt != nil {
 			took = duration(l.EndedAt.Sub(l.CreatedAt))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.ID, status, ago(l.CreatedAt, now), took, clean(l.title()))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+		return []string{l.ID, status, ago(l.CreatedAt, now), took, clean(l.title())}
+	})
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,12 +137,8 @@ func lineOfSchedule(sc service.Scheduled) scheduleLine {
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func (a *app) scheduleTable(list []service.Scheduled) error {
-	if len(list) == 0 {
-		return nil
-	}
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "WORKFLOW\tBRANCH\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS")
-	for _, sc := range list {
+	const header = "WORKFLOW\tBRANCH\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS"
+	return printTable(a, list, "", header, func(sc service.Scheduled) []string {
 		var next string
 		switch {
 		case sc.Err != nil:
@@ -155,13 +150,11 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 		default:
 			next = "once a scheduler has registered it"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Schedule.Mode)),
-			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun), dash(string(sc.LastStatus)))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+		return []string{
+			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Schedule.Mode)),
+			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun), dash(string(sc.LastStatus)),
+		}
+	})
 }
 
 func dash(s string) string {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -70,12 +69,5 @@ func (a *app) listSchemas(asJSON bool) error {
 	if asJSON {
 		return writeJSON(a.Out, lines, a.OutTerminal)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	for _, l := range lines {
-		fmt.Fprintf(w, "%s\t%s\n", l.Name, l.Title)
-	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+	return printTable(a, lines, "", "", func(l schemaLine) []string { return []string{l.Name, l.Title} })
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -190,16 +189,8 @@ func (a *app) allTokens(ctx context.Context, store access.Store) ([]access.Token
 }
 
 func (a *app) tokenTable(tokens []access.Token) error {
-	if len(tokens) == 0 {
-		if !a.quiet {
-			fmt.Fprintln(a.Err, "no tokens")
-		}
-		return nil
-	}
 	now := time.Now()
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "TOKEN\tNAMESPACE\tROLE\tCREATED\tUSED\tEXPIRES\tNAME")
-	for _, k := range tokens {
+	return printTable(a, tokens, "no tokens", "TOKEN\tNAMESPACE\tROLE\tCREATED\tUSED\tEXPIRES\tNAME", func(k access.Token) []string {
 		role, used, expires := string(k.Role), "never", "never"
 		if k.Approve {
 			role += ", approves"
@@ -213,12 +204,8 @@ func (a *app) tokenTable(tokens []access.Token) error {
 		case !k.Expires.IsZero():
 			expires = k.Expires.Local().Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, k.Namespace, role, ago(k.Created, now), used, expires, clean(k.Name))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+		return []string{k.ID, k.Namespace, role, ago(k.Created, now), used, expires, clean(k.Name)}
+	})
 }
 
 func (a *app) tokensRevokeCmd() *cobra.Command {

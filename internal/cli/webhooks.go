@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -154,28 +154,16 @@ func (a *app) webhooksListCmd() *cobra.Command {
 			for i, w := range all {
 				lines[i] = lineOfWebhook(h, w)
 			}
-			switch {
-			case asJSON:
+			if asJSON {
 				return writeJSON(a.Out, lines, a.OutTerminal)
-			case len(lines) == 0 && !a.quiet:
-				fmt.Fprintln(a.Err, "no webhooks")
 			}
-			if len(lines) == 0 {
-				return nil
-			}
-			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(t, "WEBHOOK\tWORKFLOW\tBRANCH\tMODE\tNAME\tURL\tSTATE")
-			for i, w := range all {
+			return printTable(a, all, "no webhooks", "WEBHOOK\tWORKFLOW\tBRANCH\tMODE\tNAME\tURL\tSTATE", func(w hooks.Webhook) []string {
 				state := "ready"
 				if !w.Disabled.IsZero() {
 					state = "disabled: " + w.Reason
 				}
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", w.ID, clean(w.Workflow), dash(clean(w.Branch)), w.Mode, dash(clean(w.Name)), clean(lines[i].URL), state)
-			}
-			if err := t.Flush(); err != nil {
-				return fmt.Errorf("write list: %w", err)
-			}
-			return nil
+				return []string{w.ID, clean(w.Workflow), dash(clean(w.Branch)), string(w.Mode), dash(clean(w.Name)), clean(lineOfWebhook(h, w).URL), state}
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
@@ -268,19 +256,9 @@ func (a *app) notificationsCmd() *cobra.Command {
 			if asJSON {
 				return writeJSON(a.Out, notificationLines(list), a.OutTerminal)
 			}
-			t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-			if len(list) > 0 {
-				fmt.Fprintln(t, "NOTIFICATION\tTYPE\tRUN\tENDPOINT\tSTATE\tTRIES\tMADE\tERROR")
-			} else if !a.quiet {
-				fmt.Fprintln(a.Err, "no notifications")
-			}
-			for _, n := range list {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", n.ID, n.Type, clean(n.Run), clean(n.Endpoint), n.State, n.Tries, n.Made.Format(time.RFC3339), dash(clean(n.Error)))
-			}
-			if err := t.Flush(); err != nil {
-				return fmt.Errorf("write list: %w", err)
-			}
-			return nil
+			return printTable(a, list, "no notifications", "NOTIFICATION\tTYPE\tRUN\tENDPOINT\tSTATE\tTRIES\tMADE\tERROR", func(n hooks.Notification) []string {
+				return []string{n.ID, string(n.Type), clean(n.Run), clean(n.Endpoint), string(n.State), strconv.Itoa(n.Tries), n.Made.Format(time.RFC3339), dash(clean(n.Error))}
+			})
 		},
 	}
 	c.Flags().StringVar(&state, "state", "", "only notifications in this `STATE`: pending, delivered, dead or dropped")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -221,12 +220,6 @@ func isChanged(ctx context.Context, s definitions, e catalog.Entry) (bool, error
 }
 
 func (a *app) workflowTable(lines []workflowLine) error {
-	if len(lines) == 0 {
-		if !a.quiet {
-			fmt.Fprintln(a.Err, "no workflows")
-		}
-		return nil
-	}
 	now := time.Now()
 	number := func(n *int) string {
 		if n == nil {
@@ -234,9 +227,7 @@ func (a *app) workflowTable(lines []workflowLine) error {
 		}
 		return strconv.Itoa(*n)
 	}
-	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME")
-	for _, l := range lines {
+	return printTable(a, lines, "no workflows", "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME", func(l workflowLine) []string {
 		published, updated := number(l.Published), "-"
 		switch {
 		case l.Changed && l.Published != nil:
@@ -247,12 +238,8 @@ func (a *app) workflowTable(lines []workflowLine) error {
 		if l.UpdatedAt != nil {
 			updated = ago(*l.UpdatedAt, now)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", clean(l.ID), l.Format, published, number(l.Draft), updated, clean(l.Name))
-	}
-	if err := t.Flush(); err != nil {
-		return fmt.Errorf("write list: %w", err)
-	}
-	return nil
+		return []string{clean(l.ID), l.Format, published, number(l.Draft), updated, clean(l.Name)}
+	})
 }
 
 func (a *app) workflowsPublishCmd() *cobra.Command {

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+)
+
+// printTable prints a line for each item in columns below header, which is empty or has a tab between columns. Where there are no items it says none on standard error, unless none is
+// empty or the command is quiet. What comes from documents is passed through clean by the caller.
+func printTable[T any](a *app, items []T, none, header string, row func(T) []string) error {
+	if len(items) == 0 {
+		if none != "" && !a.quiet {
+			fmt.Fprintln(a.Err, none)
+		}
+		return nil
+	}
+	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	if header != "" {
+		fmt.Fprintln(t, header)
+	}
+	for _, item := range items {
+		fmt.Fprintln(t, strings.Join(row(item), "\t"))
+	}
+	if err := t.Flush(); err != nil {
+		return fmt.Errorf("write list: %w", err)
+	}
+	return nil
+}
