@@ -15,13 +15,13 @@ const DrainTime = 100 * time.Millisecond
 
 // apply folds one event into the state. It decides nothing: whatever it does follows from the event and the state alone. It cannot fail: the engine made the event of the state,
 // or validated it.
-func (r *Run) apply(ev *Event) {
-	if _, resumed := ev.Data.(*RunResumed); r.s.Status == StatusRunning && !resumed {
-		r.s.Active += max(0, ev.At.Sub(r.s.At))
+func (s *state) apply(ev *Event) {
+	if _, resumed := ev.Data.(*RunResumed); s.Status == StatusRunning && !resumed {
+		s.Active += max(0, ev.At.Sub(s.At))
 	}
-	r.s.Seq, r.s.At = ev.Seq, ev.At
-	kinds[ev.Data.Type()].apply(r, ev)
-	if r.s.Limits.MaxBytes > 0 {
-		r.s.Bytes = chat.AddTokens(r.s.Bytes, r.weight(ev))
+	s.Seq, s.At = ev.Seq, ev.At
+	kinds[ev.Data.Type()].apply(s, ev)
+	if s.Limits.MaxBytes > 0 {
+		s.Bytes = chat.AddTokens(s.Bytes, s.weight(ev))
 	}
 }

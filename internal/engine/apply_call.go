@@ -49,65 +49,65 @@ func loopKind[D any, P interface {
 	*D
 	Data
 }](check func(*loop.Loop, loop.World, *Event, P) string, apply func(*loop.Loop, loop.World, *Event, P)) kind {
-	return kindOf(checkLoop(check), func(r *Run, ev *Event, d P) { apply(&r.s.Loop, &r.s, ev, d) })
+	return kindOf(checkLoop(check), func(s *state, ev *Event, d P) { apply(&s.Loop, s, ev, d) })
 }
 
 // checkLoop is a check of the loop.
-func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) func(*Run, *Event, P) string {
-	return func(r *Run, ev *Event, d P) string { return check(&r.s.Loop, &r.s, ev, d) }
+func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) func(*state, *Event, P) string {
+	return func(s *state, ev *Event, d P) string { return check(&s.Loop, s, ev, d) }
 }
 
-func (r *Run) applyModelCalled(ev *Event, d *ModelCalled) {
-	loop.ApplyModelCalled(&r.s.Loop, &r.s, ev, d)
-	r.charge(ev, ledger.Amount{Calls: 1})
+func applyModelCalled(s *state, ev *Event, d *ModelCalled) {
+	loop.ApplyModelCalled(&s.Loop, s, ev, d)
+	s.charge(ev, ledger.Amount{Calls: 1})
 	if v := d.Reserved; v != nil {
-		r.s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
+		s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
 	}
 }
 
-func (r *Run) applyModelReplied(ev *Event, d *ModelReplied) {
-	r.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
-	loop.ApplyModelReplied(&r.s.Loop, &r.s, ev, d)
+func applyModelReplied(s *state, ev *Event, d *ModelReplied) {
+	s.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
+	loop.ApplyModelReplied(&s.Loop, s, ev, d)
 }
 
-func (r *Run) applyModelFailed(ev *Event, d *ModelFailed) {
-	r.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
-	loop.ApplyModelFailed(&r.s.Loop, &r.s, ev, d)
+func applyModelFailed(s *state, ev *Event, d *ModelFailed) {
+	s.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
+	loop.ApplyModelFailed(&s.Loop, s, ev, d)
 }
 
-func (r *Run) applyToolCalled(ev *Event, d *ToolCalled) {
-	loop.ApplyToolCalled(&r.s.Loop, &r.s, ev, d)
-	r.charge(ev, ledger.Amount{Calls: 1})
+func applyToolCalled(s *state, ev *Event, d *ToolCalled) {
+	loop.ApplyToolCalled(&s.Loop, s, ev, d)
+	s.charge(ev, ledger.Amount{Calls: 1})
 }
 
-func (r *Run) applyToolReturned(ev *Event, d *ToolReturned) {
-	loop.ApplyToolReturned(&r.s.Loop, &r.s, ev, d)
+func applyToolReturned(s *state, ev *Event, d *ToolReturned) {
+	loop.ApplyToolReturned(&s.Loop, s, ev, d)
 	if d.Call != "" && !d.Late {
-		r.graph.SetGiven(ev.Step, d)
+		s.graph.SetGiven(ev.Step, d)
 	}
 }
 
-func (r *Run) applyFuncCalled(ev *Event, d *FuncCalled) {
-	loop.ApplyFuncCalled(&r.s.Loop, &r.s, ev, d, len(r.s.Errors), r.s.Updated)
+func applyFuncCalled(s *state, ev *Event, d *FuncCalled) {
+	loop.ApplyFuncCalled(&s.Loop, s, ev, d, len(s.Errors), s.Updated)
 }
 
-func (r *Run) checkFuncReturned(ev *Event, d *FuncReturned) string {
-	if why := loop.CheckFuncReturned(&r.s.Loop, &r.s, ev, d); why != "" {
+func checkFuncReturned(s *state, ev *Event, d *FuncReturned) string {
+	if why := loop.CheckFuncReturned(&s.Loop, s, ev, d); why != "" {
 		return why
 	}
-	if err := r.step(ev.Step).View.Check(d.Update, d.Edits); err != nil {
+	if err := s.graph.Step(ev.Step).View.Check(d.Update, d.Edits); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-func (r *Run) applyFuncReturned(ev *Event, d *FuncReturned) {
-	loop.ApplyFuncReturned(&r.s.Loop, &r.s, ev, d)
+func applyFuncReturned(s *state, ev *Event, d *FuncReturned) {
+	loop.ApplyFuncReturned(&s.Loop, s, ev, d)
 	switch {
 	case d.Late:
 	case d.Error == nil:
-		r.graph.SetGiven(ev.Step, d)
+		s.graph.SetGiven(ev.Step, d)
 	case !d.Kept && d.Error.Code != CodeCancelled:
-		r.s.failed(ev, d.Error.Message, d.Attempt)
+		s.failed(ev, d.Error.Message, d.Attempt)
 	}
 }

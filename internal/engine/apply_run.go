@@ -11,15 +11,15 @@ import (
 )
 
 // checkRunCreated tells why a run cannot begin with a stored event: it is one of another definition or of a newer engine.
-func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
+func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 	switch {
-	case r.s.Created != nil:
+	case s.Created != nil:
 		return "the run already exists"
-	case d.Digest != r.plan.digest:
-		return fmt.Sprintf("the run belongs to definition %.12s, not %.12s", d.Digest, r.plan.digest)
+	case d.Digest != s.plan.digest:
+		return fmt.Sprintf("the run belongs to definition %.12s, not %.12s", d.Digest, s.plan.digest)
 	case d.Version > Version:
 		return fmt.Sprintf("the run needs engine version %d; this is %d", d.Version, Version)
-	case r.plan.root.Workflow.Rules.InputIsState:
+	case s.plan.root.Workflow.Rules.InputIsState:
 		if _, err := stateOf(d.Input); err != nil {
 			return err.Error()
 		}
@@ -27,43 +27,43 @@ func (r *Run) checkRunCreated(_ *Event, d *RunCreated) string {
 	return ""
 }
 
-func (r *Run) applyRunCreated(ev *Event, d *RunCreated) {
-	r.s.Created, r.s.Limits, r.s.Status = d, d.Limits, StatusPending
-	r.s.Waits = waits.New(r.plan.root.Workflow.Rules.HoldWhilePaused)
-	r.s.openLedger(d)
+func applyRunCreated(s *state, ev *Event, d *RunCreated) {
+	s.Created, s.Limits, s.Status = d, d.Limits, StatusPending
+	s.Waits = waits.New(s.plan.root.Workflow.Rules.HoldWhilePaused)
+	s.openLedger(d)
 	first := typed.State{}
-	if r.plan.root.Workflow.Rules.InputIsState {
+	if s.plan.root.Workflow.Rules.InputIsState {
 		fields, _ := stateOf(d.Input)
-		first, r.s.Updated = typed.StateOf(fields, 0).WithNative(nil), ev.At
+		first, s.Updated = typed.StateOf(fields, 0).WithNative(nil), ev.At
 	}
-	r.graph.Begin(r.plan.root, d.Input, first)
-	if r.plan.root.Workflow.Rules.SharedConversation {
-		r.s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
+	s.graph.Begin(s.plan.root, d.Input, first)
+	if s.plan.root.Workflow.Rules.SharedConversation {
+		s.Loop.Say(loop.Shared, chat.Message{Role: chat.RoleUser, Text: chat.NewText(expr.Text(d.Input))})
 	}
 }
 
-func (s *state) checkRunStarted(*Event, *RunStarted) string {
+func checkRunStarted(s *state, _ *Event, _ *RunStarted) string {
 	if s.Status != StatusPending {
 		return "the run has already started"
 	}
 	return ""
 }
 
-func (s *state) applyRunStarted(*Event, *RunStarted) { s.Status = StatusRunning }
+func applyRunStarted(s *state, _ *Event, _ *RunStarted) { s.Status = StatusRunning }
 
-func (s *state) checkRunPaused(ev *Event, d *RunPaused) string {
+func checkRunPaused(s *state, ev *Event, d *RunPaused) string {
 	if s.Status != StatusRunning || s.Waits.CheckOpen(ev, d.Wait) != "" {
 		return "no open wait"
 	}
 	return ""
 }
 
-func (s *state) applyRunPaused(*Event, *RunPaused) {
+func applyRunPaused(s *state, _ *Event, _ *RunPaused) {
 	s.Status = StatusPaused
 	s.Waits.Pause()
 }
 
-func (s *state) checkRunResumed(_ *Event, d *RunResumed) string {
+func checkRunResumed(s *state, _ *Event, d *RunResumed) string {
 	ended := s.Status.Ended()
 	if ended && (s.Status != StatusFailed || s.Limit == "") || ended != (d.Limits != nil) {
 		return "the run is " + string(s.Status)
@@ -71,78 +71,78 @@ func (s *state) checkRunResumed(_ *Event, d *RunResumed) string {
 	return ""
 }
 
-func (r *Run) applyRunResumed(_ *Event, d *RunResumed) {
-	r.s.Status = StatusRunning
+func applyRunResumed(s *state, _ *Event, d *RunResumed) {
+	s.Status = StatusRunning
 	if d.Reason == reasonRecovered || d.Reason == reasonReopened {
-		r.s.Ledger.DropSessions()
+		s.Ledger.DropSessions()
 	}
 	if d.Above != nil {
-		r.s.Ledger.SetParentBudget(d.Above)
+		s.Ledger.SetParentBudget(d.Above)
 	}
 	if d.Limits == nil {
 		return
 	}
-	r.s.setLimits(*d.Limits)
-	r.s.Ending, r.s.Limit = nil, ""
-	if f := r.scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
-		r.s.Ending = &ending{Status: StatusFailed, Failure: *f}
+	s.setLimits(*d.Limits)
+	s.Ending, s.Limit = nil, ""
+	if f := s.graph.Scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
+		s.Ending = &ending{Status: StatusFailed, Failure: *f}
 	}
 }
 
-func (r *Run) checkRunCompleted(_ *Event, d *RunCompleted) string {
-	if d.OutputStep != r.scope(0).Last || len(r.graph.Running) > 0 {
+func checkRunCompleted(s *state, _ *Event, d *RunCompleted) string {
+	if d.OutputStep != s.graph.Scope(0).Last || len(s.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
 }
 
-func (s *state) applyRunCompleted(*Event, *RunCompleted) { s.Status = StatusCompleted }
+func applyRunCompleted(s *state, _ *Event, _ *RunCompleted) { s.Status = StatusCompleted }
 
 // applyRunFailed has no check: drivers fail runs that cannot go on, whatever is at work in them.
-func (s *state) applyRunFailed(*Event, *RunFailed) { s.Status = StatusFailed }
+func applyRunFailed(s *state, _ *Event, _ *RunFailed) { s.Status = StatusFailed }
 
-func (r *Run) checkRunCancelled(*Event, *RunCancelled) string {
-	if len(r.graph.Running) > 0 {
+func checkRunCancelled(s *state, _ *Event, _ *RunCancelled) string {
+	if len(s.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
 }
 
-func (s *state) applyRunCancelled(*Event, *RunCancelled) { s.Status = StatusCancelled }
+func applyRunCancelled(s *state, _ *Event, _ *RunCancelled) { s.Status = StatusCancelled }
 
-func (s *state) checkRunCancelling(*Event, *RunCancelling) string {
+func checkRunCancelling(s *state, _ *Event, _ *RunCancelling) string {
 	if s.Status != StatusRunning || s.cancelled() {
 		return "the run cannot be cancelled now"
 	}
 	return ""
 }
 
-func (s *state) applyRunCancelling(ev *Event, d *RunCancelling) {
+func applyRunCancelling(s *state, ev *Event, d *RunCancelling) {
 	s.Ending, s.Limit = &ending{Status: StatusCancelled, Reason: d.Reason}, ""
 	s.Loop.ApplyRunCancelling(ev)
 }
 
-func (r *Run) checkLimitReached(_ *Event, d *LimitReached) string {
-	if d.IsHandoff() && (r.plan.root.Workflow.Rules.Handoff == "" || len(r.graph.Running) > 0) {
+func checkLimitReached(s *state, _ *Event, d *LimitReached) string {
+	if d.IsHandoff() && (s.plan.root.Workflow.Rules.Handoff == "" || len(s.graph.Running) > 0) {
 		return "no handoff is possible"
 	}
 	return ""
 }
 
-func (r *Run) applyLimitReached(ev *Event, d *LimitReached) {
+func applyLimitReached(s *state, ev *Event, d *LimitReached) {
 	switch d.Limit {
 	case CodeMaxSteps, CodeMaxBytes, CodeTimeout, CodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeOscillation:
 	case limitRounds:
-		r.graph.NextRound()
+		s.graph.NextRound()
 		return
 	default:
 		return // the failure of a step follows
 	}
 	if d.IsHandoff() {
-		r.s.Active, r.s.Trips = 0, nil
-		r.graph.HandOver()
+		s.Active, s.Trips = 0, nil
+		s.graph.HandOver()
 		return
 	}
-	r.s.Limit = d.Limit
-	r.s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: r.limitFailure(d, ev.Node)}
+	s.Limit = d.Limit
+	s.Ending = &ending{Status: StatusFailed, Limit: true, Failure: s.limitFailure(d, ev.Node)}
 }

@@ -76,7 +76,7 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 		b.withheld = true
 		b.run.emitStep(id, &WaitOpened{
 			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.run.remindAt(0),
-			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.run.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
+			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.state.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
 		})
 	default:
 		b.run.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
@@ -182,20 +182,20 @@ func ledgerState(c *loop.Call) ledger.CallState {
 }
 
 // spend counts what a model call used. free: it was turned away before it cost anything; unmade: its driver did not make it.
-func (r *Run) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, unmade bool) {
-	c := r.s.Loop.Call(key)
+func (s *state) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, unmade bool) {
+	c := s.Loop.Call(key)
 	if c == nil {
 		return // endCall says what is wrong
 	}
-	used := r.s.Ledger.UseOfModel(key, c.Model, u, costUSD, free || unmade)
+	used := s.Ledger.UseOfModel(key, c.Model, u, costUSD, free || unmade)
 	if unmade {
 		used.Calls = -1 // it was counted when it was asked for
 	}
-	r.charge(ev, used)
+	s.charge(ev, used)
 }
 
 // charge adds to what the run and the nodes around the step of an event have used.
-func (r *Run) charge(ev *Event, a ledger.Amount) { r.s.Ledger.Charge(&r.s, ev.Step, a) }
+func (s *state) charge(ev *Event, a ledger.Amount) { s.Ledger.Charge(s, ev.Step, a) }
 
 // isBudget tells whether a run that ended by this limit makes no calls any more that use something.
 func isBudget(limit string) bool {

@@ -28,8 +28,6 @@ type budgetRun interface {
 	failStep(step int, f Failure)
 	// remindAt gives the time of the reminder of a wait that is opened now; zero: none.
 	remindAt(own workflow.Duration) time.Time
-	// limitFailure words the failure of a run that met a limit.
-	limitFailure(d *LimitReached, node string) Failure
 }
 
 // callSize estimates the next model call of a frame.

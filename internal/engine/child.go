@@ -23,20 +23,20 @@ func (r *Run) Spent() Spent {
 	return Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
 }
 
-func (s *state) applyChildStarted(ev *Event, d *ChildStarted) {
+func applyChildStarted(s *state, ev *Event, d *ChildStarted) {
 	s.Ledger.StartChild(d.Run, d.Call, ev.Step, d.Part)
 }
 
-func (r *Run) applyCallUsed(ev *Event, d *CallUsed) {
+func applyCallUsed(s *state, ev *Event, d *CallUsed) {
 	if used := amountOf(d.Used.Borne); d.Run == "" {
-		r.s.Ledger.UseSession(&r.s, ev.Step, d.Call, d.Key, used)
+		s.Ledger.UseSession(s, ev.Step, d.Call, d.Key, used)
 	} else {
-		r.s.Ledger.UseChild(&r.s, ev.Step, d.Run, used, d.Ended)
+		s.Ledger.UseChild(s, ev.Step, d.Run, used, d.Ended)
 	}
 }
 
 // checkChildStarted tells why a stored start of a run cannot be.
-func (s *state) checkChildStarted(ev *Event, d *ChildStarted) string {
+func checkChildStarted(s *state, ev *Event, d *ChildStarted) string {
 	c, b := s.Loop.Call(d.Call), d.Part
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open:
@@ -50,7 +50,7 @@ func (s *state) checkChildStarted(ev *Event, d *ChildStarted) string {
 }
 
 // checkCallUsed tells why a stored report of what a call used cannot be.
-func (s *state) checkCallUsed(ev *Event, d *CallUsed) string {
+func checkCallUsed(s *state, ev *Event, d *CallUsed) string {
 	c := s.Loop.Call(d.Call)
 	switch {
 	case c == nil || c.Kind == loop.Model || c.Step != ev.Step || c.Attempt != d.Attempt || c.State != loop.Open && c.State != loop.Cancelled:

@@ -159,7 +159,7 @@ func (r *Run) command(key string, c *loop.Call) Command {
 		}
 		return cmd
 	case loop.Tool:
-		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: r.argumentsOf(c), Timeout: limit,
+		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: r.s.argumentsOf(c), Timeout: limit,
 			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
 		if st.Loop.Agent != nil {
 			cmd.Agent, cmd.Offered = r.agents.agent(c.Step, c.Frame).Agent, r.agents.offered(c.Step, c.Frame)

@@ -361,9 +361,9 @@ func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
 }
 
 // argumentsOf gives the arguments of a tool call, which for that of a tool node are what the step was given.
-func (r *Run) argumentsOf(c *loop.Call) Value {
+func (s *state) argumentsOf(c *loop.Call) Value {
 	if c.Args == nil && c.ToolID == "" {
-		return r.stepInput(c.Step)
+		return s.graph.StepInput(c.Step)
 	}
-	return r.s.Loop.Arguments(&r.s, c)
+	return s.Loop.Arguments(s, c)
 }

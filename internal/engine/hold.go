@@ -155,6 +155,6 @@ const maxUnknown = 1
 func (r *Run) askAbout(key string, c *loop.Call, why string) {
 	r.emitStep(c.Step, &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: r.remindAt(0),
-		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, loop.Brief(r.argumentsOf(c)), why),
+		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, loop.Brief(r.s.argumentsOf(c)), why),
 	})
 }

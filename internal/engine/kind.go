@@ -14,9 +14,9 @@ type kind struct {
 	needs needs
 	// check tells why a stored event cannot follow the state; "" where it can. It reads only. That the event's step exists, where it has one, and is one of its node was checked
 	// before, and so was needs.
-	check func(r *Run, ev *Event) string
+	check func(s *state, ev *Event) string
 	// apply changes the state. It cannot fail: check accepts the event.
-	apply func(r *Run, ev *Event)
+	apply func(s *state, ev *Event)
 }
 
 // needs are preconditions that several types share.
@@ -40,11 +40,11 @@ func (k kind) with(n needs) kind {
 }
 
 // validateEvent checks a stored event: a *DivergenceError where it cannot follow the state.
-func (r *Run) validateEvent(ev *Event) error {
+func (s *state) validateEvent(ev *Event) error {
 	if ev.Data == nil {
 		return &DivergenceError{Seq: ev.Seq, Reason: "an event without data"}
 	}
-	if why := r.validate(ev); why != "" {
+	if why := s.validate(ev); why != "" {
 		return &DivergenceError{Seq: ev.Seq, Reason: string(ev.Data.Type()) + ": " + why}
 	}
 	return nil
@@ -52,25 +52,25 @@ func (r *Run) validateEvent(ev *Event) error {
 
 // validate tells why a stored event cannot follow the state; "" where it can. Journals come from disk, and a checksum that holds does not make one sane: what apply takes for
 // granted of events that the engine has just made is checked here.
-func (r *Run) validate(ev *Event) string {
+func (s *state) validate(ev *Event) string {
 	k, known := kinds[ev.Data.Type()]
 	_, first := ev.Data.(*RunCreated)
 	switch {
 	case !known:
 		return "unknown event"
-	case ev.Seq != r.s.Seq+1:
-		return fmt.Sprintf("expected event %d", r.s.Seq+1)
-	case r.s.Created == nil && !first:
+	case ev.Seq != s.Seq+1:
+		return fmt.Sprintf("expected event %d", s.Seq+1)
+	case s.Created == nil && !first:
 		return "the first event is " + string(ev.Data.Type())
-	case r.s.Status.Ended() && !k.needs.has(afterEnd):
+	case s.Status.Ended() && !k.needs.has(afterEnd):
 		return "the run has ended"
-	case r.s.Status == StatusPending && !k.needs.has(beforeStart):
+	case s.Status == StatusPending && !k.needs.has(beforeStart):
 		return "the run has not started"
 	}
-	if why := r.s.validateStep(ev, k.needs); why != "" || k.check == nil {
+	if why := s.validateStep(ev, k.needs); why != "" || k.check == nil {
 		return why
 	}
-	return k.check(r, ev)
+	return k.check(s, ev)
 }
 
 // validateStep checks the step of an event.
@@ -101,77 +101,67 @@ func (s *state) validateStep(ev *Event, n needs) string {
 func kindOf[D any, P interface {
 	*D
 	Data
-}](check func(*Run, *Event, P) string, apply func(*Run, *Event, P)) kind {
+}](check func(*state, *Event, P) string, apply func(*state, *Event, P)) kind {
 	k := kind{
 		fresh: func() Data { return P(new(D)) },
-		apply: func(r *Run, ev *Event) { apply(r, ev, ev.Data.(P)) },
+		apply: func(s *state, ev *Event) { apply(s, ev, ev.Data.(P)) },
 	}
 	if check != nil {
-		k.check = func(r *Run, ev *Event) string { return check(r, ev, ev.Data.(P)) }
+		k.check = func(s *state, ev *Event) string { return check(s, ev, ev.Data.(P)) }
 	}
 	return k
 }
 
 // ofGraph is a check that looks at the graph alone.
-func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*Run, *Event, P) string {
-	return func(r *Run, ev *Event, d P) string { return check(r.graph, ev, d) }
-}
-
-// ofState is a check that looks at the state alone.
-func ofState[P Data](check func(*state, *Event, P) string) func(*Run, *Event, P) string {
-	return func(r *Run, ev *Event, d P) string { return check(&r.s, ev, d) }
-}
-
-// onState is an apply that changes the state alone.
-func onState[P Data](apply func(*state, *Event, P)) func(*Run, *Event, P) {
-	return func(r *Run, ev *Event, d P) { apply(&r.s, ev, d) }
+func ofGraph[P Data](check func(*runGraph, *Event, P) string) func(*state, *Event, P) string {
+	return func(s *state, ev *Event, d P) string { return check(&s.graph, ev, d) }
 }
 
 // nothing is the apply of events that change nothing.
-func nothing[P Data](*Run, *Event, P) {}
+func nothing[P Data](*state, *Event, P) {}
 
-// kinds is never written after start. That no check and no apply makes events is proved by the compiler: emit reads this table, so the table would refer to itself.
+// kinds is never written after start. A check or an apply cannot make events: it is given the state alone.
 var kinds = map[Type]kind{
-	"run.created":        kindOf((*Run).checkRunCreated, (*Run).applyRunCreated).with(beforeStart),
-	"run.started":        kindOf(ofState((*state).checkRunStarted), onState((*state).applyRunStarted)).with(beforeStart),
-	"run.paused":         kindOf(ofState((*state).checkRunPaused), onState((*state).applyRunPaused)),
-	"run.resumed":        kindOf(ofState((*state).checkRunResumed), (*Run).applyRunResumed).with(afterEnd),
-	"run.completed":      kindOf((*Run).checkRunCompleted, onState((*state).applyRunCompleted)),
-	"run.failed":         kindOf(nil, onState((*state).applyRunFailed)),
-	"run.cancelled":      kindOf((*Run).checkRunCancelled, onState((*state).applyRunCancelled)),
-	"run.cancelling":     kindOf(ofState((*state).checkRunCancelling), onState((*state).applyRunCancelling)),
-	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), onState(applyStepStarted)).with(needsNewStep),
-	"step.retrying":      kindOf(ofState(checkStepRetrying), onState(applyStepRetrying)).with(needsRunning),
-	"step.completed":     kindOf(ofState(checkStepCompleted), onState(applyStepCompleted)).with(needsRunning),
-	"step.failed":        kindOf(ofState(checkEnds[*StepFailed]), onState(applyStepFailed)).with(needsRunning),
-	"step.cancelled":     kindOf(ofState(checkEnds[*StepCancelled]), onState(applyStepCancelled)).with(needsRunning),
-	"step.skipped":       kindOf(ofState(checkEnds[*StepSkipped]), onState(applyStepSkipped)).with(needsRunning),
-	"edge.taken":         kindOf(ofGraph((*runGraph).CheckEdgeTaken), onState(applyEdgeTaken)),
-	"model.called":       kindOf(checkLoop(loop.CheckModelCalled), (*Run).applyModelCalled).with(needsRunning),
-	"model.replied":      kindOf(checkLoop(loop.CheckModelReplied), (*Run).applyModelReplied).with(needsStep),
-	"model.failed":       kindOf(checkLoop(loop.CheckModelFailed), (*Run).applyModelFailed).with(needsStep),
-	"tool.called":        kindOf(checkLoop(loop.CheckToolCalled), (*Run).applyToolCalled).with(needsRunning),
-	"tool.returned":      kindOf(checkLoop(loop.CheckToolReturned), (*Run).applyToolReturned).with(needsStep),
+	"run.created":        kindOf(checkRunCreated, applyRunCreated).with(beforeStart),
+	"run.started":        kindOf(checkRunStarted, applyRunStarted).with(beforeStart),
+	"run.paused":         kindOf(checkRunPaused, applyRunPaused),
+	"run.resumed":        kindOf(checkRunResumed, applyRunResumed).with(afterEnd),
+	"run.completed":      kindOf(checkRunCompleted, applyRunCompleted),
+	"run.failed":         kindOf(nil, applyRunFailed),
+	"run.cancelled":      kindOf(checkRunCancelled, applyRunCancelled),
+	"run.cancelling":     kindOf(checkRunCancelling, applyRunCancelling),
+	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), applyStepStarted).with(needsNewStep),
+	"step.retrying":      kindOf(checkStepRetrying, applyStepRetrying).with(needsRunning),
+	"step.completed":     kindOf(checkStepCompleted, applyStepCompleted).with(needsRunning),
+	"step.failed":        kindOf(checkEnds[*StepFailed], applyStepFailed).with(needsRunning),
+	"step.cancelled":     kindOf(checkEnds[*StepCancelled], applyStepCancelled).with(needsRunning),
+	"step.skipped":       kindOf(checkEnds[*StepSkipped], applyStepSkipped).with(needsRunning),
+	"edge.taken":         kindOf(ofGraph((*runGraph).CheckEdgeTaken), applyEdgeTaken),
+	"model.called":       kindOf(checkLoop(loop.CheckModelCalled), applyModelCalled).with(needsRunning),
+	"model.replied":      kindOf(checkLoop(loop.CheckModelReplied), applyModelReplied).with(needsStep),
+	"model.failed":       kindOf(checkLoop(loop.CheckModelFailed), applyModelFailed).with(needsStep),
+	"tool.called":        kindOf(checkLoop(loop.CheckToolCalled), applyToolCalled).with(needsRunning),
+	"tool.returned":      kindOf(checkLoop(loop.CheckToolReturned), applyToolReturned).with(needsStep),
 	"tool.failed":        loopKind(loop.CheckToolFailed, loop.ApplyToolFailed).with(needsStep),
 	"tools.pinned":       kindOf(nil, nothing[*ToolsPinned]),
-	"func.called":        kindOf(checkLoop(loop.CheckFuncCalled), (*Run).applyFuncCalled).with(needsRunning),
-	"func.returned":      kindOf((*Run).checkFuncReturned, (*Run).applyFuncReturned).with(needsStep),
+	"func.called":        kindOf(checkLoop(loop.CheckFuncCalled), applyFuncCalled).with(needsRunning),
+	"func.returned":      kindOf(checkFuncReturned, applyFuncReturned).with(needsStep),
 	"func.noted":         loopKind(loop.CheckFuncNoted, loop.ApplyFuncNoted),
 	"subagent.started":   loopKind(loop.CheckSubagentStarted, loop.ApplySubagentStarted).with(needsAgent),
 	"subagent.completed": loopKind(loop.CheckSubagentCompleted, loop.ApplySubagentCompleted).with(needsAgent),
 	"subagent.failed":    loopKind(loop.CheckSubagentFailed, loop.ApplySubagentFailed).with(needsAgent),
 	"agent.handed":       loopKind(loop.CheckAgentHanded, loop.ApplyAgentHanded).with(needsAgent),
 	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]).with(needsRunning),
-	"wait.opened":        kindOf((*Run).checkWaitOpened, (*Run).applyWaitOpened).with(needsRunning),
-	"wait.answered":      kindOf(ofState((*state).checkWaitAnswered), (*Run).applyWaitAnswered),
-	"wait.reminded":      kindOf(ofState((*state).checkWaitReminded), nothing[*WaitReminded]),
-	"wait.closed":        kindOf(ofState((*state).checkWaitClosed), onState((*state).applyWaitClosed)),
+	"wait.opened":        kindOf(checkWaitOpened, applyWaitOpened).with(needsRunning),
+	"wait.answered":      kindOf(checkWaitAnswered, applyWaitAnswered),
+	"wait.reminded":      kindOf(checkWaitReminded, nothing[*WaitReminded]),
+	"wait.closed":        kindOf(checkWaitClosed, applyWaitClosed),
 	"signal.raised":      kindOf(nil, nothing[*SignalRaised]),
-	"limit.reached":      kindOf((*Run).checkLimitReached, (*Run).applyLimitReached),
-	"timer.fired":        kindOf(ofState(checkTimerFired), onState(applyTimerFired)),
-	"child.started":      kindOf(ofState((*state).checkChildStarted), onState((*state).applyChildStarted)),
-	"call.used":          kindOf(ofState((*state).checkCallUsed), (*Run).applyCallUsed),
-	"call.reserved":      kindOf(ofState((*state).checkCallReserved), onState((*state).applyCallReserved)),
+	"limit.reached":      kindOf(checkLimitReached, applyLimitReached),
+	"timer.fired":        kindOf(checkTimerFired, applyTimerFired),
+	"child.started":      kindOf(checkChildStarted, applyChildStarted),
+	"call.used":          kindOf(checkCallUsed, applyCallUsed),
+	"call.reserved":      kindOf(checkCallReserved, applyCallReserved),
 }
 
 // Types gives all event types that this version knows, sorted. The slice is the caller's.

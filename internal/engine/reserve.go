@@ -18,12 +18,12 @@ func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
 	return v.Output, v.Detail, ok
 }
 
-func (s *state) applyCallReserved(ev *Event, d *CallReserved) {
+func applyCallReserved(s *state, ev *Event, d *CallReserved) {
 	s.Ledger.StartSession(d.Key, ledger.Session{Call: d.Call, Step: ev.Step, Amount: ledger.AmountOf(d.Part), Output: d.Output, Bound: d.Bound, Detail: d.Detail})
 }
 
 // checkCallReserved tells why a stored reservation cannot be.
-func (s *state) checkCallReserved(ev *Event, d *CallReserved) string {
+func checkCallReserved(s *state, ev *Event, d *CallReserved) string {
 	c, b := s.Loop.Call(d.Call), d.Part
 	_, reserved := s.Ledger.Session(d.Key)
 	switch {

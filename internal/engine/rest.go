@@ -238,13 +238,13 @@ func (r *Run) limitAt(code string, most int64, path string, from int) {
 }
 
 // limitFailure words the failure of a run that met a limit.
-func (r *Run) limitFailure(d *LimitReached, node string) Failure {
+func (s *state) limitFailure(d *LimitReached, node string) Failure {
 	f := Failure{Code: d.Limit, Node: node}
 	switch d.Limit {
 	case CodeMaxSteps:
-		f.Message = r.plan.root.Workflow.Rules.StepLimitMessage(d.Max)
+		f.Message = s.plan.root.Workflow.Rules.StepLimitMessage(d.Max)
 	case CodeTimeout:
-		f.Message = r.plan.root.Workflow.Rules.TimeoutMessage(d.Max)
+		f.Message = s.plan.root.Workflow.Rules.TimeoutMessage(d.Max)
 	case CodeMaxBytes:
 		f.Message = fmt.Sprintf("the run is larger than max_bytes allows: %d bytes in total", d.Max)
 	case CodeWorkflowBudget:

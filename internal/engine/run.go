@@ -53,10 +53,10 @@ func New(p *Plan, id string) *Run {
 // be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
 func (r *Run) Apply(events []Event) error {
 	for i := range events {
-		if err := r.validateEvent(&events[i]); err != nil {
+		if err := r.s.validateEvent(&events[i]); err != nil {
 			return err
 		}
-		r.apply(&events[i])
+		r.s.apply(&events[i])
 	}
 	r.graph.Sleep()
 	r.budgets.withheld = true
@@ -116,7 +116,7 @@ func (r *Run) emit(step int, node string, d Data) {
 		r.out = slices.Grow(r.out, 3*len(r.out)) // long activations, such as chains of decisions, are copied seldom
 	}
 	r.out = append(r.out, Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
-	r.apply(&r.out[len(r.out)-1])
+	r.s.apply(&r.out[len(r.out)-1])
 }
 
 // emitStep records an event of a step that has started.

@@ -17,13 +17,13 @@ import (
 const eventBytes = 256
 
 // weight is what an event that was applied counts against MaxBytes. An output that follows from other steps counts where it is made.
-func (r *Run) weight(ev *Event) int64 {
+func (s *state) weight(ev *Event) int64 {
 	n := int64(eventBytes)
 	if d, ok := ev.Data.(event.Sized); ok {
 		n += int64(d.Size())
 	}
 	if d, ok := ev.Data.(*StepCompleted); ok && !d.Same && !d.Reply && !d.JSON && !d.Given && d.Output == nil {
-		n += r.step(ev.Step).Output.Size()
+		n += s.graph.Step(ev.Step).Output.Size()
 	}
 	return n
 }
@@ -91,6 +91,6 @@ func (r *Run) fitting(bytes int64) *Failure {
 	if !bounded || bytes <= left {
 		return nil
 	}
-	f := r.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}, "")
+	f := r.s.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}, "")
 	return &f
 }
