@@ -54,9 +54,9 @@ func (r *Run) startToken(t graph.Token) {
 	switch n.Kind {
 	case workflow.KindAgent:
 		d.Agent = n.Agent.Agent
-		failure = r.prompt(n, t, d)
+		failure = viewer{&r.s}.prompt(n, t, d)
 	case workflow.KindTool:
-		failure = r.toolArguments(n, t, d)
+		failure = viewer{&r.s}.toolArguments(n, t, d)
 	}
 	r.emit(id, path, d)
 	if failure != nil {
@@ -133,11 +133,11 @@ func (r *Run) holds(id int, c *workflow.Condition, compiled *expr.Condition, don
 		}
 		return expr.Match(c.Op, c.Text, r.stepInput(id)), nil
 	case workflow.LangExpr:
-		return compiled.Eval(env{r, r.step(id).Scope, id, done})
+		return compiled.Eval(env{viewer{&r.s}, r.step(id).Scope, id, done})
 	default:
 		var ok bool
 		err := r.plan.ask(c.Func, func(h Host) (err error) {
-			ok, err = h.Condition(c.Func, r.view(id, done))
+			ok, err = h.Condition(c.Func, viewer{&r.s}.view(id, done))
 			return err
 		})
 		return ok, err

@@ -60,5 +60,5 @@ func (s *agents) handed(id, fr int) *AgentHanded {
 		s.budget.meetSize(id)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: s.run.expandSystem(target, scope)}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: viewer{s.state}.expandSystem(target, scope)}
 }

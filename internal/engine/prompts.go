@@ -18,30 +18,28 @@ const (
 )
 
 // prompt makes the user message and the system prompt of an agent step.
-func (r *Run) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
-	f := r.graph.FlowIn(t.Scope)
+func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+	f := s.graph.FlowIn(t.Scope)
 	a := f.Agents[n.Agent.Agent]
-	if a.SystemTemplate != nil && a.SystemTemplate.Size(env{r: r, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
+	if a.SystemTemplate != nil && a.SystemTemplate.Size(env{viewer: s, scope: t.Scope}, prompt.MaxBytes) > prompt.MaxBytes {
 		return &Failure{Code: CodeValueTooLarge, Message: prompt.ErrTooLarge.Error()}
 	}
-	d.System = r.expandSystem(a, t.Scope)
+	d.System = s.expandSystem(a, t.Scope)
 	p := n.Agent.Prompt
-	b := r.graph.NewPrompt()
+	b := s.graph.NewPrompt()
 	switch p.Mode {
 	case workflow.PromptContext:
-		r.graph.Sight(t.Scope).Context(b, p.Text)
+		s.graph.Sight(t.Scope).Context(b, p.Text)
 	case workflow.PromptTurns:
-		prompt.Turns(b, p.Text, r.graph.Turns(f, t.Scope), loop.NoInput)
+		prompt.Turns(b, p.Text, s.graph.Turns(f, t.Scope), loop.NoInput)
 	case workflow.PromptShared:
-		r.lastShared(b, a, t.From)
+		s.lastShared(b, a, t.From)
 	case workflow.PromptFunc:
-		v, err := r.plan.askValue(p.Text, func(h Host) (Value, error) {
-			return h.Value(p.Text, View{Node: n.ID, Input: r.value(t.From), State: r.scope(t.Scope).State, Outputs: r.outputsSeen(t.Scope)})
-		})
+		v, err := s.plan.askValue(p.Text, func(h Host) (Value, error) { return h.Value(p.Text, s.before(n, t)) })
 		if err != nil {
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
-		if string(v) != string(r.value(t.From)) {
+		if string(v) != string(s.graph.Value(t.From)) {
 			d.Input = v
 		}
 		return nil
@@ -49,13 +47,13 @@ func (r *Run) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		if strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
-		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: r.s.noteAt(t.From)})
+		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: s.noteAt(t.From)})
 	}
 	recipe, err := b.Recipe()
 	switch {
 	case err != nil:
 		return &Failure{Code: CodeValueTooLarge, Message: err.Error()}
-	case r.graph.IsGiven(b, t.From):
+	case s.graph.IsGiven(b, t.From):
 	case recipe == nil:
 		d.Input = expr.Quote(b.Text().String())
 	default:
@@ -65,8 +63,8 @@ func (r *Run) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 }
 
 // lastShared appends the last message of the shared conversation as an agent sees it. Where it ends with the output of step from, it refers to that.
-func (r *Run) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
-	msgs := r.s.Loop.Conv(loop.Shared)
+func (s viewer) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
+	msgs := s.Loop.Conv(loop.Shared)
 	at := max(0, len(msgs)-1)
 	for at > 0 && msgs[at].Role != chat.RoleAssistant {
 		at--
@@ -76,7 +74,7 @@ func (r *Run) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 		return
 	}
 	said := shown[len(shown)-1].Text.String()
-	if given, ok := r.graph.OutputText(from); ok && !given.IsZero() {
+	if given, ok := s.graph.OutputText(from); ok && !given.IsZero() {
 		if head, ends := strings.CutSuffix(said, given.String()); ends {
 			b.Literal(head)
 			b.Output(from)
@@ -87,9 +85,9 @@ func (r *Run) lastShared(b *prompt.Builder, a *plan.Agent, from int) {
 }
 
 // expandSystem gives the system prompt of an agent where its templates make it differ from the definition's.
-func (r *Run) expandSystem(a *plan.Agent, scope int) string {
+func (s viewer) expandSystem(a *plan.Agent, scope int) string {
 	if a.SystemTemplate == nil {
 		return ""
 	}
-	return a.SystemTemplate.Expand(env{r: r, scope: scope})
+	return a.SystemTemplate.Expand(env{viewer: s, scope: scope})
 }

@@ -67,7 +67,7 @@ func (r *Run) finishFailed() {
 	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.Workflow.Rules.ReportFailures {
 		var report *SignalRaised
 		err := r.plan.ask("report", func(Host) error {
-			report = host.Report(r.id, f, r.now)
+			report = host.Report(r.s.id, f, r.now)
 			return nil
 		})
 		if err == nil && report != nil {

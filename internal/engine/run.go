@@ -15,7 +15,6 @@ import (
 // Run is one execution of a plan. Not safe for concurrent use.
 type Run struct {
 	plan  *Plan
-	id    string
 	s     state
 	graph *runGraph // of s
 	mem   slabs
@@ -41,7 +40,7 @@ type Run struct {
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{plan: p, id: id, s: state{plan: p, Status: StatusPending}}
+	r := &Run{plan: p, s: state{plan: p, id: id, Status: StatusPending}}
 	r.graph = &r.s.graph
 	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
 	r.mem.expect(p.root)
@@ -182,25 +181,25 @@ func commandID(call string, attempt int) string { return call + "#" + strconv.It
 // callID names a call of a step's frame by number. The names of its first attempt's command are made with it.
 func (r *Run) callID(step, frame, n int) string {
 	var buf [64]byte
-	b := append(append(buf[:0], r.id...), '/')
+	b := append(append(buf[:0], r.s.id...), '/')
 	b = append(strconv.AppendInt(b, int64(step), 10), '.')
 	b = append(strconv.AppendInt(b, int64(frame), 10), '.')
 	r.named = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
-	return r.named[len(r.id)+1 : len(r.named)-len(firstAttempt)]
+	return r.named[len(r.s.id)+1 : len(r.named)-len(firstAttempt)]
 }
 
 const firstAttempt = "#1"
 
 // commandIDs gives the id of one attempt of a call and the idempotency key of all of them (D6).
 func (r *Run) commandIDs(call string, attempt int) (id, key string) {
-	n := len(r.id) + 1 + len(call)
-	if s := r.named; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.id)+1:n] == call {
-		return s[len(r.id)+1:], s[:n]
+	n := len(r.s.id) + 1 + len(call)
+	if s := r.named; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.s.id)+1:n] == call {
+		return s[len(r.s.id)+1:], s[:n]
 	}
 	var buf [64]byte
-	b := append(append(append(buf[:0], r.id...), '/'), call...)
+	b := append(append(append(buf[:0], r.s.id...), '/'), call...)
 	s := string(strconv.AppendInt(append(b, '#'), int64(attempt), 10))
-	return s[len(r.id)+1:], s[:n]
+	return s[len(r.s.id)+1:], s[:n]
 }
 
 // parseCommandID undoes commandID.

@@ -46,7 +46,7 @@ func (r *Run) roomFor(n *plan.Node, t graph.Token) bool {
 			return int64(strings.Count(p.Text, approvalNote))*int64(len(r.s.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
-		return r.argSize(n.Args, t, left) <= left
+		return viewer{&r.s}.argSize(n.Args, t, left) <= left
 	}
 	return true
 }
@@ -54,35 +54,7 @@ func (r *Run) roomFor(n *plan.Node, t graph.Token) bool {
 // systemFits tells whether there is room for the system prompt of an agent.
 func (r *Run) systemFits(a *plan.Agent, scope int) bool {
 	left, bounded := r.budgets.left()
-	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{r: r, scope: scope}, left) <= left
-}
-
-// argSize measures what expandArg would make, up to most.
-func (r *Run) argSize(v any, t graph.Token, most int64) int64 {
-	var n int64
-	switch x := v.(type) {
-	case plan.ArgText:
-		given, _ := r.graph.OutputText(t.From)
-		n = int64(len(x)-1) * given.Len()
-		for _, p := range x {
-			if n <= most {
-				n += p.Size(env{r: r, scope: t.Scope}, most-n)
-			}
-		}
-	case []any:
-		for _, e := range x {
-			if n <= most {
-				n += r.argSize(e, t, most-n)
-			}
-		}
-	case map[string]any:
-		for _, k := range sortedKeys(x) {
-			if n <= most {
-				n += r.argSize(x[k], t, most-n)
-			}
-		}
-	}
-	return n
+	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: viewer{&r.s}, scope: scope}, left) <= left
 }
 
 // fitting tells whether there is room for an output that is made of others; the failure names the bound.

@@ -13,6 +13,7 @@ import (
 // state is everything that a run knows. It follows from the events, and only apply changes it.
 type state struct {
 	plan *Plan
+	id   string
 
 	Seq     uint64
 	At      time.Time

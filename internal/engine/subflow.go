@@ -12,7 +12,7 @@ func (r *Run) beginFlow(id int, n *plan.Node) {
 	st := r.step(id)
 	d := &EdgeTaken{Edge: -1, To: r.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: r.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
-		v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
+		v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&r.s}.view(id, nil)) })
 		if err == nil {
 			if err = json.Unmarshal(v, &d.State); err != nil {
 				err = fmt.Errorf("function %q returned no state: %w", name, err)
@@ -35,7 +35,7 @@ func (r *Run) endFlow(id int) {
 			d.Output = last
 		} else {
 			update, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-				return h.Merge(name, map[string]Value{n.ID: last}, r.view(id, nil))
+				return h.Merge(name, map[string]Value{n.ID: last}, viewer{&r.s}.view(id, nil))
 			})
 			if err != nil {
 				r.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})

@@ -69,7 +69,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	}
 	s.run.emitStep(id, &SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
-		System: s.run.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
+		System: viewer{s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
 	})
 	s.ask(id, next)
 }

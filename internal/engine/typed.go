@@ -77,7 +77,7 @@ func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.value(sc.Arrived)
 			}
 		}
-		v := r.view(id, nil)
+		v := viewer{&r.s}.view(id, nil)
 		v.State = v.State.With(v.State.ChangesOf(out, nil, id)) // the function sees what the branches changed
 		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
 		if err != nil {
@@ -156,7 +156,7 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 	}
 	var act ErrorAction
 	err := r.plan.ask(n.OnError, func(h Host) (err error) {
-		act, err = h.OnError(n.OnError, *f, cause, r.view(id, nil))
+		act, err = h.OnError(n.OnError, *f, cause, viewer{&r.s}.view(id, nil))
 		return err
 	})
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
-	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -42,35 +41,43 @@ func (s *state) replyText(id, fr int) graph.Output {
 	return graph.Output{}
 }
 
+// viewer shows the state to those who decide by it or work with it: the program's functions, conditions and templates, agents and tools. It changes nothing.
+type viewer struct{ *state }
+
 // view is what the program's functions see of a step; as completed by done where that is not nil.
-func (r *Run) view(id int, done *StepCompleted) View {
-	st, n := r.step(id), r.stepNode(id)
-	v := View{Node: n.ID, Input: r.stepInput(id), State: r.scope(st.Scope).State}
-	v.Run, v.Attempt, v.Errors, v.Updated = r.id, max(st.Loop.Tries, st.Retries+1), r.s.errors(len(r.s.Errors)), r.s.Updated
+func (s viewer) view(id int, done *StepCompleted) View {
+	st, n := s.graph.Step(id), s.graph.StepNode(id)
+	v := View{Node: n.ID, Input: s.graph.StepInput(id), State: s.graph.Scope(st.Scope).State}
+	v.Run, v.Attempt, v.Errors, v.Updated = s.id, max(st.Loop.Tries, st.Retries+1), s.errors(len(s.Errors)), s.Updated
 	if done == nil {
-		v.Outputs = r.outputsSeen(st.Scope)
+		v.Outputs = s.outputsSeen(st.Scope)
 		return v
 	}
 	v.Outputs = func() map[string]Value {
-		out := r.graph.Outputs(st.Scope)
+		out := s.graph.Outputs(st.Scope)
 		if out == nil {
 			out = map[string]Value{}
 		}
-		out[n.ID] = r.s.outputOf(id, done).Value()
+		out[n.ID] = s.outputOf(id, done).Value()
 		return out
 	}
-	v.State = r.graph.StateAfter(id, done, r.graph.ChangesOf(id, done))
+	v.State = s.graph.StateAfter(id, done, s.graph.ChangesOf(id, done))
 	return v
 }
 
+// before is what the program's functions see of a step that a token is to start.
+func (s viewer) before(n *plan.Node, t graph.Token) View {
+	return View{Node: n.ID, Input: s.graph.Value(t.From), State: s.graph.Scope(t.Scope).State, Outputs: s.outputsSeen(t.Scope)}
+}
+
 // outputsSeen gives the outputs that a scope sees, for a View.
-func (r *Run) outputsSeen(scope int) func() map[string]Value {
-	return func() map[string]Value { return r.graph.Outputs(scope) }
+func (s viewer) outputsSeen(scope int) func() map[string]Value {
+	return func() map[string]Value { return s.graph.Outputs(scope) }
 }
 
 // env shows the outputs of a scope to templates and conditions. Where done is not nil, step counts as completed by it.
 type env struct {
-	r     *Run
+	viewer
 	scope int
 	step  int
 	done  *StepCompleted
@@ -78,37 +85,10 @@ type env struct {
 
 // Step implements expr.Env.
 func (e env) Step(id string) (expr.Entry, bool) {
-	if e.done != nil && e.r.stepNode(e.step).ID == id {
-		return expr.Entry{Output: e.r.s.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.r.flowOf(e.step), e.r.s.speaker(e.step))}, true
+	if e.done != nil && e.graph.StepNode(e.step).ID == id {
+		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
 	}
-	return e.r.graph.Sight(e.scope).Named(id)
-}
-
-// toolArguments makes the arguments of a tool node.
-func (r *Run) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
-	input := r.value(t.From)
-	switch {
-	case n.Tool.ArgsFunc != "":
-		v, err := r.plan.askValue(n.Tool.ArgsFunc, func(h Host) (Value, error) {
-			return h.Value(n.Tool.ArgsFunc, View{Node: n.ID, Input: input, State: r.scope(t.Scope).State, Outputs: r.outputsSeen(t.Scope)})
-		})
-		if err != nil {
-			return &Failure{Code: CodeFunc, Message: err.Error()}
-		}
-		d.Input = v
-	case n.Args != nil:
-		if r.argSize(n.Args, t, prompt.MaxBytes) > prompt.MaxBytes {
-			return &Failure{Code: CodeValueTooLarge, Message: "arguments: " + prompt.ErrTooLarge.Error()}
-		}
-		out, err := r.expandArgs(n.Args, t)
-		if err != nil {
-			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
-		}
-		d.Input = out
-	case len(input) > 0 && input[0] != '{':
-		d.Input = graph.Object([]graph.Field{{Name: "input", Value: expr.Quote(expr.Text(input))}})
-	}
-	return nil
+	return e.graph.Sight(e.scope).Named(id)
 }
 
 // speaker gives the agent that has the conversation of an agent step that runs: the step's own until it hands over; "" for other steps.

@@ -65,7 +65,7 @@ func (r *Run) answeredQuestion(step int, answer Value, done *StepCompleted) {
 	n := r.stepNode(step)
 	if name := n.Wait.Mapper; name != "" {
 		update, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-			return h.Merge(name, map[string]Value{n.ID: answer}, r.view(step, nil))
+			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{&r.s}.view(step, nil))
 		})
 		if err != nil {
 			r.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
@@ -136,7 +136,7 @@ func (r *Run) remindAt(own workflow.Duration) time.Time {
 // announce raises the signal of a question that was opened (S2-53, S2-74). Where the program gave data with the question, an event of its own carries the
 // same.
 func (r *Run) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
-	all := map[string]Value{"nodeId": expr.Quote(r.nodeID(id)), "requestId": expr.Quote(requestID(r.id, d.Wait))}
+	all := map[string]Value{"nodeId": expr.Quote(r.nodeID(id)), "requestId": expr.Quote(requestID(r.s.id, d.Wait))}
 	maps.Copy(all, data)
 	if data != nil {
 		r.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
@@ -149,7 +149,7 @@ func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It gives the data that the program wants to go with it.
 func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
-	v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, r.view(id, nil)) })
+	v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&r.s}.view(id, nil)) })
 	if err != nil {
 		return nil, err
 	}
