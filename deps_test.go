@@ -136,6 +136,8 @@ var layers = []layer{
 	{"internal/namespace", []string{"internal/service", "internal/access", "internal/store", "internal/telemetry", "internal/secret"}, "it opens services by name; what is asked of them is no matter of it"},
 	{"internal/inflight", nil, "counting bytes has nothing to do with what they are"},
 	{"internal/memlimit", nil, "how much memory there is has nothing to do with what takes it"},
+	{"internal/service/failure", []string{"internal/catalog", "internal/driver", "internal/engine", "internal/errcode", "internal/journal", "internal/model", "diag"}, "errors of the use cases are known to all their parts, so they know none"},
+	{"internal/service/definition", []string{"internal/service/failure", "internal/catalog", "internal/config", "internal/engine", "internal/errcode", "internal/format", "internal/format/agents", "internal/format/canvas", "internal/format/source", "internal/model", "internal/price", "internal/tool", "internal/tool/kinds", "internal/tool/search", "workflow", "diag"}, "documents are read and stored without runs: what carries them out is above"},
 	{"internal/api/transport", []string{"internal/errcode", "internal/access", "internal/inflight", "internal/service", "diag"}, "what transports share knows no protocol and no door"},
 	{"internal/api/mcpserver", []string{
 		"internal/tracecontext", "internal/errcode",
@@ -155,6 +157,8 @@ var layers = []layer{
 
 // owners says which packages alone may import a library, with the reason.
 var owners = []struct{ dependency, owner, reason string }{
+	{module + "internal/service/failure", "internal/service internal/service/definition", "transports know the use cases by package service alone"},
+	{module + "internal/service/definition", "internal/service", "transports know the use cases by package service alone"},
 	{"github.com/oapi-codegen/runtime", "internal/client/api", "what generated code needs stays with it"},
 	{"github.com/openai/openai-go", "internal/model/openai", "no SDK type leaves its adapter"},
 	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},

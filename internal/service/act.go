@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -154,17 +155,17 @@ func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 	switch {
 	case met == nil || met.Limit != code:
 	case met.Limit == engine.CodeMaxSteps && (l.MaxSteps == nil || int64(*l.MaxSteps) <= met.Max):
-		return refuse(errcode.LimitSteps, errcode.Fields{"max": met.Max}, nil)
+		return failure.Refuse(errcode.LimitSteps, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeMaxBytes:
-		return refuse(errcode.LimitBytes, errcode.Fields{"max": met.Max}, nil)
+		return failure.Refuse(errcode.LimitBytes, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
-		return refuse(errcode.LimitTime, errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
+		return failure.Refuse(errcode.LimitTime, errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
 	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:
-		return refuse(errcode.LimitTokens, errcode.Fields{"max": met.Max}, nil)
+		return failure.Refuse(errcode.LimitTokens, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeBudget && met.Detail == "calls" && l.MaxCalls <= met.Max:
-		return refuse(errcode.LimitCalls, errcode.Fields{"max": met.Max}, nil)
+		return failure.Refuse(errcode.LimitCalls, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeBudget && met.Detail == "micro-USD" && int64(l.MaxCostUSD*1e6) <= met.Max:
-		return refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", float64(met.Max)/1e6)}, nil)
+		return failure.Refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", float64(met.Max)/1e6)}, nil)
 	}
 	return nil
 }

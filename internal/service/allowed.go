@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/permit"
 	"github.com/hocket-run/hocket/internal/permit/shellcmd"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -46,25 +47,6 @@ type programFile struct {
 	Argument bool `json:"argument,omitempty"`
 	// Tools tells that the file of --tools names it.
 	Tools bool `json:"tools,omitempty"`
-}
-
-// AllowedElsewhereError says that a run may start programs, or do other things on this machine, that a person allowed in another folder, with other programs, or
-// under stricter permissions. Nothing was started. [Service.Allow] allows it again.
-type AllowedElsewhereError struct {
-	Run string
-	// Dir is the folder where it was allowed, Here the present one.
-	Dir, Here string
-	// Wants is what was allowed, Changed what is not as it was, each as a line.
-	Wants   CommandsError
-	Changed []string
-}
-
-func (e *AllowedElsewhereError) Error() string {
-	text := "run " + e.Run + ": its access to this machine must be allowed again: " + strings.Join(e.Changed, "; ")
-	if e.Dir != e.Here {
-		text += "; it was allowed in the folder " + e.Dir + ", and the current folder is " + e.Here
-	}
-	return text
 }
 
 // allow notes in a run's meta what the yes of a person, or of the operator's own file, is for.
@@ -282,7 +264,7 @@ func orNothing(path string) string {
 // askAgain tells whether what was allowed for a run has to be allowed again before this process drives it: an *AllowedElsewhereError.
 func (k *kits) askAgain(run string, meta map[string]string) error {
 	text := meta[metaAllowed]
-	e := &AllowedElsewhereError{Run: run, Changed: k.weaker(meta)}
+	e := &failure.AllowedElsewhereError{Run: run, Changed: k.weaker(meta)}
 	if k.isAllowed(meta) || text == "" && (len(e.Changed) == 0 || k.cfg.Kind != journal.KindRun) {
 		return nil
 	}
@@ -305,7 +287,7 @@ func (k *kits) askAgain(run string, meta map[string]string) error {
 			e.Changed = append(e.Changed, "it is continued in a different folder")
 		}
 		e.Changed = append(e.Changed, a.changes(g != nil && g.tools != nil)...)
-		e.Wants = CommandsError{Commands: a.Commands, Access: a.Access}
+		e.Wants = failure.CommandsError{Commands: a.Commands, Access: a.Access}
 	}
 	if len(e.Changed) == 0 {
 		return nil

@@ -9,8 +9,7 @@
 // The flow of a start: [Service.Load] reads the document with all its problems; [Service.Start] checks models, commands and limits and
 // hands the definition with everything a later process needs (tools file, reply script) to the driver; [Service.Wait] and [Service.Watch] follow it.
 //
-// The flow of a stored workflow: [Service.Apply] reads documents, and stores all of them or, where one has errors, none; [Service.LoadStored] reads what is
-// published, or the draft, with the agents of the catalog behind those of the document. Rows are read as the routes document that they are.
+// Documents and the catalog are in package definition, the errors in package failure; names.go gives their names to callers, who import this package alone.
 //
 // A run of all branches at once is a run of a generated workflow whose tool calls start the runs of the branches and wait for them (together.go, ADR 8).
 package service

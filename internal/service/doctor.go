@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
@@ -93,9 +94,9 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 		if err := reg.Check(r.DefaultModel); err != nil {
 			r.ModelProblem = err.Error()
 		}
-		r.Warnings = LoadOptions{Retired: true, Model: r.DefaultModel, Operator: cfg.Operator, Env: cfg.Env, Now: cfg.Now}.retired(&workflow.Workflow{})
+		r.Warnings = definition.LoadOptions{Retired: true, Model: r.DefaultModel, Operator: cfg.Operator, Env: cfg.Env, Now: cfg.Now}.RetiredModels(&workflow.Workflow{})
 		for i := range r.Warnings {
-			r.Warnings[i].Message = strings.TrimPrefix(r.Warnings[i].Message, forEvery)
+			r.Warnings[i].Message = strings.TrimPrefix(r.Warnings[i].Message, definition.ForEvery)
 		}
 	}
 	r.Tools = toolReports()

@@ -3,6 +3,7 @@ package service
 import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/model/script"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -59,7 +60,7 @@ type given struct {
 func (s *Service) Give(run string, f Files) error {
 	replies, problems := f.check()
 	if problems.HasErrors() {
-		return &InvalidError{Diagnostics: problems}
+		return &failure.InvalidError{Diagnostics: problems}
 	}
 	g := &given{tools: f.Tools, replies: f.Replies}
 	if replies != nil {

@@ -1,36 +1,15 @@
 package service
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// codeUnknownTool is the code of a tool that a document grants and nothing offers.
-const codeUnknownTool = "unknown-tool"
-
-// filtered gives the names in the filter of a toolset that none of its tools has, where its tools are known without asking anyone.
-func filtered(s tool.Spec) (problems diag.List) {
-	names, known := tool.Offers(s)
-	if !known {
-		return nil
-	}
-	for i, name := range s.Tools {
-		if !slices.Contains(names, name) {
-			d := problems.Errorf(diag.Span{}, fmt.Sprintf("tools[%d]", i), codeUnknownTool, "a toolset of type %s has no tool %q", s.Type, name)
-			if d.Hint = diag.DidYouMean(name, names); d.Hint == "" {
-				d.Hint = "it has " + strings.Join(names, ", ")
-			}
-		}
-	}
-	return problems
-}
 
 // offers collects what the toolsets that agents share have. all is false where only a server can tell.
 type offers struct {
@@ -98,7 +77,7 @@ func ungranted(w *workflow.Workflow, agents map[string]tool.Grant, shared offers
 			if name == tool.All || slices.Contains(own.names, name) {
 				continue
 			}
-			d := problems.Errorf(w.Source.Agent(a.ID), "", codeUnknownTool, "agent %q: no toolset provides the tool %q", a.ID, name)
+			d := problems.Errorf(w.Source.Agent(a.ID), "", definition.CodeUnknownTool, "agent %q: no toolset provides the tool %q", a.ID, name)
 			if d.Hint = diag.DidYouMean(name, own.names); d.Hint == "" {
 				d.Advise(diag.GiveTools)
 			}

@@ -9,14 +9,10 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// FormatGraph is the format of workflows that are Go graphs: only the program with their functions can drive their runs.
-const FormatGraph = "graph"
-
-// FormatAgent is the format of workflows that are one agent, which a Go graph runs as a child run: they count in the budget of the graph's workflow.
-const FormatAgent = "agent"
 
 // MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
 const MetaProgram = "program"
@@ -36,7 +32,7 @@ type graphs struct {
 
 // find gives the functions of a definition, nil where this program has none.
 func (g *graphs) find(w *workflow.Workflow) (driver.Program, error) {
-	if w.Format != FormatGraph {
+	if w.Format != definition.FormatGraph {
 		return nil, nil
 	}
 	digest, err := w.Digest()
@@ -49,7 +45,7 @@ func (g *graphs) find(w *workflow.Workflow) (driver.Program, error) {
 }
 
 // isGraph tells whether a workflow is a Go graph, whose functions its program has.
-func isGraph(w *workflow.Workflow) bool { return w.Format == FormatGraph }
+func isGraph(w *workflow.Workflow) bool { return w.Format == definition.FormatGraph }
 
 // Work takes up the runs of this program that others left when they died or hung, and those whose answers were left in the store, until ctx is done.
 func (s *Service) Work(ctx context.Context) { s.driver.Work(ctx, s.isOwn) }
@@ -123,7 +119,7 @@ func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, e
 	}
 	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, q.Workflow.Limits, q.Above)
 	if err := workflow.CheckLimits(q.Limits); err != nil {
-		return driver.Spec{}, invalidf("%v", err)
+		return driver.Spec{}, failure.Invalidf("%v", err)
 	}
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
@@ -182,7 +178,7 @@ func (s *Service) Fork(ctx context.Context, run string, at uint64, rights ForkRi
 		return nil
 	})
 	if errors.Is(err, stored.ErrForkPoint) {
-		return "", &InvalidError{Message: err.Error(), Err: err}
+		return "", &failure.InvalidError{Message: err.Error(), Err: err}
 	}
 	return fork, err
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -46,7 +47,7 @@ func (s *Service) Begin(ctx context.Context, q StartRequest) (Started, error) {
 		return Started{}, err
 	}
 	if q.RunID != "" {
-		return Started{}, invalidf("a request has an idempotency key or a run id, not both: the key determines the run id")
+		return Started{}, failure.Invalidf("a request has an idempotency key or a run id, not both: the key determines the run id")
 	}
 	hash, err := q.hash()
 	if err != nil {
@@ -60,7 +61,7 @@ func (s *Service) Begin(ctx context.Context, q StartRequest) (Started, error) {
 		head, err := s.store.Head(ctx, run)
 		switch {
 		case err == nil && head.Meta[metaRequest] != hash:
-			return Started{}, invalidf("the idempotency key %q was used before, for another request: run %s", q.Key, run)
+			return Started{}, failure.Invalidf("the idempotency key %q was used before, for another request: run %s", q.Key, run)
 		case err == nil:
 			return Started{Run: run, Again: true}, nil
 		case !errors.Is(err, journal.ErrNotFound):
@@ -119,7 +120,7 @@ func (q StartRequest) hash() (string, error) {
 func checkKey(what, key string) error {
 	bad := func(r rune) bool { return !unicode.IsPrint(r) }
 	if len(key) > MaxKey || !utf8.ValidString(key) || strings.ContainsFunc(key, bad) {
-		return invalidf("invalid %s %q: at most %d bytes, printable characters only", what, clip(key), MaxKey)
+		return failure.Invalidf("invalid %s %q: at most %d bytes, printable characters only", what, clip(key), MaxKey)
 	}
 	return nil
 }

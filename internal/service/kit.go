@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -120,7 +121,7 @@ func (k *kits) open(ctx context.Context, info driver.Info) (*driver.RunResources
 	}
 	kit.Trace = k.service.tracing(info)
 	kit.Idles = k.cfg.Spawns // tools of the program may start runs
-	if info.Workflow.Format == FormatGraph {
+	if info.Workflow.Format == definition.FormatGraph {
 		if err := k.openProgram(info, kit); err != nil {
 			return nil, err
 		}

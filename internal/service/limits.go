@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
 // Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
@@ -72,7 +73,7 @@ func (c *admission) room(ctx context.Context, store counter, most int) (bool, er
 	}
 	switch {
 	case c.n >= most:
-		return false, &LimitError{Limit: "runs that have not ended", Max: int64(most)}
+		return false, &failure.LimitError{Limit: "runs that have not ended", Max: int64(most)}
 	case c.n+c.coming >= most:
 		return false, nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -45,7 +46,7 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 		return tool.Spec{}, false, nil
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "" || s.Policy != "" {
-		return tool.Spec{}, false, invalidf("a toolset cannot change the server %q of %s: leave out args, env, working_dir and policy", s.Ref, config.Name)
+		return tool.Spec{}, false, failure.Invalidf("a toolset cannot change the server %q of %s: leave out args, env, working_dir and policy", s.Ref, config.Name)
 	}
 	def.Span, def.Name = s.Span, s.Name
 	if s.Name == "" {
@@ -54,7 +55,7 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 	if len(s.Tools) > 0 {
 		for _, name := range s.Tools {
 			if len(def.Tools) > 0 && !slices.Contains(def.Tools, name) {
-				return tool.Spec{}, false, invalidf("the server %q of %s does not offer the tool %q", s.Ref, config.Name, name)
+				return tool.Spec{}, false, failure.Invalidf("the server %q of %s does not offer the tool %q", s.Ref, config.Name, name)
 			}
 		}
 		def.Tools = s.Tools
@@ -77,7 +78,7 @@ func checkRef(c *config.Config, s tool.Spec) error {
 		if hint == "" {
 			hint = "hocket doctor shows the operator's servers"
 		}
-		return invalidf("toolset %q: neither the document nor %s defines a server %q; %s", s.Title(), config.Name, s.Ref, hint)
+		return failure.Invalidf("toolset %q: neither the document nor %s defines a server %q; %s", s.Title(), config.Name, s.Ref, hint)
 	}
 	return err
 }
@@ -92,7 +93,7 @@ func checkNames(c *config.Config, s tool.Spec) error {
 	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool { return o.Name == s.Name }); s.Name == "" || !taken {
 		return nil
 	}
-	return invalidf("toolset %q of the document is also defined in %s; rename it, or refer to the operator's toolset with `ref` alone", s.Name, config.Name)
+	return failure.Invalidf("toolset %q of the document is also defined in %s; rename it, or refer to the operator's toolset with `ref` alone", s.Name, config.Name)
 }
 
 // ceiling gives the limits that are to win over a document's: those of flags, and of the operator where he allows less (P20). What a part of the budget of the run above bounds needs no bound of the

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 )
@@ -40,7 +41,7 @@ func OperatorPrices(c *config.Config) (*price.Table, diag.List, error) {
 	if c.Prices == "" {
 		return nil, nil, nil
 	}
-	data, err := ReadFile(c.Prices, nil)
+	data, err := definition.ReadFile(c.Prices, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -13,6 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -48,23 +49,6 @@ const (
 	originProgram = "program" // and the Go graph whose node the agent is
 )
 
-// PlaceOf gives the place of a document: the absolute path of its file with all links followed. It is empty for standard input (`-`) and for a path that leads
-// nowhere.
-func PlaceOf(path string) string {
-	if path == "-" {
-		return ""
-	}
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	place, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return ""
-	}
-	return place
-}
-
 // origin tells where the workflow comes from; nil where that cannot be told.
 func (q StartRequest) origin() []string {
 	switch {
@@ -95,7 +79,7 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 		}
 		switch {
 		case origin == nil:
-			return nil, invalidf("toolset %q: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory "+
+			return nil, failure.Invalidf("toolset %q: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory "+
 				"that workflows share (memory: NAME), which must be trusted", s.Title())
 		case origin[0] == originFile:
 			line := fmt.Sprintf("keep a memory across runs for %s (toolset %s)", origin[1], s.Title())
@@ -110,7 +94,7 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 // IsPublished tells whether a run runs what is published of a stored workflow now, or a graph of a Go program, and not a draft, a former version or a document
 // that is not stored.
 func (s *Service) IsPublished(ctx context.Context, h journal.Head) (bool, error) {
-	if h.Format == FormatGraph {
+	if h.Format == definition.FormatGraph {
 		return true, nil
 	}
 	e, number, err := s.ranEntry(ctx, h)
@@ -129,7 +113,7 @@ func (s *Service) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry
 	if json.Unmarshal([]byte(h.Meta[metaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
 		return e, 0, nil //nolint:nilerr // it has no origin
 	}
-	if e, err = s.Entry(ctx, origin[1]); errors.As(err, new(*NotFoundError)) {
+	if e, err = s.Entry(ctx, origin[1]); errors.As(err, new(*failure.NotFoundError)) {
 		err = nil
 	}
 	version, verr := strconv.Atoi(h.Meta[project.MetaVersion])

@@ -3,14 +3,12 @@ package service
 import (
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -46,7 +44,7 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 			t.Parallel()
 			meta := map[string]string{}
 			asks, err := tc.q.remember(tc.specs, meta)
-			if _, invalid := errors.AsType[*InvalidError](err); invalid != tc.bad || err != nil && !tc.bad {
+			if _, invalid := errors.AsType[*failure.InvalidError](err); invalid != tc.bad || err != nil && !tc.bad {
 				t.Fatalf("got %v", err)
 			}
 			if d := cmp.Diff(asks, tc.asks); d != "" {
@@ -65,26 +63,5 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 	}
 	if a, b := tool.TrustHash([]tool.Spec{shared}), tool.TrustHash([]tool.Spec{{Type: tool.TypeMemory, Options: json.RawMessage(`{"memory":"other"}`)}}); a == b {
 		t.Error("a yes to one shared memory is one to another")
-	}
-}
-
-// TestPlaceOf: a place is the file itself, whichever way leads to it.
-func TestPlaceOf(t *testing.T) {
-	t.Parallel()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "notes.yaml")
-	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Mkdir(filepath.Join(dir, "dl"), 0o700), os.Symlink("../notes.yaml", filepath.Join(dir, "dl", "link.yaml"))); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{file, filepath.Join(dir, "dl", "..", "notes.yaml"), filepath.Join(dir, "dl", "link.yaml")} {
-		if got := PlaceOf(path); got != file {
-			t.Errorf("PlaceOf(%s) = %s, want %s", path, got, file)
-		}
-	}
-	if got := []string{PlaceOf("-"), PlaceOf(filepath.Join(dir, "none.yaml"))}; !slices.Equal(got, []string{"", ""}) {
-		t.Errorf("places of nothing: %q", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/schedule"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -45,7 +46,7 @@ func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 		p.Zone, err = schedule.Zone(words.TimeZone, p.Zone)
 	}
 	if err != nil {
-		return p, &InvalidError{Message: err.Error(), Err: err}
+		return p, &failure.InvalidError{Message: err.Error(), Err: err}
 	}
 	if p.Schedule.IsTimed() {
 		for at := q.From; len(p.Times) < q.Count; {
@@ -76,13 +77,13 @@ func scheduledPart(w *workflow.Workflow, branch string) (string, *workflow.Sched
 	case ok:
 		return branch, sch, nil
 	case branch != "" && len(names) == 0:
-		return "", nil, refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
+		return "", nil, failure.Refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
 	case branch != "":
-		return "", nil, refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": names, "meant": diag.DidYouMean(branch, names)}, nil)
+		return "", nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": names, "meant": diag.DidYouMean(branch, names)}, nil)
 	case len(names) == 0:
 		return "", w.Schedule, nil
 	case len(scheduled) == 1:
 		return scheduled[0], ids[scheduled[0]], nil
 	}
-	return "", nil, refuse(errcode.BranchNeeded, errcode.Fields{"branches": names}, nil)
+	return "", nil, failure.Refuse(errcode.BranchNeeded, errcode.Fields{"branches": names}, nil)
 }

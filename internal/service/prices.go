@@ -3,7 +3,6 @@ package service
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -33,7 +34,7 @@ func fullRef(ref string) string {
 func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
 	seen := map[string]bool{}
 	reg := k.registry(w, false) // names of the operator's models stand for others
-	for _, flow := range flowsOf(w) {
+	for _, flow := range definition.FlowsOf(w) {
 		for i := range flow.Agents {
 			a := &flow.Agents[i]
 			for _, ref := range slices.Concat([]string{a.Model}, a.Fallbacks) {
@@ -59,21 +60,12 @@ func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Pr
 	return prices, missing
 }
 
-// flowsOf gives a workflow with its sub-flows.
-func flowsOf(w *workflow.Workflow) []*workflow.Workflow {
-	out := []*workflow.Workflow{w}
-	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
-		out = append(out, flowsOf(w.Flows[name])...)
-	}
-	return out
-}
-
 // boundsMoney tells whether a run has a budget of money, or a node of it.
 func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Budget) bool {
 	if over.MaxCostUSD > 0 || w.Limits.MaxCostUSD > 0 || above != nil && above.MaxCostUSD > 0 {
 		return true
 	}
-	for _, flow := range flowsOf(w) {
+	for _, flow := range definition.FlowsOf(w) {
 		for i := range flow.Nodes {
 			if b := flow.Nodes[i].Budget; b != nil && b.MaxCostUSD > 0 {
 				return true
@@ -87,7 +79,7 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 func (k *kits) price(spec *driver.Spec) error {
 	var missing string
 	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
-		return refuse(errcode.PriceMissing, errcode.Fields{"missing": missing}, engine.ErrPrice)
+		return failure.Refuse(errcode.PriceMissing, errcode.Fields{"missing": missing}, engine.ErrPrice)
 	}
 	return nil
 }

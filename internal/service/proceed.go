@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -34,26 +35,6 @@ func NeedsPerson(w *engine.WaitOpened) bool {
 
 // Decide gives the value of a decision such as approve.
 func Decide(decision string) engine.Value { return expr.Quote(decision) }
-
-// NoApprovalError says that a question got a decision that is none of its options: the word would be taken for what the person says.
-type NoApprovalError struct{ Run, Node string }
-
-func (e *NoApprovalError) Error() string {
-	return fmt.Sprintf("run %s asks a question at %s, not for an approval; answer it with an input", e.Run, e.Node)
-}
-
-// EndedError says that a run has ended, so that nothing of it can go on.
-type EndedError struct {
-	Run    string
-	Status journal.Status
-}
-
-func (e *EndedError) Error() string {
-	return fmt.Sprintf("run %s has ended (%s); there is nothing to resume", e.Run, e.Status)
-}
-
-// Is makes errors.Is(err, engine.ErrEnded) hold.
-func (e *EndedError) Is(target error) bool { return target == engine.ErrEnded }
 
 // Proceed makes a run go on as p says, and returns when that is durable; the run is then driven here, unless another process drives it. An answer to a run of a Go graph
 // whose program does not drive it is stored for that program ([Service.Left]).
@@ -102,7 +83,7 @@ func (s *Service) TakeUp(ctx context.Context, run string) error {
 func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	switch {
 	case p.Answer != nil && p.Limits != nil:
-		return p, invalidf("answer the run or raise its limits, not both at once")
+		return p, failure.Invalidf("answer the run or raise its limits, not both at once")
 	case p.Answer != nil:
 		w, err := r.Asked(*p.Answer)
 		if err == nil && NeedsPerson(w.WaitOpened) && p.MayApprove != nil {
@@ -112,7 +93,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		case err != nil:
 			return p, err
 		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
-			return p, &NoApprovalError{r.Head.Run, w.Node}
+			return p, &failure.NoApprovalError{Run: r.Head.Run, Node: w.Node}
 		}
 		a := *p.Answer
 		a.Wait, a.Node, a.By = w.Wait, "", p.By
@@ -128,7 +109,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
 			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
 		} else if r.Head.Status.IsEnded() {
-			return p, &EndedError{r.Head.Run, r.Head.Status}
+			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
 		}
 	}
 	return p, nil

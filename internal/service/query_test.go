@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
 // P17: a run whose definition is gone, or is none, is damaged; it is neither absent nor empty.
@@ -37,11 +38,11 @@ func TestReadDamagedDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		var corrupt *journal.CorruptError
-		if _, err := s.Read(t.Context(), run); !errors.As(err, &corrupt) || corrupt.Run != run || CodeOf(err) != CodeUnusable {
-			t.Errorf("%s: read: %v (%s); want damage", run, err, CodeOf(err))
+		if _, err := s.Read(t.Context(), run); !errors.As(err, &corrupt) || corrupt.Run != run || failure.CodeOf(err) != failure.CodeUnusable {
+			t.Errorf("%s: read: %v (%s); want damage", run, err, failure.CodeOf(err))
 		}
-		if err := s.Resume(t.Context(), run); !errors.As(err, &corrupt) || CodeOf(err) != CodeUnusable {
-			t.Errorf("%s: resume: %v (%s); want damage", run, err, CodeOf(err))
+		if err := s.Resume(t.Context(), run); !errors.As(err, &corrupt) || failure.CodeOf(err) != failure.CodeUnusable {
+			t.Errorf("%s: resume: %v (%s); want damage", run, err, failure.CodeOf(err))
 		}
 	}
 	if _, err := s.Read(t.Context(), "none"); !errors.Is(err, journal.ErrNotFound) {

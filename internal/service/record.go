@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/cassette"
+	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
 // recorder writes model calls into one reply script, though the client behind it is made anew each time that the run comes back into memory. Safe for
@@ -24,7 +25,7 @@ func newRecorder(path string) (*recorder, error) {
 	behind := &switchable{}
 	r, err := cassette.New(behind, path)
 	if err != nil {
-		return nil, &InvalidError{Message: "--record: " + err.Error(), Err: err}
+		return nil, &failure.InvalidError{Message: "--record: " + err.Error(), Err: err}
 	}
 	return &recorder{r, behind}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -16,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -39,16 +39,6 @@ type RetryRequest struct {
 	Rights ForkRights
 }
 
-// NotEndedError says that a run has not ended, so that there is nothing to retry.
-type NotEndedError struct {
-	Run    string
-	Status journal.Status
-}
-
-func (e *NotEndedError) Error() string {
-	return fmt.Sprintf("run %s has not ended (%s); resume or cancel it first", e.Run, e.Status)
-}
-
 // Retry stores a new run that keeps what succeeded in a run which failed, met a limit or was cancelled, and gives its id: Resume goes on with it. Of a run that completed
 // it makes one that goes on from RetryRequest.From. The run itself stays as it is. What can be known before the first call is refused, with nothing stored.
 //
@@ -59,7 +49,7 @@ func (s *Service) Retry(ctx context.Context, run string, q RetryRequest) (string
 		return "", err
 	}
 	if !head.Status.IsEnded() {
-		return "", &NotEndedError{run, head.Status}
+		return "", &failure.NotEndedError{Run: run, Status: head.Status}
 	}
 	if err := s.mayRetry(ctx, head, w, q); err != nil {
 		return "", err
@@ -90,21 +80,21 @@ func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.W
 		case program == nil:
 			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[MetaProgram]}
 		case q.With != nil:
-			return invalidf("run %s belongs to a Go graph, which a document cannot replace", head.Run)
+			return failure.Invalidf("run %s belongs to a Go graph, which a document cannot replace", head.Run)
 		}
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return err
 	}
 	if _, problems := q.check(); problems.HasErrors() {
-		return &InvalidError{Diagnostics: problems}
+		return &failure.InvalidError{Diagnostics: problems}
 	}
 	if err := workflow.CheckLimits(q.Limits); err != nil {
-		return invalidf("%v", err)
+		return failure.Invalidf("%v", err)
 	}
 	if q.Model != "" {
 		if _, err := model.ParseRef(q.Model); err != nil {
-			return &InvalidError{Message: err.Error(), Err: err}
+			return &failure.InvalidError{Message: err.Error(), Err: err}
 		}
 	}
 	if q.With != nil {
@@ -180,11 +170,11 @@ func (s *Service) derive(ctx context.Context, run string, w *workflow.Workflow, 
 			break
 		}
 		if q.With != nil {
-			return "", &InvalidError{Message: "the new document does not match the steps that already ran: " + err.Error(), Err: err}
+			return "", &failure.InvalidError{Message: "the new document does not match the steps that already ran: " + err.Error(), Err: err}
 		}
 	}
 	if errors.Is(err, stored.ErrForkPoint) {
-		return "", &InvalidError{Message: err.Error(), Err: err}
+		return "", &failure.InvalidError{Message: err.Error(), Err: err}
 	}
 	return id, err
 }
@@ -247,18 +237,18 @@ func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]eng
 				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
 			case engine.CodeMaxLoopIterations:
 				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
-					return nil, nil, q.higher(run, refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
+					return nil, nil, q.higher(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
 				}
 			}
 		}
 		return h.beforeFailure(keep), nil, nil
 	}
-	return nil, nil, refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
+	return nil, nil, failure.Refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
 }
 
 // higher says how a limit is raised.
 func (q *RetryRequest) higher(run string, err error) error {
-	return refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
+	return failure.Refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
 }
 
 func lastLimit(events []engine.Event) *engine.LimitReached {

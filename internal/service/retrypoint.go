@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -333,13 +334,13 @@ func (h *history) noStep(run, node string) error {
 		}
 	}
 	if len(ids) == 0 {
-		return invalidf("run %s executed no step", run)
+		return failure.Invalidf("run %s executed no step", run)
 	}
 	text := "run " + run + " did not execute a step " + strconv.Quote(node) + "; it executed " + strings.Join(first(ids, 12), ", ")
 	if hint := diag.DidYouMean(node, ids); hint != "" {
 		text += "; " + hint
 	}
-	return invalidf("%s", text)
+	return failure.Invalidf("%s", text)
 }
 
 func first(ids []string, most int) []string {

@@ -13,6 +13,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -44,7 +46,7 @@ func (s *Service) Schedule(ctx context.Context, q ScheduleRequest) error {
 		IsHung: s.driver.IsHung, Report: q.Report, Logger: s.cfg.Logger,
 	})
 	if err != nil {
-		return invalidf("%v", err)
+		return failure.Invalidf("%v", err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Tend(ctx) })
@@ -93,11 +95,11 @@ func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, e
 
 // scheduledBranches reads the schedules of one workflow. What cannot be read is told as the branch's error.
 func (s *Service) scheduledBranches(ctx context.Context, e catalog.Entry) ([]scheduler.Branch, error) {
-	w, _, problems, err := s.LoadStored(ctx, e.ID, Which{}, LoadOptions{})
+	w, _, problems, err := s.LoadStored(ctx, e.ID, definition.Which{}, definition.LoadOptions{})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		return nil, nil // it was deleted just now
-	case err != nil && CodeOf(err) == CodeInternal:
+	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
 		return nil, err
 	case err != nil && e.HasRows:
 		return s.besideRows(ctx, e, err)
@@ -117,11 +119,11 @@ func broken(e catalog.Entry, err error) []scheduler.Branch {
 // besideRows gives the schedules of a published document that rows of its id keep from running, with the reason as the error of each: they were written
 // those rows, and must learn what they stopped.
 func (s *Service) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
-	w, _, _, err := s.LoadStored(ctx, e.ID, Which{Version: e.Published}, LoadOptions{})
+	w, _, _, err := s.LoadStored(ctx, e.ID, definition.Which{Version: e.Published}, definition.LoadOptions{})
 	switch {
 	case errors.Is(err, catalog.ErrNotFound):
 		return nil, nil // it was deleted just now
-	case err != nil && CodeOf(err) == CodeInternal:
+	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
 		return nil, err
 	case err != nil:
 		return broken(e, err), nil
@@ -172,22 +174,22 @@ func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, 
 		return id, true, nil
 	case errors.Is(err, journal.ErrExists):
 		return id, false, nil
-	case CodeOf(err) != CodeInternal && ctx.Err() == nil:
+	case failure.CodeOf(err) != failure.CodeInternal && ctx.Err() == nil:
 		return "", false, fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
 	}
 	return "", false, err
 }
 
 func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string) error {
-	w, d, problems, err := r.service.LoadStored(ctx, slot.Workflow, Which{}, LoadOptions{})
+	w, d, problems, err := r.service.LoadStored(ctx, slot.Workflow, definition.Which{}, definition.LoadOptions{})
 	if err != nil {
 		return err
 	}
 	if err := problems.Err(); err != nil || w == nil {
-		return &InvalidError{Diagnostics: problems}
+		return &failure.InvalidError{Diagnostics: problems}
 	}
 	if w.Graph(slot.Branch) == nil {
-		return invalidf("workflow %s no longer has a branch %q", slot.Workflow, slot.Branch)
+		return failure.Invalidf("workflow %s no longer has a branch %q", slot.Workflow, slot.Branch)
 	}
 	_, err = r.service.Start(ctx, StartRequest{
 		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,

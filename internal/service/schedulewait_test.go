@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service/definition"
 )
 
 // A run by hand may lose its process while a scheduler waits for its end. It then waits for a person, perhaps for ever: the scheduler does not (P37,
@@ -25,7 +26,7 @@ func TestWaitForRunThatWasLeft(t *testing.T) {
 		return s
 	}
 	const doc = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
-	w, problems, err := Load(t.Context(), "hello.yaml", []byte(doc), LoadOptions{})
+	w, problems, err := definition.Load(t.Context(), "hello.yaml", []byte(doc), definition.LoadOptions{})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}

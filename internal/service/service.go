@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/hocket-run/hocket/internal/catalog"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/catalog"
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
@@ -20,6 +23,8 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -108,6 +113,7 @@ type Starts struct {
 
 // Service is the use cases over one store. Safe for concurrent use.
 type Service struct {
+	*definition.Catalog
 	cfg    Config
 	home   *store.Home
 	store  journal.Backend
@@ -141,7 +147,7 @@ func DefaultDB(env func(string) string) (string, error) {
 	if home == "" {
 		var err error
 		if home, err = os.UserHomeDir(); err != nil {
-			return "", invalidf("there is no home folder for the store; give --db PATH or set HOCKET_HOME")
+			return "", failure.Invalidf("there is no home folder for the store; give --db PATH or set HOCKET_HOME")
 		}
 	}
 	return filepath.Join(home, ".local", "share", "hocket", "hocket.db"), nil
@@ -207,6 +213,14 @@ func (c Config) open() store.Config {
 	return q
 }
 
+// definitions says what documents are read with.
+func (c Config) definitions() definition.Config {
+	return definition.Config{
+		Operator: c.Operator, Env: c.Env, Agents: c.Agents, Providers: slices.Sorted(maps.Keys(c.Models)), Model: c.Starts.Model, Offline: c.Starts.Replies != nil, Now: c.Now,
+		Logger: c.Logger,
+	}
+}
+
 // Locator gives where the store is. Errors: *InvalidError where no path can be told, or what is named is no store of a kind that is supported.
 func (c Config) Locator() (store.Locator, error) {
 	path, err := c.Path()
@@ -215,7 +229,7 @@ func (c Config) Locator() (store.Locator, error) {
 	}
 	at, err := store.Parse(path)
 	if err != nil {
-		return store.Locator{}, &InvalidError{Message: err.Error(), Err: err}
+		return store.Locator{}, &failure.InvalidError{Message: err.Error(), Err: err}
 	}
 	return at, nil
 }
@@ -257,9 +271,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg.DB = at.String()
 	home, err := store.Open(ctx, cfg.DB, cfg.open())
 	if err != nil {
-		return nil, &StoreError{cfg.DB, err}
+		return nil, &failure.StoreError{Path: cfg.DB, Err: err}
 	}
-	s := &Service{cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, kits: newKits(cfg)}
+	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, kits: newKits(cfg)}
 	s.kits.service, s.kits.memory = s, home.Memories
 	hooks := embedded.Hooks{Notices: func(string) { s.bell.ring() }}
 	if cfg.Telemetry == nil && cfg.Metrics {

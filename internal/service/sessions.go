@@ -10,10 +10,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
 )
-
-// BusyError says which run of a session has not ended. errors.Is(err, journal.ErrBusy) holds.
-type BusyError = journal.BusyError
 
 // IfBusy says what becomes of a run that is to begin in a session whose last run has not ended (P19).
 type IfBusy string
@@ -34,10 +32,10 @@ func (q StartRequest) checkSession() error {
 	switch q.IfBusy {
 	case "", IfBusyReject, IfBusyQueue, IfBusyCancelPrevious:
 	default:
-		return invalidf("invalid value %q for a busy session: it must be %s, %s or %s", clip(string(q.IfBusy)), IfBusyReject, IfBusyQueue, IfBusyCancelPrevious)
+		return failure.Invalidf("invalid value %q for a busy session: it must be %s, %s or %s", clip(string(q.IfBusy)), IfBusyReject, IfBusyQueue, IfBusyCancelPrevious)
 	}
 	if q.Session == "" && q.IfBusy != "" {
-		return invalidf("%q needs a session: leave it out, or name a session", q.IfBusy)
+		return failure.Invalidf("%q needs a session: leave it out, or name a session", q.IfBusy)
 	}
 	return checkKey("the session", q.Session)
 }
@@ -53,7 +51,7 @@ func (s *Service) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (
 	}
 	for {
 		run, err = s.admit(ctx, spec)
-		busy, ok := errors.AsType[*BusyError](err)
+		busy, ok := errors.AsType[*failure.BusyError](err)
 		switch {
 		case !ok:
 			return run, err
@@ -124,7 +122,7 @@ func (l *lines) join(ctx context.Context, session string) (leave func(), err err
 	l.mu.Lock()
 	if len(l.line[session]) >= maxQueue {
 		l.mu.Unlock()
-		return nil, &LimitError{Limit: fmt.Sprintf("requests that wait for session %q", session), Max: maxQueue}
+		return nil, &failure.LimitError{Limit: fmt.Sprintf("requests that wait for session %q", session), Max: maxQueue}
 	}
 	if l.line == nil {
 		l.line = map[string][]chan struct{}{}

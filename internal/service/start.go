@@ -19,6 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -107,7 +109,7 @@ func (s *Service) begin(ctx context.Context, q StartRequest) (run string, err er
 
 // prepare checks what can be known before the first call.
 func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec, err error) {
-	graph, err := Choose(q.Workflow, q.Branch)
+	graph, err := definition.Choose(q.Workflow, q.Branch)
 	if err != nil {
 		return spec, err
 	}
@@ -137,7 +139,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		return spec, err
 	}
 	if _, problems := q.check(); problems.HasErrors() {
-		return spec, &InvalidError{Diagnostics: problems}
+		return spec, &failure.InvalidError{Diagnostics: problems}
 	}
 	if q.Tools != nil {
 		spec.Files[fileTools] = q.Tools
@@ -145,12 +147,12 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	if q.Replies != nil {
 		spec.Files[fileReplies] = q.Replies
 	}
-	specs, problems := documentSpecs(graph)
+	specs, problems := definition.DocumentSpecs(graph)
 	if slices.Contains(format.Names(), graph.Format) {
 		problems.AllowUnknown() // its reading decided
 	}
 	if problems.HasErrors() {
-		return spec, &InvalidError{Diagnostics: problems}
+		return spec, &failure.InvalidError{Diagnostics: problems}
 	}
 	for _, sp := range specs {
 		if err := checkRef(s.cfg.Operator, sp); err != nil {
@@ -158,9 +160,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		}
 	}
 	if most := s.cfg.MaxInput; most > 0 && int64(len(q.Input)) > most {
-		return spec, invalidf("the input has %d bytes; the limit is %d", len(q.Input), most)
+		return spec, failure.Invalidf("the input has %d bytes; the limit is %d", len(q.Input), most)
 	}
-	input, variables, err := s.input(graph, q.Input)
+	input, variables, err := s.Input(graph, q.Input)
 	if err != nil {
 		return spec, err
 	}
@@ -169,7 +171,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	if err != nil {
 		return spec, err
 	}
-	if err := s.checkTrust(specs, asks(variables, append(guarded(graph, q.Dir), remembers...)), keysSent(graph), q.Trust, spec.Meta); err != nil {
+	if err := s.checkTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)), keysSent(graph), q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
 	for _, sp := range specs {
@@ -178,9 +180,9 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		}
 	}
 	if problems, err := s.granted(graph, q); err != nil || problems.HasErrors() {
-		return spec, cmp.Or(err, error(&InvalidError{Diagnostics: problems}))
+		return spec, cmp.Or(err, error(&failure.InvalidError{Diagnostics: problems}))
 	}
-	if spec.Facts, err = s.facts(graph, q.Dir); err != nil {
+	if spec.Facts, err = s.Facts(graph, q.Dir); err != nil {
 		return spec, err
 	}
 	if h := permissionsHash(s.cfg.Permissions); h != "" {
@@ -203,7 +205,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	}
 	if q.Record != "" {
 		if spec.Meta[metaRecord], err = filepath.Abs(q.Record); err != nil {
-			return spec, &InvalidError{Message: "the recording: " + err.Error(), Err: err}
+			return spec, &failure.InvalidError{Message: "the recording: " + err.Error(), Err: err}
 		}
 		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
 			return spec, err
@@ -228,7 +230,7 @@ func (q StartRequest) over(s Starts) StartRequest {
 func (q StartRequest) target(spec *driver.Spec) error {
 	if len(spec.Workflow.Branches) > 0 {
 		if q.Record != "" { // each branch would answer from the calls of all
-			return invalidf("the model calls of several branches cannot be recorded into one reply script; record one branch at a time")
+			return failure.Invalidf("the model calls of several branches cannot be recorded into one reply script; record one branch at a time")
 		}
 		spec.Meta[metaTogether] = q.Branch
 		limits, err := json.Marshal(q.Limits)
@@ -257,7 +259,7 @@ func (s *Service) checkRunID(ctx context.Context, id string) error {
 	}
 	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
-		return invalidf("invalid run id %q: at most %d bytes, without spaces, slashes or control characters, and not beginning with a dash or dot; leave it out to get a generated id", id, maxRunID)
+		return failure.Invalidf("invalid run id %q: at most %d bytes, without spaces, slashes or control characters, and not beginning with a dash or dot; leave it out to get a generated id", id, maxRunID)
 	}
 	_, err := s.store.Head(ctx, id)
 	switch {
@@ -266,5 +268,5 @@ func (s *Service) checkRunID(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	}
-	return &InvalidError{Message: fmt.Sprintf("run %s already exists", id), Err: journal.ErrExists}
+	return &failure.InvalidError{Message: fmt.Sprintf("run %s already exists", id), Err: journal.ErrExists}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -103,7 +104,7 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 	delete(spec.Meta, metaLimits)
 	spec.Meta[project.MetaTargetBranchID] = w.ID
 	if b.info.Meta[metaTrusted] != "" {
-		specs, problems := documentSpecs(w)
+		specs, problems := definition.DocumentSpecs(w)
 		problems.AllowUnknown() // as was decided when the run began
 		if err := problems.Err(); err != nil {
 			return spec, err
@@ -149,9 +150,9 @@ func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Resul
 	case o.Status == engine.StatusCompleted:
 		return tool.Result{Structured: o.Output}, nil
 	case o.Status == engine.StatusPaused:
-		return tool.Result{}, tool.Errorf(tool.KindFailed, togetherTool, "branch %q waits for a person, in run %s: answer it there", branch, run)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q waits for a person, in run %s: answer it there", branch, run)
 	case o.Error != nil:
-		return tool.Result{}, tool.Errorf(tool.KindFailed, togetherTool, "branch %q: %s (%s), in run %s", branch, o.Error.Message, o.Error.Code, run)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q: %s (%s), in run %s", branch, o.Error.Message, o.Error.Code, run)
 	}
-	return tool.Result{}, tool.Errorf(tool.KindFailed, togetherTool, "branch %q is %s, in run %s", branch, o.Status, run)
+	return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q is %s, in run %s", branch, o.Status, run)
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
 	runner "github.com/hocket-run/hocket/internal/tool/command"
@@ -80,7 +82,7 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.RunR
 // grants says what each agent of a workflow may use, those of its sub-flows too (SEC13). trusted is the hash of the commands that were allowed. Agents go
 // by their id over all flows, so two of one id must be allowed the same.
 func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) error {
-	all, problems := documentSpecs(w)
+	all, problems := definition.DocumentSpecs(w)
 	problems.AllowUnknown() // as was decided when the run began
 	if err := problems.Err(); err != nil {
 		return err
@@ -104,7 +106,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 			g.Toolsets = append(g.Toolsets, sp)
 		}
 		if was, ok := into[a.ID]; ok && !reflect.DeepEqual(was, g) {
-			return invalidf("agent %q is defined in several flows, with different tools; give each an id of its own", a.ID)
+			return failure.Invalidf("agent %q is defined in several flows, with different tools; give each an id of its own", a.ID)
 		}
 		into[a.ID] = g
 	}
@@ -125,7 +127,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 
 // checkTrust refuses a document that wants what is not allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
 // besides: they are shown with the rest, and are no reason to ask by themselves.
-func (s *Service) checkTrust(specs []tool.Spec, asks CommandsError, keys []string, trust bool, meta map[string]string) error {
+func (s *Service) checkTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
 		if err := standIn(meta); err != nil {

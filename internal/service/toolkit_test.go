@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -42,7 +43,7 @@ func TestGrants(t *testing.T) {
 			got := map[string]tool.Grant{}
 			err := grants(tc.w, "", got)
 			if tc.err != "" {
-				if invalid, ok := errors.AsType[*InvalidError](err); !ok || err.Error() != tc.err {
+				if invalid, ok := errors.AsType[*failure.InvalidError](err); !ok || err.Error() != tc.err {
 					t.Errorf("%v, %v", err, invalid)
 				}
 				return

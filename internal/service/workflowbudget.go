@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -135,7 +136,7 @@ func (a *account) refresh(ctx context.Context) error {
 }
 
 // ofGraph tells whether a run is that of an agent which a Go graph runs: it counts for the workflow of the graph.
-func ofGraph(h *journal.Head) bool { return h.Format == FormatAgent && h.Parent != "" }
+func ofGraph(h *journal.Head) bool { return h.Format == definition.FormatAgent && h.Parent != "" }
 
 // follow counts what the journal of a run tells since it was read.
 func (a *account) follow(ctx context.Context, h *journal.Head) error {

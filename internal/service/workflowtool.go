@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -141,7 +142,7 @@ func calledRun(c tool.Call) string {
 // start begins the run of the published version, with the model, tools and replies of the run above.
 func (t *workflowTool) start(ctx context.Context, run string, depth int, input string, above *workflow.Budget) error {
 	info := t.runs.info
-	w, d, problems, err := t.runs.s.LoadStored(ctx, t.options.Workflow, Which{}, LoadOptions{})
+	w, d, problems, err := t.runs.s.LoadStored(ctx, t.options.Workflow, definition.Which{}, definition.LoadOptions{})
 	if err != nil {
 		return err
 	}
@@ -197,7 +198,7 @@ func outputResult(v engine.Value) tool.Result {
 
 // callsWorkflows tells whether an agent of w lists a workflow as a tool: such calls wait for other runs.
 func callsWorkflows(w *workflow.Workflow, extra []tool.Spec) bool {
-	specs, _ := documentSpecs(w)
+	specs, _ := definition.DocumentSpecs(w)
 	for _, s := range append(specs, extra...) {
 		if s.Type == tool.TypeWorkflow {
 			return true

@@ -1,12 +1,14 @@
-package service
+package definition
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -20,14 +22,14 @@ const AllBranches = "all"
 // its place.
 func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	if branch == "" && len(w.Nodes) == 0 && len(w.Branches) > 0 {
-		return nil, invalidf("the main graph has no nodes; name the branch to run: %s", branchList(w))
+		return nil, failure.Invalidf("the main graph has no nodes; name the branch to run: %s", branchList(w))
 	}
 	g := w.Graph(branch)
 	switch {
 	case g != nil:
 		return g, nil
 	case len(w.Branches) == 0:
-		return nil, refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
+		return nil, failure.Refuse(errcode.NoBranches, errcode.Fields{"branch": branch}, nil)
 	case branch == AllBranches:
 		return together(w)
 	}
@@ -35,7 +37,7 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	for _, b := range w.Branches {
 		ids = append(ids, b.ID)
 	}
-	return nil, refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w), "meant": diag.DidYouMean(branch, ids)}, nil)
+	return nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w), "meant": diag.DidYouMean(branch, ids)}, nil)
 }
 
 // branchList names the branches of w with their modes.
@@ -52,7 +54,7 @@ func branches(w *workflow.Workflow) []string {
 // The nodes of a workflow that runs branches together.
 const (
 	togetherFork = "branches"
-	togetherTool = "run_branch"
+	TogetherTool = "run_branch"
 )
 
 // together makes the workflow that runs the one_time branches of w at once: a fork with a tool step for each, which starts the run of the branch
@@ -67,7 +69,7 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 		}
 	}
 	if len(t.Branches) == 0 {
-		return nil, invalidf("no branch has the execution mode %s; the branches are %s", workflow.ModeOneTime, branchList(w))
+		return nil, failure.Invalidf("no branch has the execution mode %s; the branches are %s", workflow.ModeOneTime, branchList(w))
 	}
 	free := func(id string) string {
 		for slices.ContainsFunc(t.Branches, func(b *workflow.Workflow) bool { return b.ID == id }) {
@@ -83,8 +85,17 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 		{ID: fork.Join, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: t.Entry}},
 	}
 	for _, b := range t.Branches {
-		t.Nodes = append(t.Nodes, workflow.Node{ID: b.ID, Name: b.Name, Kind: workflow.KindTool, Parent: t.Entry, Tool: &workflow.ToolNode{Tool: togetherTool}})
+		t.Nodes = append(t.Nodes, workflow.Node{ID: b.ID, Name: b.Name, Kind: workflow.KindTool, Parent: t.Entry, Tool: &workflow.ToolNode{Tool: TogetherTool}})
 		t.Edges = append(t.Edges, workflow.Edge{From: t.Entry, Port: b.ID, To: b.ID}, workflow.Edge{From: b.ID, To: fork.Join})
 	}
 	return t, nil
+}
+
+// FlowsOf gives a workflow with its sub-flows.
+func FlowsOf(w *workflow.Workflow) []*workflow.Workflow {
+	out := []*workflow.Workflow{w}
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		out = append(out, FlowsOf(w.Flows[name])...)
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package service
+package failure
 
 import (
 	"errors"
@@ -62,12 +62,12 @@ func (e *InvalidError) Coded() (errcode.Code, errcode.Fields) {
 // Unwrap gives the cause.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-func invalidf(format string, args ...any) error {
+func Invalidf(format string, args ...any) error {
 	return &InvalidError{Message: fmt.Sprintf(format, args...)}
 }
 
-// refuse returns the *InvalidError of a code, with its fields and its cause, which may be nil.
-func refuse(code errcode.Code, fields errcode.Fields, cause error) error {
+// Refuse returns the *InvalidError of a code, with its fields and its cause, which may be nil.
+func Refuse(code errcode.Code, fields errcode.Fields, cause error) error {
 	err := errcode.New(code, fields, cause)
 	return &InvalidError{Message: err.Error(), Err: err}
 }
@@ -155,8 +155,8 @@ func (e *ChangedError) Coded() (errcode.Code, errcode.Fields) {
 // Is makes errors.Is(err, catalog.ErrChanged) hold.
 func (e *ChangedError) Is(target error) bool { return target == catalog.ErrChanged }
 
-// changed words catalog.ErrChanged for people; all other errors stay.
-func changed(what, id string, err error) error {
+// Changed words catalog.ErrChanged for people; all other errors stay.
+func Changed(what, id string, err error) error {
 	if errors.Is(err, catalog.ErrChanged) {
 		return &ChangedError{what, id}
 	}

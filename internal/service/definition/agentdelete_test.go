@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
 // between is a catalog in which something happens right before an agent is deleted, once.
@@ -35,11 +37,7 @@ func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			s, err := Open(ctx, Config{DB: Memory, Env: func(string) string { return "" }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
+			s := New(Config{Operator: &config.Config{}, Env: func(string) string { return "" }}, &catalog.Memory{})
 			if _, problems, err := s.ApplyAgents(ctx, ApplyAgentsRequest{Documents: []Document{{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)}}}); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}
@@ -49,8 +47,8 @@ func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 					t.Error(problems, err)
 				}
 			}}
-			err = s.DeleteAgent(ctx, "desk", false)
-			used, isRefused := errors.AsType[*InUseError](err)
+			err := s.DeleteAgent(ctx, "desk", false)
+			used, isRefused := errors.AsType[*failure.InUseError](err)
 			if isRefused != c.isRefused || isRefused && !slices.Equal(used.Workflows, []string{"w"}) || !isRefused && err != nil {
 				t.Errorf("got %v", err)
 			}

@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 )
 
 // Visible gives the stored workflows by id as those see them who see drafts, or do not: without drafts there is only what is published, and no number of a draft.
-func (s *Service) Visible(ctx context.Context, drafts bool) ([]catalog.Entry, error) {
-	entries, err := s.stored.Entries(ctx)
+func (c *Catalog) Visible(ctx context.Context, drafts bool) ([]catalog.Entry, error) {
+	entries, err := c.stored.Entries(ctx)
 	if err != nil || drafts {
 		return entries, err
 	}
@@ -29,8 +29,8 @@ func published(e catalog.Entry) catalog.Entry {
 }
 
 // VisibleEntry gives one of Visible. Errors: *NotFoundError, whose hint names none but those.
-func (s *Service) VisibleEntry(ctx context.Context, id string, drafts bool) (catalog.Entry, error) {
-	switch e, err := s.stored.Entry(ctx, id); {
+func (c *Catalog) VisibleEntry(ctx context.Context, id string, drafts bool) (catalog.Entry, error) {
+	switch e, err := c.stored.Entry(ctx, id); {
 	case err != nil && !errors.Is(err, catalog.ErrNotFound):
 		return e, err
 	case err == nil && drafts:
@@ -38,7 +38,7 @@ func (s *Service) VisibleEntry(ctx context.Context, id string, drafts bool) (cat
 	case err == nil && (e.Published != 0 || e.HasRows):
 		return published(e), nil
 	}
-	entries, err := s.Visible(ctx, drafts)
+	entries, err := c.Visible(ctx, drafts)
 	if err != nil {
 		return catalog.Entry{}, err
 	}

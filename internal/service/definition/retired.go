@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// forEvery begins the warning about a model that overrides those of all agents.
-const forEvery = "the model for every agent: "
+// ForEvery begins the warning about a model that overrides those of all agents.
+const ForEvery = "the model for every agent: "
 
-// retired warns, once for each model, of models that their providers retired or will retire, in the workflow, its branches and its flows. Agents without a
+// RetiredModels warns, once for each model, of models that their providers retired or will retire, in the workflow, its branches and its flows. Agents without a
 // model of their own have the default model, whose warning says so. Providers at addresses that the document or the operator gives are not judged.
-func (o LoadOptions) retired(w *workflow.Workflow) (list diag.List) {
+func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 	if w == nil || !o.Retired || o.Offline {
 		return nil
 	}
@@ -28,13 +28,13 @@ func (o LoadOptions) retired(w *workflow.Workflow) (list diag.List) {
 	}
 	if o.Model != "" {
 		if text := o.retiredText(w, o.Model, now()); text != "" {
-			list.Warnf(diag.Span{File: w.Source.File}, "", price.CodeRetired, forEvery+"%s", text)
+			list.Warnf(diag.Span{File: w.Source.File}, "", price.CodeRetired, ForEvery+"%s", text)
 		}
 		return list
 	}
 	seen := map[string]bool{}
 	for _, part := range slices.Concat([]*workflow.Workflow{w}, w.Branches) {
-		for _, flow := range flowsOf(part) {
+		for _, flow := range FlowsOf(part) {
 			for i := range flow.Agents {
 				a := &flow.Agents[i]
 				for _, ref := range slices.Concat([]string{a.Model}, a.Fallbacks) {

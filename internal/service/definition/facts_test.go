@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"os"
@@ -64,14 +64,14 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	if _, folder, err := readPromptFile("", "own.md"); folder != "" || err != nil {
 		t.Errorf("without a document: %q, %v", folder, err)
 	}
-	s := &Service{}
+	c := &Catalog{}
 	big := &workflow.Workflow{Agents: []workflow.Agent{{ID: "a"}}}
 	for i := range 5 {
 		name := strings.Repeat("f", i+1) + ".md"
 		write("project/doc/"+name, strings.Repeat("y", MaxPromptFileBytes))
 		big.Agents[0].PromptFiles = append(big.Agents[0].PromptFiles, name)
 	}
-	if _, err := s.facts(big, dir); err == nil || !strings.Contains(err.Error(), "max_prompt_files_bytes") {
+	if _, err := c.Facts(big, dir); err == nil || !strings.Contains(err.Error(), "max_prompt_files_bytes") {
 		t.Errorf("all together: %v", err)
 	}
 }
@@ -84,7 +84,7 @@ func TestGuardedFiles(t *testing.T) {
 		Flows:    map[string]*workflow.Workflow{"f": {Agents: []workflow.Agent{{ID: "b", PromptFiles: []string{".ssh/notes.md", "AGENTS.md"}}}}},
 		Branches: []*workflow.Workflow{{Agents: []workflow.Agent{{ID: "c", PromptFiles: []string{"key.pem"}}}}},
 	}
-	if d := cmp.Diff([]string{".env", "id_rsa", ".ssh/notes.md", "key.pem"}, guarded(w, "")); d != "" {
+	if d := cmp.Diff([]string{".env", "id_rsa", ".ssh/notes.md", "key.pem"}, Guarded(w, "")); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 }
@@ -111,7 +111,7 @@ func TestFilesOutsideTheProject(t *testing.T) {
 		filepath.Join(top, "work"):          {filepath.Join(top, "home.md")},
 		top:                                 nil,
 	} {
-		if d := cmp.Diff(want, guarded(w, in)); d != "" {
+		if d := cmp.Diff(want, Guarded(w, in)); d != "" {
 			t.Errorf("%s: -want +got\n%s", in, d)
 		}
 	}

@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"maps"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -109,20 +110,20 @@ func expand(c workflow.Command, args string, env func(string) string) string {
 	return out
 }
 
-// input gives the input of a run, and the variables of the environment that it reads. Where it calls a command of the agent that is asked first, it is
+// Input gives the input of a run, and the variables of the environment that it reads. Where it calls a command of the agent that is asked first, it is
 // that command's prompt.
 //
 // Errors: *InvalidError for a command that would send a secret to a model (SEC11).
-func (s *Service) input(w *workflow.Workflow, text string) (input string, sends []string, err error) {
-	c, args, ok := command(w, text)
+func (c *Catalog) Input(w *workflow.Workflow, text string) (input string, sends []string, err error) {
+	called, args, ok := command(w, text)
 	if !ok {
 		return text, nil, nil
 	}
-	for _, name := range variables(c) {
+	for _, name := range variables(called) {
 		if secretName.MatchString(name) {
-			return "", nil, invalidf("the command would send the variable %s to a model: its name suggests a secret", name)
+			return "", nil, failure.Invalidf("the command would send the variable %s to a model: its name suggests a secret", name)
 		}
 		sends = append(sends, name+" to the model")
 	}
-	return expand(c, args, s.cfg.Env), sends, nil
+	return expand(called, args, c.cfg.Env), sends, nil
 }

@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -41,12 +42,12 @@ type Definition struct {
 }
 
 // Entry gives a stored workflow without documents. Errors: *NotFoundError.
-func (s *Service) Entry(ctx context.Context, id string) (catalog.Entry, error) {
-	e, err := s.stored.Entry(ctx, id)
+func (c *Catalog) Entry(ctx context.Context, id string) (catalog.Entry, error) {
+	e, err := c.stored.Entry(ctx, id)
 	if !errors.Is(err, catalog.ErrNotFound) {
 		return e, err
 	}
-	entries, err := s.stored.Entries(ctx)
+	entries, err := c.stored.Entries(ctx)
 	if err != nil {
 		return e, err
 	}
@@ -61,36 +62,36 @@ func EntryOf(entries []catalog.Entry, id string) (catalog.Entry, error) {
 			return e, nil
 		}
 	}
-	return catalog.Entry{}, &NotFoundError{What: "Workflow", ID: id, Hint: diag.DidYouMean(id, ids)}
+	return catalog.Entry{}, &failure.NotFoundError{What: "Workflow", ID: id, Hint: diag.DidYouMean(id, ids)}
 }
 
 // Entries gives all stored workflows by id.
-func (s *Service) Entries(ctx context.Context) ([]catalog.Entry, error) { return s.stored.Entries(ctx) }
+func (c *Catalog) Entries(ctx context.Context) ([]catalog.Entry, error) { return c.stored.Entries(ctx) }
 
 // Versions gives the versions of a stored workflow, without texts. Errors: *NotFoundError.
-func (s *Service) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
-	if _, err := s.Entry(ctx, id); err != nil {
+func (c *Catalog) Versions(ctx context.Context, id string) ([]catalog.Version, error) {
+	if _, err := c.Entry(ctx, id); err != nil {
 		return nil, err
 	}
-	return s.stored.Versions(ctx, id)
+	return c.stored.Versions(ctx, id)
 }
 
-func (s *Service) version(ctx context.Context, id string, number int) (catalog.Version, error) {
-	v, err := s.stored.Version(ctx, id, number)
+func (c *Catalog) version(ctx context.Context, id string, number int) (catalog.Version, error) {
+	v, err := c.stored.Version(ctx, id, number)
 	if errors.Is(err, catalog.ErrNotFound) {
-		return v, &NotFoundError{What: "Version", ID: fmt.Sprintf("%d of workflow %s", number, id)}
+		return v, &failure.NotFoundError{What: "Version", ID: fmt.Sprintf("%d of workflow %s", number, id)}
 	}
 	return v, err
 }
 
 // Definition gives a document of the catalog. Errors: *NotFoundError; *InvalidError where the workflow has no such document.
-func (s *Service) Definition(ctx context.Context, id string, which Which) (Definition, error) {
-	e, err := s.Entry(ctx, id)
+func (c *Catalog) Definition(ctx context.Context, id string, which Which) (Definition, error) {
+	e, err := c.Entry(ctx, id)
 	for err == nil {
-		d, derr := s.definition(ctx, e, which)
+		d, derr := c.definition(ctx, e, which)
 		// Another process may have stored a document between two reads: then rows and text are not of one time.
 		var now catalog.Entry
-		if now, err = s.Entry(ctx, id); err == nil && now == e {
+		if now, err = c.Entry(ctx, id); err == nil && now == e {
 			return d, derr
 		}
 		e = now
@@ -98,19 +99,19 @@ func (s *Service) Definition(ctx context.Context, id string, which Which) (Defin
 	return Definition{}, err
 }
 
-func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) (Definition, error) {
+func (c *Catalog) definition(ctx context.Context, e catalog.Entry, which Which) (Definition, error) {
 	id := e.ID
 	number := cmp.Or(which.Version, e.Published)
 	if which.Draft {
 		if number = e.Draft; number == 0 {
-			return Definition{Entry: e}, refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
+			return Definition{Entry: e}, failure.Refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
 		}
 	}
 	live := !which.Draft && which.Version == 0
 	d := Definition{Entry: e, Version: number, Format: e.Format}
 	var rows *catalog.Rows
 	if e.HasRows {
-		r, err := s.stored.Rows(ctx, id)
+		r, err := c.stored.Rows(ctx, id)
 		if err != nil {
 			return d, err
 		}
@@ -119,26 +120,26 @@ func (s *Service) definition(ctx context.Context, e catalog.Entry, which Which) 
 	d.Tag = catalog.Tag(e, rows)
 	switch {
 	case live && e.HasRows && number > 0 && e.Format != catalog.FormatRoutes:
-		return d, refuse(errcode.WorkflowTwoSources, errcode.Fields{"id": id, "format": e.Format}, nil)
+		return d, failure.Refuse(errcode.WorkflowTwoSources, errcode.Fields{"id": id, "format": e.Format}, nil)
 	case live && e.HasRows:
-		return s.ofRows(ctx, d, *rows)
+		return c.ofRows(ctx, d, *rows)
 	case live && number == 0:
-		return d, refuse(errcode.WorkflowDraftOnly, errcode.Fields{"id": id}, nil)
+		return d, failure.Refuse(errcode.WorkflowDraftOnly, errcode.Fields{"id": id}, nil)
 	case live && e.Format == catalog.FormatRoutes:
-		return d, refuse(errcode.WorkflowRowsDeleted, errcode.Fields{"id": id, "version": number}, nil)
+		return d, failure.Refuse(errcode.WorkflowRowsDeleted, errcode.Fields{"id": id, "version": number}, nil)
 	}
-	v, err := s.version(ctx, id, number)
+	v, err := c.version(ctx, id, number)
 	d.Format, d.File, d.Text = v.Format, v.File, v.Text
 	return d, err
 }
 
 // ofRows completes the definition of a workflow that is rows.
-func (s *Service) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (Definition, error) {
+func (c *Catalog) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (Definition, error) {
 	d.Format, d.Changed = catalog.FormatRoutes, true
 	d.rows, d.lines = rows.Document()
 	d.File, d.Text = d.lines.File(), d.rows
 	if d.Version > 0 {
-		v, err := s.version(ctx, d.Entry.ID, d.Version)
+		v, err := c.version(ctx, d.Entry.ID, d.Version)
 		if err != nil {
 			return d, err
 		}
@@ -155,22 +156,22 @@ func (s *Service) ofRows(ctx context.Context, d Definition, rows catalog.Rows) (
 // LoadStored reads a document of the catalog as Load reads files, with the catalog's agents behind those of opts. Problems of rows name the rows. Unknown keys
 // are warnings: whether they are allowed was decided when the document was stored.
 // Errors: as Definition.
-func (s *Service) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (*workflow.Workflow, Definition, diag.List, error) {
-	d, err := s.Definition(ctx, id, which)
+func (c *Catalog) LoadStored(ctx context.Context, id string, which Which, opts LoadOptions) (*workflow.Workflow, Definition, diag.List, error) {
+	d, err := c.Definition(ctx, id, which)
 	if err != nil {
 		return nil, d, nil, err
 	}
-	opts = s.known(opts)
+	opts = c.known(opts)
 	beside, problems, err := opts.agents() // a file of the caller's
 	opts.AllowUnknown = true
 	if err != nil {
 		return nil, d, nil, err
 	}
-	w, more, err := s.readStored(ctx, d, opts, withoutIDs(beside, opts.Agents))
-	return w, d, slices.Concat(problems, more, opts.retired(w)), err
+	w, more, err := c.readStored(ctx, d, opts, withoutIDs(beside, opts.Agents))
+	return w, d, slices.Concat(problems, more, opts.RetiredModels(w)), err
 }
 
-func (s *Service) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
 	file, text := d.File, d.Text
 	if d.rows != nil {
 		file, text = d.lines.File(), d.rows
@@ -188,14 +189,14 @@ func (s *Service) readStored(ctx context.Context, d Definition, opts LoadOptions
 }
 
 // DeleteWorkflow deletes a stored workflow with all versions and rows. Runs of it keep their definition (D19). Errors: *NotFoundError.
-func (s *Service) DeleteWorkflow(ctx context.Context, id string) error {
-	return s.DeleteWorkflowIf(ctx, id, "")
+func (c *Catalog) DeleteWorkflow(ctx context.Context, id string) error {
+	return c.DeleteWorkflowIf(ctx, id, "")
 }
 
 // DeleteWorkflowIf is DeleteWorkflow where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
-func (s *Service) DeleteWorkflowIf(ctx context.Context, id, expect string) error {
-	if _, err := s.Entry(ctx, id); err != nil {
+func (c *Catalog) DeleteWorkflowIf(ctx context.Context, id, expect string) error {
+	if _, err := c.Entry(ctx, id); err != nil {
 		return err
 	}
-	return changed("workflow", id, s.stored.Delete(ctx, id, expect))
+	return failure.Changed("workflow", id, c.stored.Delete(ctx, id, expect))
 }

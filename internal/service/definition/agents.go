@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"bytes"
@@ -12,16 +12,17 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Agents gives the rows of all stored agents by id.
-func (s *Service) Agents(ctx context.Context) ([]catalog.Row, error) { return s.stored.Agents(ctx) }
+func (c *Catalog) Agents(ctx context.Context) ([]catalog.Row, error) { return c.stored.Agents(ctx) }
 
 // CatalogAgents gives all agents of the catalog: it is a LoadOptions.Catalog. An agent whose row cannot be read is left out; the list says why, if it
 // is wanted.
-func (s *Service) CatalogAgents(ctx context.Context, wanted []string) (out []workflow.Agent, problems diag.List, err error) {
-	rows, err := s.stored.Agents(ctx)
+func (c *Catalog) CatalogAgents(ctx context.Context, wanted []string) (out []workflow.Agent, problems diag.List, err error) {
+	rows, err := c.stored.Agents(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +58,7 @@ type ApplyAgentsRequest struct {
 
 // ApplyAgents stores the agents of lists and gives their ids. Where a list has errors nothing is stored, and the list of problems says why. Errors: *ChangedError
 // where an agent is not as Expect says.
-func (s *Service) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
+func (c *Catalog) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []string, problems diag.List, err error) {
 	var rows []catalog.Row
 	for _, d := range q.Documents {
 		list, ds := agents.Read(d.File, d.Data)
@@ -83,7 +84,7 @@ func (s *Service) ApplyAgents(ctx context.Context, q ApplyAgentsRequest) (ids []
 	if problems.HasErrors() {
 		return nil, problems, nil
 	}
-	return ids, problems, changed("agent", strings.Join(ids, ", "), s.stored.PutAgents(ctx, rows, q.Replace, q.Expect))
+	return ids, problems, failure.Changed("agent", strings.Join(ids, ", "), c.stored.PutAgents(ctx, rows, q.Replace, q.Expect))
 }
 
 // agentRow gives the row that says all of an agent.
@@ -99,8 +100,8 @@ func agentRow(a workflow.Agent) (catalog.Row, error) {
 }
 
 // AgentsText gives agents as the document that ApplyAgents takes, all where ids is empty. Errors: *NotFoundError.
-func (s *Service) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
-	rows, err := s.stored.Agents(ctx)
+func (c *Catalog) AgentsText(ctx context.Context, ids []string) ([]byte, error) {
+	rows, err := c.stored.Agents(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +125,8 @@ func AgentsTextOf(rows []catalog.Row, ids []string) ([]byte, error) {
 }
 
 // AgentTag gives the tag of a stored agent. Errors: *NotFoundError.
-func (s *Service) AgentTag(ctx context.Context, id string) (string, error) {
-	rows, err := s.stored.Agents(ctx)
+func (c *Catalog) AgentTag(ctx context.Context, id string) (string, error) {
+	rows, err := c.stored.Agents(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -142,18 +143,18 @@ func agentNotFound(all []catalog.Row, id string) error {
 	for i, r := range all {
 		ids[i] = r.ID()
 	}
-	return &NotFoundError{What: "Agent", ID: id, Hint: diag.DidYouMean(id, ids)}
+	return &failure.NotFoundError{What: "Agent", ID: id, Hint: diag.DidYouMean(id, ids)}
 }
 
 // DeleteAgent deletes a stored agent. Unless anyway is set it refuses one that stored workflows need, those that another process stores meanwhile too.
 // Errors: *NotFoundError, *InUseError.
-func (s *Service) DeleteAgent(ctx context.Context, id string, anyway bool) error {
-	return s.DeleteAgentIf(ctx, id, "", anyway)
+func (c *Catalog) DeleteAgent(ctx context.Context, id string, anyway bool) error {
+	return c.DeleteAgentIf(ctx, id, "", anyway)
 }
 
 // DeleteAgentIf is DeleteAgent where the agent has the tag expect; "" is any. Errors: *ChangedError too.
-func (s *Service) DeleteAgentIf(ctx context.Context, id, expect string, anyway bool) error {
-	rows, err := s.stored.Agents(ctx)
+func (c *Catalog) DeleteAgentIf(ctx context.Context, id, expect string, anyway bool) error {
+	rows, err := c.stored.Agents(ctx)
 	if err != nil {
 		return err
 	}
@@ -162,50 +163,50 @@ func (s *Service) DeleteAgentIf(ctx context.Context, id, expect string, anyway b
 		return agentNotFound(rows, id)
 	}
 	if err := catalog.Expected(expect, catalog.AgentTag(rows[i])); err != nil {
-		return changed("agent", id, err)
+		return failure.Changed("agent", id, err)
 	}
 	if anyway {
-		return changed("agent", id, s.stored.DeleteAgent(ctx, id, expect, nil))
+		return failure.Changed("agent", id, c.stored.DeleteAgent(ctx, id, expect, nil))
 	}
 	for {
-		users, looked, err := s.agentUsers(ctx, id)
+		users, looked, err := c.agentUsers(ctx, id)
 		if err != nil {
 			return err
 		}
 		if len(users) > 0 {
-			return &InUseError{Agent: id, Workflows: users}
+			return &failure.InUseError{Agent: id, Workflows: users}
 		}
-		err = s.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool { return slices.Equal(now, looked) })
+		err = c.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool { return slices.Equal(now, looked) })
 		if !errors.Is(err, catalog.ErrChanged) {
 			return err
 		}
-		if now, nerr := s.AgentTag(ctx, id); expect != "" && (nerr != nil || now != expect) {
-			return changed("agent", id, err)
+		if now, nerr := c.AgentTag(ctx, id); expect != "" && (nerr != nil || now != expect) {
+			return failure.Changed("agent", id, err)
 		}
 	}
 }
 
 // AgentUsers gives the stored workflows, published or drafts, that name an agent and do not define it themselves.
-func (s *Service) AgentUsers(ctx context.Context, id string) ([]string, error) {
-	users, _, err := s.agentUsers(ctx, id)
+func (c *Catalog) AgentUsers(ctx context.Context, id string) ([]string, error) {
+	users, _, err := c.agentUsers(ctx, id)
 	return users, err
 }
 
 // agentUsers gives the entries too, as they were before it looked at any.
-func (s *Service) agentUsers(ctx context.Context, id string) (users []string, entries []catalog.Entry, err error) {
-	if entries, err = s.stored.Entries(ctx); err != nil {
+func (c *Catalog) agentUsers(ctx context.Context, id string) (users []string, entries []catalog.Entry, err error) {
+	if entries, err = c.stored.Entries(ctx); err != nil {
 		return nil, nil, err
 	}
 	for _, e := range entries {
 		for _, which := range []Which{{}, {Draft: true}} {
-			d, err := s.Definition(ctx, e.ID, which)
-			if _, isInvalid := errors.AsType[*InvalidError](err); isInvalid || errors.Is(err, catalog.ErrNotFound) {
+			d, err := c.Definition(ctx, e.ID, which)
+			if _, isInvalid := errors.AsType[*failure.InvalidError](err); isInvalid || errors.Is(err, catalog.ErrNotFound) {
 				continue // there is no such document, or none any more
 			}
 			if err != nil {
 				return nil, nil, err
 			}
-			_, problems, err := s.readStored(ctx, d, LoadOptions{}, nil)
+			_, problems, err := c.readStored(ctx, d, LoadOptions{}, nil)
 			if err != nil {
 				return nil, nil, err
 			}

@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -46,12 +47,12 @@ type Applied struct {
 // (S1-22). Agents that a document names and that are not defined are warnings (P29): a run of it will say so as an error.
 //
 // The error is for what is not a document's fault: *ChangedError where the workflow is not as Expect says.
-func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {
+func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List, error) {
 	var done Applied
 	if (q.ID != "" || q.Expect != "") && len(q.Documents) > 1 {
-		return done, nil, refuse(errcode.SeveralDocuments, errcode.Fields{"count": len(q.Documents)}, nil)
+		return done, nil, failure.Refuse(errcode.SeveralDocuments, errcode.Fields{"count": len(q.Documents)}, nil)
 	}
-	q.LoadOptions = s.known(q.LoadOptions)
+	q.LoadOptions = c.known(q.LoadOptions)
 	if q.AgentsFile != "" && q.AgentsText == nil {
 		text, err := ReadFile(q.AgentsFile, q.Stdin)
 		if err != nil {
@@ -90,9 +91,9 @@ func (s *Service) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 		}
 		done.Agents = append(done.Agents, a.ID)
 	}
-	done.Workflows, err = s.stored.Put(ctx, puts, rows)
+	done.Workflows, err = c.stored.Put(ctx, puts, rows)
 	if len(puts) == 1 {
-		err = changed("workflow", puts[0].ID, err)
+		err = failure.Changed("workflow", puts[0].ID, err)
 	}
 	return done, problems, err
 }
@@ -186,30 +187,30 @@ func workflowID(own, given, file string, problems *diag.List) string {
 }
 
 // Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
-func (s *Service) Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error) {
-	return s.PublishIf(ctx, id, number, "")
+func (c *Catalog) Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error) {
+	return c.PublishIf(ctx, id, number, "")
 }
 
 // PublishIf is Publish where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
-func (s *Service) PublishIf(ctx context.Context, id string, number int, expect string) (catalog.Entry, diag.List, error) {
-	e, err := s.Entry(ctx, id)
+func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect string) (catalog.Entry, diag.List, error) {
+	e, err := c.Entry(ctx, id)
 	if err != nil {
 		return e, nil, err
 	}
 	if number == 0 {
 		if number = e.Draft; number == 0 {
-			return e, nil, refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
+			return e, nil, failure.Refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
 		}
 	}
-	v, err := s.version(ctx, id, number)
+	v, err := c.version(ctx, id, number)
 	if err != nil {
 		return e, nil, err
 	}
-	q := ApplyRequest{LoadOptions: s.known(LoadOptions{Format: v.Format, AllowUnknown: true}), ID: id} // as LoadStored
+	q := ApplyRequest{LoadOptions: c.known(LoadOptions{Format: v.Format, AllowUnknown: true}), ID: id} // as LoadStored
 	p, problems, err := q.put(ctx, Document{File: v.File, Data: v.Text}, nil)
 	if err != nil || problems.HasErrors() {
 		return e, problems, err
 	}
-	e, err = s.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
-	return e, problems, changed("workflow", id, err)
+	e, err = c.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
+	return e, problems, failure.Changed("workflow", id, err)
 }

@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 	"github.com/hocket-run/hocket/internal/tool/search"
@@ -79,19 +80,19 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 	var src io.Reader
 	if path == "-" {
 		if src = in; in == nil {
-			return nil, invalidf("standard input cannot be read here")
+			return nil, failure.Invalidf("standard input cannot be read here")
 		}
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, invalidf("%s: no such file%s", path, meantFile(path))
+				return nil, failure.Invalidf("%s: no such file%s", path, meantFile(path))
 			}
-			return nil, invalidf("%v", err)
+			return nil, failure.Invalidf("%v", err)
 		}
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.IsDir() {
-			return nil, invalidf("%s is a folder, not a document", path)
+			return nil, failure.Invalidf("%s is a folder, not a document", path)
 		}
 		src = f
 	}
@@ -100,7 +101,7 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(data) > MaxDocumentBytes {
-		return nil, invalidf("%s is larger than the limit of %d bytes (document-too-large)", path, MaxDocumentBytes)
+		return nil, failure.Invalidf("%s is larger than the limit of %d bytes (document-too-large)", path, MaxDocumentBytes)
 	}
 	return data, nil
 }
@@ -141,7 +142,7 @@ func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*wor
 		return nil, nil, err
 	}
 	w, ds, err := read(ctx, file, data, opts, withoutIDs(beside, opts.Agents))
-	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir), opts.retired(w)), err
+	return w, slices.Concat(problems, ds, missingPromptFiles(w, opts.Dir), opts.RetiredModels(w)), err
 }
 
 // withoutIDs gives the agents of list and those of more whose ids are not in it.
@@ -155,20 +156,20 @@ func withoutIDs(list, more []workflow.Agent) []workflow.Agent {
 	return out
 }
 
-// Load reads a document with the agents, the providers, the operator's configuration and the catalog of the service.
-func (s *Service) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
-	return Load(ctx, file, data, s.known(opts))
+// Load reads a document with the agents, the providers, the operator's configuration and the catalog of c.
+func (c *Catalog) Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
+	return Load(ctx, file, data, c.known(opts))
 }
 
-// known adds to options what the service knows, whatever a document comes from.
-func (s *Service) known(opts LoadOptions) LoadOptions {
-	opts.Agents = withoutIDs(opts.Agents, s.cfg.Agents)
-	opts.Providers = slices.Sorted(maps.Keys(s.cfg.Models))
-	opts.Operator, opts.Env = s.cfg.Operator, s.cfg.Env
-	opts.Catalog = s.CatalogAgents
-	opts.Model, opts.Offline = cmp.Or(opts.Model, s.cfg.Starts.Model), opts.Offline || s.cfg.Starts.Replies != nil
+// known adds to options what c knows, whatever a document comes from.
+func (c *Catalog) known(opts LoadOptions) LoadOptions {
+	opts.Agents = withoutIDs(opts.Agents, c.cfg.Agents)
+	opts.Providers = c.cfg.Providers
+	opts.Operator, opts.Env = c.cfg.Operator, c.cfg.Env
+	opts.Catalog = c.CatalogAgents
+	opts.Model, opts.Offline = cmp.Or(opts.Model, c.cfg.Model), opts.Offline || c.cfg.Offline
 	if opts.Now == nil {
-		opts.Now = s.cfg.Now
+		opts.Now = c.cfg.Now
 	}
 	return opts
 }
@@ -233,7 +234,7 @@ func (o LoadOptions) withToolsets(w *workflow.Workflow, file string, data []byte
 	if w == nil {
 		return ds
 	}
-	_, more := documentSpecs(w)
+	_, more := DocumentSpecs(w)
 	placeToolsets(file, data, more)
 	if o.AllowUnknown {
 		more.AllowUnknown()
@@ -257,4 +258,21 @@ func missing(list diag.List) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// PlaceOf gives the place of a document: the absolute path of its file with all links followed. It is empty for standard input (`-`) and for a path that leads
+// nowhere.
+func PlaceOf(path string) string {
+	if path == "-" {
+		return ""
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	place, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return ""
+	}
+	return place
 }

@@ -1,4 +1,4 @@
-package service
+package definition
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// documentSpecs gives the toolsets that the agents of a workflow list, and what is wrong with them. Those with errors are left out.
-func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
+// DocumentSpecs gives the toolsets that the agents of a workflow list, and what is wrong with them. Those with errors are left out.
+func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 	var (
 		specs    []tool.Spec
 		problems diag.List
@@ -43,7 +43,7 @@ func documentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 		}
 	}
 	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
-		more, ds := documentSpecs(f)
+		more, ds := DocumentSpecs(f)
 		specs = append(specs, more...)
 		problems = append(problems, ds...)
 	}
@@ -137,4 +137,24 @@ func placeIn(n *source.Node, path string) (diag.Span, string) {
 		n, span = e.Value, e.KeySpan
 	}
 	return span, n.Path()
+}
+
+// CodeUnknownTool is the code of a tool that a document grants and nothing offers.
+const CodeUnknownTool = "unknown-tool"
+
+// filtered gives the names in the filter of a toolset that none of its tools has, where its tools are known without asking anyone.
+func filtered(s tool.Spec) (problems diag.List) {
+	names, known := tool.Offers(s)
+	if !known {
+		return nil
+	}
+	for i, name := range s.Tools {
+		if !slices.Contains(names, name) {
+			d := problems.Errorf(diag.Span{}, fmt.Sprintf("tools[%d]", i), CodeUnknownTool, "a toolset of type %s has no tool %q", s.Type, name)
+			if d.Hint = diag.DidYouMean(name, names); d.Hint == "" {
+				d.Hint = "it has " + strings.Join(names, ", ")
+			}
+		}
+	}
+	return problems
 }

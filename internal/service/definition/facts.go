@@ -1,0 +1,256 @@
+package definition
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Bounds of prompt files: of one, and of all that a run is told.
+const (
+	MaxPromptFileBytes  = 128 << 10
+	MaxPromptFilesBytes = 512 << 10
+)
+
+// maxFolders bounds how many folders above the document a prompt file is looked for in.
+const maxFolders = 64
+
+// openExtensions are those of prompt files that a document may name without --trust: texts that people write for readers. Hidden files are none.
+var openExtensions = []string{".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"}
+
+// wanted is what the agents of a workflow want to be told of the world.
+type wanted struct {
+	date, environment bool
+	files             []string // each once, in the order of the agents
+}
+
+func wants(w *workflow.Workflow) wanted {
+	var out wanted
+	var add func(w *workflow.Workflow, depth int)
+	add = func(w *workflow.Workflow, depth int) {
+		for i := range w.Agents {
+			a := &w.Agents[i]
+			out.date, out.environment = out.date || a.AddDate, out.environment || a.AddEnvironment
+			for _, f := range a.PromptFiles {
+				if !slices.Contains(out.files, f) {
+					out.files = append(out.files, f)
+				}
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+			if depth < workflow.MaxFlowDepth {
+				add(w.Flows[name], depth+1)
+			}
+		}
+		for _, b := range w.Branches {
+			if b != nil && depth < workflow.MaxFlowDepth {
+				add(b, depth+1)
+			}
+		}
+	}
+	add(w, 0)
+	return out
+}
+
+// Guarded gives the prompt files of a workflow that are read only for documents that are trusted: those that are no texts for readers, and, by their
+// whole paths, those that lie outside the project of the document in dir.
+func Guarded(w *workflow.Workflow, dir string) []string {
+	var out []string
+	for _, name := range wants(w).files {
+		if !isOpen(name) {
+			out = append(out, name)
+			continue
+		}
+		_, folder, err := readPromptFile(dir, name)
+		if err == nil && folder != "" && !inProject(folder, dir) {
+			out = append(out, filepath.Join(folder, filepath.FromSlash(name)))
+		}
+	}
+	return out
+}
+
+// inProject tells whether a folder, which is dir or lies above it, belongs to the project of a document in dir: to the repository around it, or, where there
+// is none, to dir alone. The home folder belongs to no project.
+func inProject(folder, dir string) bool {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if folder == at {
+		return true
+	}
+	home, err := os.UserHomeDir()
+	return err == nil && folder != home && strings.HasPrefix(at, folder) && inRepository(folder)
+}
+
+// isOpen tells whether any document may name a prompt file (SEC5).
+func isOpen(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.HasPrefix(part, ".") {
+			return false
+		}
+	}
+	return slices.Contains(openExtensions, strings.ToLower(path.Ext(name)))
+}
+
+// Facts gives the facts of the world for the agents of a workflow, as engine.RunCreated.Facts holds it: it is taken once for a run and kept with it. dir is
+// the folder of the document; where it is "" no files are read. A file that is not there is left out.
+//
+// Errors: *InvalidError for a file that is too large or cannot be read.
+func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, error) {
+	want := wants(w)
+	facts := map[string]string{}
+	if want.date {
+		facts[engine.FactDate] = "Today's date: " + time.Now().Format("2006-01-02 (Monday)")
+	}
+	if want.environment {
+		facts[engine.FactEnvironment] = environment(dir)
+	}
+	total := 0
+	for _, name := range want.files {
+		text, folder, err := readPromptFile(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if total += len(text); total > MaxPromptFilesBytes {
+			return nil, failure.Invalidf("the prompt files together are larger than the limit of %d bytes (max_prompt_files_bytes)", MaxPromptFilesBytes)
+		}
+		switch {
+		case folder != "":
+			facts[engine.FactFile+name] = "Instructions from " + name + ":\n\n" + text
+		case c.cfg.Logger != nil:
+			c.cfg.Logger.Warn("prompt file not found", "file", name, "dir", dir)
+		}
+	}
+	if len(facts) == 0 {
+		return nil, nil
+	}
+	return facts, nil
+}
+
+// environment words where a run runs.
+func environment(dir string) string {
+	var b strings.Builder
+	b.WriteString("Here is some information about the environment:\n<env>\n")
+	if wd, err := os.Getwd(); err == nil && dir != "" {
+		repository := "no"
+		if inRepository(wd) {
+			repository = "yes"
+		}
+		fmt.Fprintf(&b, "Working directory: %s\nIs a git repository: %s\n", strings.ToValidUTF8(wd, "\ufffd"), repository)
+	}
+	fmt.Fprintf(&b, "Operating system: %s\nCPU architecture: %s\n</env>", runtime.GOOS, runtime.GOARCH)
+	return b.String()
+}
+
+// inRepository tells whether a folder or one above it holds a git repository.
+func inRepository(dir string) bool {
+	for range maxFolders {
+		if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+	return false
+}
+
+// promptFolders gives the folders in which prompt files are looked for: the document's, those above it, and the home folder last.
+func promptFolders(dir, name string) []string {
+	if dir == "" {
+		return nil
+	}
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for range maxFolders {
+		out = append(out, at)
+		up := filepath.Dir(at)
+		if up == at {
+			break
+		}
+		at = up
+	}
+	if home, err := os.UserHomeDir(); err == nil && !strings.Contains(name, "/") && !slices.Contains(out, home) {
+		out = append(out, home)
+	}
+	return out
+}
+
+// readPromptFile reads the first file of that name and gives its folder, "" where there is none. Each folder is a root of its own: neither the name nor a
+// link leads out of it (SEC16).
+func readPromptFile(dir, name string) (text, folder string, err error) {
+	if !workflow.IsLocalName(name) {
+		return "", "", failure.Invalidf("invalid prompt file name %q: it is outside the folder of the document", name)
+	}
+	for _, folder := range promptFolders(dir, name) {
+		data, err := readIn(folder, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		case err != nil:
+			return "", "", failure.Invalidf("prompt file %s: %v", name, err)
+		case len(data) > MaxPromptFileBytes:
+			return "", "", failure.Invalidf("prompt file %s is larger than the limit of %d bytes (max_prompt_file_bytes)", name, MaxPromptFileBytes)
+		default:
+			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), folder, nil
+		}
+	}
+	return "", "", nil
+}
+
+func readIn(folder, name string) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	st, err := root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	f, err := root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, MaxPromptFileBytes+1))
+}
+
+// missingPromptFiles warns of prompt files that are not there.
+func missingPromptFiles(w *workflow.Workflow, dir string) (out diag.List) {
+	if w == nil || dir == "" {
+		return nil
+	}
+	for _, name := range wants(w).files {
+		if !workflow.IsLocalName(name) {
+			continue // Validate says it
+		}
+		if _, folder, err := readPromptFile(dir, name); err == nil && folder == "" {
+			out.Warnf(diag.Span{File: w.Source.File}, "", "missing-file", "prompt file %q not found", name).Hint =
+				"it is searched in the folder of the document, its parent folders and your home folder; the agent runs without it"
+		}
+	}
+	return out
+}

@@ -1,0 +1,61 @@
+package failure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// AllowedElsewhereError says that a run may start programs, or do other things on this machine, that a person allowed in another folder, with other programs, or
+// under stricter permissions. Nothing was started. [Service.Allow] allows it again.
+type AllowedElsewhereError struct {
+	Run string
+	// Dir is the folder where it was allowed, Here the present one.
+	Dir, Here string
+	// Wants is what was allowed, Changed what is not as it was, each as a line.
+	Wants   CommandsError
+	Changed []string
+}
+
+func (e *AllowedElsewhereError) Error() string {
+	text := "run " + e.Run + ": its access to this machine must be allowed again: " + strings.Join(e.Changed, "; ")
+	if e.Dir != e.Here {
+		text += "; it was allowed in the folder " + e.Dir + ", and the current folder is " + e.Here
+	}
+	return text
+}
+
+// NoApprovalError says that a question got a decision that is none of its options: the word would be taken for what the person says.
+type NoApprovalError struct{ Run, Node string }
+
+func (e *NoApprovalError) Error() string {
+	return fmt.Sprintf("run %s asks a question at %s, not for an approval; answer it with an input", e.Run, e.Node)
+}
+
+// EndedError says that a run has ended, so that nothing of it can go on.
+type EndedError struct {
+	Run    string
+	Status journal.Status
+}
+
+func (e *EndedError) Error() string {
+	return fmt.Sprintf("run %s has ended (%s); there is nothing to resume", e.Run, e.Status)
+}
+
+// Is makes errors.Is(err, engine.ErrEnded) hold.
+func (e *EndedError) Is(target error) bool { return target == engine.ErrEnded }
+
+// NotEndedError says that a run has not ended, so that there is nothing to retry.
+type NotEndedError struct {
+	Run    string
+	Status journal.Status
+}
+
+func (e *NotEndedError) Error() string {
+	return fmt.Sprintf("run %s has not ended (%s); resume or cancel it first", e.Run, e.Status)
+}
+
+// BusyError says which run of a session has not ended. errors.Is(err, journal.ErrBusy) holds.
+type BusyError = journal.BusyError

@@ -1,0 +1,119 @@
+package service
+
+import (
+	"context"
+	"io"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// The names of the parts under which transports, clients and the command line know them.
+
+// Errors: package failure.
+type (
+	// Code is the family of an error, which decides exit status, HTTP status and the code of a problem.
+	Code = failure.Code
+	// Described is an error as transports word it.
+	Described = failure.Described
+
+	AllowedElsewhereError = failure.AllowedElsewhereError
+	BusyError             = failure.BusyError
+	ChangedError          = failure.ChangedError
+	CommandsError         = failure.CommandsError
+	EndedError            = failure.EndedError
+	InUseError            = failure.InUseError
+	InvalidError          = failure.InvalidError
+	LimitError            = failure.LimitError
+	NoApprovalError       = failure.NoApprovalError
+	NotEndedError         = failure.NotEndedError
+	NotFoundError         = failure.NotFoundError
+	StoreError            = failure.StoreError
+)
+
+// The families of errors.
+const (
+	CodeInternal    = failure.CodeInternal
+	CodeInvalid     = failure.CodeInvalid
+	CodeNotFound    = failure.CodeNotFound
+	CodeConflict    = failure.CodeConflict
+	CodeGone        = failure.CodeGone
+	CodeUnusable    = failure.CodeUnusable
+	CodeLimit       = failure.CodeLimit
+	CodeUnavailable = failure.CodeUnavailable
+)
+
+// Errors without fields.
+var (
+	ErrInUse       = failure.ErrInUse
+	ErrUnavailable = failure.ErrUnavailable
+)
+
+// CodeOf is [failure.CodeOf].
+func CodeOf(err error) Code { return failure.CodeOf(err) }
+
+// Describe is [failure.Describe].
+func Describe(err error) Described { return failure.Describe(err) }
+
+// Cause is [failure.Cause].
+func Cause(code errcode.Code) error { return failure.Cause(code) }
+
+// IsFull is [failure.IsFull].
+func IsFull(err error) bool { return failure.IsFull(err) }
+
+// Documents: package definition.
+type (
+	Applied            = definition.Applied
+	ApplyAgentsRequest = definition.ApplyAgentsRequest
+	ApplyRequest       = definition.ApplyRequest
+	Definition         = definition.Definition
+	Document           = definition.Document
+	LoadOptions        = definition.LoadOptions
+	Which              = definition.Which
+)
+
+// Names that documents and requests use.
+const (
+	AllBranches      = definition.AllBranches
+	FormatAgent      = definition.FormatAgent
+	FormatGraph      = definition.FormatGraph
+	MaxDocumentBytes = definition.MaxDocumentBytes
+)
+
+// AgentsTextOf is [definition.AgentsTextOf].
+func AgentsTextOf(rows []catalog.Row, ids []string) ([]byte, error) {
+	return definition.AgentsTextOf(rows, ids)
+}
+
+// Choose is [definition.Choose].
+func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
+	return definition.Choose(w, branch)
+}
+
+// Entry is [definition.Entry].
+func Entry(w *workflow.Workflow) *workflow.Agent { return definition.Entry(w) }
+
+// EntryOf is [definition.EntryOf].
+func EntryOf(entries []catalog.Entry, id string) (catalog.Entry, error) {
+	return definition.EntryOf(entries, id)
+}
+
+// Load is [definition.Load].
+func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*workflow.Workflow, diag.List, error) {
+	return definition.Load(ctx, file, data, opts)
+}
+
+// PlaceOf is [definition.PlaceOf].
+func PlaceOf(path string) string { return definition.PlaceOf(path) }
+
+// Raises is [definition.Raises].
+func Raises(l workflow.Limits, w *workflow.Workflow, branch string) bool {
+	return definition.Raises(l, w, branch)
+}
+
+// ReadFile is [definition.ReadFile].
+func ReadFile(path string, in io.Reader) ([]byte, error) { return definition.ReadFile(path, in) }
