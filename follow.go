@@ -29,12 +29,12 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 			f.e.log.Warn("cannot observe the run to its end", "run", f.run, "err", err)
 		}
 	}
-	st, last, err := f.wait(ctx)
+	st, ended, err := f.wait(ctx)
 	switch {
 	case f.unbegun:
 		return nil, err
-	case last != nil:
-		return resultOf(g, f, *last)
+	case ended != nil:
+		return resultOf(g, f, ended.Typed(), ended.State())
 	case ctx.Err() != nil:
 		if err := f.leave(ctx); err != nil {
 			return nil, err
@@ -59,7 +59,7 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 
 // wait waits for the run. Where no observer needs its steps, its events are folded once: by the driver, or else as this process stores them, which saves reading
 // them back; what they fold to is given where the run has ended, since one that can go on takes its journal along.
-func (f *following) wait(ctx context.Context) (driver.State, *project.GraphState, error) {
+func (f *following) wait(ctx context.Context) (driver.State, *project.GraphFolder, error) {
 	if f.launched != nil {
 		return f.waitLaunched(ctx)
 	}
@@ -77,14 +77,13 @@ func (f *following) wait(ctx context.Context) (driver.State, *project.GraphState
 	if err != nil {
 		return st, nil, err
 	}
-	last := folder.State()
-	if !last.Status.Ended() {
+	if !folder.Status().Ended() {
 		return st, nil, nil
 	}
-	return st, &last, nil
+	return st, folder, nil
 }
 
-func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.GraphState, error) {
+func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.GraphFolder, error) {
 	begun, err := f.launched.Wait(ctx)
 	switch {
 	case !begun:
@@ -92,8 +91,8 @@ func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.Gr
 	case err != nil:
 		return driver.State{}, nil, err
 	}
-	if last := f.folder.State(); last.Status.Ended() {
-		return driver.State{Status: last.Status}, &last, nil
+	if status := f.folder.Status(); status.Ended() {
+		return driver.State{Status: status}, f.folder, nil
 	}
 	st, err := f.e.service.Wait(ctx, f.run)
 	return st, nil, err

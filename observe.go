@@ -225,7 +225,7 @@ func (o *observing[S]) save(v engine.StepView, f *project.GraphFolder, label str
 
 // state writes the state of a step as JSON, with what the graph keeps beside it (S2-75).
 func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.RawMessage, error) {
-	folded := program.Folded{Run: o.run, Updated: o.now, State: v.State.Map(), Outputs: f.Outputs()}
+	folded := program.Folded{Run: o.run, Updated: o.now, State: v.State, Outputs: f.Outputs()}
 	for _, w := range f.Waits() {
 		folded.Waits = append(folded.Waits, program.Wait{ID: w.ID, Node: w.Node})
 	}

@@ -1,7 +1,6 @@
 package hocket
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,12 +157,15 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	if err != nil {
 		return nil, err
 	}
-	run := cmp.Or(o.ID, service.NewRunID())
+	run := o.ID
+	if run == "" {
+		run = service.NewRunID()
+	}
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
 		return &following{e: e, b: b, run: run, stillborn: input, release: func() {}}, nil //nolint:nilerr // its result says so
 	}
 	q := service.GraphRequest{
-		Graph: b.Graph, Input: input, RunID: run, Model: o.Model,
+		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
 		Limits: o.Limits.Workflow(),
 	}
 	q.Limits.MaxSteps = o.MaxSteps

@@ -136,7 +136,7 @@ type Wait struct {
 
 // decode makes a state of recorded fields.
 func decode[S any](c *graph.Compiled[S], fields map[string]engine.Value) (S, error) {
-	s, _, err := c.Running().Split(program.Folded{State: fields})
+	s, _, err := c.Running().Split(program.Folded{State: program.StateOf(fields)})
 	return s, err
 }
 
@@ -183,15 +183,15 @@ func values(recorded map[string]engine.Value) map[string]any {
 }
 
 // resultOf makes a result of a folded run.
-func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (*Result[S], error) {
-	state, base, err := c.Running().Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: g.State, Outputs: g.Outputs})
+func resultOf[S any](c *graph.Compiled[S], f *following, typed program.State, g project.GraphState) (*Result[S], error) {
+	state, base, err := c.Running().Split(program.Folded{Run: f.run, Updated: g.UpdatedAt, State: typed, Outputs: g.Outputs})
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", f.run, err)
 	}
 	r := &Result[S]{State: state, Status: Status(g.Status), Err: runError(g.Failure, "")}
 	r.Snapshot = Snapshot[S]{
 		ExecutionID: f.run, State: state, Outputs: base.Outputs, ContextWindowUsage: base.ContextWindowUsage, Status: r.Status, CurrentNodeID: g.Current,
-		VisitedNodes: append([]string{}, g.Visited...), Pending: append([]string{}, g.Pending...), Errors: []graph.ExecutionError{},
+		VisitedNodes: listed(g.Visited), Pending: listed(g.Pending), Errors: []graph.ExecutionError{},
 		Signals: append([]graph.Signal{}, signals(g.Signals)...), StartedAt: g.StartedAt, UpdatedAt: g.UpdatedAt, NodeExecutionCount: len(g.Visited),
 	}
 	for _, e := range g.Errors {
@@ -201,12 +201,21 @@ func resultOf[S any](c *graph.Compiled[S], f *following, g project.GraphState) (
 		r.Snapshot.Waiting = append(r.Snapshot.Waiting, Wait{ID: w.ID, Node: w.Node, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since})
 	}
 	if !g.EndedAt.IsZero() {
-		r.Snapshot.CompletedAt = &g.EndedAt
+		ended := g.EndedAt
+		r.Snapshot.CompletedAt = &ended
 	}
 	if x := g.Failure; x != nil && g.Status == engine.StatusFailed {
 		r.Snapshot.DebugReport = c.Running().DebugReport(f.run, program.Failure{Code: x.Code, Message: x.Message, Node: x.Node, Stack: x.Stack}, g.EndedAt)
 	}
 	return r, nil
+}
+
+// listed gives a list that JSON shows as one where it is empty.
+func listed(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
 }
 
 // stillborn is the result of a run that was cancelled before it started.
@@ -216,8 +225,8 @@ func stillborn[S any](c *graph.Compiled[S], f *following) (*Result[S], error) {
 		return nil, fmt.Errorf("decode state: %w", err)
 	}
 	now := time.Now().UTC()
-	return resultOf(c, f, project.GraphState{
-		Status: engine.StatusCancelled, State: fields, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
+	return resultOf(c, f, program.StateOf(fields), project.GraphState{
+		Status: engine.StatusCancelled, Current: f.b.Workflow.Entry, Pending: []string{f.b.Workflow.Entry},
 		Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled before it started"}, StartedAt: now, UpdatedAt: now, EndedAt: now,
 	})
 }
@@ -253,7 +262,7 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 			return nil, fmt.Errorf("read run %s: %w", f.run, err)
 		}
 	}
-	r, err := resultOf(g, f, folder.State())
+	r, err := resultOf(g, f, folder.Typed(), folder.State())
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (w *world) raised(events bool) []engine.SignalRaised {
 
 // folded gives what package hocket would take apart.
 func (w *world) folded() program.Folded {
-	f := program.Folded{Run: "run1", Updated: w.Run.Updated(), State: w.Run.State(), Outputs: map[string]program.Value{}}
+	f := program.Folded{Run: "run1", Updated: w.Run.Updated(), State: w.Run.TypedState(), Outputs: map[string]program.Value{}}
 	for _, wait := range w.Run.Waits() {
 		f.Waits = append(f.Waits, program.Wait{ID: wait.ID, Node: wait.Node})
 	}
@@ -307,7 +307,7 @@ func TestSplit(t *testing.T) {
 	if base.LastUpdated.IsZero() {
 		t.Error("no time of the last update")
 	}
-	if _, _, err := g.Running().Split(program.Folded{State: program.Fields{"n": program.Value(`"many"`)}}); err == nil {
+	if _, _, err := g.Running().Split(program.Folded{State: program.StateOf(program.Fields{"n": program.Value(`"many"`)})}); err == nil {
 		t.Error("a state of another form was taken")
 	}
 	got := g.Running().Changes(map[string]json.RawMessage{"n": json.RawMessage("1"), "outputs.loop_start_1_iteration": json.RawMessage("2"), "$caught": nil, "$usage": nil})

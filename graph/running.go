@@ -20,7 +20,10 @@ func (r Running[S]) Program() *program.Table { return r.c.table }
 // Split takes the typed state of a run, as the engine keeps it, apart: into the user's S and what is beside it. It is the one place that knows the
 // names under which the graph keeps its own values. The error says that the state does not fit S. Split keeps nothing of f.
 func (r Running[S]) Split(f program.Folded) (S, BaseState, error) {
-	c, state := r.c, program.StateOf(f.State)
+	c, state := r.c, f.State
+	if state == nil {
+		state = program.StateOf(nil)
+	}
 	base := BaseState{
 		ExecutionID: f.Run, LastUpdated: f.Updated, Outputs: c.compiler.outputs(f.Outputs, state), ContextWindowUsage: usageIn(state),
 	}
@@ -30,7 +33,7 @@ func (r Running[S]) Split(f program.Folded) (S, BaseState, error) {
 			break
 		}
 	}
-	s, err := decode[S](f.State)
+	s, err := c.compiler.codec.decode(state)
 	return s, base, err
 }
 

@@ -15,7 +15,9 @@ func NewRunID(now time.Time) string {
 	var b [20]byte // 160 bits: the first 30 are not of the id, so that the rest is a whole number of characters
 	binary.BigEndian.PutUint64(b[2:], uint64(now.UnixMilli()))
 	rand.Read(b[10:])
-	return crockford.EncodeToString(b[:])[6:]
+	var text [32]byte
+	crockford.Encode(text[:], b[:])
+	return string(text[6:])
 }
 
 // crockford is the alphabet of ULIDs, without the letters that look like digits.
@@ -32,7 +34,9 @@ func DerivedRunID(at time.Time, parts ...string) string {
 	var b [20]byte
 	binary.BigEndian.PutUint64(b[2:], uint64(at.UnixMilli()))
 	copy(b[10:], h.Sum(nil))
-	return crockford.EncodeToString(b[:])[6:]
+	var text [32]byte
+	crockford.Encode(text[:], b[:])
+	return string(text[6:])
 }
 
 // KeyedRunID makes the id of the run that was asked for with a key. It has as many characters as the others and sorts behind them all: nothing in it is a time,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -40,6 +41,15 @@ func (r *Run) State() map[string]Value {
 		return nil
 	}
 	return g.Scope(0).State.Map()
+}
+
+// TypedState is [Run.State] as the run itself holds it, without fields where there is none.
+func (r *Run) TypedState() typed.State {
+	g := r.graph
+	if len(g.Scopes) == 0 {
+		return typed.State{}
+	}
+	return g.Scope(0).State
 }
 
 // mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).

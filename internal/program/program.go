@@ -155,7 +155,8 @@ type Folded struct {
 	// Run is the run's id, Updated is when a step completed last.
 	Run     string
 	Updated time.Time
-	State   Fields
+	// State is nil where there is none.
+	State   State
 	Outputs map[string]Value
 	// Waits are the open questions, oldest first.
 	Waits []Wait

@@ -2,7 +2,6 @@ package project
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -44,7 +43,6 @@ type GraphError struct {
 // GraphState is everything about a run of a Go graph at one moment (S2-63).
 type GraphState struct {
 	Status engine.Status
-	State  map[string]engine.Value
 	// Outputs are those that the run itself sees, in the engine's form.
 	Outputs map[string]engine.Value
 	Current string
@@ -377,22 +375,4 @@ func (f *GraphFolder) failed(ev *engine.Event, st *graphStep, message string) {
 	}
 	st.failed = st.attempts
 	f.state.Errors = append(f.state.Errors, GraphError{Node: st.node, Message: message, At: ev.At, Attempt: st.attempts})
-}
-
-// Step shows a step as of the last event; false where there is none of that number.
-func (f *GraphFolder) Step(id int) (engine.StepView, bool) { return f.run.StepView(id) }
-
-// Outputs gives the outputs that the run itself sees, in the engine's form. The map is the caller's.
-func (f *GraphFolder) Outputs() map[string]engine.Value { return f.run.Outputs() }
-
-// Waits gives the open questions, oldest first.
-func (f *GraphFolder) Waits() []engine.WaitInfo { return f.run.Waits() }
-
-// State gives everything about the run as of the last event. The slices are the caller's.
-func (f *GraphFolder) State() GraphState {
-	s := f.state
-	s.Status, s.Seq = f.run.Status(), f.run.Seq()
-	s.State, s.Outputs, s.Pending, s.Waits = f.run.State(), f.run.Outputs(), f.run.Pending(), f.run.Waits()
-	s.Visited, s.Errors, s.Signals = slices.Clone(s.Visited), slices.Clone(s.Errors), slices.Clone(s.Signals)
-	return s
 }

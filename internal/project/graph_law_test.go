@@ -53,10 +53,13 @@ func TestGraphFolderLaws(t *testing.T) {
 				}
 			}
 			run, got := w.Fold(i+1), looked.State()
-			want := GraphState{Status: run.Status(), State: run.State(), Outputs: run.Outputs(), Pending: run.Pending(), Waits: run.Waits(), Seq: run.Seq(), Visited: visited}
+			want := GraphState{Status: run.Status(), Outputs: run.Outputs(), Pending: run.Pending(), Waits: run.Waits(), Seq: run.Seq(), Visited: visited}
 			same := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(GraphState{}, "Current", "Errors", "Signals", "Failure", "StartedAt", "UpdatedAt", "EndedAt")}
 			if diff := cmp.Diff(got, want, same); diff != "" {
 				rt.Fatalf("after event %d (-got +want):\n%s\n%s", ev.Seq, diff, w.Log())
+			}
+			if diff := cmp.Diff(looked.Typed().Map(), run.State(), cmpopts.EquateEmpty()); diff != "" {
+				rt.Fatalf("the state after event %d (-got +want):\n%s\n%s", ev.Seq, diff, w.Log())
 			}
 			for j := range got.Visited {
 				got.Visited[j] = "mine" // the slices are the caller's
@@ -88,7 +91,7 @@ func TestGraphFolderLaws(t *testing.T) {
 			observer.Observe(run, rest[:n])
 			rest = rest[n:]
 		}
-		if diff := cmp.Diff(observer.State(), whole.State(), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(observer.State(), whole.State(), cmpopts.EquateEmpty()) + cmp.Diff(observer.Typed().Map(), whole.Typed().Map()); diff != "" {
 			rt.Fatalf("observing gives another state than folding (-observed +folded):\n%s\n%s", diff, w.Log())
 		}
 		if len(steps) == 0 || steps[len(steps)-1].Status != end.Status || end.Status.Ended() != !end.EndedAt.IsZero() {

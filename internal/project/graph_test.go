@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -81,7 +82,7 @@ func TestGraphFolder(t *testing.T) {
 			if diff := cmp.Diff(tc.steps, strings.Join(steps, "; ")); diff != "" {
 				t.Errorf("steps, -want +got:\n%s\n%s", diff, w.Log())
 			}
-			if diff := cmp.Diff(tc.state, stateText(f.State())); diff != "" {
+			if diff := cmp.Diff(tc.state, stateText(f.State(), f.Typed())); diff != "" {
 				t.Errorf("state, -want +got:\n%s\n%s", diff, w.Log())
 			}
 			var diverged *engine.DivergenceError
@@ -103,7 +104,7 @@ func stepText(s GraphStep) string {
 	return text
 }
 
-func stateText(s GraphState) string {
+func stateText(s GraphState, state typed.State) string {
 	text := fmt.Sprintf("%s at %s", s.Status, s.Current)
 	if s.Failure != nil {
 		text += ": " + s.Failure.Message
@@ -112,7 +113,7 @@ func stateText(s GraphState) string {
 	if len(s.Pending) > 0 {
 		text += fmt.Sprintf(", pending %v", s.Pending)
 	}
-	text += fmt.Sprintf(", n=%s", s.State["n"])
+	text += fmt.Sprintf(", n=%s", state.Get("n"))
 	if len(s.Waits) > 0 {
 		text += fmt.Sprintf(", waits %d", len(s.Waits))
 	}

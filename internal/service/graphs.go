@@ -82,8 +82,9 @@ type GraphRequest struct {
 	Graph
 	// Input is the first state.
 	Input engine.Value
-	// RunID must be new; "" makes one.
+	// RunID must be new; "" makes one. Made: it was made by NewRunID, and no run has it.
 	RunID  string
+	Made   bool
 	Model  string
 	Limits workflow.Limits
 	// Above is what the run leaves for this one whose call starts it: see BeginChild.
@@ -114,8 +115,10 @@ func (s *Service) LaunchGraph(ctx context.Context, q GraphRequest) (Launched, er
 }
 
 func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, error) {
-	if err := s.checkRunID(ctx, q.RunID); err != nil {
-		return driver.Spec{}, err
+	if !q.Made {
+		if err := s.checkRunID(ctx, q.RunID); err != nil {
+			return driver.Spec{}, err
+		}
 	}
 	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, q.Workflow.Limits, q.Above)
 	if err := workflow.CheckLimits(q.Limits); err != nil {
@@ -124,9 +127,7 @@ func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, e
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
 	}
-	if s.cfg.Program != "" {
-		spec.Meta = map[string]string{MetaProgram: s.cfg.Program}
-	}
+	spec.Meta = s.graphMeta
 	return spec, nil
 }
 

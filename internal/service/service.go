@@ -130,6 +130,8 @@ type Service struct {
 	bell bell
 	// telemetry observes what is driven here; nil: none.
 	telemetry *telemetry.Observer
+	// graphMeta is the meta of all runs of Go graphs, which must not change.
+	graphMeta map[string]string
 }
 
 // DefaultDB gives the path of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
@@ -275,6 +277,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, kits: newKits(cfg)}
 	s.kits.service, s.kits.memory = s, home.Memories
+	if cfg.Program != "" {
+		s.graphMeta = map[string]string{MetaProgram: cfg.Program}
+	}
 	hooks := embedded.Hooks{Notices: func(string) { s.bell.ring() }}
 	if cfg.Telemetry == nil && cfg.Metrics {
 		cfg.Telemetry = &telemetry.Config{Logger: cfg.Logger}

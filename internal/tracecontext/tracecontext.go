@@ -9,6 +9,7 @@ package tracecontext
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -68,17 +69,19 @@ func From(ctx context.Context) SpanContext { return trace.SpanContextFromContext
 // Text gives the trace context of ctx as a traceparent; "" where there is none.
 func Text(ctx context.Context) string { return values(From(ctx))[Parent] }
 
-// Keep gives meta with the trace context sc in the place of the one that it had. It changes meta, which may be nil.
+// Keep gives meta with the trace context sc in the place of the one that it had: meta itself where neither is there, else a copy. meta may be nil.
 func Keep(meta map[string]string, sc SpanContext) map[string]string {
-	delete(meta, Parent)
-	delete(meta, State)
-	for name, v := range values(sc) {
-		if meta == nil {
-			meta = map[string]string{}
-		}
-		meta[name] = v
+	if meta[Parent] == "" && meta[State] == "" && !sc.IsValid() {
+		return meta
 	}
-	return meta
+	out := maps.Clone(meta)
+	if out == nil {
+		out = map[string]string{}
+	}
+	delete(out, Parent)
+	delete(out, State)
+	maps.Copy(out, values(sc))
+	return out
 }
 
 // New makes a span context. state is a tracestate, left out where it is not valid.
@@ -116,10 +119,12 @@ func Forward(ctx context.Context, set func(name, value string)) {
 	}
 }
 
+// values are those of sc by name, nil where it is not valid.
 func values(sc SpanContext) propagation.MapCarrier {
-	out := propagation.MapCarrier{}
-	if sc.IsValid() {
-		w3c.Inject(trace.ContextWithSpanContext(context.Background(), sc), out)
+	if !sc.IsValid() {
+		return nil
 	}
+	out := propagation.MapCarrier{}
+	w3c.Inject(trace.ContextWithSpanContext(context.Background(), sc), out)
 	return out
 }
