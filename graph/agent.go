@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/hocket-run/hocket/internal/program"
 	"maps"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/program"
 )
 
 // AgentNodeRetry is how agent nodes are tried again where they do not say otherwise (S2-60): 3 attempts, after 1 s and 2 s.

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 // equal tells whether a whole field is encoded in the same way, or left out both times.
@@ -104,7 +106,8 @@ func (textForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {
 	if before == "" || len(after) <= len(before) || after[:len(before)] != before || !utf8.ValidString(after[len(before):]) {
 		return b, false
 	}
-	return appendEscaped(b, after[len(before):]), true
+	b, _ = jsontext.AppendEscaped(b, after[len(before):])
+	return b, true
 }
 
 func (textsForm) tail(b []byte, was, v reflect.Value) ([]byte, bool) {

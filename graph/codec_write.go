@@ -6,7 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 // Forms, by kind.
@@ -172,54 +173,8 @@ func (f structForm) append(b []byte, v reflect.Value) ([]byte, bool) {
 	return append(b, '}'), true
 }
 
-const hex = "0123456789abcdef"
-
-// appendText writes a text with the escapes of encoding/json, those for HTML aside.
+// appendText writes a text. What is not UTF-8 becomes U+FFFD, as encoding/json has it.
 func appendText(b []byte, s string) []byte {
-	return append(appendEscaped(append(b, '"'), s), '"')
-}
-
-// appendEscaped is appendText without quotation marks.
-func appendEscaped(b []byte, s string) []byte {
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= ' ' && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			b = append(b, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				b = append(b, '\\', c)
-			case '\b':
-				b = append(b, '\\', 'b')
-			case '\f':
-				b = append(b, '\\', 'f')
-			case '\n':
-				b = append(b, '\\', 'n')
-			case '\r':
-				b = append(b, '\\', 'r')
-			case '\t':
-				b = append(b, '\\', 't')
-			default:
-				b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
-			}
-			i++
-			start = i
-			continue
-		}
-		x, size := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case x == utf8.RuneError && size == 1:
-			b = append(append(b, s[start:i]...), `\ufffd`...)
-			start = i + size
-		case x == '\u2028' || x == '\u2029':
-			b = append(append(b, s[start:i]...), '\\', 'u', '2', '0', '2', hex[x&0xf])
-			start = i + size
-		}
-		i += size
-	}
-	return append(b, s[start:]...)
+	b, _ = jsontext.AppendString(b, s)
+	return b
 }

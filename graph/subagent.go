@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/hocket-run/hocket/internal/program"
 	"slices"
 	"strings"
+
+	"github.com/hocket-run/hocket/internal/program"
 )
 
 // SubagentConfig is a node that has an agent of [Runtime.Registry] do a task, by [Runtime.Subagents] (S2-54). From the second attempt on, the task says

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
@@ -51,7 +52,10 @@ func (s *shortRun) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(refer(text, func(v view.Value) []byte { return quoted(v.Head) }), (*view.Run)(s))
 }
 
-func quoted(text string) []byte { return journal.AppendQuoted(nil, text) }
+func quoted(text string) []byte {
+	b, _ := jsontext.AppendString(nil, text)
+	return b
+}
 
 // View begins to read a run for one view.
 func (r *Remote) View(ctx context.Context, run string) (*view.Reader, error) {

@@ -3,7 +3,8 @@ package expr
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 // Env is the engine's view of what has run, asked only for the steps that a text names and only when it is evaluated.
@@ -153,32 +154,12 @@ func (e Entry) order() json.RawMessage {
 
 // quote gives s as a JSON string. HTML characters stay as they are: this is text for models and people, never for a browser's script.
 func quote(s string) json.RawMessage {
-	var b bytes.Buffer
-	writeQuoted(&b, s)
-	return b.Bytes()
+	b, _ := jsontext.AppendString(nil, s)
+	return b
 }
 
 // writeQuoted adds s to b as a JSON string.
 func writeQuoted(b *bytes.Buffer, s string) {
-	if asIs(s) {
-		b.Grow(len(s) + 2)
-		b.WriteByte('"')
-		b.WriteString(s)
-		b.WriteByte('"')
-		return
-	}
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s)       //nolint:errchkjson // a string into a Buffer: neither can fail
-	b.Truncate(b.Len() - 1) // the line's end
-}
-
-// asIs tells whether s is in JSON as it is.
-func asIs(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
+	quoted, _ := jsontext.AppendString(b.AvailableBuffer(), s)
+	b.Write(quoted)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 // AsideBytes is the size beyond which a text or a value does not stand in a record but beside it, as a blob (D2).
@@ -179,7 +180,7 @@ func appendAsides(b []byte, refs []asideRef) []byte {
 		b = append(b, '[')
 		b = strconv.AppendInt(b, int64(r.event), 10)
 		b = append(b, ',')
-		b, _ = appendString(b, r.path)
+		b, _ = jsontext.AppendString(b, r.path)
 		b = append(b, `,"`...)
 		b = append(b, r.hash...)
 		b = append(b, `","`...)

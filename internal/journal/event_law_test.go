@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -177,21 +176,4 @@ func isTyped(err error) bool {
 	var corrupt *CorruptError
 	var newer *NewerError
 	return errors.As(err, &corrupt) || errors.As(err, &newer)
-}
-
-// The scanner of values accepts what encoding/json accepts.
-func TestScannerAgreesWithJSON(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"{", "}", "[", "]", ",", ":", `"a"`, `"`, `\`, `\u00e9`, `\ud800`, "-", "0", "12", ".5", "e+1", "E",
-			"true", "null", "nul", " ", "\n", "\x00", "\xff"}), 0, 12).Draw(rt, "parts")
-		text := strings.Join(parts, "")
-		if got, want := isJSON([]byte(text)), json.Valid([]byte(text)); got != want {
-			rt.Fatalf("isJSON(%q) = %v", text, got)
-		}
-	})
-	deep := strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)
-	if !isJSON([]byte(deep)) || isJSON([]byte("["+deep+"]")) {
-		t.Error("depth is not bounded as in encoding/json")
-	}
 }

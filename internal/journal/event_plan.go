@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
@@ -231,14 +232,14 @@ func (p *plan) fill(v reflect.Value, form string, data []byte) error {
 			return errPlace
 		}
 		if form == asideText {
-			quoted, ok := appendString(make([]byte, 0, len(data)+len(data)/8), string(data))
+			quoted, ok := jsontext.AppendString(make([]byte, 0, len(data)+len(data)/8), string(data))
 			if !ok {
 				return errors.New("text is not UTF-8")
 			}
 			v.SetBytes(quoted)
 			return nil
 		}
-		if !isJSON(data) {
+		if !jsontext.Valid(data) {
 			return errors.New("value is not JSON")
 		}
 		v.SetBytes(append([]byte(nil), data...))

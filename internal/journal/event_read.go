@@ -1,20 +1,17 @@
 package journal
 
 import (
+	"bytes"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/text"
 )
-
-// maxDepth bounds how deep a Value may be nested; encoding/json has the same bound.
-const maxDepth = 10000
 
 // reader reads what writer wrote. It is strict: what writer cannot have written is an error. After the first error nothing is read any more.
 type reader struct {
@@ -246,7 +243,7 @@ func (r *reader) number() []byte {
 	if r.err != nil {
 		return nil
 	}
-	end := skipNumber(r.data, r.pos)
+	end := jsontext.SkipNumber(r.data, r.pos)
 	if end < 0 {
 		r.fail("not a number")
 		return nil
@@ -260,7 +257,7 @@ func (r *reader) raw() []byte {
 	if r.err != nil {
 		return nil
 	}
-	end := skipValue(r.data, r.pos, 0)
+	end := jsontext.Skip(r.data, r.pos)
 	if end < 0 {
 		r.fail("not a JSON value")
 		return nil
@@ -274,7 +271,7 @@ func (r *reader) string() string {
 	if r.err != nil {
 		return ""
 	}
-	s, end := readString(r.data, r.pos)
+	s, end := jsontext.ReadString(r.data, r.pos)
 	if end < 0 {
 		r.fail("not a string")
 		return ""
@@ -283,103 +280,26 @@ func (r *reader) string() string {
 	return s
 }
 
-// readString gives the text of the JSON string at i and the place after it; -1 where there is none that stands for a UTF-8 text.
-func readString(d []byte, i int) (string, int) {
-	if i >= len(d) || d[i] != '"' {
-		return "", -1
+// values is mapping for the fields of a state, behind the brace.
+func (r *reader) values() map[string]json.RawMessage {
+	m := map[string]json.RawMessage{}
+	if r.next('}') {
+		return m
 	}
-	i++
-	start, ascii := i, true
-	for ; i < len(d) && d[i] != '"' && d[i] != '\\'; i++ {
-		if d[i] < ' ' {
-			return "", -1
+	for r.err == nil {
+		key := r.string()
+		r.expect(`:`)
+		if _, twice := m[key]; twice {
+			r.fail(fmt.Sprintf("duplicate key %q", key))
+			return m
 		}
-		ascii = ascii && d[i] < utf8.RuneSelf
-	}
-	if i >= len(d) {
-		return "", -1
-	}
-	if d[i] == '"' {
-		if !ascii && !utf8.Valid(d[start:i]) {
-			return "", -1
+		if raw := r.raw(); r.err == nil {
+			m[key] = bytes.Clone(raw)
 		}
-		return string(d[start:i]), i + 1
-	}
-	buf := append(make([]byte, 0, 2*(i-start)+16), d[start:i]...)
-	for i < len(d) && d[i] != '"' {
-		switch c := d[i]; {
-		case c < ' ':
-			return "", -1
-		case c != '\\':
-			buf = append(buf, c)
-			i++
-		default:
-			if buf, i = appendEscape(buf, d, i); i < 0 {
-				return "", -1
-			}
+		if !r.next(',') {
+			break
 		}
 	}
-	if i >= len(d) || !utf8.Valid(buf) {
-		return "", -1
-	}
-	return string(buf), i + 1
-}
-
-// appendEscape appends what the escape at i stands for and gives the place after it, -1 where it stands for nothing.
-func appendEscape(b, d []byte, i int) ([]byte, int) {
-	if i+1 >= len(d) {
-		return b, -1
-	}
-	switch c := d[i+1]; c {
-	case '"', '\\', '/':
-		return append(b, c), i + 2
-	case 'n':
-		return append(b, '\n'), i + 2
-	case 'r':
-		return append(b, '\r'), i + 2
-	case 't':
-		return append(b, '\t'), i + 2
-	case 'b':
-		return append(b, '\b'), i + 2
-	case 'f':
-		return append(b, '\f'), i + 2
-	case 'u':
-		r := hex4(d, i+2)
-		i += 6
-		if utf16.IsSurrogate(r) {
-			if i+1 >= len(d) || d[i] != '\\' || d[i+1] != 'u' {
-				return b, -1
-			}
-			if r = utf16.DecodeRune(r, hex4(d, i+2)); r == utf8.RuneError {
-				return b, -1
-			}
-			i += 6
-		}
-		if r < 0 {
-			return b, -1
-		}
-		return utf8.AppendRune(b, r), i
-	}
-	return b, -1
-}
-
-// hex4 reads four hexadecimal digits at i; -1 where there are none.
-func hex4(d []byte, i int) rune {
-	if i+4 > len(d) {
-		return -1
-	}
-	var r rune
-	for _, c := range d[i : i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case 'A' <= c && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return -1
-		}
-	}
-	return r
+	r.expect(`}`)
+	return m
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
@@ -76,22 +77,12 @@ func (l Leaf) Content() (content []byte, isText bool) {
 
 // textOf gives the text of a JSON string which Encode writes in the same way again.
 func textOf(v json.RawMessage) ([]byte, bool) {
-	text, ok := unquote(v)
+	text, ok := jsontext.Unquote(v)
 	if !ok {
 		return nil, false
 	}
-	again, ok := appendString(make([]byte, 0, len(v)), text)
+	again, ok := jsontext.AppendString(make([]byte, 0, len(v)), text)
 	return []byte(text), ok && string(again) == string(v)
-}
-
-// AppendQuoted appends s as a JSON string in the form that Encode uses; what is not UTF-8 becomes U+FFFD.
-func AppendQuoted(b []byte, s string) []byte {
-	n := len(b)
-	b, ok := appendString(b, s)
-	if !ok {
-		b, _ = appendString(b[:n], string([]rune(s)))
-	}
-	return b
 }
 
 // Rewrite calls change for each text and value in the data of e, and puts what it gives in its place where it says so. It changes the data itself, which must

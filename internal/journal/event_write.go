@@ -11,7 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 // timeLayout is RFC 3339 with µs, of which there are always six digits.
@@ -187,10 +188,10 @@ func (w *writer) members(keys []string, write func(key string) error) error {
 	return nil
 }
 
-// name appends a text that can stand nowhere else: a key, an id.
+// name appends a text that cannot be put aside: a key, an id.
 func (w *writer) name(s string) error {
 	var ok bool
-	if w.buf, ok = appendString(w.buf, s); !ok {
+	if w.buf, ok = jsontext.AppendString(w.buf, s); !ok {
 		return fmt.Errorf("%q is not UTF-8", s)
 	}
 	return nil
@@ -205,25 +206,20 @@ func (w *writer) text(s string) {
 	}
 	n := len(w.buf)
 	var ok bool
-	if w.buf, ok = appendString(w.buf, s); ok {
+	if w.buf, ok = jsontext.AppendString(w.buf, s); ok || w.limit == 0 {
 		return
 	}
-	w.buf = w.buf[:n]
-	if w.limit > 0 {
-		w.putAside([]byte(s), asideText)
-		w.buf = append(w.buf, `""`...)
-		return
-	}
-	w.buf, _ = appendString(w.buf, string([]rune(s)))
+	w.putAside([]byte(s), asideText)
+	w.buf = append(w.buf[:n], `""`...)
 }
 
-// json appends a Value as it stands, or puts it aside.
+// json appends a Value as it is, or puts it aside.
 func (w *writer) json(v json.RawMessage) error {
 	if len(v) == 0 {
 		w.buf = append(w.buf, `null`...)
 		return nil
 	}
-	if !isJSON(v) {
+	if !jsontext.Valid(v) {
 		return fmt.Errorf("value is not JSON: %.40q", v)
 	}
 	if w.limit == 0 || len(v) <= w.limit {
@@ -231,8 +227,8 @@ func (w *writer) json(v json.RawMessage) error {
 		return nil
 	}
 	// A text stands in some events as a text and in others as a value: it is one blob if the value can be made from it again.
-	if text, ok := unquote(v); ok {
-		if again, ok := appendString(make([]byte, 0, len(v)), text); ok && string(again) == string(v) {
+	if text, ok := jsontext.Unquote(v); ok {
+		if again, ok := jsontext.AppendString(make([]byte, 0, len(v)), text); ok && string(again) == string(v) {
 			w.putAside([]byte(text), asideText)
 			w.buf = append(w.buf, `null`...)
 			return nil
@@ -272,44 +268,4 @@ func appendTime(b []byte, t time.Time) []byte {
 	b = append(b, '"')
 	b = t.UTC().AppendFormat(b, timeLayout)
 	return append(b, '"')
-}
-
-const hexDigits = "0123456789abcdef"
-
-// appendString appends s as a JSON string; false, with b in any state, where s is not UTF-8. Each text has one form.
-func appendString(b []byte, s string) ([]byte, bool) {
-	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				return b, false
-			}
-			i += n
-			continue
-		}
-		b = append(b, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		}
-		i++
-		start = i
-	}
-	b = append(b, s[start:]...)
-	return append(b, '"'), true
 }

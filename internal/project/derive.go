@@ -1,11 +1,11 @@
 package project
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -185,13 +185,8 @@ func (l *list) value() engine.Value {
 
 // quote gives a text as a Value.
 func quote(s string) engine.Value {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		return null
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	b, _ := jsontext.AppendString(nil, s)
+	return b
 }
 
 // Shown is [Folder.Expand], or [Folder.ExpandAll] where all is set.

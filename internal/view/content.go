@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
 const (
@@ -271,7 +272,7 @@ func (q *quoter) Write(p []byte) (int, error) {
 
 func (q *quoter) put(p []byte) error {
 	at := len(q.buf)
-	q.buf = journal.AppendQuoted(q.buf, string(p))
+	q.buf, _ = jsontext.AppendString(q.buf, string(p))
 	copy(q.buf[at:], q.buf[at+1:])
 	q.buf = q.buf[:len(q.buf)-2] // without the quotes
 	_, err := q.w.Write(q.buf)

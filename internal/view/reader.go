@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
@@ -96,7 +97,8 @@ func (r *Reader) Follow(f *project.Folder) *project.Folder {
 // assembly gives the text of a recipe as a value, long ones as a token.
 func (r *Reader) assembly(recipe *prompt.Recipe, t text.Text) engine.Value {
 	if recipe.Bytes <= shortBytes {
-		return journal.AppendQuoted(nil, t.String())
+		quoted, _ := jsontext.AppendString(nil, t.String())
+		return quoted
 	}
 	return r.table.assemble(recipe, t).quoted()
 }

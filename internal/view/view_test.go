@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -149,7 +150,7 @@ func TestEventsAreWhole(t *testing.T) {
 			}
 			whole := b.Bytes()
 			if isText {
-				whole = journal.AppendQuoted(nil, b.String())
+				whole, _ = jsontext.AppendString(nil, b.String())
 			}
 			short = short[:i] + string(whole) + short[i+int(dec.InputOffset()):]
 			if isReserved(whole) { // what stands at an address has no references: the rest of the law is about the others
