@@ -23,8 +23,6 @@ type agentRun interface {
 	emitStep(step int, d Data)
 	// callID names a call of a step's frame by number.
 	callID(step, frame, n int) string
-	// systemFits tells whether there is room for the system prompt of an agent.
-	systemFits(a *plan.Agent, scope int) bool
 	// unwind ends what is at work inside a frame of a step.
 	unwind(step, outer int, f Failure)
 }

@@ -47,7 +47,7 @@ func (r *Run) completeBlock(id int) {
 	n := r.stepNode(id)
 	update, failure := r.mergeBranches(id)
 	if failure == nil && r.s.Limits.MaxBytes > 0 {
-		failure = r.fitting(r.graph.BlockSize(id))
+		failure = r.s.fitting(r.graph.BlockSize(id))
 	}
 	if failure == nil {
 		var merged map[string]Value

@@ -125,15 +125,9 @@ func (b *budgets) slot() bool {
 	return limit <= 0 || b.state.Loop.Busy() < limit
 }
 
-// left is how many bytes the run may still have; false where nothing bounds it.
-func (b *budgets) left() (int64, bool) {
-	most := b.state.Limits.MaxBytes
-	return most - b.state.Bytes, most > 0
-}
-
 // full tells whether the run is too large for a further call of a step, which then waits for a reopening.
 func (b *budgets) full(id int) bool {
-	left, bounded := b.left()
+	left, bounded := b.state.left()
 	if !bounded || left > 0 {
 		return false
 	}

@@ -36,7 +36,7 @@ func (r *Run) startToken(t graph.Token) {
 		r.limitAt(CodeMaxSteps, int64(r.s.Limits.Steps()), path, t.From)
 		return
 	}
-	if !r.roomFor(n, t) {
+	if !(viewer{&r.s}).roomFor(n, t) {
 		r.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}) // nobody takes over: there is no room for him either
 		return
 	}

@@ -56,7 +56,7 @@ func (s *agents) handed(id, fr int) *AgentHanded {
 		return nil
 	}
 	target, scope := s.graph.FlowOf(id).Agents[to], s.graph.Step(id).Scope
-	if !s.run.systemFits(target, scope) {
+	if !(viewer{s.state}).systemFits(target, scope) {
 		s.budget.meetSize(id)
 		return nil
 	}

@@ -63,7 +63,7 @@ func (r *Run) join(nodeIdx, scopeID int) {
 		out[i] = graph.Field{Name: source, Value: r.value(t.From)}
 		size += int64(len(out[i].Value))
 	}
-	if f := r.fitting(size); f != nil {
+	if f := r.s.fitting(size); f != nil {
 		r.failStep(id, *f)
 		return
 	}

@@ -74,7 +74,7 @@ func (r *Run) startReady() {
 			return // a limit kept it
 		}
 	}
-	for len(r.graph.Held) > 0 && r.s.startable() && r.releases() && r.mayStart(r.graph.Held[0]) {
+	for len(r.graph.Held) > 0 && r.s.startable() && r.s.releases() && r.mayStart(r.graph.Held[0]) {
 		r.startToken(r.graph.Held[0])
 		if _, on := r.s.Waits.Turn(); on {
 			return // the entry's turn goes first

@@ -28,9 +28,15 @@ func (s *state) weight(ev *Event) int64 {
 	return n
 }
 
+// left is how many bytes the run may still have; false where nothing bounds it.
+func (s *state) left() (int64, bool) {
+	most := s.Limits.MaxBytes
+	return most - s.Bytes, most > 0
+}
+
 // roomFor tells whether there is room for the step of a token and for what its texts would become.
-func (r *Run) roomFor(n *plan.Node, t graph.Token) bool {
-	left, bounded := r.budgets.left()
+func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
+	left, bounded := s.left()
 	switch {
 	case !bounded:
 		return true
@@ -39,30 +45,30 @@ func (r *Run) roomFor(n *plan.Node, t graph.Token) bool {
 	}
 	switch n.Kind {
 	case workflow.KindAgent:
-		if !r.systemFits(r.graph.FlowIn(t.Scope).Agents[n.Agent.Agent], t.Scope) {
+		if !s.systemFits(s.graph.FlowIn(t.Scope).Agents[n.Agent.Agent], t.Scope) {
 			return false
 		}
 		if p := n.Agent.Prompt; p.Mode == "" || p.Mode == workflow.PromptTemplate {
-			return int64(strings.Count(p.Text, approvalNote))*int64(len(r.s.noteAt(t.From))) <= left
+			return int64(strings.Count(p.Text, approvalNote))*int64(len(s.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
-		return viewer{&r.s}.argSize(n.Args, t, left) <= left
+		return s.argSize(n.Args, t, left) <= left
 	}
 	return true
 }
 
 // systemFits tells whether there is room for the system prompt of an agent.
-func (r *Run) systemFits(a *plan.Agent, scope int) bool {
-	left, bounded := r.budgets.left()
-	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: viewer{&r.s}, scope: scope}, left) <= left
+func (s viewer) systemFits(a *plan.Agent, scope int) bool {
+	left, bounded := s.left()
+	return !bounded || a == nil || a.SystemTemplate == nil || a.SystemTemplate.Size(env{viewer: s, scope: scope}, left) <= left
 }
 
 // fitting tells whether there is room for an output that is made of others; the failure names the bound.
-func (r *Run) fitting(bytes int64) *Failure {
-	left, bounded := r.budgets.left()
+func (s *state) fitting(bytes int64) *Failure {
+	left, bounded := s.left()
 	if !bounded || bytes <= left {
 		return nil
 	}
-	f := r.s.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: r.s.Limits.MaxBytes}, "")
+	f := s.limitFailure(&LimitReached{Limit: CodeMaxBytes, Max: s.Limits.MaxBytes}, "")
 	return &f
 }

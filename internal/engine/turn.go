@@ -63,7 +63,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	f := s.frame(id, fr)
 	next := len(s.graph.Step(id).Loop.Agent.Frames)
 	target := s.graph.FlowOf(id).Agents[sub.Agent]
-	if !s.run.systemFits(target, s.graph.Step(id).Scope) {
+	if !(viewer{s.state}).systemFits(target, s.graph.Step(id).Scope) {
 		s.budget.meetSize(id)
 		return
 	}

@@ -201,18 +201,18 @@ func (r *Run) closeWaits(match func(*waits.Wait) bool, reason string) {
 }
 
 // releases tells whether the first entry of the queue may start: its turn has come, or nothing holds any more.
-func (r *Run) releases() bool {
-	group, on := r.s.Waits.Turn()
+func (s *state) releases() bool {
+	group, on := s.Waits.Turn()
 	if !on {
-		return !r.s.Waits.IsOpen()
+		return !s.Waits.IsOpen()
 	}
-	for _, t := range r.graph.Ready {
-		if t.Group == group && !plan.IsFreeJoin(&r.graph.FlowIn(t.Scope).Nodes[t.Node]) { // a join waits for what may be queued itself
+	for _, t := range s.graph.Ready {
+		if t.Group == group && !plan.IsFreeJoin(&s.graph.FlowIn(t.Scope).Nodes[t.Node]) { // a join waits for what may be queued itself
 			return false
 		}
 	}
-	for _, id := range r.graph.Running {
-		if st := r.step(id); st.Group == group && st.Wait == "" {
+	for _, id := range s.graph.Running {
+		if st := s.graph.Step(id); st.Group == group && st.Wait == "" {
 			return false
 		}
 	}
