@@ -3,10 +3,7 @@ package graph
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -22,6 +19,7 @@ func (c *compiler[S]) table() *program.Table {
 		RetryOns:   map[string]func(program.Failure) (bool, error){},
 		Calls:      map[string]func(context.Context, program.Call) program.Result{},
 		Counters:   map[string]program.Counter{},
+		Brief:      map[string]bool{},
 	}
 	t.Report = c.report
 	for field, r := range c.config.Reducers {
@@ -91,6 +89,9 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 	default:
 		call := c.call(d)
 		t.Calls[d.id] = call
+		if d.do != nil {
+			t.Brief[d.id] = true
+		}
 		if d.id == c.handler {
 			t.Calls[d.id] = handled(call)
 			t.Calls[d.id+suffixFail] = func(_ context.Context, call program.Call) program.Result {
@@ -146,125 +147,6 @@ func passes(state program.State, field string) int {
 	n, err := strconv.Atoi(string(state.Get(field)))
 	if err != nil {
 		return 0
-	}
-	return n
-}
-
-// call makes one attempt of a node (S2-61): the input is checked, then the function called, then what it changed is checked. A failure changes nothing.
-func (c *compiler[S]) call(d *def[S]) func(context.Context, program.Call) program.Result {
-	return func(ctx context.Context, call program.Call) program.Result {
-		out, err := c.attempt(ctx, d, call)
-		if err != nil {
-			out = program.Result{Failure: failureOf(err), Output: out.Output}
-			if ctx.Err() != nil && errors.Is(err, context.Canceled) { // the node stopped because the run did
-				out.Failure.Code = codeCancelled
-			}
-		}
-		return out
-	}
-}
-
-func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call) (out program.Result, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = panicked("node %q panicked: %v", d.id, v)
-		}
-	}()
-	n := c.context(ctx, d, &call)
-	if call.Notes != nil {
-		n.notes = noted{ctx, call.Notes}
-		ctx = &n.notes
-	}
-	var before seen[S]
-	if err := c.codec.open(call.State, &n.State, &before); err != nil {
-		return out, err
-	}
-	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &n.State); err != nil {
-		return out, err
-	}
-	r, err := d.run(ctx, n)
-	if r.Output != nil {
-		var bad error
-		if out.Output, bad = encodeValue(r.Output); bad != nil && err == nil {
-			err = fmt.Errorf("encode output: %w", bad)
-		}
-	}
-	if err == nil {
-		err = n.problem
-	}
-	for _, to := range r.Goto {
-		if err == nil {
-			err = c.crosses(d.id, to)
-		}
-	}
-	if err != nil {
-		return out, err
-	}
-	if r.Update == nil && before.base != nil {
-		out.Native = before.base
-	}
-	if r.Update != nil {
-		changed, err := c.codec.changes(&before, r.Update)
-		if err != nil {
-			return out, err
-		}
-		out.Update, out.Grown, out.Native = changed.Update, changed.Grown, changed.Native
-		err = c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, r.Update)
-		if err == nil {
-			err = c.validator.Validate(r.Update)
-		}
-		if err != nil {
-			if all := out.Whole(call.State); out.Output == nil && all != nil {
-				out.Output, _ = encodeValue(all) // it was encoded before
-			}
-			return out, err
-		}
-	}
-	if r.Usage != nil {
-		raw, err := encodeValue(r.Usage)
-		if err != nil {
-			return out, fmt.Errorf("encode usage: %w", err)
-		}
-		if out.Update == nil {
-			out.Update = program.Fields{}
-		}
-		out.Update[program.FieldUsage] = raw
-	}
-	out.Goto, out.Signals = r.Goto, n.emitted
-	for _, sig := range r.Signals {
-		data, err := encodeFields(sig.Data)
-		if err != nil {
-			return out, fmt.Errorf("encode signal %s: %w", sig.Type, err)
-		}
-		out.Signals = append(out.Signals, program.Signal{Name: string(sig.Type), Message: sig.Message, Data: data})
-	}
-	return out, nil
-}
-
-// context gives what the attempt sees, but for the state.
-func (c *compiler[S]) context(ctx context.Context, d *def[S], call *program.Call) *Context[S] {
-	n := &Context[S]{
-		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: c.input(call.Input, call.Outputs), Errors: executionErrors(call.Errors),
-		LastUpdated: call.Updated, Config: &c.config,
-	}
-	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
-	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
-	n.graph, n.seen, n.fields = c, call.Outputs, call.State
-	above := strings.TrimSuffix(call.Node, d.id) // an inner graph sees its own names
-	switch {
-	case call.Last != nil:
-		f := *call.Last
-		f.Node = strings.TrimPrefix(f.Node, above)
-		n.Feedback = feedback(f, call.Attempt-1, d.attempts())
-		n.Feedback.PreviousOutput = call.LastOutput
-	case d.id == c.handler:
-		f := caught(call.Input)
-		f.Node = strings.TrimPrefix(f.Node, above)
-		n.Feedback = feedback(f, 1, 1)
-		id, _, _ := strings.Cut(f.Node, "/")
-		if failed := c.index[id]; failed != nil {
-			n.Feedback.Attempt, n.Feedback.MaxAttempts = failed.attempts(), failed.attempts()
-		}
 	}
 	return n
 }

@@ -242,6 +242,8 @@ type def[S any] struct {
 	shape shape
 	opts  NodeOptions[S]
 	run   Func[S]
+	// do is the function of Do, which sees the state alone; nil: run.
+	do func(ctx context.Context, s *S) error
 	// problem is a misuse that the constructor met, "" where there was none.
 	problem string
 
@@ -297,8 +299,12 @@ func Do[S any](id string, fn func(ctx context.Context, s *S) error, opts ...Node
 	if fn == nil {
 		return NewNode(id, TypeTool, Func[S](nil), opts...)
 	}
-	return NewNode(id, TypeTool, func(ctx context.Context, c *Context[S]) (Result[S], error) {
+	n := NewNode(id, TypeTool, func(ctx context.Context, c *Context[S]) (Result[S], error) {
 		err := fn(ctx, &c.State)
 		return Result[S]{Update: &c.State}, err
 	}, opts...)
+	if d, ok := n.(*def[S]); ok {
+		d.do = fn
+	}
+	return n
 }

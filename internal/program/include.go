@@ -18,6 +18,7 @@ func (t *Table) Include(prefix string, inner *Table, around func(Func) Func) {
 	include(t.OnErrors, prefix, inner.OnErrors)
 	include(t.RetryOns, prefix, inner.RetryOns)
 	include(t.Counters, prefix, inner.Counters)
+	include(t.Brief, prefix, inner.Brief)
 	calls := maps.Clone(inner.Calls)
 	for name, f := range calls {
 		calls[name] = around(f)

@@ -190,6 +190,8 @@ type Table struct {
 	Report func(run string, f Failure, at time.Time) *Signal
 	// Counters are those of Calls that only count.
 	Counters map[string]Counter
+	// Brief are those of Calls that keep nothing of a Call but its Notes once they have returned.
+	Brief map[string]bool
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -18,7 +19,11 @@ type notes struct {
 	id     string          // of its command
 	before []engine.Note
 	rec    driver.Recorder
+	begun  atomic.Pointer[substeps] // nil: there was none yet
+}
 
+// substeps are those of one attempt.
+type substeps struct {
 	mu      sync.Mutex
 	added   []engine.Note
 	flights map[string]*flight
@@ -54,32 +59,41 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 			return nil, refused(key, fmt.Errorf("%w: it is nested in another one with this key", engine.ErrNote))
 		}
 	}
-	n.mu.Lock()
-	if v, ok := n.find(key); ok {
-		n.mu.Unlock()
+	s := n.substeps()
+	s.mu.Lock()
+	if v, ok := n.find(s, key); ok {
+		s.mu.Unlock()
 		return v, nil
 	}
-	if f := n.flights[key]; f != nil {
-		n.mu.Unlock()
+	if f := s.flights[key]; f != nil {
+		s.mu.Unlock()
 		return n.join(ctx, f)
 	}
-	if len(n.before)+len(n.added)+len(n.flights) >= engine.MaxNotes {
-		n.mu.Unlock()
+	if len(n.before)+len(s.added)+len(s.flights) >= engine.MaxNotes {
+		s.mu.Unlock()
 		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes))
 	}
 	f := &flight{key: key, owner: n, outer: outer, done: make(chan struct{})}
-	if n.flights == nil {
-		n.flights = map[string]*flight{}
+	if s.flights == nil {
+		s.flights = map[string]*flight{}
 	}
-	n.flights[key] = f
-	n.mu.Unlock()
-	n.fly(ctx, f, fn)
+	s.flights[key] = f
+	s.mu.Unlock()
+	n.fly(ctx, s, f, fn)
 	return f.value, f.err
 }
 
-// find gives a note. n.mu is held.
-func (n *notes) find(key string) (engine.Value, bool) {
-	for _, list := range [2][]engine.Note{n.before, n.added} {
+// substeps gives what is made for the first sub-step: most attempts have none.
+func (n *notes) substeps() *substeps {
+	if n.begun.Load() == nil {
+		n.begun.CompareAndSwap(nil, new(substeps))
+	}
+	return n.begun.Load()
+}
+
+// find gives a note. s.mu is held.
+func (n *notes) find(s *substeps, key string) (engine.Value, bool) {
+	for _, list := range [2][]engine.Note{n.before, s.added} {
 		if i := slices.IndexFunc(list, func(note engine.Note) bool { return note.Key == key }); i >= 0 {
 			return list[i].Value, true
 		}
@@ -108,22 +122,22 @@ func (n *notes) over(ctx context.Context) error {
 }
 
 // fly does a sub-step: what fn gave is durable before anybody gets it.
-func (n *notes) fly(ctx context.Context, f *flight, fn func(context.Context) (program.Value, error)) {
+func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context.Context) (program.Value, error)) {
 	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it left its goroutine
 	defer func() {
 		v := recover()
-		n.mu.Lock()
-		defer n.mu.Unlock()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		if v != nil {
 			f.value, f.err = nil, fmt.Errorf("sub-step %q panicked: %v", f.key, v)
-			if n.panic == nil {
-				n.panic = &engine.Failure{Code: engine.CodeFunc, Message: f.err.Error()}
+			if s.panic == nil {
+				s.panic = &engine.Failure{Code: engine.CodeFunc, Message: f.err.Error()}
 			}
 		}
 		if f.err == nil {
-			n.added = append(n.added, engine.Note{Key: f.key, Value: f.value})
+			s.added = append(s.added, engine.Note{Key: f.key, Value: f.value})
 		}
-		delete(n.flights, f.key)
+		delete(s.flights, f.key)
 		close(f.done)
 	}()
 	v, err := fn(context.WithValue(ctx, inside{}, f))
@@ -165,7 +179,11 @@ func refused(key string, err error) error {
 
 // panicked gives the failure of an attempt in which a sub-step panicked.
 func (n *notes) panicked() *engine.Failure {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.panic
+	s := n.begun.Load()
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.panic
 }

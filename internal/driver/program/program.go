@@ -106,9 +106,17 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
-	n := &attempt{notes: notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}, outputs: c.Outputs, state: c.State} // the function may keep it, and nothing of c
+	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}
+	outputs, state := &c.Outputs, &c.State
+	if !p.table.Brief[c.Func] { // the function may keep what it sees, and nothing of c
+		sees := &struct {
+			outputs engine.Outputs
+			state   typed.State
+		}{c.Outputs, c.State}
+		outputs, state = &sees.outputs, &sees.state
+	}
 	call := program.Call{
-		Notes: &n.notes, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: &n.state, Outputs: &n.outputs,
+		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: state, Outputs: outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {
@@ -116,7 +124,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		call.Last, call.LastOutput = &last, c.LastOutput
 	}
 	r := f(ctx, call)
-	if failure := n.notes.panicked(); failure != nil {
+	if failure := n.panicked(); failure != nil {
 		return engine.FuncResult{Failure: failure}
 	}
 	if r.Failure != nil {
@@ -124,19 +132,12 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 	}
 	out = engine.FuncResult{Update: r.Update, Native: r.Native, Output: r.Output, Goto: r.Goto}
 	for _, t := range r.Grown {
-		out.Grown = append(out.Grown, n.state.Grown(t.Field, t.Text))
+		out.Grown = append(out.Grown, state.Grown(t.Field, t.Text))
 	}
 	for _, s := range r.Signals {
 		out.Signals = append(out.Signals, engine.SignalRaised{Signal: s.Name, Message: s.Message, Data: s.Data, Event: s.Event, At: s.At})
 	}
 	return out
-}
-
-// attempt is what a function can ask of its run.
-type attempt struct {
-	notes   notes
-	outputs engine.Outputs
-	state   typed.State
 }
 
 func unknown(name string) error { return fmt.Errorf("the program has no function %q", name) }
