@@ -32,6 +32,7 @@ type target struct {
 	session       string
 	isRemembered  bool
 	isJustCreated bool
+	isGrouped     bool // its next record is in the writer's group
 }
 
 // Append implements journal.Log.
@@ -43,7 +44,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	p, _ := s.pending.Get().(*pendingAppend)
 	if p == nil {
 		p = &pendingAppend{op: op{done: make(chan struct{}, 1)}}
-		p.do = func(c *conn) error { return s.writer.append(c, p) }
+		p.do, p.appends = func(c *conn) error { return s.writer.append(c, p) }, p
 	}
 	p.Append, p.digest = a, a.Record.Digest()
 	size := len(a.Record.Data)
@@ -71,7 +72,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	p.bytes = size
 	err, isOver := s.writer.do(ctx, &p.op)
 	if isOver {
-		*p = pendingAppend{op: op{do: p.do, done: p.done}, hashes: p.hashes[:0]}
+		*p = pendingAppend{op: op{do: p.do, done: p.done, appends: p}, hashes: p.hashes[:0]}
 		s.pending.Put(p)
 	}
 	if err != nil {
@@ -179,10 +180,8 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 		// Memory may be old; the refusal must not be.
 		delete(w.memory, p.Run)
 		return w.target(c, p)
-	case t.owner != p.owner || p.owner == 0 || t.epoch != p.Epoch:
-		return nil, refusal{journal.ErrFenced}
-	case t.last+1 != p.Record.First:
-		return nil, refusal{journal.ErrConflict}
+	case t.refuses(p) != nil:
+		return nil, t.refuses(p)
 	case t.status.IsEnded():
 		err := free(c, p, t)
 		if err != nil && t.isRemembered {
@@ -244,25 +243,7 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	case !t.isRemembered:
 		return fmt.Errorf("head of run %s changed inside a transaction", p.Run)
 	}
-	// Another process did something to the run. Look again, without memory.
-	for at := t.record; at != former; {
-		r, err := c.lookUp(sqlRecordAt, at, t.id)
-		if err == nil && r == nil {
-			err = fmt.Errorf("record %d disappeared inside a transaction", at)
-		}
-		if err == nil {
-			_, err = c.exec(sqlDropRecord, at)
-		}
-		if err != nil {
-			return err
-		}
-		at = r.int(0)
-	}
-	delete(w.memory, p.Run)
-	if t, err = w.target(c, p); err != nil {
-		return err
-	}
-	return w.next(c, p, t)
+	return errChanged
 }
 
 // insert stores the records, moves t to the last and gives its seal.
@@ -277,7 +258,7 @@ func insert(c *conn, p *pendingAppend, t *target) (sealed []byte, err error) {
 // add stores a record, moves t to it and gives its seal.
 func (t *target) add(c *conn, r journal.Record, digest [sha256.Size]byte) (sealed []byte, err error) {
 	t.sum = t.sum.Next(r, digest)
-	sealed = seal(r.Version, t.sum)
+	sealed = appendSeal(nil, r.Version, t.sum)
 	res, err := c.exec(sqlNewRecord, t.id, t.record, r.Last, sealed, r.Data)
 	if err != nil {
 		return nil, err
@@ -354,15 +335,15 @@ func (p *pendingAppend) ended(former int64) int64 {
 	return Micros(p.At)
 }
 
-// seal is how the version and sum of a record are stored: one version byte, then the sum.
-func seal(version uint8, sum journal.Sum) []byte {
-	b := make([]byte, 1+len(sum))
-	b[0] = version
-	copy(b[1:], sum[:])
-	return b
+// sealBytes is the size of a seal.
+const sealBytes = 1 + len(journal.Sum{})
+
+// appendSeal appends the stored form of the version and sum of a record: one version byte, then the sum.
+func appendSeal(b []byte, version uint8, sum journal.Sum) []byte {
+	return append(append(b, version), sum[:]...)
 }
 
-// unseal is the inverse of seal. A seal that is not one reads as version 0 with a sum that matches nothing that was stored with it.
+// unseal is the inverse of appendSeal. A seal that is not one reads as version 0 with a sum that matches nothing that was stored with it.
 func unseal(b []byte) (version uint8, sum journal.Sum) {
 	if len(b) != 1+len(sum) {
 		return 0, sum

@@ -8,12 +8,13 @@ import (
 // op is one thing to write. do runs inside a transaction that it shares with others. It returns a refusal before it changed anything, or
 // any other error after which the whole transaction is rolled back and the operations are tried one by one.
 type op struct {
-	do    func(c *conn) error
-	bytes int
-	alone bool // outside of any transaction: checkpoints
-	state atomic.Int32
-	err   error // set before done is sent to
-	done  chan struct{}
+	do      func(c *conn) error
+	appends *pendingAppend // the append that it is; nil for all else
+	bytes   int
+	alone   bool // outside of any transaction: checkpoints
+	state   atomic.Int32
+	err     error // set before done is sent to
+	done    chan struct{}
 }
 
 const (
@@ -28,6 +29,15 @@ func newOp(bytes int, do func(c *conn) error) *op {
 
 // take keeps the caller of o from giving it up. It tells false where that is too late.
 func (o *op) take() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
+
+// perform does o inside a transaction and keeps what it said. The error is that of an operation that cannot be done: a refusal is none.
+func (o *op) perform(c *conn) error {
+	o.err = o.do(c)
+	if _, isRefusal := errors.AsType[refusal](o.err); isRefusal {
+		return nil
+	}
+	return o.err
+}
 
 func (o *op) answer(err error) {
 	if r, ok := errors.AsType[refusal](err); ok {

@@ -14,7 +14,7 @@ const (
 	// The index of the log is then kept in memory instead of in a file. It must come before the first look into the file, and locks out all others.
 	sqlAlone    = sqlText(`PRAGMA locking_mode = EXCLUSIVE`)
 	sqlSync     = sqlText(`PRAGMA synchronous = FULL`)
-	sqlWALPages = sqlText(`PRAGMA wal_autocheckpoint = 4000`)
+	sqlNoFold   = sqlText(`PRAGMA wal_autocheckpoint = 0`) // see limitLog
 	sqlWALLimit = sqlText(`PRAGMA journal_size_limit = 67108864`)
 	sqlCache    = sqlText(`PRAGMA cache_size = -8192`)
 	sqlTemp     = sqlText(`PRAGMA temp_store = MEMORY`)
@@ -34,6 +34,8 @@ const (
 	sqlRollbackTo       = sqlText(`ROLLBACK TO lent`)
 	sqlReleaseSavepoint = sqlText(`RELEASE lent`)
 
+	sqlLookAtWAL   = sqlText(`PRAGMA wal_checkpoint(NOOP)`) // busy, pages in the log, pages of them that the file has
+	sqlFoldWAL     = sqlText(`PRAGMA wal_checkpoint(PASSIVE)`)
 	sqlRestartWAL  = sqlText(`PRAGMA wal_checkpoint(RESTART)`)
 	sqlTruncateWAL = sqlText(`PRAGMA wal_checkpoint(TRUNCATE)`)
 	sqlFreePages   = sqlText(`PRAGMA freelist_count`)
@@ -57,6 +59,35 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	// its owner changes.
 	sqlMoveHead = sqlText(`UPDATE heads SET last = ?, seal = ?, record = ?, updated = ?
 WHERE id = ? AND epoch = ? AND record = ?`)
+
+	// The same for several runs at once.
+	newRecords      = `INSERT INTO records (run, prev, last, seal, data) VALUES `
+	recordRows1     = `(?, ?, ?, ?, ?)`
+	recordRows2     = recordRows1 + `, ` + recordRows1
+	recordRows4     = recordRows2 + `, ` + recordRows2
+	recordRows8     = recordRows4 + `, ` + recordRows4
+	recordRows16    = recordRows8 + `, ` + recordRows8
+	recordRows32    = recordRows16 + `, ` + recordRows16
+	sqlNewRecords2  = sqlText(newRecords + recordRows2)
+	sqlNewRecords4  = sqlText(newRecords + recordRows4)
+	sqlNewRecords8  = sqlText(newRecords + recordRows8)
+	sqlNewRecords16 = sqlText(newRecords + recordRows16)
+	sqlNewRecords32 = sqlText(newRecords + recordRows32)
+
+	moveHeads      = `UPDATE heads SET last = v.column1, seal = v.column2, record = v.column3, updated = v.column4 FROM (VALUES `
+	movedHeads     = `) AS v WHERE heads.id = v.column5 AND heads.epoch = v.column6 AND heads.record = v.column7`
+	headRows1      = `(?, ?, ?, ?, ?, ?, ?)`
+	headRows2      = headRows1 + `, ` + headRows1
+	headRows4      = headRows2 + `, ` + headRows2
+	headRows8      = headRows4 + `, ` + headRows4
+	headRows16     = headRows8 + `, ` + headRows8
+	headRows32     = headRows16 + `, ` + headRows16
+	sqlMoveHeads2  = sqlText(moveHeads + headRows2 + movedHeads)
+	sqlMoveHeads4  = sqlText(moveHeads + headRows4 + movedHeads)
+	sqlMoveHeads8  = sqlText(moveHeads + headRows8 + movedHeads)
+	sqlMoveHeads16 = sqlText(moveHeads + headRows16 + movedHeads)
+	sqlMoveHeads32 = sqlText(moveHeads + headRows32 + movedHeads)
+
 	sqlSetStatus = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
 	sqlDisown    = sqlText(`UPDATE heads SET owner = 0 WHERE id = ? AND epoch = ? AND owner = ?`)
 

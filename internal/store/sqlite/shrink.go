@@ -63,7 +63,10 @@ func (s *Store) shrink(ctx context.Context) error {
 		}
 	}
 	// If a reader needs the log now, it is cut by a later writer.
-	return s.writer.outside(ctx, func(c *conn) error { return checkpoint(c, sqlTruncateWAL) })
+	return s.writer.outside(ctx, func(c *conn) error {
+		s.writer.folder.wg.Wait()
+		return checkpoint(c, sqlTruncateWAL)
+	})
 }
 
 // The pages of records may be empty by a part of 1/maxUnused, and by minUnused bytes: less is not worth the writing.

@@ -176,7 +176,7 @@ func setUp(ctx context.Context, c *conn) error {
 			return err
 		}
 	}
-	for _, q := range []sqlText{sqlWAL, sqlSync, sqlWALPages, sqlWALLimit, sqlCache, sqlTemp} {
+	for _, q := range []sqlText{sqlWAL, sqlSync, sqlNoFold, sqlWALLimit, sqlCache, sqlTemp} {
 		if _, err := c.exec(q); err != nil {
 			return err
 		}

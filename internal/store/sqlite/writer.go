@@ -12,14 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-const (
-	maxBatch      = 1000     // operations in one transaction
-	maxBatchBytes = 16 << 20 // of data in one transaction: it bounds the log
-	maxWAL        = 40 << 20 // from here on the writer waits for readers until the log begins anew (P10: under 64 MB)
-	checkWAL      = 1 << 20  // of data between two looks at the size of the log
-	opBytes       = 512      // what an operation costs the log beside its data, about
-	closeWait     = 10 * time.Second
-)
+const closeWait = 10 * time.Second
 
 // writer owns the only connection that writes. Whatever waits shares a transaction, and is answered after the commit (group commit).
 //
@@ -35,10 +28,13 @@ type writer struct {
 	conn     *conn // nil until something is written
 	mark     *mark // likewise
 	memory   memory
-	batch    []*op // done in the present transaction
+	batch    []*op // done in the present transaction, or in group
+	group    group
 	line     []*op // out of the queue, in its order, from at on
 	at       int
-	wrote    int // bytes since the last look at the log
+	commits  time.Duration // what a commit takes, about
+	wrote    int           // bytes since the last look at the log, about
+	folder   folder
 	turn     turn
 	deadline time.Time // when to stop waiting for other processes; set by the first wait after close
 
@@ -50,7 +46,7 @@ type writer struct {
 }
 
 func newWriter(path string, wait *patience, alone *sync.Mutex) *writer {
-	w := &writer{path: path, wait: wait, alone: alone, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}}
+	w := &writer{path: path, wait: wait, alone: alone, memory: memory{}, turn: turn{path: path + ownersSuffix + "/turn"}, wrote: checkWAL}
 	w.idle.L = &w.mu
 	return w
 }
@@ -142,15 +138,6 @@ func (w *writer) drain() {
 	}
 }
 
-// gather lets those who were answered just now come again before the commit, and tells whether one came: without it a commit for many is followed by one for the few that were
-// quickest. The operations of the first are done while the others are on their way.
-func (w *writer) gather() bool {
-	runtime.Gosched()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.queue) > 0
-}
-
 // taken takes the operation that peek gave out of the line. Once it is answered its place in memory may be that of another operation.
 func (w *writer) taken(o *op) bool {
 	if !o.take() {
@@ -187,7 +174,7 @@ func (w *writer) close() error {
 	if w.mark != nil {
 		w.mark.close()
 	}
-	return w.conn.close()
+	return errors.Join(w.folder.close(), w.conn.close())
 }
 
 // peek gives the operation whose turn it is, or nil where none waits. Its caller may still give it up.
@@ -207,93 +194,6 @@ func (w *writer) peek() *op {
 			return nil
 		}
 	}
-}
-
-// round does one batch: what waits now, and what comes until it is done, up to the bounds. It comes back without having done anything where
-// ctx ends while another process has the lock.
-func (w *writer) round(ctx context.Context, gathers bool) {
-	first := w.peek()
-	switch {
-	case first == nil:
-		return
-	case first.alone:
-		if w.taken(first) {
-			err := w.prepare(always)
-			if err == nil {
-				err = first.do(w.conn)
-			}
-			first.answer(explain(err))
-		}
-		return
-	}
-	// Who comes while another process has the lock shares the transaction, so nothing is taken yet, and everybody may still go away.
-	err := w.begin(func() bool { return ctx.Err() != nil || w.peek() == nil })
-	switch {
-	case errors.Is(err, errNoWaiter):
-		return
-	case err != nil:
-		if first := w.peek(); first != nil && w.taken(first) {
-			first.answer(err)
-		}
-		return
-	}
-	err = w.perform(gathers)
-	if _, isRefusal := errors.AsType[refusal](err); err != nil && !isRefusal {
-		// One operation of several cannot be done. What the others saw is not so any more: each is done again by itself.
-		w.rollback()
-		for _, o := range w.batch {
-			o.answer(w.single(o))
-		}
-	} else {
-		err := w.commit()
-		for _, o := range w.batch {
-			if err != nil {
-				o.err = err
-			}
-			o.answer(o.err)
-		}
-	}
-	clear(w.batch)
-	w.batch = w.batch[:0]
-	w.limitLog()
-	w.turn.pass()
-}
-
-// perform does operations inside the transaction, and keeps them in w.batch with what each said, until the first that cannot be done.
-func (w *writer) perform(gathers bool) error {
-	size := 0
-	defer func() { w.wrote += size + opBytes*len(w.batch) }()
-	for len(w.batch) < maxBatch && size < maxBatchBytes {
-		o := w.peek()
-		if o == nil && gathers && w.gather() {
-			continue
-		}
-		if o == nil || o.alone {
-			return nil
-		}
-		if !w.taken(o) {
-			continue
-		}
-		o.err = o.do(w.conn)
-		size += o.bytes
-		w.batch = append(w.batch, o)
-		if _, isRefusal := errors.AsType[refusal](o.err); o.err != nil && !isRefusal {
-			return o.err
-		}
-	}
-	return nil
-}
-
-// single does o in a transaction of its own.
-func (w *writer) single(o *op) error {
-	if err := w.begin(func() bool { return false }); err != nil {
-		return err
-	}
-	if err := o.do(w.conn); err != nil {
-		w.rollback()
-		return explain(err)
-	}
-	return w.commit()
 }
 
 // errNoWaiter says that no caller waits any more for the lock.
@@ -348,6 +248,7 @@ func (w *writer) lock() error {
 // commit makes the transaction durable.
 func (w *writer) commit() error {
 	for {
+		began := time.Now()
 		_, err := w.conn.exec(sqlCommit)
 		if isBusy(err) {
 			if late := w.wait.busy(); late == nil {
@@ -360,6 +261,7 @@ func (w *writer) commit() error {
 			return fmt.Errorf("commit: %w", explain(err))
 		}
 		w.mark.clear()
+		w.commits += (time.Since(began) - w.commits) / 8
 		return nil
 	}
 }
@@ -367,6 +269,7 @@ func (w *writer) commit() error {
 // rollback ends the transaction, if there still is one, and forgets what was learned in it.
 func (w *writer) rollback() {
 	clear(w.memory)
+	w.group.reset()
 	_, _ = w.conn.exec(sqlRollback) // fails where SQLite rolled back by itself
 	w.mark.clear()
 }

@@ -25,8 +25,18 @@ func openStore(t *testing.T) *Store {
 	return s
 }
 
-// together has the operations done in one transaction: a first one holds the writer until all of them wait.
-func together(t *testing.T, w *writer, ops ...func(c *conn) error) []error {
+// together has operations done in one transaction.
+func together(t *testing.T, w *writer, do ...func(c *conn) error) []error {
+	t.Helper()
+	ops := make([]*op, len(do))
+	for i := range ops {
+		ops[i] = newOp(0, do[i])
+	}
+	return togetherOps(t, w, ops...)
+}
+
+// togetherOps has operations done in one transaction: a first one holds the writer until all of them wait.
+func togetherOps(t *testing.T, w *writer, ops ...*op) []error {
 	t.Helper()
 	var (
 		wg   sync.WaitGroup
@@ -44,8 +54,7 @@ func together(t *testing.T, w *writer, ops ...func(c *conn) error) []error {
 		}
 	})
 	<-held
-	for i, do := range ops {
-		o := newOp(0, do)
+	for i, o := range ops {
 		w.mu.Lock() // in this order
 		w.queue = append(w.queue, o)
 		w.mu.Unlock()

@@ -1,0 +1,141 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"time"
+)
+
+const (
+	maxBatch      = 1000     // operations in one transaction
+	maxBatchBytes = 16 << 20 // of data in one transaction: it bounds the log
+)
+
+// round does one batch: what waits now, and what comes until it is done, up to the bounds. It comes back without having done anything where
+// ctx ends while another process has the lock.
+func (w *writer) round(ctx context.Context, gathers bool) {
+	first := w.peek()
+	switch {
+	case first == nil:
+		return
+	case first.alone:
+		if w.taken(first) {
+			err := w.prepare(always)
+			if err == nil {
+				err = first.do(w.conn)
+			}
+			first.answer(explain(err))
+		}
+		return
+	}
+	// Who comes while another process has the lock shares the transaction, so nothing is taken yet, and everybody may still go away.
+	err := w.begin(func() bool { return ctx.Err() != nil || w.peek() == nil })
+	switch {
+	case errors.Is(err, errNoWaiter):
+		return
+	case err != nil:
+		if first := w.peek(); first != nil && w.taken(first) {
+			first.answer(err)
+		}
+		return
+	}
+	err = w.perform(gathers)
+	if errors.Is(err, errChanged) {
+		err = w.again()
+	}
+	if err != nil {
+		// One operation of several cannot be done. What the others saw is not so any more: each is done again by itself.
+		w.rollback()
+		for _, o := range w.batch {
+			o.answer(w.single(o))
+		}
+	} else {
+		err := w.commit()
+		for _, o := range w.batch {
+			if err != nil {
+				o.err = err
+			}
+			o.answer(o.err)
+		}
+	}
+	clear(w.batch)
+	w.batch = w.batch[:0]
+	w.limitLog()
+	w.turn.pass()
+}
+
+// perform does operations inside the transaction, and keeps them in w.batch with what each said, until the first that cannot be done.
+func (w *writer) perform(gathers bool) error {
+	size, began := 0, time.Now()
+	defer func() { w.wrote += commitBytes + size + opBytes*len(w.batch) }()
+	for len(w.batch) < maxBatch && size < maxBatchBytes {
+		o := w.peek()
+		if o == nil && gathers && w.gather() {
+			continue
+		}
+		if o == nil || o.alone {
+			break
+		}
+		if !w.taken(o) {
+			continue
+		}
+		size += o.bytes
+		w.batch = append(w.batch, o)
+		if w.join(o.appends) {
+			if len(w.group.rows) < maxGroup {
+				continue
+			}
+			if err := w.doGroup(); err != nil {
+				return err
+			}
+			if len(w.batch) >= len(w.memory)/2 && 2*time.Since(began) > w.commits {
+				return nil // half of the runs go on while the others' records are written
+			}
+			continue
+		}
+		if err := w.doGroup(); err != nil { // in their order
+			return err
+		}
+		if err := o.perform(w.conn); err != nil {
+			return err
+		}
+	}
+	return w.doGroup()
+}
+
+// again does the batch in another transaction, each operation by itself and without memory.
+func (w *writer) again() error {
+	w.rollback()
+	if err := w.begin(func() bool { return false }); err != nil {
+		return err
+	}
+	for _, o := range w.batch {
+		if err := o.perform(w.conn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// single does o in a transaction of its own.
+func (w *writer) single(o *op) error {
+	if err := w.begin(func() bool { return false }); err != nil {
+		return err
+	}
+	clear(w.memory) // perhaps it is why o could not be done
+	if err := o.do(w.conn); err != nil {
+		w.rollback()
+		return explain(err)
+	}
+	return w.commit()
+}
+
+// gather lets those who were answered just now come again before the commit, and tells whether one came: without it a commit for many is followed by one for the few that were
+// quickest. The operations of the first are done while the others are on their way.
+func (w *writer) gather() bool {
+	runtime.Gosched()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue) > 0
+}
