@@ -12,6 +12,7 @@ type agents struct {
 	plan   *Plan
 	state  *state
 	graph  *runGraph
+	names  *callNames
 	run    agentRun
 	steps  agentSteps
 	budget agentBudget
@@ -21,8 +22,6 @@ type agents struct {
 type agentRun interface {
 	// emitStep records an event of a step.
 	emitStep(step int, d Data)
-	// callID names a call of a step's frame by number.
-	callID(step, frame, n int) string
 	// unwind ends what is at work inside a frame of a step.
 	unwind(step, outer int, f Failure)
 }
@@ -50,7 +49,7 @@ type agentBudget interface {
 
 // agentsOf gives the type that decides for the agent loops of a run.
 func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, state: &r.s, graph: r.graph, run: r, steps: r, budget: &r.budgets}
+	return agents{plan: r.plan, state: &r.s, graph: r.graph, names: &r.names, run: r, steps: r, budget: &r.budgets}
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }
@@ -60,7 +59,7 @@ func (s *agents) agent(id, fr int) *plan.Agent {
 
 // nextCall names the next call of a frame.
 func (s *agents) nextCall(id, fr int) string {
-	return s.run.callID(id, fr, s.graph.Step(id).Loop.Numbered+1)
+	return s.names.call(id, fr, s.graph.Step(id).Loop.Numbered+1)
 }
 
 // isActive tells whether a frame goes on: a call of its turn may have ended it, the step or this attempt of the step.

@@ -101,20 +101,9 @@ func (r *Run) cancelStep(id int, reason string) {
 		r.cancelBranches(id, reason)
 	}
 	r.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
-	r.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
+	r.commands.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
 	r.emitStep(id, &StepCancelled{Reason: reason, Run: r.cancelling})
 	r.cancelling = nil
-}
-
-// cancelCalls asks the driver to stop the open calls that match.
-func (r *Run) cancelCalls(match func(*loop.Call) bool) {
-	var ids []string
-	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open && match(c) }) {
-		ids = append(ids, commandID(key, r.s.Loop.Call(key).Attempt))
-	}
-	if len(ids) > 0 {
-		r.opened = append(r.opened, &CancelCalls{IDs: ids, After: r.s.Seq + 1})
-	}
 }
 
 // callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.

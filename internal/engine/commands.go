@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
@@ -14,28 +15,56 @@ const (
 	timerSettle  = "settle"
 )
 
-// commands gives what this activation opened and what is still open of it.
-func (r *Run) commands() []Command {
+// commander derives the commands of a run from its state.
+type commander struct {
+	state  *state
+	agents promptedAgents
+	names  *callNames
+	mem    *slabs
+	used   *CallFunc // a command that was given back; nil: there is none
+
+	// first is the number of the first event of this activation.
+	first uint64
+	// added are the commands of this activation that do not follow from its events.
+	added []Command
+}
+
+// promptedAgents is what agents are given with a call.
+type promptedAgents interface {
+	system(step, frame int) string
+	toolDefs(step, frame int) []chat.ToolDef
+	// offered names the tools that the engine answers.
+	offered(step, frame int) []string
+}
+
+// begin begins an activation.
+func (c *commander) begin() { c.first, c.added = c.state.Seq+1, nil }
+
+// add gives a command in this activation.
+func (c *commander) add(cmds ...Command) { c.added = append(c.added, cmds...) }
+
+// take gives the commands of an activation: those that its events opened and that are still open, and those that were added.
+func (c *commander) take(events []Event) []Command {
 	var cmds []Command
-	for i := range r.out {
-		ev := &r.out[i]
+	for i := range events {
+		ev := &events[i]
 		switch d := ev.Data.(type) {
 		case *ModelCalled:
-			cmds = r.appendCall(cmds, d.Call, ev.Seq)
+			cmds = c.appendCall(cmds, d.Call, ev.Seq)
 		case *ToolCalled:
-			cmds = r.appendCall(cmds, d.Call, ev.Seq)
+			cmds = c.appendCall(cmds, d.Call, ev.Seq)
 		case *FuncCalled:
-			cmds = r.appendCall(cmds, d.Call, ev.Seq)
+			cmds = c.appendCall(cmds, d.Call, ev.Seq)
 		case *StepRetrying:
 			id := loop.StepTimer(ev.Step)
 			if d.Call != "" {
 				id = loop.CallTimer(d.Call)
 			}
-			if t, ok := r.s.Loop.Timer(id); ok && t.Seq == ev.Seq {
+			if t, ok := c.state.Loop.Timer(id); ok && t.Seq == ev.Seq {
 				cmds = append(cmds, &StartTimer{ID: id, After: ev.Seq, At: t.At})
 			}
 		case *WaitOpened:
-			w := r.s.Waits.Get(d.Wait)
+			w := c.state.Waits.Get(d.Wait)
 			if !w.IsOpen() {
 				continue
 			}
@@ -44,10 +73,10 @@ func (r *Run) commands() []Command {
 				cmds = append(cmds, startWaitTimer(t))
 			}
 		case *RunStarted, *RunResumed:
-			cmds = r.appendTimeout(cmds, ev.Seq)
+			cmds = c.appendTimeout(cmds, ev.Seq)
 		case *LimitReached:
 			if d.IsHandoff() { // the clock starts again
-				cmds = r.appendTimeout(cmds, ev.Seq)
+				cmds = c.appendTimeout(cmds, ev.Seq)
 			}
 		case *RunCompleted:
 			cmds = append(cmds, &Finish{Status: StatusCompleted, After: ev.Seq})
@@ -57,44 +86,72 @@ func (r *Run) commands() []Command {
 			cmds = append(cmds, &Finish{Status: StatusCancelled, After: ev.Seq})
 		}
 	}
-	return append(cmds, r.opened...)
+	cmds = append(cmds, c.added...)
+	c.added = nil
+	return cmds
 }
 
-func (r *Run) appendTimeout(cmds []Command, seq uint64) []Command {
-	if t := r.s.timeout(seq); t != nil {
+func (c *commander) appendTimeout(cmds []Command, seq uint64) []Command {
+	if t := c.state.timeout(seq); t != nil {
 		return append(cmds, t)
 	}
 	return cmds
 }
 
-func (r *Run) appendCall(cmds []Command, key string, seq uint64) []Command {
-	if c := r.s.Loop.Call(key); c != nil && c.State == loop.Open && c.Seq == seq {
-		if cmd := r.command(key, c); len(cmds) > 0 {
+func (c *commander) appendCall(cmds []Command, key string, seq uint64) []Command {
+	if call := c.state.Loop.Call(key); call != nil && call.State == loop.Open && call.Seq == seq {
+		if cmd := c.command(key, call); len(cmds) > 0 {
 			cmds = append(cmds, cmd)
 		} else {
-			cmds = r.mem.commands.one(cmd)
+			cmds = c.mem.commands.one(cmd)
 		}
 	}
 	return cmds
 }
 
-// Open gives the commands without result, to be given again after a fold, in the order in which they were first given. After an activation
-// with Recovered the same commands stand in its Decision.
-func (r *Run) Open() []Command {
+// open gives the commands without result in the order in which they were first given.
+func (c *commander) open() []Command {
+	s := c.state
 	var cmds []Command
-	if r.s.Status == StatusRunning {
-		if !r.s.cancelled() { // what is at work may finish; it is not begun anew
-			cmds = r.Unfinished()
+	if s.Status == StatusRunning {
+		if !s.cancelled() { // what is at work may finish; it is not begun anew
+			cmds = c.calls(s.Seq + 1)
 		}
-		cmds = r.appendTimeout(cmds, r.s.Seq)
-		if r.s.settling() {
-			cmds = append(cmds, &StartTimer{ID: timerSettle, After: r.s.Seq, At: r.s.settleAt()})
+		cmds = c.appendTimeout(cmds, s.Seq)
+		if s.settling() {
+			cmds = append(cmds, &StartTimer{ID: timerSettle, After: s.Seq, At: s.settleAt()})
 		}
 	}
-	if !r.s.Status.Ended() {
-		cmds = append(cmds, r.s.timers(r.s.Seq+1)...)
+	if !s.Status.Ended() {
+		cmds = append(cmds, s.timers(s.Seq+1)...)
 	}
 	return cmds
+}
+
+// calls gives the calls without result that were asked for before event seq, in the order in which they were given.
+func (c *commander) calls(seq uint64) []Command {
+	var cmds []Command
+	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool { return call.State == loop.Open && call.Seq < seq }) {
+		cmds = append(cmds, c.command(key, c.state.Loop.Call(key)))
+	}
+	return cmds
+}
+
+// reissue gives every open command that was given before this activation.
+func (c *commander) reissue() {
+	c.add(c.calls(c.first)...)
+	c.add(c.state.timers(c.first)...)
+}
+
+// cancelCalls asks the driver to stop the open calls that match.
+func (c *commander) cancelCalls(match func(*loop.Call) bool) {
+	var ids []string
+	for _, key := range c.state.Loop.Keys(func(call *loop.Call) bool { return call.State == loop.Open && match(call) }) {
+		ids = append(ids, commandID(key, c.state.Loop.Call(key).Attempt))
+	}
+	if len(ids) > 0 {
+		c.add(&CancelCalls{IDs: ids, After: c.state.Seq + 1})
+	}
 }
 
 // timers gives the timers of waits, calls and steps that were asked for before event seq, by id.
@@ -118,16 +175,6 @@ func startWaitTimer(t waits.Timer) *StartTimer {
 	return &StartTimer{ID: t.ID, After: t.Seq, At: t.At, Deadline: true}
 }
 
-// Unfinished gives the calls without result in the order in which they were given, also where the run has ended by a limit and nobody may make them
-// before it is reopened.
-func (r *Run) Unfinished() []Command {
-	var cmds []Command
-	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open }) {
-		cmds = append(cmds, r.command(key, r.s.Loop.Call(key)))
-	}
-	return cmds
-}
-
 // timeout gives the timer of the run's own time limit, nil where there is none.
 func (s *state) timeout(seq uint64) Command {
 	limit := time.Duration(s.Limits.Timeout)
@@ -138,57 +185,56 @@ func (s *state) timeout(seq uint64) Command {
 }
 
 // command builds the command of an open call from the state alone.
-func (r *Run) command(key string, c *loop.Call) Command {
-	st, n := r.step(c.Step), r.stepNode(c.Step)
-	id, idem := r.commandIDs(key, c.Attempt)
-	node, limit := r.nodeID(c.Step), time.Duration(n.Timeout)
-	switch c.Kind {
+func (c *commander) command(key string, call *loop.Call) Command {
+	s, g := c.state, &c.state.graph
+	st := g.Step(call.Step)
+	id, idem := c.names.command(key, call.Attempt)
+	node, limit := g.NodeID(call.Step), time.Duration(g.StepNode(call.Step).Timeout)
+	switch call.Kind {
 	case loop.Model:
-		fr, a := r.agents.frame(c.Step, c.Frame), r.agents.agent(c.Step, c.Frame)
-		msgs := r.s.Loop.Conv(fr.Conv)
+		fr := &st.Loop.Agent.Frames[call.Frame]
+		a := g.FlowOf(call.Step).Agents[fr.Agent]
 		cmd := &CallModel{
-			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Agent: a.Agent, Model: c.Model,
-			System: r.agents.system(c.Step, c.Frame), Conversation: fr.Conv, Messages: slices.Clip(msgs[:c.Length]),
-			Tools: r.agents.toolDefs(c.Step, c.Frame), Timeout: limit,
+			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Agent: a.Agent, Model: call.Model,
+			System: c.agents.system(call.Step, call.Frame), Conversation: fr.Conv, Messages: slices.Clip(s.Loop.Conv(fr.Conv)[:call.Length]),
+			Tools: c.agents.toolDefs(call.Step, call.Frame), Timeout: limit,
 		}
-		if c.Reserved != nil {
-			cmd.MaxOutput = c.Reserved.Output
+		if call.Reserved != nil {
+			cmd.MaxOutput = call.Reserved.Output
 		}
 		if fr.Named(a.Agent) {
 			cmd.Messages = loop.Show(cmd.Messages, 0, a.Title())
 		}
 		return cmd
 	case loop.Tool:
-		cmd := &CallTool{ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt, Tool: c.Tool, Arguments: r.s.argumentsOf(c), Timeout: limit,
-			Iteration: st.Iter, Definition: r.plan.digest, Approved: c.Approved}
+		cmd := &CallTool{ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
+			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved}
 		if st.Loop.Agent != nil {
-			cmd.Agent, cmd.Offered = r.agents.agent(c.Step, c.Frame).Agent, r.agents.offered(c.Step, c.Frame)
+			cmd.Agent, cmd.Offered = g.FlowOf(call.Step).Agents[st.Loop.Agent.Frames[call.Frame].Agent].Agent, c.agents.offered(call.Step, call.Frame)
 		}
 		return cmd
 	default:
-		cmd := r.newCallFunc(CallFunc{
-			ID: id, Key: idem, After: c.Seq, Node: node, Step: c.Step, Attempt: c.Attempt - c.Kept, Func: c.Tool,
-			Input: r.stepInput(c.Step), State: st.View, Outputs: Outputs{flow: r.flowOf(c.Step), seen: st.Seen, steps: r.graph.Steps.All()}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
-			Errors: r.s.errors(c.Errors), Updated: c.Updated,
+		attempt := call.Attempt - call.Kept
+		cmd := c.newCallFunc(CallFunc{
+			ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: attempt, Func: call.Tool,
+			Input: g.StepInput(call.Step), State: st.View, Outputs: Outputs{flow: g.FlowOf(call.Step), seen: st.Seen, steps: g.Steps.All()}, Timeout: limit, Notes: slices.Clip(st.Loop.Notes),
+			Errors: s.errors(call.Errors), Updated: call.Updated,
 		})
-		if c.Attempt-c.Kept > 1 {
-			cmd.Last, cmd.LastOutput = st.Last, c.Last
+		if attempt > 1 {
+			cmd.Last, cmd.LastOutput = st.Last, call.Last
 		}
 		return cmd
 	}
 }
 
-// Reuse gives back a command that nothing holds any more: the next one may take its place.
-func (r *Run) Reuse(c *CallFunc) { r.used = c }
-
 // newCallFunc gives a place to a command, that of one that was given back where there is one.
-func (r *Run) newCallFunc(c CallFunc) *CallFunc {
-	p := r.used
+func (c *commander) newCallFunc(cmd CallFunc) *CallFunc {
+	p := c.used
 	if p == nil {
-		return r.mem.funcs.put(c)
+		return c.mem.funcs.put(cmd)
 	}
-	r.used = nil
-	*p = c
+	c.used = nil
+	*p = cmd
 	return p
 }
 

@@ -105,7 +105,8 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 
 // GoOn decides as after an input, with all scopes awake, and gives the events: a folded run whose last activation left nothing has none.
 func (r *Run) GoOn() []Event {
-	r.out, r.opened, r.now = nil, nil, r.s.At
+	r.out, r.now = nil, r.s.At
+	r.commands.begin()
 	r.graph.WakeAll()
 	r.advance()
 	return r.out

@@ -80,9 +80,9 @@ func (r *Run) begin(id int, n *plan.Node) {
 		if !r.budgets.mayCallTool(id, "") {
 			return
 		}
-		r.emitStep(id, &ToolCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
+		r.emitStep(id, &ToolCalled{Call: r.names.call(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
 	case workflow.KindFunc:
-		call := r.mem.asked.put(FuncCalled{Call: r.callID(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Func: n.Func.Func})
+		call := r.mem.asked.put(FuncCalled{Call: r.names.call(id, 0, 1), Attempt: r.step(id).Loop.Tries + 1, Func: n.Func.Func})
 		r.emitStep(id, call)
 		if n.Counter != nil {
 			r.counted(id, call.Call, n.Counter)

@@ -289,7 +289,7 @@ func (r *Run) handleTimer(id string) {
 		return
 	}
 	if r.now.Before(t.At) {
-		r.opened = append(r.opened, &StartTimer{ID: id, After: t.Seq, At: t.At})
+		r.commands.add(&StartTimer{ID: id, After: t.Seq, At: t.At})
 		return
 	}
 	r.emitStep(t.Step, &TimerFired{Timer: id})
@@ -306,7 +306,7 @@ func (r *Run) timeUp() {
 	}
 	switch end := r.s.Ending; {
 	case r.s.Active+r.now.Sub(r.s.At) < limit:
-		r.opened = append(r.opened, r.s.timeout(r.s.Seq)) // it came early
+		r.commands.add(r.s.timeout(r.s.Seq)) // it came early
 	case r.s.settling():
 		r.cutOff("the run timed out")
 	case end == nil || end.Limit:

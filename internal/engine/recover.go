@@ -61,7 +61,8 @@ func (r *Run) takeUp(lost []Lost, why string) {
 		}
 	}
 	r.abandon(why) // those that a failure just cancelled
-	r.reissue()
+	r.announced = time.Time{}
+	r.commands.reissue()
 }
 
 // lost settles a call with unknown outcome as a person or its policy says.
@@ -84,17 +85,4 @@ func (r *Run) lost(key, what string) {
 		return
 	}
 	r.complete(step, &StepCompleted{}, r.plan.out...)
-}
-
-// reissue hands out every open command that the events of this activation do not hand out already.
-func (r *Run) reissue() {
-	r.announced = time.Time{}
-	fresh := r.s.Seq + 1
-	if len(r.out) > 0 {
-		fresh = r.out[0].Seq
-	}
-	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Open && c.Seq < fresh }) {
-		r.opened = append(r.opened, r.command(key, r.s.Loop.Call(key)))
-	}
-	r.opened = append(r.opened, r.s.timers(fresh)...)
 }

@@ -37,7 +37,7 @@ func (r *Run) pause() {
 // the time is over, the calls that are out (D20).
 func (r *Run) restLimit() {
 	if r.s.Limit == CodeTimeout {
-		r.cancelCalls(func(*loop.Call) bool { return true })
+		r.commands.cancelCalls(func(*loop.Call) bool { return true })
 	} else if r.s.Loop.Out() > 0 || r.settle() {
 		return
 	}
@@ -84,7 +84,7 @@ func (r *Run) settle() bool {
 	}
 	if at := r.s.settleAt(); !r.announced.Equal(at) {
 		r.announced = at
-		r.opened = append(r.opened, &StartTimer{ID: timerSettle, After: r.s.Seq, At: at})
+		r.commands.add(&StartTimer{ID: timerSettle, After: r.s.Seq, At: at})
 	}
 	return true
 }
@@ -190,7 +190,7 @@ func (r *Run) handleCancel(d Cancel) {
 	}
 	if r.finishes() {
 		r.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
-		r.cancelCalls(func(*loop.Call) bool { return true })
+		r.commands.cancelCalls(func(*loop.Call) bool { return true })
 		return
 	}
 	r.cancelling = &RunCancelled{Reason: event.Clean(d.Reason)}

@@ -3,8 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/graph"
@@ -22,14 +20,13 @@ type Run struct {
 	agents agents
 	// budgets decides what bounds calls.
 	budgets budgets
-	used    *CallFunc // a command that was given back; nil: there is none
+	// commands derives commands from the state.
+	commands commander
+	names    callNames
 
 	// What one activation gathers; empty between activations.
-	now    time.Time
-	out    []Event
-	opened []Command
-	// named is the command id of the call that was named last, with the run's id before it.
-	named string
+	now time.Time
+	out []Event
 	// passing is what passable gave last.
 	passing []int
 	// cancelling is what the next cancelled step is to say of the whole run.
@@ -40,9 +37,10 @@ type Run struct {
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{plan: p, s: state{plan: p, id: id, Status: StatusPending}}
+	r := &Run{plan: p, s: state{plan: p, id: id, Status: StatusPending}, names: callNames{run: id}}
 	r.graph = &r.s.graph
 	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
+	r.commands = commander{state: &r.s, agents: &r.agents, names: &r.names, mem: &r.mem}
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
 	return r
@@ -84,7 +82,8 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	r.out, r.opened = r.mem.room(), nil
+	r.out = r.mem.room()
+	r.commands.begin()
 	r.graph.Sleep()
 	for _, in := range inputs {
 		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
@@ -95,8 +94,8 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 		r.handle(in.Data)
 		r.advance()
 	}
-	d := Decision{Events: r.mem.taken(r.out), Commands: r.commands()}
-	r.out, r.opened = nil, nil
+	d := Decision{Events: r.mem.taken(r.out), Commands: r.commands.take(r.out)}
+	r.out = nil
 	return d, nil
 }
 
@@ -120,6 +119,17 @@ func (r *Run) emit(step int, node string, d Data) {
 
 // emitStep records an event of a step that has started.
 func (r *Run) emitStep(step int, d Data) { r.emit(step, r.nodeID(step), d) }
+
+// Open gives the commands without result, to be given again after a fold, in the order in which they were first given. After an activation
+// with Recovered the same commands are in its Decision.
+func (r *Run) Open() []Command { return r.commands.open() }
+
+// Unfinished gives the calls without result in the order in which they were given, also where the run has ended by a limit and they may not be made
+// before it is reopened.
+func (r *Run) Unfinished() []Command { return r.commands.calls(r.s.Seq + 1) }
+
+// Reuse gives back a command that nothing holds any more: the next one may take its place.
+func (r *Run) Reuse(c *CallFunc) { r.commands.used = c }
 
 // Status gives the state of the run.
 func (r *Run) Status() Status { return r.s.Status }
@@ -174,40 +184,6 @@ func (r *Run) stepNode(id int) *plan.Node         { return r.graph.StepNode(id) 
 func (r *Run) nodeID(id int) string               { return r.graph.NodeID(id) }
 func (r *Run) stepInput(id int) Value             { return r.graph.StepInput(id) }
 func (r *Run) value(step int) Value               { return r.graph.Value(step) }
-
-// commandID names one attempt of a call.
-func commandID(call string, attempt int) string { return call + "#" + strconv.Itoa(attempt) }
-
-// callID names a call of a step's frame by number. The names of its first attempt's command are made with it.
-func (r *Run) callID(step, frame, n int) string {
-	var buf [64]byte
-	b := append(append(buf[:0], r.s.id...), '/')
-	b = append(strconv.AppendInt(b, int64(step), 10), '.')
-	b = append(strconv.AppendInt(b, int64(frame), 10), '.')
-	r.named = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
-	return r.named[len(r.s.id)+1 : len(r.named)-len(firstAttempt)]
-}
-
-const firstAttempt = "#1"
-
-// commandIDs gives the id of one attempt of a call and the idempotency key of all of them (D6).
-func (r *Run) commandIDs(call string, attempt int) (id, key string) {
-	n := len(r.s.id) + 1 + len(call)
-	if s := r.named; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.s.id)+1:n] == call {
-		return s[len(r.s.id)+1:], s[:n]
-	}
-	var buf [64]byte
-	b := append(append(append(buf[:0], r.s.id...), '/'), call...)
-	s := string(strconv.AppendInt(append(b, '#'), int64(attempt), 10))
-	return s[len(r.s.id)+1:], s[:n]
-}
-
-// parseCommandID undoes commandID.
-func parseCommandID(id string) (call string, attempt int, ok bool) {
-	call, a, found := strings.Cut(id, "#")
-	attempt, err := strconv.Atoi(a)
-	return call, attempt, found && err == nil
-}
 
 func sortedKeys[V any](m map[string]V) []string {
 	if len(m) == 0 {

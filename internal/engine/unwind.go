@@ -16,6 +16,6 @@ func (r *Run) unwind(id, outer int, f Failure) {
 		c := r.s.Loop.Call(w.Call)
 		return outer < 0 || c != nil && within(c.Frame)
 	}, "cancelled")
-	r.cancelCalls(func(c *loop.Call) bool { return c.Step == id && within(c.Frame) })
+	r.commands.cancelCalls(func(c *loop.Call) bool { return c.Step == id && within(c.Frame) })
 	r.agents.failInside(id, outer, f)
 }

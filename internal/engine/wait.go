@@ -174,7 +174,7 @@ func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, e
 // handleWaitTimer reminds of a wait, or ends one that was not answered in time.
 func (r *Run) handleWaitTimer(t waits.Timer) {
 	if r.now.Before(t.At) {
-		r.opened = append(r.opened, startWaitTimer(t))
+		r.commands.add(startWaitTimer(t))
 		return
 	}
 	r.emitStep(t.Step, &TimerFired{Timer: t.ID})
