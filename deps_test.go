@@ -139,6 +139,7 @@ var layers = []layer{
 	{"internal/memlimit", nil, "how much memory there is has nothing to do with what takes it"},
 	{"internal/service/failure", []string{"internal/catalog", "internal/driver", "internal/engine", "internal/errcode", "internal/journal", "internal/model", "diag"}, "errors of the use cases are known to all their parts, so they know none"},
 	{"internal/service/definition", []string{"internal/service/failure", "internal/catalog", "internal/config", "internal/engine", "internal/errcode", "internal/format", "internal/format/agents", "internal/format/canvas", "internal/format/source", "internal/model", "internal/price", "internal/tool", "internal/tool/kinds", "internal/tool/search", "workflow", "diag"}, "documents are read and stored without runs: what carries them out is above"},
+	{"internal/service/resources", []string{"internal/service/failure", "internal/service/definition", "internal/chat", "internal/config", "internal/driver", "internal/engine", "internal/errcode", "internal/format", "internal/format/canvas", "internal/journal", "internal/model", "internal/model/cassette", "internal/model/script", "internal/outbound", "internal/permit", "internal/permit/shellcmd", "internal/price", "internal/ratelimit", "internal/secret", "internal/store", "internal/tool", "internal/tool/...", "workflow", "diag"}, "models and tools are opened for a run: what starts runs is above, and the service gives it what calls of runs need"},
 	{"internal/api/transport", []string{"internal/errcode", "internal/access", "internal/inflight", "internal/service", "diag"}, "what transports share knows no protocol and no door"},
 	{"internal/api/mcpserver", []string{
 		"internal/tracecontext", "internal/errcode",
@@ -158,8 +159,9 @@ var layers = []layer{
 
 // owners says which packages alone may import a library, with the reason.
 var owners = []struct{ dependency, owner, reason string }{
-	{module + "internal/service/failure", "internal/service internal/service/definition", "transports know the use cases by package service alone"},
-	{module + "internal/service/definition", "internal/service", "transports know the use cases by package service alone"},
+	{module + "internal/service/failure", "internal/service internal/service/definition internal/service/resources", "transports know the use cases by package service alone"},
+	{module + "internal/service/resources", "internal/service", "transports know the use cases by package service alone"},
+	{module + "internal/service/definition", "internal/service internal/service/resources", "transports know the use cases by package service alone"},
 	{"github.com/oapi-codegen/runtime", "internal/client/api", "what generated code needs stays with it"},
 	{"github.com/openai/openai-go", "internal/model/openai", "no SDK type leaves its adapter"},
 	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},

@@ -12,6 +12,14 @@ type Retainer interface {
 	Hold(run string) (release func())
 }
 
+// Hold keeps a run of s, one that is yet to begin too, until release is called, where s is a Retainer.
+func Hold(s EventSource, run string) (release func()) {
+	if r, ok := s.(Retainer); ok {
+		return r.Hold(run)
+	}
+	return func() {}
+}
+
 // retention is which ended runs a store in memory keeps.
 type retention struct {
 	on           bool

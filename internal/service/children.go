@@ -25,9 +25,7 @@ type childRuns struct {
 //
 // Errors: *engine.BudgetError where the budgets leave nothing (more) for it: the call is made again under a larger one.
 func (c childRuns) drive(ctx context.Context, run string, start func(context.Context, *workflow.Budget) error) error {
-	if g := c.s.kits.givenTo(c.info.Run); g != nil {
-		c.s.kits.give(run, g)
-	}
+	c.s.opener.Inherit(run, c.info.Run)
 	err := c.begin(ctx, run, start)
 	for goesOn := true; err == nil && goesOn; {
 		var st driver.State

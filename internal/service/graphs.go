@@ -11,11 +11,9 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
-const MetaProgram = "program"
 
 // Graph is a Go graph with its functions. Program must be comparable.
 type Graph struct {
@@ -54,16 +52,16 @@ func (s *Service) Work(ctx context.Context) { s.driver.Work(ctx, s.isOwn) }
 func (s *Service) TakeAnswers(ctx context.Context) error { return s.driver.TakeAnswers(ctx, s.isOwn) }
 
 // isOwn tells whether a program of this name started a run.
-func (s *Service) isOwn(h journal.Head) bool { return h.Meta[MetaProgram] == s.cfg.Program }
+func (s *Service) isOwn(h journal.Head) bool { return h.Meta[resources.MetaProgram] == s.cfg.Program }
 
 // Left tells whether an answer to a run of a Go graph is in the store that its program, whose name it gives, has not taken yet (D29).
 func (s *Service) Left(ctx context.Context, run string) (program string, left bool, err error) {
 	h, err := s.store.Head(ctx, run)
-	if err != nil || h.Meta[MetaProgram] == "" {
+	if err != nil || h.Meta[resources.MetaProgram] == "" {
 		return "", false, err
 	}
 	left, err = s.driver.Left(ctx, run)
-	return h.Meta[MetaProgram], left, err
+	return h.Meta[resources.MetaProgram], left, err
 }
 
 // Register lets runs of a graph go on here. Of several programs for one digest the last one counts, for runs that come into memory from then on.
@@ -129,26 +127,6 @@ func (s *Service) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, e
 	}
 	spec.Meta = s.graphMeta
 	return spec, nil
-}
-
-// Offerer is a program whose functions are called within a context that holds what it offers them: driver.RunResources.Within.
-type Offerer interface {
-	Within(ctx context.Context) context.Context
-}
-
-// openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
-func (k *kits) openProgram(info driver.Info, kit *driver.RunResources) error {
-	if info.Program == nil {
-		return &driver.ForeignError{Run: info.Run, Graph: info.Workflow.Name, Program: info.Meta[MetaProgram]}
-	}
-	kit.Program = info.Program
-	if k.cfg.Functions != nil {
-		kit.Program, kit.Idles = k.cfg.Functions(info), k.cfg.Spawns
-		if p, ok := kit.Program.(Offerer); ok {
-			kit.Within = p.Within
-		}
-	}
-	return nil
 }
 
 // ForkRights tell whether the caller of Fork may have the new run inherit what other callers were allowed; each error is given back. Nil: they may.

@@ -7,8 +7,10 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -117,3 +119,44 @@ func Raises(l workflow.Limits, w *workflow.Workflow, branch string) bool {
 
 // ReadFile is [definition.ReadFile].
 func ReadFile(path string, in io.Reader) ([]byte, error) { return definition.ReadFile(path, in) }
+
+// Models and tools: package resources.
+type (
+	Files          = resources.Files
+	ModelOffers    = resources.ModelOffers
+	Offerer        = resources.Offerer
+	OperatorReport = resources.OperatorReport
+	ToolOffers     = resources.ToolOffers
+	ToolReport     = resources.ToolReport
+)
+
+// MetaProgram is [resources.MetaProgram].
+const MetaProgram = resources.MetaProgram
+
+// Give is [resources.Opener.Give].
+func (s *Service) Give(run string, f Files) error { return s.opener.Give(run, f) }
+
+// Allow is [resources.Opener.Allow].
+func (s *Service) Allow(ctx context.Context, run string) error { return s.opener.Allow(ctx, run) }
+
+// Models is [resources.Opener.Models].
+func (s *Service) Models() (models model.Client, fallback string) { return s.opener.Models() }
+
+// ModelOffers is [resources.Opener.ModelOffers].
+func (s *Service) ModelOffers() ModelOffers { return s.opener.ModelOffers() }
+
+// ToolOffers is [resources.Opener.ToolOffers].
+func (s *Service) ToolOffers() ToolOffers { return s.opener.ToolOffers() }
+
+// AccountSession is [resources.Opener.AccountSession].
+func (s *Service) AccountSession(models model.Client, key string) model.Client {
+	return s.opener.AccountSession(models, key)
+}
+
+// AccountTool is [resources.Opener.AccountTool].
+func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), err error) {
+	return s.opener.AccountTool(ctx, key)
+}
+
+// AllowUncounted is [resources.Opener.AllowUncounted].
+func (s *Service) AllowUncounted(ctx context.Context) error { return s.opener.AllowUncounted(ctx) }

@@ -9,16 +9,13 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/catalog"
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
 )
-
-// metaOrigin holds the origin of a run's workflow, a JSON list: whose the memories of its agents are.
-const metaOrigin = "origin"
 
 // metaDraft marks a run of what was a draft when it began.
 const metaDraft = "draft"
@@ -71,7 +68,7 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 		if err != nil {
 			return nil, fmt.Errorf("start run: %w", err)
 		}
-		meta[metaOrigin] = string(text)
+		meta[resources.MetaOrigin] = string(text)
 	}
 	for _, s := range specs {
 		if s.Type != tool.TypeMemory || len(s.Access("")) > 0 {
@@ -110,7 +107,7 @@ func (s *Service) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
 // ranEntry gives the stored workflow that a run runs, as it is now, and the number of the run's version; 0: it was made of rows. The zero entry: it is not stored.
 func (s *Service) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry, version int, err error) {
 	var origin []string
-	if json.Unmarshal([]byte(h.Meta[metaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
+	if json.Unmarshal([]byte(h.Meta[resources.MetaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
 		return e, 0, nil //nolint:nilerr // it has no origin
 	}
 	if e, err = s.Entry(ctx, origin[1]); errors.As(err, new(*failure.NotFoundError)) {
@@ -121,13 +118,4 @@ func (s *Service) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry
 		version = 0
 	}
 	return e, version, err
-}
-
-// originOf gives the origin of a run; nil: it has none.
-func originOf(info driver.Info) []string {
-	var origin []string
-	if json.Unmarshal([]byte(info.Meta[metaOrigin]), &origin) != nil {
-		return nil
-	}
-	return origin
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -50,7 +50,13 @@ func TestMemoryBelongsToItsOrigin(t *testing.T) {
 			if d := cmp.Diff(asks, tc.asks); d != "" {
 				t.Errorf("asks (-got +want)\n%s", d)
 			}
-			if d := cmp.Diff(originOf(driver.Info{Meta: meta}), tc.origin); d != "" {
+			var origin []string
+			if text := meta[resources.MetaOrigin]; text != "" {
+				if err := json.Unmarshal([]byte(text), &origin); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if d := cmp.Diff(origin, tc.origin); d != "" {
 				t.Errorf("origin (-got +want)\n%s", d)
 			}
 		})

@@ -13,10 +13,7 @@ import (
 
 // Hold keeps a run, one that is yet to begin too, from being dropped by a store in memory until release is called: see Config.RetainRuns.
 func (s *Service) Hold(run string) (release func()) {
-	if r, ok := s.store.(journal.Retainer); ok {
-		return r.Hold(run)
-	}
-	return func() {}
+	return journal.Hold(s.store, run)
 }
 
 // RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.

@@ -4,31 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/model/cassette"
-	"github.com/hocket-run/hocket/internal/service/failure"
 )
-
-// recorder writes model calls into one reply script, though the client behind it is made anew each time that the run comes back into memory. Safe for
-// concurrent use.
-type recorder struct {
-	*cassette.Recorder
-	behind *switchable
-}
-
-func newRecorder(path string) (*recorder, error) {
-	behind := &switchable{}
-	r, err := cassette.New(behind, path)
-	if err != nil {
-		return nil, &failure.InvalidError{Message: "--record: " + err.Error(), Err: err}
-	}
-	return &recorder{r, behind}, nil
-}
 
 // metaRecord holds the file to which the model calls of a run are recorded, as an absolute path.
 const metaRecord = "record"
@@ -39,7 +19,7 @@ const metaRecord = "record"
 // Errors say why the recording stays as it is. The run can go on without it.
 func (s *Service) ContinueRecording(ctx context.Context, run string) error {
 	head, err := s.store.Head(ctx, run)
-	if err != nil || head.Meta[metaRecord] == "" || s.kits.recorder != nil {
+	if err != nil || head.Meta[metaRecord] == "" || s.opener.IsRecording() {
 		return err
 	}
 	if _, driven, err := s.Driven(ctx, run); err != nil || driven {
@@ -49,13 +29,7 @@ func (s *Service) ContinueRecording(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	behind := &switchable{}
-	r, err := cassette.Continue(behind, head.Meta[metaRecord], known)
-	if err != nil {
-		return err
-	}
-	s.kits.recorder = &recorder{r, behind}
-	return nil
+	return s.opener.ContinueRecording(head.Meta[metaRecord], known)
 }
 
 // replied gives the replies of models in a run and in the runs below it.
@@ -78,26 +52,4 @@ func (s *Service) replied(ctx context.Context, run string) (all []chat.Message, 
 		}
 	}
 	return all, nil
-}
-
-// over gives the recorder as a client in front of c.
-func (r *recorder) over(c model.Client) model.Client {
-	r.behind.mu.Lock()
-	defer r.behind.mu.Unlock()
-	r.behind.client = c
-	return r.Recorder
-}
-
-// switchable is a client that can be replaced.
-type switchable struct {
-	mu     sync.Mutex
-	client model.Client
-}
-
-// Call implements model.Client.
-func (s *switchable) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	s.mu.Lock()
-	c := s.client
-	s.mu.Unlock()
-	return c.Call(ctx, req, onDelta)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -30,7 +31,7 @@ type RetryRequest struct {
 	// With, if not nil, holds a document that takes the place of the run's own: its Workflow, Stored, Version, Dir, Place and Trust count.
 	With *StartRequest
 	// Files take the place of those that the run was started with, where they are set. The entries of new Replies count from the first one.
-	Files
+	resources.Files
 	// Limits take the place of the run's, where they are set. A run that a limit ended goes on with a higher one only.
 	Limits workflow.Limits
 	// By is who asks. It is recorded with the new limits of a run that a limit ended, and must be known then.
@@ -67,7 +68,7 @@ func (s *Service) Retry(ctx context.Context, run string, q RetryRequest) (string
 	if err != nil || q.Tools == nil || q.With != nil {
 		return id, err
 	}
-	return id, s.Give(id, Files{Tools: q.Tools, ToolsFile: q.ToolsFile})
+	return id, s.Give(id, resources.Files{Tools: q.Tools, ToolsFile: q.ToolsFile})
 }
 
 // mayRetry tells whether this process may drive what a retry makes.
@@ -78,7 +79,7 @@ func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.W
 		case err != nil:
 			return err
 		case program == nil:
-			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[MetaProgram]}
+			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[resources.MetaProgram]}
 		case q.With != nil:
 			return failure.Invalidf("run %s belongs to a Go graph, which a document cannot replace", head.Run)
 		}
@@ -86,7 +87,7 @@ func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.W
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return err
 	}
-	if _, problems := q.check(); problems.HasErrors() {
+	if _, problems := q.Check(); problems.HasErrors() {
 		return &failure.InvalidError{Diagnostics: problems}
 	}
 	if err := workflow.CheckLimits(q.Limits); err != nil {
@@ -100,7 +101,7 @@ func (s *Service) mayRetry(ctx context.Context, head journal.Head, w *workflow.W
 	if q.With != nil {
 		return nil
 	}
-	return s.kits.askAgain(head.Run, head.Meta)
+	return s.opener.AskAgain(head.Run, head.Meta)
 }
 
 // prepareRetry checks models, prices and documents before anything is stored, and fills d.
@@ -116,15 +117,15 @@ func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Hea
 	if q.With == nil {
 		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, driver.ModelOf(head)), Limits: engine.MergeLimits(created.Limits, q.Limits)}
 		if q.Replies != nil {
-			d.Files = map[string][]byte{fileReplies: q.Replies}
+			d.Files = map[string][]byte{resources.FileReplies: q.Replies}
 		}
 		if q.Replies == nil && kept.Replies == nil && !isGraph(w) {
-			if err := s.kits.checkModels(w, spec.Model, head.Meta[metaTrusted] != ""); err != nil {
+			if err := s.opener.CheckModels(w, spec.Model, head.Meta[resources.MetaTrusted] != ""); err != nil {
 				return err
 			}
 		}
 		if q.Model != "" {
-			err = s.kits.price(&spec)
+			err = s.opener.Price(&spec)
 			d.Prices = spec.Prices
 		}
 		return err
@@ -132,7 +133,7 @@ func (s *Service) prepareRetry(ctx context.Context, run string, head journal.Hea
 	start := *q.With
 	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]), expr.Text(created.Input), head.Meta[MetaBy]
 	start.Model = cmp.Or(q.Model, driver.ModelOf(head))
-	start.Files = kept.under(q.Files)
+	start.Files = q.Files.Over(kept)
 	start.Limits = engine.MergeLimits(flagsOf(created.Limits, w.Limits), q.Limits)
 	spec, err := s.prepare(ctx, start)
 	if err != nil {
@@ -332,8 +333,8 @@ func (s *Service) created(ctx context.Context, run string) (*engine.RunCreated, 
 }
 
 // keptFiles gives the files that a run was started with.
-func (s *Service) keptFiles(ctx context.Context, run string) (f Files, err error) {
-	for name, into := range map[string]*[]byte{fileTools: &f.Tools, fileReplies: &f.Replies} {
+func (s *Service) keptFiles(ctx context.Context, run string) (f resources.Files, err error) {
+	for name, into := range map[string]*[]byte{resources.FileTools: &f.Tools, resources.FileReplies: &f.Replies} {
 		data, err := s.runs.File(ctx, run, name)
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return f, err
@@ -341,15 +342,4 @@ func (s *Service) keptFiles(ctx context.Context, run string) (f Files, err error
 		*into = bytes.Clone(data)
 	}
 	return f, nil
-}
-
-// under gives over, with what it leaves open from f.
-func (f Files) under(over Files) Files {
-	if over.Tools == nil {
-		over.Tools, over.ToolsFile = f.Tools, f.ToolsFile
-	}
-	if over.Replies == nil {
-		over.Replies, over.RepliesFile = f.Replies, f.RepliesFile
-	}
-	return over
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -26,7 +27,7 @@ type ScheduleRequest struct {
 	CatchUp scheduler.Policy
 	// Model, Files and Trust are given to every run that is started, as in StartRequest.
 	Model string
-	Files
+	resources.Files
 	Trust bool
 	// Report is called with what happens; nil: not called.
 	Report func(scheduler.Event)

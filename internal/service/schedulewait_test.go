@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/resources"
 )
 
 // A run by hand may lose its process while a scheduler waits for its end. It then waits for a person, perhaps for ever: the scheduler does not (P37,
@@ -33,7 +34,7 @@ func TestWaitForRunThatWasLeft(t *testing.T) {
 	byHand, s := open(journal.KindRun), open(journal.KindScheduler)
 	defer s.Close()
 	run, err := byHand.Start(t.Context(), StartRequest{
-		Workflow: w, Files: Files{Replies: []byte("replies:\n  - {text: late, delayMs: 3600000, times: always}\n")},
+		Workflow: w, Files: resources.Files{Replies: []byte("replies:\n  - {text: late, delayMs: 3600000, times: always}\n")},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -108,7 +109,7 @@ type Config struct {
 type Starts struct {
 	// Model overrides every agent's model; "" overrides none.
 	Model string
-	Files
+	resources.Files
 }
 
 // Service is the use cases over one store. Safe for concurrent use.
@@ -121,7 +122,7 @@ type Service struct {
 	// driver drives runs; runs does what needs their journals alone.
 	driver driver.Driver
 	runs   *stored.Runs
-	kits   *kits
+	opener *resources.Opener
 	graphs graphs
 	lines  lines
 	active admission
@@ -223,6 +224,32 @@ func (c Config) definitions() definition.Config {
 	}
 }
 
+// resources says what models and tools are opened with. home is the store, nil where no run is opened.
+func (c Config) resources(home *store.Home) resources.Config {
+	r := resources.Config{
+		Kind: c.Kind, Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
+		Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Spawns: c.Spawns, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
+	}
+	if home != nil {
+		r.Journal, r.Memory = home.Journal, home.Memories
+	}
+	return r
+}
+
+// stores gives the stores of this process's operator: that of the runs, and the default one.
+func (c Config) stores() []store.Locator {
+	var out []store.Locator
+	if at, err := store.Parse(c.DB); err == nil {
+		out = append(out, at)
+	}
+	if db, err := DefaultDB(c.Env); err == nil {
+		if at, err := store.Parse(db); err == nil {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
 // Locator gives where the store is. Errors: *InvalidError where no path can be told, or what is named is no store of a kind that is supported.
 func (c Config) Locator() (store.Locator, error) {
 	path, err := c.Path()
@@ -275,8 +302,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, &failure.StoreError{Path: cfg.DB, Err: err}
 	}
-	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, kits: newKits(cfg)}
-	s.kits.service, s.kits.memory = s, home.Memories
+	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, opener: resources.New(cfg.resources(home))}
 	if cfg.Program != "" {
 		s.graphMeta = map[string]string{MetaProgram: cfg.Program}
 	}
@@ -291,7 +317,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		hooks.Events = s.saw
 	}
 	d, err := embedded.New(embedded.Config{
-		Store: home.Journal, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.kits.open, Program: s.graphs.find, Foreign: isGraph, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
+		Store: home.Journal, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.open, Program: s.graphs.find, Foreign: isGraph, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, errors.Join(err, home.Close())
@@ -318,9 +344,7 @@ func (s *Service) Close() error {
 	if s.telemetry != nil {
 		s.telemetry.Close() // it may have to read the store
 	}
-	if r := s.kits.recorder; r != nil {
-		err = errors.Join(err, r.Close())
-	}
+	err = errors.Join(err, s.opener.Close())
 	if cerr := s.home.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
 	}

@@ -1,13 +1,10 @@
 package service
 
 import (
-	"net/url"
-	"sync"
-
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/ratelimit"
+	"github.com/hocket-run/hocket/internal/service/resources"
 )
 
 // Shared is what several services of one process have in common, one for each namespace (ADR 22): the queue of each provider key, the bound of calls in flight,
@@ -26,53 +23,7 @@ func Share(cfg Config) *Shared {
 }
 
 func newShared(cfg Config) *Shared {
-	return &Shared{slots: embedded.NewSlots(cfg.MaxCalls), adapters: sharedAdapters(cfg)}
-}
-
-// maxAdapters bounds how many adapters are kept: documents may name any number of addresses. Dropping one here costs new connections, no more.
-const maxAdapters = 64
-
-// sharedAdapters keeps adapters over all runs. Each has connections of its own, and stays with them for a while after its last call: one for each run would
-// use up the files that a process may open.
-func sharedAdapters(cfg Config) map[model.Protocol]model.Factory {
-	var mu sync.Mutex
-	kept := map[model.Endpoint]model.Client{}
-	out := map[model.Protocol]model.Factory{}
-	for protocol, factory := range cfg.Adapters {
-		out[protocol] = func(e model.Endpoint) (model.Client, error) {
-			e.Named = e.Named || outbound.Allows(cfg.Operator.Outbound.Allow, e.BaseURL)
-			mu.Lock()
-			defer mu.Unlock()
-			if c, ok := kept[e]; ok {
-				return c, nil
-			}
-			if err := cfg.Keeper.Add(e.Provider+" key", e.Key); err != nil {
-				return nil, err
-			}
-			if u, err := url.Parse(e.BaseURL); err == nil && u.User != nil { // it goes along as a header, which the server may repeat
-				password, ok := u.User.Password()
-				if !ok {
-					password = u.User.Username()
-				}
-				if err := cfg.Keeper.Add(e.Provider+" address", password); err != nil {
-					return nil, err
-				}
-			}
-			c, err := factory(e)
-			if err != nil {
-				return nil, err
-			}
-			for old := range kept {
-				if len(kept) < maxAdapters {
-					break
-				}
-				delete(kept, old)
-			}
-			kept[e] = c
-			return c, nil
-		}
-	}
-	return out
+	return &Shared{slots: embedded.NewSlots(cfg.MaxCalls), adapters: resources.SharedAdapters(cfg.Adapters, cfg.Operator, cfg.Keeper)}
 }
 
 // Calls gives how many calls are under way in all services that share s, how many wait for a place among them (Config.MaxCalls), and how many for the rate that their

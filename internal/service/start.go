@@ -21,22 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/workflow"
-)
-
-// Names of the files that are kept with a run (D19).
-const (
-	fileTools   = "tools"
-	fileReplies = "replies"
-)
-
-// metaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder that relative paths of its tools stand on, metaPermissions the hash of
-// the operator's permissions when it began, metaRules the permissions themselves as JSON.
-const (
-	metaTrusted     = "trusted"
-	metaDir         = "dir"
-	metaPermissions = "permissions"
-	metaRules       = "rules"
 )
 
 // MetaBy is the key of journal.Head.Meta that holds StartRequest.By.
@@ -65,7 +51,7 @@ type StartRequest struct {
 	Key string
 	// Model overrides every agent's model.
 	Model string
-	Files
+	resources.Files
 	// Record names a file to which the model calls of the run are written as a reply script; "" writes none.
 	Record string
 	Limits workflow.Limits
@@ -127,7 +113,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		spec.Meta[MetaBy] = q.By
 	}
 	if s.cfg.Program != "" {
-		spec.Meta[MetaProgram] = s.cfg.Program
+		spec.Meta[resources.MetaProgram] = s.cfg.Program
 	}
 	if err := q.target(&spec); err != nil {
 		return spec, err
@@ -138,14 +124,14 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
 		return spec, err
 	}
-	if _, problems := q.check(); problems.HasErrors() {
+	if _, problems := q.Check(); problems.HasErrors() {
 		return spec, &failure.InvalidError{Diagnostics: problems}
 	}
 	if q.Tools != nil {
-		spec.Files[fileTools] = q.Tools
+		spec.Files[resources.FileTools] = q.Tools
 	}
 	if q.Replies != nil {
-		spec.Files[fileReplies] = q.Replies
+		spec.Files[resources.FileReplies] = q.Replies
 	}
 	specs, problems := definition.DocumentSpecs(graph)
 	if slices.Contains(format.Names(), graph.Format) {
@@ -155,7 +141,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 		return spec, &failure.InvalidError{Diagnostics: problems}
 	}
 	for _, sp := range specs {
-		if err := checkRef(s.cfg.Operator, sp); err != nil {
+		if err := resources.CheckRef(s.cfg.Operator, sp); err != nil {
 			return spec, err
 		}
 	}
@@ -171,43 +157,43 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 	if err != nil {
 		return spec, err
 	}
-	if err := s.checkTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)), keysSent(graph), q.Trust, spec.Meta); err != nil {
+	if err := resources.CheckTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)), resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
 		return spec, err
 	}
 	for _, sp := range specs {
-		if err := checkNames(s.cfg.Operator, sp); err != nil {
+		if err := resources.CheckNames(s.cfg.Operator, sp); err != nil {
 			return spec, err
 		}
 	}
-	if problems, err := s.granted(graph, q); err != nil || problems.HasErrors() {
+	if problems, err := s.opener.Granted(graph, q.Files); err != nil || problems.HasErrors() {
 		return spec, cmp.Or(err, error(&failure.InvalidError{Diagnostics: problems}))
 	}
 	if spec.Facts, err = s.Facts(graph, q.Dir); err != nil {
 		return spec, err
 	}
-	if h := permissionsHash(s.cfg.Permissions); h != "" {
+	if h := resources.PermissionsHash(s.cfg.Permissions); h != "" {
 		rules, err := json.Marshal(s.cfg.Permissions)
 		if err != nil {
 			return spec, fmt.Errorf("note permissions: %w", err)
 		}
-		spec.Meta[metaPermissions], spec.Meta[metaRules] = h, string(rules)
+		spec.Meta[resources.MetaPermissions], spec.Meta[resources.MetaRules] = h, string(rules)
 	}
-	if err := s.noteAllowed(specs, q, spec.Meta); err != nil {
+	if err := s.opener.NoteAllowed(specs, q.Trust, q.Files, spec.Meta); err != nil {
 		return spec, err
 	}
 	if q.Replies == nil {
-		if err := s.kits.checkModels(graph, q.Model, q.Trust); err != nil {
+		if err := s.opener.CheckModels(graph, q.Model, q.Trust); err != nil {
 			return spec, err
 		}
 	}
-	if err := s.kits.price(&spec); err != nil {
+	if err := s.opener.Price(&spec); err != nil {
 		return spec, err
 	}
 	if q.Record != "" {
 		if spec.Meta[metaRecord], err = filepath.Abs(q.Record); err != nil {
 			return spec, &failure.InvalidError{Message: "the recording: " + err.Error(), Err: err}
 		}
-		if s.kits.recorder, err = newRecorder(q.Record); err != nil {
+		if err := s.opener.Record(q.Record); err != nil {
 			return spec, err
 		}
 	}
@@ -217,12 +203,7 @@ func (s *Service) prepare(ctx context.Context, q StartRequest) (spec driver.Spec
 // over fills what a request leaves open from what the process gives.
 func (q StartRequest) over(s Starts) StartRequest {
 	q.Model = cmp.Or(q.Model, s.Model)
-	if q.Tools == nil {
-		q.Tools, q.ToolsFile = s.Tools, s.ToolsFile
-	}
-	if q.Replies == nil {
-		q.Replies, q.RepliesFile = s.Replies, s.RepliesFile
-	}
+	q.Files = q.Files.Over(s.Files)
 	return q
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -66,7 +67,7 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	err := children.drive(ctx, run, func(ctx context.Context, above *workflow.Budget) error {
 		spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
 		if spec.Above = above; err == nil {
-			err = b.s.kits.price(&spec)
+			err = b.s.opener.Price(&spec)
 		}
 		if err == nil {
 			_, err = b.s.startTraced(ctx, spec)
@@ -81,6 +82,15 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 
 // plainID is what may stand in the id of a run as it is.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// open makes what the calls of a run need. It is a driver.OpenFunc.
+func (s *Service) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+	r := resources.FromRuns{Trace: s.tracing(info), Workflows: s.workflowType(info)}
+	if info.Meta[metaTogether] != "" {
+		r.Tools = &branchRuns{s, info}
+	}
+	return s.opener.Open(ctx, info, r)
+}
 
 // branchRun gives the id of the run of branch number i.
 func branchRun(parent, branch string, i int) string {
@@ -103,20 +113,20 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 	delete(spec.Meta, metaTogether)
 	delete(spec.Meta, metaLimits)
 	spec.Meta[project.MetaTargetBranchID] = w.ID
-	if b.info.Meta[metaTrusted] != "" {
+	if b.info.Meta[resources.MetaTrusted] != "" {
 		specs, problems := definition.DocumentSpecs(w)
 		problems.AllowUnknown() // as was decided when the run began
 		if err := problems.Err(); err != nil {
 			return spec, err
 		}
-		spec.Meta[metaTrusted] = trustOf(specs)
+		spec.Meta[resources.MetaTrusted] = resources.TrustOf(specs)
 	}
 	if text := b.info.Meta[metaLimits]; text != "" {
 		if err := json.Unmarshal([]byte(text), &spec.Limits); err != nil {
 			return spec, fmt.Errorf("read limits of run %s: %w", b.info.Run, err)
 		}
 	}
-	for _, name := range []string{fileTools, fileReplies} {
+	for _, name := range []string{resources.FileTools, resources.FileReplies} {
 		data, err := b.info.File(ctx, name)
 		switch {
 		case err == nil:

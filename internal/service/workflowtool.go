@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -41,7 +42,7 @@ type workflowOptions struct {
 }
 
 // workflowType opens toolsets of type `workflow`: one tool that runs a published workflow of the catalog and gives its output.
-func (k *kits) workflowType(info driver.Info) tool.Type {
+func (s *Service) workflowType(info driver.Info) tool.Type {
 	return tool.Type{CallTimeout: workflowTime, Open: func(spec tool.Spec) (tool.Toolset, error) {
 		var o workflowOptions
 		dec := json.NewDecoder(strings.NewReader(cmp.Or(string(spec.Options), "{}")))
@@ -52,7 +53,7 @@ func (k *kits) workflowType(info driver.Info) tool.Type {
 		if o.Workflow == "" {
 			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: `workflow` must name a stored workflow", spec.Title())
 		}
-		return &workflowToolset{spec: spec, options: o, runs: childRuns{k.service, info}}, nil
+		return &workflowToolset{spec: spec, options: o, runs: childRuns{s, info}}, nil
 	}}
 }
 
@@ -153,7 +154,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 		Workflow: w, Branch: t.options.Branch, Stored: d.Entry.ID, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
 		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
-	for name, into := range map[string]*[]byte{fileTools: &q.Tools, fileReplies: &q.Replies} {
+	for name, into := range map[string]*[]byte{resources.FileTools: &q.Tools, resources.FileReplies: &q.Replies} {
 		switch data, err := info.File(ctx, name); {
 		case err == nil:
 			*into = data
@@ -194,15 +195,4 @@ func outputResult(v engine.Value) tool.Result {
 		return tool.Result{Text: text}
 	}
 	return tool.Result{Text: string(v), Structured: v}
-}
-
-// callsWorkflows tells whether an agent of w lists a workflow as a tool: such calls wait for other runs.
-func callsWorkflows(w *workflow.Workflow, extra []tool.Spec) bool {
-	specs, _ := definition.DocumentSpecs(w)
-	for _, s := range append(specs, extra...) {
-		if s.Type == tool.TypeWorkflow {
-			return true
-		}
-	}
-	return false
 }

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"bytes"
@@ -17,19 +17,15 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/service/definition"
-	"github.com/hocket-run/hocket/internal/tool/memory"
+	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// kits opens models and tools of runs.
-type kits struct {
+// Opener opens models and tools of runs. Safe for concurrent use.
+type Opener struct {
 	cfg Config
-	// service starts the runs of branches.
-	service *Service
 	// recorder writes down the model calls of this process's runs; nil: not recorded.
 	recorder *recorder
-	// memory keeps what agents remember over runs.
-	memory memory.Store
 
 	mu    sync.Mutex
 	again map[string]*given // by run
@@ -39,15 +35,12 @@ type kits struct {
 	accounts map[string]*account
 }
 
-func newKits(cfg Config) *kits {
-	cfg = cfg.withDefaults()
-	cfg.Adapters = cfg.Shared.adapters
-	return &kits{cfg: cfg, again: map[string]*given{}}
-}
+// New makes an Opener.
+func New(cfg Config) *Opener { return &Opener{cfg: cfg, again: map[string]*given{}} }
 
 // defaultModel is what agents without a model of their own use (D26).
-func (k *kits) defaultModel(w *workflow.Workflow) string {
-	if m := cmp.Or(k.cfg.Env("HOCKET_MODEL"), k.cfg.Operator.DefaultModel); m != "" {
+func (op *Opener) defaultModel(w *workflow.Workflow) string {
+	if m := cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel); m != "" {
 		return m
 	}
 	if w.Format == "canvas" {
@@ -57,8 +50,8 @@ func (k *kits) defaultModel(w *workflow.Workflow) string {
 }
 
 // modelHints says to a Go program, and to those who call a server, what may be done where there is no model; nil for the command line.
-func (k *kits) modelHints() []string {
-	switch k.cfg.Kind {
+func (op *Opener) modelHints() []string {
+	switch op.cfg.Kind {
 	case journal.KindServe:
 		return []string{"name a model of a provider that the server has", "give the server the key, in its environment or in hocket.yaml", "start it with --model or --replies"}
 	case journal.KindProgram:
@@ -72,19 +65,19 @@ func (k *kits) modelHints() []string {
 }
 
 // registry finds the providers of a workflow. trusted: the operator stands behind the addresses that the document names.
-func (k *kits) registry(w *workflow.Workflow, trusted bool) *model.Registry {
+func (op *Opener) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	defs := map[string]model.ProviderDef{}
 	for name, p := range w.Providers {
 		defs[name] = model.ProviderDef{Protocol: model.Protocol(p.Kind), BaseURL: p.BaseURL, KeyEnv: p.KeyEnv, Trusted: trusted}
 	}
-	operatorProviders(k.cfg.Operator, defs)
+	operatorProviders(op.cfg.Operator, defs)
 	// The driver's kit bounds each call, by the node's own limit where it has one: a second clock here would cut the longer ones short (P11).
-	return model.NewRegistry(model.Config{Env: k.cfg.Env, Providers: defs, Models: operatorModels(k.cfg.Operator), Secret: k.secretOf().Value, Adapters: k.cfg.Adapters, Clients: k.cfg.Models, Hints: k.modelHints(), Known: k.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
+	return model.NewRegistry(model.Config{Env: op.cfg.Env, Providers: defs, Models: operatorModels(op.cfg.Operator), Secret: op.secretOf().Value, Adapters: op.cfg.Adapters, Clients: op.cfg.Models, Hints: op.modelHints(), Known: op.cfg.Prices.Models(), TotalTimeout: -1, IdleTimeout: -1})
 }
 
-// checkModels tells whether every agent has a model that calls can go to.
-func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) error {
-	reg := k.registry(w, trusted)
+// CheckModels tells whether every agent has a model that calls can go to.
+func (op *Opener) CheckModels(w *workflow.Workflow, override string, trusted bool) error {
+	reg := op.registry(w, trusted)
 	seen := map[string]bool{}
 	for i := range w.Agents {
 		a := &w.Agents[i]
@@ -93,7 +86,7 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 			ref = override
 		}
 		if ref == "" {
-			ref = k.defaultModel(w)
+			ref = op.defaultModel(w)
 		}
 		if seen[ref] {
 			continue
@@ -104,39 +97,49 @@ func (k *kits) checkModels(w *workflow.Workflow, override string, trusted bool) 
 		}
 	}
 	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
-		if err := k.checkModels(f, override, trusted); err != nil {
+		if err := op.CheckModels(f, override, trusted); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// open makes what the calls of one run need. It is a driver.OpenFunc.
-func (k *kits) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
-	limits := k.cfg.Operator.Limits
+// FromRuns is what the resources of a run take from the runs of the process.
+type FromRuns struct {
+	// Trace is driver.RunResources.Trace.
+	Trace func(context.Context, driver.Traced) context.Context
+	// Workflows opens toolsets of type workflow, whose calls start runs.
+	Workflows tool.Type
+	// Tools, if not nil, carry out the calls of the run in place of its toolsets: they wait for runs, and keep no state.
+	Tools driver.Tools
+}
+
+// Open makes what the calls of one run need.
+func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driver.RunResources, error) {
+	limits := op.cfg.Operator.Limits
 	kit := &driver.RunResources{
-		DefaultModel: k.defaultModel(info.Workflow), Price: k.cfg.cost,
-		MaxReplyBytes: int(k.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: k.cfg.Operator.Limits.ReplyCalls,
+		DefaultModel: op.defaultModel(info.Workflow), Price: op.cfg.cost,
+		MaxReplyBytes: int(op.cfg.Operator.Limits.ReplyBytes), MaxReplyCalls: op.cfg.Operator.Limits.ReplyCalls,
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
 	}
-	kit.Trace = k.service.tracing(info)
-	kit.Idles = k.cfg.Spawns // tools of the program may start runs
+	kit.Trace = r.Trace
+	kit.Idles = op.cfg.Spawns // tools of the program may start runs
 	if info.Workflow.Format == definition.FormatGraph {
-		if err := k.openProgram(info, kit); err != nil {
+		if err := op.openProgram(info, kit); err != nil {
 			return nil, err
 		}
 		if !callsOut(info.Workflow) {
 			return kit, nil
 		}
 	}
-	if err := k.openModels(ctx, info, kit); err != nil {
+	if err := op.openModels(ctx, info, kit); err != nil {
 		return nil, err
 	}
-	if info.Meta[metaTogether] != "" {
-		kit.Tools, kit.Waits, kit.Stateless = &branchRuns{k.service, info}, true, true
+	if r.Tools != nil {
+		kit.Tools, kit.Waits, kit.Stateless = r.Tools, true, true
 		return kit, nil
 	}
-	if err := k.openTools(ctx, info, kit); err != nil {
+	if err := op.openTools(ctx, info, r.Workflows, kit); err != nil {
 		return nil, err
 	}
 	return kit, nil
@@ -160,40 +163,40 @@ func callsOut(w *workflow.Workflow) bool {
 	return false
 }
 
-func (k *kits) openModels(ctx context.Context, info driver.Info, kit *driver.RunResources) error {
-	replies, err := k.replies(ctx, info)
+func (op *Opener) openModels(ctx context.Context, info driver.Info, kit *driver.RunResources) error {
+	replies, err := op.replies(ctx, info)
 	switch {
 	case err != nil:
 		return err
 	case replies != nil:
 		kit.Models = replies
 	default:
-		trusted := info.Meta[metaTrusted] != ""
+		trusted := info.Meta[MetaTrusted] != ""
 		// A resume may lack the key that the start had: then it stays as it is (S0-17, D19).
-		if err := k.checkModels(info.Workflow, info.Model, trusted); err != nil {
+		if err := op.CheckModels(info.Workflow, info.Model, trusted); err != nil {
 			return err
 		}
-		reg := k.registry(info.Workflow, trusted)
-		kit.Models, kit.Admit = reg, k.admit(reg, kit.DefaultModel)
-		if k.cfg.Operator.Search.Native {
+		reg := op.registry(info.Workflow, trusted)
+		kit.Models, kit.Admit = reg, op.admit(reg, kit.DefaultModel)
+		if op.cfg.Operator.Search.Native {
 			kit.Models = nativeSearch{reg, reg.CanSearch}
 		}
 	}
-	kit.Models = model.WithUsage(cleanModels{kit.Models, k.cfg.Keeper}, fullRef)
-	if k.recorder != nil {
-		kit.Models = k.recorder.over(kit.Models)
+	kit.Models = model.WithUsage(cleanModels{kit.Models, op.cfg.Keeper}, fullRef)
+	if op.recorder != nil {
+		kit.Models = op.recorder.over(kit.Models)
 	}
-	kit.Models = k.withinBudget(kit.Models, info)
+	kit.Models = op.withinBudget(kit.Models, info)
 	return nil
 }
 
 // replies gives the client of the run's reply script, nil where it has none.
-func (k *kits) replies(ctx context.Context, info driver.Info) (model.Client, error) {
-	stored, err := info.File(ctx, fileReplies)
+func (op *Opener) replies(ctx context.Context, info driver.Info) (model.Client, error) {
+	stored, err := info.File(ctx, FileReplies)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		return nil, err
 	}
-	g := k.givenTo(info.Run)
+	g := op.givenTo(info.Run)
 	switch {
 	case g != nil && g.script != nil && !bytes.Equal(g.replies, stored):
 		return g.script, nil

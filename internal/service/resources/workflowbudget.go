@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type claim struct {
 
 // account is what all runs of one workflow use in the present span of time. Safe for concurrent use.
 type account struct {
-	kits     *kits
+	opener   *Opener
 	workflow string
 	budget   config.WorkflowBudget
 
@@ -62,16 +62,16 @@ type account struct {
 }
 
 // account gives that of a workflow.
-func (k *kits) account(name string) *account {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.accounts == nil {
-		k.accounts = map[string]*account{}
+func (op *Opener) account(name string) *account {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	if op.accounts == nil {
+		op.accounts = map[string]*account{}
 	}
-	a := k.accounts[name]
+	a := op.accounts[name]
 	if a == nil {
-		a = &account{kits: k, workflow: name, budget: k.cfg.Operator.Budgets.Workflow, read: map[string]uint64{}, below: map[string]bool{}, changed: make(chan struct{})}
-		k.accounts[name] = a
+		a = &account{opener: op, workflow: name, budget: op.cfg.Operator.Budgets.Workflow, read: map[string]uint64{}, below: map[string]bool{}, changed: make(chan struct{})}
+		op.accounts[name] = a
 	}
 	return a
 }
@@ -97,7 +97,7 @@ func (a *account) refresh(ctx context.Context) error {
 	}
 	q := journal.Query{Workflow: a.workflow, Limit: 1000}
 	for {
-		heads, next, err := a.kits.service.store.List(ctx, q)
+		heads, next, err := a.opener.cfg.Journal.List(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (a *account) refresh(ctx context.Context) error {
 		}
 	}
 	for _, run := range slices.Sorted(maps.Keys(a.below)) {
-		h, err := a.kits.service.store.Head(ctx, run)
+		h, err := a.opener.cfg.Journal.Head(ctx, run)
 		switch {
 		case errors.Is(err, journal.ErrNotFound): // it is about to begin, or was deleted
 			continue
@@ -143,7 +143,12 @@ func (a *account) follow(ctx context.Context, h *journal.Head) error {
 	if h.LastSeq <= a.read[h.Run] || h.Updated.Before(a.since) {
 		return nil
 	}
-	events, err := a.kits.service.Events(ctx, h.Run, a.read[h.Run])
+	defer journal.Hold(a.opener.cfg.Journal, h.Run)()
+	var events []engine.Event // all are read before one counts: an error counts none
+	err := journal.EachEvents(ctx, a.opener.cfg.Journal, h.Run, a.read[h.Run], func(more []engine.Event, _ bool) error {
+		events = append(events, more...)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -216,7 +221,7 @@ func (a *account) cost(ref string, u *chat.Usage, usd *float64) used {
 	out := used{tokens: chat.AddTokens(u.InputTokens, u.OutputTokens), calls: 1}
 	if usd != nil {
 		out.cost = chat.ToMoney(*usd)
-	} else if rate, ok := a.kits.cfg.Prices.Rate(fullRef(ref)); ok {
+	} else if rate, ok := a.opener.cfg.Prices.Rate(fullRef(ref)); ok {
 		out.cost = rate.Cost(*u)
 	}
 	return out
@@ -303,24 +308,24 @@ func (a *account) settle(c *claim, u *used) {
 // accountModels makes model calls within the operator's budget of their workflow (P20).
 type accountModels struct {
 	inner   model.Client
-	kits    *kits
+	opener  *Opener
 	info    driver.Info
 	trusted bool
 }
 
 // Call implements model.Client.
 func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	head, err := m.kits.service.store.Head(ctx, m.info.Run)
+	head, err := m.opener.cfg.Journal.Head(ctx, m.info.Run)
 	if err != nil {
 		return model.Reply{}, err
 	}
 	for ofGraph(&head) {
-		if head, err = m.kits.service.store.Head(ctx, head.Parent); err != nil {
+		if head, err = m.opener.cfg.Journal.Head(ctx, head.Parent); err != nil {
 			return model.Reply{}, err
 		}
 	}
-	a := m.kits.account(head.Workflow)
-	rate, priced := m.kits.rateOf(m.info.Workflow, m.trusted, req.Model)
+	a := m.opener.account(head.Workflow)
+	rate, priced := m.opener.rateOf(m.info.Workflow, m.trusted, req.Model)
 	if !priced && a.budget.CostUSD > 0 {
 		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: fmt.Sprintf("budgets.workflow of %s bounds money, and the price of %q is not known; name it in a file of prices", config.Name, req.Model)}
 	}
@@ -333,7 +338,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 	reply, err := m.inner.Call(ctx, req, onDelta)
 	switch u := model.UsageOf(err); {
 	case err == nil && reply.Usage != nil:
-		a.settle(c, new(a.cost(req.Model, reply.Usage, m.kits.cfg.cost(reply.Model, *reply.Usage))))
+		a.settle(c, new(a.cost(req.Model, reply.Usage, m.opener.cfg.cost(reply.Model, *reply.Usage))))
 	case u != nil:
 		a.settle(c, new(a.cost(req.Model, u, nil)))
 	case err != nil && isFree(driver.FailureOf(ctx, err).Code):
@@ -375,18 +380,18 @@ func (a *account) claim(ctx context.Context, run string, req model.Request, want
 }
 
 // rateOf gives what the model costs that ref names in a workflow.
-func (k *kits) rateOf(w *workflow.Workflow, trusted bool, ref string) (chat.Rate, bool) {
+func (op *Opener) rateOf(w *workflow.Workflow, trusted bool, ref string) (chat.Rate, bool) {
 	full := fullRef(ref)
-	if _, known, err := k.registry(w, trusted).Key(ref); err == nil {
+	if _, known, err := op.registry(w, trusted).Key(ref); err == nil {
 		full = known.String()
 	}
-	return k.cfg.Prices.Rate(full)
+	return op.cfg.Prices.Rate(full)
 }
 
 // withinBudget puts the operator's budget of the workflow before the models of a run, where he set one.
-func (k *kits) withinBudget(models model.Client, info driver.Info) model.Client {
-	if b := k.cfg.Operator.Budgets.Workflow; b.Tokens <= 0 && b.CostUSD <= 0 && b.Calls <= 0 {
+func (op *Opener) withinBudget(models model.Client, info driver.Info) model.Client {
+	if b := op.cfg.Operator.Budgets.Workflow; b.Tokens <= 0 && b.CostUSD <= 0 && b.Calls <= 0 {
 		return models
 	}
-	return &accountModels{inner: models, kits: k, info: info, trusted: info.Meta[metaTrusted] != ""}
+	return &accountModels{inner: models, opener: op, info: info, trusted: info.Meta[MetaTrusted] != ""}
 }

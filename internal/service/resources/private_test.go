@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"encoding/json"
@@ -24,22 +24,22 @@ import (
 // SEC8: whatever of Hocket speaks HTTP, a document that nobody trusts leads it to no private address; the same document trusted does.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
-	for name, ask := range map[string]func(t *testing.T, k *kits, url string, trusted bool) error{
-		"MCP server": func(t *testing.T, k *kits, url string, trusted bool) error {
+	for name, ask := range map[string]func(t *testing.T, k *Opener, url string, trusted bool) error{
+		"MCP server": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			return askToolset(t, k, tool.Spec{Type: tool.TypeMCP, Remote: &tool.Remote{URL: url + "/mcp"}, Trusted: trusted}, "", "")
 		},
-		"fetch": func(t *testing.T, k *kits, url string, trusted bool) error {
+		"fetch": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			host := strings.TrimPrefix(url, "http://")
 			return askToolset(t, k, tool.Spec{Type: tool.TypeFetch, Options: json.RawMessage(`{"allowed_domains":["` + host + `"]}`), Trusted: trusted}, "fetch", `{"urls":["`+url+`/page"]}`)
 		},
-		"api": func(t *testing.T, k *kits, url string, trusted bool) error {
+		"api": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			options := `{"api_config":{"name":"x","method":"GET","endpoint":"` + url + `/{p}","args":{"p":{"type":"string"}}}}`
 			return askToolset(t, k, tool.Spec{Type: tool.TypeAPI, Options: json.RawMessage(options), Trusted: trusted}, "x", `{"p":"a"}`)
 		},
-		"openapi document": func(t *testing.T, k *kits, url string, trusted bool) error {
+		"openapi document": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(`{"url":"` + url + `/openapi.json"}`), Trusted: trusted}, "", "")
 		},
-		"openapi server": func(t *testing.T, k *kits, url string, trusted bool) error {
+		"openapi server": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			file := filepath.Join(t.TempDir(), "openapi.json")
 			if err := os.WriteFile(file, []byte(`{"openapi":"3.1.0","servers":[{"url":"`+url+`"}],"paths":{"/x":{"get":{"operationId":"x"}}}}`), 0o600); err != nil {
 				t.Fatal(err)
@@ -50,11 +50,11 @@ func TestPrivateAddresses(t *testing.T) {
 			}
 			return askToolset(t, k, tool.Spec{Type: tool.TypeOpenAPI, Options: json.RawMessage(options), Trusted: true}, "x", `{}`)
 		},
-		"web search": func(t *testing.T, k *kits, url string, trusted bool) error {
+		"web search": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			options := `{"provider":"searxng","base_url":"` + url + `"}`
 			return askToolset(t, k, tool.Spec{Type: tool.TypeWebSearch, Options: json.RawMessage(options), Trusted: trusted}, "web_search", `{"query":"x"}`)
 		},
-		"model": func(t *testing.T, k *kits, url string, trusted bool) error {
+		"model": func(t *testing.T, k *Opener, url string, trusted bool) error {
 			w := &workflow.Workflow{Providers: map[string]workflow.Provider{"mine": {Kind: "openai", BaseURL: url + "/v1"}}}
 			_, err := k.registry(w, trusted).Call(t.Context(), model.Request{Model: "mine/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText("x")}}}, nil)
 			return err
@@ -68,7 +68,7 @@ func TestPrivateAddresses(t *testing.T) {
 				http.Error(w, "here", http.StatusTeapot)
 			}))
 			defer srv.Close()
-			k := newKits(Config{Env: func(string) string { return "" }, Adapters: providers.Adapters(nil), Pages: page.Reader{}})
+			k := newOpener(Config{Env: func(string) string { return "" }, Adapters: providers.Adapters(nil), Pages: page.Reader{}})
 			if err := ask(t, k, srv.URL, false); !errors.Is(err, outbound.ErrRefused) || hits.Load() != 0 {
 				t.Errorf("not trusted: %v, %d requests; want ErrRefused and none", err, hits.Load())
 			}
@@ -80,9 +80,9 @@ func TestPrivateAddresses(t *testing.T) {
 }
 
 // askToolset opens a toolset as a run does and calls a tool of it. A refusal that a tool tells the model of is given as what it says.
-func askToolset(t *testing.T, k *kits, spec tool.Spec, name, args string) error {
+func askToolset(t *testing.T, k *Opener, spec tool.Spec, name, args string) error {
 	t.Helper()
-	ts, err := k.types(driver.Info{})[spec.Type].Open(spec)
+	ts, err := k.types(driver.Info{}, tool.Type{})[spec.Type].Open(spec)
 	if e, ok := errors.AsType[*tool.Error](err); ok && e.Kind == tool.KindUntrusted {
 		return outbound.ErrRefused // an address that is refused before anything is asked
 	}

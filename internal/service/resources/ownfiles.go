@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"io/fs"
@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/config"
-	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/files"
 )
 
 // ownFiles tells which files are the operator's own: his configuration, his prices, his store with what lies beside it (write-ahead log, owners, key, token,
 // namespaces). Toolsets do not reach them: what a model writes there would decide about later runs.
-func (k *kits) ownFiles() files.Own {
+func (op *Opener) ownFiles() files.Own {
 	var paths []string
 	add := func(path string) {
 		if path == "" {
@@ -26,11 +25,11 @@ func (k *kits) ownFiles() files.Own {
 			paths = append(paths, tool.Plain(abs), filepath.Join(tool.Plain(filepath.Dir(abs)), filepath.Base(abs)))
 		}
 	}
-	path, _ := config.Find("", k.cfg.Env)
+	path, _ := config.Find("", op.cfg.Env)
 	add(path)
-	add(k.cfg.Operator.Path)
-	add(k.cfg.Operator.Prices)
-	for _, at := range k.stores() {
+	add(op.cfg.Operator.Path)
+	add(op.cfg.Operator.Prices)
+	for _, at := range op.cfg.Stores {
 		for _, p := range append(at.Files(), at.Beside("token")) {
 			add(p)
 		}
@@ -47,20 +46,6 @@ func (k *kits) ownFiles() files.Own {
 			return err == nil && os.SameFile(is, info)
 		})
 	}
-}
-
-// stores gives the stores of this process's operator: that of the runs, and the default one.
-func (k *kits) stores() []store.Locator {
-	var out []store.Locator
-	if at, err := store.Parse(k.cfg.DB); err == nil {
-		out = append(out, at)
-	}
-	if db, err := DefaultDB(k.cfg.Env); err == nil {
-		if at, err := store.Parse(db); err == nil {
-			out = append(out, at)
-		}
-	}
-	return out
 }
 
 // isBelow tells whether path is in folder.

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"testing"
@@ -33,7 +33,7 @@ func TestOperatorRates(t *testing.T) {
 				t.Fatal(problems)
 			}
 			synctest.Test(t, func(t *testing.T) {
-				k := newKits(Config{Operator: operator, RateLimits: tt.program, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] }})
+				k := newOpener(Config{Operator: operator, RateLimits: tt.program, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] }})
 				began := time.Now()
 				for range 3 {
 					// A registry and a turn of each run: the queue is the process's.
@@ -51,7 +51,7 @@ func TestOperatorRates(t *testing.T) {
 			})
 		})
 	}
-	k := newKits(Config{Env: func(string) string { return "" }})
+	k := newOpener(Config{Env: func(string) string { return "" }})
 	if turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "no such/model"}); turn != nil {
 		t.Error("a model that is none has a turn")
 	}

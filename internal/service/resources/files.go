@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"github.com/hocket-run/hocket/diag"
@@ -17,11 +17,11 @@ type Files struct {
 
 // Problems gives all problems of the files, warnings too. Start and Give refuse files with errors.
 func (f Files) Problems() diag.List {
-	_, problems := f.check()
+	_, problems := f.Check()
 	return problems
 }
 
-func (f Files) check() (*script.Script, diag.List) {
+func (f Files) Check() (*script.Script, diag.List) {
 	var (
 		problems diag.List
 		replies  *script.Script
@@ -37,6 +37,17 @@ func (f Files) check() (*script.Script, diag.List) {
 		problems.AllowUnknown()
 	}
 	return replies, problems
+}
+
+// Over gives f, with what it leaves open from below.
+func (f Files) Over(below Files) Files {
+	if f.Tools == nil {
+		f.Tools, f.ToolsFile = below.Tools, below.ToolsFile
+	}
+	if f.Replies == nil {
+		f.Replies, f.RepliesFile = below.Replies, below.RepliesFile
+	}
+	return f
 }
 
 // parseTools reads a file of --tools that was checked before: unknown names in it were allowed then.
@@ -57,8 +68,8 @@ type given struct {
 // Give lets a run go on in this process with other files than those that it was started with (D19). Call it before the run is resumed or answered.
 //
 // A reply script equal to the stored one goes on where that one was; any other begins anew. Errors: *InvalidError.
-func (s *Service) Give(run string, f Files) error {
-	replies, problems := f.check()
+func (op *Opener) Give(run string, f Files) error {
+	replies, problems := f.Check()
 	if problems.HasErrors() {
 		return &failure.InvalidError{Diagnostics: problems}
 	}
@@ -66,18 +77,25 @@ func (s *Service) Give(run string, f Files) error {
 	if replies != nil {
 		g.script = script.New(replies, nil)
 	}
-	s.kits.give(run, g)
+	op.give(run, g)
 	return nil
 }
 
-func (k *kits) give(run string, g *given) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.again[run] = g
+func (op *Opener) give(run string, g *given) {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.again[run] = g
 }
 
-func (k *kits) givenTo(run string) *given {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.again[run]
+// Inherit gives a run the files that were given to its parent again.
+func (op *Opener) Inherit(run, parent string) {
+	if g := op.givenTo(parent); g != nil {
+		op.give(run, g)
+	}
+}
+
+func (op *Opener) givenTo(run string) *given {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return op.again[run]
 }

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"maps"
@@ -29,10 +29,10 @@ func (o *offers) add(name string, s tool.Spec) {
 	}
 }
 
-// granted gives the tools that the agents of a workflow list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
+// Granted gives the tools that the agents of a workflow list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
 // call; where a server has to be asked, a call of such a tool is an error in the run. Tools that the program replaces where no provider is configured
 // (web_search, S0-55) are offered.
-func (s *Service) granted(w *workflow.Workflow, q StartRequest) (problems diag.List, err error) {
+func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, err error) {
 	if !slices.Contains(format.Names(), w.Format) {
 		return nil, nil // the builder of Go graphs and the program know their tools
 	}
@@ -40,9 +40,9 @@ func (s *Service) granted(w *workflow.Workflow, q StartRequest) (problems diag.L
 	if err := grants(w, "", agents); err != nil {
 		return nil, err
 	}
-	specs := extraToolsets(s.cfg.Operator, agents)
-	if q.Tools != nil {
-		more, err := parseTools(q.ToolsFile, q.Tools)
+	specs := extraToolsets(op.cfg.Operator, agents)
+	if f.Tools != nil {
+		more, err := parseTools(f.ToolsFile, f.Tools)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (s *Service) granted(w *workflow.Workflow, q StartRequest) (problems diag.L
 		}
 		shared.add(name, sp)
 	}
-	for _, t := range slices.Concat(s.cfg.Tools, s.kits.fallbacks()) {
+	for _, t := range slices.Concat(op.cfg.Tools, op.fallbacks()) {
 		shared.names = append(shared.names, t.Def().Name)
 	}
 	ungranted(w, agents, shared, &problems)

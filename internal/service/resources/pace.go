@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"cmp"
@@ -10,22 +10,22 @@ import (
 )
 
 // admit gives the turns of model calls that go to providers: one queue for each key, over all runs (P14).
-func (k *kits) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Admission {
+func (op *Opener) admit(reg *model.Registry, defaultModel string) func(*driver.Info, *engine.CallModel) driver.Admission {
 	return func(info *driver.Info, c *engine.CallModel) driver.Admission {
 		key, full, err := reg.Key(cmp.Or(info.Model, c.Model, defaultModel))
 		if err != nil {
 			return nil // the call itself says what is wrong
 		}
-		return turn{k.cfg.Shared.limiters.Limiter(key, k.ratesOf(full.Provider)).Take()}
+		return turn{op.cfg.Limiters.Limiter(key, op.ratesOf(full.Provider)).Take()}
 	}
 }
 
 // ratesOf gives what a provider takes: as the program says, else as the operator does.
-func (k *kits) ratesOf(provider string) ratelimit.Limits {
-	if l, ok := k.cfg.RateLimits[provider]; ok || k.cfg.Operator == nil {
+func (op *Opener) ratesOf(provider string) ratelimit.Limits {
+	if l, ok := op.cfg.RateLimits[provider]; ok || op.cfg.Operator == nil {
 		return l
 	}
-	p := k.cfg.Operator.Providers[provider]
+	p := op.cfg.Operator.Providers[provider]
 	return ratelimit.Limits{RequestsPerMinute: p.RequestsPerMinute, TokensPerMinute: p.TokensPerMinute, Concurrency: p.Concurrency}
 }
 

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"context"
@@ -35,21 +35,21 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.RunResources) error {
+func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Type, kit *driver.RunResources) error {
 	cfg := tool.Config{
-		MaxResultBytes: int(k.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: k.types(info), Builtin: k.cfg.Tools, Fallback: k.fallbacks(), Logger: k.cfg.Logger.With("run", info.Run),
+		MaxResultBytes: int(op.cfg.Operator.Limits.ResultBytes), Agents: map[string]tool.Grant{}, Types: op.types(info, calls), Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Logger: op.cfg.Logger.With("run", info.Run),
 	}
-	if err := k.askAgain(info.Run, info.Meta); err != nil {
+	if err := op.AskAgain(info.Run, info.Meta); err != nil {
 		return err
 	}
-	if err := grants(info.Workflow, info.Meta[metaTrusted], cfg.Agents); err != nil {
+	if err := grants(info.Workflow, info.Meta[MetaTrusted], cfg.Agents); err != nil {
 		return err
 	}
-	if err := operatorSpecs(k.cfg.Operator, cfg.Agents); err != nil {
+	if err := operatorSpecs(op.cfg.Operator, cfg.Agents); err != nil {
 		return err
 	}
-	data, err := info.File(ctx, fileTools)
-	if g := k.givenTo(info.Run); g != nil && g.tools != nil {
+	data, err := info.File(ctx, FileTools)
+	if g := op.givenTo(info.Run); g != nil && g.tools != nil {
 		data, err = g.tools, nil
 	}
 	switch {
@@ -65,9 +65,9 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.RunR
 	case !errors.Is(err, journal.ErrNotFound):
 		return err
 	}
-	cfg.Extra = append(cfg.Extra, extraToolsets(k.cfg.Operator, cfg.Agents)...)
-	cfg.CallTimeout = time.Duration(k.cfg.Operator.Limits.ToolTimeout)
-	if err := k.permit(ctx, info, &cfg); err != nil {
+	cfg.Extra = append(cfg.Extra, extraToolsets(op.cfg.Operator, cfg.Agents)...)
+	cfg.CallTimeout = time.Duration(op.cfg.Operator.Limits.ToolTimeout)
+	if err := op.permit(ctx, info, &cfg); err != nil {
 		return err
 	}
 	set, err := tool.NewSet(cfg)
@@ -75,8 +75,19 @@ func (k *kits) openTools(ctx context.Context, info driver.Info, kit *driver.RunR
 		return err
 	}
 	kit.Idles = kit.Idles || callsWorkflows(info.Workflow, cfg.Extra)
-	kit.Tools = cleanTools{set, k.cfg.Keeper}
+	kit.Tools = cleanTools{set, op.cfg.Keeper}
 	return nil
+}
+
+// callsWorkflows tells whether an agent of w lists a workflow as a tool: such calls wait for other runs.
+func callsWorkflows(w *workflow.Workflow, extra []tool.Spec) bool {
+	specs, _ := definition.DocumentSpecs(w)
+	for _, s := range append(specs, extra...) {
+		if s.Type == tool.TypeWorkflow {
+			return true
+		}
+	}
+	return false
 }
 
 // grants says what each agent of a workflow may use, those of its sub-flows too (SEC13). trusted is the hash of the commands that were allowed. Agents go
@@ -87,7 +98,7 @@ func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) er
 	if err := problems.Err(); err != nil {
 		return err
 	}
-	return grantAll(w, trusted != "" && trustOf(all) == trusted, into)
+	return grantAll(w, trusted != "" && TrustOf(all) == trusted, into)
 }
 
 func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) error {
@@ -125,9 +136,9 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 	return nil
 }
 
-// checkTrust refuses a document that wants what is not allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
+// CheckTrust refuses a document that wants what is not allowed, and notes in a run's meta what was (SEC5). keys are what a yes would let its providers have
 // besides: they are shown with the rest, and are no reason to ask by themselves.
-func (s *Service) checkTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool, meta map[string]string) error {
+func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
 		if err := standIn(meta); err != nil {
@@ -141,7 +152,7 @@ func (s *Service) checkTrust(specs []tool.Spec, asks failure.CommandsError, keys
 		return &asks
 	}
 	if trust {
-		meta[metaTrusted] = trustOf(specs)
+		meta[MetaTrusted] = TrustOf(specs)
 	}
 	return nil
 }
@@ -158,24 +169,24 @@ func standIn(meta map[string]string) error {
 }
 
 // types are the kinds of toolsets that Hocket can open.
-func (k *kits) types(info driver.Info) map[string]tool.Type {
-	dir := k.folder(info.Meta) // what relative paths are resolved against
-	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: k.expand}
-	web := k.apiConfig(dir)
+func (op *Opener) types(info driver.Info, calls tool.Type) map[string]tool.Type {
+	dir := op.folder(info.Meta) // what relative paths are resolved against
+	programs := runner.Config{Dir: dir, Environ: os.Environ, Expand: op.expand}
+	web := op.apiConfig(dir)
 	types := map[string]tool.Type{
-		tool.TypeFilesystem: files.Type(files.Config{Dir: dir, Own: k.ownFiles()}),
-		tool.TypeMemory:     memory.Type(memory.Config{Store: k.memory, Owner: originOf(info)}),
-		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return k.openMCP(spec, info.Run, dir) }},
+		tool.TypeFilesystem: files.Type(files.Config{Dir: dir, Own: op.ownFiles()}),
+		tool.TypeMemory:     memory.Type(memory.Config{Store: op.cfg.Memory, Owner: originOf(info)}),
+		tool.TypeMCP:        {Open: func(spec tool.Spec) (tool.Toolset, error) { return op.openMCP(spec, info.Run, dir) }},
 		tool.TypeScript:     script.Type(programs),
 		tool.TypeShell:      shell.Type(programs),
 		tool.TypeThink:      think.Type(),
 		tool.TypeTodo:       todo.Type(),
-		tool.TypeWorkflow:   k.workflowType(info),
+		tool.TypeWorkflow:   calls,
 		tool.TypeUserPrompt: userprompt.Type(),
-		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: k.fetchClient, Pages: k.cfg.Pages}),
+		tool.TypeFetch:      fetch.Type(fetch.Config{HTTP: op.fetchClient, Pages: op.cfg.Pages}),
 		tool.TypeAPI:        api.Type(web),
 		tool.TypeOpenAPI:    api.OpenAPI(web),
-		tool.TypeWebSearch:  search.Type(k.searchConfig()),
+		tool.TypeWebSearch:  search.Type(op.searchConfig()),
 	}
 	for name, typ := range types {
 		if k, ok := kinds.Of(name); ok && !k.Guarded {
@@ -183,7 +194,7 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 		}
 		open := typ.Open
 		typ.Open = func(spec tool.Spec) (tool.Toolset, error) {
-			if err := k.askAgain(info.Run, info.Meta); err != nil { // a file may have changed since the run was taken up
+			if err := op.AskAgain(info.Run, info.Meta); err != nil { // a file may have changed since the run was taken up
 				return nil, tool.Errorf(tool.KindUntrusted, spec.Title(), "toolset %q: %w", spec.Title(), err)
 			}
 			return open(spec)
@@ -194,13 +205,13 @@ func (k *kits) types(info driver.Info) map[string]tool.Type {
 }
 
 // expand replaces the references in a variable of a trusted toolset.
-func (k *kits) expand(text string) (string, error) {
+func (op *Opener) expand(text string) (string, error) {
 	var missing error
 	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
 		if ref == "$$" {
 			return "$"
 		}
-		v, err := k.secretOf().Value(ref)
+		v, err := op.secretOf().Value(ref)
 		if err != nil && missing == nil {
 			missing = fmt.Errorf("variable %w", err)
 			if strings.HasPrefix(nameIn(ref), secret.FilePrefix) {
@@ -215,22 +226,22 @@ func (k *kits) expand(text string) (string, error) {
 // openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that
 // only the document names gets neither.
 // A program is resolved against dir, the folder of the run, wherever this process is.
-func (k *kits) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error) {
+func (op *Opener) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error) {
 	if spec.Command != "" && dir != "" {
 		spec.Dir = under(dir, spec.Dir)
 	}
-	cfg := mcp.Config{Environ: os.Environ, Version: k.cfg.Version, Logger: k.cfg.Logger.With("run", run)}
+	cfg := mcp.Config{Environ: os.Environ, Version: op.cfg.Version, Logger: op.cfg.Logger.With("run", run)}
 	var allow []string
 	if spec.Trusted {
-		if err := k.checkFiles(spec); err != nil {
+		if err := op.checkFiles(spec); err != nil {
 			return nil, err
 		}
-		cfg.Lookup = k.lookup
+		cfg.Lookup = op.lookup
 		if spec.Remote != nil {
-			allow = []string{k.address(spec.Remote.URL)}
+			allow = []string{op.address(spec.Remote.URL)}
 		}
 	}
-	cfg.HTTPClient = k.client(allow...)
+	cfg.HTTPClient = op.client(allow...)
 	return mcp.Type(cfg).Open(spec)
 }
 
@@ -260,9 +271,9 @@ func sent(specs []tool.Spec) []string {
 	return out
 }
 
-// keysSent gives the keys that the providers of a trusted document get at addresses of its own, as lines of CommandsError.Sends: a yes to anything that the
+// KeysSent gives the keys that the providers of a trusted document get at addresses of its own, as lines of CommandsError.Sends: a yes to anything that the
 // document wants is one to these too (SEC11).
-func keysSent(w *workflow.Workflow) []string {
+func KeysSent(w *workflow.Workflow) []string {
 	var out []string
 	add := func(line string) {
 		if !slices.Contains(out, line) {
@@ -279,7 +290,7 @@ func keysSent(w *workflow.Workflow) []string {
 		}
 	}
 	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
-		for _, line := range keysSent(f) {
+		for _, line := range KeysSent(f) {
 			add(line)
 		}
 	}
@@ -287,8 +298,8 @@ func keysSent(w *workflow.Workflow) []string {
 	return out
 }
 
-// trustOf tells what was trusted: the hash of the commands, or that there are none.
-func trustOf(specs []tool.Spec) string {
+// TrustOf tells what was trusted: the hash of the commands, or that there are none.
+func TrustOf(specs []tool.Spec) string {
 	if h := tool.TrustHash(specs); h != "" {
 		return h
 	}

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"context"
@@ -49,7 +49,7 @@ func TestModelCallLimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				k := newKits(Config{
+				k := newOpener(Config{
 					Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": "k-1234"}[name] },
 					Adapters: map[model.Protocol]model.Factory{
 						model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return slow(tt.takes), nil },
@@ -77,7 +77,7 @@ func TestModelCallLimit(t *testing.T) {
 func TestRunsShareAdapters(t *testing.T) {
 	t.Parallel()
 	key, made, failing := "k-1", 0, true
-	k := newKits(Config{
+	k := newOpener(Config{
 		Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] },
 		Adapters: map[model.Protocol]model.Factory{
 			model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) {

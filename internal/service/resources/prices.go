@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"cmp"
@@ -31,9 +31,9 @@ func fullRef(ref string) string {
 
 // prices gives what the models of a workflow cost, by the references under which calls of its runs name them, sorted. missing names an agent and a
 // model whose price is not known; "" where all are.
-func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
+func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
 	seen := map[string]bool{}
-	reg := k.registry(w, false) // names of the operator's models stand for others
+	reg := op.registry(w, false) // names of the operator's models stand for others
 	for _, flow := range definition.FlowsOf(w) {
 		for i := range flow.Agents {
 			a := &flow.Agents[i]
@@ -42,13 +42,13 @@ func (k *kits) prices(w *workflow.Workflow, override string) (prices []engine.Pr
 					continue
 				}
 				seen[ref] = true
-				full := cmp.Or(override, ref, k.defaultModel(w))
+				full := cmp.Or(override, ref, op.defaultModel(w))
 				if _, known, err := reg.Key(full); err == nil {
 					full = known.String()
 				} else {
 					full = fullRef(full)
 				}
-				if rate, ok := k.cfg.Prices.Rate(full); ok {
+				if rate, ok := op.cfg.Prices.Rate(full); ok {
 					prices = append(prices, engine.Price{Model: ref, Rate: rate})
 				} else if missing == "" {
 					missing = fmt.Sprintf("agent %q has %s, whose price is not known", a.Title(), cmp.Or(strconv.Quote(full), "no model"))
@@ -75,10 +75,10 @@ func boundsMoney(w *workflow.Workflow, over workflow.Limits, above *workflow.Bud
 	return false
 }
 
-// price says in spec what the run's models cost. Errors: *InvalidError where a budget of money bounds a model of unknown price: it could not hold.
-func (k *kits) price(spec *driver.Spec) error {
+// Price says in spec what the run's models cost. Errors: *InvalidError where a budget of money bounds a model of unknown price: it could not hold.
+func (op *Opener) Price(spec *driver.Spec) error {
 	var missing string
-	if spec.Prices, missing = k.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
+	if spec.Prices, missing = op.prices(spec.Workflow, spec.Model); missing != "" && boundsMoney(spec.Workflow, spec.Limits, spec.Above) {
 		return failure.Refuse(errcode.PriceMissing, errcode.Fields{"missing": missing}, engine.ErrPrice)
 	}
 	return nil

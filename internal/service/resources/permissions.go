@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 )
 
 // permit puts into cfg what the operator permits and what the run holds on to since it was driven last (SEC12, SEC14).
-func (k *kits) permit(ctx context.Context, info driver.Info, cfg *tool.Config) error {
-	cfg.Permissions = k.cfg.Permissions
-	if was := (tool.Permissions{}); len(k.weaker(info.Meta)) > 0 && !k.isAllowed(info.Meta) && json.Unmarshal([]byte(info.Meta[metaRules]), &was) == nil {
+func (op *Opener) permit(ctx context.Context, info driver.Info, cfg *tool.Config) error {
+	cfg.Permissions = op.cfg.Permissions
+	if was := (tool.Permissions{}); len(op.weaker(info.Meta)) > 0 && !op.isAllowed(info.Meta) && json.Unmarshal([]byte(info.Meta[MetaRules]), &was) == nil {
 		cfg.Former = was // no person was asked whether less may hold now
 	}
-	cfg.PermissionsChanged = info.Meta[metaPermissions] != permissionsHash(k.cfg.Permissions)
+	cfg.PermissionsChanged = info.Meta[MetaPermissions] != PermissionsHash(op.cfg.Permissions)
 	listed := len(cfg.Extra) > 0
 	for _, g := range cfg.Agents {
 		listed = listed || len(g.Toolsets) > 0
@@ -32,8 +32,8 @@ func (k *kits) permit(ctx context.Context, info driver.Info, cfg *tool.Config) e
 	return nil
 }
 
-// permissionsHash fingerprints permissions; "" where they say nothing.
-func permissionsHash(p tool.Permissions) string {
+// PermissionsHash fingerprints permissions; "" where they say nothing.
+func PermissionsHash(p tool.Permissions) string {
 	if p.IsZero() {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"encoding/json"
@@ -41,46 +41,46 @@ func webOptionsOf(spec tool.Spec) (o webOptions) {
 }
 
 // fetchClient gives the client of one fetch toolset (SEC8). Hosts that the operator's own file names may be private.
-func (k *kits) fetchClient(spec tool.Spec) *http.Client {
+func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 	var allow []string
 	if spec.Trusted {
 		allow = fetch.Hosts(spec)
 	}
 	// Pages are anybody's, and are not told of traces.
-	return outbound.New(outbound.Config{Allow: slices.Concat(allow, k.cfg.Operator.Outbound.Allow)})
+	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow)})
 }
 
 // apiConfig is what toolsets of HTTP APIs get. One that the operator stands behind may be at a private address, and get what our environment holds (D34).
-func (k *kits) apiConfig(dir string) api.Config {
+func (op *Opener) apiConfig(dir string) api.Config {
 	return api.Config{
 		HTTP: func(spec tool.Spec) *http.Client {
 			var allow []string
 			if o := webOptionsOf(spec); spec.Trusted {
-				allow = []string{k.address(o.API.Endpoint), k.address(o.URL), k.address(o.Server)}
+				allow = []string{op.address(o.API.Endpoint), op.address(o.URL), op.address(o.Server)}
 			}
-			return k.client(allow...)
+			return op.client(allow...)
 		},
-		Lookup: k.lookupFor,
+		Lookup: op.lookupFor,
 		ReadFile: func(_ tool.Spec, path string, limit int) ([]byte, error) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
 			return readBounded(path, limit)
 		},
-		Logger: k.cfg.Logger,
+		Logger: op.cfg.Logger,
 	}
 }
 
 // searchConfig is what web searches get: the operator's keys, and a private address only where he named it.
-func (k *kits) searchConfig() search.Config {
+func (op *Opener) searchConfig() search.Config {
 	return search.Config{
 		HTTP: func(allow string) *http.Client {
 			if allow == "" {
-				return k.client()
+				return op.client()
 			}
-			return k.client(allow)
+			return op.client(allow)
 		},
-		Lookup: k.lookup,
+		Lookup: op.lookup,
 	}
 }
 
@@ -106,17 +106,17 @@ func readBounded(path string, limit int) ([]byte, error) {
 }
 
 // lookupFor gives the values that a spec may refer to: all that the operator's may for a trusted one, none for others.
-func (k *kits) lookupFor(spec tool.Spec) func(string) (string, bool) {
+func (op *Opener) lookupFor(spec tool.Spec) func(string) (string, bool) {
 	if !spec.Trusted {
 		return nil
 	}
-	return k.lookup
+	return op.lookup
 }
 
 // address writes an address as it will be asked for.
-func (k *kits) address(text string) string {
+func (op *Opener) address(text string) string {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
-		v, _ := k.lookup(nameIn(ref))
+		v, _ := op.lookup(nameIn(ref))
 		return v
 	})
 }

@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"maps"
@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
 )
 
 // TestTypesOfToolsets: the service opens exactly the types of toolsets that are registered as supported.
 func TestTypesOfToolsets(t *testing.T) {
-	opened := slices.Sorted(maps.Keys(newKits(Config{Env: func(string) string { return "" }}).types(driver.Info{})))
+	opened := slices.Sorted(maps.Keys(newOpener(Config{Env: func(string) string { return "" }}).types(driver.Info{}, tool.Type{})))
 	if d := cmp.Diff(slices.Sorted(slices.Values(kinds.Names(kinds.Supported()))), opened); d != "" {
 		t.Errorf("registered -, opened +\n%s", d)
 	}

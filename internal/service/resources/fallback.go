@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"bytes"
@@ -14,8 +14,8 @@ import (
 
 // fallbacks stand in for web_search: an agent that asks for it is offered it, and a call searches with the provider that the operator's variables name, or says
 // that there is none (S0-55). A tool of that name in the operator's tools file wins.
-func (k *kits) fallbacks() []tool.Tool {
-	if cfg := k.searchConfig(); search.Configured(cfg) {
+func (op *Opener) fallbacks() []tool.Tool {
+	if cfg := op.searchConfig(); search.Configured(cfg) {
 		return []tool.Tool{search.Tool(cfg)}
 	}
 	return []tool.Tool{tool.Unavailable(noSearch(), "no search provider is configured")}

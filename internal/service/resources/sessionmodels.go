@@ -1,4 +1,4 @@
-package service
+package resources
 
 import (
 	"cmp"
@@ -17,14 +17,14 @@ import (
 // made, and its use counts in the run. Where there is no such run it is the client as it is. key names the call within the call of the function that makes it.
 //
 // Errors of the client: those of models; *engine.BudgetError where a budget leaves nothing for the call, which is then not made.
-func (s *Service) AccountSession(models model.Client, key string) model.Client {
-	return &sessionModels{s, models, key}
+func (op *Opener) AccountSession(models model.Client, key string) model.Client {
+	return &sessionModels{op, models, key}
 }
 
 type sessionModels struct {
-	service *Service
-	models  model.Client
-	key     string
+	opener *Opener
+	models model.Client
+	key    string
 }
 
 // Call implements model.Client.
@@ -34,9 +34,8 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 	if info == nil {
 		return m.models.Call(ctx, req, onDelta)
 	}
-	kits := m.service.kits
 	q := engine.CallReserve{Key: m.key, Model: req.Model, Input: model.EstimateInput(req), Output: mostOutput(req.Params)}
-	if rate, ok := kits.rateOf(&workflow.Workflow{}, false, req.Model); ok {
+	if rate, ok := m.opener.rateOf(&workflow.Workflow{}, false, req.Model); ok {
 		q.Rate = &rate
 	}
 	grant, err := ledger.Reserve(ctx, q)
@@ -51,7 +50,7 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 	}
 	claimed := req
 	claimed.IdempotencyKey = info.Run + "/" + grant.Key
-	reply, err := kits.withinBudget(keyed{m.models, req.IdempotencyKey}, *info).Call(ctx, claimed, onDelta)
+	reply, err := m.opener.withinBudget(keyed{m.models, req.IdempotencyKey}, *info).Call(ctx, claimed, onDelta)
 	if told := m.use(ctx, ledger, q, grant, reply, err); told != nil && err == nil {
 		return model.Reply{}, told
 	}
@@ -86,7 +85,7 @@ func (m *sessionModels) use(ctx context.Context, ledger driver.Ledger, q engine.
 	case u != nil:
 		used.InputTokens, used.OutputTokens = u.InputTokens, u.OutputTokens
 		used.Borne.Tokens = chat.AddTokens(u.InputTokens, u.OutputTokens)
-		if usd := m.service.cfg.cost(ref, *u); usd != nil {
+		if usd := m.opener.cfg.cost(ref, *u); usd != nil {
 			used.CostUSD, used.Borne.CostUSD = *usd, *usd
 		} else {
 			used.UnknownCosts = 1
@@ -131,7 +130,7 @@ func (k keyed) Call(ctx context.Context, req model.Request, onDelta func(model.D
 
 // AccountTool counts a tool call of a session in the run whose call ctx belongs to; key names it within that call. The caller calls settle when the tool has returned. Errors:
 // *engine.BudgetError: a budget leaves no call, and the tool must not be called; that of ctx.
-func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), err error) {
+func (op *Opener) AccountTool(ctx context.Context, key string) (settle func(), err error) {
 	ledger := driver.LedgerOf(ctx)
 	grant, err := ledger.Reserve(ctx, engine.CallReserve{Key: key, Tool: true})
 	if err != nil {
@@ -140,7 +139,7 @@ func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), e
 	return func() {
 		err := ledger.Use(engine.CallUse{Key: grant.Key, Ended: true, Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
 		if err != nil && !errors.Is(err, engine.ErrCallLate) {
-			s.cfg.Logger.Debug("tool call of a session was not counted", "error", err)
+			op.cfg.Logger.Debug("tool call of a session was not counted", "error", err)
 		}
 	}, nil
 }
@@ -159,9 +158,9 @@ func mostOutput(p model.Params) int64 {
 
 // AllowUncounted tells whether work whose use is never reported, such as that of a coding agent that speaks ACP, may begin in the call that ctx belongs to; it may where there is no such
 // call. Errors: *engine.UncountedError; that of ctx.
-func (s *Service) AllowUncounted(ctx context.Context) error {
+func (op *Opener) AllowUncounted(ctx context.Context) error {
 	ledger := driver.LedgerOf(ctx)
-	if b := s.cfg.Operator.Budgets; ledger.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
+	if b := op.cfg.Operator.Budgets; ledger.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
 		return &engine.UncountedError{Bound: engine.BoundByWorkflow}
 	}
 	_, err := ledger.Reserve(ctx, engine.CallReserve{})

@@ -1,0 +1,337 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/permit"
+	"github.com/hocket-run/hocket/internal/permit/shellcmd"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// metaAllowed holds what a yes to a run's wishes was for, as JSON of allowed (ADR 41).
+const metaAllowed = "allowed"
+
+// allowed is what a person allowed, with the folder in which it was allowed and the programs that it meant then.
+type allowed struct {
+	Dir string `json:"dir"`
+	// Commands and Access are what the person was shown.
+	Commands [][]string    `json:"commands,omitempty"`
+	Access   []string      `json:"access,omitempty"`
+	Programs []programFile `json:"programs,omitempty"`
+}
+
+// programFile is a file that something allowed starts or reads as its program.
+type programFile struct {
+	// As is the program as it is written, In the folder that it is relative to.
+	As string `json:"as"`
+	In string `json:"in"`
+	// Path is the file that As means, without links; "": there is none. Digest is that of a file in the folder of the run: what lies elsewhere is replaced by
+	// updates of the machine.
+	Path   string `json:"path,omitempty"`
+	Digest string `json:"digest,omitempty"`
+	// Argument tells that As is an argument, which need not name a file.
+	Argument bool `json:"argument,omitempty"`
+	// Tools tells that the file of --tools names it.
+	Tools bool `json:"tools,omitempty"`
+}
+
+// allow notes in a run's meta what the yes of a person, or of the operator's own file, is for.
+func allow(meta map[string]string, document, tools []tool.Spec) error {
+	dir := meta[metaDir]
+	a := allowed{Dir: dir, Commands: tool.Commands(slices.Concat(document, tools)), Access: tool.Access(slices.Concat(document, tools), dir)}
+	for i, specs := range [][]tool.Spec{document, tools} {
+		for _, s := range specs {
+			for _, p := range programsOf(dir, s) {
+				if p.Tools = i == 1; !slices.Contains(a.Programs, p) {
+					a.Programs = append(a.Programs, p)
+				}
+			}
+		}
+	}
+	if len(a.Commands)+len(a.Access) == 0 {
+		return nil
+	}
+	b, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("record what was allowed: %w", err)
+	}
+	meta[metaAllowed] = string(b)
+	return nil
+}
+
+// NoteAllowed notes the folder of a run, and what of this machine it may use there: by the yes to its document, and by the operator's file of tools.
+func (op *Opener) NoteAllowed(document []tool.Spec, trust bool, f Files, meta map[string]string) error {
+	if !trust {
+		document = nil
+	}
+	var extra []tool.Spec
+	if f.Tools != nil {
+		var err error
+		if extra, err = parseTools(f.ToolsFile, f.Tools); err != nil {
+			return err
+		}
+	}
+	if f.Tools != nil || trust || len(op.cfg.Operator.MCPs)+len(op.cfg.Operator.Toolsets) > 0 {
+		if err := standIn(meta); err != nil {
+			return err
+		}
+	}
+	return allow(meta, document, extra)
+}
+
+// programsOf gives the files that a toolset starts, or hands to what it starts.
+func programsOf(dir string, s tool.Spec) []programFile {
+	var out []programFile
+	words := func(in string, argv []string) {
+		for _, file := range implied(argv) {
+			if p := findProgram(dir, programFile{As: file, In: in, Argument: true}); p.Path != "" {
+				out = append(out, p)
+			}
+		}
+		for i, w := range argv {
+			out = append(out, findProgram(dir, programFile{As: w, In: in, Argument: i > 0}))
+			if _, value, ok := strings.Cut(w, "="); ok && i > 0 {
+				out = append(out, findProgram(dir, programFile{As: value, In: in, Argument: true}))
+			}
+		}
+	}
+	line := func(in, cmd string) {
+		for _, command := range shellcmd.Script(cmd) {
+			words(in, strings.Fields(strings.ReplaceAll(strings.TrimPrefix(command, shellcmd.Perhaps), shellcmd.Unknown, " ")))
+		}
+	}
+	if s.Command != "" {
+		in := under(dir, s.Dir)
+		words(in, append([]string{s.Command}, s.Args...))
+		for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+			words(in, []string{"", s.Env[name]})
+		}
+	}
+	o := s.Programs()
+	for _, c := range o.Commands {
+		words(under(dir, o.WorkingDir), []string{c})
+	}
+	for _, c := range o.Lines {
+		line(under(dir, c.Dir), c.Text)
+	}
+	for _, c := range o.Argv {
+		words(under(dir, c.Dir), c.Words)
+	}
+	if o.File != "" {
+		words(dir, []string{"", o.File})
+	}
+	// A word that names no file now is one for a file that is put there later.
+	return slices.DeleteFunc(out, func(p programFile) bool {
+		return p.As == "" || p.Argument && p.Path == "" && (strings.HasPrefix(p.As, "-") || len(p.As) > 200 || strings.ContainsAny(p.As, "\x00\n"))
+	})
+}
+
+// implied gives the files that a program reads without being told: what it runs is in them. Not all of them need be there.
+func implied(argv []string) []string {
+	if len(argv) == 0 {
+		return nil
+	}
+	var out []string
+	switch strings.TrimSuffix(filepath.Base(argv[0]), ".exe") {
+	case "npm", "npx", "pnpm", "yarn", "bun":
+		out = append(out, "package.json")
+	case "make", "gmake":
+		out = append(out, "GNUmakefile", "makefile", "Makefile")
+	case "just":
+		out = append(out, "justfile", "Justfile")
+	case "deno":
+		out = append(out, "deno.json", "deno.jsonc")
+	case "docker", "podman":
+		out = append(out, "compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml")
+	}
+	for i, w := range argv[1:] {
+		if argv[i] == "-m" || argv[i] == "-jar" {
+			module := strings.ReplaceAll(w, ".", "/")
+			out = append(out, module+".py", module+"/__main__.py", module+"/__init__.py")
+		}
+		for _, name := range []string{"package.json", "index.js", "index.mjs", "__main__.py"} { // a folder stands for a file in it
+			out = append(out, filepath.Join(w, name))
+		}
+		for _, ext := range []string{".js", ".mjs", ".cjs"} {
+			out = append(out, w+ext)
+		}
+	}
+	return out
+}
+
+func under(dir, sub string) string {
+	if filepath.IsAbs(sub) {
+		return filepath.Clean(sub)
+	}
+	return filepath.Join(dir, sub)
+}
+
+// findProgram completes p with the file that it means now. dir is the folder of the run.
+func findProgram(dir string, p programFile) programFile {
+	p.Path, p.Digest = "", ""
+	path := p.As
+	switch {
+	case path == "" || strings.ContainsAny(path, "\x00\n"):
+		return p
+	case !p.Argument && !strings.ContainsAny(path, `/\`):
+		found, err := exec.LookPath(path)
+		if err != nil {
+			return p
+		}
+		path = found
+	}
+	st, err := os.Stat(under(p.In, path))
+	if err != nil || !st.Mode().IsRegular() {
+		return p
+	}
+	if p.Path, err = filepath.EvalSymlinks(under(p.In, path)); err != nil {
+		p.Path = ""
+		return p
+	}
+	if inside, err := filepath.Rel(tool.Plain(dir), p.Path); err == nil && filepath.IsLocal(inside) {
+		p.Digest = digestOf(p.Path)
+	}
+	return p
+}
+
+// maxDigest is how much of a file is read for its fingerprint: an argument may name any file.
+const maxDigest = 32 << 20
+
+// digestOf fingerprints a file: its content up to maxDigest, and the size of a longer one and the time when it was changed. A file that cannot be read has a
+// fingerprint of its own.
+func digestOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unreadable"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, maxDigest)); err != nil {
+		return "unreadable"
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return "unreadable"
+	}
+	if st.Size() > maxDigest {
+		fmt.Fprintf(h, "%d %d", st.Size(), st.ModTime().UnixNano())
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// changes tells what is not as it was when it was allowed; tools tells that the file of --tools was given again.
+func (a *allowed) changes(tools bool) []string {
+	var out []string
+	for _, p := range a.Programs {
+		if p.Tools && tools {
+			continue
+		}
+		switch now := findProgram(a.Dir, p); {
+		case now == p:
+		case now.Path == p.Path:
+			out = append(out, p.Path+" has changed")
+		case now.Path == "":
+			out = append(out, p.As+" was "+p.Path+" and no longer exists")
+		default:
+			out = append(out, p.As+" was "+orNothing(p.Path)+" and is "+now.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func orNothing(path string) string {
+	if path == "" {
+		return "no program"
+	}
+	return path
+}
+
+// AskAgain tells whether what was allowed for a run has to be allowed again before this process drives it: an *AllowedElsewhereError.
+func (op *Opener) AskAgain(run string, meta map[string]string) error {
+	text := meta[metaAllowed]
+	e := &failure.AllowedElsewhereError{Run: run, Changed: op.weaker(meta)}
+	if op.isAllowed(meta) || text == "" && (len(e.Changed) == 0 || op.cfg.Kind != journal.KindRun) {
+		return nil
+	}
+	if op.cfg.Kind != journal.KindRun {
+		e.Changed = nil // it goes on under both permissions
+	}
+	if text != "" {
+		var a allowed
+		if err := json.Unmarshal([]byte(text), &a); err != nil {
+			return fmt.Errorf("read what was allowed for run %s: %w", run, err)
+		}
+		here, err := os.Getwd()
+		if err != nil {
+			return fmt.Errorf("find the working directory: %w", err)
+		}
+		g := op.givenTo(run)
+		if e.Dir, e.Here = a.Dir, here; tool.Plain(a.Dir) == tool.Plain(here) {
+			e.Here = a.Dir
+		} else {
+			e.Changed = append(e.Changed, "it is continued in a different folder")
+		}
+		e.Changed = append(e.Changed, a.changes(g != nil && g.tools != nil)...)
+		e.Wants = failure.CommandsError{Commands: a.Commands, Access: a.Access}
+	}
+	if len(e.Changed) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Allow lets this process drive a run, and those that it started for its branches, although its programs, folder or permissions are not those that were
+// allowed: the person who asks for it saw what [AllowedElsewhereError] tells. Relative paths are still resolved against the folder where the run began, or on the
+// present one where that is gone. Errors: those of reading the run.
+func (op *Opener) Allow(ctx context.Context, run string) error {
+	head, err := op.cfg.Journal.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	op.allowedAgain = append(op.allowedAgain, allowedKey(head.Meta))
+	return nil
+}
+
+// allowedKey is what a second yes is for.
+func allowedKey(meta map[string]string) string { return meta[metaAllowed] + "\x00" + meta[MetaRules] }
+
+func (op *Opener) isAllowed(meta map[string]string) bool {
+	op.mu.Lock()
+	defer op.mu.Unlock()
+	return slices.Contains(op.allowedAgain, allowedKey(meta))
+}
+
+// folder gives the folder that relative paths of a run's tools are resolved against.
+func (op *Opener) folder(meta map[string]string) string {
+	dir := meta[metaDir]
+	if _, err := os.Stat(dir); dir != "" && errors.Is(err, os.ErrNotExist) && op.isAllowed(meta) {
+		return ""
+	}
+	return dir
+}
+
+// weaker tells what the permissions of now let pass that those of a run's beginning did not.
+func (op *Opener) weaker(meta map[string]string) []string {
+	var was tool.Permissions
+	if text := meta[MetaRules]; text == "" || json.Unmarshal([]byte(text), &was) != nil {
+		return nil
+	}
+	return permit.Weaker(was, op.cfg.Permissions)
+}

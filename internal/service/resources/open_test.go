@@ -1,0 +1,20 @@
+package resources
+
+import (
+	"log/slog"
+
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/ratelimit"
+	"github.com/hocket-run/hocket/internal/secret"
+)
+
+// newOpener makes an Opener of what a test says, without an operator where it names none.
+func newOpener(cfg Config) *Opener {
+	if cfg.Operator == nil {
+		cfg.Operator = &config.Config{}
+	}
+	cfg.Keeper, cfg.Logger, cfg.Prices, cfg.Limiters = &secret.Keeper{}, slog.New(slog.DiscardHandler), price.Default(), &ratelimit.Set{}
+	cfg.Adapters = SharedAdapters(cfg.Adapters, cfg.Operator, cfg.Keeper)
+	return New(cfg)
+}

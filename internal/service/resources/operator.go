@@ -1,0 +1,167 @@
+package resources
+
+import (
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// operatorProviders adds the operator's providers to those of a document, which they win over.
+func operatorProviders(c *config.Config, into map[string]model.ProviderDef) {
+	for name, p := range c.Providers {
+		into[name] = model.ProviderDef{Protocol: model.Protocol(p.Protocol), BaseURL: p.BaseURL, Key: p.Key, Trusted: true, Operator: true}
+	}
+}
+
+func operatorModels(c *config.Config) map[string]model.ModelDef {
+	out := map[string]model.ModelDef{}
+	for name, m := range c.Models {
+		out[name] = model.ModelDef{Provider: m.Provider, Model: m.Model, Trusted: true, Params: model.Params{
+			Temperature: m.Params.Temperature, TopP: m.Params.TopP, MaxTokens: m.Params.MaxTokens, ReasoningEffort: m.Params.ReasoningEffort,
+			ThinkingBudget: m.Params.ThinkingBudget, ProviderOptions: m.Params.ProviderOptions,
+		}}
+	}
+	return out
+}
+
+// operatorSpec completes a toolset of a document that refers to one of the operator's servers, which needs no other trust (SEC5). The document may say
+// how the toolset is called and which of its tools are taken, and nothing of what is started, sent or offered; ok is false where it refers to none.
+func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err error) {
+	if s.Ref == "" || s.Type != tool.TypeMCP || s.Command != "" || s.Remote != nil {
+		return tool.Spec{}, false, nil
+	}
+	if def, ok = c.MCPs[s.Ref]; !ok {
+		return tool.Spec{}, false, nil
+	}
+	if len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "" || s.Policy != "" {
+		return tool.Spec{}, false, failure.Invalidf("a toolset cannot change the server %q of %s: leave out args, env, working_dir and policy", s.Ref, config.Name)
+	}
+	def.Span, def.Name = s.Span, s.Name
+	if s.Name == "" {
+		def.Name = s.Ref
+	}
+	if len(s.Tools) > 0 {
+		for _, name := range s.Tools {
+			if len(def.Tools) > 0 && !slices.Contains(def.Tools, name) {
+				return tool.Spec{}, false, failure.Invalidf("the server %q of %s does not offer the tool %q", s.Ref, config.Name, name)
+			}
+		}
+		def.Tools = s.Tools
+	}
+	if s.Instruction != "" {
+		def.Instruction = s.Instruction
+	}
+	if s.Timeout > 0 && (def.Timeout == 0 || s.Timeout < def.Timeout) {
+		def.Timeout = s.Timeout
+	}
+	def.Shared = def.Shared || s.Shared
+	return def, true, nil
+}
+
+// CheckRef tells before the first call that a toolset refers to a server that is not defined, or changes one of the operator's (D25).
+func CheckRef(c *config.Config, s tool.Spec) error {
+	_, ok, err := operatorSpec(c, s)
+	if err == nil && !ok && s.Type == tool.TypeMCP && s.Ref != "" && s.Command == "" && s.Remote == nil && !strings.HasPrefix(s.Ref, "docker:") {
+		hint := diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(c.MCPs)))
+		if hint == "" {
+			hint = "hocket doctor shows the operator's servers"
+		}
+		return failure.Invalidf("toolset %q: neither the document nor %s defines a server %q; %s", s.Title(), config.Name, s.Ref, hint)
+	}
+	return err
+}
+
+// CheckNames refuses a toolset that a document defines under the name of one of the operator's: his permissions go by names, and what he allows of his
+// own server is not meant for another that is called the same (SEC12, SEC14).
+func CheckNames(c *config.Config, s tool.Spec) error {
+	if _, ok, err := operatorSpec(c, s); ok || err != nil {
+		return err
+	}
+	_, taken := c.MCPs[s.Name]
+	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool { return o.Name == s.Name }); s.Name == "" || !taken {
+		return nil
+	}
+	return failure.Invalidf("toolset %q of the document is also defined in %s; rename it, or refer to the operator's toolset with `ref` alone", s.Name, config.Name)
+}
+
+// operatorSpecs completes the toolsets of grants that refer to the operator's servers.
+func operatorSpecs(c *config.Config, agents map[string]tool.Grant) error {
+	for id, g := range agents {
+		for i, s := range g.Toolsets {
+			def, ok, err := operatorSpec(c, s)
+			if err != nil {
+				return err
+			}
+			if ok {
+				g.Toolsets[i] = def
+			} else if err := CheckNames(c, s); err != nil {
+				return err
+			}
+		}
+		agents[id] = g
+	}
+	return nil
+}
+
+// client gives an HTTP client that may go to the public internet, where the operator allows it, and to the addresses in allow. Its requests carry their trace context.
+func (op *Opener) client(allow ...string) *http.Client {
+	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow), Trace: true})
+}
+
+// extraToolsets gives the operator's toolsets, and those of his servers that some agent lists by name, alone or before a tool's.
+func extraToolsets(c *config.Config, agents map[string]tool.Grant) []tool.Spec {
+	out := slices.Clone(c.Toolsets)
+	for _, name := range slices.Sorted(maps.Keys(c.MCPs)) {
+		listed := func(g tool.Grant) bool {
+			return slices.ContainsFunc(g.Names, func(n string) bool { return n == name || strings.HasPrefix(n, name+"_") })
+		}
+		if slices.ContainsFunc(slices.Collect(maps.Values(agents)), listed) {
+			s := c.MCPs[name]
+			s.Name = name
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// secretOf resolves references of trusted definitions.
+func (op *Opener) secretOf() secret.Resolver {
+	return secret.Resolver{Env: op.cfg.Env, Keeper: op.cfg.Keeper}
+}
+
+// fileReference is a secret of a file in the text of a toolset.
+var fileReference = regexp.MustCompile(`\$\{\s*file:[^}]+\}`)
+
+// checkFiles tells why a file that a trusted toolset refers to cannot be read; opening would only say that it has no value.
+func (op *Opener) checkFiles(s tool.Spec) error {
+	texts := slices.Collect(maps.Values(s.Env))
+	if s.Remote != nil {
+		texts = append(texts, s.Remote.URL)
+		texts = slices.AppendSeq(texts, maps.Values(s.Remote.Headers))
+	}
+	slices.Sort(texts)
+	for _, text := range texts {
+		for _, ref := range fileReference.FindAllString(text, -1) {
+			if _, err := op.secretOf().Value(ref); err != nil {
+				return tool.Errorf(tool.KindFailed, s.Title(), "toolset %q: %w", s.Title(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// lookup gives the values of references in trusted toolsets.
+func (op *Opener) lookup(name string) (string, bool) {
+	v, err := op.secretOf().Value("${" + name + "}")
+	return v, err == nil
+}

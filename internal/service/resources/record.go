@@ -1,0 +1,77 @@
+package resources
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/model/cassette"
+	"github.com/hocket-run/hocket/internal/service/failure"
+)
+
+// recorder writes model calls into one reply script, though the client behind it is made anew each time that the run comes back into memory. Safe for
+// concurrent use.
+type recorder struct {
+	*cassette.Recorder
+	behind *switchable
+}
+
+func newRecorder(path string) (*recorder, error) {
+	behind := &switchable{}
+	r, err := cassette.New(behind, path)
+	if err != nil {
+		return nil, &failure.InvalidError{Message: "--record: " + err.Error(), Err: err}
+	}
+	return &recorder{r, behind}, nil
+}
+
+// Record records the model calls of this process from now on into a new reply script. Errors: *InvalidError.
+func (op *Opener) Record(path string) (err error) {
+	op.recorder, err = newRecorder(path)
+	return err
+}
+
+// ContinueRecording goes on with the reply script at path, which holds some of the replies that are known.
+func (op *Opener) ContinueRecording(path string, known []chat.Message) error {
+	behind := &switchable{}
+	r, err := cassette.Continue(behind, path, known)
+	if err != nil {
+		return err
+	}
+	op.recorder = &recorder{r, behind}
+	return nil
+}
+
+// IsRecording tells whether the model calls of this process are recorded.
+func (op *Opener) IsRecording() bool { return op.recorder != nil }
+
+// Close ends the recording, where there is one.
+func (op *Opener) Close() error {
+	if op.recorder == nil {
+		return nil
+	}
+	return op.recorder.Close()
+}
+
+// over gives the recorder as a client in front of c.
+func (r *recorder) over(c model.Client) model.Client {
+	r.behind.mu.Lock()
+	defer r.behind.mu.Unlock()
+	r.behind.client = c
+	return r.Recorder
+}
+
+// switchable is a client that can be replaced.
+type switchable struct {
+	mu     sync.Mutex
+	client model.Client
+}
+
+// Call implements model.Client.
+func (s *switchable) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
+	s.mu.Lock()
+	c := s.client
+	s.mu.Unlock()
+	return c.Call(ctx, req, onDelta)
+}
