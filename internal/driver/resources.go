@@ -128,11 +128,14 @@ type Admission interface {
 
 // Close ends what the kit opened. A nil RunResources is closed.
 func (k *RunResources) Close() error {
-	if k == nil || k.Tools == nil {
+	if !k.Opened() {
 		return nil
 	}
 	return k.Tools.Close()
 }
+
+// Opened tells whether there is anything to close.
+func (k *RunResources) Opened() bool { return k != nil && k.Tools != nil }
 
 // CallModel carries out one model call and always gives a result for c.ID. onDelta may be nil; it is called as model.Client says.
 func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.CallModel, onDelta func(Delta)) (res engine.ModelResult) {

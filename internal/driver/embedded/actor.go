@@ -28,7 +28,8 @@ type actor struct {
 	away   bool       // its goroutine makes a call: the next one to come for the run lets another be the actor
 	taken  []*message // what take gave last, to be used again
 	left   bool
-	notify chan struct{} // holds one token while there may be mail
+	notify chan struct{} // holds one token while there may be mail; nil: the actor has not waited for any yet
+	beside bool          // another goroutine made a call, or was the actor
 
 	plan compiled
 	info driver.Info
@@ -50,7 +51,7 @@ type actor struct {
 	fresh bool
 	// observe is driver.Spec.Observe.
 	observe func(*engine.Run, []engine.Event)
-	calls   map[string]*call
+	calls   calls
 	timers  map[string]*timer
 	// left-over commands of a former owner, which were not begun here.
 	orphans          map[string]engine.Command
@@ -59,6 +60,7 @@ type actor struct {
 	ready            []*call         // calls that are to be started
 	within           context.Context // what calls are made within: ctx, with what their program offers
 	here             [1]*message     // a batch of one
+	first            [1]*message     // room for the first mail
 	used             *call           // one that has ended, to be used again
 	group            []engine.Input  // results that are decided together; kept between batches
 	waitingForBudget []*message      // calls that wait for room in a budget to start a run
@@ -66,8 +68,9 @@ type actor struct {
 
 func (d *Driver) newActor(run string) *actor {
 	a := &actor{
-		d: d, id: run, gone: make(chan struct{}), notify: make(chan struct{}, 1), calls: map[string]*call{},
+		d: d, id: run, gone: make(chan struct{}),
 	}
+	a.mail = a.first[:0]
 	a.ctx, a.cancel = context.WithCancelCause(d.work)
 	a.within = a.ctx
 	return a
@@ -118,6 +121,9 @@ func (a *actor) next() (batch []*message, replaced bool) {
 			batch = a.swap()
 		}
 		a.away = lone != nil && !cut && len(batch) == 0
+		if lone == nil && a.notify == nil {
+			a.notify = make(chan struct{}, 1)
+		}
 		a.mu.Unlock()
 		if lone != nil && (cut || len(batch) > 0) {
 			a.ready = append(a.ready, lone)
@@ -145,8 +151,8 @@ func (a *actor) next() (batch []*message, replaced bool) {
 	}
 }
 
-// main is the actor's goroutine.
-func (a *actor) main() { a.end(a.live()) }
+// do is the actor's goroutine.
+func (a *actor) do() { a.end(a.live()) }
 
 // errReplaced: another goroutine is the actor.
 var errReplaced = errors.New("another goroutine drives the run")
@@ -289,15 +295,15 @@ func (a *actor) accepted(batch []*message) {
 	for _, m := range batch {
 		switch d := m.data.(type) {
 		case engine.ModelResult:
-			delete(a.calls, d.ID)
+			a.calls.drop(d.ID)
 		case engine.ToolResult:
-			delete(a.calls, d.ID)
+			a.calls.drop(d.ID)
 		case engine.ToolHeld:
-			delete(a.calls, d.ID)
+			a.calls.drop(d.ID)
 		case engine.FuncResult:
-			delete(a.calls, d.ID)
+			a.calls.drop(d.ID)
 		case *engine.FuncResult:
-			delete(a.calls, d.ID)
+			a.calls.drop(d.ID)
 		case engine.TimerDue:
 			if t := a.timers[d.ID]; t != nil && !t.at.After(m.at) {
 				delete(a.timers, d.ID)
@@ -334,12 +340,14 @@ func (a *actor) leave(err error) {
 		deadline = earliest(a.run.Open())
 	}
 	kit := a.kit
-	d.wg.Go(func() {
-		a.work.Wait()
-		if err := kit.Close(); err != nil {
-			a.log().Warn("close tools", "err", err)
-		}
-	})
+	if a.beside || kit.Opened() {
+		d.wg.Go(func() {
+			a.work.Wait()
+			if err := kit.Close(); err != nil {
+				a.log().Warn("close tools", "err", err)
+			}
+		})
+	}
 
 	d.mu.Lock()
 	a.mu.Lock()

@@ -29,7 +29,7 @@ type call struct {
 
 // begin makes a call ready; dispatch or next starts it. limit bounds it from the moment at which it gets its slot; 0: it bounds itself. Without slot it needs none.
 func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot bool) {
-	if a.calls[id] != nil {
+	if a.calls.get(id) != nil {
 		return
 	}
 	delete(a.orphans, id)
@@ -43,7 +43,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 	}
 	c.idles = a.kit.Idles && slot
 	c.tells = (a.kit.Idles || a.kit.Waits) && !isModelCall(cmd)
-	a.calls[id] = c
+	a.calls.put(c)
 	a.work.Add(1)
 	a.ready = append(a.ready, c)
 }
@@ -51,6 +51,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 // dispatch starts the calls that are ready beside the actor.
 func (a *actor) dispatch() {
 	if len(a.ready) > 0 {
+		a.beside = true
 		a.d.crew.add(a.d, a.ready)
 		clear(a.ready)
 		a.ready = a.ready[:0]
@@ -59,7 +60,7 @@ func (a *actor) dispatch() {
 
 // lone takes the call that the actor's own goroutine may make: of a function or a model, where it is the only call that is out. Nil: there is none.
 func (a *actor) lone() *call {
-	if len(a.ready) != 1 || len(a.calls) != 1 {
+	if len(a.ready) != 1 || a.calls.count() != 1 {
 		return nil
 	}
 	c := a.ready[0]
@@ -105,14 +106,20 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 func (a *actor) stepAside() {
 	away := a.away
 	a.away = false
+	a.beside = a.beside || away
 	a.mu.Unlock()
 	if away {
-		a.d.crew.run(a.d, a.goOn)
+		a.d.crew.run(a.d, (*successor)(a))
 	}
 }
 
-// goOn is the actor's goroutine after the one before it, which makes a call.
-func (a *actor) goOn() { a.end(a.loop()) }
+// successor is the actor on another goroutine than the one before it, which makes a call.
+type successor actor
+
+func (s *successor) do() {
+	a := (*actor)(s)
+	a.end(a.loop())
+}
 
 // interrupt ends the actor's context.
 func (a *actor) interrupt(why error) {

@@ -62,14 +62,14 @@ func isModelCall(c engine.Command) bool {
 
 // stopCalls stops all calls that are under way.
 func (a *actor) stopCalls() {
-	for _, c := range a.calls {
+	for c := range a.calls.all() {
 		c.stop(errInterrupted, grace)
 	}
 }
 
 // cancelCall stops a call; its result still comes. One that was never begun here is answered at once.
 func (a *actor) cancelCall(id string) {
-	if c := a.calls[id]; c != nil {
+	if c := a.calls.get(id); c != nil {
 		limit := grace
 		if a.run.IsEnding() && a.ctx.Err() == nil {
 			// The engine bounds how long a run waits for functions that may finish (ADR 15): here only their slot is at stake, and a result made up
@@ -137,6 +137,11 @@ func (a *actor) windDown() error {
 		broken        error
 	)
 	told := map[string]bool{}
+	a.mu.Lock()
+	if a.notify == nil {
+		a.notify = make(chan struct{}, 1)
+	}
+	a.mu.Unlock()
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	for waiting := true; waiting; {
@@ -159,7 +164,7 @@ func (a *actor) windDown() error {
 				rest = append(rest, m)
 			}
 		}
-		if len(told) >= len(a.calls) {
+		if len(told) >= a.calls.count() {
 			break
 		}
 		select {

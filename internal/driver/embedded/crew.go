@@ -10,7 +10,7 @@ type crew struct {
 	next  int  // of calls, the first that no goroutine has taken
 	comes bool // a goroutine was started that has taken no call yet
 	// spare are the goroutines that wait for work, by what they are given it.
-	spare  []chan func()
+	spare  []chan task
 	closed bool
 }
 
@@ -25,7 +25,7 @@ func (w *crew) add(d *Driver, calls []*call) {
 	w.comes = true
 	w.mu.Unlock()
 	if !comes {
-		w.run(d, func() { w.work(d, true) })
+		w.run(d, (*worker)(d))
 	}
 }
 
@@ -48,36 +48,42 @@ func (w *crew) take(d *Driver, fresh bool) *call {
 	w.comes = w.comes || more
 	w.mu.Unlock()
 	if more {
-		w.run(d, func() { w.work(d, true) })
+		w.run(d, (*worker)(d))
 	}
 	return c
 }
 
-// work makes calls as long as there are some.
-func (w *crew) work(d *Driver, fresh bool) {
-	for c := w.take(d, fresh); c != nil; c = w.take(d, false) {
+// task is what a goroutine of the crew does.
+type task interface{ do() }
+
+// worker makes the calls of a driver's crew as long as there are some.
+type worker Driver
+
+func (w *worker) do() {
+	d := (*Driver)(w)
+	for c := d.crew.take(d, true); c != nil; c = d.crew.take(d, false) {
 		c.run()
 	}
 }
 
-// run calls f on a goroutine that waits for work, or on a new one.
-func (w *crew) run(d *Driver, f func()) {
+// run does t on a goroutine that waits for work, or on a new one.
+func (w *crew) run(d *Driver, t task) {
 	w.mu.Lock()
 	if n := len(w.spare); n > 0 {
 		one := w.spare[n-1]
 		w.spare = w.spare[:n-1]
 		w.mu.Unlock()
-		one <- f
+		one <- t
 		return
 	}
 	w.mu.Unlock()
-	d.wg.Go(func() { w.stay(f) })
+	d.wg.Go(func() { w.stay(t) })
 }
 
-// stay calls f, and what it is given after it while few goroutines wait.
-func (w *crew) stay(f func()) {
-	f()
-	given := make(chan func(), 1)
+// stay does t, and what it is given after it while few goroutines wait.
+func (w *crew) stay(t task) {
+	t.do()
+	given := make(chan task, 1)
 	for {
 		w.mu.Lock()
 		if len(w.spare) >= maxSpares || w.closed {
@@ -86,11 +92,11 @@ func (w *crew) stay(f func()) {
 		}
 		w.spare = append(w.spare, given)
 		w.mu.Unlock()
-		f, ok := <-given
+		t, ok := <-given
 		if !ok {
 			return
 		}
-		f()
+		t.do()
 	}
 }
 

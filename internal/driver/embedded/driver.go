@@ -255,7 +255,7 @@ func (d *Driver) launch(a *actor) {
 		p.timer.Stop()
 		delete(d.parked, a.id)
 	}
-	d.crew.run(d, a.main)
+	d.crew.run(d, a)
 	if !d.polling {
 		d.polling = true
 		d.wg.Go(d.poll)

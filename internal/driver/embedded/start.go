@@ -27,7 +27,14 @@ type launched struct {
 	run   string
 	actor *actor
 	begun chan error
+	// first, create and blob are what the actor is given to begin with.
+	first  message
+	create journal.NewRun
+	blob   [1]journal.Blob
 }
+
+// answered is told to those who wait for the first message of a run.
+func (l *launched) answered(err error) { l.begun <- err }
 
 // ID implements driver.Launched.
 func (l *launched) ID() string { return l.run }
@@ -70,12 +77,11 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 		return nil, err
 	}
 	run := cmp.Or(spec.Run, driver.NewRunID(d.now()))
-	blobs := []journal.Blob{definition}
+	l := &launched{run: run, begun: make(chan error, 1), blob: [1]journal.Blob{definition}}
 	if driver.HasOwnMeta(spec.Meta) {
 		return nil, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn) // else a client could name any file
 	}
 	files, meta := spec.Kept()
-	blobs = append(blobs, files...)
 	w := p.plan.Workflow()
 	id, name := spec.WorkflowID, spec.WorkflowName
 	if id == "" && name == "" {
@@ -83,13 +89,15 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	}
 	a := d.newActor(run)
 	a.plan, a.observe = p, spec.Observe
-	a.blobs = blobs
-	a.create = &journal.NewRun{
+	a.blobs = append(l.blob[:], files...)
+	l.actor = a
+	l.create = journal.NewRun{
 		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Kind: d.cfg.Kind,
 		Definition: definition.Hash, Created: d.now(), Meta: meta,
 	}
+	a.create = &l.create
 	kept := spec.Files
-	a.info = d.info(run, w, *a.create, func(_ context.Context, name string) ([]byte, error) {
+	a.info = d.info(run, w, l.create, func(_ context.Context, name string) ([]byte, error) {
 		if data, ok := kept[name]; ok {
 			return data, nil
 		}
@@ -108,8 +116,8 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
 		Above: spec.Above,
 	}}
-	reply := make(chan error, 1)
-	a.mail = append(a.mail, &message{at: d.now(), data: start, done: func(err error) { reply <- err }})
+	l.first = message{at: l.create.Created, data: start, done: l.answered}
+	a.mail = append(a.mail, &l.first)
 
 	d.mu.Lock()
 	switch {
@@ -124,5 +132,5 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	if err != nil {
 		return nil, errors.Join(err, a.kit.Close())
 	}
-	return &launched{run: run, actor: a, begun: reply}, nil
+	return l, nil
 }

@@ -1,0 +1,60 @@
+package embedded
+
+import "iter"
+
+// calls are the calls under way of one run, by id. Most runs have one at a time, which needs no map. The zero value is ready.
+type calls struct {
+	one  *call // nil: all are in more
+	more map[string]*call
+}
+
+// get gives the call with an id, nil where there is none.
+func (s *calls) get(id string) *call {
+	if s.one != nil && s.one.id == id {
+		return s.one
+	}
+	return s.more[id]
+}
+
+// put adds a call, whose id no other one has.
+func (s *calls) put(c *call) {
+	switch {
+	case s.one == nil && len(s.more) == 0:
+		s.one = c
+		return
+	case s.more == nil:
+		s.more = map[string]*call{}
+	}
+	s.more[c.id] = c
+}
+
+// drop takes a call out; one that is not there is no error.
+func (s *calls) drop(id string) {
+	if s.one != nil && s.one.id == id {
+		s.one = nil
+		return
+	}
+	delete(s.more, id)
+}
+
+// count counts the calls.
+func (s *calls) count() int {
+	if s.one != nil {
+		return 1 + len(s.more)
+	}
+	return len(s.more)
+}
+
+// all gives the calls, in any order.
+func (s *calls) all() iter.Seq[*call] {
+	return func(yield func(*call) bool) {
+		if s.one != nil && !yield(s.one) {
+			return
+		}
+		for _, c := range s.more {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
