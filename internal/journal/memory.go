@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -71,7 +72,43 @@ type memRun struct {
 	// notices are the IDs of the run's notices; retained counts its events while it is among the ended runs of retention.
 	notices  []uint64
 	retained int
-	blobs    map[[sha256.Size]byte]bool
+	blobs    heldBlobs
+}
+
+// heldBlobs are the blobs of a run, by hash. Most runs have one, their definition, which needs no map.
+type heldBlobs struct {
+	first [sha256.Size]byte
+	some  bool
+	more  map[[sha256.Size]byte]bool
+}
+
+// add tells whether the hash was not there.
+func (b *heldBlobs) add(hash [sha256.Size]byte) bool {
+	switch {
+	case !b.some:
+		b.first, b.some = hash, true
+		return true
+	case hash == b.first || b.more[hash]:
+		return false
+	case b.more == nil:
+		b.more = map[[sha256.Size]byte]bool{}
+	}
+	b.more[hash] = true
+	return true
+}
+
+// all gives the hashes, in any order.
+func (b *heldBlobs) all() iter.Seq[[sha256.Size]byte] {
+	return func(yield func([sha256.Size]byte) bool) {
+		if !b.some || !yield(b.first) {
+			return
+		}
+		for hash := range b.more {
+			if !yield(hash) {
+				return
+			}
+		}
+	}
 }
 
 type memBlob struct {
@@ -180,7 +217,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		return nil, ErrExists
 	case a.Create != nil:
 		h.m.keys++
-		r = &memRun{key: h.m.keys, owner: h.owner, sum: Genesis(a.Run)}
+		r = &memRun{key: h.m.keys, owner: h.owner}
 		r.head = Head{Run: a.Run, NewRun: *a.Create, Epoch: 1, Owner: h.owner.ID}
 		r.head.Created = microseconds(a.Create.Created)
 		if other := h.m.busy(r.head.Session, a.Run); other != "" && !a.Status.IsEnded() {
@@ -211,11 +248,7 @@ func (m *Memory) hold(r *memRun, b *Blob) {
 		stored = &memBlob{data: bytes.Clone(b.Data)}
 		m.blobs[hash] = stored
 	}
-	if r.blobs == nil {
-		r.blobs = map[[sha256.Size]byte]bool{}
-	}
-	if !r.blobs[hash] {
-		r.blobs[hash] = true
+	if r.blobs.add(hash) {
 		stored.holders++
 	}
 }

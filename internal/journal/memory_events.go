@@ -59,6 +59,9 @@ func (m *Memory) encode(r *memRun) error {
 
 // link adds a record behind those that the run has.
 func (r *memRun) link(rec Record, digest [sha256.Size]byte) {
+	if len(r.links) == 0 {
+		r.sum = Genesis(r.head.Run)
+	}
 	r.sum = r.sum.Next(rec, digest)
 	r.links = append(r.links, Link{Record: rec, Sum: r.sum})
 }

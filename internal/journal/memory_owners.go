@@ -152,7 +152,7 @@ func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	for _, l := range r.links {
 		freed += int64(len(l.Data))
 	}
-	for hash := range r.blobs {
+	for hash := range r.blobs.all() {
 		b := m.blobs[hash]
 		if b.holders--; b.holders == 0 {
 			delete(m.blobs, hash)
