@@ -42,16 +42,15 @@ func (c *codec[S]) base(state program.State) *native[S] {
 	if n, ok := state.Native().(*native[S]); ok && n.codec == c {
 		return n
 	}
-	fields := state.Map()
 	n := &native[S]{codec: c}
-	v, r, found := reflect.ValueOf(&n.value).Elem(), new(reader), 0
+	v, r := reflect.ValueOf(&n.value).Elem(), new(reader)
 	for i := range c.fields {
 		f := &c.fields[i]
-		raw, ok := fields[f.name]
-		if !ok {
+		raw := state.Get(f.name)
+		if raw == nil {
 			continue
 		}
-		if found++; f.form == nil {
+		if f.form == nil {
 			continue
 		}
 		canon, ok := f.read(r, raw, f.in(v), true)
@@ -60,15 +59,21 @@ func (c *codec[S]) base(state program.State) *native[S] {
 		}
 		n.setExact(i, canon != nil && bytes.Equal(canon, raw))
 	}
-	if found < len(fields) {
-		for name := range fields {
-			if _, known := c.index[name]; !known && c.folds(name) {
-				return nil
-			}
-		}
+	if c.foldsAny(state) {
+		return nil
 	}
 	state.KeepNative(n)
 	return n
+}
+
+// foldsAny tells whether JSON takes a name of the state, that of no field, for that of one.
+func (c *codec[S]) foldsAny(state program.State) bool {
+	for name := range state.Names() {
+		if _, known := c.index[name]; !known && c.folds(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // next gives the native form of the state that a function made of base: is, which differs from it in the fields of list. Nil: there is none, as the

@@ -33,8 +33,12 @@ func applyRunCreated(s *state, ev *Event, d *RunCreated) {
 	s.openLedger(d)
 	first := typed.State{}
 	if s.plan.root.Workflow.Rules.InputIsState {
-		fields, _ := stateOf(d.Input)
-		first, s.Updated = typed.StateOf(fields, 0).WithNative(nil), ev.At
+		state, ok := typed.Split(d.Input)
+		if !ok {
+			fields, _ := stateOf(d.Input)
+			state = typed.StateOf(fields, 0)
+		}
+		first, s.Updated = state.WithNative(nil), ev.At
 	}
 	s.graph.Begin(s.plan.root, d.Input, first)
 	if s.plan.root.Workflow.Rules.SharedConversation {
