@@ -30,7 +30,7 @@
 // # Running a graph
 //
 // [Run] runs a graph until it has ended or waits for a person. [Stream] gives each [Step] when its node has settled, [StreamModes] the same as values,
-// updates, events or debug traces. [RunOptions] name the run and say who hears of it: OnProgress, Telemetry (package oteltrack), a [Checkpointer].
+// updates, events or debug traces. [RunOptions] name the run and say who observes it: OnProgress, Telemetry (package oteltrack), a [Checkpointer].
 //
 // [Resume] and [ResumeStream] go on with a run: with an [Answer] where it waits, without one where it was interrupted. They, and Run with
 // RunOptions.ResumeFrom, go on where the run stopped: nodes that ended do not run again. A run goes on only with the version of the graph that began

@@ -274,7 +274,7 @@ func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
 
 func (f *following) done() { f.e.followers.remove(f.run, f.self) }
 
-// leaveTime bounds how long a run that is left is told to stop.
+// leaveTime bounds how long is waited for a run that is left to stop.
 const leaveTime = 10 * time.Second
 
 // leave interrupts the run, or cancels it where nothing keeps it. Where others wait for it, it goes on.

@@ -52,7 +52,7 @@ func WithModel(name string, m Model) Option {
 
 // ModelRequest is one model call. What it holds must not be changed.
 type ModelRequest struct {
-	// Model is what stands behind the provider's name in the reference.
+	// Model is what follows the provider's name in the reference.
 	Model  string
 	System string
 	// Messages is the conversation, oldest first; it ends with a message of the role user or tool.
@@ -238,8 +238,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 // WithTool gives agents a tool that is a Go function. description tells a model when to call it. One ToolOptions at most may be given.
 //
 // In is a struct: its JSON Schema is what a model sees of the arguments, fields by their names in JSON, required unless they have omitempty or
-// omitzero, described by their tag `jsonschema`. Arguments that do not fit are told to the model, and fn is not called. What fn returns is the answer as
-// JSON, a string as it is; its error is told to the model as the tool's own report of a failure. fn returns soon after ctx is done; a panic in it is a
+// omitzero, described by their tag `jsonschema`. Arguments that do not fit are reported to the model, and fn is not called. What fn returns is the answer as
+// JSON, a string as it is; its error is reported to the model as the tool's own report of a failure. fn returns soon after ctx is done; a panic in it is a
 // failed call. It is called by several goroutines at once.
 //
 // An agent of a document may use the tool where its list of tools names it; tool nodes and custom tool nodes of graphs call it by name (SEC13, S2-67).
@@ -310,7 +310,7 @@ func (t *goTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	case err != nil && ctx.Err() != nil:
 		return tool.Result{}, err
 	case err != nil:
-		return tool.Result{Text: err.Error(), IsError: true}, nil //nolint:nilerr // the model is told
+		return tool.Result{Text: err.Error(), IsError: true}, nil //nolint:nilerr // it is reported to the model
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -104,7 +104,7 @@ func (t Trace[S]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(traceJSON[S]{t.NodeID, float64(t.ExecutionTime) / float64(time.Millisecond), t.RetryCount, t.ModelUsed, t.StateSnapshot})
 }
 
-// StreamModes is [Stream] shown in modes, as [RouteStream] does it. An unknown mode is told before anything runs.
+// StreamModes is [Stream] shown in modes, as [RouteStream] does it. An unknown mode is an error before anything runs.
 func StreamModes[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, selected []Mode, options ...RunOptions[S]) iter.Seq2[StreamEvent[S], error] {
 	return RouteStream(Stream(ctx, e, g, state, options...), selected...)
 }

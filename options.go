@@ -55,7 +55,7 @@ type RunOptions[S any] struct {
 // ProgressType says what happened.
 type ProgressType string
 
-// What OnProgress is told (S2-64).
+// What OnProgress is called with (S2-64).
 const (
 	ProgressNodeStarted     ProgressType = "node_started"     // before the node's first attempt
 	ProgressNodeCompleted   ProgressType = "node_completed"   // after its changes were merged
@@ -269,7 +269,7 @@ func (s *settings) internalTools() []tool.Tool {
 // unnamed is what a run without WorkflowName is called in telemetry (S2-72).
 const unnamed = "unnamed"
 
-// Tracker hears of runs as they go (S2-72); package oteltrack has one that makes OpenTelemetry spans. Calls for one run come one after another, those
+// Tracker observes runs (S2-72); package oteltrack has one that makes OpenTelemetry spans. Calls for one run come one after another, those
 // for several runs at once. The context is that of the call that started or resumed the run. What a Tracker does cannot change the run; a panic in it
 // is logged.
 //

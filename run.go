@@ -30,7 +30,7 @@ type Answer struct {
 // The error tells that the run could not be run, or was left: Result then is nil, or, with an *[InterruptedError], as far as it came. How the run ended
 // is in Result: a failure of a node is Result.Err and no error of Run.
 //
-// Where ctx is done, the functions that run are told so, what they still give is recorded, and the run is interrupted: [Resume] goes on with it.
+// Where ctx is done, the contexts of the functions that run are cancelled, what they still give is recorded, and the run is interrupted: [Resume] goes on with it.
 // In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36). A run that others of this process wait for, by Resume or Wait,
 // goes on without this one.
 //
@@ -301,7 +301,7 @@ func (e *Engine) Resume(ctx context.Context, run string) error {
 	return nil
 }
 
-// Cancel cancels a run, driven by any process, with the runs that it started, and returns when that is stored; functions that run are told so. reason may be
+// Cancel cancels a run, driven by any process, with the runs that it started, and returns when that is stored; the contexts of functions that run are cancelled. reason may be
 // "". Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
 func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
 	return known(e.service.Cancel(ctx, run, reason))

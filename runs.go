@@ -195,7 +195,7 @@ type Event struct {
 	line json.RawMessage
 }
 
-// EventDelta is the type of a piece of a model's answer on its way: data has call, attempt, offset, text and reasoning. A later attempt makes void what an
+// EventDelta is the type of a piece of a model's answer while it is received: data has call, attempt, offset, text and reasoning. A later attempt makes void what an
 // earlier one said.
 const EventDelta = "model.delta"
 

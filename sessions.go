@@ -197,7 +197,7 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 // sessionAgentKey is the key of the agent whose session calls a tool.
 type sessionAgentKey struct{}
 
-// sessionTool is a tool that is told which agent's session calls it.
+// sessionTool is a tool that is given the agent whose session calls it.
 type sessionTool struct{ *goTool }
 
 // Call implements tool.Tool.

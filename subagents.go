@@ -273,7 +273,7 @@ func (b *bridge) answered(ctx context.Context, run string) error {
 	return nil
 }
 
-// stopTime bounds how long the run of an agent is told to stop.
+// stopTime bounds how long is waited for the run of an agent to stop.
 const stopTime = time.Second
 
 // stopped cancels the run of an agent whose call was given up. Where the run above is interrupted it is interrupted too, and is taken up with it.
@@ -285,7 +285,7 @@ func (b *bridge) stopped(ctx context.Context, run string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if isInterrupted {
-		_ = b.e.service.Interrupt(ctx, run) // it is told; who waits for longer is the engine
+		_ = b.e.service.Interrupt(ctx, run) // the engine waits for longer
 		return
 	}
 	err := b.e.service.Cancel(ctx, run, "")

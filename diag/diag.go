@@ -64,7 +64,7 @@ type Related struct {
 
 // Diagnostic is one problem of a document.
 //
-// Code is a stable lower-case word with dashes (`unknown-node`); Path is where the value stands in the document (`nodes[2].data.model`), empty
+// Code is a stable lower-case word with dashes (`unknown-node`); Path is where the value is in the document (`nodes[2].data.model`), empty
 // for the whole document; Hint says what to do, empty where there is nothing to say.
 type Diagnostic struct {
 	Code     string    `json:"code"`

@@ -98,7 +98,7 @@ type ContextMonitorConfig[S any] struct {
 	Session func(S) Session
 	// Usage tells how full the window is; a nil usage is none.
 	Usage func(ctx context.Context, s S) (*ContextWindowUsage, error)
-	// OnCompaction hears of the usage before, after a summary was made and before a new session is asked for.
+	// OnCompaction is called with the usage before, after a summary was made and before a new session is asked for.
 	OnCompaction func(before ContextWindowUsage, action CompactionAction)
 	// Options.Name is "context-monitor" where empty.
 	Options NodeOptions[S]

@@ -32,7 +32,7 @@ func IsNodeType(s string) bool {
 	return false
 }
 
-// Node is a node on its way into a builder: what [Do], [NewNode], [DecisionNode] and [WaitNode] give, or one of the structs whose names end in Config:
+// Node is a node to be added to a builder: what [Do], [NewNode], [DecisionNode] and [WaitNode] give, or one of the structs whose names end in Config:
 // [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
 // [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig].
 type Node[S any] interface{ define() *def[S] }

@@ -120,7 +120,7 @@ func lossy(t reflect.Type) []string {
 		switch t.Kind() {
 		case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 			out = append(out, fmt.Sprintf("State field %s is a %s, which JSON cannot hold", path, t.Kind()))
-			delete(seen, t) // each place is told
+			delete(seen, t) // each place is reported
 		case reflect.Interface:
 			if t.NumMethod() > 0 {
 				out = append(out, fmt.Sprintf("State field %s is the interface %s, which JSON cannot read back", path, t))

@@ -11,5 +11,5 @@
 // no SDK; this package is for spans among the program's own.
 //
 // Invariants: every span that is begun is ended, at the latest with its run's; times are those of the run's journal, not those of the telling. Spans that
-// a node function makes itself are children of what its own context has, not of the node's span: a tracker hears of a run, it is no part of it.
+// a node function makes itself are children of what its own context has, not of the node's span: a tracker observes a run and is no part of it.
 package oteltrack

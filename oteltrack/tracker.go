@@ -16,14 +16,14 @@ import (
 
 // Attributes of spans. Those of [hocket.WithTelemetry] have the same names.
 const (
-	// RunIDKey, WorkflowKey and StatusKey stand on spans of runs, and StatusKey on those of nodes, when they end.
+	// RunIDKey, WorkflowKey and StatusKey are set on spans of runs, and StatusKey on those of nodes, when they end.
 	RunIDKey    = attribute.Key(telemetry.RunID)
 	WorkflowKey = attribute.Key(telemetry.WorkflowName)
 	StatusKey   = attribute.Key(telemetry.Status)
-	// MaxStepsKey and ResumingKey stand on spans of runs.
+	// MaxStepsKey and ResumingKey are set on spans of runs.
 	MaxStepsKey = attribute.Key(telemetry.MaxSteps)
 	ResumingKey = attribute.Key(telemetry.Resuming)
-	// NodeIDKey, NodeTypeKey and StepKey stand on spans of nodes.
+	// NodeIDKey, NodeTypeKey and StepKey are set on spans of nodes.
 	NodeIDKey   = attribute.Key(telemetry.NodeID)
 	NodeTypeKey = attribute.Key(telemetry.NodeType)
 	StepKey     = attribute.Key(telemetry.Step)
@@ -33,7 +33,7 @@ const (
 type Config struct {
 	// Provider gives the tracer; nil: otel.GetTracerProvider.
 	Provider trace.TracerProvider
-	// Attributes stand on every span of a run.
+	// Attributes are set on every span of a run.
 	Attributes []attribute.KeyValue
 }
 
@@ -71,7 +71,7 @@ func New(c Config) *Tracker {
 	}
 }
 
-// WorkflowStart implements hocket.Tracker. A run that is told to start twice without an end is taken to have ended in between.
+// WorkflowStart implements hocket.Tracker. A second start of a run without an end between them counts as an end.
 func (t *Tracker) WorkflowStart(ctx context.Context, s hocket.TrackedStart) {
 	ctx, span := t.tracer.Start(ctx, "workflow "+s.WorkflowName, trace.WithTimestamp(s.At), trace.WithAttributes(t.attributes...), trace.WithAttributes(
 		RunIDKey.String(s.ExecutionID), WorkflowKey.String(s.WorkflowName), MaxStepsKey.Int(s.MaxSteps), ResumingKey.Bool(s.Resuming)))

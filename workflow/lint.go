@@ -145,7 +145,7 @@ func (c *linter) lintJoins() {
 	}
 }
 
-// lintReads finds templates and conditions that read a node which cannot have run before. Siblings of a fork are told apart by the graph
+// lintReads finds templates and conditions that read a node which cannot have run before. Siblings of a fork are distinguished by the graph
 // itself: no edge leads from one branch into another (P42, S4-12).
 func (c *linter) lintReads() {
 	readers := make([][]int, len(c.w.Nodes)) // by node that is read

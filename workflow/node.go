@@ -51,7 +51,7 @@ type Node struct {
 	Kind Kind   `json:"kind"`
 	// Parent is the fork in whose branch the node stands; "" outside of all forks.
 	Parent string `json:"parent,omitempty"`
-	// Hidden nodes stand in the compiled graph only: neither entries of the run nor steps (D13). Joins of forks are always hidden.
+	// Hidden nodes are in the compiled graph only: neither entries of the run nor steps (D13). Joins of forks are always hidden.
 	Hidden bool `json:"hidden,omitempty"`
 
 	Agent   *AgentNode `json:"agent,omitempty"`

@@ -12,7 +12,7 @@ import (
 )
 
 // Print gives w as text for people who debug and for golden tests: one fact a line, in the order of the definition, names and texts quoted as
-// in Go, nothing that stands at its zero value. Equal definitions print alike and different ones differently. It is not read back:
+// in Go, nothing that has its zero value. Equal definitions print alike and different ones differently. It is not read back:
 // [Workflow.Canonical] is the form that is stored.
 func Print(w *Workflow) string {
 	var p printer
@@ -115,7 +115,7 @@ func (p *printer) rules(r Rules) {
 	}
 }
 
-// facts writes a line unless its first word stands alone.
+// facts writes a line unless it has one word only.
 func (p *printer) facts(words []string) {
 	if slices.ContainsFunc(words[1:], func(s string) bool { return s != "" }) {
 		p.line(words...)

@@ -54,7 +54,7 @@ func Validate(w *Workflow) diag.List {
 	return l
 }
 
-// validateFlow checks w, which stands at the end of the flows named path inside the workflows of chain, in the branch that prefix names.
+// validateFlow checks w, the last of the flows named path inside the workflows of chain, in the branch that prefix names.
 func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, l *diag.List) {
 	c := newChecker(w, prefix+flowPrefix(path), l)
 	c.checkEntry(len(path) > 0)

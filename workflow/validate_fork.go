@@ -52,7 +52,7 @@ func (c *checker) checkFork(n *Node) {
 	}
 }
 
-// checkParents checks that nodes stand in branches of real forks, that joins stand beside their forks, and that edges keep to their branch:
+// checkParents checks that nodes are in branches of real forks, that joins are beside their forks, and that edges keep to their branch:
 // a branch is entered by its fork's ports and left by the fork's join, nowhere else. The engine's scopes rest on this.
 func (c *checker) checkParents() {
 	unrooted := c.unrooted()

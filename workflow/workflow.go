@@ -35,7 +35,7 @@ type Workflow struct {
 	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
 	Providers map[string]Provider `json:"providers,omitempty"`
 
-	// Source tells where the parts stand in the document. It is no part of the definition: not in its JSON, not in its digest.
+	// Source tells where the parts are in the document. It is no part of the definition: not in its JSON, not in its digest.
 	Source Source `json:"-"`
 }
 
@@ -44,7 +44,7 @@ type Provider struct {
 	// Kind is the protocol: `openai` (Chat Completions), `anthropic` or `google`.
 	Kind    string `json:"kind"`
 	BaseURL string `json:"baseURL,omitempty"`
-	// KeyEnv names the environment variable that holds the key; the key itself never stands in a definition.
+	// KeyEnv names the environment variable that holds the key; the key itself is never in a definition.
 	KeyEnv string `json:"keyEnv,omitempty"`
 }
 
@@ -121,7 +121,7 @@ const (
 	LangFunc  = "func"
 )
 
-// Limits bound a run. Zero means the default that stands beside the field; formats and flags may set others.
+// Limits bound a run. Zero means the default named at the field; formats and flags may set others.
 type Limits struct {
 	// MaxSteps bounds executions of document nodes; default DefaultMaxSteps. Nil is the default: an explicit 0 allows none (D28).
 	MaxSteps *int `json:"maxSteps,omitempty"`
@@ -226,13 +226,13 @@ type Retry struct {
 	Delay Duration `json:"delay,omitempty"`
 	// Multiplier of the delay from one retry to the next; 0 and 1: the delay stays.
 	Multiplier float64 `json:"multiplier,omitempty"`
-	// On lists patterns, any of which must stand in the error's code or message, case aside, `_` and space equal (S4-22); empty: any error.
+	// On lists patterns, any of which must be in the error's code or message, case aside, `_` and space equal (S4-22); empty: any error.
 	On []string `json:"on,omitempty"`
 	// Func names a Go predicate of the program (D4).
 	Func string `json:"func,omitempty"`
 }
 
-// Duration is a time.Duration that stands in JSON as text such as "1m30s".
+// Duration is a time.Duration written in JSON as text such as "1m30s".
 type Duration time.Duration
 
 // MarshalText implements encoding.TextMarshaler.

@@ -96,7 +96,7 @@ func CheckAgent(r Row) diag.List {
 // CodeBadDefinition is the code of a definition that is no JSON object.
 const CodeBadDefinition = "bad-definition"
 
-// AgentJSON gives an agent as an item of the list that `agents apply` takes; name, description and model stand there always.
+// AgentJSON gives an agent as an item of the list that `agents apply` takes; name, description and model are there always.
 func AgentJSON(r Row) json.RawMessage {
 	r = slices.Clone(r)
 	for _, i := range []int{1, 2, 4} {

@@ -2,7 +2,7 @@
 // the rows of routes documents and of agents as tables that any program may write.
 //
 // It refuses to read documents into graphs, to run anything, and to check what a document says: the service does that, and stores only what has no
-// errors. It knows of documents only where the columns of routes documents and of agents stand in them.
+// errors. It knows of documents only where the columns of routes documents and of agents are in them.
 //
 // The flow:
 //

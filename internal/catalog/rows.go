@@ -38,7 +38,7 @@ func (r Rows) Equal(o Rows) bool {
 	return bytes.Equal(a, b)
 }
 
-// kind is how a column stands in a document.
+// kind is the form of a column in a document.
 type kind int
 
 const (
@@ -46,7 +46,7 @@ const (
 	number       // a whole number
 	flag         // 0 or 1
 	raw          // JSON
-	members      // a JSON object whose members stand beside the other columns
+	members      // a JSON object whose members are beside the other columns
 )
 
 // Column is a column of a table and the key that it is in documents (S3-1).
@@ -153,7 +153,7 @@ func columnsOf(columns []Column, maps ...*source.Node) Row {
 	return r
 }
 
-// plain gives what stands in a column as nil, int64, float64 or string.
+// plain gives what is in a column as nil, int64, float64 or string.
 func plain(v any) any {
 	if b, ok := v.([]byte); ok {
 		return string(b)
@@ -162,7 +162,7 @@ func plain(v any) any {
 }
 
 // Document gives the rows as a routes document in JSON, each row of nodes and edges on a line of its own, for [Rows.Locate]. What other programs wrote
-// stands there as it is, whether or not it can run.
+// is kept as it is, whether or not it can run.
 func (r Rows) Document() ([]byte, Lines) {
 	var b bytes.Buffer
 	b.WriteString("{\n")
@@ -225,7 +225,7 @@ func fields(b *bytes.Buffer, columns []Column, r Row, indent, end string) {
 	}
 }
 
-// value gives a column as JSON: of the type that its key has in documents, where what stands there can be that.
+// value gives a column as JSON: of the type that its key has in documents, where the column's value can be that.
 func value(c Column, v any) []byte {
 	switch s, isText := v.(string); {
 	case c.kind == flag && (v == int64(0) || isText && strings.EqualFold(s, "false")):

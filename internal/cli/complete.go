@@ -135,7 +135,7 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 	return words, orderedWords
 }
 
-// completeWaits completes ids of the open waits of the run that stands before, or of their nodes.
+// completeWaits completes ids of the open waits of the run named before, or of their nodes.
 func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		ctx := c.Context()

@@ -151,7 +151,7 @@ func bytesText(n int64) string {
 	return counted(n, "byte")
 }
 
-// wrapped breaks a text between words, so that on a terminal its lines fit beside the columns that stand before them; elsewhere it is one line.
+// wrapped breaks a text between words, so that on a terminal its lines fit beside the columns that are before them; elsewhere it is one line.
 func (a *app) wrapped(text string, before int) []string {
 	width := 0
 	if a.OutTerminal && a.Width != nil {

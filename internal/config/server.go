@@ -21,7 +21,7 @@ type Server struct {
 	TakeOverAfter Duration `json:"takeOverAfter"`
 	// Reminders are of waits whose node names none.
 	Reminders Reminders `json:"reminders"`
-	// Notifications are those who are told what happens to runs of the namespace default, by name.
+	// Notifications are the receivers of notifications of runs of the namespace default, by name.
 	Notifications map[string]ServerNotification `json:"notifications"`
 }
 
@@ -38,7 +38,7 @@ type Retention struct {
 	Paused Duration `json:"paused"`
 }
 
-// ServerNotification is a URL that is told what happens to runs.
+// ServerNotification is a URL that receives notifications of runs.
 type ServerNotification struct {
 	URL string `json:"url"`
 	// Secret is a reference.

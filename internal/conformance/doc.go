@@ -6,7 +6,7 @@
 // asked of the engine itself. Graphs (S2) are no documents: their tests build and run them with packages graph and hocket, as programs do.
 //
 // Each file ends with a list of the numbers that it answers for; a number without a subtest fails there, and TestEveryRule fails for a number
-// that no file answers for. testdata holds the examples of the reference documents as they stand there.
+// that no file answers for. testdata holds the examples of the reference documents as they are there.
 //
 // Not here, because only a server can show it: the routes, status codes and event names of S0-60; the runtime's answers 400 and 409 of S0-34
 // over HTTP are shown as the error families from which they are made.

@@ -273,7 +273,7 @@ func (s *scanned) variable(r Ref) string {
 	return s.name(i)
 }
 
-// literalEnd gives the place after the CEL string literal whose first quote is at i: one quote or three, with backslashes unless an r stands in
+// literalEnd gives the place after the CEL string literal whose first quote is at i: one quote or three, with backslashes unless an r is in
 // front. A literal that is never closed runs to the end; CEL then says so.
 func literalEnd(src string, i int) int {
 	quote := src[i : i+1]

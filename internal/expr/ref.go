@@ -105,7 +105,7 @@ func (l *lexer) ref() (Ref, *Problem) {
 	return r, problem
 }
 
-// scope is what is known of the step that the lexer stands on.
+// scope is what is known of the step at which the lexer is.
 type scope struct {
 	known bool
 	step  Step
@@ -303,7 +303,7 @@ func isSegmentRune(r rune) bool {
 	return r == '_' || r == '-' || (r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)))
 }
 
-// bracket reads `[12]` or `['any text']`, white space allowed inside; it stays where it is when something else stands there.
+// bracket reads `[12]` or `['any text']`, white space allowed inside; it stays where it is when something else is there.
 func (l *lexer) bracket() (key string, isIndex, ok bool) {
 	rest := l.src[l.pos:]
 	if !strings.HasPrefix(rest, "[") {

@@ -13,7 +13,7 @@ import (
 // bundleVersion is that of a bundle's form around its records, which have a version of their own.
 const bundleVersion = 2
 
-// Bundle is a run on its way to another store: all its events, with what they put aside.
+// Bundle is a run to be moved to another store: all its events, with what they put aside.
 type Bundle struct {
 	Run string
 	// Model is the one that the run was started with, "" for none.

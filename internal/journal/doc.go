@@ -2,7 +2,7 @@
 //
 // A run's journal is the only truth about it. The engine produces, per activation, a list of events; their encoding is one [Record], or
 // several where they are many, stored in one transaction. A store knows nothing of events: records and requests are opaque bytes, and everything that a list of runs
-// shows without reading them stands in the [Head].
+// shows without reading them is in the [Head].
 //
 // The package refuses to decide anything: it starts no goroutine, reads no clock, opens no file. Files are the business of store/sqlite.
 //

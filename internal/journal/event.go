@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/jsontext"
 )
 
-// AsideBytes is the size beyond which a text or a value does not stand in a record but beside it, as a blob (D2).
+// AsideBytes is the size beyond which a text or a value is not in a record but beside it, as a blob (D2).
 const AsideBytes = 32 << 10
 
 // An activation with more than partEvents events, or with more than about partBytes of data, is stored as several records of one transaction, so that no reader holds
@@ -118,7 +118,7 @@ func (w *writer) free() {
 	writers.Put(w)
 }
 
-// moreKey stands in a record after which the next one goes on with the same activation.
+// moreKey is in a record after which the next one goes on with the same activation.
 const moreKey = `"more":true,`
 
 // record writes events until there are count or they have size bytes, at least one, and tells how many it wrote.

@@ -58,7 +58,7 @@ func decode(data []byte) ([]engine.Event, []asideRef, error) {
 	return events, refs, nil
 }
 
-// beginning reads what stands before the values aside. Of a version that is not known it reads no more than the version.
+// beginning reads what precedes the values aside. Of a version that is not known it reads no more than the version.
 func (r *reader) beginning() (version int64, seq uint64, at int64) {
 	r.expect(`{"v":`)
 	if version = r.int(); r.err == nil && version != RecordVersion {

@@ -11,11 +11,11 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// MarshalEvent gives the event of run as one line of JSON without line end, as everybody outside sees it:
+// MarshalEvent gives the event of run as one line of JSON without line end, in its public form:
 //
 //	{"run":"…","seq":17,"time":"2026-01-01T00:00:00.000000Z","type":"…","node":"…","step":4,"data":{…}}
 //
-// node and step are null where the event belongs to the whole run. Data is as it stands in the event; who wants arguments, inputs and
+// node and step are null where the event belongs to the whole run. Data is as the event has it; who wants arguments, inputs and
 // outputs that follow from former events shows the event expanded (package project). What is not UTF-8 becomes U+FFFD.
 //
 // Errors: those of Encode. Source: contract.md, "Events".

@@ -226,7 +226,7 @@ func (w *writer) json(v json.RawMessage) error {
 		w.buf = append(w.buf, v...)
 		return nil
 	}
-	// A text stands in some events as a text and in others as a value: it is one blob if the value can be made from it again.
+	// A text is in some events as a text and in others as a value: it is one blob if the value can be made from it again.
 	if text, ok := jsontext.Unquote(v); ok {
 		if again, ok := jsontext.AppendString(make([]byte, 0, len(v)), text); ok && string(again) == string(v) {
 			w.putAside([]byte(text), asideText)

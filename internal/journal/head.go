@@ -120,7 +120,7 @@ func (q Query) PageSize() int {
 }
 
 // Cursor is the place of a run in the order of List: newest first by Created, then by Key, which grows with every run that a store takes.
-// Its text is opaque to everybody but stores.
+// Its text is opaque to all but stores.
 type Cursor struct {
 	Created int64 // microseconds since 1970
 	Key     int64

@@ -52,7 +52,7 @@ func NewMemory() *Memory {
 	return m
 }
 
-// Open gives a handle with an owner of its own. kind stands in the errors that other handles get.
+// Open gives a handle with an owner of its own. kind is in the errors that other handles get.
 func (m *Memory) Open(kind Kind) Backend {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Notice says that a run has an event that others may want to hear of: it ended, or it waits for a person. It is stored with the record that has the event, in one
+// Notice says that a run has an event of which others may be notified: it ended, or it waits for a person. It is stored with the record that has the event, in one
 // transaction, so that a reader of notices that remembers the last one misses none, whatever dies in between. It goes when its run is pruned.
 type Notice struct {
 	// ID is greater than that of every notice that was stored before, over all runs. In Append it is ignored, as Run and At are.

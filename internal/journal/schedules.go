@@ -45,7 +45,7 @@ func (r Registration) stored() Registration {
 	return r
 }
 
-// Schedules keeps where schedules stand, and which of several processes minds them (P37).
+// Schedules keeps the state of schedules, and which of several processes is the scheduler (P37).
 type Schedules interface {
 	// Registrations gives all of them, by workflow and branch.
 	Registrations(ctx context.Context) ([]Registration, error)
@@ -53,11 +53,11 @@ type Schedules interface {
 	Register(ctx context.Context, r Registration) error
 	// Unregister forgets a schedule. One that is not there is no error.
 	Unregister(ctx context.Context, workflow, branch string) error
-	// Lead makes the handle the one that minds the schedules, unless another living handle does, and gives the one that does now; mine tells that it is
+	// Lead makes the handle the scheduler, unless another living handle is, and gives the one that is now; mine tells that it is
 	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Ownership], or another one takes its place: one that leads has to
 	// ask again. hung is the id of an owner that does not count though it lives, because it gives no sign of life; empty for none.
 	Lead(ctx context.Context, hung string) (leader Owner, mine bool, err error)
-	// Leader gives the handle that minds the schedules; false where none that lives does.
+	// Leader gives the handle that is the scheduler; false where none that lives is.
 	Leader(ctx context.Context) (Owner, bool, error)
 }
 

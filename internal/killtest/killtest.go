@@ -16,7 +16,7 @@ const (
 	envKills = "HOCKET_KILLS"
 )
 
-// Undisturbed is the run that nobody kills. It comes first.
+// Undisturbed is the run that is not killed. It comes first.
 const Undisturbed = "undisturbed"
 
 // Child gives the run that this process is to drive; "" in the test itself. TestMain asks it.

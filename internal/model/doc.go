@@ -10,7 +10,7 @@
 //     a reply script (script/), or either of them behind a recorder (cassette/).
 //  2. The Registry resolves the reference, builds the provider's adapter on first use and passes the call on with the bare model name,
 //     bounded in time by [WithTimeouts].
-//  3. The adapter streams: what comes in is told through onDelta, and the whole is returned as a [Reply] or as an [*Error].
+//  3. The adapter streams: what comes in is passed to onDelta, and the whole is returned as a [Reply] or as an [*Error].
 //
 // Invariants: after Call has returned nothing of it runs any more; a done context gives an error for which
 // errors.Is(err, ctx.Err()) holds; no error text contains a key (SEC11).

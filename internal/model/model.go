@@ -34,7 +34,7 @@ type Request struct {
 	// Schema asks for an answer of this shape by the provider's own means. Nil: free text. What comes back is still text and
 	// is checked by the caller.
 	Schema *Schema
-	// Search lets the model search the web by its provider's own means; false: it cannot. The pages that the answer cites stand at the end of its text, under
+	// Search lets the model search the web by its provider's own means; false: it cannot. The pages that the answer cites are at the end of its text, under
 	// "Sources:". No adapter ignores it: where [CanSearch] says no, the call fails with KindInvalidRequest and nothing is sent. Scripts answer as ever.
 	Search bool
 	Params Params
@@ -118,7 +118,7 @@ const (
 	StopRefusal StopReason = "refusal"
 )
 
-// Delta is a piece of an answer on its way.
+// Delta is a piece of an answer while it is received.
 type Delta struct {
 	Text      string
 	Reasoning string

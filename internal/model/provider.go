@@ -59,7 +59,7 @@ func builtins() []provider {
 	}
 }
 
-// Known gives the names of the providers that need no definition, in the order in which they are told.
+// Known gives the names of the providers that need no definition, in the order in which they are listed.
 func Known() []string {
 	all := builtins()
 	names := make([]string, len(all))
@@ -112,7 +112,7 @@ func (p provider) key(env Env) (key, name string) {
 }
 
 // ollamaURL reads OLLAMA_HOST as Ollama itself does: scheme, port and host may each be missing, and the address on which a server
-// listens to everybody is reached on loopback.
+// listens on all interfaces is reached on loopback.
 func ollamaURL(value string) string {
 	if !strings.Contains(value, "://") {
 		value = "http://" + value

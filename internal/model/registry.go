@@ -64,7 +64,7 @@ type ProviderDef struct {
 	Key string
 	// Operator tells that the operator wrote the definition: what it leaves out is as for the known provider of its name.
 	Operator bool
-	// Trusted: the operator stands behind this definition. Otherwise its address must be public and gets no key but the one that
+	// Trusted: the operator vouches for this definition. Otherwise its address must be public and gets no key but the one that
 	// belongs to it anyway, since a document could name any variable and any address.
 	Trusted bool
 }
@@ -379,7 +379,7 @@ func (r *Registry) defined(ref, name string, def ProviderDef) (Endpoint, error) 
 			return Endpoint{}, missingKey(ref, name, strings.Join(known.keyEnv, " or "))
 		}
 	case def.Trusted && name == own.name:
-		// `provider: openai` with an address of its own, which the operator stands behind: its usual key, if there is one.
+		// `provider: openai` with an address of its own, for which the operator vouches: its usual key, if there is one.
 		e.Key, _ = own.key(r.cfg.Env)
 	}
 	return e, nil

@@ -14,7 +14,7 @@ const (
 	DefaultIdleTimeout  = 2 * time.Minute
 )
 
-// errTimeLimit is the cause with which a call's context is ended by this file, so that it is told from the caller's own cancelling.
+// errTimeLimit is the cause with which a call's context is ended by this file, so that it can be distinguished from the caller's own cancelling.
 var errTimeLimit = errors.New("time limit of the model call")
 
 // WithTimeouts bounds every call of c: total from beginning to end, idle between two signs of life (the first one included). Zero means the

@@ -1,7 +1,7 @@
 // Package namespace opens the store of each namespace (SEC10, ADR 22): one service for each, and no two that see the same runs.
 //
 // The namespace `default` is the store that the operator names; every other one is a file of its own beside it (store.Locator.Namespace). Which there are, their tokens and the audit
-// log stand in the default store.
+// log are in the default store.
 //
 // It refuses to make a namespace: that is done with its first token. An unknown name is an error, and no file comes of it.
 //

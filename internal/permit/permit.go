@@ -98,7 +98,7 @@ func (r Rules) Problems() []*Problem {
 
 // Call is what is decided about.
 type Call struct {
-	// Own is the tool's own name, Offered the one that the agent's model knows it by, Toolset the toolset's; "" where it stands in none.
+	// Own is the tool's own name, Offered the one that the agent's model knows it by, Toolset the toolset's; "" where it is in none.
 	Own, Offered, Toolset string
 	// Type is the type of the toolset, which is its name unless a document gives it another one; "" for those that are known by name alone. Rules that
 	// forbid mean a toolset by both.

@@ -30,7 +30,7 @@ type Program struct {
 	Started func(said func() Outcome)
 }
 
-// Outcome is how a program ended and what it said. Its texts are as they came, but for bytes that are no UTF-8; what was left out is told in their middle.
+// Outcome is how a program ended and what it said. Its texts are as they came, but for bytes that are no UTF-8; a note in their middle says what was left out.
 type Outcome struct {
 	Stdout, Stderr string
 	// Code is the exit status, -1 where a signal ended it or it still runs; State says it in words.

@@ -13,7 +13,7 @@ type Value = json.RawMessage
 // Fields are values by name: top-level fields of the state.
 type Fields = map[string]Value
 
-// Fields of the state that stand beside the user's own. A graph keeps them, and the start of a run may set them.
+// Fields of the state that are beside the user's own. A graph keeps them, and the start of a run may set them.
 const (
 	// FieldUsage is the context window usage of the last agent, a graph.ContextWindowUsage in JSON (S2-75).
 	FieldUsage = "$usage"

@@ -131,7 +131,7 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 	}
 }
 
-// hasOutput tells whether steps of kind k stand in the step context (S4-34).
+// hasOutput tells whether steps of kind k are in the step context (S4-34).
 func hasOutput(k workflow.Kind) bool {
 	switch k {
 	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:

@@ -109,7 +109,7 @@ type Waiting struct {
 	Below *engine.Below `json:"-"`
 }
 
-// StepStatus is the state of a step as everybody sees it.
+// StepStatus is the public state of a step.
 type StepStatus string
 
 const (

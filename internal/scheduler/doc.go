@@ -3,7 +3,7 @@
 // It refuses to know how a workflow is stored, read or run: those are ports. It keeps no schedule in memory alone, and it never decides by itself
 // that a planned time is done with before the run that it asked for is durable.
 //
-// It stands beside the drivers, not inside one: a driver knows runs and no stored workflows, and what is said here of overlaps, missed times and
+// It is beside the drivers, not inside one: a driver knows runs and no stored workflows, and what is said here of overlaps, missed times and
 // clocks is the same whichever driver carries the runs out.
 //
 // One goroutine, the loop of [Scheduler.Run], owns all schedules. Its flow:

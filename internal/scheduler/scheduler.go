@@ -62,7 +62,7 @@ type Runs interface {
 	Start(ctx context.Context, slot Slot) (run string, fresh bool, err error)
 	// Active gives a run of the branch that has not ended and that a process will end; "" where there is none.
 	Active(ctx context.Context, key Key) (run string, err error)
-	// Wait waits until a run has ended, paused ones too, and gives its status. Errors: ctx's; journal.ErrNotFound; ErrLeft, wrapped, once nobody will
+	// Wait waits until a run has ended, paused ones too, and gives its status. Errors: ctx's; journal.ErrNotFound; ErrLeft, wrapped, once no process will
 	// end the run, which Active gives no more.
 	Wait(ctx context.Context, run string) (journal.Status, error)
 }

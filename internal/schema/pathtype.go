@@ -41,7 +41,7 @@ func (t types) names() []string {
 const maxPathSteps = 10_000
 
 // PathType gives the JSON types that the schema allows at a path below the root (keys, and indexes of lists as decimal text), in a fixed order;
-// `integer` stands alone only where fractions are excluded. known is false where no part of the schema speaks of the path, even where additional
+// `integer` is the only type where fractions are excluded. known is false where no part of the schema speaks of the path, even where additional
 // keys are allowed by default (S4-17): the reader of such a path relies on what was not promised.
 //
 // A path under an explicit `additionalProperties: true` or an empty schema is known and may have every type. types is empty for a path that is

@@ -49,7 +49,7 @@ func (v *view) unit(place int) int {
 			hi = mid
 		}
 	}
-	if lo == 0 || int(v.end[lo-1]) <= place { // it begins a unit, or stands behind the last one
+	if lo == 0 || int(v.end[lo-1]) <= place { // it begins a unit, or is after the last one
 		return place
 	}
 	return int(v.start[lo-1])

@@ -97,7 +97,7 @@ func base64Forms(text string) []string {
 	var out []string
 	for shift := range 3 {
 		made := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), text...))
-		first := (shift*8 + 5) / 6          // characters that hold a bit of what stands before
+		first := (shift*8 + 5) / 6          // characters that hold a bit of what is before
 		last := (shift + len(text)) * 8 / 6 // characters without a bit of what follows
 		if last-first >= minBase64 {
 			out = append(out, made[first:last])

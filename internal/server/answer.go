@@ -22,7 +22,7 @@ type answer struct {
 	refuse  func(error)     // answers with a problem
 	status  int
 	bytes   int64
-	sent    bool  // the status is on its way
+	sent    bool  // the status was sent
 	failed  error // why the transport's answer was dropped
 	cut     bool  // it was dropped in its middle
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// DefaultAddr is where a server listens that is told nothing.
+// DefaultAddr is where a server listens without an address.
 const DefaultAddr = "127.0.0.1:7788"
 
 // Defaults of limits (SEC17).
@@ -35,10 +35,10 @@ type Config struct {
 	Service service.Config
 	// Addr is host:port; "": the operator's, else DefaultAddr. Port 0 takes a free one.
 	Addr string
-	// Schedules says how schedules are minded; NoSchedules leaves that to other processes.
+	// Schedules configures the scheduler; NoSchedules leaves schedules to other processes.
 	Schedules   service.ScheduleRequest
 	NoSchedules bool
-	// Report is told what schedules do, one event at a time; nil: no reports.
+	// Report is called with what schedules do, one event at a time; nil: no reports.
 	Report func(namespace string, e scheduler.Event)
 	// URL is the address under which others reach the server; "": the operator's. Its host is a known one.
 	URL string

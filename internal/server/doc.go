@@ -7,7 +7,7 @@
 //
 //  1. It gets an id, and an answer that heeds limits of time and remembers its status.
 //  2. An unknown Host or Origin is refused, whatever is asked for (SEC9).
-//     More requests at once than Limits say, and addresses that showed too many wrong tokens, are told to come back later (SEC17).
+//     More requests at once than Limits say, and addresses that showed too many wrong tokens, get 429 with Retry-After (SEC17).
 //  3. The table says which transport it is for. All but those that have secrets of their own ask for a token (SEC1), which gives the principal, and that the service of
 //     the namespace (SEC10). Its context is done when the token is revoked or expires (access.Revocations).
 //  4. The body is bounded (SEC17), and the transport answers.

@@ -21,7 +21,7 @@ import (
 // requestID is the form of ids of requests that are taken over from a proxy.
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._:/+=@-]{1,128}$`)
 
-// visit is one request on its way through the guard.
+// visit is one request in the guard.
 type visit struct {
 	*transport.Request
 	began     time.Time
@@ -200,7 +200,7 @@ func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) 
 	return access.Principal{}, transport.ErrUnauthorized
 }
 
-// try looks a token or a ticket up. One that is right is let in. One that is wrong is counted for the address, which is told to wait where it has shown too many (SEC17).
+// try looks a token or a ticket up. One that is right is let in. One that is wrong is counted for the address, which has to wait where it has shown too many (SEC17).
 func (s *Server) try(v *visit, find func() (access.Principal, error)) (access.Principal, error) {
 	p, err := find()
 	if err == nil || transport.ProblemOf(err).Status != http.StatusUnauthorized {
@@ -224,7 +224,7 @@ func (s *Server) refuse(a *answer, r *http.Request, err error) {
 		transport.RecordError(r.Context(), err)
 	}
 	if p.Status == http.StatusRequestEntityTooLarge {
-		a.Header().Set("Connection", "close") // what is still on its way is not read
+		a.Header().Set("Connection", "close") // the rest of the body is not read
 	}
 	if overload, ok := errors.AsType[*overloadError](err); ok {
 		p.RetryAfter = overload.after

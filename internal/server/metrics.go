@@ -78,7 +78,7 @@ func (m *metrics) handler(public bool, log *slog.Logger) http.Handler {
 	})
 }
 
-// metricsMount is the transport of the metrics: for those who have a token, unless the operator lets everybody read.
+// metricsMount is the transport of the metrics: for those who have a token, unless the operator allows anyone to read.
 func (s *Server) metricsMount() Mount {
 	public := s.cfg.Metrics == config.MetricsPublic
 	return Mount{Name: "metrics", Patterns: []string{"/metrics"}, Handler: s.metrics.handler(public, s.log), Routes: []string{"GET /metrics"}, Open: public}
@@ -105,7 +105,7 @@ func (m *metrics) hooked(what, result string) {
 	}
 }
 
-// methods are those that are told apart.
+// methods are those that have a label of their own.
 var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
 
 // answered counts an answer.

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestMetrics counts requests by pattern, whatever strangers ask for, and says nothing without a token unless the operator lets everybody read.
+// TestMetrics counts requests by pattern, whatever strangers ask for, and says nothing without a token unless the operator allows anyone to read.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	nobody := func(r *http.Request) { r.Header.Del("Authorization") }

@@ -61,7 +61,7 @@ type Server struct {
 	stop         context.CancelFunc
 }
 
-// Open opens stores and transports. Runs that a former server left go on from here, and schedules are minded. Close it.
+// Open opens stores and transports. Runs that a former server left go on from here, and its scheduler starts scheduled runs. Close it.
 //
 // Errors: *service.InvalidError where the configuration cannot be served; those of service.Open.
 func Open(ctx context.Context, cfg Config) (*Server, error) {

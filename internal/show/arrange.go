@@ -48,7 +48,7 @@ type plan struct {
 	rooms   map[int]*room
 }
 
-// item is a box or a group, as something that stands in a group.
+// item is a box or a group, as something that is in a group.
 type item struct {
 	box   int
 	group int // -1 for a box
@@ -78,7 +78,7 @@ func arrange(p *picture) (*plan, error) {
 		}
 	}
 	if p.entry >= 0 {
-		l.members[p.boxes[p.entry].group] = []item{{p.entry, -1}} // first, so that it stands on top
+		l.members[p.boxes[p.entry].group] = []item{{p.entry, -1}} // first, so that it is on top
 	}
 	for i, b := range p.boxes {
 		if i != p.entry {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// DOT gives a digraph in the language of Graphviz. Ids are n0, n1, …; everything that comes from the document stands in HTML-like labels with
+// DOT gives a digraph in the language of Graphviz. Ids are n0, n1, …; everything that comes from the document is in HTML-like labels with
 // all of HTML's characters escaped.
 func DOT(w *workflow.Workflow) string {
 	d := dot{picture: newPicture(w)}
@@ -32,7 +32,7 @@ func DOT(w *workflow.Workflow) string {
 			attrs = append(attrs, "style=dashed")
 		}
 		if a.back {
-			attrs = append(attrs, "constraint=false") // what follows stands below
+			attrs = append(attrs, "constraint=false") // what follows is below
 		}
 		if d.picture.boxes[a.to].style == stylePoint {
 			attrs = append(attrs, "arrowhead=none")

@@ -8,7 +8,7 @@ import (
 )
 
 // Mermaid gives a flowchart in the language of Mermaid (version 10 and later). Ids are n0, n1, …; everything that comes from the document
-// stands in quoted labels, in which all that Mermaid or HTML could read otherwise is written as a character code.
+// is in quoted labels, in which all that Mermaid or HTML could read otherwise is written as a character code.
 func Mermaid(w *workflow.Workflow) string {
 	p := newPicture(w)
 	m := mermaid{picture: p}

@@ -290,7 +290,7 @@ func (p *picture) markBack() {
 	for i := -1; i < len(p.boxes); i++ {
 		root := i
 		if i < 0 {
-			root = p.entry // first, wherever it stands in the document
+			root = p.entry // first, wherever it is in the document
 		}
 		if root < 0 || state[root] != 0 {
 			continue

@@ -17,7 +17,7 @@ const maxBoxes = 2000
 // ErrTooLarge says that a workflow is too large for a picture that anybody could read; its text forms still work.
 var ErrTooLarge = errors.New("workflow is too large for an SVG picture")
 
-// SVG gives a picture that stands alone: no scripts, no style sheets, no links, no fonts or images from elsewhere, so that a strict content
+// SVG gives a picture that needs nothing else: no scripts, no style sheets, no links, no fonts or images from elsewhere, so that a strict content
 // policy lets it pass (SEC15). All text of the document is escaped. Each box is a group of class `node KIND` with a title.
 //
 // The error is ErrTooLarge, or nil.

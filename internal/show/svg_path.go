@@ -63,7 +63,7 @@ func curve(points []layout.Point, loop bool) string {
 	return b.String()
 }
 
-// label writes what stands on an arrow, on a ground of its own so that lines below do not strike it through.
+// label writes what is on an arrow, on a ground of its own so that lines below do not strike it through.
 func (s *svg) label(i int) {
 	at, a := s.labelAt[i], s.arrows[i]
 	if len(s.labels[i]) == 0 {

@@ -228,7 +228,7 @@ func (s *sketch) sequence(id, first, prefix string, depth int) {
 	}
 }
 
-// connect draws the line that leads to the next node, with what stands on it.
+// connect draws the line that leads to the next node, with what is on it.
 func (s *sketch) connect(prefix string) {
 	for _, label := range s.pending {
 		if label == "" && len(s.pending) > 1 {

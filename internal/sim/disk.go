@@ -23,7 +23,7 @@ const (
 	// FaultDieBefore and FaultDieAfter: the process dies, the write lost or done.
 	FaultDieBefore
 	FaultDieAfter
-	// FaultFence: everybody else takes the process for dead, and it does not know.
+	// FaultFence: all others take the process for dead, and it does not know.
 	FaultFence
 )
 
@@ -66,7 +66,7 @@ func (d *Disk) Kill() {
 	}
 }
 
-// Fence makes everybody else take the process for dead.
+// Fence makes all others take the process for dead.
 func (d *Disk) Fence() {
 	d.mu.Lock()
 	was := d.fenced

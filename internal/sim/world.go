@@ -126,7 +126,7 @@ func (w *World) Wrong() []string {
 	return slices.Clone(w.wrong)
 }
 
-// begin writes a call into the book and checks it against the journal: it must stand there as asked for (D7), and without a result (D8).
+// begin writes a call into the book and checks it against the journal: it must be there as asked for (D7), and without a result (D8).
 func (w *World) begin(run string, c Call) {
 	problem := ""
 	w.mu.Lock()

@@ -137,7 +137,7 @@ func (c *content) replied(o *open, step, frame int, d *engine.ModelReplied) {
 	}
 }
 
-// calls says with what a tool is called, which may stand in the reply that asked for it alone.
+// calls says with what a tool is called, which may be in the reply that asked for it alone.
 func (c *content) calls(o *open, step int, d *engine.ToolCalled) {
 	if !c.wanted {
 		return

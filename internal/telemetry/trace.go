@@ -168,7 +168,7 @@ func (t *Tracer) end(at time.Time, status string, f *engine.Failure, reason stri
 	t.finish(root, at)
 }
 
-// start opens a span. A name of one word stands alone.
+// start opens a span. A name of one word is used alone.
 func (t *Tracer) start(parent *open, at time.Time, what What, step int, key string, n int, op, name string) *open {
 	o := &open{parent: parent, Span: Span{
 		What: what, Run: t.run, Trace: t.trace, ID: spanOf(t.run, what, step, key, n), Name: op, Kind: KindInternal, Start: at,

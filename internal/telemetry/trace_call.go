@@ -116,7 +116,7 @@ func (t *Tracer) modelReplied(e engine.Event, d *engine.ModelReplied) {
 	t.settle(c, e.At, nil, d.Late)
 }
 
-// handed gives a loop to another agent, whose span stands beside that of the one before it.
+// handed gives a loop to another agent, whose span is beside that of the one before it.
 func (t *Tracer) handed(e engine.Event, st *stepSpan, d *engine.AgentHanded) {
 	old := st.in(d.Frame)
 	if old == st.open || old.ended {

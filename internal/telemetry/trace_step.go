@@ -61,7 +61,7 @@ func (t *Tracer) startStep(e engine.Event, d *engine.StepStarted) {
 	}
 }
 
-// startAgent opens the span of an agent loop. Agents are told apart by their ids, which are names too.
+// startAgent opens the span of an agent loop. Agents are distinguished by their ids, which are names too.
 func (t *Tracer) startAgent(parent *open, e engine.Event, key string, frame int, id string) *open {
 	a := t.start(parent, e.At, WhatAgent, e.Step, key, frame, OpAgent, id)
 	a.set(Attr{OperationName, OpAgent}, Attr{AgentID, id}, Attr{AgentName, id}, Attr{RunID, t.run}, Attr{Step, int64(e.Step)})

@@ -12,7 +12,7 @@ import (
 
 // Access says, in order and each once, what the specs' toolsets would do with this machine beside the commands of [Commands]: which files they would
 // reach, and which programs they would run at a model's wish. It is for a person to read before anything happens (SEC5). dir is the folder that
-// relative paths stand on.
+// relative paths are resolved against.
 func Access(specs []Spec, dir string) []string {
 	var out []string
 	for _, s := range specs {

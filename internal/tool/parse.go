@@ -106,7 +106,7 @@ var checks = map[string]func(p *parser, entries []entry){
 	TypeFilesystem: (*parser).checkFilesystem, TypeMemory: (*parser).checkMemory, TypeShell: (*parser).checkShell, TypeScript: (*parser).checkScript,
 }
 
-// commonKeys stand in toolsets of every type, mcpKeys in those of type mcp only.
+// commonKeys are in toolsets of every type, mcpKeys in those of type mcp only.
 var (
 	commonKeys = []string{"type", "name", "tools", "instruction", "timeout", "shared", "policy", "toon", "model", "defer"}
 	mcpKeys    = []string{"command", "args", "env", "working_dir", "cwd", "remote", "ref", "config", "version", "idle_timeout", "connect_timeout"}

@@ -103,7 +103,7 @@ func (s Script) mentions(w string) bool {
 }
 
 // Words gives the words of Argv with arguments in their places, each a word of its own whatever it holds. One that was not given leaves no word. The
-// error says which value is refused: one that a program would take for an option, unless the word -- stands before it.
+// error says which value is refused: one that a program would take for an option, unless the word -- is before it.
 func (s Script) Words(values map[string]string) ([]string, error) {
 	var out []string
 	options := true

@@ -35,7 +35,7 @@ const (
 // the toolset is opened: a Spec holds no secret (SEC11).
 type Spec struct {
 	Type string
-	// Name tells toolsets apart and stands before a tool's name where two clash. "": the Set gives the type, with a number if there are several.
+	// Name tells toolsets apart and is before a tool's name where two clash. "": the Set gives the type, with a number if there are several.
 	Name string
 
 	// Command, Args, Env and Dir start a server on standard input and output. Env is all that it gets of our environment beside basics such as

@@ -40,7 +40,7 @@ func lookUp(_ context.Context, q Query) (Order, error) {
 	orders := map[int]Order{118: {118, "depot", "Monday"}, 7: {7, "delivered", ""}}
 	o, ok := orders[q.Number]
 	if !ok {
-		return Order{}, fmt.Errorf("there is no order %d", q.Number) // the model is told
+		return Order{}, fmt.Errorf("there is no order %d", q.Number) // it is reported to the model
 	}
 	return o, nil
 }

@@ -19,6 +19,6 @@
 // The flow of a link ([Hooks.Approve]): its token says which wait of which run, as a digest of all that is shown; GET shows a page, and the form of that page,
 // sent by POST with the token in it, answers (P34, SEC12).
 //
-// Invariants: everything of a namespace lies in its own store (SEC10); secrets and links stand on the key file beside it (ADR 28); no answer but the page of a
+// Invariants: everything of a namespace lies in its own store (SEC10); secrets and links depend on the key file beside it (ADR 28); no answer but the page of a
 // link is HTML, and that page holds no script (SEC15).
 package hooks

@@ -37,7 +37,7 @@ type Config struct {
 	Hooks *hooks.Hooks
 }
 
-// bodySlack is what stands in a request beside a document, its escapes in JSON among it.
+// bodySlack is what is in a request beside a document, its escapes in JSON among it.
 const bodySlack = 1 << 20
 
 func (c Config) withDefaults() Config {

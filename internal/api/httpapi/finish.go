@@ -71,7 +71,7 @@ func nullable(t reflect.Type, s *huma.Schema) {
 		name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := s.Properties[name]
 		if p != nil && isBehindPointer(t, f.Index) {
-			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name }) // what it stands in may be absent
+			s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == name }) // what it is in may be absent
 		}
 		switch {
 		case p == nil:

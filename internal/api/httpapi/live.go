@@ -16,7 +16,7 @@ import (
 // eventStream is the media type of server-sent events.
 const eventStream = "text/event-stream"
 
-// registerLive registers what shows runs while they happen. The stream itself stands at the path of listEvents, told apart by what the client accepts.
+// registerLive registers what shows runs while they happen. The stream itself is at the path of listEvents, told apart by what the client accepts.
 func (a *API) registerLive() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/runs/{id}/events/ticket", ID: "createEventTicket", Tag: tagRuns, Role: access.RoleRun, Status: http.StatusCreated,

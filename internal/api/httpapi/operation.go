@@ -18,7 +18,7 @@ import (
 
 // route is an operation as its file declares it.
 type route struct {
-	// Method and Path; Path stands below Prefix.
+	// Method and Path; Path is below Prefix.
 	Method, Path string
 	// ID is the operationId, Summary a line, Description what else there is to know, in Markdown; Tag groups operations.
 	ID, Summary, Description, Tag string

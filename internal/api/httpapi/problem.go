@@ -32,7 +32,7 @@ type Problem struct {
 	retry string // the header Retry-After
 }
 
-// InputError says where a request is wrong. What stands there is not told back.
+// InputError says where a request is wrong. The value is not repeated in the answer.
 type InputError struct {
 	Location string `json:"location" doc:"Place: path, query, header or body, then a dot and the field" example:"body.input"`
 	Message  string `json:"message" doc:"What is wrong there"`

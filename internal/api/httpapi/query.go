@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// query refuses query parameters that the operation does not have, and those that stand there twice (SEC7): one that is passed over is a filter that does not
+// query refuses query parameters that the operation does not have, and those that are there twice (SEC7): one that is passed over is a filter that does not
 // filter.
 func (g *gate) query(ctx huma.Context) *Problem {
 	u := ctx.URL()

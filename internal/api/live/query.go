@@ -151,7 +151,7 @@ func (a *ask) readTypes(names []string) error {
 	return nil
 }
 
-// words gives the values of a parameter that may stand there several times, and may hold several with commas between them. One that is empty stays, to be refused.
+// words gives the values of a parameter that may be there several times, and may hold several with commas between them. One that is empty stays, to be refused.
 func words(q url.Values, name string) []string {
 	var out []string
 	for _, v := range q[name] {

@@ -40,7 +40,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// All stands in Config.Workflows for every published workflow.
+// All is in Config.Workflows for every published workflow.
 const All = "all"
 
 // maxAccounts bounds the principals without any session that are remembered.

@@ -327,7 +327,7 @@ func (w *window) Write(p []byte) (int, error) {
 
 var _ io.Writer = (*window)(nil)
 
-// parseValue reads what stands behind hocket://runs/ID/values/.
+// parseValue reads what follows hocket://runs/ID/values/.
 func (r *resource) parseValue(parts []string) bool {
 	if len(parts) < 2 || len(parts) > 3 || parts[0] != "text" && parts[0] != "json" || parts[1] == "" {
 		return false

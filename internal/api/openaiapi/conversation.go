@@ -8,7 +8,7 @@ import (
 // last gives the text of the last message, which is the user's.
 func (q *request) last() string { return q.Messages[len(q.Messages)-1].text }
 
-// input gives the input of the run that the conversation begins. One message of the user is the input as it is. Where more was said, it stands before that
+// input gives the input of the run that the conversation begins. One message of the user is the input as it is. Where more was said, it comes before that
 // message, in a block that a model can tell from it:
 //
 //	<conversation>

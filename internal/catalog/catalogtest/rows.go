@@ -74,7 +74,7 @@ func testRowOrder(t *testing.T, s catalog.Store) {
 	rowsAre(t, s, "w", *p.Rows)
 }
 
-// testRowTexts: SEC7. Whatever stands in a document, ids too, is stored as it is.
+// testRowTexts: SEC7. Whatever is in a document, ids too, is stored as it is.
 func testRowTexts(t *testing.T, s catalog.Store) {
 	texts := []string{"'", `"`, "'); DROP TABLE agents; --", "\x00", "a\x00b", "%", "\\", "ü\u2028🙂", "", "NULL", "\n"}
 	p := catalog.Put{ID: "'; --", Format: "routes", Text: []byte("x"), At: noon, Rows: &catalog.Rows{}}

@@ -21,7 +21,7 @@ const (
 	CodeNoAgents  = "no-agents"
 )
 
-// Read reads the file of `--agents`; the list may stand alone, as `agents list --json` gives it. What could be read is returned even where the list holds errors; an agent without an id is left out.
+// Read reads the file of `--agents`; the list may be alone, as `agents list --json` gives it. What could be read is returned even where the list holds errors; an agent without an id is left out.
 func Read(file string, data []byte) ([]workflow.Agent, diag.List) {
 	root, diags := source.Parse(file, data)
 	if root == nil {

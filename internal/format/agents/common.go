@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// view reads one agent's map: each key may stand there in the spelling of lists or in that of steps documents.
+// view reads one agent's map: each key may be there in the spelling of lists or in that of steps documents.
 type view struct {
 	f     *source.Fields
 	diags *diag.List

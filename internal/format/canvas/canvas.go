@@ -14,7 +14,7 @@ const Format = "canvas"
 
 // What agents have where the document says nothing else (S0-10, S0-16).
 const (
-	// DefaultModel is used where neither a flag nor the document nor HOCKET_MODEL names a model (D26). It does not stand in the workflow.
+	// DefaultModel is used where neither a flag nor the document nor HOCKET_MODEL names a model (D26). It is not in the workflow.
 	DefaultModel = "gpt-5"
 	// DefaultSystem is the system prompt of agents that say none, EmptyText the output of one whose reply is empty.
 	DefaultSystem = "You are a helpful assistant."

@@ -24,13 +24,13 @@ type node struct {
 	agent *workflow.Agent // of agent nodes
 	input json.RawMessage // of start nodes
 
-	tools       map[string]bool // names that stand in agent.Tools
+	tools       map[string]bool // names that are in agent.Tools
 	ports       map[string]bool // ports of if nodes
 	mayAsk      bool            // tools.subagents is on
 	parent      string          // the agent that this one is a sub-agent of
 	unclearJoin bool            // its `join` is not understood
 	joins       bool            // it waits for all that can still arrive
-	joinID      string          // the join that stands before it in the graph; "": none
+	joinID      string          // the join that is before it in the graph; "": none
 }
 
 // Keys of `data` by type of node.
@@ -125,7 +125,7 @@ func (r *reader) nodeType(n *node, typ *source.Node) bool {
 	return false
 }
 
-// misplaced warns of keys of `data` that stand beside it.
+// misplaced warns of keys of `data` that are beside it.
 func (r *reader) misplaced(f *source.Fields, keys []string) {
 	for _, key := range keys {
 		if e := f.Node().Entry(key); e != nil {

@@ -97,7 +97,7 @@ func CoversRules(t *testing.T, prefix string, rules ...int) {
 	}
 }
 
-// Golden reads each document of testdata and compares what it gives with what stands behind it. With update the archives are written anew.
+// Golden reads each document of testdata and compares what it gives with what the archive has after it. With update the archives are written anew.
 func Golden(t *testing.T, update bool, read func(t *testing.T, archive, name string, data []byte) (*workflow.Workflow, diag.List)) {
 	t.Helper()
 	for _, file := range archives(t) {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
-// row reads the keys of one or two maps that say the same kind of thing: a row of a table, or the workflow's own keys, which may stand in `workflow`
+// row reads the keys of one or two maps that say the same kind of thing: a row of a table, or the workflow's own keys, which may be in `workflow`
 // and beside it. Each key may be written in camelCase or in snake_case (S3-1). A duplicate key is an error.
 type row struct {
 	maps  []*source.Fields

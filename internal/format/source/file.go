@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// stride is the distance of the points at which a file remembers how many runes stand before, so that a column is found in constant time even where
+// stride is the distance of the points at which a file remembers how many runes are before, so that a column is found in constant time even where
 // a document is one line of megabytes.
 const stride = 256
 

@@ -85,7 +85,7 @@ func (r *reader) twin(s, first *step) {
 	d.Related = []diag.Related{{Span: first.idSpan(), Message: "the first step with this id"}}
 }
 
-// exclude tells whether a and b stand in different branches of one condition.
+// exclude tells whether a and b are in different branches of one condition.
 func exclude(a, b *step) bool {
 	for x := a; x.in.owner != nil; x = x.in.owner {
 		for y := b; y.in.owner != nil; y = y.in.owner {

@@ -85,12 +85,12 @@ func (u *unraveler) ends(n *workflow.Node, stop string) iter.Seq[string] {
 	}
 }
 
-// beside tells whether m can stand in the same list as n: not in or at the end of another block.
+// beside tells whether m can be in the same list as n: not in or at the end of another block.
 func (u *unraveler) beside(n *workflow.Node, m string) bool {
 	return u.nodes[m].Parent == n.Parent && u.nodes[m].Kind != workflow.KindJoin
 }
 
-// fits tells whether the nodes between a condition and m can stand in its branches: the true branch's before the false branch's before m in the
+// fits tells whether the nodes between a condition and m can be in its branches: the true branch's before the false branch's before m in the
 // list of nodes, and nodes whose ids name their list there.
 func (u *unraveler) fits(f *frame, it *item, m string) bool {
 	yes, no := ways(it.node)
@@ -116,7 +116,7 @@ func (u *unraveler) fits(f *frame, it *item, m string) bool {
 }
 
 // hoists tells whether, with what follows from m on in f behind the condition it, a condition would get a later sibling that it reads: it would be
-// made a deferred one (S4-7). A deferred condition stands behind what it reads in the list of nodes, so only the others matter. Of two nodes that
+// made a deferred one (S4-7). A deferred condition comes after what it reads in the list of nodes, so only the others matter. Of two nodes that
 // both follow it is not known whether they become siblings.
 func (u *unraveler) hoists(f *frame, it *item, m, stop string) risk {
 	limit := len(u.w.Nodes)
@@ -137,7 +137,7 @@ func (u *unraveler) hoists(f *frame, it *item, m, stop string) risk {
 	return r
 }
 
-// strands tells whether what follows from m on, put into f behind the condition it, ends in a jump that cannot stand there: only branches hold
+// strands tells whether what follows from m on, put into f behind the condition it, ends in a jump that cannot be there: only branches hold
 // jumps, and only to lists around them.
 func (u *unraveler) strands(f *frame, it *item, m, stop string) risk {
 	if _, ends := u.after[m]; ends {

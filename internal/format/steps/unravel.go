@@ -13,7 +13,7 @@ import (
 type item struct {
 	node     *workflow.Node
 	id       string // short
-	spoken   bool   // the id must stand in the document
+	spoken   bool   // the id must be in the document
 	yes, no  []*item
 	children []*item
 	target   *item // of a jump
@@ -39,13 +39,13 @@ type unraveler struct {
 	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
 	after   map[string]string
 	done    map[string]*item
-	loose   []*item // nodes that stand in no list
+	loose   []*item // nodes that are in no list
 	unsaid  *lost.List
 	work    int
 	ahead   []ahead
 }
 
-// ahead is a condition that reads a node which stands behind it, both by their places in the list of nodes.
+// ahead is a condition that reads a node which comes after it, both by their places in the list of nodes.
 type ahead struct{ condition, read int }
 
 // unravel gives the lists of w, and the nodes that fit into none. What no list can say goes to unsaid; the rest is still given.
@@ -95,7 +95,7 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	return items, u.loose
 }
 
-// rest looks at the nodes that stand in no list. What is behind something that could not be said has not been looked at yet.
+// rest looks at the nodes that are in no list. What follows something that could not be expressed has not been examined yet.
 func (u *unraveler) rest() {
 	behind := map[string]bool{u.w.Entry: true}
 	for queue := []string{u.w.Entry}; len(queue) > 0; {

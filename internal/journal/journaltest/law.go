@@ -220,7 +220,7 @@ func (l *law) compare(rt *rapid.T, run string) {
 	l.same(rt, "blob", err, werr)
 }
 
-// compareNotices checks that both worlds tell of the same, in the same order, and that whoever reads on from anywhere gets the rest of it.
+// compareNotices checks that both worlds tell of the same, in the same order, and that a reader which continues from any place gets the rest.
 func (l *law) compareNotices(rt *rapid.T, p pair) {
 	rt.Helper()
 	type told struct {

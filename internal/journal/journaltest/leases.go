@@ -147,7 +147,7 @@ func testRelease(t *testing.T, m Medium) {
 	}
 }
 
-// testInterrupted: a run that somebody must drive and nobody does (D15).
+// testInterrupted: a run that must be driven and is not (D15).
 func testInterrupted(t *testing.T, m Medium) {
 	dead, alive := handle(t, m), handle(t, m)
 	for i, s := range []journal.Status{"pending", "running", "paused", "completed"} {

@@ -88,7 +88,7 @@ func testEvict(t *testing.T, m Medium) {
 	mustAppend(t, hung, next("r2", 2)) // its other runs are its own
 }
 
-// testLeadHung: a leader that lives and hangs is replaced, and hears of it (P37).
+// testLeadHung: a leader that lives and hangs is replaced, and learns of it (P37).
 func testLeadHung(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	lead := func(h journal.Backend, hung, want string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Each reads a journal of several batches as Read does, from any place, and ends where it is told to.
+// Each reads a journal of several batches as Read does, from any place, and ends where it should.
 func testEach(t *testing.T, m Medium) {
 	s := handle(t, m)
 	const records = 40

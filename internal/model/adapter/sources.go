@@ -39,7 +39,7 @@ func (s *Sources) Add(title, address string) {
 	s.lines = append(s.lines, line)
 }
 
-// Text is what stands behind the text of the answer, with a blank line in front; "" where nothing was cited.
+// Text is what follows the text of the answer, with a blank line in front; "" where nothing was cited.
 func (s *Sources) Text() string {
 	if len(s.lines) == 0 {
 		return ""

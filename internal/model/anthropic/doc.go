@@ -8,5 +8,5 @@
 // prints warnings on standard error.
 //
 // Blocks of thinking and of web searches are kept in Message.Extra and sent back in their old places: the API checks their signatures. The list of sources that
-// stands behind an answer is ours and is not sent back.
+// follows an answer is ours and is not sent back.
 package anthropic

@@ -42,7 +42,7 @@ type call struct {
 	last text.Text
 }
 
-// pastLimit is how many earlier questions an entry is told apart from.
+// pastLimit is how many earlier questions an entry is distinguished from.
 const pastLimit = 64
 
 // New makes a Recorder for client that writes to path, in place of whatever was there; only its owner may read it, since conversations are private. A path that ends in .json is written as JSON, any

@@ -5,8 +5,8 @@
 // flight at once, so that a test can compare them with a journal (D8, P14, P20, P31). It is an http.Handler: a test that starts other
 // processes serves it where it likes and may read its counts at /__calls.
 //
-// [Run] is the conformance suite. Its scenarios are told apart by the user's prompt, and [Conformance] is the function that answers them;
-// what stands behind the client under test (a Server, a reply script, another fake) has to answer the same.
+// [Run] is the conformance suite. Its scenarios are distinguished by the user's prompt, and [Conformance] is the function that answers them;
+// what answers behind the client under test (a Server, a reply script, another fake) has to answer the same.
 //
 // Nothing outside of tests imports it.
 package modeltest

@@ -69,7 +69,7 @@ func (a *answer) add(chunk sdk.ChatCompletionChunk, onDelta func(model.Delta)) {
 	}
 }
 
-// addCall takes in a piece of a tool call. Pieces belong together by their index; a server that numbers every call 0 is told by a second id.
+// addCall takes in a piece of a tool call. Pieces belong together by their index; a server that numbers every call 0 is recognized by a second id.
 func (a *answer) addCall(piece sdk.ChatCompletionChunkChoiceDeltaToolCall, onDelta func(model.Delta)) {
 	at := -1
 	for i, c := range a.calls {

@@ -98,7 +98,7 @@ func setsIFS(text string) bool {
 	return strings.Count(text, "IFS") != strings.Count(text, "$IFS")+strings.Count(text, "${IFS}")
 }
 
-// dialect reads a script as one shell does. A shell runs a script statement by statement, so that what stands before an error has run when it is met.
+// dialect reads a script as one shell does. A shell runs a script statement by statement, so that what is before an error has run when it is met.
 func (r *reader) dialect(text string, lang syntax.LangVariant) {
 	defer func() {
 		if recover() != nil { // a defect of the parser is one more script that cannot be read

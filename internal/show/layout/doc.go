@@ -7,6 +7,6 @@
 // pieces and order the layers so that few edges cross (order.go); find x by the method of Brandes and Köpf, "Fast and Simple Horizontal
 // Coordinate Assignment" (place.go); draw the edges through their pieces (route.go).
 //
-// Invariants: boxes do not overlap; every edge leads downwards through the layers, except where it was turned around; a label stands on
+// Invariants: boxes do not overlap; every edge leads downwards through the layers, except where it was turned around; a label is on
 // its edge and on nothing else.
 package layout

@@ -34,7 +34,7 @@ type Edge struct {
 type Point struct{ X, Y float64 }
 
 // Result gives the middle of every box; for every edge its points, from its beginning to its end, and the middle of its label. Everything
-// stands in 0…W and 0…H. Between two points of an edge a curve begins and ends upright; points straight below one another are joined by a
+// is in 0…W and 0…H. Between two points of an edge a curve begins and ends upright; points straight below one another are joined by a
 // line. The four points of an edge from a box to itself are to be joined by one curve.
 type Result struct {
 	Nodes  []Point

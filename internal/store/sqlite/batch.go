@@ -29,7 +29,7 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 		}
 		return
 	}
-	// Who comes while another process has the lock shares the transaction, so nothing is taken yet, and everybody may still go away.
+	// What comes while another process has the lock shares the transaction, so nothing is taken yet, and each caller may still give up.
 	err := w.begin(func() bool { return ctx.Err() != nil || w.peek() == nil })
 	switch {
 	case errors.Is(err, errNoWaiter):

@@ -2,7 +2,7 @@ package api
 
 import "slices"
 
-// inliner writes schemas of the document as JSON Schema that stands alone, references replaced by what they stand for: not every model's provider follows them.
+// inliner writes schemas of the document as self-contained JSON Schema, references replaced by what they stand for: not every model's provider follows them.
 // What goes in a circle, or would be too large, becomes a schema that takes everything; the server still judges.
 type inliner struct {
 	doc  *document

@@ -20,7 +20,7 @@ import (
 
 // Config is what all toolsets of a process have in common.
 type Config struct {
-	// Dir is the folder that relative folders stand on; "": our working directory.
+	// Dir is the folder against which relative folders are resolved; "": our working directory.
 	Dir string
 	// Environ gives our environment, of which programs get a few harmless variables; nil: os.Environ.
 	Environ func() []string

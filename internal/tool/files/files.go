@@ -17,7 +17,7 @@ import (
 
 // Config is what all toolsets of a process have in common.
 type Config struct {
-	// Dir is the folder that a relative `path` stands on, and the one that is served where a spec names none; "": our working directory.
+	// Dir is the folder against which a relative `path` is resolved, and the one that is served where a spec names none; "": our working directory.
 	Dir string
 	// Environ gives our environment, of which commands of post_edit get a few harmless variables; nil: os.Environ.
 	Environ func() []string

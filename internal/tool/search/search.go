@@ -204,7 +204,7 @@ func (t *Toolset) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	}
 	hits, err := t.provider.hits(a.Body)
 	if err != nil {
-		return tool.Result{Text: fmt.Sprintf("The search provider %s returned an invalid list of results", t.by), IsError: true}, nil //nolint:nilerr // the model is told
+		return tool.Result{Text: fmt.Sprintf("The search provider %s returned an invalid list of results", t.by), IsError: true}, nil //nolint:nilerr // it is reported to the model
 	}
 	return write(q, hits[:min(len(hits), q.Count)])
 }

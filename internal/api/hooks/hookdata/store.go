@@ -64,7 +64,7 @@ type Outbox interface {
 	Cursor(ctx context.Context) (at int64, found bool, err error)
 	// Post keeps notifications and moves the cursor from one place to another, all or nothing. A notification of an id that is there is left as it is. Errors: ErrMoved.
 	Post(ctx context.Context, from, to int64, notifications []Notification) error
-	// Take gives notifications that are due, the oldest first, but for those of some endpoints, and hides them from everybody until a time, so that of several
+	// Take gives notifications that are due, the oldest first, but for those of some endpoints, and hides them from all until a time, so that of several
 	// processes one sends them.
 	Take(ctx context.Context, now, until time.Time, limit int, but []string) ([]Notification, error)
 	// Settle stores what became of a notification, and what follows from it. One that is not there is no error.

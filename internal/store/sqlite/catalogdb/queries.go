@@ -2,7 +2,7 @@ package catalogdb
 
 import db "github.com/hocket-run/hocket/internal/store/sqlite"
 
-// All SQL of the catalog. Columns stand in the order of catalog's lists of columns; a test compares them.
+// All SQL of the catalog. Columns are in the order of catalog's lists of columns; a test compares them.
 const (
 	sqlDocument    = db.Text(`SELECT published, draft, latest, updated FROM workflow_documents WHERE id = ?`)
 	sqlSetDocument = db.Text(`INSERT INTO workflow_documents (id, published, draft, latest, updated) VALUES (?, ?, ?, ?, ?)
