@@ -126,7 +126,7 @@ func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 			return
 		}
 		if s.agent(id, parent).SubagentFailure == workflow.SubagentReports {
-			s.run.unwind(id, fr, f)
+			s.steps.unwind(id, fr, f)
 			s.run.emitStep(id, &SubagentFailed{Frame: fr, Call: s.frame(id, fr).Call, Error: f})
 			s.turnAnswered(id, parent)
 			return

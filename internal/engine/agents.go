@@ -22,8 +22,6 @@ type agents struct {
 type agentRun interface {
 	// emitStep records an event of a step.
 	emitStep(step int, d Data)
-	// unwind ends what is at work inside a frame of a step.
-	unwind(step, outer int, f Failure)
 }
 
 // agentSteps is what the graph does with the end of a step.
@@ -35,6 +33,8 @@ type agentSteps interface {
 	cancelStep(step int, reason string)
 	// endAll cancels what else runs in the scope of a step.
 	endAll(step int)
+	// unwind ends what is at work inside a frame of a step.
+	unwind(step, outer int, f Failure)
 }
 
 // agentBudget is what bounds the calls of agent loops. A call that may not be made now is withheld, or its step has ended.
@@ -49,7 +49,7 @@ type agentBudget interface {
 
 // agentsOf gives the type that decides for the agent loops of a run.
 func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, state: &r.s, graph: r.graph, names: &r.names, run: r, steps: r, budget: &r.budgets}
+	return agents{plan: r.plan, state: &r.s, graph: r.graph, names: &r.names, run: r, steps: &r.steps, budget: &r.budgets}
 }
 
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }

@@ -65,7 +65,7 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 	switch {
 	case met.Bound == ledger.BoundByNode:
 		b.run.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
-		b.run.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
+		b.steps.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
 	case b.state.Ending != nil: // the call waits for the reopening
 	case met.Bound == ledger.BoundByParent:
 		b.run.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})

@@ -16,6 +16,8 @@ type budgets struct {
 	graph *runGraph
 	run   budgetRun
 	calls callSize
+	// steps fails a step, which may be tried again.
+	steps interface{ failStep(step int, f Failure) }
 	// withheld: there may be calls that wait until others have settled.
 	withheld bool
 }
@@ -24,8 +26,6 @@ type budgets struct {
 type budgetRun interface {
 	// emitStep records an event of a step.
 	emitStep(step int, d Data)
-	// failStep fails a step, which may be tried again.
-	failStep(step int, f Failure)
 	// remindAt gives the time of the reminder of a wait that is opened now; zero: none.
 	remindAt(own workflow.Duration) time.Time
 }
@@ -40,7 +40,7 @@ type callSize interface {
 
 // budgetsOf gives the type that decides what bounds the calls of a run.
 func budgetsOf(r *Run) budgets {
-	return budgets{state: &r.s, graph: r.graph, run: r, calls: &r.agents}
+	return budgets{state: &r.s, graph: r.graph, run: r, steps: &r.steps, calls: &r.agents}
 }
 
 // reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free

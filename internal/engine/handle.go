@@ -201,9 +201,9 @@ func (r *Run) handleTool(d ToolResult) {
 	case d.Failure != nil:
 		r.callFailed(key, r.s.Loop.Call(key), f, nil)
 	case d.IsError:
-		r.failStep(step, Failure{Code: CodeTool, Message: d.Text})
+		r.steps.failStep(step, Failure{Code: CodeTool, Message: d.Text})
 	default:
-		r.complete(step, r.plan.given, r.plan.out...)
+		r.steps.complete(step, r.plan.given, r.plan.out...)
 	}
 }
 
@@ -235,7 +235,7 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 	switch {
 	case late:
 	case d.Failure != nil && d.Failure.Code == CodeCancelled && r.s.cancelled(): // it stopped, or was never made
-		r.cancelStep(step, "the run was cancelled")
+		r.steps.cancelStep(step, "the run was cancelled")
 	case ofWorkflow:
 		r.budgets.metWorkflow(step, d.Failure.Message)
 	case kept:
@@ -246,19 +246,25 @@ func (r *Run) returned(key string, c *loop.Call, d *FuncResult) {
 		for i := range d.Signals {
 			r.emitStep(step, &d.Signals[i])
 		}
-		merged, f := r.united(step, r.step(step).View, d.Update, d.Grown)
+		merged, f := r.s.united(step, r.step(step).View, d.Update, d.Grown)
 		if f != nil {
-			r.giveUp(step, *f)
+			r.steps.giveUp(step, *f)
 			return
 		}
 		r.graph.SetNative(step, d.Native)
 		done := r.plan.given
 		if merged != nil || len(d.Goto) > 0 {
-			done = r.completed(StepCompleted{Given: true, Update: merged})
+			done = r.mem.completed.put(StepCompleted{Given: true, Update: merged})
 		}
-		r.complete(step, done, r.plan.out...)
+		r.steps.complete(step, done, r.plan.out...)
 		r.graph.SetNative(0, nil)
 	}
+}
+
+// counted gives the result of a call of a counter, which has just been recorded.
+func (r *Run) counted(id int, key string, c *Counter) {
+	seen := r.step(id).View
+	r.returned(key, r.s.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))}, Native: seen.Native()})
 }
 
 func (r *Run) handleTimer(id string) {
@@ -312,7 +318,7 @@ func (r *Run) timeUp() {
 	case end == nil || end.Limit:
 		r.limit(CodeTimeout, limit.Milliseconds(), 0)
 	default:
-		r.cancelScope(0, "the run timed out")
+		r.steps.cancelScope(0, "the run timed out")
 	}
 }
 
@@ -356,7 +362,7 @@ func (r *Run) modelFailed(key string, c *loop.Call, f Failure) {
 			r.retryCall(id, key, delay, f)
 			return
 		}
-		r.agents.frameFailed(id, fr, f, r.giveUp)
+		r.agents.frameFailed(id, fr, f, r.steps.giveUp)
 	}
 }
 

@@ -49,7 +49,7 @@ func (r *Run) handleHeld(d ToolHeld) {
 	if late || failing {
 		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
-			r.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
+			r.steps.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
 		}
 		return
 	}
@@ -103,14 +103,14 @@ func (r *Run) decided(key string, ans *WaitAnswered) {
 	case inAgent:
 		r.agents.turnAnswered(step, fr)
 	case ans.Decision == "":
-		r.complete(step, &StepCompleted{Given: true}, r.plan.out...)
+		r.steps.complete(step, &StepCompleted{Given: true}, r.plan.out...)
 	case len(r.stepNode(step).Ports[workflow.PortReject]) > 0:
-		r.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
+		r.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:
 		// No retry policy applies: a person said no.
 		f := Failure{Code: CodeRejected, Message: out.Text, Node: r.nodeID(step)}
 		if !r.handledByProgram(step, "", &f, nil) {
-			r.giveUp(step, f)
+			r.steps.giveUp(step, f)
 		}
 	}
 }

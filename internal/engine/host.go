@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -108,4 +109,14 @@ func (p *Plan) askUpdate(name string, fn func(Host) (map[string]Value, error)) (
 		}
 	}
 	return out, err
+}
+
+// Counter is a node function that only counts.
+type Counter = plan.Counter
+
+// Counting is a [Host] with node functions that only count the passes of a loop. The engine does their work itself, in the activation that asks for it: what it records is what a
+// call would give.
+type Counting interface {
+	// Counter tells how a node function counts; false: it does something else. The answer must always be the same.
+	Counter(name string) (Counter, bool)
 }

@@ -8,41 +8,41 @@ import (
 )
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
-func (r *Run) fireJoins() {
-	if r.graph.Parked == 0 || !r.s.startable() {
+func (s *starter) fireJoins() {
+	if s.graph.Parked == 0 || !s.state.startable() {
 		return
 	}
 	type group struct{ node, scope int }
 	var groups []group
-	for _, t := range r.graph.Ready {
-		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(&r.graph.FlowIn(t.Scope).Nodes[t.Node]) && !slices.Contains(groups, g) {
+	for _, t := range s.graph.Ready {
+		if g := (group{t.Node, t.Scope}); plan.IsFreeJoin(&s.graph.FlowIn(t.Scope).Nodes[t.Node]) && !slices.Contains(groups, g) {
 			groups = append(groups, g)
 		}
 	}
 	for _, g := range groups {
-		if r.graph.JoinReady(g.node, g.scope, false) {
-			r.join(g.node, g.scope)
+		if s.graph.JoinReady(g.node, g.scope, false) {
+			s.join(g.node, g.scope)
 			return
 		}
 	}
 	// Joins that only wait for each other: the first in declared order goes on.
 	slices.SortStableFunc(groups, func(a, b group) int { return a.node - b.node })
 	for _, g := range groups {
-		if r.graph.JoinReady(g.node, g.scope, true) {
-			r.join(g.node, g.scope)
+		if s.graph.JoinReady(g.node, g.scope, true) {
+			s.join(g.node, g.scope)
 			return
 		}
 	}
 }
 
 // join starts and completes a free join with one token for each arrived edge.
-func (r *Run) join(nodeIdx, scopeID int) {
-	f := r.graph.FlowIn(scopeID)
+func (s *starter) join(nodeIdx, scopeID int) {
+	f := s.graph.FlowIn(scopeID)
 	n := &f.Nodes[nodeIdx]
 	var ids []int
 	edges := map[int]bool{}
 	var from []graph.Token
-	for _, t := range r.graph.Ready {
+	for _, t := range s.graph.Ready {
 		if t.Node == nodeIdx && t.Scope == scopeID && !edges[t.Edge] {
 			edges[t.Edge] = true
 			ids = append(ids, t.ID)
@@ -50,22 +50,22 @@ func (r *Run) join(nodeIdx, scopeID int) {
 		}
 	}
 	slices.SortFunc(from, func(a, b graph.Token) int { return a.Edge - b.Edge })
-	id := r.graph.Steps.Len() + 1
-	r.emit(id, r.graph.PathOf(r.scope(scopeID).Flow, n.ID), &StepStarted{
-		Tokens: ids, Kind: n.Kind, Iteration: r.graph.Flows.Counts(r.scope(scopeID).Flow).Of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
+	id := s.graph.Steps.Len() + 1
+	s.run.emit(id, s.graph.PathOf(s.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
+		Tokens: ids, Kind: n.Kind, Iteration: s.graph.Flows.Counts(s.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
 	out, size := make([]graph.Field, len(from)), int64(0)
 	for i, t := range from {
 		source := "input"
 		if t.From > 0 {
-			source = r.stepNode(t.From).ID
+			source = s.graph.StepNode(t.From).ID
 		}
-		out[i] = graph.Field{Name: source, Value: r.value(t.From)}
+		out[i] = graph.Field{Name: source, Value: s.graph.Value(t.From)}
 		size += int64(len(out[i].Value))
 	}
-	if f := r.s.fitting(size); f != nil {
-		r.failStep(id, *f)
+	if f := s.state.fitting(size); f != nil {
+		s.steps.failStep(id, *f)
 		return
 	}
-	r.complete(id, &StepCompleted{Output: graph.Object(out)}, r.plan.out...)
+	s.steps.complete(id, &StepCompleted{Output: graph.Object(out)}, s.state.plan.out...)
 }

@@ -3,9 +3,7 @@ package engine
 import (
 	"slices"
 
-	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // decisions are all ways in which a run goes on by itself, in the order in which they are tried. Each looks at the state and makes the events of what can go on, none where nothing can.
@@ -13,9 +11,9 @@ import (
 var decisions = [...]func(*Run){
 	(*Run).resumeDue,
 	(*Run).resumeWithheld,
-	(*Run).startReady,
-	(*Run).closeScopes,
-	(*Run).fireJoins,
+	func(r *Run) { r.starter.startReady() },
+	func(r *Run) { r.blocks.closeScopes() },
+	func(r *Run) { r.starter.fireJoins() },
 	(*Run).settleUnsent,
 }
 
@@ -44,7 +42,7 @@ func (r *Run) resumeDue() {
 	}
 	for _, id := range slices.Clone(r.graph.Running) {
 		if r.step(id).Loop.Due && r.s.startable() && r.budgets.slot() {
-			r.begin(id, r.stepNode(id))
+			r.starter.begin(id, r.stepNode(id))
 		}
 	}
 }
@@ -61,50 +59,7 @@ func (r *Run) resumeWithheld() {
 	r.callWithheld()
 }
 
-// startReady starts every token that may start, in order: first of the ready ones, then of the queue.
-func (r *Run) startReady() {
-	for i := 0; i < len(r.graph.Ready) && r.s.startable(); {
-		t := r.graph.Ready[i]
-		if !r.mayStart(t) {
-			i++
-			continue
-		}
-		r.startToken(t)
-		if i < len(r.graph.Ready) && r.graph.Ready[i].ID == t.ID {
-			return // a limit kept it
-		}
-	}
-	for len(r.graph.Held) > 0 && r.s.startable() && r.s.releases() && r.mayStart(r.graph.Held[0]) {
-		r.startToken(r.graph.Held[0])
-		if _, on := r.s.Waits.Turn(); on {
-			return // the entry's turn goes first
-		}
-	}
-}
-
 // startable tells whether the run starts anything at all.
 func (s *state) startable() bool {
 	return s.Ending == nil && (s.Status == StatusRunning || s.Status == StatusPaused)
-}
-
-// mayStart tells whether nothing but its turn keeps a token from starting.
-func (r *Run) mayStart(t graph.Token) bool {
-	return (r.budgets.slot() || !loop.Calls(r.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && r.graph.MayStart(t)
-}
-
-// closeScopes looks at scopes in which nothing lives any more and lets their owners go on.
-func (r *Run) closeScopes() {
-	for _, id := range r.graph.TakeAwake() {
-		sc := r.scope(id)
-		if sc.Dead || sc.Owner == 0 || r.step(sc.Owner).Status != stepRunning || r.s.isFailing() {
-			continue
-		}
-		if r.stepNode(sc.Owner).Kind == workflow.KindSubflow {
-			if sc.Live == 0 && !r.s.Loop.IsAsleep(sc.Owner) { // one that waits for its next attempt has not begun
-				r.endFlow(sc.Owner)
-			}
-		} else if !r.graph.Awaits(sc.Owner, sc) {
-			r.settleBlock(sc.Owner)
-		}
-	}
 }

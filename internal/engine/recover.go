@@ -22,7 +22,7 @@ func (r *Run) handleReopen(d Reopen) {
 	limits := MergeLimits(r.s.Limits, d.Limits)
 	r.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
 	if r.s.Ending != nil {
-		r.cancelScope(0, "the run failed")
+		r.steps.cancelScope(0, "the run failed")
 		r.abandon(endedBefore)
 		return
 	}
@@ -76,7 +76,7 @@ func (r *Run) lost(key, what string) {
 		// No retry policy applies: trying again is what was decided against.
 		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: r.nodeID(step)}
 		if !r.handledByProgram(step, "", &f, nil) {
-			r.giveUp(step, f)
+			r.steps.giveUp(step, f)
 		}
 		return
 	}
@@ -84,5 +84,5 @@ func (r *Run) lost(key, what string) {
 		r.agents.turnAnswered(step, fr)
 		return
 	}
-	r.complete(step, &StepCompleted{}, r.plan.out...)
+	r.steps.complete(step, &StepCompleted{}, r.plan.out...)
 }

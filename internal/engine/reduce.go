@@ -12,16 +12,66 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
+
+// mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
+func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
+	st, n := s.graph.Step(id), s.graph.StepNode(id)
+	out := map[string]Value{}
+	by := map[string]string{}
+	for _, id := range st.Block.Scopes {
+		sc := s.graph.Scope(id)
+		// A branch that ended before the join changed the state all the same, unless it lost.
+		if o := sc.Outcome(); o != graph.BranchArrived && (o != graph.BranchEnded || graph.Losers(n.Fork.Until)) {
+			continue
+		}
+		for _, name := range sortedKeys(sc.Writes) {
+			w := sc.Writes[name]
+			if by[name] == "" {
+				out[name], by[name] = w.Value.JSON(), w.Node
+				continue
+			}
+			reducer := s.graph.FlowOf(id).Workflow.Rules.Reducers[name]
+			if reducer == "" {
+				return nil, conflict(by[name], w.Node, name)
+			}
+			v, err := s.plan.reduce(reducer, st.Block.View.Get(name), out[name], w.Value.JSON())
+			if err != nil {
+				return nil, unmerged(name, err)
+			}
+			out[name] = v
+		}
+	}
+	if name := n.Fork.Merge; name != "" {
+		outputs := map[string]Value{}
+		for _, id := range st.Block.Scopes {
+			if sc := s.graph.Scope(id); sc.Outcome() == graph.BranchArrived && sc.Arrived > 0 {
+				outputs[n.Fork.Branches[sc.Branch-1].ID] = s.graph.Value(sc.Arrived)
+			}
+		}
+		v := s.view(id, nil)
+		v.State = v.State.With(v.State.ChangesOf(out, nil, id)) // the function sees what the branches changed
+		merged, err := s.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
+		if err != nil {
+			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
+		}
+		maps.Copy(out, merged)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
 
 // united gives what a step changes, where others of its scope changed the state since it started, which had what view holds then: nodes of one queue run
 // together where the flow is not serial. What both changed is reduced, or is a conflict (P7).
 //
 // merged is nil where nothing else changed what the step changes.
-func (r *Run) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
-	f, st := r.flowOf(id), r.step(id)
-	now := r.scope(st.Scope).State
+func (s *state) united(id int, view typed.State, update map[string]Value, grown []typed.Growth) (merged map[string]Value, failure *Failure) {
+	f, st := s.graph.FlowOf(id), s.graph.Step(id)
+	now := s.graph.Scope(st.Scope).State
 	if f.Workflow.Rules.Serial || now.Same(view) {
 		return nil, nil
 	}
@@ -32,9 +82,9 @@ func (r *Run) united(id int, view typed.State, update map[string]Value, grown []
 		}
 		reducer := f.Workflow.Rules.Reducers[name]
 		if reducer == "" {
-			return nil, conflict(r.scope(st.Scope).Writes[name].Node, r.stepNode(id).ID, name)
+			return nil, conflict(s.graph.Scope(st.Scope).Writes[name].Node, s.graph.StepNode(id).ID, name)
 		}
-		v, err := r.reduce(reducer, view.Get(name), now.Get(name), update[name])
+		v, err := s.plan.reduce(reducer, view.Get(name), now.Get(name), update[name])
 		if err != nil {
 			return nil, unmerged(name, err)
 		}
@@ -46,21 +96,10 @@ func (r *Run) united(id int, view typed.State, update map[string]Value, grown []
 	return merged, nil
 }
 
-func conflict(one, other, field string) *Failure {
-	return &Failure{
-		Code:    CodeStateConflict,
-		Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", one, other, field),
-	}
-}
-
-func unmerged(field string, err error) *Failure {
-	return &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", field, err)}
-}
-
 // reduce merges two changes of one field: base is what it was at the fork. Built in are append, sum, merge and last.
-func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
+func (p *Plan) reduce(name string, base, mine, theirs Value) (Value, error) {
 	if f, ok := strings.CutPrefix(name, "func:"); ok {
-		return r.plan.askValue(f, func(h Host) (Value, error) { return h.Reduce(f, base, mine, theirs) })
+		return p.askValue(f, func(h Host) (Value, error) { return h.Reduce(f, base, mine, theirs) })
 	}
 	switch name {
 	case "last":
@@ -108,6 +147,17 @@ func (r *Run) reduce(name string, base, mine, theirs Value) (Value, error) {
 		})
 	}
 	return nil, fmt.Errorf("unknown reducer %q", name)
+}
+
+func conflict(one, other, field string) *Failure {
+	return &Failure{
+		Code:    CodeStateConflict,
+		Message: fmt.Sprintf("nodes %q and %q both changed field %q at the same time; declare how it is merged", one, other, field),
+	}
+}
+
+func unmerged(field string, err error) *Failure {
+	return &Failure{Code: CodeStateConflict, Message: fmt.Sprintf("merge field %q: %v", field, err)}
 }
 
 // sumWhole is mine + theirs - base where all are whole numbers, whatever their size; floats would round them.

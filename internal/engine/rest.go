@@ -19,8 +19,8 @@ func (r *Run) rest() {
 		r.restEnding()
 	case r.s.Loop.Out() > 0 || r.s.Loop.Sleeping() > 0:
 	case r.settle():
-	case r.scope(0).Live == 0:
-		r.finish(&RunCompleted{OutputStep: r.scope(0).Last})
+	case r.graph.Scope(0).Live == 0:
+		r.finish(&RunCompleted{OutputStep: r.graph.Scope(0).Last})
 	case r.s.Waits.IsOpen():
 		r.pause()
 	default:
@@ -50,7 +50,7 @@ func (r *Run) restEnding() {
 		r.settle()
 		return
 	}
-	r.cancelScope(0, "the run ended")
+	r.steps.cancelScope(0, "the run ended")
 	if r.settle() {
 		return
 	}
@@ -122,7 +122,7 @@ func (r *Run) IsEnding() bool { return r.s.cancelled() && r.s.Loop.Out() > 0 && 
 // cutOff gives up on everything that a cancelled run still waits for.
 func (r *Run) cutOff(why string) {
 	if r.s.cancelled() {
-		r.cancelScope(0, why)
+		r.steps.cancelScope(0, why)
 	}
 	r.abandon(why)
 }
@@ -175,7 +175,7 @@ func (r *Run) abandonSince(seq uint64, why string, used *chat.Usage) {
 // finish ends the run.
 func (r *Run) finish(d Data) {
 	if r.s.Ending == nil || !r.s.Ending.Limit {
-		r.cancelScope(0, "the run ended")
+		r.steps.cancelScope(0, "the run ended")
 		r.closeWaits(nil, "ended")
 	}
 	r.emit(0, "", d)
@@ -193,10 +193,10 @@ func (r *Run) handleCancel(d Cancel) {
 		r.commands.cancelCalls(func(*loop.Call) bool { return true })
 		return
 	}
-	r.cancelling = &RunCancelled{Reason: event.Clean(d.Reason)}
-	r.cancelScope(0, "the run was cancelled")
-	if end := r.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
-		r.cancelling = nil
+	r.steps.cancelling = &RunCancelled{Reason: event.Clean(d.Reason)}
+	r.steps.cancelScope(0, "the run was cancelled")
+	if end := r.steps.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
+		r.steps.cancelling = nil
 		r.closeWaits(nil, "cancelled")
 		r.emit(0, "", end)
 	}
@@ -225,9 +225,9 @@ func (r *Run) limitAt(code string, most int64, path string, from int) {
 		r.emit(0, path, &LimitReached{Limit: code, Max: most})
 		return
 	}
-	r.cancelScope(0, "handed over to a person")
+	r.steps.cancelScope(0, "handed over to a person")
 	if from == 0 {
-		from = r.scope(0).Last
+		from = r.graph.Scope(0).Last
 	}
 	r.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
 	node := ""

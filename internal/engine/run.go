@@ -16,6 +16,10 @@ type Run struct {
 	s     state
 	graph *runGraph // of s
 	mem   slabs
+	// starter decides what starts, steps what follows from the end of a step, and blocks about steps that contain others.
+	starter starter
+	steps   steps
+	blocks  blocks
 	// agents decides for the agent loops.
 	agents agents
 	// budgets decides what bounds calls.
@@ -27,10 +31,6 @@ type Run struct {
 	// What one activation gathers; empty between activations.
 	now time.Time
 	out []Event
-	// passing is what passable gave last.
-	passing []int
-	// cancelling is what the next cancelled step is to say of the whole run.
-	cancelling *RunCancelled
 	// announced is the time for which the timer for cancelled calls was asked for last.
 	announced time.Time
 }
@@ -40,6 +40,9 @@ func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, s: state{plan: p, id: id, Status: StatusPending}, names: callNames{run: id}}
 	r.graph = &r.s.graph
 	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
+	r.starter = starter{state: &r.s, graph: r.graph, mem: &r.mem, names: &r.names, run: r, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets}
+	r.steps = steps{state: &r.s, graph: r.graph, mem: &r.mem, commands: &r.commands, run: r, retries: r, agents: &r.agents, blocks: &r.blocks}
+	r.blocks = blocks{state: &r.s, graph: r.graph, mem: &r.mem, run: r, steps: &r.steps}
 	r.commands = commander{state: &r.s, agents: &r.agents, names: &r.names, mem: &r.mem}
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
@@ -117,6 +120,9 @@ func (r *Run) emit(step int, node string, d Data) {
 	r.s.apply(&r.out[len(r.out)-1])
 }
 
+// expect makes room for events.
+func (r *Run) expect(events int) { r.out = slices.Grow(r.out, events) }
+
 // emitStep records an event of a step that has started.
 func (r *Run) emitStep(step int, d Data) { r.emit(step, r.nodeID(step), d) }
 
@@ -177,8 +183,6 @@ func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
 func (r *Run) Updated() time.Time { return r.s.Updated }
 
 func (r *Run) step(id int) *graph.Step[loop.Step] { return r.graph.Step(id) }
-func (r *Run) scope(id int) *graph.Scope          { return r.graph.Scope(id) }
-func (r *Run) stepScope(id int) *graph.Scope      { return r.graph.StepScope(id) }
 func (r *Run) flowOf(id int) *plan.Flow           { return r.graph.FlowOf(id) }
 func (r *Run) stepNode(id int) *plan.Node         { return r.graph.StepNode(id) }
 func (r *Run) nodeID(id int) string               { return r.graph.NodeID(id) }

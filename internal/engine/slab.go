@@ -12,9 +12,8 @@ const slabMax = 32
 // slab hands out values from blocks of its own, so that a step costs fewer allocations than it has events. The zero slab is ready for use.
 type slab[T any] struct {
 	free []T
-	size int
-	// want is how many values more are expected: blocks have room for no more of them.
-	want int
+	// size is the size of the last block, and want how many values more are expected: blocks have room for no more of them.
+	size, want int32
 }
 
 // put gives a place of its own to v.
@@ -43,10 +42,10 @@ func (s *slab[T]) grow() {
 
 // expect makes room for one execution of each node of f.
 func (m *slabs) expect(f *plan.Flow) {
-	n := len(f.Nodes)
+	n, funcs := int32(len(f.Nodes)), int32(f.Funcs)
 	m.started.want, m.edges.want, m.tokens.want = n, n, n
-	m.completed.want = n - f.Funcs // functions share one: Plan.given
-	m.asked.want, m.returned.want, m.commands.want = f.Funcs, f.Funcs, f.Funcs
+	m.completed.want = n - funcs // functions share one: Plan.given
+	m.asked.want, m.returned.want, m.commands.want = funcs, funcs, funcs
 }
 
 // slabs are those for what a run makes at every step.

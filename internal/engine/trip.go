@@ -35,8 +35,3 @@ func (s *state) trip(id int, to string) string {
 
 // maxTrips is how often the same transition may be taken.
 const maxTrips = 2
-
-// endAll cancels whatever else runs in the scope of step id, which ends it.
-func (r *Run) endAll(id int) {
-	r.cancelScope(r.step(id).Scope, "the workflow ended at "+r.stepNode(id).ID)
-}

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -50,55 +48,6 @@ func (r *Run) TypedState() typed.State {
 		return typed.State{}
 	}
 	return g.Scope(0).State
-}
-
-// mergeBranches gives what the branches of a settled fork change in the state, merged in declared order (D5, D27).
-func (r *Run) mergeBranches(id int) (map[string]Value, *Failure) {
-	st, n := r.step(id), r.stepNode(id)
-	out := map[string]Value{}
-	by := map[string]string{}
-	for _, s := range st.Block.Scopes {
-		sc := r.scope(s)
-		// A branch that ended before the join changed the state all the same, unless it lost.
-		if o := r.scope(s).Outcome(); o != graph.BranchArrived && (o != graph.BranchEnded || graph.Losers(n.Fork.Until)) {
-			continue
-		}
-		for _, name := range sortedKeys(sc.Writes) {
-			w := sc.Writes[name]
-			if by[name] == "" {
-				out[name], by[name] = w.Value.JSON(), w.Node
-				continue
-			}
-			reducer := r.flowOf(id).Workflow.Rules.Reducers[name]
-			if reducer == "" {
-				return nil, conflict(by[name], w.Node, name)
-			}
-			v, err := r.reduce(reducer, st.Block.View.Get(name), out[name], w.Value.JSON())
-			if err != nil {
-				return nil, unmerged(name, err)
-			}
-			out[name] = v
-		}
-	}
-	if name := n.Fork.Merge; name != "" {
-		outputs := map[string]Value{}
-		for _, s := range st.Block.Scopes {
-			if sc := r.scope(s); r.scope(s).Outcome() == graph.BranchArrived && sc.Arrived > 0 {
-				outputs[n.Fork.Branches[sc.Branch-1].ID] = r.value(sc.Arrived)
-			}
-		}
-		v := viewer{&r.s}.view(id, nil)
-		v.State = v.State.With(v.State.ChangesOf(out, nil, id)) // the function sees what the branches changed
-		merged, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) { return h.Merge(name, outputs, v) })
-		if err != nil {
-			return nil, &Failure{Code: CodeFunc, Message: err.Error()}
-		}
-		maps.Copy(out, merged)
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
-	return out, nil
 }
 
 // retry asks the step's policy for another attempt and gives the time to wait before it.
@@ -179,34 +128,34 @@ func (r *Run) handledByProgram(id int, key string, f *Failure, cause error) bool
 	}
 	if err != nil {
 		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
-		r.giveUp(id, *f)
+		r.steps.giveUp(id, *f)
 		return true
 	}
 	switch act.Kind {
 	case "skip":
-		r.unwind(id, -1, *f)
-		r.complete(id, &StepCompleted{Update: act.Update}, r.plan.out...)
+		r.steps.unwind(id, -1, *f)
+		r.steps.complete(id, &StepCompleted{Update: act.Update}, r.plan.out...)
 	case "abort":
 		if act.Failure != nil {
 			*f = *act.Failure
 		}
-		r.giveUp(id, *f)
+		r.steps.giveUp(id, *f)
 	case "goto":
 		to := r.flowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
-			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
+			r.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
 		case !to.Recovery:
-			r.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
+			r.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
 		default:
-			r.unwind(id, -1, *f)
-			r.complete(id, &StepCompleted{Goto: []string{act.Node}})
+			r.steps.unwind(id, -1, *f)
+			r.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
 	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
 		p, done := n.Retry, r.step(id).Retries
 		switch {
 		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || r.s.isFailing():
-			r.giveUp(id, *f)
+			r.steps.giveUp(id, *f)
 		case act.DelayMS != nil:
 			r.retryCall(id, key, milliseconds(*act.DelayMS), *f)
 		default:

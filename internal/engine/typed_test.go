@@ -45,10 +45,10 @@ func TestSumOfWholeNumbers(t *testing.T) {
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
 	r := &Run{graph: &runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}
-	before := r.scope(0).State
+	before := r.graph.Scope(0).State
 	mine := r.State()
 	r.graph.Scopes[0].State = before.With(typed.Changes{{Field: "a", Value: typed.Of(Value("3"), 1)}})
-	after := r.scope(0).State
+	after := r.graph.Scope(0).State
 	mine["a"] = Value("4")
 	seen := after.With(typed.Changes{{Field: "b", Value: typed.Of(Value("5"), 2)}})
 	for name, got := range map[string]Value{"1": before.Get("a"), "3": after.Get("a"), "2": after.Get("b"), "5": seen.Get("b")} {

@@ -91,6 +91,26 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	return e.graph.Sight(e.scope).Named(id)
 }
 
+// holds evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
+func (s viewer) holds(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
+	switch c.Language {
+	case workflow.LangMatch:
+		if done != nil {
+			return expr.Match(c.Op, c.Text, s.outputOf(id, done).Value()), nil
+		}
+		return expr.Match(c.Op, c.Text, s.graph.StepInput(id)), nil
+	case workflow.LangExpr:
+		return compiled.Eval(env{s, s.graph.Step(id).Scope, id, done})
+	default:
+		var ok bool
+		err := s.plan.ask(c.Func, func(h Host) (err error) {
+			ok, err = h.Condition(c.Func, s.view(id, done))
+			return err
+		})
+		return ok, err
+	}
+}
+
 // speaker gives the agent that has the conversation of an agent step that runs: the step's own until it hands over; "" for other steps.
 func (s *state) speaker(id int) string {
 	n := s.graph.StepNode(id)

@@ -54,7 +54,7 @@ func (r *Run) handleAnswer(d Answer) {
 		return
 	}
 	if ans.Decision != "" {
-		r.complete(step, &StepCompleted{Same: true}, ans.Decision)
+		r.steps.complete(step, &StepCompleted{Same: true}, ans.Decision)
 		return
 	}
 	r.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
@@ -68,26 +68,26 @@ func (r *Run) answeredQuestion(step int, answer Value, done *StepCompleted) {
 			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{&r.s}.view(step, nil))
 		})
 		if err != nil {
-			r.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
+			r.steps.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 		done.Update = update
 	}
 	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.Ports[port]) > 0 {
-		r.complete(step, done, port)
+		r.steps.complete(step, done, port)
 		return
 	}
 	if (n.Wait.Route || n.ID == r.flowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
 		done.Goto = []string{r.flowOf(step).Workflow.Entry}
 	}
-	r.complete(step, done, r.plan.out...)
+	r.steps.complete(step, done, r.plan.out...)
 }
 
 // openWait asks a person.
 func (r *Run) openWait(id int, n *plan.Node) {
 	if n.Wait.AutoApprove {
 		if n.Wait.Kind == workflow.WaitApproval {
-			r.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
+			r.steps.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
 		} else {
 			empty := Value(`""`)
 			r.answeredQuestion(id, empty, &StepCompleted{Output: empty})
@@ -107,7 +107,7 @@ func (r *Run) openWait(id int, n *plan.Node) {
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
-			r.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			r.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 	}
@@ -187,10 +187,10 @@ func (r *Run) handleWaitTimer(t waits.Timer) {
 	}
 	r.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
 	if n := r.stepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
-		r.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
+		r.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	}
-	r.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
+	r.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
 }
 
 // closeWaits closes the open waits that match; nil matches all.

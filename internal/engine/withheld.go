@@ -21,7 +21,7 @@ func (r *Run) callWithheld() {
 		switch n := r.stepNode(id); n.Kind {
 		case workflow.KindTool:
 			if r.step(id).Loop.Calls == 0 {
-				r.begin(id, n)
+				r.starter.begin(id, n)
 			}
 		case workflow.KindExec:
 			if r.step(id).Loop.Calls == 0 && r.step(id).Loop.Agent != nil {

@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// limitRounds is the name of a limit that is not a failure code.
+const limitRounds = "max_rounds"
+
+// starter decides which tokens start steps, and what a step does first. What follows from the end of a step is left to others.
+type starter struct {
+	state  *state
+	graph  *runGraph
+	mem    *slabs
+	names  *callNames
+	run    starterRun
+	steps  starterSteps
+	blocks starterBlocks
+	agents starterAgents
+	budget starterBudget
+}
+
+// starterRun is what a starter asks of the run that it belongs to.
+type starterRun interface {
+	emit(step int, node string, d Data)
+	emitStep(step int, d Data)
+	// limitAt ends the run by a bound that a step met, or hands it over to a person; finish ends it.
+	limitAt(code string, most int64, path string, from int)
+	finish(d Data)
+	openWait(step int, n *plan.Node)
+	// counted gives the result of a call of a counter, which has just been recorded.
+	counted(step int, key string, c *Counter)
+}
+
+// starterSteps ends steps.
+type starterSteps interface {
+	complete(step int, d *StepCompleted, ports ...string)
+	failStep(step int, f Failure)
+	// endAll cancels what else runs in the scope of a step.
+	endAll(step int)
+}
+
+// starterBlocks begins steps that contain others.
+type starterBlocks interface {
+	fork(step int, n *plan.Node)
+	beginFlow(step int, n *plan.Node)
+}
+
+// starterAgents makes the first call of a step that runs an agent loop.
+type starterAgents interface {
+	ask(step, frame int, added ...chat.Message)
+	exec(step int)
+}
+
+// starterBudget bounds calls.
+type starterBudget interface {
+	// slot tells whether one more step may have calls out.
+	slot() bool
+	mayCallTool(step int, key string) bool
+}
+
+// startReady starts every token that may start, in order: first of the ready ones, then of the queue.
+func (s *starter) startReady() {
+	for i := 0; i < len(s.graph.Ready) && s.state.startable(); {
+		t := s.graph.Ready[i]
+		if !s.mayStart(t) {
+			i++
+			continue
+		}
+		s.startToken(t)
+		if i < len(s.graph.Ready) && s.graph.Ready[i].ID == t.ID {
+			return // a limit kept it
+		}
+	}
+	for len(s.graph.Held) > 0 && s.state.startable() && s.state.releases() && s.mayStart(s.graph.Held[0]) {
+		s.startToken(s.graph.Held[0])
+		if _, on := s.state.Waits.Turn(); on {
+			return // the entry's turn goes first
+		}
+	}
+}
+
+// mayStart tells whether nothing but its turn keeps a token from starting.
+func (s *starter) mayStart(t graph.Token) bool {
+	return (s.budget.slot() || !loop.Calls(s.graph.FlowIn(t.Scope).Nodes[t.Node].Kind)) && s.graph.MayStart(t)
+}
+
+// startToken starts the step of a token, or meets a limit and leaves the token where it is.
+func (s *starter) startToken(t graph.Token) {
+	sc := s.graph.Scope(t.Scope)
+	f := s.graph.FlowIn(t.Scope)
+	n := &f.Nodes[t.Node]
+	path := s.graph.PathOf(sc.Flow, n.ID)
+	if s.state.Limits.MaxRounds > 0 && sc.Flow == 0 && s.graph.Seen[t.Node] {
+		s.run.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds), Detail: strconv.Itoa(s.graph.Round + 1)})
+		if s.graph.Round >= s.state.Limits.MaxRounds {
+			s.run.finish(&RunCompleted{OutputStep: s.graph.Scope(0).Last})
+			return
+		}
+	}
+	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
+	// run would be handed over for ever.
+	if !n.Hidden && s.graph.Used >= s.state.Limits.Steps() && (sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
+		s.run.limitAt(CodeMaxSteps, int64(s.state.Limits.Steps()), path, t.From)
+		return
+	}
+	if !(viewer{s.state}).roomFor(n, t) {
+		s.run.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: s.state.Limits.MaxBytes}) // there is no room for a person to take over
+		return
+	}
+	id := s.graph.Steps.Len() + 1
+	d := s.mem.started.put(StepStarted{
+		Tokens: s.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: s.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1, Scope: t.Scope, From: t.From,
+	})
+	if most := s.state.Limits.LoopIterations(); n.Header && sc.Loops.Of(t.Node) >= most {
+		s.run.emit(id, path, d)
+		s.run.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
+		s.steps.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID), most)})
+		return
+	}
+	var failure *Failure
+	switch n.Kind {
+	case workflow.KindAgent:
+		d.Agent = n.Agent.Agent
+		failure = viewer{s.state}.prompt(n, t, d)
+	case workflow.KindTool:
+		failure = viewer{s.state}.toolArguments(n, t, d)
+	}
+	s.run.emit(id, path, d)
+	if failure != nil {
+		s.steps.failStep(id, *failure)
+		return
+	}
+	s.begin(id, n)
+}
+
+// begin does what a step does first.
+func (s *starter) begin(id int, n *plan.Node) {
+	switch n.Kind {
+	case workflow.KindStart:
+		s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), s.state.plan.out...)
+	case workflow.KindEnd:
+		s.steps.complete(id, &StepCompleted{Same: true})
+		s.steps.endAll(id)
+	case workflow.KindAgent:
+		s.agents.ask(id, s.graph.Step(id).Loop.Agent.Root)
+	case workflow.KindTool:
+		if !s.budget.mayCallTool(id, "") {
+			return
+		}
+		s.run.emitStep(id, &ToolCalled{Call: s.names.call(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
+	case workflow.KindFunc:
+		call := s.mem.asked.put(FuncCalled{Call: s.names.call(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Func: n.Func.Func})
+		s.run.emitStep(id, call)
+		if n.Counter != nil {
+			s.run.counted(id, call.Call, n.Counter)
+		}
+	case workflow.KindDecide:
+		s.decide(id, n)
+	case workflow.KindWait:
+		s.run.openWait(id, n)
+	case workflow.KindJoin:
+		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
+	case workflow.KindFork:
+		s.blocks.fork(id, n)
+	case workflow.KindExec:
+		s.agents.exec(id)
+	case workflow.KindSubflow:
+		s.blocks.beginFlow(id, n)
+	}
+}
+
+// decide evaluates the cases of a decide node.
+func (s *starter) decide(id int, n *plan.Node) {
+	for i := range n.Decide.Cases {
+		c := &n.Decide.Cases[i]
+		ok, err := viewer{s.state}.holds(id, &c.When, n.Conditions[i], nil)
+		if err != nil {
+			s.steps.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
+			return
+		}
+		s.run.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
+		if ok {
+			s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.CasePorts[i]...)
+			return
+		}
+	}
+	if n.Decide.Else == "" {
+		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("no condition of %s holds for %s", n.Title(), loop.Brief(s.graph.StepInput(id)))})
+		return
+	}
+	s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.ElsePort...)
+}

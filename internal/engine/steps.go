@@ -1,0 +1,283 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/engine/waits"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// steps decides what follows from the end of a step: which edges are taken, where a failure goes, and what is cancelled.
+type steps struct {
+	state    *state
+	graph    *runGraph
+	mem      *slabs
+	commands *commander
+	run      stepsRun
+	retries  stepRetries
+	// agents ends the sub-agents inside a frame of a step.
+	agents interface {
+		failInside(step, outer int, f Failure)
+	}
+	// blocks ends a fork whose branch has failed, if that settles it.
+	blocks interface{ settleBlock(step int) }
+	// passing is what passable gave last.
+	passing []int
+	// cancelling is what the next cancelled step is to say of the whole run.
+	cancelling *RunCancelled
+}
+
+// stepsRun is what steps ask of the run that they belong to.
+type stepsRun interface {
+	emitStep(step int, d Data)
+	limitAt(code string, most int64, path string, from int)
+	// closeWaits closes the open waits that match.
+	closeWaits(match func(*waits.Wait) bool, reason string)
+}
+
+// stepRetries decides whether a step that failed is tried again.
+type stepRetries interface {
+	// handledByProgram does what the node's error handler says; false: there is none, or it leaves the failure to the retry policy.
+	handledByProgram(step int, key string, f *Failure, cause error) bool
+	retry(step int, f Failure, cause error) (time.Duration, bool)
+	retryCall(step int, key string, delay time.Duration, f Failure)
+}
+
+// complete ends a step with success and takes every edge of the fired ports whose guard holds.
+func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
+	if d != s.state.plan.given {
+		d.Ports = ports
+	}
+	f, n, gotos := s.graph.FlowOf(id), s.graph.StepNode(id), s.graph.Step(id).GotoOf(d)
+	s.graph.ShortenUpdate(id, d)
+	if n.Kind == workflow.KindFork {
+		n = &f.Nodes[n.JoinIndex]
+	}
+	if len(gotos) > 0 {
+		d.Ports, ports = nil, nil
+	}
+	for _, to := range gotos {
+		if failure := unreachable(f, s.graph.StepNode(id), to); failure != nil {
+			s.giveUp(id, *failure)
+			return
+		}
+	}
+	edges, failure := s.passable(id, n, ports, d)
+	if failure != nil {
+		s.failStep(id, *failure)
+		return
+	}
+	s.run.emitStep(id, d)
+	if s.state.Ending != nil && !s.state.Ending.Limit {
+		return
+	}
+	held := s.state.Waits.Holds(s.graph.Step(id).Group)
+	for _, e := range edges {
+		if !s.takeEdge(id, e, f.Workflow.Edges[e].To, held) {
+			return
+		}
+	}
+	for i, to := range gotos {
+		if !slices.Contains(gotos[:i], to) && !s.takeEdge(id, -1, to, held) {
+			return
+		}
+	}
+}
+
+// unreachable tells why a step of node n cannot go to the node named to: there is none, or it stands in another branch. Nil where it can.
+func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
+	idx, ok := f.Index[to]
+	if !ok {
+		return &Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("Node %q not found in graph", to)}
+	}
+	parent := f.Nodes[idx].Parent
+	if fork := f.Nodes[idx].ForkIndex; fork >= 0 {
+		parent = f.Nodes[fork].ID // a join is reached from inside
+	}
+	if parent != n.Parent {
+		return &Failure{Code: CodeNoRoute, Message: fmt.Sprintf("goto from %q to %q crosses the border of a branch", n.ID, to)}
+	}
+	return nil
+}
+
+// passable gives the edges of the ports whose guards hold, until it is called again. Guards see the step as completed.
+func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted) ([]int, *Failure) {
+	f := s.graph.FlowOf(id)
+	out := s.passing[:0]
+	for _, port := range ports {
+		for i, e := range n.Ports[port] {
+			if w := f.Workflow.Edges[e].When; w != nil {
+				ok, err := viewer{s.state}.holds(id, w, f.Guards[e], d)
+				if err != nil {
+					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
+				}
+				s.run.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
+				if !ok {
+					continue
+				}
+			}
+			out = append(out, e)
+			if n.First {
+				break
+			}
+		}
+	}
+	s.passing = out
+	return out, nil
+}
+
+// takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step. False: the run was handed over to a person, because the
+// same was said on the same way too often (S3-15).
+func (s *steps) takeEdge(id, edge int, to string, held bool) bool {
+	if key := s.state.trip(id, to); key != "" && s.state.Trips[key] >= maxTrips {
+		s.run.limitAt(CodeOscillation, maxTrips, s.graph.NodeID(id), id)
+		return false
+	}
+	d := s.mem.edges.put(EdgeTaken{Edge: edge, To: to, Scope: s.graph.Step(id).Scope})
+	f := s.graph.FlowOf(id)
+	n := &f.Nodes[f.Index[to]]
+	sc := s.graph.StepScope(id)
+	if n.ForkIndex < 0 || sc.Owner == 0 || s.graph.StepNode(sc.Owner).Index != n.ForkIndex {
+		d.Token = s.graph.Tokens + 1
+		d.Held = held && n.Kind != workflow.KindWait && !plan.IsFreeJoin(n)
+	}
+	s.run.emitStep(id, d)
+	return true
+}
+
+// endAll cancels whatever else runs in the scope of step id, which ends it.
+func (s *steps) endAll(id int) {
+	s.cancelScope(s.graph.Step(id).Scope, "the workflow ended at "+s.graph.StepNode(id).ID)
+}
+
+// failStep fails a step as a whole: its retry policy begins it anew (S4-23).
+func (s *steps) failStep(id int, f Failure) {
+	if s.graph.Step(id).Status != stepRunning {
+		return
+	}
+	if f.Node == "" {
+		f.Node = s.graph.NodeID(id)
+	}
+	if s.retries.handledByProgram(id, "", &f, nil) {
+		return
+	}
+	if delay, ok := s.retries.retry(id, f, nil); ok && !isLimit(f.Code) {
+		s.retries.retryCall(id, "", delay, f)
+		return
+	}
+	s.giveUp(id, f)
+}
+
+// giveUp fails a step for good: along its error edge, else outward.
+func (s *steps) giveUp(id int, f Failure) {
+	if f.Node == "" {
+		f.Node = s.graph.NodeID(id)
+	}
+	n := s.graph.StepNode(id)
+	s.unwind(id, -1, f)
+	port := ""
+	if isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 {
+		port = workflow.PortLimit
+	} else if len(n.Ports[workflow.PortError]) > 0 {
+		port = workflow.PortError
+	}
+	s.run.emitStep(id, &StepFailed{Error: f, Port: port})
+	if s.state.cancelled() || (s.state.Ending != nil && port != "" && !s.state.Ending.Limit) {
+		return
+	}
+	if port == "" {
+		s.fail(id, f)
+		return
+	}
+	held := s.state.Waits.Holds(s.graph.Step(id).Group)
+	for _, e := range n.Ports[port] {
+		s.takeEdge(id, e, s.graph.FlowOf(id).Workflow.Edges[e].To, held)
+	}
+}
+
+// fail carries a failure that nobody handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.
+func (s *steps) fail(id int, f Failure) {
+	sc := s.graph.StepScope(id)
+	if sc.Owner == 0 {
+		if s.state.plan.root.Workflow.Rules.OnFailure != workflow.FailDrain {
+			s.cancelScope(0, "the run failed")
+		}
+		return
+	}
+	s.cancelScope(s.graph.Step(id).Scope, "the branch failed")
+	owner := sc.Owner
+	if s.graph.StepNode(owner).Kind == workflow.KindSubflow {
+		s.failStep(owner, f)
+		return
+	}
+	s.blocks.settleBlock(owner)
+}
+
+// isLimit tells whether a failure code is a bound that trying again would only meet again.
+func isLimit(code string) bool {
+	switch code {
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
+		return true
+	}
+	return false
+}
+
+// isFinal tells whether another attempt would be withheld like the one that failed: a budget is used up, or does not allow the call.
+func isFinal(code string) bool {
+	switch code {
+	case CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget, CodeUncounted:
+		return true
+	}
+	return false
+}
+
+// unwind ends what is at work inside frame outer of a step, the whole step where outer is negative: calls are cancelled, questions about calls are
+// closed, and every sub-agent inside fails, innermost first (S0-54).
+func (s *steps) unwind(id, outer int, f Failure) {
+	within := func(fr int) bool { return outer < 0 || s.graph.Step(id).Loop.Agent.Inside(fr, outer) }
+	s.run.closeWaits(func(w *waits.Wait) bool {
+		if w.Step != id {
+			return false
+		}
+		c := s.state.Loop.Call(w.Call)
+		return outer < 0 || c != nil && within(c.Frame)
+	}, "cancelled")
+	s.commands.cancelCalls(func(c *loop.Call) bool { return c.Step == id && within(c.Frame) })
+	s.agents.failInside(id, outer, f)
+}
+
+// cancelBranches cancels every step that still runs below a fork or subflow step.
+func (s *steps) cancelBranches(owner int, reason string) {
+	for _, id := range s.graph.Step(owner).Block.Scopes {
+		s.cancelScope(id, reason)
+	}
+}
+
+func (s *steps) cancelScope(scopeID int, reason string) {
+	for i := len(s.graph.Running) - 1; i >= 0; i-- { //nolint:modernize // cancelling takes steps out of the list
+		if i >= len(s.graph.Running) {
+			continue
+		}
+		if id := s.graph.Running[i]; s.graph.Step(id).Scope == scopeID {
+			s.cancelStep(id, reason)
+		}
+	}
+}
+
+// cancelStep cancels a running step with all that runs below it.
+func (s *steps) cancelStep(id int, reason string) {
+	if s.graph.Step(id).Status != stepRunning {
+		return
+	}
+	if s.graph.Step(id).Block != nil {
+		s.cancelBranches(id, reason)
+	}
+	s.run.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
+	s.commands.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
+	s.run.emitStep(id, &StepCancelled{Reason: reason, Run: s.cancelling})
+	s.cancelling = nil
+}
