@@ -28,6 +28,7 @@ type Memory struct {
 	runs   map[string]*memRun
 	blobs  map[[sha256.Size]byte]*memBlob
 	inbox  memInbox
+	hub    Hub
 
 	schedules memSchedules
 
@@ -205,6 +206,10 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	if a.Status.IsEnded() || r.retained > 0 {
 		h.m.ended(r)
+	}
+	h.m.hub.Signal(OfRun(a.Run))
+	if len(a.Notices) > 0 {
+		h.m.hub.Signal(OfNotices())
 	}
 	return nil
 }
@@ -391,5 +396,6 @@ func (h *memHandle) Close() error {
 	defer h.m.mu.Unlock()
 	h.closed = true
 	h.m.owners[h.owner.ID] = false
+	h.m.hub.SignalAll()
 	return nil
 }

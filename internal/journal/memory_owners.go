@@ -35,6 +35,7 @@ func (h *memHandle) Claim(ctx context.Context, run string) (Head, error) {
 	}
 	r.head.Owner, r.owner = h.owner.ID, h.owner
 	r.head.Epoch++
+	h.m.hub.Signal(OfRun(run))
 	return h.m.headOf(r), nil
 }
 
@@ -52,6 +53,7 @@ func (h *memHandle) Release(ctx context.Context, run string, epoch uint64) error
 		return fmt.Errorf("release run %s: %w", run, ErrFenced)
 	}
 	r.head.Owner, r.owner = "", Owner{}
+	h.m.hub.Signal(OfRun(run))
 	return nil
 }
 
@@ -147,6 +149,7 @@ func (q PruneQuery) takes(h Head) bool {
 // drop removes a run and what only it held.
 func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	delete(m.runs, r.head.Run)
+	m.hub.Signal(OfRun(r.head.Run))
 	m.unnote(r)
 	m.reopened(r)
 	for _, l := range r.links {
@@ -195,6 +198,7 @@ func (h *memHandle) Post(ctx context.Context, q Request) (uint64, error) {
 	q.Data = bytes.Clone(q.Data)
 	q.At = microseconds(q.At)
 	h.m.inbox.open[q.ID] = &memRequest{Request: q}
+	h.m.hub.Signal(OfRequests())
 	return q.ID, nil
 }
 
@@ -251,6 +255,7 @@ func (h *memHandle) Settle(ctx context.Context, id uint64, result []byte) error 
 	}
 	if !q.done {
 		q.done, q.result = true, bytes.Clone(result)
+		h.m.hub.Signal(OfRequests())
 	}
 	return nil
 }

@@ -200,8 +200,7 @@ type Request struct {
 type Inbox interface {
 	// Post leaves a request for the owner of the run, now or later. Errors: ErrNotFound for the run.
 	Post(ctx context.Context, r Request) (id uint64, err error)
-	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none and
-	// meant to be called every 250 ms.
+	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none.
 	Take(ctx context.Context) ([]Request, error)
 	// Unclaimed gives the open requests to runs that have no living owner, oldest first: those to one run, or those to all for "", which come without Data. It takes
 	// none.
@@ -220,6 +219,7 @@ type Backend interface {
 	Inbox
 	Schedules
 	Notices
+	Changes
 	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
 	// second Close does nothing.
 	Close() error

@@ -78,6 +78,10 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if err != nil {
 		return fmt.Errorf("append to run %s: %w", a.Run, err)
 	}
+	s.changes.hub.Signal(journal.OfRun(a.Run))
+	if len(a.Notices) > 0 {
+		s.changes.hub.Signal(journal.OfNotices())
+	}
 	return nil
 }
 

@@ -18,12 +18,16 @@ func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return refusal{journal.ErrNotFound}
 		}
-		id, err = res.LastInsertId()
+		if id, err = res.LastInsertId(); err != nil {
+			return err
+		}
+		_, err = c.exec(sqlRequestsChanged)
 		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("post to run %s: %w", q.Run, err)
 	}
+	s.changes.hub.Signal(journal.OfRequests())
 	return uint64(id), nil
 }
 
@@ -101,7 +105,11 @@ func (s *Store) Unclaimed(ctx context.Context, run string) ([]journal.Request, e
 func (s *Store) Settle(ctx context.Context, id uint64, result []byte) error {
 	err := s.writer.write(ctx, len(result), func(c *conn) error {
 		n, err := c.change(sqlSettle, result, id)
-		if err != nil || n > 0 {
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			_, err = c.exec(sqlRequestsChanged)
 			return err
 		}
 		r, err := c.lookUp(sqlResult, id)
@@ -113,6 +121,7 @@ func (s *Store) Settle(ctx context.Context, id uint64, result []byte) error {
 	if err != nil {
 		return fmt.Errorf("settle request %d: %w", id, err)
 	}
+	s.changes.hub.Signal(journal.OfRequests())
 	return nil
 }
 

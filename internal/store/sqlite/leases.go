@@ -116,7 +116,10 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		err = s.writer.write(ctx, 0, func(c *conn) error {
 			n, err := c.change(sqlClaim, self, seen.id, seen.epoch, seen.number)
 			if err == nil && n == 0 {
-				err = refusal{errMoved}
+				return refusal{errMoved}
+			}
+			if err == nil {
+				_, err = c.exec(sqlOwnersChanged)
 			}
 			return err
 		})
@@ -126,6 +129,7 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		case err != nil:
 			return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
 		}
+		s.changes.hub.Signal(journal.OfRun(run))
 		return s.Head(ctx, run)
 	}
 }
@@ -177,12 +181,16 @@ func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 		}
 		n, err := c.change(sqlDisown, r.int(0), epoch, self)
 		if err == nil && n == 0 {
-			err = refusal{journal.ErrFenced}
+			return refusal{journal.ErrFenced}
+		}
+		if err == nil {
+			_, err = c.exec(sqlOwnersChanged)
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("release run %s: %w", run, err)
 	}
+	s.changes.hub.Signal(journal.OfRun(run))
 	return nil
 }

@@ -161,6 +161,25 @@ func (o *owners) probe(path string) (dead bool, _ *flock.Flock, _ error) {
 	return true, lock, nil
 }
 
+// others gives the living owners other than this one; what cannot be asked counts as dead.
+func (o *owners) others() map[string]bool {
+	o.mu.Lock()
+	self := o.self.ID
+	o.mu.Unlock()
+	found := map[string]bool{}
+	entries, _ := os.ReadDir(o.dir)
+	for _, e := range entries {
+		id, isLock := strings.CutSuffix(e.Name(), lockSuffix)
+		if !isLock || id == self {
+			continue
+		}
+		if alive, err := o.isAlive(id); err == nil && alive {
+			found[id] = true
+		}
+	}
+	return found
+}
+
 // sweep removes the files of dead owners. What cannot be removed stays for the next time.
 func (o *owners) sweep() {
 	entries, err := os.ReadDir(o.dir)

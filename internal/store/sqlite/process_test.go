@@ -27,7 +27,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	do := map[string]func(path string) error{"write": childWrite, "append": childAppend}[os.Getenv(envDo)]
+	do := map[string]func(path string) error{"write": childWrite, "append": childAppend, "signal": childSignal}[os.Getenv(envDo)]
 	if do == nil {
 		leaktest.Main(m)
 		return

@@ -142,11 +142,13 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 			runs++
 			blobs += n
 		}
-		return nil
+		_, err := c.exec(sqlOwnersChanged)
+		return err
 	})
 	if err != nil {
 		return err
 	}
+	s.changes.hub.SignalKind(journal.TopicRun)
 	res.Runs += runs
 	res.Blobs += blobs
 	return nil
@@ -183,7 +185,9 @@ func (s *Store) emptyTrash(ctx context.Context) error {
 	for {
 		more := false
 		err := s.writer.write(ctx, 0, func(c *conn) (err error) {
-			more, err = takeOutTrash(c, s.pruneRecords)
+			if more, err = takeOutTrash(c, s.pruneRecords); err == nil && more {
+				_, err = c.exec(sqlOwnersChanged) // numbers of records that are deleted at the end are given again
+			}
 			return err
 		})
 		if err != nil || !more {

@@ -163,6 +163,17 @@ const (
 	sqlCount      = sqlText(`SELECT count(*) FROM runs INDEXED BY runs_status WHERE status IN (SELECT value FROM json_each(?))`)
 )
 
+// What changed, for waiters in other processes.
+const (
+	sqlVersion = sqlText(`PRAGMA data_version`) // moves with each commit of another connection
+	sqlMarks   = sqlText(`SELECT (SELECT coalesce(max(id), 0) FROM records), (SELECT coalesce(max(id), 0) FROM notices), requests, owners,
+  (SELECT coalesce(max(id), 0) FROM owners) FROM changes`)
+	sqlMoved = sqlText(`SELECT DISTINCT r.run FROM records c CROSS JOIN runs r ON r.id = c.run WHERE c.id > ?`)
+
+	sqlRequestsChanged = sqlText(`UPDATE changes SET requests = requests + 1`)
+	sqlOwnersChanged   = sqlText(`UPDATE changes SET owners = owners + 1`)
+)
+
 // Owners.
 const (
 	sqlNewOwner = sqlText(`INSERT INTO owners (owner, kind, pid, host, seen) VALUES (?, ?, ?, ?, 0)`)

@@ -35,6 +35,7 @@ type Store struct {
 	writer  *writer
 	readers *readers
 	owners  *owners
+	changes *changes
 	pending sync.Pool // of *pendingAppend
 
 	pruneRecords, batchBytes int // a test makes them small
@@ -63,6 +64,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 
 		pruneRecords: pruneRecords, batchBytes: batchBytes,
 	}
+	s.changes = newChanges(s.readers, s.owners)
 	s.writer.owner = s.owners.self.String()
 	current, err := s.isCurrent(ctx)
 	if err == nil && !current {
@@ -95,7 +97,7 @@ func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
 // Close implements journal.Backend.
 func (s *Store) Close() error {
 	// Readers first: the last connection to close folds the log into the file, and the writer is allowed to.
-	return errors.Join(s.readers.close(), s.writer.close(), s.owners.close())
+	return errors.Join(s.changes.close(), s.readers.close(), s.writer.close(), s.owners.close())
 }
 
 // place makes sure that path is a file, and gives the one name by which all processes know it, whatever links lead there.

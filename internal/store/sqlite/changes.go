@@ -1,0 +1,217 @@
+package sqlite
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Other processes' commits are looked for at intervals that grow with the time since the last change: an eighth of it, within these bounds.
+const (
+	lookMin = 20 * time.Millisecond
+	// lookMax is the longest interval while a run or the requests are waited for, and lookIdle while only notices are.
+	lookMax  = 100 * time.Millisecond
+	lookIdle = 250 * time.Millisecond
+	// probeEvery is how often it is looked whether the owners of other processes live.
+	probeEvery = 250 * time.Millisecond
+)
+
+// changes signals what was stored: what this handle commits at once, and what others do by looking at the file's version, which one goroutine does as long as there are
+// subscribers. It costs some 5 µs a look.
+type changes struct {
+	hub     journal.Hub
+	readers *readers
+	owners  *owners
+
+	mu      sync.Mutex
+	count   int
+	closed  bool
+	stop    chan struct{} // ends the goroutine; nil while there is none
+	hurry   chan struct{} // of the goroutine: a subscriber came
+	running sync.Mutex    // held by the goroutine
+
+	// Of the goroutine that holds running.
+	conn    *conn // nil until it is needed, and after an error
+	known   bool  // the rest is
+	version int64
+	marks   marks
+	living  map[string]bool // owners of other processes at the last probe
+	probed  time.Time
+	missed  bool // an owner may have come, and died, without being in living
+}
+
+// marks are what moves with each change that is signalled.
+type marks struct{ record, notice, requests, owners, owner int64 }
+
+func newChanges(readers *readers, owners *owners) *changes {
+	return &changes{readers: readers, owners: owners}
+}
+
+// Subscribe implements journal.Changes.
+func (s *Store) Subscribe(c chan<- struct{}, topics ...journal.Topic) (stop func()) {
+	ch := s.changes
+	leave := ch.hub.Subscribe(c, topics...)
+	ch.enter()
+	return sync.OnceFunc(func() {
+		leave()
+		ch.leave()
+	})
+}
+
+func (ch *changes) enter() {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.count++
+	switch {
+	case ch.closed:
+	case ch.stop == nil:
+		ch.stop, ch.hurry = make(chan struct{}), make(chan struct{}, 1)
+		go ch.watch(ch.stop, ch.hurry)
+	default:
+		select {
+		case ch.hurry <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (ch *changes) leave() {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if ch.count--; ch.count == 0 {
+		ch.end()
+	}
+}
+
+// end ends the goroutine. ch.mu is held.
+func (ch *changes) end() {
+	if ch.stop != nil {
+		close(ch.stop)
+		ch.stop = nil
+	}
+}
+
+// close ends the goroutine, signals all subscribers and closes the connection.
+func (ch *changes) close() error {
+	ch.mu.Lock()
+	ch.closed = true
+	ch.end()
+	ch.mu.Unlock()
+	ch.hub.SignalAll()
+	ch.running.Lock()
+	defer ch.running.Unlock()
+	return ch.drop()
+}
+
+// watch looks until stop is closed. The first look signals all subscribers: what they read before it may be out of date.
+func (ch *changes) watch(stop, hurry <-chan struct{}) {
+	ch.running.Lock()
+	defer ch.running.Unlock()
+	ch.known, ch.missed = false, true
+	changed := time.Now()
+	t := time.NewTimer(lookMin)
+	defer t.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-hurry:
+			changed = time.Now()
+		case <-t.C:
+			if ch.look() {
+				changed = time.Now()
+			}
+		}
+		t.Reset(ch.interval(time.Since(changed)))
+	}
+}
+
+func (ch *changes) interval(quiet time.Duration) time.Duration {
+	longest := lookIdle
+	if ch.hub.Has(journal.TopicRun) || ch.hub.Has(journal.TopicRequests) {
+		longest = lookMax
+	}
+	return min(max(quiet/8, lookMin), longest)
+}
+
+// look signals what others stored since the last look, and tells whether the file changed. After an error the next look that succeeds signals all.
+func (ch *changes) look() bool {
+	ch.probe()
+	changed, err := ch.compare()
+	if err != nil {
+		ch.known = false
+		_ = ch.drop()
+	}
+	return changed
+}
+
+func (ch *changes) drop() error {
+	c := ch.conn
+	if ch.conn = nil; c == nil {
+		return nil
+	}
+	return c.close()
+}
+
+//nolint:contextcheck,nolintlint // see always
+func (ch *changes) compare() (changed bool, err error) {
+	if ch.conn == nil {
+		if ch.conn, err = ch.readers.dial(always, sqlBusyNow, sqlReadOnly); err != nil {
+			return false, err
+		}
+	}
+	v, err := ch.conn.lookUp(sqlVersion)
+	if err != nil || v == nil || ch.known && v.int(0) == ch.version {
+		return false, err
+	}
+	r, err := ch.conn.lookUp(sqlMarks)
+	if err != nil || r == nil {
+		return false, err
+	}
+	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4)}, ch.marks, !ch.known
+	ch.version, ch.marks, ch.known = v.int(0), now, true
+	ch.missed = ch.missed || now.owner != before.owner
+	if isFirst {
+		ch.hub.SignalAll()
+		return true, nil
+	}
+	if now.notice != before.notice {
+		ch.hub.SignalKind(journal.TopicNotices)
+	}
+	if now.requests != before.requests {
+		ch.hub.SignalKind(journal.TopicRequests)
+	}
+	switch {
+	case !ch.hub.Has(journal.TopicRun):
+	case now.owners != before.owners || now.record < before.record:
+		ch.hub.SignalKind(journal.TopicRun)
+	case now.record > before.record:
+		return true, ch.conn.each(sqlMoved, func(r row) error {
+			ch.hub.Signal(journal.OfRun(r.text(0)))
+			return nil
+		}, before.record)
+	}
+	return true, nil
+}
+
+// probe signals the subscribers of runs when an owner of another process has died, which leaves no commit.
+func (ch *changes) probe() {
+	switch {
+	case !ch.hub.Has(journal.TopicRun):
+		ch.missed = true
+		return
+	case time.Since(ch.probed) < probeEvery:
+		return
+	}
+	ch.probed = time.Now()
+	before, living := ch.living, ch.owners.others()
+	died := ch.missed
+	for id := range before {
+		died = died || !living[id]
+	}
+	ch.living, ch.missed = living, false
+	if died {
+		ch.hub.SignalKind(journal.TopicRun)
+	}
+}
