@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -318,9 +320,6 @@ func (e *Engine) leftBy() error {
 	return errAbandoned
 }
 
-// abandonedEvery is how often a streamed run is checked for a living owner. The lease of a process that died lapses in its own time.
-const abandonedEvery = time.Second
-
 // guarded gives a context that is done with errAbandoned when no process drives the run any more (P18): of itself a stream would wait for the next one who does. stop
 // ends the looking and waits for it.
 func (f *following) guarded(ctx context.Context) (guarded context.Context, stop func()) {
@@ -331,17 +330,17 @@ func (f *following) guarded(ctx context.Context) (guarded context.Context, stop 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		look := time.NewTicker(abandonedEvery)
-		defer look.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-look.C:
-			}
-			if h, err := f.e.service.Head(ctx, f.run); err == nil && h.Interrupted && !f.e.closing.Load() {
+		for ctx.Err() == nil {
+			st, err := f.e.service.WaitUntil(ctx, f.run, func(st driver.State) bool { return st.Interrupted })
+			if st.Interrupted && !f.e.closing.Load() {
 				cancel(errAbandoned)
+			}
+			if err == nil || st.Interrupted {
 				return
+			}
+			select { // the store does not answer
+			case <-time.After(journal.SafetyPoll):
+			case <-ctx.Done():
 			}
 		}
 	}()

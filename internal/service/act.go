@@ -176,6 +176,29 @@ func (s *Service) Wait(ctx context.Context, run string) (driver.State, error) {
 	return s.driver.Wait(ctx, run)
 }
 
+// WaitUntil is Wait, and again with each change of the run, until done holds of its state or the run has ended.
+func (s *Service) WaitUntil(ctx context.Context, run string, done func(driver.State) bool) (driver.State, error) {
+	changed := make(chan struct{}, 1)
+	defer s.store.Subscribe(changed, journal.OfRun(run))()
+	for {
+		st, err := s.Wait(ctx, run)
+		if err != nil || st.Status.Ended() || done(st) {
+			return st, err
+		}
+		poll := time.NewTimer(journal.SafetyPoll)
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		poll.Stop()
+		if err != nil {
+			return st, err
+		}
+	}
+}
+
 // Stopped is Wait for a run that was cancelled: it waits for the runs that it started, too, which may have been left without it.
 func (s *Service) Stopped(ctx context.Context, run string) (driver.State, error) {
 	defer s.Hold(run)()

@@ -5,27 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// feedEvery is how soon a feed hears of what another process stored.
-const feedEvery = time.Second
-
-// Feed gives the notices behind the notice after, oldest first, each once, and goes on with those that come: at once where this process drives the run, within a second
-// where another does. It reads them from the store, in which they are since the commit of what they are about: a reader that keeps the ID of the last one that it dealt
+// Feed gives the notices behind the notice after, oldest first, each once, and goes on with those that come, as the store signals them. It reads them from the store, in which they are since the commit of what they are about: a reader that keeps the ID of the last one that it dealt
 // with, and begins behind it after a crash, misses none. A slow consumer falls behind and loses nothing.
 //
 // It ends when the consumer leaves, or with an error as the last thing given: ctx's, or the store's. Each call is a feed of its own.
 func (s *Service) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Notice, error] {
 	return func(yield func(journal.Notice, error) bool) {
-		look := time.NewTicker(feedEvery)
-		defer look.Stop()
+		changed := make(chan struct{}, 1)
+		defer s.store.Subscribe(changed, journal.OfNotices())()
+		poll := time.NewTicker(journal.SafetyPoll)
+		defer poll.Stop()
 		for {
-			rung := s.bell.next() // first: what comes while the store is read is heard of
 			page, err := s.store.Notices(ctx, after, 0)
 			if err != nil {
 				yield(journal.Notice{}, err)
@@ -41,8 +37,8 @@ func (s *Service) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Noti
 				continue
 			}
 			select {
-			case <-rung:
-			case <-look.C:
+			case <-changed:
+			case <-poll.C:
 			case <-ctx.Done():
 				yield(journal.Notice{}, ctx.Err())
 				return
@@ -78,29 +74,4 @@ func (s *Service) Noticed(ctx context.Context, n journal.Notice) (Noticed, error
 		return Noticed{}, fmt.Errorf("event %d of run %s: %w", n.Seq, n.Run, journal.ErrNotFound)
 	}
 	return Noticed{Head: h, Event: found}, nil
-}
-
-// bell wakes all who wait. The zero value is ready; safe for concurrent use.
-type bell struct {
-	mu   sync.Mutex
-	rung chan struct{}
-}
-
-// next gives what is closed when the bell rings the next time.
-func (b *bell) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.rung == nil {
-		b.rung = make(chan struct{})
-	}
-	return b.rung
-}
-
-func (b *bell) ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.rung != nil {
-		close(b.rung)
-		b.rung = nil
-	}
 }

@@ -90,3 +90,28 @@ func (c *admission) done(begun bool) {
 	c.mu.Unlock()
 	c.bell.ring()
 }
+
+// bell wakes all who wait. The zero value is ready; safe for concurrent use.
+type bell struct {
+	mu   sync.Mutex
+	rung chan struct{}
+}
+
+// next gives what is closed when the bell rings the next time.
+func (b *bell) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung == nil {
+		b.rung = make(chan struct{})
+	}
+	return b.rung
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung != nil {
+		close(b.rung)
+		b.rung = nil
+	}
+}

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,35 +227,22 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 // isLeft tells of a run that was interrupted and that no process of this kind takes up (D15).
 func (s *Service) isLeft(h journal.Head) bool { return h.Interrupted && h.Kind != s.cfg.Kind }
 
-// restEvery is how often a run that is paused, or has no owner for a moment, is looked at.
-const restEvery = time.Second
-
 // Wait implements scheduler.Runs.
 func (r scheduledRuns) Wait(ctx context.Context, run string) (journal.Status, error) {
-	for {
-		st, err := r.service.Wait(ctx, run)
-		if err != nil {
-			return "", err
+	var left error
+	st, err := r.service.WaitUntil(ctx, run, func(st driver.State) bool {
+		if !st.Interrupted {
+			return false
 		}
-		if st.Status.Ended() {
-			return journal.Status(st.Status), nil
+		// Its process may have died since Active gave it.
+		h, err := r.service.store.Head(ctx, run)
+		if left = err; err == nil && r.service.isLeft(h) {
+			left = fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)
 		}
-		if st.Interrupted {
-			// Its process may have died since Active gave it.
-			h, err := r.service.store.Head(ctx, run)
-			if err != nil {
-				return "", err
-			}
-			if r.service.isLeft(h) {
-				return "", fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)
-			}
-		}
-		t := time.NewTimer(restEvery)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return "", ctx.Err()
-		}
+		return left != nil
+	})
+	if err = cmp.Or(err, left); err != nil {
+		return "", err
 	}
+	return journal.Status(st.Status), nil
 }

@@ -127,8 +127,6 @@ type Service struct {
 	lines  lines
 	active admission
 	family families
-	// bell rings when a notice of a run that is driven here was stored.
-	bell bell
 	// telemetry observes what is driven here; nil: none.
 	telemetry *telemetry.Observer
 	// graphMeta is the meta of all runs of Go graphs, which must not change.
@@ -306,7 +304,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if cfg.Program != "" {
 		s.graphMeta = map[string]string{MetaProgram: cfg.Program}
 	}
-	hooks := embedded.Hooks{Notices: func(string) { s.bell.ring() }}
+	var hooks embedded.Hooks
 	if cfg.Telemetry == nil && cfg.Metrics {
 		cfg.Telemetry = &telemetry.Config{Logger: cfg.Logger}
 	}

@@ -43,6 +43,7 @@ type Disk struct {
 	dead   bool
 	fenced bool
 	mute   bool
+	deaf   bool
 }
 
 // NewDisk makes a disk on b, a handle of its own for this process. reads is a handle that outlives it. fault tells what happens at write n,
@@ -154,6 +155,27 @@ func (d *Disk) Sign(ctx context.Context, at time.Time) error {
 		return ErrDisk
 	}
 	return d.Backend.Sign(ctx, at)
+}
+
+// Deafen keeps requests from the process: it is handed none, as if it died before it takes one.
+func (d *Disk) Deafen() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.deaf = true
+}
+
+// Take implements journal.Inbox.
+func (d *Disk) Take(ctx context.Context) ([]journal.Request, error) {
+	d.mu.Lock()
+	dead, deaf := d.dead, d.deaf
+	d.mu.Unlock()
+	switch {
+	case dead:
+		return nil, journal.ErrClosed
+	case deaf:
+		return nil, nil
+	}
+	return d.Backend.Take(ctx)
 }
 
 // Owners implements journal.Ownership.

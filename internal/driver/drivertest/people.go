@@ -233,7 +233,7 @@ func testInbox(t *testing.T, c Cluster) {
 		t.Errorf("the same answer by its key, through the inbox: %v (P24)", err)
 	}
 	if took := time.Since(began); took > time.Second {
-		t.Errorf("two requests took %s; owners look every 250ms", took)
+		t.Errorf("two requests took %s; owners are signalled", took)
 	}
 	settle(t, c, other, run, engine.StatusCompleted)
 	if got := actors(c.Events(t, run)); !slices.Equal(got, []engine.Actor{ann}) {
@@ -253,7 +253,7 @@ func testInboxDeath(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		return sim.Reply("ok"), wait(ctx, time.Minute)
 	}}
-	owner := c.Open(t, Options{World: w})
+	owner := c.Open(t, Options{World: w, Deaf: true})
 	other := c.Open(t, Options{World: w})
 	run := start(t, owner, chain().fork("", "f", workflow.Fork{}, nodes(approval("ok")), nodes(agent("a"))))
 	synctest.Wait()

@@ -23,6 +23,8 @@ type Options struct {
 	MaxCalls   int
 	// TakeOverAfter is for how long others give no sign of life before Tend takes their runs over; 0: never.
 	TakeOverAfter time.Duration
+	// Deaf: the process is handed no requests that others leave for its runs.
+	Deaf bool
 	// Foreign: the process has no functions; those of every workflow belong to another program.
 	Foreign bool
 	// Now is the clock for the times of events; nil: the system's, or that of the bubble.

@@ -102,9 +102,6 @@ func (a *actor) stored(ap journal.Append) {
 		a.log().Warn("the store is available again")
 	}
 	a.owned, a.pause = !ap.Release, backoff{}
-	if fn := a.d.cfg.Hooks.Notices; fn != nil && len(ap.Notices) > 0 {
-		fn(a.id)
-	}
 }
 
 // uncertain finds out what became of an append that gave an error. The run in memory is ahead of the journal or not; only the journal can

@@ -19,6 +19,7 @@ type Store interface {
 	journal.Ownership
 	journal.Inbox
 	journal.Notices
+	journal.Changes
 }
 
 // Config is what a Driver is made of. Only Store must be set.
@@ -55,8 +56,6 @@ type Config struct {
 type Hooks struct {
 	// Events gives events once they are durable, in order, as one activation made them.
 	Events func(run string, events []engine.Event)
-	// Notices tells that the store has new notices of a run.
-	Notices func(run string)
 	// Delta gives what a model is saying; calls of one run that go on side by side tell of it side by side.
 	Delta func(run string, d driver.Delta)
 }

@@ -71,6 +71,9 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
+	if o.Deaf {
+		p.disk.Deafen()
+	}
 	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open

@@ -18,12 +18,20 @@ type deadlines struct {
 	swept time.Time
 	// seen keeps what was looked at, by run and last change.
 	seen map[string]time.Time
-	// left are runs that opened a wait in another process and may be paused any moment.
-	left map[string]bool
+	// left are runs that opened a wait in another process and may be paused any moment; their changes are signalled on c until stop.
+	left map[string]func()
+	c    chan<- struct{}
 }
 
-func newDeadlines(d *Driver, mine func(journal.Head) bool) *deadlines {
-	return &deadlines{d: d, mine: mine, seen: map[string]time.Time{}, left: map[string]bool{}}
+// newDeadlines makes one whose owner calls look when notices come, and after signals on c. It is closed.
+func newDeadlines(d *Driver, mine func(journal.Head) bool, c chan<- struct{}) *deadlines {
+	return &deadlines{d: d, mine: mine, seen: map[string]time.Time{}, left: map[string]func(){}, c: c}
+}
+
+func (h *deadlines) close() {
+	for _, stop := range h.left {
+		stop()
+	}
 }
 
 // look parks the runs that were left paused since it was called last.
@@ -60,15 +68,15 @@ func (h *deadlines) follow(ctx context.Context) error {
 		}
 		for _, n := range page {
 			h.last = n.ID
-			if n.Type == string((*engine.WaitOpened)(nil).Type()) {
-				h.left[n.Run] = true
+			if n.Type == string((*engine.WaitOpened)(nil).Type()) && h.left[n.Run] == nil {
+				h.left[n.Run] = h.d.cfg.Store.Subscribe(h.c, journal.OfRun(n.Run))
 			}
 		}
 		if len(page) == 0 {
 			break
 		}
 	}
-	for run := range h.left {
+	for run, stop := range h.left {
 		head, err := h.d.cfg.Store.Head(ctx, run)
 		switch {
 		case errors.Is(err, journal.ErrNotFound):
@@ -81,6 +89,7 @@ func (h *deadlines) follow(ctx context.Context) error {
 				h.d.cfg.Logger.Warn("cannot read paused run", "run", run, "err", err)
 			}
 		}
+		stop()
 		delete(h.left, run)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 )
 
 // heardTime is how long an answer that was left for another program is waited for, in case that program is at work and takes it at once.
-const heardTime = 2 * hearEvery
+const heardTime = 2 * time.Second
 
 // deposit leaves an answer in the store for a run of another program that no process drives, if the run takes it: the program takes it when it takes the run up. It claims
 // nothing, so that it blocks no other process. id is the request that was posted before; 0: none was. done is false for a run that is not like that.
@@ -127,6 +127,8 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 func (d *Driver) heard(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, heardTime)
 	defer cancel()
+	changes := d.subscribe(journal.OfRequests())
+	defer changes.stop()
 	for {
 		body, done, err := d.cfg.Store.Result(ctx, id)
 		switch {
@@ -135,7 +137,7 @@ func (d *Driver) heard(ctx context.Context, id uint64) error {
 		case err != nil && ctx.Err() == nil:
 			return err
 		}
-		if sleep(ctx, d.root, pollEvery) != nil {
+		if changes.wait(ctx, d.root) != nil {
 			return nil
 		}
 	}
@@ -154,7 +156,10 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 		return
 	}
 	defer stop()
-	deadlines := newDeadlines(d, mine)
+	changes := d.subscribe(journal.OfRequests(), journal.OfNotices())
+	defer changes.stop()
+	deadlines := newDeadlines(d, mine, changes.c)
+	defer deadlines.close()
 	var recovered time.Time
 	for {
 		if now := time.Now(); now.Sub(recovered) >= recoverEvery {
@@ -173,7 +178,7 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 		if err := deadlines.look(ctx); err != nil && ctx.Err() == nil && d.work.Err() == nil {
 			d.cfg.Logger.Warn("cannot check deadlines", "err", err)
 		}
-		if sleep(ctx, d.work, hearEvery) != nil {
+		if changes.waitAtMost(ctx, d.work, min(journal.SafetyPoll, recoverEvery-time.Since(recovered))) != nil {
 			return
 		}
 	}

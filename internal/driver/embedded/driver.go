@@ -41,8 +41,8 @@ type Driver struct {
 	// parked are the deadlines of paused runs.
 	parked map[string]*parked
 	// bad are the runs that this process cannot drive.
-	bad     map[string]error
-	polling bool
+	bad       map[string]error
+	receiving bool // requests are received
 	// interrupted are the runs that left memory by Interrupt and were not asked for since.
 	interrupted map[string]bool
 	signing     bool // signs of life are given
@@ -247,7 +247,7 @@ func (d *Driver) post(run string, m *message) error {
 	return nil
 }
 
-// launch starts an actor, and the poll of the inbox with the first one. d.mu is held.
+// launch starts an actor, and the receiver of requests with the first one. d.mu is held.
 func (d *Driver) launch(a *actor) {
 	d.runs[a.id] = a
 	delete(d.interrupted, a.id)
@@ -256,9 +256,9 @@ func (d *Driver) launch(a *actor) {
 		delete(d.parked, a.id)
 	}
 	d.crew.run(d, a)
-	if !d.polling {
-		d.polling = true
-		d.wg.Go(d.poll)
+	if !d.receiving {
+		d.receiving = true
+		d.wg.Go(d.receive)
 	}
 	d.startSigns()
 }

@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
-
-// pollEvery is how soon an owner sees a request, and a watcher what another process does (D16).
-const pollEvery = 250 * time.Millisecond
 
 // Kinds of requests in the inbox.
 const (
@@ -113,18 +109,15 @@ func decodeResult(body []byte) error {
 	return &remoteError{message: r.Message, known: codes[r.Code]}
 }
 
-// poll looks for requests to runs that are driven here, as long as there are any.
-func (d *Driver) poll() {
-	t := time.NewTicker(pollEvery)
-	defer t.Stop()
+// receive takes requests as they come, as long as runs are driven here. Those that came before a run was claimed are taken when it is loaded.
+func (d *Driver) receive() {
+	requests := d.subscribe(journal.OfRequests())
+	defer requests.stop()
 	for {
-		select {
-		case <-t.C:
-		case <-d.work.Done():
-		}
+		_ = requests.wait(d.work, d.work) // a driver that closes ends it below
 		d.mu.Lock()
 		if len(d.runs) == 0 || d.closed {
-			d.polling = false
+			d.receiving = false
 			d.mu.Unlock()
 			return
 		}
@@ -224,6 +217,8 @@ func (d *Driver) send(ctx context.Context, run string, data engine.InputData) er
 
 // await waits for the result of a request; done is false when the run has no living owner any more.
 func (d *Driver) await(ctx context.Context, run string, id uint64) (done bool, err error) {
+	changes := d.subscribe(journal.OfRequests(), journal.OfRun(run))
+	defer changes.stop()
 	for {
 		body, done, err := d.cfg.Store.Result(ctx, id)
 		if err != nil {
@@ -246,7 +241,7 @@ func (d *Driver) await(ctx context.Context, run string, id uint64) (done bool, e
 		if !alive {
 			return false, nil
 		}
-		if err := sleep(ctx, d.root, pollEvery/5); err != nil {
+		if err := changes.wait(ctx, d.root); err != nil {
 			return false, err
 		}
 	}

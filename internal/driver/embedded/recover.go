@@ -19,8 +19,6 @@ type parked struct {
 const (
 	recoverEvery = 5 * time.Second
 	sweepEvery   = time.Minute
-	// hearEvery is how soon the deadline of a run is known that another process left paused.
-	hearEvery = time.Second
 )
 
 // Tend implements driver.Driver.
@@ -31,7 +29,10 @@ func (d *Driver) Tend(ctx context.Context) {
 	}
 	defer stop()
 	all := func(journal.Head) bool { return true }
-	deadlines := newDeadlines(d, all)
+	changes := d.subscribe(journal.OfNotices())
+	defer changes.stop()
+	deadlines := newDeadlines(d, all, changes.c)
+	defer deadlines.close()
 	var recovered time.Time
 	log := func(what string, err error) {
 		if ctx.Err() == nil && d.work.Err() == nil {
@@ -52,7 +53,7 @@ func (d *Driver) Tend(ctx context.Context) {
 		if err := deadlines.look(ctx); err != nil {
 			log("cannot check deadlines", err)
 		}
-		if sleep(ctx, d.work, hearEvery) != nil {
+		if changes.waitAtMost(ctx, d.work, min(journal.SafetyPoll, recoverEvery-time.Since(recovered))) != nil {
 			return
 		}
 	}

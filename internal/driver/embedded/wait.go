@@ -6,10 +6,17 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Wait implements driver.Driver. For a run that this process does not drive it looks four times a second.
+// Wait implements driver.Driver.
 func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
+	var changes *signals // nil until the run is not driven here
+	defer func() {
+		if changes != nil {
+			changes.stop()
+		}
+	}()
 	for {
 		d.mu.Lock()
 		a, closed := d.runs[run], d.closed
@@ -42,7 +49,11 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 		case closed:
 			return state, driver.ErrClosed
 		}
-		if err := sleep(ctx, d.root, pollEvery); err != nil {
+		if changes == nil {
+			changes = new(d.subscribe(journal.OfRun(run)))
+			continue // what was stored before is read again
+		}
+		if err := changes.wait(ctx, d.root); err != nil {
 			return state, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // hubs pass what happens to watchers. The zero value is ready.
@@ -131,7 +132,7 @@ func (a *actor) say(delta driver.Delta) {
 	}
 }
 
-// Watch implements driver.Driver. What this process drives is seen at once; for all else the store is looked at four times a second.
+// Watch implements driver.Driver. What this process drives is seen as it is stored; all else when the store signals it.
 func (d *Driver) Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error] {
 	return func(yield func(driver.Update, error) bool) {
 		sub := d.hubs.subscribe(run, 1)
@@ -154,25 +155,25 @@ type watcher struct {
 }
 
 func (w *watcher) follow(ctx context.Context, sub *subscription) error {
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
 	if err := w.catchUp(ctx); err != nil {
 		return err
 	}
 	for !w.left && !w.ended {
+		w.d.mu.Lock()
+		a := w.d.runs[w.run]
+		w.d.mu.Unlock()
+		if a == nil {
+			if err := w.elsewhere(ctx, sub); err != nil {
+				return err
+			}
+			continue
+		}
 		select {
 		case <-sub.notify:
 			if err := w.drain(ctx, sub); err != nil {
 				return err
 			}
-		case <-poll.C:
-			// What was said stands before what the store has.
-			if err := w.drain(ctx, sub); err != nil {
-				return err
-			}
-			if err := w.look(ctx); err != nil {
-				return err
-			}
+		case <-a.gone:
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-w.d.root.Done():
@@ -180,6 +181,33 @@ func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 		}
 	}
 	return nil
+}
+
+// elsewhere follows a run that is not driven here, until it is.
+func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
+	changes := w.d.subscribe(journal.OfRun(w.run))
+	defer changes.stop()
+	poll := time.NewTicker(journal.SafetyPoll)
+	defer poll.Stop()
+	for {
+		// What was said stands before what the store has.
+		if err := w.drain(ctx, sub); err != nil {
+			return err
+		}
+		here, err := w.look(ctx)
+		if here || err != nil || w.left || w.ended {
+			return err
+		}
+		select {
+		case <-sub.notify:
+		case <-changes.c:
+		case <-poll.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-w.d.root.Done():
+			return driver.ErrClosed
+		}
+	}
 }
 
 // drain gives on what the subscription has.
@@ -197,22 +225,19 @@ func (w *watcher) drain(ctx context.Context, sub *subscription) error {
 	return w.catchUp(ctx)
 }
 
-// look reads on where another process drives the run.
-func (w *watcher) look(ctx context.Context) error {
+// look reads on where the run is not driven here.
+func (w *watcher) look(ctx context.Context) (here bool, _ error) {
 	w.d.mu.Lock()
-	here := w.d.runs[w.run] != nil
+	here = w.d.runs[w.run] != nil
 	w.d.mu.Unlock()
 	if here || w.left || w.ended {
-		return nil
+		return here, nil
 	}
 	head, err := w.d.cfg.Store.Head(ctx, w.run)
-	if err != nil {
-		return err
+	if err != nil || head.LastSeq <= w.seq {
+		return false, err
 	}
-	if head.LastSeq <= w.seq {
-		return nil
-	}
-	return w.catchUp(ctx)
+	return false, w.catchUp(ctx)
 }
 
 // live gives an update on, unless it is an event that was given before. False: an event before it is missing.
