@@ -30,7 +30,7 @@ func (t Text) Sum() [sha256.Size]byte {
 	var buf [512]byte
 	since := int64(0)
 	for _, n := range slices.Backward(todo) {
-		for s := range (Text{s: n.lit, n: n.sub}).Chunks() {
+		for s := range n.own().Chunks() {
 			since += int64(len(s))
 			for s != "" {
 				k := copy(buf[:], s)
@@ -44,6 +44,14 @@ func (t Text) Sum() [sha256.Size]byte {
 		}
 	}
 	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// own gives the content of a node without what comes before it.
+func (n *node) own() Text {
+	if n.stored != nil {
+		return n.stored.Text()
+	}
+	return Text{s: n.lit, n: n.sub}
 }
 
 // clone copies the state of a SHA-256.

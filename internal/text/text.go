@@ -14,17 +14,22 @@ import (
 // handed over by value. Safe for concurrent use.
 //
 // Texts are compared with [Text.Equal], not with ==.
+//
+// Operations that need the bytes of a text panic with a *[LoadError] where a part of it is [Stored] and cannot be loaded; those that give an error give it so. Whoever has
+// such texts calls [Text.Pin] before, or recovers by [Recover]. Len, IsZero, Append and Join need no bytes.
 type Text struct {
 	s string // the text where n is nil
 	n *node
 }
 
-// node is a text that ends with its own content: lit, or that of sub. What comes before is left, nil for nothing.
+// node is a text that ends with its own content: lit, or that of sub or stored. What comes before is left, nil for nothing.
 type node struct {
-	left *node
-	sub  *node
-	lit  string
-	size int64 // of all of it
+	left   *node
+	sub    *node
+	lit    string
+	stored *Stored
+	size   int64 // of all of it
+	loads  bool  // a part of it is stored
 	// mark is the state of the hash at the end of the node, once it was needed.
 	mark atomic.Pointer[state]
 }
@@ -50,6 +55,7 @@ func (t Text) Append(u Text) Text {
 		return u
 	}
 	n := &node{left: t.rope(), sub: u.n, lit: u.s, size: sum(t.Len(), u.Len())}
+	n.loads = n.left.loads || u.n != nil && u.n.loads
 	return Text{n: n}
 }
 
@@ -91,16 +97,28 @@ func (t Text) Chunks() iter.Seq[string] {
 			}
 			return
 		}
-		for stack := spine(nil, t.n); len(stack) > 0; {
+		for n := range t.n.leaves() {
+			s := n.lit
+			if n.stored != nil {
+				s = n.stored.bytes()
+			}
+			if s != "" && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// leaves gives the nodes whose own content is no other node, in order.
+func (n *node) leaves() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		for stack := spine(nil, n); len(stack) > 0; {
 			n := stack[len(stack)-1]
 			stack = stack[:len(stack)-1]
-			switch {
-			case n.sub != nil:
+			if n.sub != nil {
 				stack = spine(stack, n.sub)
-			case n.lit != "":
-				if !yield(n.lit) {
-					return
-				}
+			} else if !yield(n) {
+				return
 			}
 		}
 	}
@@ -136,8 +154,8 @@ func (t Text) AppendTo(b []byte) []byte {
 }
 
 // WriteTo implements io.WriterTo.
-func (t Text) WriteTo(w io.Writer) (int64, error) {
-	var total int64
+func (t Text) WriteTo(w io.Writer) (total int64, err error) {
+	defer Recover(&err)
 	for s := range t.Chunks() {
 		n, err := io.WriteString(w, s)
 		total += int64(n)
@@ -190,6 +208,9 @@ func (t Text) Contains(sub string) bool {
 
 // IsBlank tells whether the text has nothing but white space, as strings.TrimSpace has it.
 func (t Text) IsBlank() bool {
+	if t.n != nil && t.n.stored != nil {
+		return t.n.stored.isBlank()
+	}
 	for s := range t.Chunks() {
 		if strings.TrimSpace(s) != "" {
 			return strings.TrimSpace(t.String()) == "" // a character may lie across chunks
@@ -225,7 +246,8 @@ func (t Text) Equal(u Text) bool {
 }
 
 // MarshalJSON implements json.Marshaler: a JSON string.
-func (t Text) MarshalJSON() ([]byte, error) {
+func (t Text) MarshalJSON() (data []byte, err error) {
+	defer Recover(&err)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

@@ -25,6 +25,13 @@ func build(t *rapid.T) (Text, string) {
 		if rapid.Bool().Draw(t, "literal") {
 			s = rapid.StringMatching(`[ab\n ]{0,5}|[ä€]{1,3}`).Draw(t, "text")
 			part = Of(s)
+			if rapid.Bool().Draw(t, "stored") {
+				kept := Keep(s)
+				part = kept.Text()
+				if rapid.Bool().Draw(t, "released") {
+					kept.Release(func() (string, error) { return s, nil })
+				}
+			}
 		} else {
 			j := rapid.IntRange(0, len(texts)-1).Draw(t, "right")
 			part, s = texts[j], want[j]
