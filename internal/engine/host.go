@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Host calls the pure functions of a Go program that its graph names (D4): conditions, prompts, arguments, merges, error handlers. What they
@@ -64,13 +65,17 @@ type ErrorAction struct {
 	Node string
 }
 
-// ask calls fn and turns a missing host or a panic into an error.
+// ask calls fn and turns a missing host or a panic into an error. A *[text.LoadError] goes on.
 func (p *Plan) ask(name string, fn func(Host) error) (err error) {
 	if p.host == nil {
 		return fmt.Errorf("function %q: this workflow needs the Go program that registered it", name)
 	}
 	defer func() {
-		if v := recover(); v != nil {
+		v := recover()
+		if e, ok := v.(*text.LoadError); ok {
+			panic(e) // it is no failure of the function
+		}
+		if v != nil {
 			err = fmt.Errorf("function %q panicked: %v", name, v)
 		}
 	}()

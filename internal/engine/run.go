@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Run is one execution of a plan. Not safe for concurrent use.
@@ -49,9 +50,10 @@ func New(p *Plan, id string) *Run {
 	return r
 }
 
-// Apply folds events that were stored before, in order. It decides nothing and gives no commands. On error, a *[DivergenceError], the run must
-// be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
-func (r *Run) Apply(events []Event) error {
+// Apply folds events that were stored before, in order. It decides nothing and gives no commands. On error, a *[DivergenceError] or a
+// *[text.LoadError], the run must be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
+func (r *Run) Apply(events []Event) (err error) {
+	defer text.Recover(&err)
 	for i := range events {
 		if err := r.s.validateEvent(&events[i]); err != nil {
 			return err
@@ -70,10 +72,11 @@ func (r *Run) Apply(events []Event) error {
 // Start, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
 //
 // A result for a call that was settled before is ignored and gives an empty decision. Errors leave the run unchanged: the Err variables of
-// this package.
+// this package. After a *[text.LoadError] the run must be thrown away.
 //
 // Source: decisions D1, D4, D7.
-func (r *Run) Activate(inputs []Input) (Decision, error) {
+func (r *Run) Activate(inputs []Input) (d Decision, err error) {
+	defer text.Recover(&err)
 	if len(inputs) == 0 {
 		return Decision{}, nil
 	}
@@ -97,7 +100,7 @@ func (r *Run) Activate(inputs []Input) (Decision, error) {
 		r.handle(in.Data)
 		r.advance()
 	}
-	d := Decision{Events: r.mem.taken(r.out), Commands: r.commands.take(r.out)}
+	d = Decision{Events: r.mem.taken(r.out), Commands: r.commands.take(r.out)}
 	r.out = nil
 	return d, nil
 }

@@ -27,6 +27,9 @@ type state struct {
 	Loop  loop.Loop
 	Waits waits.Waits
 
+	// kept makes stored texts of large ones.
+	kept keeper
+
 	// Bytes count against MaxBytes; 0 where there is no such bound.
 	Bytes int64
 	// Ledger is what the run may use and has used.

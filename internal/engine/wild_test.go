@@ -67,6 +67,7 @@ func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Work
 		w.limits.Timeout = workflow.Duration(rapid.IntRange(1, 20).Draw(rt, "timeout")) * workflow.Duration(time.Second)
 	}
 	s.Answers(w.World)
+	w.Stored = rapid.Bool().Draw(rt, "stored")
 	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: w.limits})
 	return w
 }

@@ -164,5 +164,8 @@ func (t Text) Pin() (unpin func(), err error) {
 	return unpin, nil
 }
 
+// IsString tells whether the text is a string, and not one that is made of others or stored.
+func (t Text) IsString() bool { return t.n == nil }
+
 // IsLoaded tells whether no part of the text is a stored one.
 func (t Text) IsLoaded() bool { return t.n == nil || !t.n.loads }

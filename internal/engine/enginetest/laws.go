@@ -42,7 +42,7 @@ func (w *World) openLaws(folded *engine.Run) {
 			}
 			continue
 		}
-		got = append(got, show([]engine.Command{c}))
+		got = append(got, Show([]engine.Command{c}))
 	}
 	if w.Run.Status() != engine.StatusRunning {
 		if len(got) > 0 {
@@ -52,7 +52,7 @@ func (w *World) openLaws(folded *engine.Run) {
 	}
 	for _, c := range w.Pending {
 		if !w.Cancelled[ID(c)] {
-			want = append(want, show([]engine.Command{c}))
+			want = append(want, Show([]engine.Command{c}))
 		}
 	}
 	slices.Sort(got)
@@ -130,8 +130,8 @@ func encode(events []engine.Event) string {
 	return string(b)
 }
 
-// show prints commands by value, without their agents.
-func show(cmds []engine.Command) string {
+// Show prints commands by value, without their agents.
+func Show(cmds []engine.Command) string {
 	var b strings.Builder
 	for _, c := range cmds {
 		v, err := json.Marshal(deref(c))

@@ -16,7 +16,7 @@ import (
 )
 
 // derived are fields of the engine's state that are made again when they are needed, so they may differ between a run and the fold of its events.
-var derived = map[string]bool{"state.plan": true, "Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
+var derived = map[string]bool{"state.plan": true, "state.kept": true, "Value.grow": true, "Loop.spare": true, "Loop.block": true, "Loop.size": true, "Scope.shared": true, "block.settled": true, "Graph.flows": true, "Graph.texts": true, "Graph.input": true,
 	"Graph.wake": true, "Graph.awake": true, "Graph.completing": true, "works.spare": true, "works.block": true, "works.size": true,
 	"Graph.native": true, "State.native": true, "Time.loc": true}
 
@@ -56,6 +56,8 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 			writeText(b, textOf(v))
 		case v.Type().Name() == "Output" && v.FieldByName("isText").Bool():
 			writeText(b, string(expr.Quote(textOf(v.FieldByName("text")))))
+		case v.Type().Name() == "Output" && v.FieldByName("value").IsNil():
+			writeText(b, textOf(v.FieldByName("text")))
 		case v.Type().Name() == "Output":
 			writeState(b, v.FieldByName("value"))
 		default:

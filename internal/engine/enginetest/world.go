@@ -38,6 +38,9 @@ type World struct {
 	Calls map[string]int
 	// SkipLaws leaves out the checks, for long runs.
 	SkipLaws bool
+	// Store is what holds the texts that runs let go. Folded runs let go of all of them, the live run only where Stored is set.
+	Store  Store
+	Stored bool
 }
 
 // New makes a world for a workflow; host may be nil.
@@ -47,7 +50,7 @@ func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}
-	return &World{T: t, Plan: p, Run: engine.New(p, "run1"), Now: Epoch, Cancelled: map[string]bool{}, Calls: map[string]int{}}
+	return &World{T: t, Plan: p, Run: engine.New(p, "run1"), Store: Store{}, Now: Epoch, Cancelled: map[string]bool{}, Calls: map[string]int{}}
 }
 
 // Start begins the run with a text as input.
@@ -79,6 +82,9 @@ func (w *World) Try(data ...engine.InputData) error {
 	if !w.SkipLaws {
 		before = State(w.Run)
 	}
+	if w.Stored && w.Run.Seq() == 0 {
+		w.Run.StoreTexts(0)
+	}
 	d, err := w.Run.Activate(inputs)
 	if err != nil {
 		if after := State(w.Run); before != nil && !bytes.Equal(after, before) {
@@ -89,6 +95,7 @@ func (w *World) Try(data ...engine.InputData) error {
 	w.Events = append(w.Events, d.Events...)
 	w.Batches = append(w.Batches, len(w.Events))
 	w.Inputs = append(w.Inputs, inputs)
+	w.Store.Release(w.Run)
 	w.noted(d.Events)
 	w.accept(d.Commands)
 	if !w.SkipLaws {
@@ -247,9 +254,11 @@ func (w *World) Fire(id string) {
 func (w *World) Fold(n int) *engine.Run {
 	w.T.Helper()
 	r := engine.New(w.Plan, "run1")
+	r.StoreTexts(0)
 	if err := r.Apply(w.Events[:n]); err != nil {
 		w.T.Fatalf("fold: %v\n%s", err, w.Log())
 	}
+	w.Store.Release(r)
 	return r
 }
 

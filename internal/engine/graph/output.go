@@ -9,9 +9,9 @@ import (
 	"github.com/hocket-run/hocket/internal/text"
 )
 
-// Output is what a step gave: a text, which is kept as such, or any other JSON value. The zero output is none.
+// Output is what a step gave: a text, which is kept as such, or any other JSON value, in memory or as a stored text. The zero output is none.
 type Output struct {
-	text   text.Text
+	text   text.Text // the output, where isText is set; else its JSON, where value is nil and there is an output
 	isText bool
 	value  event.Value
 }
@@ -41,27 +41,43 @@ func isPlain(s string) bool {
 
 // Value gives the output as JSON, nil for none. That of a text is made anew.
 func (o Output) Value() event.Value {
-	if o.isText {
+	switch {
+	case o.isText:
 		return expr.Quote(o.text.String())
+	case o.value == nil && !o.text.IsZero():
+		return event.Value(o.text.String())
 	}
 	return o.value
 }
 
+// Kept is the output with its large parts as keep gives them. JSON whose text in prompts differs from it stays in memory.
+func (o Output) Kept(keep func(text.Text) text.Text) Output {
+	if o.value == nil {
+		o.text = keep(o.text)
+	} else if t := prompt.OfJSON(o.value); t.String() == string(o.value) {
+		o.text, o.value = keep(t), nil
+	}
+	return o
+}
+
 // Text gives the output as prompts show it.
 func (o Output) Text() text.Text {
-	if o.isText {
+	if o.value == nil {
 		return o.text
 	}
 	return prompt.OfJSON(o.value)
 }
 
 // exists tells whether there is an output, be it null.
-func (o Output) exists() bool { return o.isText || o.value != nil }
+func (o Output) exists() bool { return o.isText || o.value != nil || !o.text.IsZero() }
 
 // Size is about the length of the JSON.
 func (o Output) Size() int64 {
-	if o.isText {
+	switch {
+	case o.isText:
 		return o.text.Len() + 2
+	case o.value == nil:
+		return o.text.Len()
 	}
 	return int64(len(o.value))
 }

@@ -144,7 +144,7 @@ func (l *Loop) End(w World, step int, at time.Time) {
 		return
 	}
 	if w.Node(step).Kind == workflow.KindExec {
-		l.join(&st.Agent.Frames[0]) // what was done before it was cut off
+		l.join(w, &st.Agent.Frames[0]) // what was done before it was cut off
 	}
 	for i := range st.Agent.Frames {
 		if c := st.Agent.Frames[i].Conv; c != Shared {
@@ -173,15 +173,15 @@ func (l *Loop) answer(w World, step, id int, result TurnCall) {
 	i := slices.IndexFunc(fr.Turn, func(t TurnCall) bool { return t.ID == result.ID && !t.Done })
 	fr.Turn[i].Done, fr.Turn[i].Text, fr.Turn[i].Err = true, result.Text, result.Err
 	if !slices.ContainsFunc(fr.Turn, func(t TurnCall) bool { return !t.Done }) {
-		l.join(fr)
+		l.join(w, fr)
 	}
 }
 
 // join appends the results of a turn to the conversation.
-func (l *Loop) join(fr *Frame) {
+func (l *Loop) join(w World, fr *Frame) {
 	for _, t := range fr.Turn {
 		if t.Done {
-			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: chat.NewText(t.Text), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: w.Keep(chat.NewText(t.Text)), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
 		}
 	}
 	l.remember(fr)

@@ -23,6 +23,8 @@ type World interface {
 	Agent(step int, id string) *workflow.Agent
 	// Text gives what a step was given: the first message of its conversation.
 	Text(step int) text.Text
+	// Keep gives the text as the run keeps it: large ones may leave memory.
+	Keep(t text.Text) text.Text
 	// Settle ends what is reserved for a call: for its last attempt, or for the whole call where gone is set.
 	Settle(key string, c *Call, gone bool)
 }

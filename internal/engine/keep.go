@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// LargeBytes is the size above which drivers let outputs leave memory ([Run.StoreTexts]): they are in the journal beside its records.
+const LargeBytes = 32 << 10
+
+// keeper makes stored texts of large ones. The zero keeper makes none.
+type keeper struct {
+	on    bool
+	above int64
+	made  []*text.Stored
+}
+
+// limit is the length above which texts are stored ones.
+func (k *keeper) limit() int64 {
+	if !k.on {
+		return math.MaxInt64
+	}
+	return k.above
+}
+
+// keep gives t, as a stored text where it is large. What is made of other texts keeps nothing of its own.
+func (k *keeper) keep(t text.Text) text.Text {
+	if t.Len() <= k.limit() || !t.IsString() {
+		return t
+	}
+	s := text.Keep(t.String())
+	k.made = append(k.made, s)
+	return s.Text()
+}
+
+// output is keep for an output.
+func (k *keeper) output(o graph.Output) graph.Output {
+	if o.Size() <= k.limit() {
+		return o
+	}
+	return o.Kept(k.keep)
+}
+
+// StoreTexts makes the run keep outputs and messages of more than above bytes as stored texts, which [Run.TakeStored] gives: who has stored the run's events lets them leave
+// memory. It is called before the run has events.
+//
+// Where the bytes of a stored text cannot be loaded again, Activate and Apply give a *[text.LoadError], and all other methods that need them panic with it.
+func (r *Run) StoreTexts(above int64) { r.s.kept.on, r.s.kept.above = true, above }
+
+// TakeStored gives the stored texts that the run has made since it was called last.
+func (r *Run) TakeStored() []*text.Stored {
+	made := r.s.kept.made
+	r.s.kept.made = nil
+	return made
+}
+
+// Keep implements loop.World.
+func (s *state) Keep(t text.Text) text.Text { return s.kept.keep(t) }
