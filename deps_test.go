@@ -113,7 +113,7 @@ var layers = []layer{
 	{"internal/telemetry/otlp", []string{"internal/telemetry", "internal/outbound"}, "an exporter knows its port and the one HTTP client"},
 	{"internal/driver", []string{"internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "drivers stand on the engine and the ports"},
 	{"internal/driver/stored", []string{"internal/tracecontext", "internal/driver", "internal/engine", "internal/journal", "workflow"}, "what journals alone are needed for belongs to no driver"},
-	{"internal/driver/embedded", []string{"internal/tracecontext", "internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "workflow"}, "no SDK and no database in a driver: they come through ports"},
+	{"internal/driver/embedded", []string{"internal/tracecontext", "internal/driver", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow"}, "no SDK and no database in a driver: they come through ports"},
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions know their port, not who builds nodes on them"},
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support stands on the builder and its table"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions know their port and that of models, not who builds nodes on them"},

@@ -3,9 +3,11 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Decode gives the events that Encode was given. blob gives the data of the blob with that hash; it is asked only for values put aside.
@@ -19,7 +21,7 @@ func Decode(data []byte, blob func(hash string) ([]byte, error)) ([]engine.Event
 	if err != nil {
 		return nil, err
 	}
-	if err := restore(events, refs, blob); err != nil {
+	if err := restore(events, refs, blob, nil); err != nil {
 		return nil, err
 	}
 	return events, nil
@@ -154,8 +156,8 @@ func (r *reader) asides() []asideRef {
 	return refs
 }
 
-// restore puts the values that stand aside in their places.
-func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error)) error {
+// restore puts the values that stand aside in their places. stored, where it is not nil, gives a text in the place of a long one that is not read.
+func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error), stored func(hash string) (text.Text, error)) error {
 	seen := map[string][]byte{}
 	for _, ref := range refs {
 		if ref.event < 0 || ref.event >= len(events) {
@@ -165,25 +167,35 @@ func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, 
 		if _, err := ParseHash(ref.hash); err != nil {
 			return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has no hash"}
 		}
-		data, ok := seen[ref.hash]
-		if !ok {
-			var err error
-			switch data, err = blob(ref.hash); {
-			case errors.Is(err, ErrNotFound):
-				return &CorruptError{Seq: e.Seq, Reason: "out-of-line value is missing: " + ref.hash}
-			case err != nil:
-				return fmt.Errorf("read value %s of event %d: %w", ref.hash, e.Seq, err)
-			}
-			if HashOf(data) != ref.hash {
-				return &CorruptError{Seq: e.Seq, Reason: "out-of-line value has different content: " + ref.hash}
-			}
-			seen[ref.hash] = data
-		}
+		var unread error
 		p, v, err := dataPlan(e.Data)
 		if err == nil {
-			err = p.restore(v, ref, data)
+			err = p.restore(v, ref, func(p *plan, v reflect.Value) error {
+				if stored != nil && p.op == opRope && ref.form == asideText && rope(v).IsZero() {
+					var t text.Text
+					t, unread = stored(ref.hash)
+					v.Set(reflect.ValueOf(t))
+					return nil
+				}
+				data, ok := seen[ref.hash]
+				if !ok {
+					if data, unread = blob(ref.hash); unread != nil {
+						return nil
+					}
+					if HashOf(data) != ref.hash {
+						return errors.New("it has different content: " + ref.hash)
+					}
+					seen[ref.hash] = data
+				}
+				return p.fill(v, ref.form, data)
+			})
 		}
-		if err != nil {
+		switch {
+		case errors.Is(unread, ErrNotFound):
+			return &CorruptError{Seq: e.Seq, Reason: "out-of-line value is missing: " + ref.hash}
+		case unread != nil:
+			return fmt.Errorf("read value %s of event %d: %w", ref.hash, e.Seq, unread)
+		case err != nil:
 			return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("out-of-line value at %q: %v", ref.path, err)}
 		}
 	}

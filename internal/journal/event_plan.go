@@ -167,8 +167,8 @@ func (p *plan) empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// restore puts a value that stood aside in its place, of which v is the root. The place must be there and empty.
-func (p *plan) restore(v reflect.Value, ref asideRef, data []byte) error {
+// restore has fill put a value that stood aside in its place, of which v is the root. The place must be there; whether it is empty, fill says.
+func (p *plan) restore(v reflect.Value, ref asideRef, fill func(*plan, reflect.Value) error) error {
 	rest := ref.path
 	for rest != "" {
 		var token string
@@ -203,7 +203,7 @@ func (p *plan) restore(v reflect.Value, ref asideRef, data []byte) error {
 			// Map entries cannot be set in place.
 			leaf := reflect.New(p.elem.typ).Elem()
 			leaf.Set(old)
-			if err := p.elem.fill(leaf, ref.form, data); err != nil {
+			if err := fill(p.elem, leaf); err != nil {
 				return err
 			}
 			v.SetMapIndex(key, leaf)
@@ -212,7 +212,7 @@ func (p *plan) restore(v reflect.Value, ref asideRef, data []byte) error {
 			return errPlace
 		}
 	}
-	return p.fill(v, ref.form, data)
+	return fill(p, v)
 }
 
 func (p *plan) fill(v reflect.Value, form string, data []byte) error {

@@ -50,7 +50,7 @@ func (ref asideRef) place(events []engine.Event, refer func(Long) string) error 
 	}
 	p, v, err := dataPlan(e.Data)
 	if err == nil {
-		err = p.restore(v, ref, []byte(token))
+		err = p.restore(v, ref, func(p *plan, v reflect.Value) error { return p.fill(v, ref.form, []byte(token)) })
 	}
 	if err != nil {
 		return &CorruptError{Seq: e.Seq, Reason: fmt.Sprintf("out-of-line value at %q: %v", ref.path, err)}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // EventSource is what EachEvents reads of.
@@ -28,5 +29,36 @@ func EachEvents(ctx context.Context, s EventSource, run string, after uint64, ta
 			return nil
 		}
 		return take(events, IsContinued(r.Data))
+	})
+}
+
+// TextSource is what EachStored reads of.
+type TextSource interface {
+	EventSource
+	Part(ctx context.Context, hash string, offset int64, n int) (part []byte, size int64, err error)
+}
+
+// EachStored is EachEvents from the first event on, for a reader to which the store gives long texts of messages when they are needed: in their places stands what stored gives for hash and size of
+// a blob. aside are the hashes of all values that the store holds beside the record. Errors: as for EachEvents, but for the content of blobs that are not read.
+func EachStored(ctx context.Context, s TextSource, run string, stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
+	return s.Each(ctx, run, 0, func(r Record) error {
+		events, refs, err := decode(r.Data)
+		if err == nil {
+			err = restore(events, refs, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) }, func(hash string) (text.Text, error) {
+				_, size, err := s.Part(ctx, hash, 0, 0)
+				if err != nil {
+					return text.Text{}, err
+				}
+				return stored(hash, size), nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("read run %s: %w", run, InRun(run, err))
+		}
+		var aside []string
+		for _, ref := range refs {
+			aside = append(aside, ref.hash)
+		}
+		return take(events, aside)
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // actor drives one run for as long as it is in memory. Everything below mu belongs to its goroutine alone.
@@ -171,7 +172,7 @@ func (a *actor) end(err error) {
 // live makes the run ready and drives it, as loop does.
 func (a *actor) live() error {
 	if a.create != nil {
-		a.run = engine.New(a.plan.plan, a.id)
+		a.run = newRun(a.plan, a.id)
 	} else if err := a.load(); err != nil {
 		reply(a.take(), err)
 		return err
@@ -208,14 +209,14 @@ func (a *actor) settled() bool {
 
 // step activates a batch, makes what follows durable, and carries it out. An error ends the actor; messages of the batch that were not
 // answered get it too.
-func (a *actor) step(batch []*message) error {
+func (a *actor) step(batch []*message) (err error) {
+	defer text.Recover(&err)
 	if a.kitErr != nil {
 		if batch = a.cancelsOnly(batch); len(batch) == 0 {
 			return errLeft
 		}
 	}
 	if a.takeover {
-		var err error
 		if batch, err = a.mayTakeOver(batch); err != nil {
 			return err
 		}
@@ -227,6 +228,9 @@ func (a *actor) step(batch []*message) error {
 		dec, err := a.decide(batch)
 		if errors.Is(err, errStopped) {
 			return driver.ErrClosed
+		}
+		if isLoadError(err) {
+			return err
 		}
 		if err != nil {
 			return a.quarantine(err)

@@ -232,6 +232,13 @@ func (c *call) ask() (data engine.InputData) {
 	a := c.actor
 	switch cmd := c.cmd.(type) {
 	case *engine.CallModel:
+		unpin, err := pinned(cmd)
+		if err != nil {
+			a.interrupt(err)
+			data = driver.Unsent(cmd)
+			break
+		}
+		defer unpin()
 		data = a.kit.CallModel(c.callContext, &a.info, cmd, a.say)
 	case *engine.CallTool:
 		data = a.kit.CallTool(c.callContext, &a.info, cmd)

@@ -102,6 +102,7 @@ func (a *actor) stored(ap journal.Append) {
 		a.log().Warn("the store is available again")
 	}
 	a.owned, a.pause = !ap.Release, backoff{}
+	a.releaseStored(ap)
 }
 
 // uncertain finds out what became of an append that gave an error. The run in memory is ahead of the journal or not; only the journal can

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // decide activates a batch in order of arrival: what the run's former owner left first, results together, everything else by itself. It gives
@@ -149,9 +150,13 @@ func refusal(err error) bool {
 	return false
 }
 
-// recovered turns a panic of the engine into an error: a defect in one run must not stop the others.
+// recovered turns a panic of the engine into an error: a defect in one run must not stop the others. A text that cannot be loaded is no defect.
 func recovered(err *error) {
-	if v := recover(); v != nil {
+	switch v := recover().(type) {
+	case nil:
+	case *text.LoadError:
+		*err = v
+	default:
 		*err = &defectError{fmt.Errorf("engine panicked: %v", v)}
 	}
 }

@@ -37,7 +37,7 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 
 // checkAnswer tells whether a run takes an answer as it stands, and gives its wait; "" where the same answer was given before. Deadlines that are over count as such.
 func (d *Driver) checkAnswer(ctx context.Context, run string, c compiled, a engine.Answer) (wait string, err error) {
-	folded, err := d.fold(ctx, run, c.plan)
+	folded, err := d.fold(ctx, run, c, nil)
 	if err != nil {
 		return "", err
 	}

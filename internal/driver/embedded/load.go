@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // backoff spaces out what is tried again while a store does not answer. The zero value begins.
@@ -213,17 +214,14 @@ func (a *actor) equip(ctx context.Context) (*driver.RunResources, error) {
 // history reads what the journal tells of calls made so far.
 func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	var h *driver.History
-	err := a.persist("read run", func() error {
-		fold := engine.New(a.plan.plan, a.id)
+	err := a.persist("read run", func() (err error) {
+		fold := newRun(a.plan, a.id)
 		h = driver.NewHistory(a.id, fold.StepInput)
-		return a.d.events(ctx, a.id, 0, func(events []engine.Event) error {
-			if err := fold.Apply(events); err != nil {
-				return err
-			}
+		defer text.Recover(&err)
+		return a.d.foldInto(ctx, fold, a.id, a.loadText, func(events []engine.Event) {
 			for _, e := range events {
 				h.Add(e)
 			}
-			return nil
 		})
 	})
 	return h, err
@@ -237,11 +235,12 @@ func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([
 // reread makes the run in memory equal to the journal.
 func (a *actor) reread() error {
 	if a.create != nil {
-		a.run = engine.New(a.plan.plan, a.id)
+		a.run = newRun(a.plan, a.id)
 		return nil
 	}
-	return a.persist("read run", func() error {
-		run, err := a.d.fold(a.d.root, a.id, a.plan.plan)
+	return a.persist("read run", func() (err error) {
+		defer text.Recover(&err)
+		run, err := a.d.fold(a.d.root, a.id, a.plan, a.loadText)
 		if err != nil {
 			return err
 		}
@@ -256,11 +255,14 @@ func (a *actor) reread() error {
 	})
 }
 
-// fold makes a run of its events.
-func (d *Driver) fold(ctx context.Context, id string, plan *engine.Plan) (run *engine.Run, err error) {
+// fold makes a run of its events. load gives its texts; nil: the store is asked once.
+func (d *Driver) fold(ctx context.Context, id string, c compiled, load loader) (run *engine.Run, err error) {
 	defer recovered(&err)
-	run = engine.New(plan, id)
-	if err := d.events(ctx, id, 0, run.Apply); err != nil {
+	if load == nil {
+		load = func(hash string) (string, error) { return d.loadText(ctx, id, hash) }
+	}
+	run = newRun(c, id)
+	if err := d.foldInto(ctx, run, id, load, nil); err != nil {
 		return nil, err
 	}
 	return run, nil

@@ -179,7 +179,7 @@ func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	if err != nil || !c.deadlines && h.Meta[driver.MetaRemind] == "" || c.program == nil && d.cfg.Foreign(c.plan.Workflow()) {
 		return err
 	}
-	run, err := d.fold(ctx, h.Run, c.plan)
+	run, err := d.fold(ctx, h.Run, c, nil)
 	if err != nil || run.Status() != engine.StatusPaused {
 		return err
 	}

@@ -120,6 +120,7 @@ SELECT id, prev FROM chain`)
 
 	sqlBlob     = sqlText(`SELECT data FROM blobs WHERE hash = ?`)
 	sqlBlobPart = sqlText(`SELECT length(data), substr(data, ?, ?) FROM blobs WHERE hash = ?`)
+	sqlBlobSize = sqlText(`SELECT length(data), x'' FROM blobs WHERE hash = ?`)
 )
 
 // Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.

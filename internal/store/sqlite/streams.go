@@ -154,7 +154,12 @@ func (s *Store) Part(ctx context.Context, hash string, offset int64, n int) ([]b
 	}
 	var r row
 	err = s.readers.read(ctx, func(c *conn) (err error) {
-		if r, err = c.one(ctx, sqlBlobPart, offset+1, n, sum[:]); err == nil && r == nil {
+		if n == 0 { // the data is not read for its length
+			r, err = c.one(ctx, sqlBlobSize, sum[:])
+		} else {
+			r, err = c.one(ctx, sqlBlobPart, offset+1, n, sum[:])
+		}
+		if err == nil && r == nil {
 			err = journal.ErrNotFound
 		}
 		return err
