@@ -175,12 +175,12 @@ func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, 
 					var t text.Text
 					t, unread = stored(ref.hash)
 					v.Set(reflect.ValueOf(t))
-					return nil
+					return unread
 				}
 				data, ok := seen[ref.hash]
 				if !ok {
 					if data, unread = blob(ref.hash); unread != nil {
-						return nil
+						return unread
 					}
 					if HashOf(data) != ref.hash {
 						return errors.New("it has different content: " + ref.hash)

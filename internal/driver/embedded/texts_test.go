@@ -1,0 +1,97 @@
+package embedded_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// large is a chain of two agents with an approval between them. The prompt of the second one is its input, or a text that is made of it.
+func large(prompt string) *workflow.Workflow {
+	w := agents("a", "b")
+	w.Nodes = append(w.Nodes, workflow.Node{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval}})
+	w.Nodes[1].Agent.Prompt.Text = prompt
+	w.Edges = []workflow.Edge{{From: "a", To: "ok"}, {From: "ok", Port: workflow.PortApprove, To: "b"}}
+	return w
+}
+
+// A large output leaves memory once the journal has it, and is loaded when a prompt needs it: by the engine, which makes the prompt's SHA-256, or for the call alone. A
+// store that does not answer is asked again. What it has lost, or changed, ends the run's actor, and no model is asked with another text.
+func TestLargeTextsAreLoaded(t *testing.T) {
+	t.Parallel()
+	said := strings.Repeat("0123456789abcde\n", engine.LargeBytes/16+1)
+	hash := journal.HashOf([]byte(said))
+	for _, prompt := range []string{"", "of {{PREVIOUS_OUTPUT}}."} {
+		for _, state := range []string{"stored", "busy", "gone", "changed"} {
+			t.Run(fmt.Sprintf("%s prompt %q", state, prompt), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					m := journal.NewMemory()
+					o := &odd{Backend: m.Open(journal.KindServe)}
+					var reads, calls atomic.Int64
+					o.blob = func(ctx context.Context, h string) ([]byte, error) {
+						if h != hash {
+							return o.Backend.Blob(ctx, h)
+						}
+						switch n := reads.Add(1); {
+						case state == "busy" && n < 3:
+							return nil, errStore
+						case state == "gone":
+							return nil, journal.ErrNotFound
+						case state == "changed":
+							return nil, &journal.CorruptError{Reason: "out-of-line value has other content (test)"}
+						}
+						return o.Backend.Blob(ctx, h)
+					}
+					w := &sim.World{Model: func(_ context.Context, q model.Request) (model.Reply, error) {
+						calls.Add(1)
+						got := q.Messages[len(q.Messages)-1].Text.String()
+						want := strings.ReplaceAll(prompt, "{{PREVIOUS_OUTPUT}}", said)
+						if prompt == "" {
+							want = said
+						}
+						if calls.Load() == 2 && got != want {
+							t.Errorf("the model was asked with %d bytes, want %d", len(got), len(want))
+						}
+						return sim.Reply("%s", said), nil
+					}}
+					d := open(t, m, embedded.Config{Store: o, Open: w.Open})
+					run := start(t, d, large(prompt))
+					status(t, d, run)
+					err := d.Answer(t.Context(), run, engine.Answer{Value: engine.Value(`"approve"`)})
+					synctest.Wait()
+					if state == "stored" || state == "busy" {
+						if s := status(t, d, run); err != nil || s.Status != engine.StatusCompleted {
+							t.Errorf("%+v, %v; want completed", s, err)
+						}
+						if reads.Load() == 0 || calls.Load() != 2 {
+							t.Errorf("%d reads for %d calls", reads.Load(), calls.Load())
+						}
+						return
+					}
+					if calls.Load() != 1 {
+						t.Errorf("%d model calls, want none without the text", calls.Load()-1)
+					}
+					if prompt == "" { // the answer needs no text; the call does
+						_, err = d.Wait(t.Context(), run)
+					}
+					var corrupt *journal.CorruptError
+					if !errors.As(err, &corrupt) || !strings.Contains(err.Error(), "out-of-line value") {
+						t.Errorf("the run is %v, want damaged", err)
+					}
+				})
+			})
+		}
+	}
+}
