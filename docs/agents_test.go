@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
@@ -56,6 +57,11 @@ func TestAgentKeyTables(t *testing.T) {
 // TestToolsetTable: the page on tools has a row for each type of toolset; -update writes them.
 func TestToolsetTable(t *testing.T) {
 	checkTables(t, "tools.md", map[string]string{"<!-- types of toolsets -->": kinds.Table()})
+}
+
+// TestFormatTable: the page on documents has a row for each format; -update writes them.
+func TestFormatTable(t *testing.T) {
+	checkTables(t, "formats.md", map[string]string{"<!-- formats of documents -->": format.Table()})
 }
 
 // checkTables compares the tables of a page, each after its mark, with those of the code.

@@ -67,22 +67,22 @@ func (a *app) convertCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: "+orList(formats))
+	c.Flags().StringVar(&to, "to", "", "`FORMAT` to write: "+orList(format.Names()))
 	c.Flags().BoolVar(&lossy, "lossy", false, "write the document even if it runs differently")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the document and the list of changes as JSON")
 	from.add(a, c)
-	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 
 func checkFormat(to string) error {
 	if to == "" {
-		return usef("--to is required: the format to write, %s", orList(formats))
+		return usef("--to is required: the format to write, %s", orList(format.Names()))
 	}
-	if slices.Contains(formats, to) {
+	if slices.Contains(format.Names(), to) {
 		return nil
 	}
-	err := mustBe("to", orList(formats), to)
+	err := mustBe("to", orList(format.Names()), to)
 	if slices.Contains(drawings, to) {
 		err = usef("%v; hocket show --as %s draws it", err, to)
 	}

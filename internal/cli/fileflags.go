@@ -6,20 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// formats are those that documents can be read from and written to.
-var formats = []string{"canvas", "rounds", "routes", "steps"}
-
 // addLoadFlags adds the flags that say how a document is read.
 func addLoadFlags(c *cobra.Command, o *service.LoadOptions) {
 	f := c.Flags()
-	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(formats)+" (default: detected)")
+	f.StringVar(&o.Format, "format", "", "`FORMAT` of the document, "+orList(format.Names())+" (default: detected)")
 	f.StringVar(&o.AgentsFile, "agents", "", "`FILE` with agent definitions; definitions in the document take precedence")
 	addAllowUnknown(c, &o.AllowUnknown)
-	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.MarkFlagFilename("agents", documentEnds...))
 }
 

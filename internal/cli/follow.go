@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -391,8 +392,10 @@ func hint(o project.Run) string {
 		return "check the address, and that its server is running; hocket doctor shows the addresses"
 	case kind == model.KindInvalidRequest && strings.HasPrefix(o.Error.Message, "404"):
 		return "check the base URL, which hocket doctor shows; most end in /v1"
-	case (kind == model.KindRateLimit || kind == model.KindOverloaded) && o.Workflow.Format != nil && *o.Workflow.Format == "steps":
-		return "to retry the step automatically, add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it"
+	case (kind == model.KindRateLimit || kind == model.KindOverloaded) && o.Workflow.Format != nil:
+		if f, _ := format.Of(*o.Workflow.Format); f.RetryHint != "" {
+			return "to retry the step automatically, " + f.RetryHint
+		}
 	}
 	return ""
 }

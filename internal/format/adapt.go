@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/expr"
-	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -15,9 +14,10 @@ import (
 // adapter changes a workflow into one that another format can say, without changing what it means. It does only what it can show to be safe: what it leaves
 // alone the writer names, and the conversion is refused.
 type adapter struct {
-	w        *workflow.Workflow
-	from, to string
-	changes  []Change
+	w              *workflow.Workflow
+	source, target Format
+	to             string // the name of target
+	changes        []Change
 }
 
 func (a *adapter) changef(at, kind, why, format string, args ...any) {
@@ -27,9 +27,9 @@ func (a *adapter) changef(at, kind, why, format string, args ...any) {
 	}
 }
 
-// adapt leaves a workflow that shall become a routes document as it is: agents there share one conversation, which no other format has.
+// adapt changes the workflow as the target needs. A target without changes of its own gets the workflow as it is.
 func (a *adapter) adapt() {
-	if a.to == Routes {
+	if a.target.adapt == nil {
 		return
 	}
 	a.w.Format = a.to
@@ -37,14 +37,7 @@ func (a *adapter) adapt() {
 	a.models()
 	a.unused()
 	a.boundless()
-	switch a.to {
-	case Canvas:
-		a.toCanvas()
-	case Steps:
-		a.toSteps()
-	case Rounds:
-		a.toRounds()
-	}
+	a.target.adapt(a)
 }
 
 // templates settles whether system prompts are templates. One without a reference reads the same either way.
@@ -53,21 +46,21 @@ func (a *adapter) templates() {
 		g := &a.w.Agents[i]
 		t, problems := expr.ParseTemplate(g.System, expr.Options{})
 		if len(t.Refs())+len(problems) == 0 {
-			g.Template = a.to == Steps && g.System != ""
+			g.Template = a.target.templates && g.System != ""
 		}
 	}
 }
 
-// models tells of the default model of canvas documents, which no other format has.
+// models reports the default model that the documents of one of the two formats have.
 func (a *adapter) models() {
 	for i := range a.w.Agents {
 		g := &a.w.Agents[i]
 		switch {
 		case g.Model != "":
-		case a.from == Canvas:
-			a.changef(lost.Agent(g.ID), ChangeLost, "name a model for the agent, or set a default model", "the default model %s: only canvas documents have one", canvas.DefaultModel)
-		case a.to == Canvas:
-			a.changef(lost.Agent(g.ID), ChangeAdded, "a default model takes precedence over it", "the default model %s of canvas documents", canvas.DefaultModel)
+		case a.source.DefaultModel != "":
+			a.changef(lost.Agent(g.ID), ChangeLost, "name a model for the agent, or set a default model", "the default model %s: only %s documents have one", a.source.DefaultModel, a.source.Name)
+		case a.target.DefaultModel != "":
+			a.changef(lost.Agent(g.ID), ChangeAdded, "a default model takes precedence over it", "the default model %s of %s documents", a.target.DefaultModel, a.to)
 		}
 	}
 }
@@ -182,7 +175,7 @@ func (a *adapter) plainRules(onFailure string, hold bool) {
 	if !lost.Concurrent(a.w) {
 		r.OnFailure, r.HoldWhilePaused = onFailure, hold
 	}
-	if in := string(r.DefaultInput); a.to != Canvas && in != "" {
+	if in := string(r.DefaultInput); !a.target.defaultInput && in != "" {
 		if in != `""` {
 			a.changef("workflow", ChangeLost, "give the input when the run is started", "the input of runs that are given none, %s", short(in))
 		}

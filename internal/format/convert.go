@@ -75,7 +75,9 @@ func Convert(w *workflow.Workflow, name string) (Conversion, error) {
 	if err != nil {
 		return Conversion{}, err
 	}
-	a := &adapter{w: copied, from: w.Format, to: name}
+	a := &adapter{w: copied, to: name}
+	a.source, _ = Of(w.Format) // a graph of a program has none
+	a.target, _ = Of(name)
 	a.adapt()
 	data, unsaid, err = Write(a.w, name)
 	if err != nil {
@@ -90,8 +92,8 @@ func conversion(name string, data []byte, changes []Change, unsaid []Unsaid) Con
 	for _, u := range unsaid {
 		c.Changes = append(c.Changes, Change{At: u.At, Kind: ChangeMeaning, What: u.What})
 	}
-	l, _ := find(name)
-	if _, refused := again(l, data); len(refused) > 0 {
+	f, _ := Of(name)
+	if _, refused := again(f, data); len(refused) > 0 {
 		c.Document = nil
 		if len(unsaid) == 0 {
 			for _, u := range refused {

@@ -9,21 +9,8 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
-	"github.com/hocket-run/hocket/internal/format/canvas"
-	"github.com/hocket-run/hocket/internal/format/lost"
-	"github.com/hocket-run/hocket/internal/format/rounds"
-	"github.com/hocket-run/hocket/internal/format/routes"
 	"github.com/hocket-run/hocket/internal/format/source"
-	"github.com/hocket-run/hocket/internal/format/steps"
 	"github.com/hocket-run/hocket/workflow"
-)
-
-// The languages of documents.
-const (
-	Canvas = "canvas"
-	Rounds = "rounds"
-	Routes = "routes"
-	Steps  = "steps"
 )
 
 // CodeUnknownFormat is the code of a document of no language, and of a language that there is not.
@@ -51,48 +38,11 @@ type Options struct {
 // ErrUnknownFormat is the error of a language that there is not.
 var ErrUnknownFormat = errors.New("unknown format")
 
-// language is one way to write workflows.
-type language struct {
-	name   string
-	form   string // what its documents look like, for people
-	detect func(*source.Node) bool
-	read   func(*source.Node, Options) (*workflow.Workflow, diag.List)
-	write  func(*workflow.Workflow) ([]byte, lost.List)
-	// usual are codes of Lint for what is as it should be in this language.
-	usual []string
-}
-
-// languages are all languages in the order in which they are looked for.
-func languages() []language {
-	return []language{
-		{name: Canvas, form: "`nodes` and `connections`", detect: canvas.Detect, read: readCanvas, write: canvas.Write},
-		{
-			name: Routes, form: "`entrypointNodeId`, `nodes` with a `nodeType`, and `edges`", detect: routes.Detect, read: readRoutes, write: routes.Write,
-			usual: []string{"unbounded-cycle"}, // agents that route to each other are what the language is for; the step limit ends them (S3-13)
-		},
-		{name: Rounds, form: "`nodes` and `edges`, or `branches`", detect: rounds.Detect, read: readRounds, write: rounds.Write},
-		{
-			name: Steps, form: "`agents` and a list of steps under `workflow`", detect: steps.Detect, read: readSteps, write: steps.Write,
-			usual: []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
-		},
-	}
-}
-
-// Names gives the languages that Options.Format may name, sorted.
-func Names() []string {
-	var out []string
-	for _, l := range languages() {
-		out = append(out, l.name)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // Detect gives the language of a document, "" where it is of none.
 func Detect(root *source.Node) string {
-	for _, l := range languages() {
-		if l.detect(root) {
-			return l.name
+	for _, f := range All() {
+		if f.Detect(root) {
+			return f.Name
 		}
 	}
 	return ""
@@ -105,14 +55,14 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	if root == nil || incomplete(diags) {
 		return nil, diags
 	}
-	l, ok := choose(root, opts.Format, &diags)
+	f, ok := choose(root, opts.Format, &diags)
 	if !ok {
 		diags.Sort()
 		return nil, diags
 	}
-	w, more := l.read(root, opts)
+	w, more := f.Read(root, opts)
 	diags = append(diags, more...)
-	if w != nil && l.name != Steps { // which says it itself, at the line
+	if w != nil && !f.NamesToolsets {
 		unopened(w, opts.Toolsets, &diags)
 	}
 	if opts.AllowUnknown {
@@ -123,7 +73,7 @@ func Read(file string, data []byte, opts Options) (*workflow.Workflow, diag.List
 	}
 	if w != nil && !diags.HasFaults() {
 		for _, d := range workflow.Lint(w) {
-			if !slices.Contains(l.usual, d.Code) {
+			if !slices.Contains(f.Usual, d.Code) {
 				diags = append(diags, d)
 			}
 		}
@@ -165,7 +115,7 @@ func incomplete(diags diag.List) bool {
 }
 
 // choose finds the language of a document and reports that there is none.
-func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
+func choose(root *source.Node, name string, diags *diag.List) (Format, bool) {
 	span := diag.Span{File: root.Span.File, Start: root.Span.Start}
 	if name == "" {
 		if name = Detect(root); name == "" {
@@ -173,19 +123,19 @@ func choose(root *source.Node, name string, diags *diag.List) (language, bool) {
 			if d.Hint = forms(); isAgents(root) {
 				d.Advise(diag.GiveAgentsFile)
 			}
-			return language{}, false
+			return Format{}, false
 		}
 	}
-	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
-	if i < 0 {
+	f, ok := Of(name)
+	if !ok {
 		d := diags.Errorf(span, "", CodeUnknownFormat, "unknown format %q", name)
 		d.Hint = diag.DidYouMean(name, Names())
 		if d.Hint == "" {
 			d.Hint = "the formats are " + strings.Join(Names(), ", ")
 		}
-		return language{}, false
+		return Format{}, false
 	}
-	return languages()[i], true
+	return f, true
 }
 
 // unknown says what a document of no language looks like.
@@ -208,8 +158,8 @@ func isAgents(root *source.Node) bool {
 // forms lists what each language looks like.
 func forms() string {
 	var out []string
-	for _, l := range languages() {
-		out = append(out, l.name+" has "+l.form)
+	for _, f := range All() {
+		out = append(out, f.Name+" has "+f.Form)
 	}
 	return strings.Join(out, "; ")
 }

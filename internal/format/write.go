@@ -19,24 +19,24 @@ type Unsaid = lost.Loss
 // Nothing is lost without a word (P29). Where the language's writer names nothing, the document is read again; if it is of the workflow's own language,
 // the two must be one definition, else they must be one after the way back. Any difference is named.
 func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
-	l, ok := find(name)
+	f, ok := Of(name)
 	if !ok {
 		return nil, nil, fmt.Errorf("write as %q: %w", name, ErrUnknownFormat)
 	}
-	data, unsaid := l.write(w)
-	if name != Rounds {
-		named := roundsOnly(w) // a writer may have named them too
+	data, unsaid := f.Write(w)
+	if !f.Branches {
+		named := branchesOf(w) // a writer may have named them too
 		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(named, u) })
 		unsaid = slices.Concat(named, unsaid)
 	}
 	if len(unsaid) == 0 {
-		unsaid = silent(w, l, data)
+		unsaid = silent(w, f, data)
 	}
 	return data, unsaid, nil
 }
 
-// roundsOnly is what no language but rounds can say: branches and schedules.
-func roundsOnly(w *workflow.Workflow) lost.List {
+// branchesOf is what only formats with branches can say: branches and schedules.
+func branchesOf(w *workflow.Workflow) lost.List {
 	var out lost.List
 	if s := w.Schedule; s != nil {
 		out.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
@@ -49,31 +49,23 @@ func roundsOnly(w *workflow.Workflow) lost.List {
 	return out
 }
 
-func find(name string) (language, bool) {
-	i := slices.IndexFunc(languages(), func(l language) bool { return l.name == name })
-	if i < 0 {
-		return language{}, false
-	}
-	return languages()[i], true
-}
-
 // silent names what a document that should say all of w does not say.
-func silent(w *workflow.Workflow, l language, data []byte) lost.List {
-	back, unsaid := again(l, data)
+func silent(w *workflow.Workflow, f Format, data []byte) lost.List {
+	back, unsaid := again(f, data)
 	if len(unsaid) > 0 {
 		return unsaid
 	}
-	if l.name != w.Format {
-		own, ok := find(w.Format)
+	if f.Name != w.Format {
+		own, ok := Of(w.Format)
 		if !ok {
 			return nil // a program's graph: there is no way back
 		}
-		if _, beyond := own.write(w); len(beyond) > 0 {
+		if _, beyond := own.Write(w); len(beyond) > 0 {
 			return nil // it says more than its own language can, so it cannot come back there
 		}
-		data, added := own.write(back)
+		data, added := own.Write(back)
 		for _, u := range added {
-			unsaid.Addf(u.At, "that it is without what a %s document adds: %s", l.name, u.What)
+			unsaid.Addf(u.At, "that it is without what a %s document adds: %s", f.Name, u.What)
 		}
 		if len(unsaid) > 0 {
 			return unsaid
@@ -86,12 +78,12 @@ func silent(w *workflow.Workflow, l language, data []byte) lost.List {
 }
 
 // again reads what was written. A document that is refused says nothing.
-func again(l language, data []byte) (*workflow.Workflow, lost.List) {
+func again(f Format, data []byte) (*workflow.Workflow, lost.List) {
 	root, problems := source.Parse("", data)
 	var w *workflow.Workflow
 	if root != nil {
 		var more diag.List
-		w, more = l.read(root, Options{})
+		w, more = f.Read(root, Options{})
 		problems = append(problems, more...)
 	}
 	if w != nil && !problems.HasErrors() {

@@ -223,7 +223,7 @@ func (q StartRequest) target(spec *driver.Spec) error {
 	} else if q.Branch != "" {
 		spec.Meta[project.MetaTargetBranchID] = q.Branch
 	}
-	if q.Workflow.Format == format.Rounds {
+	if f, _ := format.Of(q.Workflow.Format); f.Branches {
 		spec.Meta[project.MetaTargetType] = "workflow"
 		spec.Meta[project.MetaTargetID] = cmp.Or(q.Workflow.ID, q.Workflow.Name)
 	}

@@ -50,7 +50,7 @@ type Leniency struct {
 type ApplyBody struct {
 	Documents []Source `json:"documents" minItems:"1" maxItems:"1000" doc:"Documents of workflows"`
 	ID        string   `json:"id,omitempty" maxLength:"200" doc:"Id of a single document that has none of its own; absent: the name of its file"`
-	Format    string   `json:"format,omitempty" doc:"Language of the documents: canvas, rounds, routes or steps; absent: it is detected"`
+	Format    string   `json:"format,omitempty" doc:"Language of the documents; absent: it is detected"`
 	Draft     bool     `json:"draft,omitempty" doc:"Store drafts; the published versions do not change"`
 	Replace   bool     `json:"replace,omitempty" doc:"Delete all rows of a routes workflow before they are rewritten, in one transaction"`
 	Agents    *Source  `json:"agents,omitempty" doc:"Agents that the documents refer to, which are stored too; agents in a document take precedence"`

@@ -100,7 +100,7 @@ type StartBody struct {
 	Version  int             `json:"version,omitempty" minimum:"1" doc:"Run this version of the workflow; needs the role edit"`
 	Document string          `json:"document,omitempty" doc:"Text of a document, instead of workflow; needs the role edit"`
 	Name     string          `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
-	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
+	Format   Language        `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
 	Branch   string          `json:"branch,omitempty" doc:"Branch of a rounds document, or all"`
 	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which the prompt contains as text"`
 	Limits   *Limits         `json:"limits,omitempty"`
@@ -164,7 +164,7 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 		return q, err
 	}
 	if b.Document != "" {
-		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: b.Format, AllowUnknown: b.AllowUnknown})
+		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown})
 		if err == nil && problems.HasErrors() {
 			err = &service.InvalidError{Message: "the document has errors", Diagnostics: problems}
 		}

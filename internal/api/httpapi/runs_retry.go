@@ -24,12 +24,12 @@ func (a *API) registerRetry() {
 
 // RetryBody is the body of retryRun.
 type RetryBody struct {
-	From     string  `json:"from,omitempty" doc:"Id of the step at whose last execution the new run continues" example:"critic"`
-	Model    string  `json:"model,omitempty" doc:"Model of every agent for the calls that the new run makes; needs the role edit" example:"openai/gpt-6.1-terra"`
-	Document string  `json:"document,omitempty" doc:"Text of a document that replaces the run's own; needs the role edit"`
-	Name     string  `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
-	Format   string  `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
-	Limits   *Limits `json:"limits,omitempty" doc:"Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one"`
+	From     string   `json:"from,omitempty" doc:"Id of the step at whose last execution the new run continues" example:"critic"`
+	Model    string   `json:"model,omitempty" doc:"Model of every agent for the calls that the new run makes; needs the role edit" example:"openai/gpt-6.1-terra"`
+	Document string   `json:"document,omitempty" doc:"Text of a document that replaces the run's own; needs the role edit"`
+	Name     string   `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
+	Format   Language `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
+	Limits   *Limits  `json:"limits,omitempty" doc:"Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one"`
 }
 
 type retryInput struct {

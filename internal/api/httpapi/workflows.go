@@ -41,7 +41,7 @@ func (a *API) registerWorkflows() {
 type Workflow struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
-	Format    string     `json:"format" doc:"Language of the document: canvas, rounds, routes or steps"`
+	Format    string     `json:"format" doc:"Language of the document"`
 	Published *int       `json:"published" doc:"Number of the version that runs; null: none is published"`
 	Draft     *int       `json:"draft" doc:"Number of the version that is a draft; null: no draft"`
 	HasRows   bool       `json:"hasRows" doc:"It is in the tables of routes workflows, which any program may write"`
@@ -66,7 +66,7 @@ func number(n int) *int {
 
 type workflowsQuery struct {
 	Page
-	Format string `query:"format" enum:"canvas,rounds,routes,steps" doc:"Only workflows of this format"`
+	Format Language `query:"format" doc:"Only workflows of this format"`
 }
 
 func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery) (*listed[Workflow], error) {
@@ -76,7 +76,7 @@ func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery)
 	}
 	var all []Workflow
 	for _, e := range entries {
-		if in.Format == "" || e.Format == in.Format {
+		if in.Format == "" || e.Format == string(in.Format) {
 			all = append(all, workflowOf(e))
 		}
 	}

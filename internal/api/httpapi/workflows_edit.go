@@ -45,7 +45,7 @@ func (a *API) registerWorkflowEdits() {
 // DocumentBody is a document to be stored.
 type DocumentBody struct {
 	Document string          `json:"document" minLength:"1" doc:"Text of the document, YAML or JSON; it is returned byte for byte"`
-	Format   string          `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of the document; absent: it is detected"`
+	Format   Language        `json:"format,omitempty" doc:"Language of the document; absent: it is detected"`
 	Draft    bool            `json:"draft,omitempty" doc:"Store a draft; the published version does not change"`
 	Agents   json.RawMessage `json:"agents,omitempty" doc:"Agents that the document refers to, which are stored too"`
 	Leniency
@@ -59,7 +59,7 @@ type CreateBody struct {
 
 func (b *DocumentBody) request(id, expect string) service.ApplyRequest {
 	q := service.ApplyRequest{Documents: []service.Document{{Data: []byte(b.Document)}}, ID: id, Draft: b.Draft, Expect: expect}
-	q.Format, q.AllowUnknown = b.Format, b.AllowUnknown
+	q.Format, q.AllowUnknown = string(b.Format), b.AllowUnknown
 	if len(b.Agents) > 0 {
 		q.AgentsFile, q.Stdin = "-", bytes.NewReader(b.Agents)
 	}
@@ -164,8 +164,8 @@ func publishWorkflow(ctx context.Context, c *transport.Caller, in *publishInput)
 type validateInput struct {
 	WorkflowPath
 	Body *struct {
-		Document string `json:"document,omitempty" doc:"Text of a document; absent: the draft, else the published version"`
-		Format   string `json:"format,omitempty" enum:"canvas,rounds,routes,steps" doc:"Language of document; absent: it is detected"`
+		Document string   `json:"document,omitempty" doc:"Text of a document; absent: the draft, else the published version"`
+		Format   Language `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
 		Leniency
 	} `required:"false"`
 }
@@ -180,7 +180,7 @@ type Checked struct {
 func validateWorkflow(ctx context.Context, c *transport.Caller, in *validateInput) (*struct{ Body Checked }, error) {
 	document, opts := "", service.LoadOptions{Retired: true}
 	if in.Body != nil {
-		document, opts.Format, opts.AllowUnknown = in.Body.Document, in.Body.Format, in.Body.AllowUnknown
+		document, opts.Format, opts.AllowUnknown = in.Body.Document, string(in.Body.Format), in.Body.AllowUnknown
 	}
 	if document == "" {
 		e, err := c.Service.VisibleEntry(ctx, in.ID, c.SeesDrafts())

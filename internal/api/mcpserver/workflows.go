@@ -36,7 +36,7 @@ var (
 		opt("turnInstruction", maybe("string"), "Text that is added before the input of each agent."),
 	}
 	workflowOut = closed(
-		req("id", aText, ""), req("name", aText, ""), req("format", aText, "The language of the document: rounds, canvas, routes or steps."),
+		req("id", aText, ""), req("name", aText, ""), req("format", aText, "The language of the document: "+strings.Join(format.Names(), ", ")+"."),
 		req("version", aCount, "The number of the published version; 0 if another program wrote the rows, or if there is only a draft."),
 		opt("draft", aCount, "The number of the draft, if there is one."), req("etag", aText, "Differs after every change of the document."),
 		opt("document", aMap, "The stored document. For a rounds document: nodes, edges, maxRounds, branches …"),
@@ -77,7 +77,7 @@ func workflowTools() []*tool {
 				"The result is checked: if it has errors, nothing is stored, and the error lists each problem with its place and a hint. " +
 				`Example, two agents that answer each other for 10 rounds: {"id": "ID", "nodes": [{"id": "a1", "type": "agent", "config": {"agentId": "AGENT-1"}}, {"id": "a2", "type": "agent", "config": {"agentId": "AGENT-2"}}], ` +
 				`"edges": [{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a1"}], "maxRounds": 10}. ` +
-				"Instead of parts, `document` replaces the whole workflow by a document in any format: rounds, canvas, routes or steps.",
+				"Instead of parts, `document` replaces the whole workflow by a document in any format: " + strings.Join(format.Names(), ", ") + ".",
 			takes: slices.Concat(workflowID, []prop{opt("name", aText, "The display name of the workflow."), opt("description", maybe("string"), "The purpose of the workflow.")}, graphProps, []prop{
 				opt("branches", `{"type":["array","null"],"items":`+string(open(branch...))+`}`, "ALL branches: graphs in addition to the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
 				opt("agents", `{"type":["array","null"],"items":{"type":"object"}}`, "Agents inside the document, for this workflow only; usually agents are created with create_agent."),

@@ -56,7 +56,7 @@ func listModels(w http.ResponseWriter, r *http.Request, c *transport.Caller) err
 
 // modelIDs gives the names under which a workflow can be asked for. One that cannot be loaded stands under its id, and says why when it is asked.
 func modelIDs(ctx context.Context, s *service.Service, e catalog.Entry) ([]string, error) {
-	if e.Format != format.Rounds { // the others have no branches
+	if f, _ := format.Of(e.Format); !f.Branches {
 		return []string{e.ID}, nil
 	}
 	wf, _, problems, err := s.LoadStored(ctx, e.ID, service.Which{}, service.LoadOptions{})

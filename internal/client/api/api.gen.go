@@ -726,7 +726,7 @@ type AppliedWorkflow struct {
 	// Draft Number of the version that is a draft; null: no draft
 	Draft *int64 `json:"draft"`
 
-	// Format Language of the document: canvas, rounds, routes or steps
+	// Format Language of the document
 	Format string `json:"format"`
 
 	// HasRows It is in the tables of routes workflows, which any program may write
@@ -773,7 +773,7 @@ type ApplyBody struct {
 	// Draft Store drafts; the published versions do not change
 	Draft *bool `json:"draft,omitempty"`
 
-	// Format Language of the documents: canvas, rounds, routes or steps; absent: it is detected
+	// Format Language of the documents; absent: it is detected
 	Format *string `json:"format,omitempty"`
 
 	// Id Id of a single document that has none of its own; absent: the name of its file
@@ -948,7 +948,7 @@ type Definition struct {
 	// Facts Facts about the document; null: it has errors
 	Facts *Facts `json:"facts"`
 
-	// Format Language of the document: canvas, rounds, routes or steps
+	// Format Language of the document
 	Format string `json:"format"`
 
 	// HasRows It is in the tables of routes workflows, which any program may write
@@ -1949,7 +1949,7 @@ type Workflow struct {
 	// Draft Number of the version that is a draft; null: no draft
 	Draft *int64 `json:"draft"`
 
-	// Format Language of the document: canvas, rounds, routes or steps
+	// Format Language of the document
 	Format string `json:"format"`
 
 	// HasRows It is in the tables of routes workflows, which any program may write

@@ -20,7 +20,7 @@ func (o *writer) whole() {
 }
 
 // whole notes what a graph as a whole says.
-func (p *part) whole() {
+func (p *graphWriter) whole() {
 	l := p.w.Limits
 	expected := limits(l.MaxRounds, len(p.w.Nodes))
 	if l.MaxSteps != nil && expected.MaxSteps != nil && *l.MaxSteps == *expected.MaxSteps {
@@ -54,7 +54,7 @@ func (p *part) whole() {
 }
 
 // nodeUnsaid notes what a node says beside its agent.
-func (p *part) nodeUnsaid(n *workflow.Node) {
+func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	addf := func(format string, args ...any) { p.addf("node "+strconv.Quote(n.ID), format, args...) }
 	if n.Kind != workflow.KindAgent || n.Agent == nil {
 		addf("%s", lost.Kind(n))
@@ -91,7 +91,7 @@ func (p *part) nodeUnsaid(n *workflow.Node) {
 	}
 }
 
-func (p *part) edgeUnsaid(e workflow.Edge) {
+func (p *graphWriter) edgeUnsaid(e workflow.Edge) {
 	addf := func(format string, args ...any) { p.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...) }
 	if e.PortName() != workflow.PortOut {
 		addf("the port %q", e.PortName())
@@ -105,7 +105,7 @@ func (p *part) edgeUnsaid(e workflow.Edge) {
 }
 
 // several notes that more than one edge leaves a node.
-func (p *part) several(id string) {
+func (p *graphWriter) several(id string) {
 	if n := p.w.Node(id); n == nil || !n.First {
 		p.addf("node "+strconv.Quote(id), "that more than one edge is followed")
 		return
@@ -115,7 +115,7 @@ func (p *part) several(id string) {
 
 // paths notes where the path through the document would not be that of the workflow: rounds documents chain nodes that no edge leaves, and refuse a
 // cycle without rounds (S1-12, S1-16).
-func (p *part) paths(edges []docEdge) {
+func (p *graphWriter) paths(edges []docEdge) {
 	if len(edges) == 0 && len(p.w.Nodes) > 1 {
 		p.addf("workflow", "that nodes without edges do not follow each other")
 	}
@@ -139,7 +139,7 @@ func (p *part) paths(edges []docEdge) {
 }
 
 // agentUnsaid notes what an agent says beside what agents of rounds documents have.
-func (p *part) agentUnsaid(a *workflow.Agent) {
+func (p *graphWriter) agentUnsaid(a *workflow.Agent) {
 	addf := func(format string, args ...any) { p.addf("agent "+strconv.Quote(a.ID), format, args...) }
 	if a.Template {
 		addf("a system prompt with templates")

@@ -127,7 +127,7 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	if s := w.Schedule; s != nil {
 		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
 	}
-	p := &part{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[string]int{}}
+	p := &graphWriter{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[string]int{}}
 	p.whole()
 	for i := range w.Agents {
 		if a := &w.Agents[i]; p.agents[a.ID] == nil {
@@ -160,7 +160,7 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 }
 
 // reached tells whether an agent is one that nodes name, or one that such an agent may ask or hand over to.
-func (p *part) reached(id string, used map[string]bool) bool {
+func (p *graphWriter) reached(id string, used map[string]bool) bool {
 	todo := slices.Sorted(maps.Keys(used))
 	seen := map[string]bool{}
 	for len(todo) > 0 {
@@ -182,8 +182,8 @@ func (p *part) reached(id string, used map[string]bool) bool {
 	return false
 }
 
-// part is the writing of one graph.
-type part struct {
+// graphWriter is the writing of one graph.
+type graphWriter struct {
 	*writer
 	w           *workflow.Workflow
 	prefix      string
@@ -192,10 +192,12 @@ type part struct {
 	out         map[string]int // edges that leave a node and lead to one
 }
 
-func (p *part) addf(at, format string, args ...any) { p.unsaid.Addf(p.prefix+at, format, args...) }
+func (p *graphWriter) addf(at, format string, args ...any) {
+	p.unsaid.Addf(p.prefix+at, format, args...)
+}
 
 // nodes gives the nodes with the entry first (S1-2).
-func (p *part) nodes() []*workflow.Node {
+func (p *graphWriter) nodes() []*workflow.Node {
 	var out []*workflow.Node
 	for i := range p.w.Nodes {
 		n := &p.w.Nodes[i]
@@ -208,7 +210,7 @@ func (p *part) nodes() []*workflow.Node {
 	return out
 }
 
-func (p *part) node(n *workflow.Node) docNode {
+func (p *graphWriter) node(n *workflow.Node) docNode {
 	d := docNode{ID: n.ID, Type: typeAgent}
 	p.nodeUnsaid(n)
 	if n.Agent == nil {
@@ -223,7 +225,7 @@ func (p *part) node(n *workflow.Node) docNode {
 }
 
 // agent writes an agent into the document, once for all graphs.
-func (p *part) agent(id string) {
+func (p *graphWriter) agent(id string) {
 	a := p.agents[id]
 	at := "agent " + strconv.Quote(id)
 	switch first := p.seen[id]; {
@@ -264,7 +266,7 @@ func sameAgent(a, b *workflow.Agent) bool {
 }
 
 // edges writes the edges, and those to missing nodes of which notes tell (S1-5).
-func (p *part) edges() []docEdge {
+func (p *graphWriter) edges() []docEdge {
 	var out []docEdge
 	for _, e := range p.w.Edges {
 		p.edgeUnsaid(e)

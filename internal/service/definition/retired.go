@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/workflow"
@@ -55,17 +55,15 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 
 // defaultModel is that of agents which name none (D26).
 func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
-	var named, last string
+	var named string
 	if o.Env != nil {
 		named = o.Env("HOCKET_MODEL")
 	}
 	if o.Operator != nil {
 		named = cmp.Or(named, o.Operator.DefaultModel)
 	}
-	if w.Format == "canvas" {
-		last = canvas.DefaultModel
-	}
-	return cmp.Or(named, last)
+	f, _ := format.Of(w.Format)
+	return cmp.Or(named, f.DefaultModel)
 }
 
 // retiredText says that a model is, or will be, retired; "" where no date is known, or where its provider is not the one that the table speaks of.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
@@ -43,10 +43,8 @@ func (op *Opener) defaultModel(w *workflow.Workflow) string {
 	if m := cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel); m != "" {
 		return m
 	}
-	if w.Format == "canvas" {
-		return canvas.DefaultModel
-	}
-	return ""
+	f, _ := format.Of(w.Format) // a graph of a program has none
+	return f.DefaultModel
 }
 
 // modelHints says to a Go program, and to those who call a server, what may be done where there is no model; nil for the command line.

@@ -1,0 +1,63 @@
+package format
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// turnsToContext sends the outputs of all steps before where the recent turns were sent: that is no less where no step runs again.
+func (a *adapter) turnsToContext() {
+	if cyclic(a.w) {
+		return
+	}
+	for i := range a.w.Nodes {
+		n := &a.w.Nodes[i]
+		if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTurns || strings.TrimSpace(n.Agent.Prompt.Text) != "" {
+			continue
+		}
+		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptContext, Text: proceed}
+		a.changef(lost.Node(n.ID), ChangeReworded, a.to+" documents have no turns", "the message has the outputs of all steps before and the run's input, not the recent turns")
+	}
+}
+
+// proceed is the message of a steps document's agent where the run has no input (S4-3).
+const proceed = "Please proceed."
+
+// reorder puts nodes and edges in the order in which reading a steps document makes them, where that says nothing: nothing runs at the same time.
+func (a *adapter) reorder() {
+	if lost.Concurrent(a.w) {
+		return
+	}
+	back, refused := reread(a.w, a.to)
+	if refused {
+		return
+	}
+	place := map[string]int{}
+	for i, n := range back.Nodes {
+		place[n.ID] = i
+	}
+	agent := map[string]int{}
+	for i, g := range back.Agents {
+		agent[g.ID] = i
+	}
+	edge := func(e workflow.Edge) int {
+		return slices.IndexFunc(back.Edges, func(b workflow.Edge) bool { return b.From == e.From && b.To == e.To && b.PortName() == e.PortName() })
+	}
+	slices.SortStableFunc(a.w.Nodes, func(x, y workflow.Node) int { return place[x.ID] - place[y.ID] })
+	slices.SortStableFunc(a.w.Agents, func(x, y workflow.Agent) int { return agent[x.ID] - agent[y.ID] })
+	slices.SortStableFunc(a.w.Edges, func(x, y workflow.Edge) int { return edge(x) - edge(y) })
+}
+
+// reread writes a workflow and reads it again.
+func reread(w *workflow.Workflow, name string) (*workflow.Workflow, bool) {
+	f, ok := Of(name)
+	if !ok {
+		return nil, true
+	}
+	data, _ := f.Write(w)
+	back, refused := again(f, data)
+	return back, back == nil || len(refused) > 0
+}

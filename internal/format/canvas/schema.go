@@ -1,0 +1,69 @@
+package canvas
+
+import (
+	"github.com/hocket-run/hocket/internal/docschema/part"
+)
+
+func canvasForms() part.Object {
+	duration := part.Word("a time such as 90s, 1h30m or 2d")
+	duration["pattern"] = `^([0-9]+d|\+?([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+)?$`
+	agent := part.AgentProperties(false)
+	out := part.Object{
+		"initialInput": part.Anything("the input of runs that are given none"), "agentName": part.Word("the name that people see; Agent by default"),
+		"systemPrompt": part.Word("the system prompt, sent as written"),
+		"userPrompt":   part.Word("the user message, with {{PREVIOUS_OUTPUT}}; the previous output without it"),
+		"context":      part.OneOf("all: the user message is the outputs of all steps before, and the input", "all", ""),
+		"model":        part.Word("provider/model"), "reasoningEffort": part.Word("how long the model thinks: low by default; auto leaves it to the model"),
+		"tools": part.Either("names of tools that the agent may use, or a map of names to true", part.WordList(""), part.MapOf("", part.Object{"type": []string{"boolean", "null"}})),
+		"conditions": part.List("conditions in order; the first that is true continues at its handle condition-0, condition-1, …, else false", part.Entry("", part.Object{
+			"id": part.Object{}, "operator": part.Word("equal or contains"), "value": part.Scalar("the text that the previous output is compared with"),
+		})),
+		"condition": part.Scalar("the older form of one condition: a text that the previous output contains"),
+		"prompt":    part.Word("the question to the person"), "message": part.Word("the older name of prompt"),
+		"deadline": duration, "remindAfter": duration,
+		"join": part.Anything("all: a node with several incoming connections waits for all that can still come"),
+	}
+	for key, form := range agent {
+		if _, ok := out[key]; !ok {
+			out[key] = form
+		}
+	}
+	return out
+}
+
+func Schema() part.Object {
+	forms := canvasForms()
+	var rules []any
+	types := []string{"start", "agent", "if", "approval"}
+	for _, typ := range types {
+		works, keep := Keys("data of " + typ)
+		names := part.Object{"enum": []any{typ}}
+		if typ == "approval" {
+			names = part.Object{"enum": []any{typ, "input"}}
+		}
+		rules = append(rules, part.Object{
+			"if":   part.Object{"properties": part.Object{"type": names}, "required": []string{"type"}},
+			"then": part.Object{"properties": part.Object{"data": part.Section("", part.Properties(works, keep, forms))}},
+		})
+	}
+	works, keep := Keys("node")
+	node := part.Entry("", part.Properties(works, keep, part.Object{
+		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", append(types, "input")...)), "data": part.Typed("what the node says", "object"),
+	}), "id", "type")
+	node["allOf"] = rules
+	works, keep = Keys("connection")
+	connection := part.Entry("", part.Properties(works, keep, part.Object{
+		"id": part.Scalar(""), "source": part.ID("the node that it leaves"), "target": part.ID("the node that it leads to"), "targetHandle": part.Scalar(""), "label": part.Scalar("a text for pictures"),
+		"sourceHandle": part.Scalar("the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an approval; subagent of an agent that may ask another"),
+	}), "source", "target")
+	works, keep = Keys("document")
+	nodes := part.Needed(part.List("the nodes, one of them of type start", part.Ref("node")))
+	nodes["contains"] = part.Object{"properties": part.Object{"type": part.Object{"const": "start"}}, "required": []string{"type"}}
+	nodes["maxContains"] = 1
+	s := part.Entry("Nodes, and the connections between them.", part.Properties(works, keep, part.Object{
+		"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"), "description": part.Scalar("what it is for"),
+		"nodes": nodes, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
+	}), "nodes", "connections")
+	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "connection": connection})
+	return s
+}

@@ -1,0 +1,52 @@
+package format
+
+import (
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/rounds"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Rounds names documents of agents that speak in turn.
+const Rounds = rounds.Format
+
+func roundsFormat() Format {
+	return Format{
+		Name: Rounds, Title: "A workflow as rounds: agents that speak in turn", Page: "rounds.md",
+		Form: "`nodes` and `edges`, or `branches`", Choose: "agents that talk in turns; workflows that start by the clock",
+		Branches: true,
+		Detect:   rounds.Detect, Write: rounds.Write, Schema: rounds.Schema,
+		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
+			return rounds.Read(root, rounds.Options{Agents: o.Agents})
+		},
+		adapt: (*adapter).toRounds,
+	}
+}
+
+// toRounds removes what rounds documents have no place for, and sends recent turns where they hold what was sent before.
+func (a *adapter) toRounds() {
+	w := a.w
+	a.dropStart()
+	a.plainRules("", false)
+	a.replies(false, "")
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if n.Agent == nil {
+			continue
+		}
+		first := n.ID == w.Entry && len(a.entering(n.ID)) == 0
+		p := n.Agent.Prompt
+		switch {
+		case blank(p), first && p.Mode == workflow.PromptContext:
+			n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTurns}
+			if !first {
+				a.changef(lost.Node(n.ID), ChangeReworded, "as in all rounds documents", "the message has the recent turns before the previous output")
+			}
+		}
+		if g := w.Agent(n.Agent.Agent); g != nil && n.Name == "" {
+			n.Name = g.Title()
+		}
+	}
+	a.reorder()
+}

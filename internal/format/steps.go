@@ -1,0 +1,157 @@
+package format
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/format/steps"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Steps names documents of agents and a list of steps.
+const Steps = steps.Format
+
+func stepsFormat() Format {
+	return Format{
+		Name: Steps, Title: "A workflow as steps: agents, and a list of steps", Page: "steps.md",
+		Form: "`agents` and a list of steps under `workflow`", Choose: "a list of steps, written by hand; conditions, loops, parallel blocks",
+		Usual:         []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
+		NamesToolsets: true,
+		RetryHint:     "add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it",
+		Detect:        steps.Detect, Write: steps.Write, Schema: steps.Schema,
+		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
+			return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers, Servers: o.Servers})
+		},
+		adapt: (*adapter).toSteps, templates: true,
+	}
+}
+
+// toSteps removes what steps documents have no place for and writes conditions as expressions.
+func (a *adapter) toSteps() {
+	w := a.w
+	if w.ID != "" {
+		a.changef("workflow", ChangeLost, "steps documents have none", "the id %q", w.ID)
+	}
+	if w.Name != "" {
+		a.changef("workflow", ChangeLost, "steps documents have none", "the name %q", w.Name)
+	}
+	w.ID, w.Name = "", ""
+	a.dropStart()
+	a.plainRules(workflow.FailFast, false)
+	a.turnsToContext()
+	a.replies(false, "")
+	a.edgesPlain()
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if n.Agent != nil && blank(n.Agent.Prompt) {
+			n.Agent.Prompt.Text = previousOutput
+		}
+		if !strings.Contains(n.ID, "/") {
+			a.rename(n, "")
+		}
+	}
+	a.conditions()
+	a.reorder()
+}
+
+// conditions writes each choice by the text of the previous output as one of true and false, by an expression over the step that made that output.
+// A choice among more ways becomes a chain of choices.
+func (a *adapter) conditions() {
+	var nodes []workflow.Node
+	for _, n := range a.w.Nodes {
+		input := a.maker(n)
+		if input == "" || !matches(n) {
+			nodes = append(nodes, n)
+			continue
+		}
+		cases, otherwise := n.Decide.Cases, n.Decide.Else
+		if len(cases) > 1 {
+			a.changef(lost.Node(n.ID), ChangeAdded, "a condition has two branches, true and false", "one condition for each further branch")
+		}
+		a.changef(lost.Node(n.ID), ChangeReworded, "conditions of steps documents are expressions", "the comparison with the previous output reads the output of %q", input)
+		at := n.ID
+		for i, c := range cases {
+			next := ""
+			if i < len(cases)-1 {
+				next = a.fresh(n.ID + "_else")
+				for slices.ContainsFunc(nodes, func(m workflow.Node) bool { return m.ID == next }) {
+					next += "_else"
+				}
+			}
+			nodes = append(nodes, workflow.Node{ID: at, Kind: workflow.KindDecide, Reads: []string{input}, Decide: &workflow.Decide{
+				Cases: []workflow.Case{{Port: workflow.PortTrue, When: comparison(c.When, input)}}, Else: workflow.PortFalse,
+			}})
+			a.moveEdges(n.ID, c.Port, at, workflow.PortTrue)
+			if next == "" {
+				a.moveEdges(n.ID, otherwise, at, workflow.PortFalse)
+			} else {
+				a.w.Edges = append(a.w.Edges, workflow.Edge{From: at, Port: moved + workflow.PortFalse, To: next})
+			}
+			at = next
+		}
+	}
+	a.w.Nodes = nodes
+	for i := range a.w.Edges {
+		a.w.Edges[i].Port = strings.TrimPrefix(a.w.Edges[i].Port, moved)
+	}
+}
+
+// moved marks a port that an edge has got, until all edges of its node have theirs.
+const moved = "\x00"
+
+func (a *adapter) moveEdges(from, port, to, as string) {
+	for i := range a.w.Edges {
+		if e := &a.w.Edges[i]; e.From == from && e.PortName() == port {
+			e.From, e.Port = to, moved+as
+		}
+	}
+}
+
+// maker gives the one step whose output a node gets, "" where it is not certain.
+func (a *adapter) maker(n workflow.Node) string {
+	in := a.entering(n.ID)
+	if len(in) != 1 || cyclic(a.w) {
+		return ""
+	}
+	from := a.w.Node(in[0].From)
+	if from == nil || from.Agent == nil {
+		return ""
+	}
+	return from.ID
+}
+
+// matches tells whether a node only compares its input with texts that an expression compares in the same way: letters of ASCII.
+func matches(n workflow.Node) bool {
+	if n.Decide == nil || len(n.Decide.Cases) == 0 || n.Decide.Else == "" {
+		return false
+	}
+	seen := map[string]bool{n.Decide.Else: true}
+	for _, c := range n.Decide.Cases {
+		if c.When.Language != workflow.LangMatch || seen[c.Port] || strings.TrimSpace(c.When.Text) == "" {
+			return false
+		}
+		if strings.ContainsFunc(c.When.Text, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return false
+		}
+		seen[c.Port] = true
+	}
+	return true
+}
+
+// comparison gives a comparison with the previous output as an expression over the output of a step.
+func comparison(c workflow.Condition, step string) workflow.Condition {
+	operand := quoted(strings.ToLower(strings.TrimSpace(c.Text)))
+	text := fmt.Sprintf("string({{ $steps.%s.output }}).trim().lowerAscii()", step)
+	if c.Op == expr.OpContains {
+		text += ".contains(" + operand + ")"
+	} else {
+		text += " == " + operand
+	}
+	return workflow.Condition{Language: workflow.LangExpr, Text: text}
+}

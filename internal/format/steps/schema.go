@@ -1,0 +1,118 @@
+package steps
+
+import (
+	"github.com/hocket-run/hocket/internal/docschema/part"
+)
+
+// sectionOf makes a section of a steps document from the reader's table of keys. A key without a form here takes any value; TestSections holds that there is none.
+func sectionOf(name string, forms part.Object) part.Object {
+	works, reported := Keys(name)
+	out := part.Idle("Has no effect.", reported...)
+	for _, key := range works {
+		out[key] = part.Object{}
+		if form, ok := forms[key]; ok {
+			out[key] = form
+		}
+	}
+	return out
+}
+
+func documentForms() part.Object {
+	return part.Object{
+		"version":  part.With(part.Object{"enum": []any{"", "0", "1", "2", "3", "4", "5", "6", "7", 0, 1, 2, 3, 4, 5, 6, 7, nil}}, "the version of docker-agent's form; the newest without it"),
+		"metadata": part.Section("for people", part.Object{"author": part.Scalar(""), "license": part.Scalar(""), "readme": part.Scalar(""), "description": part.Scalar("what the workflow is for"), "version": part.Scalar("")}),
+		"providers": part.MapOf("servers of models by name, beside those that Hocket knows", part.Section("", sectionOf("providers", part.Object{
+			"api_type": part.Scalar("how the server is spoken to"), "base_url": part.Scalar("the address of the server"), "token_key": part.Scalar("the variable that holds the key"),
+		}))),
+		"models":      part.MapOf("models with parameters, by names that agents use", part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
+		"mcps":        part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
+		"permissions": part.Either("permissions of every agent", part.Ref("permissions"), part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
+		"agents":      part.Either("agents by name, or a list of agents with ids", part.MapOf("", part.Section("", part.AgentProperties(true))), part.AgentList()),
+		"workflow":    part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
+	}
+}
+
+func modelForms() part.Object {
+	return part.Object{
+		"provider": part.Scalar("the provider"), "model": part.Scalar("the name that the provider gives the model"), "temperature": part.Number("how freely the model chooses words"),
+		"max_tokens": part.Whole("the most tokens of a reply", 0), "top_p": part.Number("which share of the likeliest words it chooses from"),
+		"frequency_penalty": part.Number(""), "presence_penalty": part.Number(""), "base_url": part.Scalar("the address of the server"), "token_key": part.Scalar("the variable that holds the key"),
+		"provider_opts":   part.MapOf("members of the request's JSON, set as they are", part.Object{}),
+		"thinking_budget": part.Anything("a number of tokens, 0 for none, -1 to let the model decide, or a word such as low"), "parallel_tool_calls": part.Anything("whether a reply may have several tool calls"), "track_usage": part.Anything("usage is always recorded"),
+	}
+}
+
+func Schema() part.Object {
+	s := part.Entry("Agents, and the steps in which they work. Keys that begin with x- are the author's own.", part.Join(sectionOf("document", documentForms()),
+		part.Object{part.KeySchema: part.Word("the address of this schema, for editors")}))
+	s["anyOf"] = []any{part.Object{"required": []string{"workflow"}}, part.Object{"required": []string{"agents"}, "properties": part.Object{
+		"agents": part.Object{"minProperties": 1, "minItems": 1, "not": part.Object{"type": "null"}},
+	}}}
+	s["patternProperties"] = part.Object{"^x-": part.Object{}}
+	budget := part.Object{
+		"tokens": part.Whole("the most tokens, in and out", 0), "calls": part.Whole("the most model calls and tool calls", 0),
+		"cost_usd": part.With(part.Object{"type": []string{"number", "null"}, "minimum": 0}, "the most money, in US dollars"),
+	}
+	loops := part.Typed("how often a step may run again because a condition leads back to it; 100 by default", "integer")
+	s["$defs"] = part.Join(part.AgentDefs(), part.Object{
+		"steps": part.With(part.Object{"type": "array", "items": part.Ref("step"), "minItems": 1}, "steps, one after another"),
+		"workflow": part.Entry("", part.Object{
+			"steps": part.Ref("steps"), "max_loop_iterations": loops,
+			"budget":    part.Section("bounds of the run", part.Join(budget, part.Object{"on_reached": part.Needed(part.OneOf("whether the run ends or asks a person", "fail", "pause"))})),
+			"overrides": part.Section("overrides the keys next to it", part.Object{"max_loop_iterations": loops}),
+		}, "steps"),
+		"step": stepSchema(),
+		"branch": part.Either("steps, or the id or the number of a step of a list around it, to go back to", part.List("", part.Either("", part.Ref("step"), part.Object{"type": []string{"string", "integer"}, "minLength": 1})),
+			part.Object{"type": []string{"string", "integer"}, "minLength": 1}),
+		"retry": part.Entry("the step is tried again where it fails", part.Object{
+			"max_attempts": part.Whole("how often, beside the first attempt; 0 by default", 0),
+			"backoff": part.Either("how long to wait before: fixed (1s), exponential (1s, 2s, 4s), or a map", part.Needed(part.OneOf("", "fixed", "exponential")), part.Entry("", part.Object{
+				"type": part.Needed(part.OneOf("", "fixed", "exponential")), "initial_delay_seconds": part.With(part.Object{"type": []string{"number", "null"}, "minimum": 0, "maximum": 1e6}, "the first pause"),
+			})),
+			"on": part.Texts("kinds of failures, or parts of their messages; any failure without it"),
+		}),
+		"budget": part.Section("bounds of the step", budget),
+	})
+	return s
+}
+
+// stepSchema takes the keys of each type of step from the reader.
+func stepSchema() part.Object {
+	forms := part.Object{
+		"type": part.Needed(part.OneOf("what the step does", "agent", "condition", "parallel")),
+		"id":   part.With(part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1, "pattern": "^[^/]*$"}, "the name under which others refer to it; without it that of the agent"),
+		"name": part.Scalar("of an agent step: the agent"), "retry": part.Ref("retry"), "budget": part.Ref("budget"),
+		"prompt":    part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "pattern": `\S`}, "the user message, with {{PREVIOUS_OUTPUT}}; without it the outputs of all steps before, and the input"),
+		"condition": part.Scalar("an expression that is true or false; {{ $steps.ID.output }} is the output of a step"),
+		"true":      part.Ref("branch"), "false": part.Ref("branch"), "steps": part.Ref("steps"),
+	}
+	var rules []any
+	all := part.Object{}
+	for _, typ := range []string{"agent", "condition", "parallel"} {
+		works, _ := Keys(typ + " step")
+		names := []any{}
+		for _, key := range works {
+			names = append(names, key)
+			all[key] = forms[key]
+		}
+		then := part.Object{"propertyNames": part.Object{"enum": names}}
+		switch typ {
+		case "agent":
+			then["required"] = []string{"name"}
+			then["properties"] = part.Object{"name": part.ID("")}
+		case "condition":
+			then["required"] = []string{"condition"}
+			then["properties"] = part.Object{"condition": part.Object{"pattern": `\S`, "not": part.Object{"type": "null"}}, "retry": false}
+			then["anyOf"] = []any{part.Object{"required": []string{"true"}}, part.Object{"required": []string{"false"}}}
+		case "parallel":
+			then["required"] = []string{"steps"}
+			ports, _ := Keys("block ports") // ids of children are ports of the block
+			then["properties"] = part.Object{"steps": part.Object{"items": part.Object{"properties": part.Object{"id": part.Object{"not": part.Object{"enum": ports}}}}}}
+		}
+		rules = append(rules, part.Object{"if": part.Object{"properties": part.Object{"type": part.Object{"const": typ}}, "required": []string{"type"}}, "then": then})
+	}
+	s := part.Entry("one step; in a branch, a step with an id alone leads back to that step", all)
+	s["allOf"] = rules
+	s["anyOf"] = []any{part.Object{"required": []string{"type"}}, part.Object{"required": []string{"id"}, "maxProperties": 1}}
+	return s
+}
