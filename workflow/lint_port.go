@@ -8,42 +8,15 @@ import (
 
 // firedPorts lists the ports that n can fire; open tells that others may be fired too.
 func firedPorts(n *Node) (names []string, open bool) {
-	names = []string{PortError, PortLimit, PortTimeout}
-	switch {
-	case n.Kind == KindStart:
-		return []string{PortOut}, false
-	case n.Kind == KindEnd:
-		return nil, false
-	case n.Kind == KindAgent && n.Agent != nil:
-		names = append(names, PortOut, PortCalls)
-		if r := n.Agent.Routing; r != nil {
-			names = append(names, r.Else)
-			for _, v := range r.Values {
-				names = append(names, NextPort(v))
-			}
-		}
-		return names, false
-	case n.Kind == KindDecide && n.Decide != nil:
-		names = append(names, n.Decide.Else)
-		for _, k := range n.Decide.Cases {
-			names = append(names, k.Port)
-		}
-		return names, false
-	case n.Kind == KindWait && n.Wait != nil && n.Wait.Kind == WaitApproval:
-		return append(names, PortApprove, PortReject), n.Wait.AutoApprove
-	case n.Kind == KindWait && n.Wait != nil:
-		return append(names, PortOut), n.Wait.Route
-	case n.Kind == KindFork && n.Fork != nil:
-		for _, b := range n.Fork.Branches {
-			names = append(names, b.ID)
-		}
-		return names, false
-	case n.Kind == KindTool:
-		return append(names, PortOut, PortReject), false
-	case slices.Contains([]Kind{KindFunc, KindJoin, KindSubflow}, n.Kind):
-		return append(names, PortOut), false
+	k, _ := kindOf(n.Kind)
+	if k.ports == nil || k.spec != nil && !k.spec(n) {
+		return nil, true
 	}
-	return nil, true
+	names, open = k.ports(n)
+	if n.Kind != KindStart && n.Kind != KindEnd { // which do nothing that can fail
+		names = append(names, PortError, PortLimit, PortTimeout)
+	}
+	return names, open
 }
 
 // lintEdges finds edges that are never taken, and duplicate edges, which start their target twice.

@@ -2,43 +2,6 @@ package workflow
 
 import "encoding/json"
 
-// Kind is what a node does.
-type Kind string
-
-const (
-	KindStart   Kind = "start"   // gives the run's input on
-	KindAgent   Kind = "agent"   // runs an agent loop
-	KindTool    Kind = "tool"    // calls one tool
-	KindFunc    Kind = "func"    // calls a Go function
-	KindDecide  Kind = "decide"  // chooses among its ports; no effect
-	KindWait    Kind = "wait"    // opens a question to a person
-	KindFork    Kind = "fork"    // starts branches
-	KindJoin    Kind = "join"    // waits for branches
-	KindExec    Kind = "exec"    // carries out the tool calls that the calling agent asked for
-	KindSubflow Kind = "subflow" // runs another workflow as one step
-	KindEnd     Kind = "end"     // ends the run with its input as output
-)
-
-// In gives the word that documents of a format have for nodes of a kind: what people are shown. A format that says nothing else, and one that is not
-// known, have the words of steps documents and of approvals.
-func (k Kind) In(format string) string {
-	if word, ok := kindWords[format][k]; ok {
-		return word
-	}
-	if word, ok := kindWords[""][k]; ok {
-		return word
-	}
-	return string(k)
-}
-
-// kindWords are the words of documents by format, where they are not the kinds themselves.
-var kindWords = map[string]map[Kind]string{
-	"":       {KindFork: "parallel", KindDecide: "condition", KindWait: "approval", KindExec: "tool_executor", KindSubflow: "subgraph"},
-	"canvas": {KindDecide: "if"},
-	"routes": {KindWait: "human"},
-	"graph":  {KindDecide: "decision", KindWait: "wait"},
-}
-
 // Node is one node. Exactly the field of its kind is set; start, end and exec nodes have none.
 //
 // What a kind gives on: start, decide, end and approvals pass their input through as output; a question gives the answer; a fork with its

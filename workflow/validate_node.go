@@ -13,51 +13,22 @@ import (
 	"github.com/hocket-run/hocket/diag"
 )
 
-// specs gives the kind of every specification that n holds.
-func (n *Node) specs() []Kind {
-	var kinds []Kind
-	for _, s := range []struct {
-		kind Kind
-		set  bool
-	}{
-		{KindAgent, n.Agent != nil},
-		{KindTool, n.Tool != nil},
-		{KindFunc, n.Func != nil},
-		{KindDecide, n.Decide != nil},
-		{KindWait, n.Wait != nil},
-		{KindFork, n.Fork != nil},
-		{KindJoin, n.Join != nil},
-		{KindSubflow, n.Subflow != nil},
-	} {
-		if s.set {
-			kinds = append(kinds, s.kind)
-		}
-	}
-	return kinds
-}
-
-var (
-	bareKinds = []Kind{KindStart, KindExec, KindEnd}
-	specKinds = []Kind{KindAgent, KindTool, KindFunc, KindDecide, KindWait, KindFork, KindJoin, KindSubflow}
-)
-
 func (c *checker) checkNode(n *Node) {
-	specs := n.specs()
+	own, known := kindOf(n.Kind)
 	switch {
-	case slices.Contains(bareKinds, n.Kind):
-	case !slices.Contains(specKinds, n.Kind):
+	case !known:
 		c.nodeErrorf(n, "unknown-kind", "unknown kind %q", n.Kind)
-	case !slices.Contains(specs, n.Kind):
+	case own.spec != nil && !own.spec(n):
 		c.nodeErrorf(n, "missing-spec", "is of kind %s and has no settings for it", n.Kind)
 	}
-	for _, kind := range specs {
-		if kind != n.Kind {
-			c.nodeErrorf(n, "foreign-spec", "is of kind %s and holds the specification of a node of kind %s", n.Kind, kind)
+	for _, k := range kinds {
+		if k.kind != n.Kind && k.spec != nil && k.spec(n) {
+			c.nodeErrorf(n, "foreign-spec", "is of kind %s and holds the specification of a node of kind %s", n.Kind, k.kind)
 		}
 	}
 	c.negative(n, n.Timeout < 0, "timeout")
 	if b := n.Budget; b != nil {
-		if !slices.Contains([]Kind{KindAgent, KindTool, KindExec, KindFunc, KindFork, KindSubflow}, n.Kind) {
+		if !own.calls {
 			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which calls no models and tools, and has a budget", n.Kind)
 		}
 		c.negative(n, b.MaxTokens < 0, "budget.maxTokens")
@@ -72,26 +43,8 @@ func (c *checker) checkNode(n *Node) {
 		c.negative(n, r.Delay < 0, "retry.delay")
 		c.negative(n, badFloat(r.Multiplier), "retry.multiplier")
 	}
-	switch {
-	case n.Kind == KindAgent && n.Agent != nil:
-		c.checkAgentNode(n)
-	case n.Kind == KindTool && n.Tool != nil:
-		c.required(n, n.Tool.Tool, "tool")
-		if len(n.Tool.Args) > 0 && !isObject(n.Tool.Args) {
-			c.nodeErrorf(n, "bad-json", "args must be a JSON object")
-		}
-	case n.Kind == KindFunc && n.Func != nil:
-		c.required(n, n.Func.Func, "func")
-	case n.Kind == KindDecide && n.Decide != nil:
-		c.checkDecide(n)
-	case n.Kind == KindWait && n.Wait != nil:
-		c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
-		c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
-		c.negative(n, n.Wait.Remind < 0, "wait.remind")
-	case n.Kind == KindSubflow && n.Subflow != nil:
-		if f := c.w.Flows[n.Subflow.Flow]; f != nil && !f.Rules.StateFlows && n.Subflow.Input+n.Subflow.Mapper != "" {
-			c.nodeErrorf(n, "untyped-flow", "maps states, but flow %q has no typed state", n.Subflow.Flow)
-		}
+	if own.check != nil && own.spec(n) {
+		own.check(c, n)
 	}
 }
 
@@ -106,6 +59,27 @@ func (c *checker) checkAgentNode(n *Node) {
 	}
 	if r := a.Routing; r != nil && (slices.Contains(r.Values, "") || slices.Contains(r.Calls, "")) {
 		c.nodeErrorf(n, "empty-port", "a routing value is empty")
+	}
+}
+
+func (c *checker) checkTool(n *Node) {
+	c.required(n, n.Tool.Tool, "tool")
+	if len(n.Tool.Args) > 0 && !isObject(n.Tool.Args) {
+		c.nodeErrorf(n, "bad-json", "args must be a JSON object")
+	}
+}
+
+func (c *checker) checkFunc(n *Node) { c.required(n, n.Func.Func, "func") }
+
+func (c *checker) checkWait(n *Node) {
+	c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
+	c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
+	c.negative(n, n.Wait.Remind < 0, "wait.remind")
+}
+
+func (c *checker) checkSubflow(n *Node) {
+	if f := c.w.Flows[n.Subflow.Flow]; f != nil && !f.Rules.StateFlows && n.Subflow.Input+n.Subflow.Mapper != "" {
+		c.nodeErrorf(n, "untyped-flow", "maps states, but flow %q has no typed state", n.Subflow.Flow)
 	}
 }
 

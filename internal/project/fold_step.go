@@ -115,7 +115,7 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 	if !st.def.Hidden {
 		f.outputs[st.node] = st
 	}
-	if hasOutput(st.def.Kind) {
+	if st.def.Kind.HasOutput() {
 		if i := slices.IndexFunc(sc.entries, func(o *step) bool { return o.node == st.node }); i >= 0 {
 			sc.entries[i] = st
 		} else {
@@ -129,15 +129,6 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 	if st.frames != nil {
 		st.frames = map[int]*frame{st.root: {reply: st.reply(st.root)}}
 	}
-}
-
-// hasOutput tells whether steps of kind k are in the step context (S4-34).
-func hasOutput(k workflow.Kind) bool {
-	switch k {
-	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:
-		return false
-	}
-	return true
 }
 
 func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {

@@ -252,27 +252,7 @@ func styleOf(n *workflow.Node) style {
 	if n.Hidden && n.Kind != workflow.KindEnd {
 		return stylePoint
 	}
-	switch n.Kind {
-	case workflow.KindStart:
-		return styleStart
-	case workflow.KindEnd:
-		return styleEnd
-	case workflow.KindAgent:
-		return styleAgent
-	case workflow.KindTool, workflow.KindExec:
-		return styleTool
-	case workflow.KindDecide:
-		return styleDecide
-	case workflow.KindWait:
-		return styleWait
-	case workflow.KindFork:
-		return styleFork
-	case workflow.KindJoin:
-		return styleJoin
-	case workflow.KindSubflow:
-		return styleSubflow
-	}
-	return styleFunc
+	return lookOf(n.Kind).style
 }
 
 // markBack marks arrows that lead to a box on the way by which a walk in the order of the document came.

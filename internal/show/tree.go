@@ -313,26 +313,17 @@ func (s *sketch) goesOn(id string) bool {
 	return false
 }
 
-var symbols = map[workflow.Kind]string{
-	workflow.KindStart: "●", workflow.KindEnd: "◉", workflow.KindAgent: "■", workflow.KindTool: "▸", workflow.KindExec: "▸", workflow.KindFunc: "ƒ",
-	workflow.KindDecide: "◆", workflow.KindWait: "◐", workflow.KindFork: "∥", workflow.KindJoin: "⋈", workflow.KindSubflow: "▤",
-}
-
 func (s *sketch) node(n *workflow.Node, first, prefix string, goesOn bool) {
 	if n.Hidden {
 		s.write(first, "·")
 		return
-	}
-	symbol := symbols[n.Kind]
-	if symbol == "" {
-		symbol = "?"
 	}
 	title := s.title(n.ID)
 	words := s.detail(n)
 	if words == strings.ToLower(title) {
 		words = ""
 	}
-	s.write(first, symbol, " ", title, "  ", words)
+	s.write(first, lookOf(n.Kind).symbol, " ", title, "  ", words)
 	if n.Agent == nil {
 		return
 	}

@@ -212,13 +212,7 @@ func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Ste
 }
 
 // HasOutput tells whether steps of kind k stand in the step context (S4-34).
-func HasOutput(k workflow.Kind) bool {
-	switch k {
-	case workflow.KindStart, workflow.KindDecide, workflow.KindJoin, workflow.KindEnd:
-		return false
-	}
-	return true
-}
+func HasOutput(k workflow.Kind) bool { return k.HasOutput() }
 
 // LocalID is the id as the document writes it: the part after the last slash.
 func LocalID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }

@@ -1,0 +1,136 @@
+package workflow
+
+// Kind is what a node does.
+type Kind string
+
+const (
+	KindStart   Kind = "start"   // gives the run's input on
+	KindAgent   Kind = "agent"   // runs an agent loop
+	KindTool    Kind = "tool"    // calls one tool
+	KindFunc    Kind = "func"    // calls a Go function
+	KindDecide  Kind = "decide"  // chooses among its ports; no effect
+	KindWait    Kind = "wait"    // opens a question to a person
+	KindFork    Kind = "fork"    // starts branches
+	KindJoin    Kind = "join"    // waits for branches
+	KindExec    Kind = "exec"    // carries out the tool calls that the calling agent asked for
+	KindSubflow Kind = "subflow" // runs another workflow as one step
+	KindEnd     Kind = "end"     // ends the run with its input as output
+)
+
+// kindInfo is what is known of a kind apart from how its steps run.
+type kindInfo struct {
+	kind Kind
+	// spec tells whether a node holds settings of the kind; nil: nodes of the kind have none.
+	spec func(*Node) bool
+	// check validates the settings; nil: there is nothing to check.
+	check func(*checker, *Node)
+	// ports gives the ports that a node with settings fires, beside those of failures; open tells that it may fire others too. nil: any.
+	ports func(*Node) (names []string, open bool)
+	// calls: steps call models, tools or functions, so that a node may have a budget.
+	calls bool
+	// output: steps have an output of their own in the step context (S4-34).
+	output bool
+	// words are those of documents for nodes of the kind, by format; "": in all others. Without one it is the kind itself.
+	words map[string]string
+}
+
+// kinds are all kinds. Validation, lint, words and the lists of kinds are made of them.
+var kinds = []kindInfo{
+	{kind: KindStart, ports: outPort},
+	{kind: KindAgent, spec: func(n *Node) bool { return n.Agent != nil }, check: (*checker).checkAgentNode, ports: agentPorts, calls: true, output: true},
+	{
+		kind: KindTool, spec: func(n *Node) bool { return n.Tool != nil }, check: (*checker).checkTool, calls: true, output: true,
+		ports: func(*Node) ([]string, bool) { return []string{PortOut, PortReject}, false },
+	},
+	{kind: KindFunc, spec: func(n *Node) bool { return n.Func != nil }, check: (*checker).checkFunc, ports: outPort, calls: true, output: true},
+	{
+		kind: KindDecide, spec: func(n *Node) bool { return n.Decide != nil }, check: (*checker).checkDecide, ports: decidePorts,
+		words: map[string]string{"": "condition", "canvas": "if", "graph": "decision"},
+	},
+	{
+		kind: KindWait, spec: func(n *Node) bool { return n.Wait != nil }, check: (*checker).checkWait, ports: waitPorts, output: true,
+		words: map[string]string{"": "approval", "routes": "human", "graph": "wait"},
+	},
+	{
+		kind: KindFork, spec: func(n *Node) bool { return n.Fork != nil }, ports: forkPorts, calls: true, output: true,
+		words: map[string]string{"": "parallel"},
+	},
+	{kind: KindJoin, spec: func(n *Node) bool { return n.Join != nil }, ports: outPort},
+	{
+		kind: KindSubflow, spec: func(n *Node) bool { return n.Subflow != nil }, check: (*checker).checkSubflow, ports: outPort, calls: true, output: true,
+		words: map[string]string{"": "subgraph"},
+	},
+	{kind: KindExec, calls: true, output: true, words: map[string]string{"": "tool_executor"}},
+	{kind: KindEnd, ports: func(*Node) ([]string, bool) { return nil, false }},
+}
+
+func kindOf(k Kind) (*kindInfo, bool) {
+	for i := range kinds {
+		if kinds[i].kind == k {
+			return &kinds[i], true
+		}
+	}
+	return &kindInfo{}, false
+}
+
+// Kinds gives all kinds of nodes. The slice is the caller's own.
+func Kinds() []Kind {
+	out := make([]Kind, 0, len(kinds))
+	for _, k := range kinds {
+		out = append(out, k.kind)
+	}
+	return out
+}
+
+// HasOutput tells whether steps of the kind have an output in the step context (S4-34). A kind that does not exist has one.
+func (k Kind) HasOutput() bool {
+	info, ok := kindOf(k)
+	return !ok || info.output
+}
+
+// In gives the word that documents of a format have for nodes of a kind: what people are shown. A format that says nothing else, and one that is not
+// known, have the words of steps documents and of approvals.
+func (k Kind) In(format string) string {
+	info, _ := kindOf(k)
+	for _, name := range []string{format, ""} {
+		if word, ok := info.words[name]; ok {
+			return word
+		}
+	}
+	return string(k)
+}
+
+func outPort(*Node) (names []string, open bool) { return []string{PortOut}, false }
+
+func agentPorts(n *Node) (names []string, open bool) {
+	names = []string{PortOut, PortCalls}
+	if r := n.Agent.Routing; r != nil {
+		names = append(names, r.Else)
+		for _, v := range r.Values {
+			names = append(names, NextPort(v))
+		}
+	}
+	return names, false
+}
+
+func decidePorts(n *Node) (names []string, open bool) {
+	names = []string{n.Decide.Else}
+	for _, k := range n.Decide.Cases {
+		names = append(names, k.Port)
+	}
+	return names, false
+}
+
+func waitPorts(n *Node) (names []string, open bool) {
+	if n.Wait.Kind == WaitApproval {
+		return []string{PortApprove, PortReject}, n.Wait.AutoApprove
+	}
+	return []string{PortOut}, n.Wait.Route
+}
+
+func forkPorts(n *Node) (names []string, open bool) {
+	for _, b := range n.Fork.Branches {
+		names = append(names, b.ID)
+	}
+	return names, false
+}

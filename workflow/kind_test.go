@@ -1,0 +1,70 @@
+package workflow_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// TestKinds: each kind is known to validation, and each settings field of a node belongs to exactly one kind.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	code := func(n workflow.Node, code string) bool {
+		n.ID = "n"
+		problems := workflow.Validate(&workflow.Workflow{Entry: "n", Nodes: []workflow.Node{n}})
+		return slices.ContainsFunc(problems, func(d diag.Diagnostic) bool { return d.Code == code })
+	}
+	settings := 0
+	node := reflect.TypeFor[workflow.Node]()
+	for _, k := range workflow.Kinds() {
+		if code(workflow.Node{Kind: k}, "unknown-kind") {
+			t.Errorf("kind %q is unknown to validation", k)
+		}
+		if code(workflow.Node{Kind: k}, "missing-spec") {
+			settings++
+		}
+	}
+	if !code(workflow.Node{Kind: "sleep"}, "unknown-kind") {
+		t.Error("kind sleep is known")
+	}
+	fields := 0
+	for i := range node.NumField() {
+		f := node.Field(i)
+		if slices.Contains([]string{"Retry", "Budget"}, f.Name) || f.Type.Kind() != reflect.Pointer { // which nodes of several kinds have
+			continue
+		}
+		fields++
+		n := workflow.Node{Kind: workflow.KindEnd}
+		reflect.ValueOf(&n).Elem().Field(i).Set(reflect.New(f.Type.Elem()))
+		if !code(n, "foreign-spec") {
+			t.Errorf("a node of kind end may hold %s", f.Name)
+		}
+	}
+	if settings != fields {
+		t.Errorf("%d kinds have settings, and nodes have %d fields for them", settings, fields)
+	}
+}
+
+// TestWordsOfKinds: the words that people are shown depend on the format of the document alone.
+func TestWordsOfKinds(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		kind                           workflow.Kind
+		steps, canvas, routes, program string
+	}{
+		{workflow.KindDecide, "condition", "if", "condition", "decision"},
+		{workflow.KindWait, "approval", "approval", "human", "wait"},
+		{workflow.KindFork, "parallel", "parallel", "parallel", "parallel"},
+		{workflow.KindExec, "tool_executor", "tool_executor", "tool_executor", "tool_executor"},
+		{workflow.KindAgent, "agent", "agent", "agent", "agent"},
+		{"sleep", "sleep", "sleep", "sleep", "sleep"},
+	} {
+		got := [...]string{tc.kind.In("steps"), tc.kind.In("canvas"), tc.kind.In("routes"), tc.kind.In("graph")}
+		if want := [...]string{tc.steps, tc.canvas, tc.routes, tc.program}; got != want {
+			t.Errorf("words of %s are %v, want %v", tc.kind, got, want)
+		}
+	}
+}
