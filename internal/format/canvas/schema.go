@@ -31,6 +31,7 @@ func canvasForms() part.Object {
 	return out
 }
 
+// Schema gives the body of the JSON Schema of canvas documents.
 func Schema() part.Object {
 	forms := canvasForms()
 	var rules []any

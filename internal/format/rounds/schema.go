@@ -4,6 +4,7 @@ import (
 	"github.com/hocket-run/hocket/internal/docschema/part"
 )
 
+// Schema gives the body of the JSON Schema of rounds documents.
 func Schema() part.Object {
 	text := part.Scalar
 	settings := part.Section("", part.Object{"agentId": part.Scalar("the id of the agent")})

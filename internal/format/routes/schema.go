@@ -4,7 +4,8 @@ import (
 	"github.com/hocket-run/hocket/internal/docschema/part"
 )
 
-// routesDocument is made of tables: each key may be written in snake_case too, and the workflow's own keys may stand under workflow.
+// Schema gives the body of the JSON Schema of routes documents, which are made of tables: each key may be written in snake_case too, and the workflow's own keys
+// may be under workflow.
 func Schema() part.Object {
 	extras := part.Kept("description", "metadata", "position", "createdAt", "updatedAt")
 	agent := part.Typed("the id of the agent; null for other nodes", "string", "number", "boolean")

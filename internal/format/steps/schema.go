@@ -42,6 +42,7 @@ func modelForms() part.Object {
 	}
 }
 
+// Schema gives the body of the JSON Schema of steps documents.
 func Schema() part.Object {
 	s := part.Entry("Agents, and the steps in which they work. Keys that begin with x- are the author's own.", part.Join(sectionOf("document", documentForms()),
 		part.Object{part.KeySchema: part.Word("the address of this schema, for editors")}))
