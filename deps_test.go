@@ -141,6 +141,9 @@ var layers = []layer{
 	{"internal/service/failure", []string{"internal/catalog", "internal/driver", "internal/engine", "internal/errcode", "internal/journal", "internal/model", "diag"}, "errors of the use cases are known to all their parts, so they know none"},
 	{"internal/service/definition", []string{"internal/service/failure", "internal/catalog", "internal/config", "internal/engine", "internal/errcode", "internal/format", "internal/format/agents", "internal/format/canvas", "internal/format/source", "internal/model", "internal/price", "internal/tool", "internal/tool/kinds", "internal/tool/search", "workflow", "diag"}, "documents are read and stored without runs: what carries them out is above"},
 	{"internal/service/resources", []string{"internal/service/failure", "internal/service/definition", "internal/chat", "internal/config", "internal/driver", "internal/engine", "internal/errcode", "internal/format", "internal/format/canvas", "internal/journal", "internal/model", "internal/model/cassette", "internal/model/script", "internal/outbound", "internal/permit", "internal/permit/shellcmd", "internal/price", "internal/ratelimit", "internal/secret", "internal/store", "internal/tool", "internal/tool/...", "workflow", "diag"}, "models and tools are opened for a run: what starts runs is above, and the service gives it what calls of runs need"},
+	{"internal/service/run", []string{"internal/service/failure", "internal/service/definition", "internal/service/resources", "internal/catalog", "internal/chat", "internal/config", "internal/driver", "internal/driver/stored", "internal/engine", "internal/errcode", "internal/expr", "internal/format", "internal/journal", "internal/model", "internal/project", "internal/telemetry", "internal/tool", "internal/tracecontext", "internal/view", "workflow", "diag"}, "runs are started and shown by ports of drivers and stores, whichever these are; what starts runs by the clock is above"},
+	{"internal/service/schedule", []string{"internal/service/failure", "internal/service/definition", "internal/service/resources", "internal/service/run", "internal/catalog", "internal/config", "internal/driver", "internal/errcode", "internal/journal", "internal/project", "internal/schedule", "internal/scheduler", "workflow", "diag"}, "what happens by the clock calls documents and runs, and nothing calls it but the service"},
+	{"internal/service", []string{"internal/service/...", "internal/catalog", "internal/config", "internal/driver", "internal/driver/embedded", "internal/engine", "internal/errcode", "internal/journal", "internal/model", "internal/price", "internal/ratelimit", "internal/secret", "internal/store", "internal/telemetry", "internal/telemetry/otlp", "internal/tool", "internal/tool/fetch", "internal/view", "workflow", "diag"}, "the parts of the use cases are composed here, with a kind of driver and a store; no transport and no SDK"},
 	{"internal/api/transport", []string{"internal/errcode", "internal/access", "internal/inflight", "internal/service", "diag"}, "what transports share knows no protocol and no door"},
 	{"internal/api/mcpserver", []string{
 		"internal/tracecontext", "internal/errcode",
@@ -160,9 +163,11 @@ var layers = []layer{
 
 // owners says which packages alone may import a library, with the reason.
 var owners = []struct{ dependency, owner, reason string }{
-	{module + "internal/service/failure", "internal/service internal/service/definition internal/service/resources", "transports know the use cases by package service alone"},
-	{module + "internal/service/resources", "internal/service", "transports know the use cases by package service alone"},
-	{module + "internal/service/definition", "internal/service internal/service/resources", "transports know the use cases by package service alone"},
+	{module + "internal/service/failure", "internal/service internal/service/definition internal/service/resources internal/service/run internal/service/schedule", "transports know the use cases by package service alone"},
+	{module + "internal/service/schedule", "internal/service", "transports know the use cases by package service alone"},
+	{module + "internal/service/run", "internal/service internal/service/schedule", "transports know the use cases by package service alone"},
+	{module + "internal/service/resources", "internal/service internal/service/run internal/service/schedule", "transports know the use cases by package service alone"},
+	{module + "internal/service/definition", "internal/service internal/service/resources internal/service/run internal/service/schedule", "transports know the use cases by package service alone"},
 	{"github.com/oapi-codegen/runtime", "internal/client/api", "what generated code needs stays with it"},
 	{"github.com/openai/openai-go", "internal/model/openai", "no SDK type leaves its adapter"},
 	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},

@@ -16,7 +16,7 @@ import (
 func TestEveryKeyIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	for _, dir := range []string{".", "definition", "resources", "../cli", "../server"} {
+	for _, dir := range []string{".", "definition", "resources", "run", "schedule", "../cli", "../server"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(err, files)

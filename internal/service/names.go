@@ -6,11 +6,15 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/service/resources"
+	"github.com/hocket-run/hocket/internal/service/run"
+	"github.com/hocket-run/hocket/internal/service/schedule"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -160,3 +164,63 @@ func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), e
 
 // AllowUncounted is [resources.Opener.AllowUncounted].
 func (s *Service) AllowUncounted(ctx context.Context) error { return s.opener.AllowUncounted(ctx) }
+
+// Runs: package run.
+type (
+	Actor         = run.Actor
+	AnswerRequest = run.AnswerRequest
+	Asked         = run.Asked
+	Channel       = run.Channel
+	ForkRights    = run.ForkRights
+	Graph         = run.Graph
+	GraphRequest  = run.GraphRequest
+	IfBusy        = run.IfBusy
+	Launched      = run.Launched
+	Noticed       = run.Noticed
+	Proceed       = run.Proceed
+	Recorded      = run.Recorded
+	RetryRequest  = run.RetryRequest
+	StartRequest  = run.StartRequest
+	Started       = run.Started
+	Starts        = run.Starts
+)
+
+// What becomes of a start whose session has a run that has not ended.
+const (
+	IfBusyReject         = run.IfBusyReject
+	IfBusyQueue          = run.IfBusyQueue
+	IfBusyCancelPrevious = run.IfBusyCancelPrevious
+)
+
+// Names and bounds of requests.
+const (
+	MaxKey = run.MaxKey
+	MetaBy = run.MetaBy
+)
+
+// Decide is [run.Decide].
+func Decide(decision string) engine.Value { return run.Decide(decision) }
+
+// NeedsPerson is [run.NeedsPerson].
+func NeedsPerson(w *engine.WaitOpened) bool { return run.NeedsPerson(w) }
+
+// NewRunID is [run.NewRunID].
+func NewRunID() string { return run.NewRunID() }
+
+// Read is [run.Read].
+func Read(ctx context.Context, src view.Source, id string) (Recorded, error) {
+	return run.Read(ctx, src, id)
+}
+
+// Schedules: package schedule.
+type (
+	Preview         = schedule.Preview
+	PreviewRequest  = schedule.PreviewRequest
+	Scheduled       = schedule.Scheduled
+	ScheduleRequest = schedule.ScheduleRequest
+)
+
+// PreviewOf is [schedule.PreviewOf].
+func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
+	return schedule.PreviewOf(w, q)
+}

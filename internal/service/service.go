@@ -12,12 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/catalog"
-
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
-	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
@@ -26,6 +23,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/service/resources"
+	"github.com/hocket-run/hocket/internal/service/run"
+	"github.com/hocket-run/hocket/internal/service/schedule"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -105,32 +104,14 @@ type Config struct {
 	ready bool
 }
 
-// Starts is what a process gives to the runs that begin in it.
-type Starts struct {
-	// Model overrides every agent's model; "" overrides none.
-	Model string
-	resources.Files
-}
-
-// Service is the use cases over one store. Safe for concurrent use.
+// Service is the use cases over one store: those of documents, of runs and of schedules. Safe for concurrent use.
 type Service struct {
 	*definition.Catalog
+	*run.Runner
+	*schedule.Scheduler
 	cfg    Config
 	home   *store.Home
-	store  journal.Backend
-	stored catalog.Store
-	// driver drives runs; runs does what needs their journals alone.
-	driver driver.Driver
-	runs   *stored.Runs
 	opener *resources.Opener
-	graphs graphs
-	lines  lines
-	active admission
-	family families
-	// telemetry observes what is driven here; nil: none.
-	telemetry *telemetry.Observer
-	// graphMeta is the meta of all runs of Go graphs, which must not change.
-	graphMeta map[string]string
 }
 
 // DefaultDB gives the path of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
@@ -192,6 +173,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
+const (
+	// DefaultMaxRuns is how many runs of a store may not have ended.
+	DefaultMaxRuns = 10_000
+	// DefaultMaxInput bounds the input of a run, in bytes.
+	DefaultMaxInput = 1 << 20
+	// DefaultMaxBytes bounds the size of a run, as workflow.Limits.MaxBytes counts it.
+	DefaultMaxBytes = 256 << 20
+)
+
 // DefaultTakeOverAfter is for how long a process gives no sign of life before its runs are taken over where the operator says nothing.
 const DefaultTakeOverAfter = 30 * time.Second
 
@@ -220,6 +211,18 @@ func (c Config) definitions() definition.Config {
 		Operator: c.Operator, Env: c.Env, Agents: c.Agents, Providers: slices.Sorted(maps.Keys(c.Models)), Model: c.Starts.Model, Offline: c.Starts.Replies != nil, Now: c.Now,
 		Logger: c.Logger,
 	}
+}
+
+// runs says how runs are started and driven.
+func (c Config) runs() run.Config {
+	r := run.Config{
+		Operator: c.Operator, Kind: c.Kind, Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts,
+		Telemetry: c.Telemetry, Logger: c.Logger,
+	}
+	if c.Telemetry == nil && c.Metrics {
+		r.Telemetry = &telemetry.Config{Logger: c.Logger}
+	}
+	return r
 }
 
 // resources says what models and tools are opened with. home is the store, nil where no run is opened.
@@ -300,29 +303,20 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, &failure.StoreError{Path: cfg.DB, Err: err}
 	}
-	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, store: home.Journal, stored: home.Catalog, opener: resources.New(cfg.resources(home))}
-	if cfg.Program != "" {
-		s.graphMeta = map[string]string{MetaProgram: cfg.Program}
-	}
-	var hooks embedded.Hooks
-	if cfg.Telemetry == nil && cfg.Metrics {
-		cfg.Telemetry = &telemetry.Config{Logger: cfg.Logger}
-	}
-	if cfg.Telemetry != nil {
-		s.telemetry = telemetry.New(*cfg.Telemetry, journalSource{s})
-	}
-	if cfg.Telemetry != nil || cfg.Logger.Enabled(ctx, slog.LevelDebug) {
-		hooks.Events = s.saw
-	}
-	d, err := embedded.New(embedded.Config{
-		Store: home.Journal, Kind: cfg.Kind, TakeOverAfter: cfg.takeOverAfter(), Open: s.open, Program: s.graphs.find, Foreign: isGraph, MaxCalls: cfg.MaxCalls, Slots: cfg.Shared.slots, ApproveAll: cfg.ApproveAll, Hooks: hooks, Logger: cfg.Logger,
-	})
-	if err != nil {
+	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, opener: resources.New(cfg.resources(home))}
+	if s.Runner, err = run.New(cfg.runs(), home.Journal, s.Catalog, s.opener, s.drive); err != nil {
 		return nil, errors.Join(err, home.Close())
 	}
-	s.driver = d
-	s.runs = stored.New(stored.Config{Journal: home.Journal, Kind: cmp.Or(cfg.Kind, home.Journal.Owner().Kind), Program: s.graphs.find})
+	s.Scheduler = schedule.New(schedule.Config{Operator: cfg.Operator, Kind: cfg.Kind, Logger: cfg.Logger}, home.Journal, s.Catalog, s.Runner)
 	return s, nil
+}
+
+// drive makes the driver of this process.
+func (s *Service) drive(h run.Host) (driver.Driver, error) {
+	return embedded.New(embedded.Config{
+		Store: s.home.Journal, Kind: s.cfg.Kind, TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
+		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
+	})
 }
 
 // DB is the path of the store, or Memory.
@@ -331,20 +325,14 @@ func (s *Service) DB() string { return s.cfg.DB }
 // Home is the store with all its parts. It is closed with the service.
 func (s *Service) Home() *store.Home { return s.home }
 
-// closeTime bounds how long Close waits for calls that were told to stop.
-const closeTime = 10 * time.Second
-
 // Close interrupts what this process drives, so that it can be resumed, and closes the store.
 func (s *Service) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	err := s.driver.Close(ctx)
-	if s.telemetry != nil {
-		s.telemetry.Close() // it may have to read the store
-	}
-	err = errors.Join(err, s.opener.Close())
+	err := errors.Join(s.Runner.Close(), s.opener.Close())
 	if cerr := s.home.Close(); cerr != nil {
 		err = errors.Join(err, fmt.Errorf("close store: %w", cerr))
 	}
 	return err
 }
+
+// Calls is that of what the service shares with others.
+func (s *Service) Calls() (active, forSlot, forRate int) { return s.cfg.Shared.Calls() }

@@ -1,0 +1,66 @@
+package run
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Export gives a run as it is stored now, for Import elsewhere. Errors: journal.ErrNotFound, *journal.CorruptError.
+func (s *Runner) Export(ctx context.Context, run string) (journal.Bundle, error) {
+	return s.runs.Export(ctx, run)
+}
+
+// Import stores a run of a Go graph that comes from another store; Resume and Answer go on with it. Errors, each with nothing stored:
+// *engine.DivergenceError where it is no run of g; *InvalidError where its budget is larger than the operator allows; journal.ErrConflict where a run of that id is here and went another way or further.
+func (s *Runner) Import(ctx context.Context, p journal.Bundle, g Graph) error {
+	_, err := s.store.Head(ctx, p.Run)
+	if errors.Is(err, journal.ErrNotFound) {
+		err = s.checkBundle(p)
+	}
+	if err != nil {
+		return err
+	}
+	return s.runs.Import(ctx, p, g.Workflow)
+}
+
+// checkBundle refuses a run whose budget is larger than the operator allows: it keeps the one that it was begun with elsewhere.
+func (s *Runner) checkBundle(p journal.Bundle) error {
+	var l workflow.Limits
+	for i := range p.Events {
+		switch d := p.Events[i].Data.(type) {
+		case *engine.RunCreated:
+			l = d.Limits
+		case *engine.RunResumed:
+			if d.Limits != nil {
+				l = *d.Limits
+			}
+		case *engine.WaitAnswered:
+			if d.Limits != nil {
+				l = *d.Limits
+			}
+		}
+	}
+	for _, b := range []struct {
+		name      string
+		has, most float64
+	}{
+		{"tokens", float64(l.MaxTokens), float64(s.cfg.Operator.Budgets.Run.Tokens)},
+		{"costUSD", l.MaxCostUSD, s.cfg.Operator.Budgets.Run.CostUSD},
+		{"calls", float64(l.MaxCalls), float64(s.cfg.Operator.Budgets.Run.Calls)},
+	} {
+		switch {
+		case b.most <= 0 || b.has > 0 && b.has <= b.most:
+		case b.has <= 0:
+			return failure.Invalidf("run %s has no budget of %s; budgets.run of %s allows at most %v, and a run that was started elsewhere keeps its own", p.Run, b.name, config.Name, b.most)
+		default:
+			return failure.Invalidf("run %s has a budget of %v %s; budgets.run of %s allows at most %v", p.Run, b.has, b.name, config.Name, b.most)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// P40: no lock is held across a model call. While the calls of 200 runs stand still, all of them at once, other runs of the same store are started, answered, shown, listed,
+// cancelled and come to their end.
+func TestNoLockAcrossCalls(t *testing.T) {
+	t.Parallel()
+	const blocked = 200
+	calling, release := make(chan struct{}, blocked), make(chan struct{})
+	s := opened(t, filepath.Join(t.TempDir(), "hocket.db"), func(ctx context.Context, q model.Request) (string, error) {
+		if q.Node != "blocked" {
+			return q.Agent, nil
+		}
+		calling <- struct{}{}
+		select {
+		case <-release:
+			return "released", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	w := drawn("", enginetest.Agent("blocked"))
+	runs := make([]string, blocked)
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() {
+			var err error
+			if runs[i], err = s.Start(t.Context(), service.StartRequest{Workflow: w, Session: fmt.Sprint(i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	for range blocked { // every call is under way, and none has come back
+		<-calling
+	}
+
+	free := begin(t, s, service.StartRequest{Workflow: drawn("a -> ok; ok:approve -> b", enginetest.Agent("a"), enginetest.Approval("ok"), enginetest.Agent("b"))})
+	paused(t, s, free)
+	approve(t, s, free)
+	if o := ended(t, s, free); o.Status != engine.StatusCompleted {
+		t.Errorf("a run beside the blocked ones is %s, %v", o.Status, o.Error)
+	}
+	if heads, _, err := s.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusRunning}, Limit: 1000}); err != nil || len(heads) != blocked {
+		t.Errorf("%d runs are running, %v; want %d", len(heads), err, blocked)
+	}
+	if o, err := s.Show(t.Context(), runs[0]); err != nil || o.Status != engine.StatusRunning {
+		t.Errorf("a blocked run is %s, %v", o.Status, err)
+	}
+	if err := s.Cancel(t.Context(), runs[0], ""); err != nil {
+		t.Error(err)
+	}
+	if o := ended(t, s, runs[0]); o.Status != engine.StatusCancelled {
+		t.Errorf("the blocked run that was cancelled is %s", o.Status)
+	}
+	close(release)
+	for _, run := range runs[1:] {
+		if o := ended(t, s, run); o.Status != engine.StatusCompleted {
+			t.Errorf("run %s is %s, %v", run, o.Status, o.Error)
+		}
+	}
+}
+
+// P40: 200 runs whose only step takes 200 ms take as long as one, where nothing but the calls takes time: they all go on side by side.
+func TestRunsSideBySide(t *testing.T) {
+	t.Parallel()
+	took := func(n int) (d time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := service.Open(t.Context(), service.Config{
+				DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
+				Models: map[string]model.Client{"own": modelFunc(func(_ context.Context, q model.Request) (string, error) {
+					time.Sleep(200 * time.Millisecond)
+					return q.Agent, nil
+				})},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := drawn("", enginetest.Agent("a"))
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range n {
+				wg.Go(func() { ended(t, s, begin(t, s, service.StartRequest{Workflow: w})) })
+			}
+			wg.Wait()
+			d = time.Since(began)
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return d
+	}
+	if one, all := took(1), took(200); one < 200*time.Millisecond || all >= 2*one {
+		t.Errorf("200 runs took %s, one took %s", all, one)
+	}
+}

@@ -1,0 +1,43 @@
+package run
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// MaxQueue is how many requests wait for one session at most.
+const MaxQueue = maxQueue
+
+// AwaitLine waits until so many requests wait for a session.
+func (s *Runner) AwaitLine(t *testing.T, session string, want int) {
+	t.Helper()
+	for {
+		s.lines.mu.Lock()
+		n := len(s.lines.line[session])
+		s.lines.mu.Unlock()
+		if n == want {
+			return
+		}
+		if t.Context().Err() != nil {
+			t.Fatalf("%d requests wait for session %s, want %d", n, session, want)
+		}
+		runtime.Gosched()
+	}
+}
+
+// SetMaxFamily bounds the runs below one run. Call it before any run starts.
+func (s *Runner) SetMaxFamily(most int) { s.family.most = most }
+
+// AnswerOnly answers a wait of one run, and none of the runs above it: what is left when a process dies between two answers.
+func (s *Runner) AnswerOnly(ctx context.Context, run, wait string, a AnswerRequest) error {
+	return s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, By: a.By})
+}
+
+// Replied gives the replies of models in a run and in the runs below it.
+func (s *Runner) Replied(ctx context.Context, run string) ([]chat.Message, error) {
+	return s.replied(ctx, run)
+}

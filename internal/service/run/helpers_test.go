@@ -1,0 +1,37 @@
+package run_test
+
+import (
+	"testing"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// inMemory opens a service that keeps nothing.
+func inMemory(t *testing.T) *service.Service {
+	t.Helper()
+	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func apply(t *testing.T, s *service.Service, q service.ApplyRequest) (service.Applied, diag.List) {
+	t.Helper()
+	done, problems, err := s.Apply(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done, problems
+}
+
+func applyText(t *testing.T, s *service.Service, file, text string, draft bool) (service.Applied, diag.List) {
+	t.Helper()
+	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+}

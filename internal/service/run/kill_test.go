@@ -1,0 +1,196 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/killtest"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func TestMain(m *testing.M) {
+	if run := killtest.Child(); run != "" {
+		os.Exit(child(run))
+	}
+	if tools := os.Getenv(envStandIn); tools != "" {
+		os.Exit(serveStandIn(tools))
+	}
+	if db := os.Getenv(envStarter); db != "" {
+		os.Exit(startAtOnce(db))
+	}
+	os.Exit(m.Run())
+}
+
+// killed is a loop of two ways back, a parallel block, retries and an approval.
+func killed() *workflow.Workflow {
+	flaky := enginetest.In("research", enginetest.Agent("flaky"))
+	flaky.Retry = &workflow.Retry{MaxRetries: 50, Delay: workflow.Duration(2 * time.Millisecond), On: []string{"server"}}
+	nodes := []workflow.Node{enginetest.Agent("draft")}
+	nodes = append(nodes, enginetest.Fork("research", workflow.Fork{}, "steady", "flaky")...)
+	nodes = append(nodes, enginetest.In("research", enginetest.Agent("steady")), enginetest.In("research", enginetest.Agent("steady2")), flaky, enginetest.Agent("qa"),
+		workflow.Node{ID: "good", Kind: workflow.KindDecide, Decide: &workflow.Decide{
+			Cases: []workflow.Case{{Port: "yes", When: workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: "good"}}}, Else: "no"}},
+		enginetest.Approval("ok"), enginetest.Agent("publish"))
+	var agents []workflow.Agent
+	for _, id := range []string{"draft", "steady", "steady2", "flaky", "qa", "publish"} {
+		agents = append(agents, workflow.Agent{ID: id, System: "you are " + id, Model: "openai/fake"})
+	}
+	return enginetest.Graph(nodes, `draft -> research
+		research:steady -> steady; steady -> steady2; steady2 -> research/join
+		research:flaky -> flaky; flaky -> research/join
+		research/join -> qa; qa -> good; good:no => draft; good:yes -> ok; ok:approve -> publish`, agents...)
+}
+
+// fake answers from the prompt alone, so that a repeated call gets the same answer; a call of flaky fails the first time it is seen.
+type fake struct {
+	mu   sync.Mutex
+	seen map[string]int // requests by idempotency key
+	done map[string]bool
+	// again are calls that were made though their result was in the journal.
+	again []string
+}
+
+func (f *fake) answer(r modeltest.Request) modeltest.Answer {
+	key := r.Header.Get("Idempotency-Key")
+	f.mu.Lock()
+	f.seen[key]++
+	n := f.seen[key]
+	if f.done[key] {
+		f.again = append(f.again, key)
+	}
+	f.mu.Unlock()
+	a := modeltest.Answer{Latency: 4 * time.Millisecond}
+	in := r.LastText()
+	switch who := strings.TrimPrefix(r.System, "you are "); who {
+	case "draft":
+		v := 1
+		if _, after, ok := strings.Cut(in, "bad v"); ok {
+			v, _ = strconv.Atoi(after[:1])
+			v++
+		}
+		a.Text = fmt.Sprintf("draft v%d", v)
+	case "qa":
+		_, after, _ := strings.Cut(in, " v")
+		word := "bad"
+		if after[:1] == "3" {
+			word = "good"
+		}
+		a.Text = word + " v" + after[:1]
+	case "flaky":
+		if n == 1 {
+			return modeltest.Answer{Status: 500, Error: "try again"}
+		}
+		a.Text = who + " of " + in
+	default:
+		a.Text = who + " of " + in
+	}
+	return a
+}
+
+// child drives a run to its end or pause, in a process of its own.
+func child(run string) int {
+	ctx := context.Background()
+	s, err := service.Open(ctx, service.Config{DB: os.Getenv("HOCKET_DB"), Adapters: providers.Adapters(nil)})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer s.Close()
+	o, err := s.Show(ctx, run)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		_, err = s.Start(ctx, service.StartRequest{Workflow: killed(), Input: "go", RunID: run})
+	case err == nil && o.Status == engine.StatusPaused:
+		err = s.Answer(ctx, run, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: expr.Quote("approve")})
+	case err == nil && !o.Status.Ended():
+		err = s.Resume(ctx, run)
+	}
+	if err != nil && !errors.Is(err, engine.ErrEnded) {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	if _, err := s.Wait(ctx, run); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again. 200 kills with
+// HOCKET_KILLS=200, as make test has it.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	f := &fake{seen: map[string]int{}, done: map[string]bool{}}
+	server := modeltest.Start(t, f.answer)
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	ctx := context.Background()
+	watch, err := service.Open(ctx, service.Config{DB: db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	want, undisturbed := "", 0
+	h := killtest.Harness{
+		Env: func(string) []string {
+			return []string{"HOCKET_DB=" + db, "OPENAI_BASE_URL=" + server.BaseURL(), "OPENAI_API_KEY=test"}
+		},
+		After: func(run string) bool {
+			o, err := watch.Show(ctx, run)
+			if errors.Is(err, journal.ErrNotFound) {
+				return false // killed before the first commit: nothing was acknowledged
+			}
+			if err != nil {
+				t.Fatalf("run %s: %v", run, err)
+			}
+			f.note(t, watch, run)
+			if !o.Status.Ended() {
+				return false
+			}
+			if run == killtest.Undisturbed {
+				want, undisturbed = string(o.Output), len(server.Requests())
+			}
+			if o.Status != engine.StatusCompleted || string(o.Output) != want {
+				t.Fatalf("run %s: %s with output %s, want %s", run, o.Status, o.Output, want)
+			}
+			return true
+		},
+	}
+	runs := h.Kill(t, killtest.Kills())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.again) > 0 {
+		t.Errorf("%d calls were made again though their result was in the journal: %v", len(f.again), f.again)
+	}
+	t.Logf("%d requests, %d would have been enough", len(server.Requests())-undisturbed, runs*undisturbed)
+}
+
+// note marks the calls whose results are in the journal.
+func (f *fake) note(t *testing.T, s *service.Service, run string) {
+	t.Helper()
+	events, err := s.Events(context.Background(), run, 0)
+	if err != nil {
+		t.Fatalf("run %s: %v", run, err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range events {
+		if d, ok := e.Data.(*engine.ModelReplied); ok {
+			f.done[run+"/"+d.Call] = true
+		}
+	}
+}

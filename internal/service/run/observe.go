@@ -1,0 +1,94 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/telemetry"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// journalSource reads for telemetry what it was not told.
+type journalSource struct{ *Runner }
+
+var _ telemetry.Source = journalSource{}
+
+// Workflow implements telemetry.Source.
+func (s journalSource) Workflow(ctx context.Context, run string) (*workflow.Workflow, error) {
+	_, w, err := s.RunDefinition(ctx, run)
+	return w, err
+}
+
+// maxCounted bounds how many waiting runs are counted at a time.
+const maxCounted = 10_000
+
+// Waiting implements telemetry.Source.
+func (s journalSource) Waiting(ctx context.Context) (int, error) {
+	n := 0
+	q := journal.Query{Statuses: []journal.Status{journal.StatusPaused}, Limit: 1000}
+	for {
+		heads, next, err := s.store.List(ctx, q)
+		if err != nil {
+			return 0, err
+		}
+		n += len(heads)
+		if q.Cursor = next; next == "" || n >= maxCounted {
+			return n, nil
+		}
+	}
+}
+
+// Metrics gives what was counted of the runs that were driven here, as telemetry does; nil without Config.Metrics and Config.Telemetry.
+func (s *Runner) Metrics(ctx context.Context) []telemetry.Metric {
+	if s.telemetry == nil {
+		return nil
+	}
+	return s.telemetry.Metrics(ctx)
+}
+
+// saw hears of events that are durable.
+func (s *Runner) saw(run string, events []engine.Event) {
+	if s.telemetry != nil {
+		s.telemetry.Saw(run, events)
+	}
+	ctx := context.Background()
+	if !s.cfg.Logger.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	for i := range events {
+		e := &events[i]
+		attrs := []slog.Attr{slog.String("run", run), slog.Uint64("seq", e.Seq), slog.String("type", string(e.Data.Type()))}
+		if e.Step > 0 {
+			attrs = append(attrs, slog.String("node", e.Node), slog.Int("step", e.Step))
+		}
+		if code := codeOf(e.Data); code != "" {
+			attrs = append(attrs, slog.String("code", code))
+		}
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "event", attrs...)
+	}
+}
+
+// codeOf is the code of the failure that an event tells, "" for all others. The text may hold what models and tools said, and is not logged.
+func codeOf(d engine.Data) string {
+	switch d := d.(type) {
+	case *engine.RunFailed:
+		return d.Error.Code
+	case *engine.StepFailed:
+		return d.Error.Code
+	case *engine.StepRetrying:
+		return d.Error.Code
+	case *engine.ModelFailed:
+		return d.Error.Code
+	case *engine.ToolFailed:
+		return d.Error.Code
+	case *engine.SubagentFailed:
+		return d.Error.Code
+	case *engine.FuncReturned:
+		if d.Error != nil {
+			return d.Error.Code
+		}
+	}
+	return ""
+}

@@ -1,0 +1,165 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Proceed says how a run goes on. The zero Proceed continues an interrupted run, and one that a budget of its workflow ended.
+type Proceed struct {
+	// Answer, if not nil, answers a wait.
+	Answer *AnswerRequest
+	// Limits, if not nil, reopen a run that ended by a limit (D20).
+	Limits *workflow.Limits
+	// By is who asks; it is recorded with the answer and with new limits. It must be known for both.
+	By Actor
+	// MayApprove tells whether the caller may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
+	MayApprove func() error
+}
+
+// NeedsPerson tells of waits that no model answers, whichever transport it comes through (SEC12, D32): approvals, what becomes of a call whose outcome is unknown (P12,
+// D24), and more money for a run that met its budget (P20).
+func NeedsPerson(w *engine.WaitOpened) bool {
+	return w.Kind == workflow.WaitApproval || w.Limit != nil || w.Call != "" && w.Binding == "" || w.Below != nil && w.Below.Person
+}
+
+// Decide gives the value of a decision such as approve.
+func Decide(decision string) engine.Value { return expr.Quote(decision) }
+
+// Proceed makes a run go on as p says, and returns when that is durable; the run is then driven here, unless another process drives it. An answer to a run of a Go graph
+// whose program does not drive it is stored for that program ([Runner.Left]).
+//
+// Errors, each with nothing changed: those of [Recorded.Addressed]; engine.ErrAnswer, engine.ErrWaitAnswered, engine.ErrWaitClosed,
+// engine.ErrNotReopenable, *InvalidError for limits that are no higher.
+func (s *Runner) Proceed(ctx context.Context, rec Recorded, p Proceed) error {
+	p, err := rec.Addressed(p)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.Answer != nil:
+		if err := s.Answer(ctx, rec.Head.Run, *p.Answer); err != nil {
+			return err
+		}
+	case p.Limits != nil:
+		return s.Reopen(ctx, rec.Head.Run, *p.Limits, p.By)
+	}
+	if p.Answer != nil {
+		return s.TakeUpAnswered(ctx, rec.Head.Run)
+	}
+	return s.TakeUp(ctx, rec.Head.Run)
+}
+
+// TakeUpAnswered is TakeUp for a run that was just answered: one whose functions another program has is left to that program, for which the answer is stored.
+func (s *Runner) TakeUpAnswered(ctx context.Context, run string) error {
+	if foreign, err := s.driver.IsForeign(ctx, run); foreign || err != nil {
+		return err
+	}
+	return s.TakeUp(ctx, run)
+}
+
+// TakeUp drives a run that has no owner; one that another process drives, and one that has ended since, are left to themselves.
+func (s *Runner) TakeUp(ctx context.Context, run string) error {
+	err := s.Resume(ctx, run)
+	if errors.Is(err, journal.ErrOwned) || errors.Is(err, engine.ErrEnded) {
+		return nil
+	}
+	return err
+}
+
+// Addressed completes p with the wait that is meant, and with no limits where a budget of the workflow ended the run. It changes nothing.
+//
+// Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; that of MayApprove; *InvalidError.
+func (r Recorded) Addressed(p Proceed) (Proceed, error) {
+	switch {
+	case p.Answer != nil && p.Limits != nil:
+		return p, failure.Invalidf("answer the run or raise its limits, not both at once")
+	case p.Answer != nil:
+		w, err := r.Asked(*p.Answer)
+		if err == nil && NeedsPerson(w.WaitOpened) && p.MayApprove != nil {
+			err = p.MayApprove()
+		}
+		switch {
+		case err != nil:
+			return p, err
+		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
+			return p, &failure.NoApprovalError{Run: r.Head.Run, Node: w.Node}
+		}
+		a := *p.Answer
+		a.Wait, a.Node, a.By = w.Wait, "", p.By
+		p.Answer = &a
+	case p.Limits != nil:
+		// A run that asks for a larger budget takes new limits as the answer, which only a person gives.
+		if r.askedForBudget() != "" && p.MayApprove != nil {
+			if err := p.MayApprove(); err != nil {
+				return p, err
+			}
+		}
+	default:
+		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
+			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
+		} else if r.Head.Status.IsEnded() {
+			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
+		}
+	}
+	return p, nil
+}
+
+// Asked is a wait that an answer is for.
+type Asked struct {
+	*engine.WaitOpened
+	Node string
+	// Ended is the position of the event that answered or closed it; 0: it is open.
+	Ended uint64
+	// Answer is what it was answered with; nil for a wait that is open or was closed.
+	Answer *engine.WaitAnswered
+}
+
+// IsOpen tells whether the wait takes its first answer.
+func (a Asked) IsOpen() bool { return a.Ended == 0 }
+
+// Asked gives the wait that an answer is for: by its id, by its node, or the only open one; the oldest where the workflow holds while paused (D17). An answer
+// whose key came before is for the wait that it answered then. Where none is open, of the run or of the node, it is the one that ended last: the same answer
+// once more is no error, and another one is refused by the wait (P24).
+//
+// Errors: engine.ErrWaitNotFound, engine.ErrWaitAmbiguous.
+func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
+	isAt := func(node string) bool { return q.Node == "" || node == q.Node || strings.HasSuffix(node, "/"+q.Node) }
+	wait := q.Wait
+	if wait == "" && q.Key != "" {
+		wait = r.answeredWith(q.Key, isAt)
+	}
+	for _, w := range slices.Backward(r.Waits) {
+		if w.Wait == wait {
+			return *w, nil
+		}
+	}
+	if wait != "" {
+		return Asked{}, fmt.Errorf("%w: %q", engine.ErrWaitNotFound, wait)
+	}
+	waits := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
+	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
+	switch {
+	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:
+		return *open[0], nil
+	case len(open) > 1 && q.Node == "":
+		return Asked{}, engine.ErrWaitAmbiguous
+	case len(open) > 1:
+		return Asked{}, fmt.Errorf("node %q: %w", q.Node, engine.ErrWaitAmbiguous)
+	case len(waits) > 0:
+		return *slices.MaxFunc(waits, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }), nil
+	case q.Node == "":
+		return Asked{}, fmt.Errorf("%w: the run is not waiting", engine.ErrWaitNotFound)
+	}
+	return Asked{}, fmt.Errorf("%w: the run does not wait at node %q", engine.ErrWaitNotFound, q.Node)
+}

@@ -1,0 +1,93 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Hold keeps a run, one that is yet to begin too, from being dropped by a store in memory until release is called: see Config.RetainRuns.
+func (s *Runner) Hold(run string) (release func()) {
+	return journal.Hold(s.store, run)
+}
+
+// RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.
+func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
+	defer s.Hold(run)()
+	h, err := s.store.Head(ctx, run)
+	if err != nil {
+		return journal.Head{}, nil, err
+	}
+	def, err := s.store.Blob(ctx, h.Definition)
+	if errors.Is(err, journal.ErrNotFound) {
+		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition is missing"}
+	}
+	if err != nil {
+		return journal.Head{}, nil, fmt.Errorf("read definition of run %s: %w", run, journal.InRun(run, err))
+	}
+	w, err := workflow.Parse(def)
+	if err != nil {
+		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
+	}
+	return h, w, nil
+}
+
+// Events gives the events of a run after the event after.
+func (s *Runner) Events(ctx context.Context, run string, after uint64) ([]engine.Event, error) {
+	var events []engine.Event
+	err := s.EachEvent(ctx, run, after, func(e engine.Event) error {
+		events = append(events, e)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
+}
+
+// EachEvent gives take the events of a run after the event after, in order, without holding all of them at once. An error of take ends it and is given back.
+func (s *Runner) EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error {
+	defer s.Hold(run)()
+	return journal.EachEvents(ctx, s.store, run, after, func(events []engine.Event, _ bool) error {
+		for _, e := range events {
+			if err := take(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Head gives the index entry of a run. Errors: journal.ErrNotFound.
+func (s *Runner) Head(ctx context.Context, run string) (journal.Head, error) {
+	return s.store.Head(ctx, run)
+}
+
+// Show gives the run object with all its steps and whole values.
+func (s *Runner) Show(ctx context.Context, run string) (project.Run, error) {
+	defer s.Hold(run)()
+	h, w, err := s.RunDefinition(ctx, run)
+	if err != nil {
+		return project.Run{}, err
+	}
+	f := project.NewFolder(run, w)
+	if err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+		f.Add(e)
+		return nil
+	}); err != nil {
+		return project.Run{}, err
+	}
+	o := f.Run()
+	o.Interrupted = h.Interrupted
+	return o, nil
+}
+
+// List gives a page of runs, newest first.
+func (s *Runner) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
+	return s.store.List(ctx, q)
+}

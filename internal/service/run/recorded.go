@@ -1,0 +1,174 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Recorded is a run as its journal tells it: what decides how it goes on, without its events and steps.
+type Recorded struct {
+	// Head is the run's index entry. Of a run on a server it has what the events and the run object tell.
+	Head     journal.Head
+	Workflow *workflow.Workflow
+	// Created is the run's first event.
+	Created *engine.RunCreated
+
+	// Waits are all that were opened, in that order.
+	Waits []*Asked
+
+	object project.Run
+	met    *engine.LimitReached
+}
+
+// Object gives the run object without steps, outputs by node, state and input. After [ReadShort] its values are short.
+func (r Recorded) Object() project.Run { return r.object }
+
+// Read reads the journal of a run with its definition; values are whole. Errors: journal.ErrNotFound; *journal.CorruptError and *journal.NewerError, then nothing
+// is given (P17).
+func (s *Runner) Read(ctx context.Context, run string) (Recorded, error) { return Read(ctx, s, run) }
+
+// ReadShort is Read for callers that decide something: tokens that mean nothing to them are in the place of long values.
+func (s *Runner) ReadShort(ctx context.Context, run string) (Recorded, error) {
+	rec, _, err := readShort(ctx, s, run)
+	return rec, err
+}
+
+// Read is [Runner.Read] of a run that src has.
+func Read(ctx context.Context, src view.Source, run string) (Recorded, error) {
+	rec, r, err := readShort(ctx, src, run)
+	if err == nil {
+		err = rec.fill(ctx, r)
+	}
+	if err != nil {
+		return Recorded{}, err
+	}
+	return rec, nil
+}
+
+func readShort(ctx context.Context, src view.Source, run string) (Recorded, *view.Reader, error) {
+	r, err := view.Open(ctx, src, run)
+	if err != nil {
+		return Recorded{}, nil, err
+	}
+	var (
+		rec         Recorded
+		waits       map[string]*Asked
+		first, last engine.Event
+	)
+	f, err := r.FoldPart(ctx, project.Keep{}, false, func(e engine.Event) {
+		if last = e; e.Seq == 1 {
+			rec, waits, first = Recorded{Workflow: r.Workflow}, map[string]*Asked{}, e
+		}
+		rec.add(e, waits)
+	})
+	if err != nil {
+		return Recorded{}, nil, err
+	}
+	rec.Head = r.Head
+	rec.Created, _ = first.Data.(*engine.RunCreated)
+	if rec.Head.Definition == "" && rec.Created != nil { // a server has the run
+		d, h := rec.Created, &rec.Head
+		h.Created, h.Updated, h.LastSeq = first.At, last.At, last.Seq
+		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
+	}
+	rec.object = f.Run()
+	rec.object.Interrupted = rec.Head.Interrupted
+	rec.object.Steps, rec.object.Outputs, rec.object.State, rec.object.Input = nil, nil, nil, nil
+	for _, w := range rec.open() { // an answer is compared with them
+		options := []string{}
+		if err := whole(ctx, r, w.Options, &options); err != nil {
+			return Recorded{}, nil, err
+		}
+		w.Options = options
+	}
+	return rec, r, nil
+}
+
+// whole makes into what v, of a reading, is with whole values.
+func whole(ctx context.Context, r *view.Reader, v, into any) error {
+	var text bytes.Buffer
+	if err := r.Write(ctx, &text, v, view.Style{}); err != nil {
+		return err
+	}
+	return json.Unmarshal(text.Bytes(), into)
+}
+
+// add takes an event in. Of a wait that has ended it forgets what was asked.
+func (r *Recorded) add(e engine.Event, waits map[string]*Asked) {
+	end := func(wait string, d *engine.WaitAnswered) {
+		w := waits[wait]
+		if w == nil || !w.IsOpen() {
+			return
+		}
+		was := *w.WaitOpened
+		was.Prompt, was.Arguments, was.Schema, was.Input = "", nil, nil, nil
+		w.WaitOpened, w.Ended, w.Answer = &was, e.Seq, d
+	}
+	switch d := e.Data.(type) {
+	case *engine.WaitOpened:
+		w := &Asked{WaitOpened: d, Node: e.Node}
+		r.Waits, waits[d.Wait] = append(r.Waits, w), w
+	case *engine.WaitAnswered:
+		end(d.Wait, d)
+	case *engine.WaitClosed:
+		end(d.Wait, nil)
+	case *engine.LimitReached:
+		r.met = d
+	}
+}
+
+// fill puts whole values in the place of tokens.
+func (r *Recorded) fill(ctx context.Context, reader *view.Reader) error {
+	o := &r.object
+	var full project.Run
+	if err := whole(ctx, reader, o, &full); err != nil {
+		return err
+	}
+	o.Output, o.Answers = full.Output, full.Answers
+	if o.Error != nil {
+		o.Error.Message = full.Error.Message
+	}
+	open := r.open()
+	for i := range o.Waiting {
+		below := o.Waiting[i].Below
+		o.Waiting[i] = full.Waiting[i]
+		o.Waiting[i].Below = below
+		for _, w := range open {
+			if w.Wait == o.Waiting[i].ID {
+				w.Prompt, w.Options, w.Arguments, w.Schema = o.Waiting[i].Prompt, o.Waiting[i].Options, o.Waiting[i].Arguments, o.Waiting[i].Schema
+				if w.Below != nil {
+					w.Input = o.Waiting[i].Input
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// open gives the open waits, in the order in which they were opened.
+func (r Recorded) open() []*Asked {
+	var out []*Asked
+	for _, w := range r.Waits {
+		if w.IsOpen() && !r.Head.Status.IsEnded() {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// Opened gives a wait by its id; nil: there is none. What was asked is short after [Runner.ReadShort], and gone once the wait has ended.
+func (r Recorded) Opened(wait string) *engine.WaitOpened {
+	for _, w := range r.Waits {
+		if w.Wait == wait {
+			return w.WaitOpened
+		}
+	}
+	return nil
+}

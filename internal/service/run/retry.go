@@ -1,0 +1,345 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/stored"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// RetryRequest says from where a run that has ended goes on, as a new run. The zero RetryRequest goes on just before what failed, or where the run was cancelled.
+type RetryRequest struct {
+	// From is the id of the node from whose last execution on the new run executes again; "": see RetryRequest.
+	From string
+	// RunID is the id of the new run; "" makes one.
+	RunID string
+	// Model overrides the model of every agent for the calls that the new run makes; "": that of the run, if any.
+	Model string
+	// With, if not nil, holds a document that takes the place of the run's own: its Workflow, Stored, Version, Dir, Place and Trust count.
+	With *StartRequest
+	// Files take the place of those that the run was started with, where they are set. The entries of new Replies count from the first one.
+	resources.Files
+	// Limits take the place of the run's, where they are set. A run that a limit ended goes on with a higher one only.
+	Limits workflow.Limits
+	// By is who asks. It is recorded with the new limits of a run that a limit ended, and must be known then.
+	By Actor
+	// Rights are asked as with Fork. Raise is asked for new limits, too.
+	Rights ForkRights
+}
+
+// Retry stores a new run that keeps what succeeded in a run which failed, met a limit or was cancelled, and gives its id: Resume goes on with it. Of a run that completed
+// it makes one that goes on from RetryRequest.From. The run itself stays as it is. What can be known before the first call is refused, with nothing stored.
+//
+// Errors: *NotEndedError; *InvalidError, *CommandsError and *model.RefError as with Start; *AllowedElsewhereError; *driver.ForeignError; those of the rights; *LimitError.
+func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string, error) {
+	head, w, err := s.RunDefinition(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	if !head.Status.IsEnded() {
+		return "", &failure.NotEndedError{Run: run, Status: head.Status}
+	}
+	if err := s.mayRetry(ctx, head, w, q); err != nil {
+		return "", err
+	}
+	d := stored.Derived{Run: q.RunID, Model: q.Model}
+	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
+		return "", err
+	}
+	done, err := s.active.admit(ctx, s.store, s.cfg.MaxRuns)
+	if err != nil {
+		return "", err
+	}
+	id, err := s.derive(ctx, run, w, q, d)
+	done(err == nil)
+	if err != nil || q.Tools == nil || q.With != nil {
+		return id, err
+	}
+	return id, s.opener.Give(id, resources.Files{Tools: q.Tools, ToolsFile: q.ToolsFile})
+}
+
+// mayRetry tells whether this process may drive what a retry makes.
+func (s *Runner) mayRetry(ctx context.Context, head journal.Head, w *workflow.Workflow, q RetryRequest) error {
+	if isGraph(w) {
+		program, err := s.graphs.find(w)
+		switch {
+		case err != nil:
+			return err
+		case program == nil:
+			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[resources.MetaProgram]}
+		case q.With != nil:
+			return failure.Invalidf("run %s belongs to a Go graph, which a document cannot replace", head.Run)
+		}
+	}
+	if err := s.checkRunID(ctx, q.RunID); err != nil {
+		return err
+	}
+	if _, problems := q.Check(); problems.HasErrors() {
+		return &failure.InvalidError{Diagnostics: problems}
+	}
+	if err := workflow.CheckLimits(q.Limits); err != nil {
+		return failure.Invalidf("%v", err)
+	}
+	if q.Model != "" {
+		if _, err := model.ParseRef(q.Model); err != nil {
+			return &failure.InvalidError{Message: err.Error(), Err: err}
+		}
+	}
+	if q.With != nil {
+		return nil
+	}
+	return s.opener.AskAgain(head.Run, head.Meta)
+}
+
+// prepareRetry checks models, prices and documents before anything is stored, and fills d.
+func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head, w *workflow.Workflow, q RetryRequest, d *stored.Derived) error {
+	created, err := s.created(ctx, run)
+	if err != nil {
+		return err
+	}
+	kept, err := s.keptFiles(ctx, run)
+	if err != nil {
+		return err
+	}
+	if q.With == nil {
+		spec := driver.Spec{Workflow: w, Model: cmp.Or(q.Model, driver.ModelOf(head)), Limits: engine.MergeLimits(created.Limits, q.Limits)}
+		if q.Replies != nil {
+			d.Files = map[string][]byte{resources.FileReplies: q.Replies}
+		}
+		if q.Replies == nil && kept.Replies == nil && !isGraph(w) {
+			if err := s.opener.CheckModels(w, spec.Model, head.Meta[resources.MetaTrusted] != ""); err != nil {
+				return err
+			}
+		}
+		if q.Model != "" {
+			err = s.opener.Price(&spec)
+			d.Prices = spec.Prices
+		}
+		return err
+	}
+	start := *q.With
+	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]), expr.Text(created.Input), head.Meta[MetaBy]
+	start.Model = cmp.Or(q.Model, driver.ModelOf(head))
+	start.Files = q.Files.Over(kept)
+	start.Limits = engine.MergeLimits(flagsOf(created.Limits, w.Limits), q.Limits)
+	spec, err := s.prepare(ctx, start)
+	if err != nil {
+		return err
+	}
+	d.Spec = &spec
+	return nil
+}
+
+// derive stores the run. What succeeded beside a failure is kept where the engine can go on from there, else the run goes back to where the failed step began.
+func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q RetryRequest, d stored.Derived) (id string, err error) {
+	for _, keep := range []bool{true, false} {
+		d.Past = func(records [][]engine.Event) ([]engine.Event, error) {
+			past, reopen, err := q.past(run, slices.Concat(records...), keep && q.With == nil)
+			if err != nil {
+				return nil, err
+			}
+			d.Reopen = reopen
+			if err := q.may(past, w); err != nil {
+				return nil, err
+			}
+			if q.Replies != nil {
+				forgetReplies(past)
+			}
+			if d.Spec != nil {
+				if past, err = readHistory(past).replaced(w, d.Spec.Workflow); err != nil {
+					return nil, err
+				}
+			}
+			q.limit(past, w, d.Spec)
+			return past, nil
+		}
+		id, err = s.runs.Derive(ctx, run, &d)
+		if diverge := new(engine.DivergenceError); !errors.As(err, &diverge) {
+			break
+		}
+		if q.With != nil {
+			return "", &failure.InvalidError{Message: "the new document does not match the steps that already ran: " + err.Error(), Err: err}
+		}
+	}
+	if errors.Is(err, stored.ErrForkPoint) {
+		return "", &failure.InvalidError{Message: err.Error(), Err: err}
+	}
+	return id, err
+}
+
+// forgetReplies removes from past which entries of a reply script were used: they are not entries of the script that takes its place.
+func forgetReplies(past []engine.Event) {
+	for i := range past {
+		switch d := past[i].Data.(type) {
+		case *engine.ModelReplied:
+			if d.Source != "" {
+				c := *d
+				c.Source, past[i].Data = "", &c
+			}
+		case *engine.ModelFailed:
+			if d.Source != "" {
+				c := *d
+				c.Source, past[i].Data = "", &c
+			}
+		}
+	}
+}
+
+// may asks the rights.
+func (q *RetryRequest) may(past []engine.Event, w *workflow.Workflow) error {
+	if q.Rights.Approve != nil && isDecided(past) {
+		if err := q.Rights.Approve(); err != nil {
+			return err
+		}
+	}
+	if q.Rights.Raise != nil && (q.Limits != workflow.Limits{} || isRaised(past, w)) {
+		return q.Rights.Raise()
+	}
+	return nil
+}
+
+// past gives the events that the new run has, and how it is reopened where a limit ended the run.
+func (q *RetryRequest) past(run string, events []engine.Event, keep bool) ([]engine.Event, *engine.Reopen, error) {
+	h := readHistory(events)
+	if q.From != "" {
+		past, ok := h.beforeStep(q.From)
+		if !ok {
+			return nil, nil, h.noStep(run, q.From)
+		}
+		return past, nil, nil
+	}
+	switch end := events[len(events)-1].Data.(type) {
+	case *engine.RunCancelled:
+		return h.beforeCancel(), nil, nil
+	case *engine.RunFailed:
+		code := end.Error.Code
+		if met := lastLimit(events); met != nil && met.Limit == code {
+			switch code {
+			case engine.CodeMaxSteps, engine.CodeTimeout, engine.CodeBudget, engine.CodeMaxBytes, engine.CodeWorkflowBudget, engine.CodeParentBudget:
+				if err := raises(met, code, q.Limits); err != nil {
+					return nil, nil, q.higher(run, err)
+				}
+				if h.failure() > 0 { // a step had failed before: the run would fail again
+					return h.beforeFailure(keep), nil, nil
+				}
+				return h.upTo(len(events), nil), &engine.Reopen{Limits: q.Limits, By: q.By}, nil
+			case engine.CodeMaxLoopIterations:
+				if q.With == nil && int64(q.Limits.MaxLoopIterations) <= met.Max {
+					return nil, nil, q.higher(run, failure.Refuse(errcode.LimitPasses, errcode.Fields{"max": met.Max}, nil))
+				}
+			}
+		}
+		return h.beforeFailure(keep), nil, nil
+	}
+	return nil, nil, failure.Refuse(errcode.RunCompleted, errcode.Fields{"run": run}, nil)
+}
+
+// higher says how a limit is raised.
+func (q *RetryRequest) higher(run string, err error) error {
+	return failure.Refuse(errcode.RunLimitNotRaised, errcode.Fields{"run": run}, err)
+}
+
+func lastLimit(events []engine.Event) *engine.LimitReached {
+	for _, e := range slices.Backward(events) {
+		if d, ok := e.Data.(*engine.LimitReached); ok {
+			return d
+		}
+	}
+	return nil
+}
+
+// limit puts the limits of the new run, and that it is a retry, into its events. With a document they are those of the document under what the start of the run set.
+func (q *RetryRequest) limit(past []engine.Event, was *workflow.Workflow, spec *driver.Spec) {
+	over := func(l workflow.Limits) workflow.Limits {
+		if spec != nil {
+			l = engine.MergeLimits(engine.MergeLimits(spec.Workflow.Limits, spec.Limits), flagsOf(l, was.Limits))
+		}
+		return engine.MergeLimits(l, q.Limits)
+	}
+	for i := range past {
+		switch d := past[i].Data.(type) {
+		case *engine.RunCreated:
+			c := *d
+			c.Limits, c.Retry = over(d.Limits), true
+			past[i].Data = &c
+		case *engine.RunResumed:
+			if d.Limits != nil {
+				r := *d
+				r.Limits = new(over(*d.Limits))
+				past[i].Data = &r
+			}
+		case *engine.WaitAnswered:
+			if d.Limits != nil {
+				a := *d
+				a.Limits = new(over(*d.Limits))
+				past[i].Data = &a
+			}
+		}
+	}
+}
+
+// flagsOf gives the limits of a run that are not its definition's own.
+func flagsOf(l, own workflow.Limits) workflow.Limits {
+	if l.MaxSteps != nil && own.MaxSteps != nil && *l.MaxSteps == *own.MaxSteps {
+		l.MaxSteps = nil
+	}
+	unless(&l.MaxRounds, own.MaxRounds)
+	unless(&l.MaxLoopIterations, own.MaxLoopIterations)
+	unless(&l.Timeout, own.Timeout)
+	unless(&l.MaxConcurrency, own.MaxConcurrency)
+	unless(&l.MaxTokens, own.MaxTokens)
+	unless(&l.MaxCostUSD, own.MaxCostUSD)
+	unless(&l.MaxCalls, own.MaxCalls)
+	unless(&l.OnBudget, own.OnBudget)
+	unless(&l.Uncounted, own.Uncounted)
+	return l
+}
+
+// unless makes v zero where it is own.
+func unless[T comparable](v *T, own T) {
+	if *v == own {
+		*v = *new(T)
+	}
+}
+
+// created gives the first event of a run.
+func (s *Runner) created(ctx context.Context, run string) (*engine.RunCreated, error) {
+	var first *engine.RunCreated
+	stop := errors.New("read")
+	err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+		first, _ = e.Data.(*engine.RunCreated)
+		return stop
+	})
+	switch {
+	case err != nil && !errors.Is(err, stop):
+		return nil, err
+	case first == nil:
+		return nil, &journal.CorruptError{Run: run, Seq: 1, Reason: "the creation event is missing"}
+	}
+	return first, nil
+}
+
+// keptFiles gives the files that a run was started with.
+func (s *Runner) keptFiles(ctx context.Context, run string) (f resources.Files, err error) {
+	for name, into := range map[string]*[]byte{resources.FileTools: &f.Tools, resources.FileReplies: &f.Replies} {
+		data, err := s.runs.File(ctx, run, name)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return f, err
+		}
+		*into = bytes.Clone(data)
+	}
+	return f, nil
+}

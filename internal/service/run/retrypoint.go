@@ -1,0 +1,351 @@
+package run
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// history is an index of the events of a run. Steps and scopes are those of the engine.
+type history struct {
+	events []engine.Event
+	// started and failed give the positions of a step's events; failed has steps without an error port only.
+	started, failed map[int]int
+	// owner gives the fork or sub-flow step of a scope; absent: the run itself.
+	owner map[int]int
+	// again gives the position of the last attempt of a step after its first.
+	again map[int]int
+}
+
+func readHistory(events []engine.Event) *history {
+	h := &history{events: events, started: map[int]int{}, failed: map[int]int{}, owner: map[int]int{}, again: map[int]int{}}
+	for i := range events {
+		ev := &events[i]
+		switch d := ev.Data.(type) {
+		case *engine.StepStarted:
+			h.started[ev.Step] = i
+		case *engine.StepFailed:
+			if d.Port == "" {
+				h.failed[ev.Step] = i
+			}
+		case *engine.StepRetrying:
+			if d.Call == "" {
+				h.again[ev.Step] = i
+			}
+		case *engine.EdgeTaken:
+			if ev.Step > 0 && d.Scope != h.start(ev.Step).Scope {
+				h.owner[d.Scope] = ev.Step
+			}
+		}
+	}
+	return h
+}
+
+func (h *history) start(step int) *engine.StepStarted {
+	d, _ := h.events[h.started[step]].Data.(*engine.StepStarted)
+	if d == nil {
+		d = &engine.StepStarted{}
+	}
+	return d
+}
+
+// culprits gives the steps whose failure made a step fail: itself, or where it is a fork or sub-flow the steps inside of its last attempt.
+func (h *history) culprits(step int) []int {
+	var inside []int
+	if k := h.start(step).Kind; k == workflow.KindFork || k == workflow.KindSubflow {
+		for child, at := range h.failed {
+			if s := h.start(child); s.Scope > 0 && h.owner[s.Scope] == step && at > h.again[step] && h.started[child] >= h.again[step] {
+				inside = append(inside, child)
+			}
+		}
+	}
+	if len(inside) == 0 {
+		return []int{step}
+	}
+	slices.Sort(inside)
+	var out []int
+	for _, child := range inside {
+		out = append(out, h.culprits(child)...)
+	}
+	return out
+}
+
+// failure gives the step whose failure ended the run, 0 where none did.
+func (h *history) failure() int {
+	first := 0
+	for step, at := range h.failed {
+		if h.start(step).Scope == 0 && (first == 0 || at < h.failed[first]) {
+			first = step
+		}
+	}
+	return first
+}
+
+// failedCall gives the position at which the model call began whose last attempt failed a step; false where something else did.
+func (h *history) failedCall(step int) (call string, at int, ok bool) {
+	for i := h.failed[step] - 1; i > h.started[step]; i-- {
+		if h.events[i].Step != step {
+			continue
+		}
+		switch d := h.events[i].Data.(type) {
+		case *engine.ModelFailed:
+			if d.Late {
+				continue
+			}
+			call = d.Call
+		case *engine.CallUsed, *engine.CallReserved, *engine.ToolsPinned:
+			continue
+		}
+		break
+	}
+	if call == "" {
+		return "", 0, false
+	}
+	for i := h.started[step]; i < h.failed[step]; i++ {
+		if d, ok := h.events[i].Data.(*engine.ModelCalled); ok && d.Call == call {
+			return call, i, true
+		}
+	}
+	return "", 0, false
+}
+
+// beforeFailure gives the events without what failed, where keep is set with what succeeded of the failed steps and beside them; else the run goes back to where the first
+// of the failed steps began.
+func (h *history) beforeFailure(keep bool) []engine.Event {
+	step := h.failure()
+	end := len(h.events)
+	for end > 0 && isEnd(h.events[end-1].Data) {
+		end--
+	}
+	if step == 0 {
+		return h.upTo(h.beforeLimit(end), nil)
+	}
+	var culprits []int
+	for other := range h.failed { // others may have failed while the run waited for what was under way
+		if h.start(other).Scope == 0 {
+			culprits = append(culprits, h.culprits(other)...)
+		}
+	}
+	slices.Sort(culprits)
+	first := h.failed[step]
+	for _, c := range culprits {
+		first = min(first, h.failed[c])
+	}
+	isCulprit := func(ev *engine.Event) bool { return slices.Contains(culprits, ev.Step) }
+	for i := first; i < end; i++ {
+		switch h.events[i].Data.(type) {
+		case *engine.StepFailed:
+			if isCulprit(&h.events[i]) {
+				continue
+			}
+		case *engine.StepCancelled, *engine.RunCancelling:
+		default:
+			continue
+		}
+		if at, failed := h.failed[h.events[i].Step]; failed && at == i && h.start(h.events[i].Step).Kind != workflow.KindFork && h.start(h.events[i].Step).Kind != workflow.KindSubflow {
+			continue // it failed inside of what went on nevertheless
+		}
+		end = i
+		break
+	}
+	end = h.beforeStuck(first, end)
+	drop := map[int]bool{}
+	for _, c := range culprits {
+		call, called, ok := h.failedCall(c)
+		if !ok || !keep {
+			end = min(end, h.started[c])
+			continue
+		}
+		drop[h.failed[c]] = true
+		for i := called + 1; i < h.failed[c]; i++ {
+			drop[i] = h.events[i].Step == c && isOfCall(h.events[i].Data, call)
+		}
+	}
+	return h.upTo(h.beforeLimit(end), drop)
+}
+
+// beforeLimit gives the end of a past that ends at a position at the latest, and before the run was about to end by a limit: it would end so again. A limit that handed
+// the run over to a person did not end it.
+func (h *history) beforeLimit(end int) int {
+	at := -1
+	for i := range h.events[:end] {
+		switch d := h.events[i].Data.(type) {
+		case *engine.LimitReached:
+			if d.IsHandoff() {
+				continue
+			}
+			switch d.Limit {
+			case engine.CodeMaxSteps, engine.CodeMaxBytes, engine.CodeTimeout, engine.CodeBudget, engine.CodeParentBudget, engine.CodeWorkflowBudget, engine.CodeOscillation:
+				if step := h.events[i].Step; step > 0 {
+					at = min(i, h.started[step])
+				} else {
+					at = i
+				}
+			}
+		case *engine.RunResumed:
+			if d.Limits != nil {
+				at = -1
+			}
+		}
+	}
+	if at >= 0 {
+		return at
+	}
+	return end
+}
+
+// beforeStuck gives the end of a past before the first step that completed and led nowhere, because a step of its scope, or of one around it, had failed: without
+// the failure it would lead nowhere again.
+func (h *history) beforeStuck(from, end int) int {
+	wentOn := map[int]bool{}
+	for i := end - 1; i > from; i-- {
+		ev := &h.events[i]
+		switch ev.Data.(type) {
+		case *engine.EdgeTaken:
+			wentOn[ev.Step] = true
+		case *engine.StepCompleted:
+			if wentOn[ev.Step] {
+				continue
+			}
+			for step, at := range h.failed {
+				if at < i && h.encloses(h.start(step).Scope, h.start(ev.Step).Scope) {
+					end = min(end, h.result(i))
+				}
+			}
+		}
+	}
+	return end
+}
+
+// encloses tells whether a scope is another one or around it.
+func (h *history) encloses(outer, scope int) bool {
+	for scope != outer && scope != 0 {
+		scope = h.start(h.owner[scope]).Scope
+	}
+	return scope == outer
+}
+
+// result gives the position of what completed a step at a position: that of the result of its call, of an answer, or of its beginning; that position itself for a fork or
+// sub-flow, which is settled again.
+func (h *history) result(completed int) int {
+	step := h.events[completed].Step
+	if k := h.start(step).Kind; k == workflow.KindFork || k == workflow.KindSubflow {
+		return completed
+	}
+	for i := completed - 1; i > h.started[step]; i-- {
+		if h.events[i].Step != step {
+			continue
+		}
+		switch h.events[i].Data.(type) {
+		case *engine.ToolReturned: // the engine makes it of the answer of a person: between the two the call would neither be open nor wait
+			if _, answered := h.events[i-1].Data.(*engine.WaitAnswered); answered && h.events[i-1].Step == step {
+				return i - 1
+			}
+			return i
+		case *engine.ModelReplied, *engine.FuncReturned, *engine.WaitAnswered:
+			return i
+		}
+	}
+	return h.started[step]
+}
+
+// isOfCall tells whether an event is of a later attempt of a model call, or of the failure of one.
+func isOfCall(d engine.Data, call string) bool {
+	switch d := d.(type) {
+	case *engine.ModelFailed:
+		return d.Call == call
+	case *engine.ModelCalled:
+		return d.Call == call
+	case *engine.StepRetrying:
+		return d.Call == call
+	case *engine.CallReserved:
+		return d.Call == call
+	case *engine.TimerFired:
+		return d.Timer == "retry:"+call
+	}
+	return false
+}
+
+func isEnd(d engine.Data) bool {
+	switch d.(type) {
+	case *engine.RunFailed, *engine.RunCancelled, *engine.RunCompleted:
+		return true
+	}
+	return false
+}
+
+// beforeCancel gives the events before the run was cancelled.
+func (h *history) beforeCancel() []engine.Event {
+	end := len(h.events) - 1
+	for i := range h.events {
+		switch d := h.events[i].Data.(type) {
+		case *engine.StepCancelled:
+			if d.Run == nil {
+				continue
+			}
+		case *engine.RunCancelling, *engine.RunCancelled:
+		default:
+			continue
+		}
+		end = i
+		break
+	}
+	return h.upTo(h.beforeLimit(end), nil)
+}
+
+// beforeStep gives the events before a node began to execute for the last time.
+func (h *history) beforeStep(node string) ([]engine.Event, bool) {
+	for i, e := range slices.Backward(h.events) {
+		if _, ok := e.Data.(*engine.StepStarted); ok && e.Node == node {
+			return h.upTo(i, nil), true
+		}
+	}
+	return nil, false
+}
+
+// upTo gives the events before a position without those that are dropped, numbered anew. Waits that were closed because their steps were cancelled right there are open.
+func (h *history) upTo(end int, drop map[int]bool) []engine.Event {
+	for ; end > 0 && end < len(h.events); end-- {
+		if d, ok := h.events[end-1].Data.(*engine.WaitClosed); !ok || d.Reason != engine.CodeCancelled {
+			break
+		}
+	}
+	out := make([]engine.Event, 0, end)
+	for i, ev := range h.events[:end] {
+		if !drop[i] {
+			ev.Seq = uint64(len(out) + 1)
+			out = append(out, ev)
+		}
+	}
+	return out
+}
+
+// noStep says that a run never executed a node.
+func (h *history) noStep(run, node string) error {
+	var ids []string
+	for i := range h.events {
+		if _, ok := h.events[i].Data.(*engine.StepStarted); ok && !slices.Contains(ids, h.events[i].Node) {
+			ids = append(ids, h.events[i].Node)
+		}
+	}
+	if len(ids) == 0 {
+		return failure.Invalidf("run %s executed no step", run)
+	}
+	text := "run " + run + " did not execute a step " + strconv.Quote(node) + "; it executed " + strings.Join(first(ids, 12), ", ")
+	if hint := diag.DidYouMean(node, ids); hint != "" {
+		text += "; " + hint
+	}
+	return failure.Invalidf("%s", text)
+}
+
+func first(ids []string, most int) []string {
+	if len(ids) > most {
+		return append(slices.Clone(ids[:most]), "…")
+	}
+	return ids
+}

@@ -1,0 +1,270 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// MetaBy is the key of journal.Head.Meta that holds StartRequest.By.
+const MetaBy = "by"
+
+// metaPlanned is the key of a run's meta that holds the planned time, RFC 3339.
+const metaPlanned = "planned"
+
+// StartRequest says what to run.
+type StartRequest struct {
+	// Workflow is the whole workflow, with its branches.
+	Workflow *workflow.Workflow
+	// Branch is the branch to run, as Choose takes it; "" is the main graph.
+	Branch string
+	// Stored is the id under which the workflow is stored; "": it is not. Version is the number of its version; 0: it is made of rows.
+	Stored  string
+	Version int
+	Input   string
+	// Dir is the folder of the document, beside which prompt files are looked for; "": there is none, and none are read.
+	Dir string
+	// Place is where the file of the document is, as PlaceOf gives it: the memories of its agents are of this place. "": the document is no file. A stored workflow
+	// has its id instead.
+	Place string
+	// Graph is the name of the Go graph of which the workflow is an agent; "": of none.
+	Graph string
+	// RunID must be new; "" makes one.
+	RunID string
+	// Key names the request, in at most MaxKey bytes that can be printed, so that it can be made again: Begin tells how. "": each request is one of its own.
+	Key string
+	// Model overrides every agent's model.
+	Model string
+	resources.Files
+	// Record names a file to which the model calls of the run are written as a reply script; "" writes none.
+	Record string
+	Limits workflow.Limits
+	// Session names the session that the run belongs to, in at most MaxKey bytes that can be printed; of its runs at most one has not ended, in whatever process
+	// (P19). "": none. IfBusy says what happens while another one has not ended; "" is IfBusyReject.
+	Session string
+	IfBusy  IfBusy
+	// Trust allows the commands that the document names (SEC5).
+	Trust bool
+	// By names who starts the run, for transports that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": unknown.
+	By string
+	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see BeginChild.
+	ParentRun string
+	Above     *workflow.Budget
+	// Planned is the time for which a schedule planned the run; zero: none did.
+	Planned time.Time
+	// meta is kept with the run.
+	meta map[string]string
+}
+
+// NewRunID makes an id that no run has; ids sort by the time at which they were made.
+func NewRunID() string { return driver.NewRunID(time.Now()) }
+
+// Start checks what can be known before the first call and begins the run. It returns once the run is stored.
+//
+// Errors: *InvalidError, *CommandsError, *model.RefError with nothing stored (D25); journal.ErrExists; *BusyError and *LimitError, also with nothing stored.
+func (s *Runner) Start(ctx context.Context, q StartRequest) (run string, err error) {
+	started, err := s.Begin(ctx, q)
+	return started.Run, err
+}
+
+// begin begins the run, whatever began before.
+func (s *Runner) begin(ctx context.Context, q StartRequest) (run string, err error) {
+	if err := q.checkSession(); err != nil {
+		return "", err
+	}
+	spec, err := s.prepare(ctx, q)
+	if err != nil {
+		return "", err
+	}
+	return s.launch(ctx, spec, q.IfBusy)
+}
+
+// prepare checks what can be known before the first call.
+func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec, err error) {
+	graph, err := definition.Choose(q.Workflow, q.Branch)
+	if err != nil {
+		return spec, err
+	}
+	q = q.over(s.cfg.Starts)
+	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, graph.Limits, q.Above)
+	q.Limits.MaxBytes = s.cfg.MaxBytes
+	spec = driver.Spec{
+		Run: q.RunID, Workflow: graph, WorkflowID: q.Workflow.ID, WorkflowName: q.Workflow.Name,
+		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Above: q.Above, Session: q.Session,
+		Remind: time.Duration(s.cfg.Operator.Server.Reminders.After),
+		Meta:   map[string]string{}, Files: map[string][]byte{},
+	}
+	maps.Copy(spec.Meta, q.meta)
+	if !q.Planned.IsZero() {
+		spec.Meta[metaPlanned] = q.Planned.Format(time.RFC3339Nano)
+	}
+	if q.By != "" {
+		spec.Meta[MetaBy] = q.By
+	}
+	if s.cfg.Program != "" {
+		spec.Meta[resources.MetaProgram] = s.cfg.Program
+	}
+	if err := q.target(&spec); err != nil {
+		return spec, err
+	}
+	if err := s.noteVersion(ctx, q, spec.Meta); err != nil {
+		return spec, err
+	}
+	if err := s.checkRunID(ctx, q.RunID); err != nil {
+		return spec, err
+	}
+	if _, problems := q.Check(); problems.HasErrors() {
+		return spec, &failure.InvalidError{Diagnostics: problems}
+	}
+	if q.Tools != nil {
+		spec.Files[resources.FileTools] = q.Tools
+	}
+	if q.Replies != nil {
+		spec.Files[resources.FileReplies] = q.Replies
+	}
+	specs, problems := definition.DocumentSpecs(graph)
+	if slices.Contains(format.Names(), graph.Format) {
+		problems.AllowUnknown() // its reading decided
+	}
+	if problems.HasErrors() {
+		return spec, &failure.InvalidError{Diagnostics: problems}
+	}
+	for _, sp := range specs {
+		if err := resources.CheckRef(s.cfg.Operator, sp); err != nil {
+			return spec, err
+		}
+	}
+	if most := s.cfg.MaxInput; most > 0 && int64(len(q.Input)) > most {
+		return spec, failure.Invalidf("the input has %d bytes; the limit is %d", len(q.Input), most)
+	}
+	input, variables, err := s.definitions.Input(graph, q.Input)
+	if err != nil {
+		return spec, err
+	}
+	spec.Input = expr.Quote(input)
+	remembers, err := q.remember(specs, spec.Meta)
+	if err != nil {
+		return spec, err
+	}
+	if err := resources.CheckTrust(specs, asks(variables, append(definition.Guarded(graph, q.Dir), remembers...)), resources.KeysSent(graph), q.Trust, spec.Meta); err != nil {
+		return spec, err
+	}
+	for _, sp := range specs {
+		if err := resources.CheckNames(s.cfg.Operator, sp); err != nil {
+			return spec, err
+		}
+	}
+	if problems, err := s.opener.Granted(graph, q.Files); err != nil || problems.HasErrors() {
+		return spec, cmp.Or(err, error(&failure.InvalidError{Diagnostics: problems}))
+	}
+	if spec.Facts, err = s.definitions.Facts(graph, q.Dir); err != nil {
+		return spec, err
+	}
+	if h := resources.PermissionsHash(s.cfg.Permissions); h != "" {
+		rules, err := json.Marshal(s.cfg.Permissions)
+		if err != nil {
+			return spec, fmt.Errorf("note permissions: %w", err)
+		}
+		spec.Meta[resources.MetaPermissions], spec.Meta[resources.MetaRules] = h, string(rules)
+	}
+	if err := s.opener.NoteAllowed(specs, q.Trust, q.Files, spec.Meta); err != nil {
+		return spec, err
+	}
+	if q.Replies == nil {
+		if err := s.opener.CheckModels(graph, q.Model, q.Trust); err != nil {
+			return spec, err
+		}
+	}
+	if err := s.opener.Price(&spec); err != nil {
+		return spec, err
+	}
+	if q.Record != "" {
+		if spec.Meta[metaRecord], err = filepath.Abs(q.Record); err != nil {
+			return spec, &failure.InvalidError{Message: "the recording: " + err.Error(), Err: err}
+		}
+		if err := s.opener.Record(q.Record); err != nil {
+			return spec, err
+		}
+	}
+	return spec, nil
+}
+
+// over fills what a request leaves open from what the process gives.
+func (q StartRequest) over(s Starts) StartRequest {
+	q.Model = cmp.Or(q.Model, s.Model)
+	q.Files = q.Files.Over(s.Files)
+	return q
+}
+
+// target says in spec what the run is a run of (S1-24, S1-28).
+func (q StartRequest) target(spec *driver.Spec) error {
+	if len(spec.Workflow.Branches) > 0 {
+		if q.Record != "" { // each branch would answer from the calls of all
+			return failure.Invalidf("the model calls of several branches cannot be recorded into one reply script; record one branch at a time")
+		}
+		spec.Meta[metaTogether] = q.Branch
+		limits, err := json.Marshal(q.Limits)
+		if err != nil {
+			return fmt.Errorf("start run: %w", err)
+		}
+		// They are those of each branch: the run above them only waits.
+		spec.Meta[metaLimits], spec.Limits = string(limits), workflow.Limits{}
+	} else if q.Branch != "" {
+		spec.Meta[project.MetaTargetBranchID] = q.Branch
+	}
+	if f, _ := format.Of(q.Workflow.Format); f.Branches {
+		spec.Meta[project.MetaTargetType] = "workflow"
+		spec.Meta[project.MetaTargetID] = cmp.Or(q.Workflow.ID, q.Workflow.Name)
+	}
+	return nil
+}
+
+// maxRunID bounds ids that people give.
+const maxRunID = 200
+
+// checkRunID tells whether a run may get this id. It is asked before anything is touched, a recording too.
+func (s *Runner) checkRunID(ctx context.Context, id string) error {
+	if id == "" {
+		return nil
+	}
+	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
+	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
+		return failure.Invalidf("invalid run id %q: at most %d bytes, without spaces, slashes or control characters, and not beginning with a dash or dot; leave it out to get a generated id", id, maxRunID)
+	}
+	_, err := s.store.Head(ctx, id)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return &failure.InvalidError{Message: fmt.Sprintf("run %s already exists", id), Err: journal.ErrExists}
+}
+
+// asks is what a document wants beside its tools: to send variables, and to tell its agents files that are no texts for readers.
+func asks(sends, files []string) failure.CommandsError {
+	e := failure.CommandsError{Sends: sends}
+	for _, name := range files {
+		e.Access = append(e.Access, "send the file "+name+" to its models")
+	}
+	return e
+}

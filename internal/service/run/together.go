@@ -1,0 +1,168 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/resources"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Keys of Meta of a run that runs branches together.
+const (
+	// metaTogether marks it.
+	metaTogether = "together"
+	// metaLimits holds the limits that were given for the runs of the branches, as JSON.
+	metaLimits = "branchLimits"
+)
+
+// branchRuns carries out the tool calls of a run that runs branches together: each starts the run of one branch and waits for its end. The run of a
+// branch has an id that follows from its parent's, so that a call which is made again after a crash finds it (P12): the call is idempotent. Safe for
+// concurrent use.
+type branchRuns struct {
+	s    *Runner
+	info driver.Info
+}
+
+var _ driver.Tools = (*branchRuns)(nil)
+
+// Defs implements driver.Tools: no agent is offered anything.
+func (b *branchRuns) Defs(context.Context, string) ([]chat.ToolDef, error) { return nil, nil }
+
+// Instructions implements driver.Tools.
+func (b *branchRuns) Instructions(context.Context, string) (string, error) { return "", nil }
+
+// Policy implements driver.Tools.
+func (b *branchRuns) Policy(context.Context, tool.Call) (tool.Policy, error) {
+	return tool.PolicyRetry, nil
+}
+
+// Restore implements driver.Tools.
+func (b *branchRuns) Restore(context.Context, []tool.Finished) error { return nil }
+
+// Close implements driver.Tools.
+func (b *branchRuns) Close() error { return nil }
+
+// Call implements driver.Tools. The branch is the one of the node.
+func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	i := slices.IndexFunc(b.info.Workflow.Branches, func(w *workflow.Workflow) bool { return w.ID == c.Node })
+	if i < 0 {
+		return tool.Result{}, tool.Errorf(tool.KindUnknownTool, c.Name, "branch %q is not in the definition", c.Node)
+	}
+	run := branchRun(b.info.Run, b.info.Workflow.Branches[i].ID, i)
+	children := childRuns{b.s, b.info}
+	err := children.drive(ctx, run, func(ctx context.Context, above *workflow.Budget) error {
+		spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
+		if spec.Above = above; err == nil {
+			err = b.s.opener.Price(&spec)
+		}
+		if err == nil {
+			_, err = b.s.startTraced(ctx, spec)
+		}
+		return err
+	})
+	if err != nil {
+		return tool.Result{}, err
+	}
+	return b.result(ctx, run, c.Node)
+}
+
+// plainID is what may stand in the id of a run as it is.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// open makes what the calls of a run need. It is a driver.OpenFunc.
+func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+	r := resources.FromRuns{Trace: s.tracing(info), Workflows: s.workflowType(info)}
+	if info.Meta[metaTogether] != "" {
+		r.Tools = &branchRuns{s, info}
+	}
+	return s.opener.Open(ctx, info, r)
+}
+
+// branchRun gives the id of the run of branch number i.
+func branchRun(parent, branch string, i int) string {
+	if plainID.MatchString(branch) {
+		return parent + "." + branch
+	}
+	return fmt.Sprintf("%s.#%d", parent, i+1)
+}
+
+func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow, c tool.Call) (driver.Spec, error) {
+	spec := driver.Spec{
+		Run: run, Workflow: w, WorkflowID: b.info.Workflow.ID, WorkflowName: b.info.Workflow.Name, Model: b.info.Model,
+		Meta: maps.Clone(b.info.Meta), Files: map[string][]byte{}, ParentRun: b.info.Run,
+	}
+	created, err := b.s.created(ctx, b.info.Run)
+	if err != nil {
+		return spec, err
+	}
+	spec.Facts = created.Facts // the world is the same for all branches
+	delete(spec.Meta, metaTogether)
+	delete(spec.Meta, metaLimits)
+	spec.Meta[project.MetaTargetBranchID] = w.ID
+	if b.info.Meta[resources.MetaTrusted] != "" {
+		specs, problems := definition.DocumentSpecs(w)
+		problems.AllowUnknown() // as was decided when the run began
+		if err := problems.Err(); err != nil {
+			return spec, err
+		}
+		spec.Meta[resources.MetaTrusted] = resources.TrustOf(specs)
+	}
+	if text := b.info.Meta[metaLimits]; text != "" {
+		if err := json.Unmarshal([]byte(text), &spec.Limits); err != nil {
+			return spec, fmt.Errorf("read limits of run %s: %w", b.info.Run, err)
+		}
+	}
+	for _, name := range []string{resources.FileTools, resources.FileReplies} {
+		data, err := b.info.File(ctx, name)
+		switch {
+		case err == nil:
+			spec.Files[name] = data
+		case !errors.Is(err, journal.ErrNotFound):
+			return spec, err
+		}
+	}
+	var args struct {
+		Input json.RawMessage `json:"input"`
+	}
+	if err := json.Unmarshal(c.Arguments, &args); err != nil {
+		return spec, fmt.Errorf("read arguments: %w", err)
+	}
+	if spec.Input = args.Input; spec.Input == nil {
+		spec.Input = expr.Quote("")
+	}
+	return spec, nil
+}
+
+// result gives what the run of a branch came to.
+func (b *branchRuns) result(ctx context.Context, run, branch string) (tool.Result, error) {
+	rec, err := b.s.Read(ctx, run)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	o := rec.Object()
+	switch {
+	case o.Status == engine.StatusCompleted && o.Output == nil:
+		return tool.Result{Structured: json.RawMessage(`null`)}, nil
+	case o.Status == engine.StatusCompleted:
+		return tool.Result{Structured: o.Output}, nil
+	case o.Status == engine.StatusPaused:
+		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q waits for a person, in run %s: answer it there", branch, run)
+	case o.Error != nil:
+		return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q: %s (%s), in run %s", branch, o.Error.Message, o.Error.Code, run)
+	}
+	return tool.Result{}, tool.Errorf(tool.KindFailed, definition.TogetherTool, "branch %q is %s, in run %s", branch, o.Status, run)
+}

@@ -1,0 +1,242 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service/definition"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
+	"github.com/hocket-run/hocket/internal/service/run"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ScheduleRequest says how schedules are minded. Its zero value is good.
+type ScheduleRequest struct {
+	// Zone is that of calendars whose document names none; nil: the machine's.
+	Zone *time.Location
+	// CatchUp says what becomes of planned times that were missed; "": the last one is made up for.
+	CatchUp scheduler.Policy
+	// Model, Files and Trust are given to every run that is started, as in StartRequest.
+	Model string
+	resources.Files
+	Trust bool
+	// Report is called with what happens; nil: not called.
+	Report func(scheduler.Event)
+}
+
+// Schedule minds the schedules of all published workflows until ctx is done, and takes up interrupted runs of this kind of process (D15). Of several
+// processes on one store one minds the schedules; the others wait for its end (P37). The service must have been opened with journal.KindScheduler,
+// or another kind that stays.
+//
+// Errors: *InvalidError with nothing started.
+func (s *Scheduler) Schedule(ctx context.Context, q ScheduleRequest) error {
+	if q.Zone == nil {
+		q.Zone = time.Local
+	}
+	sc, err := scheduler.New(scheduler.Config{
+		Source: &publishedBranches{scheduler: s}, Runs: scheduledRuns{s, q}, Book: s.store, Zone: q.Zone, CatchUp: q.CatchUp,
+		IsHung: s.runs.IsHung, Report: q.Report, Logger: s.cfg.Logger,
+	})
+	if err != nil {
+		return failure.Invalidf("%v", err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Tend(ctx) })
+	sc.Run(ctx)
+	wg.Wait()
+	return nil
+}
+
+// publishedBranches lists the scheduled branches of what is published. Documents are read again only when something about them changed. It serves one
+// scheduler.
+type publishedBranches struct {
+	scheduler *Scheduler
+	known     map[string]publishedWorkflow
+}
+
+type publishedWorkflow struct {
+	entry    catalog.Entry
+	branches []scheduler.Branch
+}
+
+// Branches implements scheduler.Source.
+func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, error) {
+	entries, err := p.scheduler.definitions.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := make(map[string]publishedWorkflow, len(entries))
+	var out []scheduler.Branch
+	for _, e := range entries {
+		if e.Published == 0 || e.Format == catalog.FormatRoutes {
+			continue // drafts start nothing (P38), and rows have no schedules
+		}
+		w, ok := p.known[e.ID]
+		if !ok || w.entry != e {
+			w = publishedWorkflow{e, nil}
+			if w.branches, err = p.scheduler.scheduledBranches(ctx, e); err != nil {
+				return nil, err
+			}
+		}
+		next[e.ID] = w
+		out = append(out, w.branches...)
+	}
+	p.known = next
+	return out, nil
+}
+
+// scheduledBranches reads the schedules of one workflow. What cannot be read is told as the branch's error.
+func (s *Scheduler) scheduledBranches(ctx context.Context, e catalog.Entry) ([]scheduler.Branch, error) {
+	w, _, problems, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{}, definition.LoadOptions{})
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return nil, nil // it was deleted just now
+	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
+		return nil, err
+	case err != nil && e.HasRows:
+		return s.besideRows(ctx, e, err)
+	case err != nil:
+		return broken(e, err), nil
+	case w == nil:
+		return broken(e, problems.Err()), nil
+	}
+	return branchesOf(w, e), nil
+}
+
+// broken stands for the schedules of a workflow whose schedules are unknown.
+func broken(e catalog.Entry, err error) []scheduler.Branch {
+	return []scheduler.Branch{{Key: scheduler.Key{Workflow: e.ID}, Err: err}}
+}
+
+// besideRows gives the schedules of a published document that rows of its id keep from running, with the reason as the error of each: they were written
+// those rows, and must learn what they stopped.
+func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason error) ([]scheduler.Branch, error) {
+	w, _, _, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{Version: e.Published}, definition.LoadOptions{})
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return nil, nil // it was deleted just now
+	case err != nil && failure.CodeOf(err) == failure.CodeInternal:
+		return nil, err
+	case err != nil:
+		return broken(e, err), nil
+	case w == nil:
+		return broken(e, reason), nil
+	}
+	branches := branchesOf(w, e)
+	for i := range branches {
+		branches[i].Err = reason
+	}
+	return branches, nil
+}
+
+// branchesOf gives the scheduled branches of a workflow. With branches the main graph is never scheduled (S1-27).
+func branchesOf(w *workflow.Workflow, e catalog.Entry) []scheduler.Branch {
+	var out []scheduler.Branch
+	add := func(branch string, sch *workflow.Schedule) {
+		if sch != nil {
+			out = append(out, scheduler.Branch{Key: scheduler.Key{Workflow: e.ID, Branch: branch}, Version: e.Published, Schedule: *sch})
+		}
+	}
+	if len(w.Branches) == 0 {
+		add("", w.Schedule)
+	}
+	for _, b := range w.Branches {
+		if b != nil {
+			add(b.ID, b.Schedule)
+		}
+	}
+	return out
+}
+
+// scheduledRuns starts and watches the runs of schedules.
+type scheduledRuns struct {
+	scheduler *Scheduler
+	q         ScheduleRequest
+}
+
+// Start implements scheduler.Runs. The run's id is made of workflow, branch and planned time, so that the store refuses a second one (P37).
+func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
+	id := driver.DerivedRunID(slot.Planned, slot.Workflow, slot.Branch)
+	err := r.start(ctx, slot, id)
+	switch {
+	case err == nil:
+		return id, true, nil
+	case errors.Is(err, journal.ErrExists):
+		return id, false, nil
+	case failure.CodeOf(err) != failure.CodeInternal && ctx.Err() == nil:
+		return "", false, fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
+	}
+	return "", false, err
+}
+
+func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string) error {
+	w, d, problems, err := r.scheduler.definitions.LoadStored(ctx, slot.Workflow, definition.Which{}, definition.LoadOptions{})
+	if err != nil {
+		return err
+	}
+	if err := problems.Err(); err != nil || w == nil {
+		return &failure.InvalidError{Diagnostics: problems}
+	}
+	if w.Graph(slot.Branch) == nil {
+		return failure.Invalidf("workflow %s no longer has a branch %q", slot.Workflow, slot.Branch)
+	}
+	_, err = r.scheduler.runs.Start(ctx, run.StartRequest{
+		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
+		Planned: slot.Planned,
+	})
+	return err
+}
+
+// Active implements scheduler.Runs. Runs that people started count too. One that was interrupted and that only another kind of process would take up
+// does not: it may never end.
+func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
+	s := r.scheduler
+	q := journal.Query{Statuses: run.Unended, Workflow: key.Workflow, Limit: 1000}
+	for {
+		heads, next, err := s.store.List(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, h := range heads {
+			if h.Meta[project.MetaTargetBranchID] == key.Branch && !s.isLeft(h) {
+				return h.Run, nil
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return "", nil
+		}
+	}
+}
+
+// isLeft tells of a run that was interrupted and that no process of this kind takes up (D15).
+func (s *Scheduler) isLeft(h journal.Head) bool { return h.Interrupted && h.Kind != s.cfg.Kind }
+
+// Wait implements scheduler.Runs.
+func (r scheduledRuns) Wait(ctx context.Context, run string) (journal.Status, error) {
+	var left error
+	st, err := r.scheduler.runs.WaitUntil(ctx, run, func(st driver.State) bool {
+		if !st.Interrupted {
+			return false
+		}
+		// Its process may have died since Active gave it.
+		h, err := r.scheduler.store.Head(ctx, run)
+		if left = err; err == nil && r.scheduler.isLeft(h) {
+			left = fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)
+		}
+		return left != nil
+	})
+	if err = cmp.Or(err, left); err != nil {
+		return "", err
+	}
+	return journal.Status(st.Status), nil
+}

@@ -1,0 +1,118 @@
+package schedule_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// A run by hand that was interrupted waits for a person to resume it, perhaps for ever: it keeps no schedule silent (P37). One that a scheduler left is
+// taken up, and the schedule goes on after its end (S1-39).
+func TestScheduleAfterInterruptedRun(t *testing.T) {
+	t.Parallel()
+	const doc = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
+		"executionMode": "continuous", "schedule": "1"}`
+	for _, c := range []struct {
+		kind     journal.Kind
+		left     journal.Status // what becomes of the run that was left
+		isActive bool
+	}{
+		{journal.KindRun, journal.StatusRunning, true},
+		{journal.KindScheduler, journal.StatusCompleted, false},
+	} {
+		t.Run(string(c.kind), func(t *testing.T) {
+			t.Parallel()
+			db := filepath.Join(t.TempDir(), "hocket.db")
+			open := func(kind journal.Kind) *service.Service {
+				t.Helper()
+				s, err := service.Open(t.Context(), service.Config{DB: db, Kind: kind, Env: func(string) string { return "" }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			first := open(c.kind)
+			if _, problems := applyText(t, first, "w.json", doc, false); problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			w, _, _, err := first.LoadStored(t.Context(), "w", service.Which{}, service.LoadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The answer would come after 2 s; whoever takes the run up waits for it anew.
+			slow := []byte("replies:\n  - {text: late, delayMs: 2000, times: always}\n")
+			left, err := first.Start(t.Context(), service.StartRequest{Workflow: w, Files: service.Files{Replies: slow}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := first.Close(); err != nil {
+				t.Fatal(err)
+			}
+
+			s := open(journal.KindScheduler)
+			defer s.Close()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var (
+				head   journal.Head
+				asking error
+			)
+			err = s.Schedule(ctx, service.ScheduleRequest{
+				Files: service.Files{Replies: []byte("replies:\n  - {text: done, times: always}\n")},
+				Report: func(e scheduler.Event) {
+					if e.Kind == scheduler.EventStarted && ctx.Err() == nil {
+						head, asking = s.Head(t.Context(), left)
+						cancel()
+					}
+				},
+			})
+			if err = errors.Join(err, asking); err != nil || head.Status != c.left || head.Interrupted != c.isActive {
+				t.Errorf("when the schedule's run started, the run that was left was %s (interrupted %v), %v; want %s", head.Status, head.Interrupted, err, c.left)
+			}
+		})
+	}
+}
+
+// A row of its id in agent_workflows keeps a published rounds document from running: its schedules are told as broken, each with the reason, and are not
+// lost without a word (P37). A routes workflow is rows and has no schedules.
+func TestScheduleBesideRows(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, doc := range map[string]string{
+		"w.json": `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [],
+			"executionMode": "interval", "schedule": "60"}`,
+		"hand.json":  `{"id": "hand", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], "maxRounds": 1}`,
+		"lobby.json": lobby,
+	} {
+		if _, problems := applyText(t, s, name, doc, false); problems.HasErrors() {
+			t.Fatal(problems)
+		}
+	}
+	other, err := sql.Open("sqlite", "file:"+db+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), `INSERT INTO agent_workflows (id, name) VALUES ('w', 'stray'), ('hand', 'stray')`); err != nil {
+		t.Fatal(err)
+	}
+	list, _, _, err := s.Schedules(t.Context(), nil)
+	if err != nil || len(list) != 1 {
+		t.Fatalf("got %+v, %v; want the one schedule of w", list, err)
+	}
+	if sc := list[0]; sc.Workflow != "w" || sc.Schedule.Spec != "60" || sc.Err == nil || !strings.Contains(sc.Err.Error(), "agent_workflows has rows of it too") {
+		t.Errorf("got %+v", sc)
+	}
+}

@@ -1,0 +1,50 @@
+package schedule_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/service/resources"
+)
+
+// A run by hand may lose its process while a scheduler waits for its end. It then waits for a person, perhaps for ever: the scheduler does not (P37,
+// S1-39), as it would not have begun to wait for it (TestScheduleAfterInterruptedRun).
+func TestWaitForRunThatWasLeft(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "hocket.db")
+	open := func(kind journal.Kind) *service.Service {
+		t.Helper()
+		s, err := service.Open(t.Context(), service.Config{DB: db, Kind: kind, Env: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const doc = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
+	w, problems, err := service.Load(t.Context(), "hello.yaml", []byte(doc), service.LoadOptions{})
+	if err != nil || problems.HasErrors() {
+		t.Fatal(problems, err)
+	}
+	byHand, s := open(journal.KindRun), open(journal.KindScheduler)
+	defer s.Close()
+	run, err := byHand.Start(t.Context(), service.StartRequest{
+		Workflow: w, Files: resources.Files{Replies: []byte("replies:\n  - {text: late, delayMs: 3600000, times: always}\n")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := byHand.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if st, err := s.WaitForRun(ctx, run); !errors.Is(err, scheduler.ErrLeft) {
+		t.Errorf("got %q, %v", st, err)
+	}
+}
