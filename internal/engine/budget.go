@@ -75,7 +75,7 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		b.withheld = true
 		b.run.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.run.remindAt(0),
+			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.state.remindAt(b.run.time(), 0),
 			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.state.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
 		})
 	default:
@@ -151,18 +151,6 @@ func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 		rate, priced := b.state.Ledger.Rate(model)
 		_, detail, limit := met.RoomNow(0, rate, priced)
 		b.budgetMet(step, met, detail, limit)
-	}
-}
-
-// answeredBudget goes on with a run that asked for more, or ends it.
-func (r *Run) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
-	step, met := w.Step, *w.Limit
-	if r.s.Status == StatusPaused {
-		r.emit(0, "", &RunResumed{Reason: "answer"})
-	}
-	r.emitStep(step, ans)
-	if ans.Limits == nil {
-		r.emitStep(step, &met)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // budgets decides whether the bounds of a run leave room for a call: budgets, the limit of concurrency, and the size of the run. Where they do not, the call is withheld, its step fails,
@@ -26,8 +25,8 @@ type budgets struct {
 type budgetRun interface {
 	// emitStep records an event of a step.
 	emitStep(step int, d Data)
-	// remindAt gives the time of the reminder of a wait that is opened now; zero: none.
-	remindAt(own workflow.Duration) time.Time
+	// time is that of this activation.
+	time() time.Time
 }
 
 // callSize estimates the next model call of a frame.

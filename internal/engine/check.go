@@ -40,42 +40,42 @@ func (r *Run) check(in InputData) error {
 		if err := checkValues(d.ID, values...); err != nil {
 			return err
 		}
-		return r.checkCall(d.ID)
+		return r.s.checkCall(d.ID)
 	case ToolResult:
 		if err := checkValues(d.ID, d.Structured, d.Pins); err != nil {
 			return err
 		}
-		return r.checkCall(d.ID)
+		return r.s.checkCall(d.ID)
 	case ToolHeld:
 		if err := checkHold(d); err != nil {
 			return err
 		}
-		return r.checkCall(d.ID)
+		return r.s.checkCall(d.ID)
 	case FuncResult:
-		return r.checkCall(d.ID)
+		return r.s.checkCall(d.ID)
 	case *FuncResult:
-		return r.checkCall(d.ID)
+		return r.s.checkCall(d.ID)
 	case FuncNote:
-		return r.checkNote(d)
+		return r.s.checkNote(d)
 	case ChildStart:
-		if err := r.checkCall(d.ID); err != nil {
+		if err := r.s.checkCall(d.ID); err != nil {
 			return err
 		}
 		return r.budgets.checkChild(d)
 	case CallUse:
-		if err := r.checkCall(d.ID); err != nil {
+		if err := r.s.checkCall(d.ID); err != nil {
 			return err
 		}
 		return r.budgets.checkUse(d)
 	case CallReserve:
-		if err := r.checkCall(d.ID); err != nil {
+		if err := r.s.checkCall(d.ID); err != nil {
 			return err
 		}
 		return r.budgets.checkReserve(d)
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:
-		_, _, err := r.readAnswer(d)
+		_, _, err := r.people.readAnswer(d)
 		return err
 	case Cancel:
 		if r.s.Status.Ended() && r.s.Status != StatusCancelled {
@@ -135,17 +135,17 @@ func checkValues(where string, values ...Value) error {
 }
 
 // checkCall refuses ids that no command of this run ever had. Ids of calls that have settled pass: their results come late and are ignored.
-func (r *Run) checkCall(id string) error {
+func (s *state) checkCall(id string) error {
 	key, attempt, ok := parseCommandID(id)
 	if ok && attempt > 0 {
-		if c := r.s.Loop.Call(key); c != nil && attempt <= c.Attempt {
+		if c := s.Loop.Call(key); c != nil && attempt <= c.Attempt {
 			return nil
 		}
 		part := strings.Split(key, ".")
 		if len(part) == 3 {
 			step, err1 := strconv.Atoi(part[0])
 			n, err2 := strconv.Atoi(part[2])
-			if err1 == nil && err2 == nil && step >= 1 && step <= r.graph.Steps.Len() && n >= 1 && n <= max(r.step(step).Calls, r.step(step).Loop.Numbered) && r.s.Loop.Call(key) == nil {
+			if err1 == nil && err2 == nil && step >= 1 && step <= s.graph.Steps.Len() && n >= 1 && n <= max(s.graph.Step(step).Calls, s.graph.Step(step).Loop.Numbered) && s.Loop.Call(key) == nil {
 				return nil
 			}
 		}

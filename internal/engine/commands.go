@@ -245,3 +245,11 @@ func (s *state) errors(n int) []FailedAttempt {
 	}
 	return slices.Clip(s.Errors[max(0, n-MaxErrors):n])
 }
+
+// argumentsOf gives the arguments of a tool call, which for that of a tool node are what the step was given.
+func (s *state) argumentsOf(c *loop.Call) Value {
+	if c.Args == nil && c.ToolID == "" {
+		return s.graph.StepInput(c.Step)
+	}
+	return s.Loop.Arguments(s, c)
+}

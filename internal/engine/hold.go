@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -31,32 +32,25 @@ type Hold struct {
 	Input Value
 }
 
-// pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
-func (r *Run) pinned(pins Value) {
-	if len(pins) > 0 && !r.s.Status.Ended() {
-		r.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
-	}
-}
-
 // handleHeld opens the wait of a call that needs a person.
-func (r *Run) handleHeld(d ToolHeld) {
-	key, c := r.s.openCall(d.ID, loop.Tool)
+func (p *people) handleHeld(d ToolHeld) {
+	key, c := p.state.openCall(d.ID, loop.Tool)
 	if c == nil {
 		return
 	}
 	step, attempt, h := c.Step, c.Attempt, d.Hold
-	late, failing := c.State == loop.Cancelled, r.s.isFailing()
+	late, failing := c.State == loop.Cancelled, p.state.isFailing()
 	if late || failing {
-		r.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
+		p.run.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
-			r.steps.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
+			p.steps.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
 		}
 		return
 	}
 	opened := &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
 		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: event.Compact(h.Schema),
-		Remind: r.remindAt(0), Below: h.Below,
+		Remind: p.state.remindAt(p.run.time(), 0), Below: h.Below,
 	}
 	if h.Below != nil {
 		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
@@ -64,7 +58,7 @@ func (r *Run) handleHeld(d ToolHeld) {
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	r.emitStep(step, opened)
+	p.run.emitStep(step, opened)
 }
 
 func cleanAll(texts []string) []string {
@@ -85,9 +79,9 @@ func checkHold(d ToolHeld) error {
 }
 
 // decided goes on with a held call as a person answered: WaitAnswered has made an approved one due.
-func (r *Run) decided(key string, ans *WaitAnswered) {
-	c := r.s.Loop.Call(key)
-	if c == nil || ans.Decision == workflow.PortApprove || r.s.Waits.Get(ans.Wait).Below != nil {
+func (p *people) decided(key string, ans *WaitAnswered) {
+	c := p.state.Loop.Call(key)
+	if c == nil || ans.Decision == workflow.PortApprove || p.state.Waits.Get(ans.Wait).Below != nil {
 		return
 	}
 	step, fr, inAgent, name := c.Step, c.Frame, c.ToolID != "", c.Tool
@@ -98,19 +92,19 @@ func (r *Run) decided(key string, ans *WaitAnswered) {
 		out.Structured = nil // the text says it all
 	}
 	out.Shorten()
-	r.emitStep(step, out)
+	p.run.emitStep(step, out)
 	switch {
 	case inAgent:
-		r.agents.turnAnswered(step, fr)
+		p.agents.turnAnswered(step, fr)
 	case ans.Decision == "":
-		r.steps.complete(step, &StepCompleted{Given: true}, r.plan.out...)
-	case len(r.stepNode(step).Ports[workflow.PortReject]) > 0:
-		r.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
+		p.steps.complete(step, &StepCompleted{Given: true}, p.state.plan.out...)
+	case len(p.state.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
+		p.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:
 		// No retry policy applies: a person said no.
-		f := Failure{Code: CodeRejected, Message: out.Text, Node: r.nodeID(step)}
-		if !r.handledByProgram(step, "", &f, nil) {
-			r.steps.giveUp(step, f)
+		f := Failure{Code: CodeRejected, Message: out.Text, Node: p.state.graph.NodeID(step)}
+		if !p.calls.handledByProgram(step, "", &f, nil) {
+			p.steps.giveUp(step, f)
 		}
 	}
 }
@@ -124,37 +118,22 @@ func rejection(tool, note string) string {
 	return text
 }
 
-// unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
-// is the caller's to see to.
-func (r *Run) unknown(key string, c *loop.Call, d ToolResult) bool {
-	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || r.plan.root.Workflow.Rules.UnknownFails {
-		return false
-	}
-	if r.s.isFailing() || d.Unknown == "retry" && c.Unknown >= maxUnknown {
-		return false
-	}
-	f := d.Failure.Clean()
-	r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
-	switch d.Unknown {
-	case "retry":
-		if r.s.Ending == nil { // else a reopening makes it again
-			r.again(key, r.s.Loop.Call(key), "")
-		}
-	case "skip", "fail":
-		r.lost(key, d.Unknown)
-	default:
-		r.askAbout(key, r.s.Loop.Call(key), f.Message)
-	}
-	return true
+// askAbout asks a person what becomes of a call with unknown outcome.
+func (p *people) askAbout(key string, c *loop.Call, why string) {
+	p.run.emitStep(c.Step, &WaitOpened{
+		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.run.time(), 0),
+		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, loop.Brief(p.state.argumentsOf(c)), why),
+	})
 }
 
-// maxUnknown is how often a call whose tool is declared idempotent is made again by itself, with the same key, because no answer came.
-const maxUnknown = 1
-
-// askAbout asks a person what becomes of a call with unknown outcome.
-func (r *Run) askAbout(key string, c *loop.Call, why string) {
-	r.emitStep(c.Step, &WaitOpened{
-		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: r.remindAt(0),
-		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, loop.Brief(r.s.argumentsOf(c)), why),
-	})
+// answeredBudget goes on with a run that asked for more, or ends it.
+func (p *people) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
+	step, met := w.Step, *w.Limit
+	if p.state.Status == StatusPaused {
+		p.run.emit(0, "", &RunResumed{Reason: "answer"})
+	}
+	p.run.emitStep(step, ans)
+	if ans.Limits == nil {
+		p.run.emitStep(step, &met)
+	}
 }

@@ -17,23 +17,18 @@ const (
 // CheckNoteKey is [loop.CheckNoteKey].
 func CheckNoteKey(key string) error { return loop.CheckNoteKey(key) }
 
-func (r *Run) checkNote(d FuncNote) error {
-	if err := r.checkCall(d.ID); err != nil {
+func (s *state) checkNote(d FuncNote) error {
+	if err := s.checkCall(d.ID); err != nil {
 		return err
 	}
-	_, c := r.s.openCall(d.ID, loop.Func)
+	_, c := s.openCall(d.ID, loop.Func)
 	if c == nil || c.State != loop.Open {
 		return fmt.Errorf("%w: %q", ErrNoteLate, d.ID)
 	}
 	if checkValues(d.ID, d.Value) != nil {
 		return fmt.Errorf("%w: the value of key %q is not JSON", ErrNote, d.Key)
 	}
-	return loop.CheckNote(r.step(c.Step).Loop.Notes, d.Key, noteValue(d.Value))
-}
-
-func (r *Run) handleNote(d FuncNote) {
-	key, c := r.s.openCall(d.ID, loop.Func)
-	r.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
+	return loop.CheckNote(s.graph.Step(c.Step).Loop.Notes, d.Key, noteValue(d.Value))
 }
 
 // noteValue is a value as it is kept: compact, and nil for null.

@@ -7,84 +7,122 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
-// rest pauses or ends the run where nothing is left to do or to wait for.
-func (r *Run) rest() {
-	switch {
-	case r.s.Status != StatusRunning && (r.s.Status != StatusPaused || r.s.Ending == nil):
-	case r.s.Ending != nil && r.s.Ending.Limit:
-		r.restLimit()
-	case r.s.Ending != nil:
-		r.restEnding()
-	case r.s.Loop.Out() > 0 || r.s.Loop.Sleeping() > 0:
-	case r.settle():
-	case r.graph.Scope(0).Live == 0:
-		r.finish(&RunCompleted{OutputStep: r.graph.Scope(0).Last})
-	case r.s.Waits.IsOpen():
-		r.pause()
-	default:
-		r.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
-	}
+// lifecycle begins, pauses, ends and reopens a run: it decides what follows from limits, failures and cancellations of the run as a whole. It reads the state and changes it by
+// events alone.
+type lifecycle struct {
+	state    *state
+	commands *commander
+	run      lifecycleRun
+	steps    lifecycleSteps
+	people   lifecyclePeople
+	calls    lifecycleCalls
+	// announced is the time for which the timer for cancelled calls was asked for last.
+	announced time.Time
 }
 
-func (r *Run) pause() {
-	w := r.s.Waits.Open(nil)[0]
-	r.emitStep(w.Step, &RunPaused{Wait: w.Wait})
+// lifecycleRun is what a lifecycle asks of the run that it belongs to.
+type lifecycleRun interface {
+	emit(step int, node string, d Data)
+	emitStep(step int, d Data)
+	// time is that of this activation.
+	time() time.Time
+}
+
+// lifecycleSteps cancels steps.
+type lifecycleSteps interface {
+	cancelScope(scope int, reason string)
+	// cancelRun cancels all steps, the first one with end, the event that cancels the run; false: no step ran.
+	cancelRun(end *RunCancelled) bool
+}
+
+// lifecyclePeople closes waits, and asks about calls whose outcome is unknown.
+type lifecyclePeople interface {
+	closeWaits(match func(*waits.Wait) bool, reason string)
+	askAbout(key string, c *loop.Call, why string)
+}
+
+// lifecycleCalls goes on with calls of a run that is taken up.
+type lifecycleCalls interface {
+	// lost settles a call with unknown outcome.
+	lost(key, what string)
+	callWithheld()
+}
+
+// rest pauses or ends the run where nothing is left to do or to wait for.
+func (l *lifecycle) rest() {
+	switch {
+	case l.state.Status != StatusRunning && (l.state.Status != StatusPaused || l.state.Ending == nil):
+	case l.state.Ending != nil && l.state.Ending.Limit:
+		l.restLimit()
+	case l.state.Ending != nil:
+		l.restEnding()
+	case l.state.Loop.Out() > 0 || l.state.Loop.Sleeping() > 0:
+	case l.settle():
+	case l.state.graph.Scope(0).Live == 0:
+		l.finish(&RunCompleted{OutputStep: l.state.graph.Scope(0).Last})
+	case l.state.Waits.IsOpen():
+		w := l.state.Waits.Open(nil)[0]
+		l.run.emitStep(w.Step, &RunPaused{Wait: w.Wait})
+	default:
+		l.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
+	}
 }
 
 // restLimit ends a run that met a limit, once the calls that were out have come back. Retries that sleep stay for a reopening, and so do, where
 // the time is over, the calls that are out (D20).
-func (r *Run) restLimit() {
-	if r.s.Limit == CodeTimeout {
-		r.commands.cancelCalls(func(*loop.Call) bool { return true })
-	} else if r.s.Loop.Out() > 0 || r.settle() {
+func (l *lifecycle) restLimit() {
+	if l.state.Limit == CodeTimeout {
+		l.commands.cancelCalls(func(*loop.Call) bool { return true })
+	} else if l.state.Loop.Out() > 0 || l.settle() {
 		return
 	}
-	r.finishFailed()
+	l.finishFailed()
 }
 
 // restEnding ends a run that failed or was cancelled: started calls finish or are cancelled (D12), cancelled ones settle (D10).
-func (r *Run) restEnding() {
-	if r.s.Loop.Out() > 0 {
-		r.settle()
+func (l *lifecycle) restEnding() {
+	if l.state.Loop.Out() > 0 {
+		l.settle()
 		return
 	}
-	r.steps.cancelScope(0, "the run ended")
-	if r.settle() {
+	l.steps.cancelScope(0, "the run ended")
+	if l.settle() {
 		return
 	}
-	if r.s.cancelled() {
-		r.finish(&RunCancelled{Reason: r.s.Ending.Reason})
+	if l.state.cancelled() {
+		l.finish(&RunCancelled{Reason: l.state.Ending.Reason})
 		return
 	}
-	r.finishFailed()
+	l.finishFailed()
 }
 
 // finishFailed ends the run with the failure that it is ending by. A program that can make a report of it does (S2-59).
-func (r *Run) finishFailed() {
-	f := r.s.Ending.Failure
-	if host, ok := r.plan.host.(Reporter); ok && r.plan.root.Workflow.Rules.ReportFailures {
+func (l *lifecycle) finishFailed() {
+	f := l.state.Ending.Failure
+	if host, ok := l.state.plan.host.(Reporter); ok && l.state.plan.root.Workflow.Rules.ReportFailures {
 		var report *SignalRaised
-		err := r.plan.ask("report", func(Host) error {
-			report = host.Report(r.s.id, f, r.now)
+		err := l.state.plan.ask("report", func(Host) error {
+			report = host.Report(l.state.id, f, l.run.time())
 			return nil
 		})
 		if err == nil && report != nil {
-			r.emit(0, "", report)
+			l.run.emit(0, "", report)
 		}
 	}
-	r.finish(&RunFailed{Error: f})
+	l.finish(&RunFailed{Error: f})
 }
 
 // settle waits for cancelled calls and tells whether there are any.
-func (r *Run) settle() bool {
-	if !r.s.settling() {
+func (l *lifecycle) settle() bool {
+	if !l.state.settling() {
 		return false
 	}
-	if at := r.s.settleAt(); !r.announced.Equal(at) {
-		r.announced = at
-		r.commands.add(&StartTimer{ID: timerSettle, After: r.s.Seq, At: at})
+	if at := l.state.settleAt(); !l.announced.Equal(at) {
+		l.announced = at
+		l.commands.add(&StartTimer{ID: timerSettle, After: l.state.Seq, At: at})
 	}
 	return true
 }
@@ -116,15 +154,12 @@ func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == 
 // isFailing tells whether the run ends by a failure or was cancelled: nothing new starts in it.
 func (s *state) isFailing() bool { return s.Ending != nil && !s.Ending.Limit }
 
-// IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
-func (r *Run) IsEnding() bool { return r.s.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
-
 // cutOff gives up on everything that a cancelled run still waits for.
-func (r *Run) cutOff(why string) {
-	if r.s.cancelled() {
-		r.steps.cancelScope(0, why)
+func (l *lifecycle) cutOff(why string) {
+	if l.state.cancelled() {
+		l.steps.cancelScope(0, why)
 	}
-	r.abandon(why)
+	l.abandon(why)
 }
 
 // settling tells whether the run only waits for calls that it cancelled or is being cancelled with.
@@ -142,72 +177,67 @@ func (s *state) settling() bool {
 }
 
 // abandon gives up on cancelled calls: what they used stays unknown.
-func (r *Run) abandon(why string) { r.abandonSince(0, why, nil) }
+func (l *lifecycle) abandon(why string) { l.abandonSince(0, why, nil) }
 
 // settleUnsent settles calls that this activation cancels before they are given out: no result of them will ever come.
-func (r *Run) settleUnsent() {
-	if r.s.Loop.Late() > 0 && len(r.out) > 0 {
-		r.abandonSince(r.out[0].Seq, "it was cancelled before it was made", &chat.Usage{})
+func (l *lifecycle) settleUnsent() {
+	if l.state.Loop.Late() > 0 {
+		l.abandonSince(l.commands.first, "it was cancelled before it was made", &chat.Usage{})
 	}
 }
 
 // abandonSince gives up on the cancelled calls that were asked for by event seq or later. used is what each model call of them used, nil where that is
 // not known.
-func (r *Run) abandonSince(seq uint64, why string, used *chat.Usage) {
+func (l *lifecycle) abandonSince(seq uint64, why string, used *chat.Usage) {
 	var cost *float64
 	if used != nil {
 		cost = new(float64)
 	}
 	f := Failure{Code: CodeCancelled, Message: why}
-	for _, key := range r.s.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Cancelled && c.Seq >= seq }) {
-		c := r.s.Loop.Call(key)
+	for _, key := range l.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Cancelled && c.Seq >= seq }) {
+		c := l.state.Loop.Call(key)
 		switch c.Kind {
 		case loop.Model:
-			r.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
+			l.run.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
 		case loop.Tool:
-			r.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
+			l.run.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
 		default:
-			r.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
+			l.run.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
 		}
 	}
 }
 
 // finish ends the run.
-func (r *Run) finish(d Data) {
-	if r.s.Ending == nil || !r.s.Ending.Limit {
-		r.steps.cancelScope(0, "the run ended")
-		r.closeWaits(nil, "ended")
+func (l *lifecycle) finish(d Data) {
+	if l.state.Ending == nil || !l.state.Ending.Limit {
+		l.steps.cancelScope(0, "the run ended")
+		l.people.closeWaits(nil, "ended")
 	}
-	r.emit(0, "", d)
+	l.run.emit(0, "", d)
 }
 
-func (r *Run) handleCancel(d Cancel) {
-	if r.s.Status.Ended() {
+func (l *lifecycle) handleCancel(d Cancel) {
+	if l.state.Status.Ended() || l.state.cancelled() {
 		return
 	}
-	if r.s.cancelled() {
+	if l.finishes() {
+		l.run.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
+		l.commands.cancelCalls(func(*loop.Call) bool { return true })
 		return
 	}
-	if r.finishes() {
-		r.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
-		r.commands.cancelCalls(func(*loop.Call) bool { return true })
-		return
-	}
-	r.steps.cancelling = &RunCancelled{Reason: event.Clean(d.Reason)}
-	r.steps.cancelScope(0, "the run was cancelled")
-	if end := r.steps.cancelling; end != nil { // no step ran; cancelled calls were all that was awaited
-		r.steps.cancelling = nil
-		r.closeWaits(nil, "cancelled")
-		r.emit(0, "", end)
+	end := &RunCancelled{Reason: event.Clean(d.Reason)}
+	if !l.steps.cancelRun(end) { // cancelled calls were all that was awaited
+		l.people.closeWaits(nil, "cancelled")
+		l.run.emit(0, "", end)
 	}
 }
 
 // finishes tells whether functions are at work that may finish although the run is cancelled: the node that is aborted completes first (S2-36).
-func (r *Run) finishes() bool {
-	if r.s.Loop.Out() == 0 || !r.plan.root.Workflow.Rules.FinishOnCancel {
+func (l *lifecycle) finishes() bool {
+	if l.state.Loop.Out() == 0 || !l.state.plan.root.Workflow.Rules.FinishOnCancel {
 		return false
 	}
-	for _, c := range r.s.Loop.All() {
+	for _, c := range l.state.Loop.All() {
 		if c.State == loop.Open && c.Kind != loop.Func {
 			return false
 		}
@@ -215,26 +245,23 @@ func (r *Run) finishes() bool {
 	return true
 }
 
-// limit ends the run by a bound that no step met by itself.
-func (r *Run) limit(code string, most int64, from int) { r.limitAt(code, most, "", from) }
-
 // limitAt ends the run by a bound, or hands over to a person where the workflow says so (S3-15).
-func (r *Run) limitAt(code string, most int64, path string, from int) {
-	w := r.plan.root.Workflow
-	if w.Rules.Handoff == "" || r.s.Ending != nil {
-		r.emit(0, path, &LimitReached{Limit: code, Max: most})
+func (l *lifecycle) limitAt(code string, most int64, path string, from int) {
+	w := l.state.plan.root.Workflow
+	if w.Rules.Handoff == "" || l.state.Ending != nil {
+		l.run.emit(0, path, &LimitReached{Limit: code, Max: most})
 		return
 	}
-	r.steps.cancelScope(0, "handed over to a person")
+	l.steps.cancelScope(0, "handed over to a person")
 	if from == 0 {
-		from = r.graph.Scope(0).Last
+		from = l.state.graph.Scope(0).Last
 	}
-	r.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
+	l.run.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
 	node := ""
 	if from > 0 {
-		node = r.nodeID(from)
+		node = l.state.graph.NodeID(from)
 	}
-	r.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: r.graph.Tokens + 1})
+	l.run.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: l.state.graph.Tokens + 1})
 }
 
 // limitFailure words the failure of a run that met a limit.
@@ -259,4 +286,34 @@ func (s *state) limitFailure(d *LimitReached, node string) Failure {
 		f.Message = fmt.Sprintf("limit %s of %d reached", d.Limit, d.Max)
 	}
 	return f
+}
+
+// timeUp ends the run by its time limit. A run that does nothing any more but wait for calls that it cancelled gives those up instead.
+func (l *lifecycle) timeUp() {
+	limit := time.Duration(l.state.Limits.Timeout)
+	if l.state.Status != StatusRunning || limit <= 0 {
+		return
+	}
+	switch end := l.state.Ending; {
+	case l.state.Active+l.run.time().Sub(l.state.At) < limit:
+		l.commands.add(l.state.timeout(l.state.Seq)) // it came early
+	case l.state.settling():
+		l.cutOff("the run timed out")
+	case end == nil || end.Limit:
+		l.limitAt(CodeTimeout, limit.Milliseconds(), "", 0)
+	default:
+		l.steps.cancelScope(0, "the run timed out")
+	}
+}
+
+// settleTimeUp gives up the cancelled calls that the run waits for.
+func (l *lifecycle) settleTimeUp() {
+	switch {
+	case !l.state.settling(), l.run.time().Before(l.state.settleAt()):
+		l.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
+	case l.state.drains():
+		l.cutOff("no answer within " + DrainTime.String() + " of the cancellation")
+	default:
+		l.cutOff("no answer within " + SettleTime.String() + " of the cancellation")
+	}
 }

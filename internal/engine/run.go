@@ -28,12 +28,14 @@ type Run struct {
 	// commands derives commands from the state.
 	commands commander
 	names    callNames
+	// calls decides what follows from results, people what follows from answers, and lifecycle how the run pauses and ends.
+	calls     calls
+	people    people
+	lifecycle lifecycle
 
 	// What one activation gathers; empty between activations.
 	now time.Time
 	out []Event
-	// announced is the time for which the timer for cancelled calls was asked for last.
-	announced time.Time
 }
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
@@ -41,9 +43,13 @@ func New(p *Plan, id string) *Run {
 	r := &Run{plan: p, s: state{plan: p, id: id, Status: StatusPending}, names: callNames{run: id}}
 	r.graph = &r.s.graph
 	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
-	r.starter = starter{state: &r.s, graph: r.graph, mem: &r.mem, names: &r.names, run: r, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets}
-	r.steps = steps{state: &r.s, graph: r.graph, mem: &r.mem, commands: &r.commands, run: r, retries: r, agents: &r.agents, blocks: &r.blocks}
+	r.starter = starter{state: &r.s, graph: r.graph, mem: &r.mem, names: &r.names, run: r, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets,
+		people: &r.people, calls: &r.calls}
+	r.steps = steps{state: &r.s, graph: r.graph, mem: &r.mem, commands: &r.commands, run: r, end: &r.lifecycle, people: &r.people, retries: &r.calls, agents: &r.agents, blocks: &r.blocks}
 	r.blocks = blocks{state: &r.s, graph: r.graph, mem: &r.mem, run: r, steps: &r.steps}
+	r.calls = calls{state: &r.s, mem: &r.mem, budgets: &r.budgets, commands: &r.commands, run: r, steps: &r.steps, agents: &r.agents, starter: &r.starter, people: &r.people}
+	r.people = people{state: &r.s, commands: &r.commands, run: r, steps: &r.steps, agents: &r.agents, calls: &r.calls, budgets: &r.budgets}
+	r.lifecycle = lifecycle{state: &r.s, commands: &r.commands, run: r, steps: &r.steps, people: &r.people, calls: &r.calls}
 	r.commands = commander{state: &r.s, agents: &r.agents, names: &r.names, mem: &r.mem}
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
@@ -126,6 +132,9 @@ func (r *Run) emit(step int, node string, d Data) {
 // expect makes room for events.
 func (r *Run) expect(events int) { r.out = slices.Grow(r.out, events) }
 
+// time is that of this activation.
+func (r *Run) time() time.Time { return r.now }
+
 // emitStep records an event of a step that has started.
 func (r *Run) emitStep(step int, d Data) { r.emit(step, r.nodeID(step), d) }
 
@@ -145,6 +154,19 @@ func (r *Run) Status() Status { return r.s.Status }
 
 // Seq gives the number of the last event.
 func (r *Run) Seq() uint64 { return r.s.Seq }
+
+// IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
+func (r *Run) IsEnding() bool { return r.s.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
+
+// CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:
+// those of answers (ErrWait…, ErrAnswer).
+func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
+	w, _, err := r.people.readAnswer(d)
+	if err != nil || w == nil {
+		return "", err
+	}
+	return w.Wait, nil
+}
 
 // InFlight counts the calls whose results are still awaited, those of cancelled steps included.
 func (r *Run) InFlight() int { return r.s.Loop.Out() + r.s.Loop.Late() }

@@ -21,22 +21,29 @@ type starter struct {
 	mem    *slabs
 	names  *callNames
 	run    starterRun
+	end    starterEnd
 	steps  starterSteps
 	blocks starterBlocks
 	agents starterAgents
 	budget starterBudget
+	people interface{ openWait(step int, n *plan.Node) }
+	// calls gives the result of a call of a counter, which has just been recorded.
+	calls interface {
+		counted(step int, key string, c *Counter)
+	}
 }
 
 // starterRun is what a starter asks of the run that it belongs to.
 type starterRun interface {
 	emit(step int, node string, d Data)
 	emitStep(step int, d Data)
-	// limitAt ends the run by a bound that a step met, or hands it over to a person; finish ends it.
+}
+
+// starterEnd ends the run.
+type starterEnd interface {
+	// limitAt ends the run by a bound that a step met, or hands it over to a person.
 	limitAt(code string, most int64, path string, from int)
 	finish(d Data)
-	openWait(step int, n *plan.Node)
-	// counted gives the result of a call of a counter, which has just been recorded.
-	counted(step int, key string, c *Counter)
 }
 
 // starterSteps ends steps.
@@ -101,14 +108,14 @@ func (s *starter) startToken(t graph.Token) {
 	if s.state.Limits.MaxRounds > 0 && sc.Flow == 0 && s.graph.Seen[t.Node] {
 		s.run.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds), Detail: strconv.Itoa(s.graph.Round + 1)})
 		if s.graph.Round >= s.state.Limits.MaxRounds {
-			s.run.finish(&RunCompleted{OutputStep: s.graph.Scope(0).Last})
+			s.end.finish(&RunCompleted{OutputStep: s.graph.Scope(0).Last})
 			return
 		}
 	}
 	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
 	// run would be handed over for ever.
 	if !n.Hidden && s.graph.Used >= s.state.Limits.Steps() && (sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
-		s.run.limitAt(CodeMaxSteps, int64(s.state.Limits.Steps()), path, t.From)
+		s.end.limitAt(CodeMaxSteps, int64(s.state.Limits.Steps()), path, t.From)
 		return
 	}
 	if !(viewer{s.state}).roomFor(n, t) {
@@ -160,12 +167,12 @@ func (s *starter) begin(id int, n *plan.Node) {
 		call := s.mem.asked.put(FuncCalled{Call: s.names.call(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Func: n.Func.Func})
 		s.run.emitStep(id, call)
 		if n.Counter != nil {
-			s.run.counted(id, call.Call, n.Counter)
+			s.calls.counted(id, call.Call, n.Counter)
 		}
 	case workflow.KindDecide:
 		s.decide(id, n)
 	case workflow.KindWait:
-		s.run.openWait(id, n)
+		s.people.openWait(id, n)
 	case workflow.KindJoin:
 		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
 	case workflow.KindFork:

@@ -18,7 +18,15 @@ type steps struct {
 	mem      *slabs
 	commands *commander
 	run      stepsRun
-	retries  stepRetries
+	// end ends the run by a bound.
+	end interface {
+		limitAt(code string, most int64, path string, from int)
+	}
+	// people closes the open waits that match.
+	people interface {
+		closeWaits(match func(*waits.Wait) bool, reason string)
+	}
+	retries stepRetries
 	// agents ends the sub-agents inside a frame of a step.
 	agents interface {
 		failInside(step, outer int, f Failure)
@@ -27,16 +35,13 @@ type steps struct {
 	blocks interface{ settleBlock(step int) }
 	// passing is what passable gave last.
 	passing []int
-	// cancelling is what the next cancelled step is to say of the whole run.
+	// cancelling is what the next cancelled step says of the whole run.
 	cancelling *RunCancelled
 }
 
 // stepsRun is what steps ask of the run that they belong to.
 type stepsRun interface {
 	emitStep(step int, d Data)
-	limitAt(code string, most int64, path string, from int)
-	// closeWaits closes the open waits that match.
-	closeWaits(match func(*waits.Wait) bool, reason string)
 }
 
 // stepRetries decides whether a step that failed is tried again.
@@ -134,7 +139,7 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 // same was said on the same way too often (S3-15).
 func (s *steps) takeEdge(id, edge int, to string, held bool) bool {
 	if key := s.state.trip(id, to); key != "" && s.state.Trips[key] >= maxTrips {
-		s.run.limitAt(CodeOscillation, maxTrips, s.graph.NodeID(id), id)
+		s.end.limitAt(CodeOscillation, maxTrips, s.graph.NodeID(id), id)
 		return false
 	}
 	d := s.mem.edges.put(EdgeTaken{Edge: edge, To: to, Scope: s.graph.Step(id).Scope})
@@ -239,7 +244,7 @@ func isFinal(code string) bool {
 // closed, and every sub-agent inside fails, innermost first (S0-54).
 func (s *steps) unwind(id, outer int, f Failure) {
 	within := func(fr int) bool { return outer < 0 || s.graph.Step(id).Loop.Agent.Inside(fr, outer) }
-	s.run.closeWaits(func(w *waits.Wait) bool {
+	s.people.closeWaits(func(w *waits.Wait) bool {
 		if w.Step != id {
 			return false
 		}
@@ -276,8 +281,17 @@ func (s *steps) cancelStep(id int, reason string) {
 	if s.graph.Step(id).Block != nil {
 		s.cancelBranches(id, reason)
 	}
-	s.run.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
+	s.people.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
 	s.commands.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
 	s.run.emitStep(id, &StepCancelled{Reason: reason, Run: s.cancelling})
 	s.cancelling = nil
+}
+
+// cancelRun cancels all steps, the first one with end, the event that cancels the run; false: no step ran.
+func (s *steps) cancelRun(end *RunCancelled) bool {
+	s.cancelling = end
+	s.cancelScope(0, "the run was cancelled")
+	cancelled := s.cancelling == nil
+	s.cancelling = nil
+	return cancelled
 }

@@ -14,88 +14,119 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// people decides what follows from the answers of people: questions and approvals of nodes, tool calls that are held, and budgets that are used up. It reads the state and changes it by
+// events alone.
+type people struct {
+	state    *state
+	commands *commander
+	run      peopleRun
+	steps    peopleSteps
+	agents   interface{ turnAnswered(step, frame int) }
+	calls    peopleCalls
+	budgets  peopleBudgets
+}
+
+// peopleRun is what people ask of the run that they belong to.
+type peopleRun interface {
+	emit(step int, node string, d Data)
+	emitStep(step int, d Data)
+	// time is that of this activation.
+	time() time.Time
+}
+
+// peopleSteps ends steps.
+type peopleSteps interface {
+	complete(step int, d *StepCompleted, ports ...string)
+	failStep(step int, f Failure)
+	giveUp(step int, f Failure)
+	cancelStep(step int, reason string)
+}
+
+// peopleCalls goes on with calls about which a person has decided.
+type peopleCalls interface {
+	// lost settles a call with unknown outcome.
+	lost(key, what string)
+	// handledByProgram does what the node's error handler says; false: there is none, or it leaves the failure to others.
+	handledByProgram(step int, key string, f *Failure, cause error) bool
+}
+
+// peopleBudgets reads an answer to the question for a larger budget.
+type peopleBudgets interface {
+	largerBudget(met *LimitReached, text string) (*workflow.Limits, error)
+}
+
 // readAnswer is [waits.Waits.Read].
-func (r *Run) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
-	return r.s.Waits.Read(waits.Answer(d), r.s.Status.Ended(), r.budgets.largerBudget)
+func (p *people) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
+	return p.state.Waits.Read(waits.Answer(d), p.state.Status.Ended(), p.budgets.largerBudget)
 }
 
-// CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:
-// those of answers (ErrWait…, ErrAnswer).
-func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
-	w, _, err := r.readAnswer(d)
-	if err != nil || w == nil {
-		return "", err
-	}
-	return w.Wait, nil
-}
-
-func (r *Run) handleAnswer(d Answer) {
-	w, ans, err := r.readAnswer(d)
+func (p *people) handleAnswer(d Answer) {
+	w, ans, err := p.readAnswer(d)
 	if err != nil || w == nil {
 		return
 	}
 	if w.Limit != nil {
-		r.answeredBudget(w, ans)
+		p.answeredBudget(w, ans)
 		return
 	}
 	step, call, held := w.Step, w.Call, w.Binding != ""
-	if r.s.Status == StatusPaused {
-		r.emit(0, "", &RunResumed{Reason: "answer"})
+	if p.state.Status == StatusPaused {
+		p.run.emit(0, "", &RunResumed{Reason: "answer"})
 	}
-	r.emitStep(step, ans)
+	p.run.emitStep(step, ans)
 	if held {
-		r.decided(call, ans)
+		p.decided(call, ans)
 		return
 	}
 	if call != "" {
-		if what := expr.Text(ans.Answer); what != "retry" && r.s.Loop.Call(call) != nil {
-			r.lost(call, what)
+		if what := expr.Text(ans.Answer); what != "retry" && p.state.Loop.Call(call) != nil {
+			p.calls.lost(call, what)
 		}
 		return
 	}
 	if ans.Decision != "" {
-		r.steps.complete(step, &StepCompleted{Same: true}, ans.Decision)
+		p.steps.complete(step, &StepCompleted{Same: true}, ans.Decision)
 		return
 	}
-	r.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
+	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
 }
 
 // answeredQuestion completes a question with its answer, which is the output that done says.
-func (r *Run) answeredQuestion(step int, answer Value, done *StepCompleted) {
-	n := r.stepNode(step)
+func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
+	n := p.state.graph.StepNode(step)
 	if name := n.Wait.Mapper; name != "" {
-		update, err := r.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{&r.s}.view(step, nil))
+		update, err := p.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{p.state}.view(step, nil))
 		})
 		if err != nil {
-			r.steps.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
+			p.steps.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 		done.Update = update
 	}
 	if port := workflow.NextPort(expr.Text(answer)); n.Wait.Route && len(n.Ports[port]) > 0 {
-		r.steps.complete(step, done, port)
+		p.steps.complete(step, done, port)
 		return
 	}
-	if (n.Wait.Route || n.ID == r.flowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
-		done.Goto = []string{r.flowOf(step).Workflow.Entry}
+	if (n.Wait.Route || n.ID == p.state.graph.FlowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
+		done.Goto = []string{p.state.graph.FlowOf(step).Workflow.Entry}
 	}
-	r.steps.complete(step, done, r.plan.out...)
+	p.steps.complete(step, done, p.state.plan.out...)
 }
 
 // openWait asks a person.
-func (r *Run) openWait(id int, n *plan.Node) {
+func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.AutoApprove {
 		if n.Wait.Kind == workflow.WaitApproval {
-			r.steps.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
+			p.steps.complete(id, &StepCompleted{Same: true}, workflow.PortApprove)
 		} else {
 			empty := Value(`""`)
-			r.answeredQuestion(id, empty, &StepCompleted{Output: empty})
+			p.answeredQuestion(id, empty, &StepCompleted{Output: empty})
 		}
 		return
 	}
 	name := "w" + strconv.Itoa(id)
-	if n := r.step(id).Retries; n > 0 {
+	if n := p.state.graph.Step(id).Retries; n > 0 {
 		name += "." + strconv.Itoa(n+1)
 	}
 	var data map[string]Value
@@ -103,53 +134,44 @@ func (r *Run) openWait(id int, n *plan.Node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(r.stepInput(id)), approvalNote, r.s.noteAt(id))
+	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.state.graph.StepInput(id)), approvalNote, p.state.noteAt(id))
 	if n.Wait.PromptFunc != "" {
 		var err error
-		if data, err = r.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
-			r.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+		if data, err = p.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
+			p.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
 			return
 		}
 	}
 	if n.Wait.Deadline > 0 {
-		d.Deadline = r.now.Add(time.Duration(n.Wait.Deadline))
+		d.Deadline = p.run.time().Add(time.Duration(n.Wait.Deadline))
 	}
-	d.Remind = r.remindAt(n.Wait.Remind)
+	d.Remind = p.state.remindAt(p.run.time(), n.Wait.Remind)
 	if !d.Deadline.IsZero() && !d.Remind.Before(d.Deadline) {
 		d.Remind = time.Time{} // it would come too late
 	}
-	r.emitStep(id, d)
+	p.run.emitStep(id, d)
 	if n.Wait.Signal != "" {
-		r.announce(id, n.Wait.Signal, d, data)
+		p.announce(id, n.Wait.Signal, d, data)
 	}
-}
-
-// remindAt gives the time of the reminder of a wait that is opened now, which is after own, or after what the run says; zero for none.
-func (r *Run) remindAt(own workflow.Duration) time.Time {
-	after := cmp.Or(own, r.s.Created.Remind)
-	if after <= 0 {
-		return time.Time{}
-	}
-	return r.now.Add(time.Duration(after))
 }
 
 // announce raises the signal of a question that was opened (S2-53, S2-74). Where the program gave data with the question, an event of its own carries the
 // same.
-func (r *Run) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
-	all := map[string]Value{"nodeId": expr.Quote(r.nodeID(id)), "requestId": expr.Quote(requestID(r.s.id, d.Wait))}
+func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
+	all := map[string]Value{"nodeId": expr.Quote(p.state.graph.NodeID(id)), "requestId": expr.Quote(requestID(p.state.id, d.Wait))}
 	maps.Copy(all, data)
 	if data != nil {
-		r.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
+		p.run.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
 	}
-	r.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
+	p.run.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
 }
 
 // requestID names a question beyond its run, as package program does too.
 func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It gives the data that the program wants to go with it.
-func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
-	v, err := r.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&r.s}.view(id, nil)) })
+func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
+	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{p.state}.view(id, nil)) })
 	if err != nil {
 		return nil, err
 	}
@@ -171,32 +193,32 @@ func (r *Run) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, e
 	return q.Data, nil
 }
 
-// handleWaitTimer reminds of a wait, or ends one that was not answered in time.
-func (r *Run) handleWaitTimer(t waits.Timer) {
-	if r.now.Before(t.At) {
-		r.commands.add(startWaitTimer(t))
+// timerDue reminds of a wait, or ends one that was not answered in time.
+func (p *people) timerDue(t waits.Timer) {
+	if p.run.time().Before(t.At) {
+		p.commands.add(startWaitTimer(t))
 		return
 	}
-	r.emitStep(t.Step, &TimerFired{Timer: t.ID})
+	p.run.emitStep(t.Step, &TimerFired{Timer: t.ID})
 	if t.IsRemind {
-		r.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
+		p.run.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
 		return
 	}
-	if r.s.Status == StatusPaused {
-		r.emit(0, "", &RunResumed{Reason: "deadline"})
+	if p.state.Status == StatusPaused {
+		p.run.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
-	r.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
-	if n := r.stepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
-		r.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
+	p.run.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
+	if n := p.state.graph.StepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
+		p.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	}
-	r.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
+	p.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
 }
 
 // closeWaits closes the open waits that match; nil matches all.
-func (r *Run) closeWaits(match func(*waits.Wait) bool, reason string) {
-	for _, w := range r.s.Waits.Open(match) {
-		r.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
+func (p *people) closeWaits(match func(*waits.Wait) bool, reason string) {
+	for _, w := range p.state.Waits.Open(match) {
+		p.run.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
 	}
 }
 
@@ -217,4 +239,13 @@ func (s *state) releases() bool {
 		}
 	}
 	return true
+}
+
+// remindAt gives the time of the reminder of a wait that is opened at a time, which is after own, or after what the run says; zero for none.
+func (s *state) remindAt(opened time.Time, own workflow.Duration) time.Time {
+	after := cmp.Or(own, s.Created.Remind)
+	if after <= 0 {
+		return time.Time{}
+	}
+	return opened.Add(time.Duration(after))
 }

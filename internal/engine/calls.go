@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// calls decides what follows from the results of calls, and makes calls again: after a delay, when others have left room, or when a person has answered. It reads the state and changes
+// it by events alone.
+type calls struct {
+	state    *state
+	mem      *slabs
+	budgets  *budgets
+	commands *commander
+	run      callsRun
+	steps    callsSteps
+	agents   callsAgents
+	starter  interface{ begin(step int, n *plan.Node) }
+	// people decide about calls whose outcome is unknown.
+	people interface {
+		askAbout(key string, c *loop.Call, why string)
+	}
+}
+
+// callsRun is what calls ask of the run that they belong to.
+type callsRun interface {
+	emit(step int, node string, d Data)
+	emitStep(step int, d Data)
+	// time is that of this activation.
+	time() time.Time
+}
+
+// callsSteps ends steps.
+type callsSteps interface {
+	complete(step int, d *StepCompleted, ports ...string)
+	failStep(step int, f Failure)
+	giveUp(step int, f Failure)
+	cancelStep(step int, reason string)
+	unwind(step, outer int, f Failure)
+}
+
+// callsAgents goes on with agent loops.
+type callsAgents interface {
+	frame(step, id int) *loop.Frame
+	agent(step, frame int) *plan.Agent
+	replied(step, frame int)
+	turnAnswered(step, frame int)
+	frameFailed(step, frame int, f Failure, end func(int, Failure))
+	execNext(step int)
+	resume(step int)
+}
+
+// resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31).
+func (s *calls) resumeDue() {
+	if s.state.Loop.Due() == 0 || !s.state.startable() {
+		return
+	}
+	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
+		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Due && s.state.startable() && s.budgets.maySlot(key, c) {
+			s.again(key, c, c.Model)
+		}
+	}
+	for _, id := range slices.Clone(s.state.graph.Running) {
+		if s.state.graph.Step(id).Loop.Due && s.state.startable() && s.budgets.slot() {
+			s.starter.begin(id, s.state.graph.StepNode(id))
+		}
+	}
+}
+
+// resumeWithheld makes the calls that waited for others to free what they had reserved, or a slot.
+func (s *calls) resumeWithheld() {
+	if !s.budgets.withheld || s.state.Limits.MaxConcurrency <= 0 && !s.state.Ledger.Bounds() {
+		return
+	}
+	if s.state.Ending != nil || s.state.Status != StatusRunning || s.budgets.askedForBudget() {
+		return
+	}
+	s.budgets.withheld = false // calls that still wait set it again
+	s.callWithheld()
+}
+
+// callWithheld makes the calls that a budget, or the want of a slot, withheld.
+func (s *calls) callWithheld() {
+	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
+		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Failed && (s.budgets.maySlot(key, c) || s.budgets.hasSlot(c.Step)) {
+			s.again(key, c, c.Model)
+		}
+	}
+	for _, id := range slices.Clone(s.state.graph.Running) {
+		if st := s.state.graph.Step(id); st.Status != stepRunning || st.Loop.Due || s.state.Loop.IsAsleep(id) || !s.budgets.hasSlot(id) {
+			continue
+		}
+		switch n := s.state.graph.StepNode(id); n.Kind {
+		case workflow.KindTool:
+			if s.state.graph.Step(id).Loop.Calls == 0 {
+				s.starter.begin(id, n)
+			}
+		case workflow.KindExec:
+			if s.state.graph.Step(id).Loop.Calls == 0 && s.state.graph.Step(id).Loop.Agent != nil {
+				s.agents.execNext(id)
+			}
+		case workflow.KindAgent:
+			s.agents.resume(id)
+		}
+	}
+}
+
+// again asks for the next attempt of a call.
+func (s *calls) again(key string, c *loop.Call, model string) {
+	switch c.Kind {
+	case loop.Model:
+		fr := s.agents.frame(c.Step, c.Frame)
+		reserved, ok := s.budgets.reserve(c.Step, c.Frame, model, nil)
+		if !ok {
+			return
+		}
+		s.run.emitStep(c.Step, &ModelCalled{
+			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved,
+		})
+	case loop.Tool:
+		if !s.budgets.mayCallTool(c.Step, key) {
+			return
+		}
+		s.run.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
+	default:
+		s.run.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
+	}
+}
+
+// lost settles a call with unknown outcome as a person or its policy says.
+func (s *calls) lost(key, what string) {
+	c := s.state.Loop.Call(key)
+	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
+	switch what {
+	case "skip":
+		s.run.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
+	default:
+		// No retry policy applies: trying again is what was decided against.
+		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: s.state.graph.NodeID(step)}
+		if !s.handledByProgram(step, "", &f, nil) {
+			s.steps.giveUp(step, f)
+		}
+		return
+	}
+	if inAgent {
+		s.agents.turnAnswered(step, fr)
+		return
+	}
+	s.steps.complete(step, &StepCompleted{}, s.state.plan.out...)
+}
+
+// unknown goes on with a call of whose outcome its own tool knows nothing, as the tool's policy says (P12). It tells whether it did: an ordinary failure
+// is the caller's to see to.
+func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
+	if d.Failure == nil || d.Unknown == "" || c.State != loop.Open || s.state.plan.root.Workflow.Rules.UnknownFails {
+		return false
+	}
+	if s.state.isFailing() || d.Unknown == "retry" && c.Unknown >= maxUnknown {
+		return false
+	}
+	f := d.Failure.Clean()
+	s.run.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
+	switch d.Unknown {
+	case "retry":
+		if s.state.Ending == nil { // else a reopening makes it again
+			s.again(key, s.state.Loop.Call(key), "")
+		}
+	case "skip", "fail":
+		s.lost(key, d.Unknown)
+	default:
+		s.people.askAbout(key, s.state.Loop.Call(key), f.Message)
+	}
+	return true
+}
+
+// maxUnknown is how often a call whose tool is declared idempotent is made again by itself, with the same key, because no answer came.
+const maxUnknown = 1
+
+// timerDue tries a call or a step again, as far as there is a slot, after its retry timer.
+func (s *calls) timerDue(id string, t loop.Timer) {
+	if s.run.time().Before(t.At) {
+		s.commands.add(&StartTimer{ID: id, After: t.Seq, At: t.At})
+		return
+	}
+	s.run.emitStep(t.Step, &TimerFired{Timer: id})
+	if st := s.state.graph.Step(t.Step); id == loop.StepTimer(t.Step) && !st.Loop.Due && st.Status == stepRunning {
+		s.starter.begin(t.Step, s.state.graph.StepNode(t.Step))
+	}
+}

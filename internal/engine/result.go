@@ -1,0 +1,217 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/engine/loop"
+	"github.com/hocket-run/hocket/internal/engine/typed"
+)
+
+// pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
+func (s *calls) pinned(pins Value) {
+	if len(pins) > 0 && !s.state.Status.Ended() {
+		s.run.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
+	}
+}
+
+func (s *calls) handleModel(d ModelResult) {
+	key, c := s.state.openCall(d.ID, loop.Model)
+	if c == nil {
+		return
+	}
+	late, step, fr := c.State == loop.Cancelled, c.Step, c.Frame
+	if d.Failure != nil {
+		f := d.Failure.Clean()
+		s.run.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
+		switch {
+		case late:
+		case f.Code == CodeWorkflowBudget && s.budgets.metWorkflow(step, f.Message):
+		default:
+			s.modelFailed(key, c, f)
+		}
+		return
+	}
+	if c.Reserved != nil && c.Reserved.Bound != "" && d.Stop == event.StopLength && !late {
+		s.budgets.cutShort(key, c, d)
+		return
+	}
+	m := event.CleanMessage(d.Message)
+	m.ToolCalls = uniqueIDs(m.ToolCalls)
+	s.run.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: event.CleanDetails(d.Details)})
+	if !late {
+		s.agents.replied(step, fr)
+	}
+}
+
+// uniqueIDs gives every tool call an id of its own within its reply; providers and scripts may leave them out or repeat them.
+func uniqueIDs(calls []chat.ToolCall) []chat.ToolCall {
+	given, taken := map[string]bool{}, map[string]bool{}
+	for _, c := range calls {
+		given[c.ID] = true
+	}
+	out := calls
+	for i, c := range calls {
+		id := c.ID
+		for n := i + 1; id == "" || taken[id]; n++ {
+			if try := "call_" + strconv.Itoa(n); !given[try] {
+				id = try
+			}
+		}
+		taken[id], given[id] = true, true
+		if id == c.ID {
+			continue
+		}
+		if &out[0] == &calls[0] {
+			out = slices.Clone(calls)
+		}
+		out[i].ID = id
+	}
+	return out
+}
+
+func (s *calls) handleTool(d ToolResult) {
+	key, c := s.state.openCall(d.ID, loop.Tool)
+	if c == nil {
+		return
+	}
+	if s.unknown(key, c, d) {
+		return
+	}
+	late, step, fr, attempt := c.State == loop.Cancelled, c.Step, c.Frame, c.Attempt
+	inAgent := c.ToolID != ""
+	d.Text, d.Structured = event.Clean(d.Text), event.Compact(d.Structured)
+	var f Failure
+	if s.budgets.waitsForBudget(step, d.Failure, d.Budget, late) {
+		f = Failure{Code: CodeBudget, Message: d.Failure.Clean().Message}
+		s.run.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
+		s.budgets.budgetMetBelow(step, d.Budget)
+		return
+	}
+	if d.Failure != nil {
+		f = d.Failure.Clean()
+		s.run.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
+	} else {
+		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late}
+		out.Shorten()
+		s.run.emitStep(step, &out)
+	}
+	switch {
+	case late:
+	case inAgent:
+		s.agents.turnAnswered(step, fr)
+	case d.Failure != nil:
+		s.callFailed(key, s.state.Loop.Call(key), f, nil)
+	case d.IsError:
+		s.steps.failStep(step, Failure{Code: CodeTool, Message: d.Text})
+	default:
+		s.steps.complete(step, s.state.plan.given, s.state.plan.out...)
+	}
+}
+
+func (s *calls) handleFunc(d *FuncResult) {
+	if key, c := s.state.openCall(d.ID, loop.Func); c != nil {
+		s.returned(key, c, d)
+	}
+}
+
+// returned decides what follows the result of a function.
+func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
+	late, step, attempt := c.State == loop.Cancelled, c.Step, c.Attempt
+	if d.Failure != nil {
+		f := d.Failure.Clean()
+		d = &FuncResult{Failure: &f, Cause: d.Cause, Output: d.Output, Budget: d.Budget}
+	}
+	ofWorkflow := d.Failure != nil && d.Budget == CodeWorkflowBudget && !late && !s.state.isFailing()
+	kept := ofWorkflow || s.budgets.waitsForBudget(step, d.Failure, d.Budget, late)
+	var update map[string]Value
+	var edits []typed.Edit
+	if late { // the state that it saw is gone
+		update = typed.Whole(d.Update, d.Grown)
+	} else {
+		update, edits = s.state.graph.Step(step).View.Shorten(d.Update, d.Grown...)
+	}
+	s.run.emitStep(step, s.mem.returned.put(FuncReturned{
+		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
+	}))
+	switch {
+	case late:
+	case d.Failure != nil && d.Failure.Code == CodeCancelled && s.state.cancelled(): // it stopped, or was never made
+		s.steps.cancelStep(step, "the run was cancelled")
+	case ofWorkflow:
+		s.budgets.metWorkflow(step, d.Failure.Message)
+	case kept:
+		s.budgets.budgetMetBelow(step, d.Budget)
+	case d.Failure != nil:
+		s.callFailed(key, s.state.Loop.Call(key), *d.Failure, d.Cause)
+	default:
+		for i := range d.Signals {
+			s.run.emitStep(step, &d.Signals[i])
+		}
+		merged, f := s.state.united(step, s.state.graph.Step(step).View, d.Update, d.Grown)
+		if f != nil {
+			s.steps.giveUp(step, *f)
+			return
+		}
+		s.state.graph.SetNative(step, d.Native)
+		done := s.state.plan.given
+		if merged != nil || len(d.Goto) > 0 {
+			done = s.mem.completed.put(StepCompleted{Given: true, Update: merged})
+		}
+		s.steps.complete(step, done, s.state.plan.out...)
+		s.state.graph.SetNative(0, nil)
+	}
+}
+
+// counted gives the result of a call of a counter, which has just been recorded.
+func (s *calls) counted(id int, key string, c *Counter) {
+	seen := s.state.graph.Step(id).View
+	s.returned(key, s.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))}, Native: seen.Native()})
+}
+
+func (s *calls) handleNote(d FuncNote) {
+	key, c := s.state.openCall(d.ID, loop.Func)
+	s.run.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
+}
+
+// callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
+func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
+	if c == nil {
+		return
+	}
+	if f.Node == "" {
+		f.Node = s.state.graph.NodeID(c.Step)
+	}
+	if s.handledByProgram(c.Step, key, &f, cause) {
+		return
+	}
+	if delay, ok := s.retry(c.Step, f, cause); ok && !isFinal(f.Code) {
+		s.retryCall(c.Step, key, delay, f)
+		return
+	}
+	s.steps.giveUp(c.Step, f)
+}
+
+// modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
+func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
+	id, fr := c.Step, c.Frame
+	fa, a := s.agents.frame(id, fr), s.agents.agent(id, fr)
+	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && !s.state.isFailing() {
+		if next, ok := fa.Fallback(a.Agent); ok {
+			s.again(key, c, next)
+			return
+		}
+	}
+	if f.Node == "" {
+		f.Node = s.state.graph.NodeID(id)
+	}
+	if !s.handledByProgram(id, key, &f, nil) {
+		if delay, ok := s.retry(id, f, nil); ok {
+			s.retryCall(id, key, delay, f)
+			return
+		}
+		s.agents.frameFailed(id, fr, f, s.steps.giveUp)
+	}
+}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// retry asks the step's policy for another attempt and gives the time to wait before it.
+func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
+	p := s.state.graph.StepNode(id).Retry
+	done := s.state.graph.Step(id).Retries
+	if p == nil || done >= p.MaxRetries || s.state.isFailing() || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
+		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
+		return 0, false
+	}
+	if p.Func != "" {
+		ok := false
+		err := s.state.plan.ask(p.Func, func(h Host) (err error) {
+			ok, err = h.RetryOn(p.Func, f, cause)
+			return err
+		})
+		if err != nil || !ok {
+			return 0, false
+		}
+	}
+	return delay(p, done, f), true
+}
+
+// MaxRetryAfter is how long another side may ask to wait before the same call is made again. Where it asks for more the call fails.
+const MaxRetryAfter = 10 * time.Minute
+
+// lasting are the codes of failures that pass only if somebody does something. They are not tried again where the policy does not name them.
+var lasting = []string{"quota_exceeded", "context_length_exceeded"}
+
+// delay is the time to wait before retry number done+1: what the policy says, or longer where the other side asked for it (P14).
+func delay(p *workflow.Retry, done int, f Failure) time.Duration {
+	wait := float64(p.Delay)
+	if p.Multiplier > 1 {
+		wait *= math.Pow(p.Multiplier, float64(done))
+	}
+	d := maxDelay
+	if wait < float64(maxDelay) {
+		d = time.Duration(wait)
+	}
+	return max(d, min(f.RetryAfter(), MaxRetryAfter))
+}
+
+// maxDelay bounds the wait before a retry, whatever the policy or the other side says.
+const maxDelay = 24 * time.Hour
+
+// matches tells whether a failure is one of those that patterns name: part of its code or message, case aside, `_` and space equal (S4-22).
+func matches(patterns []string, f Failure) bool {
+	if len(patterns) == 0 {
+		return true
+	}
+	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "_", " ") }
+	code, msg := plain(f.Code), plain(f.Message)
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		p = plain(p)
+		return strings.Contains(code, p) || strings.Contains(msg, p)
+	})
+}
+
+// handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. key is the call that failed, "" where the step did
+// as a whole. False: the retry policy decides.
+func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bool {
+	n := s.state.graph.StepNode(id)
+	if n.OnError == "" {
+		return false
+	}
+	var act ErrorAction
+	err := s.state.plan.ask(n.OnError, func(h Host) (err error) {
+		act, err = h.OnError(n.OnError, *f, cause, viewer{s.state}.view(id, nil))
+		return err
+	})
+	if err == nil {
+		err = checkNames(fmt.Sprintf("function %q: field", n.OnError), act.Update)
+	}
+	for _, field := range sortedKeys(act.Update) {
+		if err == nil {
+			err = checkValues(fmt.Sprintf("function %q: field %q", n.OnError, field), act.Update[field])
+		}
+	}
+	if err != nil {
+		*f = Failure{Code: CodeFunc, Message: err.Error(), Node: f.Node}
+		s.steps.giveUp(id, *f)
+		return true
+	}
+	switch act.Kind {
+	case "skip":
+		s.steps.unwind(id, -1, *f)
+		s.steps.complete(id, &StepCompleted{Update: act.Update}, s.state.plan.out...)
+	case "abort":
+		if act.Failure != nil {
+			*f = *act.Failure
+		}
+		s.steps.giveUp(id, *f)
+	case "goto":
+		to := s.state.graph.FlowOf(id).Workflow.Node(act.Node)
+		switch {
+		case to == nil:
+			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
+		case !to.Recovery:
+			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q must set isRecoveryNode: true", act.Node), Node: f.Node})
+		default:
+			s.steps.unwind(id, -1, *f)
+			s.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})
+		}
+	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
+		p, done := n.Retry, s.state.graph.Step(id).Retries
+		switch {
+		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing():
+			s.steps.giveUp(id, *f)
+		case act.DelayMS != nil:
+			s.retryCall(id, key, milliseconds(*act.DelayMS), *f)
+		default:
+			s.retryCall(id, key, delay(p, done, *f), *f)
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// milliseconds gives n ms as a delay within its bounds.
+func milliseconds(n int64) time.Duration {
+	return time.Duration(min(max(0, n), maxDelay.Milliseconds()) * int64(time.Millisecond))
+}
+
+// retryCall makes a call again after a delay, or the whole step where key is empty (ADR 6).
+func (s *calls) retryCall(id int, key string, delay time.Duration, f Failure) {
+	if key == "" {
+		s.steps.unwind(id, -1, f)
+	}
+	s.run.emitStep(id, &StepRetrying{Attempt: s.state.graph.Step(id).Retries + 2, Call: key, Until: s.run.time().Add(delay), Error: f})
+}
