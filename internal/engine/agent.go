@@ -18,7 +18,7 @@ import (
 func (s *agents) ask(id, fr int, added ...chat.Message) {
 	f, a := s.frame(id, fr), s.agent(id, fr)
 	if f.Turns >= a.Turns() {
-		s.run.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
+		s.emitStep(id, &LimitReached{Limit: CodeMaxTurns, Max: int64(a.Turns())})
 		s.frameFailed(id, fr, Failure{Code: CodeMaxTurns, Message: fmt.Sprintf("agent %s did not finish within %d turns", a.Title(), a.Turns())}, s.steps.failStep)
 		return
 	}
@@ -29,7 +29,7 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 	if !ok {
 		return
 	}
-	s.run.emitStep(id, &ModelCalled{
+	s.emitStep(id, &ModelCalled{
 		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: f.ModelOf(a.Agent),
 		Conversation: f.Conv, Length: len(s.state.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
@@ -85,11 +85,11 @@ func (s *agents) answered(id, fr int, reply chat.Message) {
 	}
 	if f := s.frame(id, fr); f.Parent >= 0 {
 		parent := f.Parent
-		s.run.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply, JSON: done.JSON})
+		s.emitStep(id, &SubagentCompleted{Frame: fr, Call: f.Call, Output: done.Output, Reply: done.Reply, JSON: done.JSON})
 		s.turnAnswered(id, parent)
 		return
 	}
-	s.steps.complete(id, &done, s.plan.out...)
+	s.steps.complete(id, &done, s.state.plan.out...)
 }
 
 // finalOutput makes an agent's output of a reply's text. reason tells why the text does not fit the agent's schema, "" where it does.
@@ -127,7 +127,7 @@ func (s *agents) frameFailed(id, fr int, f Failure, end func(int, Failure)) {
 		}
 		if s.agent(id, parent).SubagentFailure == workflow.SubagentReports {
 			s.steps.unwind(id, fr, f)
-			s.run.emitStep(id, &SubagentFailed{Frame: fr, Call: s.frame(id, fr).Call, Error: f})
+			s.emitStep(id, &SubagentFailed{Frame: fr, Call: s.frame(id, fr).Call, Error: f})
 			s.turnAnswered(id, parent)
 			return
 		}
@@ -143,7 +143,7 @@ func (s *agents) failInside(id, outer int, f Failure) {
 	}
 	for i := range slices.Backward(a.Frames) {
 		if fr := s.frame(id, i); fr.Parent >= 0 && !fr.Done && i != outer && (outer < 0 || a.Inside(i, outer)) {
-			s.run.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
+			s.emitStep(id, &SubagentFailed{Frame: i, Call: fr.Call, Error: f})
 		}
 	}
 }

@@ -9,19 +9,9 @@ import (
 // agents decides what follows in the agent loops of a run: what a reply, the result of a tool call or the end of a sub-agent leads to. It reads the state and the graph, makes events, and
 // leaves it to the run what the end of a step and the bounds of a call lead to.
 type agents struct {
-	plan   *Plan
-	state  *state
-	graph  *runGraph
-	names  *callNames
-	run    agentRun
+	*recorder
 	steps  agentSteps
 	budget agentBudget
-}
-
-// agentRun is what agent loops ask of the run that they belong to.
-type agentRun interface {
-	// emitStep records an event of a step.
-	emitStep(step int, d Data)
 }
 
 // agentSteps is what the graph does with the end of a step.
@@ -47,11 +37,6 @@ type agentBudget interface {
 	meetSize(step int)
 }
 
-// agentsOf gives the type that decides for the agent loops of a run.
-func agentsOf(r *Run) agents {
-	return agents{plan: r.plan, state: &r.s, graph: r.graph, names: &r.names, run: r, steps: &r.steps, budget: &r.budgets}
-}
-
 func (s *agents) frame(id, fr int) *loop.Frame { return &s.graph.Step(id).Loop.Agent.Frames[fr] }
 func (s *agents) agent(id, fr int) *plan.Agent {
 	return s.graph.FlowOf(id).Agents[s.frame(id, fr).Agent]
@@ -59,7 +44,7 @@ func (s *agents) agent(id, fr int) *plan.Agent {
 
 // nextCall names the next call of a frame.
 func (s *agents) nextCall(id, fr int) string {
-	return s.names.call(id, fr, s.graph.Step(id).Loop.Numbered+1)
+	return s.callID(id, fr, s.graph.Step(id).Loop.Numbered+1)
 }
 
 // isActive tells whether a frame goes on: a call of its turn may have ended it, the step or this attempt of the step.

@@ -11,18 +11,8 @@ import (
 
 // blocks decides about steps that contain others, which are parallel blocks and sub-flows: how they begin, when they end, and with what.
 type blocks struct {
-	state *state
-	graph *runGraph
-	mem   *slabs
-	run   blocksRun
+	*recorder
 	steps blocksSteps
-}
-
-// blocksRun is what blocks ask of the run that they belong to.
-type blocksRun interface {
-	emitStep(step int, d Data)
-	// expect makes room for events.
-	expect(events int)
 }
 
 // blocksSteps ends steps.
@@ -52,7 +42,7 @@ func (b *blocks) closeScopes() {
 // fork starts the branches of a fork, each in a scope of its own.
 func (b *blocks) fork(id int, n *plan.Node) {
 	f := b.graph.FlowOf(id)
-	b.run.expect(3 * len(n.Fork.Branches)) // an edge for each, and the begin of its first step
+	b.expect(3 * len(n.Fork.Branches)) // an edge for each, and the begin of its first step
 	for i, branch := range n.Fork.Branches {
 		scopeID := len(b.graph.Scopes)
 		for _, e := range n.Ports[branch.ID] {
@@ -61,7 +51,7 @@ func (b *blocks) fork(id int, n *plan.Node) {
 			if f.Index[to] != n.JoinIndex {
 				d.Token = b.graph.Tokens + 1
 			}
-			b.run.emitStep(id, d)
+			b.emitStep(id, d)
 		}
 	}
 	b.settleBlock(id)
@@ -75,13 +65,13 @@ func (b *blocks) settleBlock(id int) {
 	case graph.BlockFails:
 		b.failBlock(id, failed)
 	case graph.BlockSkips:
-		b.run.emitStep(id, &StepSkipped{Reason: "no branch reached " + b.graph.StepNode(id).Fork.Join})
+		b.emitStep(id, &StepSkipped{Reason: "no branch reached " + b.graph.StepNode(id).Fork.Join})
 	}
 }
 
 func (b *blocks) completeBlock(id int) {
 	n := b.graph.StepNode(id)
-	update, failure := viewer{b.state}.mergeBranches(id)
+	update, failure := viewer{&b.state}.mergeBranches(id)
 	if failure == nil && b.state.Limits.MaxBytes > 0 {
 		failure = b.state.fitting(b.graph.BlockSize(id))
 	}
@@ -115,7 +105,7 @@ func (b *blocks) beginFlow(id int, n *plan.Node) {
 	st := b.graph.Step(id)
 	d := &EdgeTaken{Edge: -1, To: b.graph.FlowIn(st.Block.Scopes[0]).Workflow.Entry, Token: b.graph.Tokens + 1, Scope: st.Block.Scopes[0]}
 	if name := n.Subflow.Input; name != "" {
-		v, err := b.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{b.state}.view(id, nil)) })
+		v, err := b.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&b.state}.view(id, nil)) })
 		if err == nil {
 			if err = json.Unmarshal(v, &d.State); err != nil {
 				err = fmt.Errorf("function %q returned no state: %w", name, err)
@@ -126,7 +116,7 @@ func (b *blocks) beginFlow(id int, n *plan.Node) {
 			return
 		}
 	}
-	b.run.emitStep(id, d)
+	b.emitStep(id, d)
 }
 
 // endFlow completes a sub-flow in which nothing lives any more.
@@ -138,7 +128,7 @@ func (b *blocks) endFlow(id int) {
 			d.Output = last
 		} else {
 			update, err := b.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-				return h.Merge(name, map[string]Value{n.ID: last}, viewer{b.state}.view(id, nil))
+				return h.Merge(name, map[string]Value{n.ID: last}, viewer{&b.state}.view(id, nil))
 			})
 			if err != nil {
 				b.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})

@@ -64,29 +64,29 @@ func example(d *LimitReached) string {
 func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit int64) {
 	switch {
 	case met.Bound == ledger.BoundByNode:
-		b.run.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
+		b.emitStep(id, &LimitReached{Limit: CodeNodeBudget, Max: limit, Detail: detail})
 		b.steps.failStep(id, Failure{Code: CodeNodeBudget, Limit: detail, Max: limit, Message: fmt.Sprintf("the budget of %q of %d %s is used up", met.Node, limit, detail)})
 	case b.state.Ending != nil: // the call waits for the reopening
 	case met.Bound == ledger.BoundByParent:
-		b.run.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
+		b.emitStep(id, &LimitReached{Limit: CodeParentBudget, Max: limit, Detail: detail})
 	case b.askedForBudget():
 		b.withheld = true
 	case b.state.Limits.OnBudget == workflow.OnBudgetPause:
 		d := &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail}
 		b.withheld = true
-		b.run.emitStep(id, &WaitOpened{
-			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.state.remindAt(b.run.time(), 0),
+		b.emitStep(id, &WaitOpened{
+			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.state.remindAt(b.now, 0),
 			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.state.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
 		})
 	default:
-		b.run.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
+		b.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
 	}
 }
 
 // metWorkflow ends the run by the budget of its workflow, which its driver keeps. The call that met it waits for the reopening; false: the run ends anyway, and nothing is reopened.
 func (b *budgets) metWorkflow(step int, text string) bool {
 	if b.state.Ending == nil {
-		b.run.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
+		b.emitStep(step, &LimitReached{Limit: CodeWorkflowBudget, Detail: text})
 		return true
 	}
 	return b.state.Ending.Limit
@@ -141,7 +141,7 @@ func (b *budgets) cutShort(key string, c *loop.Call, d ModelResult) {
 	step, bound := c.Step, c.Reserved.Bound
 	f := Failure{Code: CodeBudget, Message: fmt.Sprintf("the answer was cut off after %d tokens, the rest of the budget", c.Reserved.Output), Node: b.graph.NodeID(step)}
 	model := c.Model
-	b.run.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
+	b.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Details: event.CleanDetails(d.Details)})
 	balances := b.balances(step)
 	for i := range balances {
 		met := &balances[i]

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"time"
-
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
@@ -11,22 +9,12 @@ import (
 // budgets decides whether the bounds of a run leave room for a call: budgets, the limit of concurrency, and the size of the run. Where they do not, the call is withheld, its step fails,
 // a person is asked, or the run ends. It reads the state and changes nothing of it but by events.
 type budgets struct {
-	state *state
-	graph *runGraph
-	run   budgetRun
+	*recorder
 	calls callSize
 	// steps fails a step, which may be tried again.
 	steps interface{ failStep(step int, f Failure) }
 	// withheld: there may be calls that wait until others have settled.
 	withheld bool
-}
-
-// budgetRun is what budgets ask of the run that they bound.
-type budgetRun interface {
-	// emitStep records an event of a step.
-	emitStep(step int, d Data)
-	// time is that of this activation.
-	time() time.Time
 }
 
 // callSize estimates the next model call of a frame.
@@ -35,11 +23,6 @@ type callSize interface {
 	inputTokens(step, frame int, added []chat.Message) int64
 	// outputBound is the most that the answer may take.
 	outputBound(step, frame int) int64
-}
-
-// budgetsOf gives the type that decides what bounds the calls of a run.
-func budgetsOf(r *Run) budgets {
-	return budgets{state: &r.s, graph: r.graph, run: r, steps: &r.steps, calls: &r.agents}
 }
 
 // reserve asks the budgets for a model call. False: the call is not made now. Then either the limit was met, or the call waits for others to free
@@ -79,7 +62,7 @@ func (b *budgets) mayCallTool(id int, key string) bool {
 		b.withheld = true
 		return false
 	}
-	own, idle := b.state.Ledger.Own(b.state, key)
+	own, idle := b.state.Ledger.Own(&b.state, key)
 	return b.fitsBudget(id, ledger.FitCalls(balances, own, idle))
 }
 
@@ -97,7 +80,7 @@ func (b *budgets) fitsBudget(id int, fit ledger.Fit) bool {
 }
 
 // balances gives the budgets that a step's calls must fit.
-func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(b.state, step) }
+func (b *budgets) balances(step int) []ledger.Balance { return b.state.Ledger.Balances(&b.state, step) }
 
 // endedByBudget tells whether the run ends by a limit after which nothing is called that uses something.
 func (b *budgets) endedByBudget() bool {
@@ -136,6 +119,6 @@ func (b *budgets) full(id int) bool {
 
 func (b *budgets) meetSize(id int) {
 	if b.state.Ending == nil {
-		b.run.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: b.state.Limits.MaxBytes})
+		b.emitStep(id, &LimitReached{Limit: CodeMaxBytes, Max: b.state.Limits.MaxBytes})
 	}
 }

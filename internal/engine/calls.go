@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -13,11 +12,9 @@ import (
 // calls decides what follows from the results of calls, and makes calls again: after a delay, when others have left room, or when a person has answered. It reads the state and changes
 // it by events alone.
 type calls struct {
-	state    *state
-	mem      *slabs
+	*recorder
 	budgets  *budgets
 	commands *commander
-	run      callsRun
 	steps    callsSteps
 	agents   callsAgents
 	starter  interface{ begin(step int, n *plan.Node) }
@@ -25,14 +22,6 @@ type calls struct {
 	people interface {
 		askAbout(key string, c *loop.Call, why string)
 	}
-}
-
-// callsRun is what calls ask of the run that they belong to.
-type callsRun interface {
-	emit(step int, node string, d Data)
-	emitStep(step int, d Data)
-	// time is that of this activation.
-	time() time.Time
 }
 
 // callsSteps ends steps.
@@ -65,9 +54,9 @@ func (s *calls) resumeDue() {
 			s.again(key, c, c.Model)
 		}
 	}
-	for _, id := range slices.Clone(s.state.graph.Running) {
-		if s.state.graph.Step(id).Loop.Due && s.state.startable() && s.budgets.slot() {
-			s.starter.begin(id, s.state.graph.StepNode(id))
+	for _, id := range slices.Clone(s.graph.Running) {
+		if s.graph.Step(id).Loop.Due && s.state.startable() && s.budgets.slot() {
+			s.starter.begin(id, s.graph.StepNode(id))
 		}
 	}
 }
@@ -91,17 +80,17 @@ func (s *calls) callWithheld() {
 			s.again(key, c, c.Model)
 		}
 	}
-	for _, id := range slices.Clone(s.state.graph.Running) {
-		if st := s.state.graph.Step(id); st.Status != stepRunning || st.Loop.Due || s.state.Loop.IsAsleep(id) || !s.budgets.hasSlot(id) {
+	for _, id := range slices.Clone(s.graph.Running) {
+		if st := s.graph.Step(id); st.Status != stepRunning || st.Loop.Due || s.state.Loop.IsAsleep(id) || !s.budgets.hasSlot(id) {
 			continue
 		}
-		switch n := s.state.graph.StepNode(id); n.Kind {
+		switch n := s.graph.StepNode(id); n.Kind {
 		case workflow.KindTool:
-			if s.state.graph.Step(id).Loop.Calls == 0 {
+			if s.graph.Step(id).Loop.Calls == 0 {
 				s.starter.begin(id, n)
 			}
 		case workflow.KindExec:
-			if s.state.graph.Step(id).Loop.Calls == 0 && s.state.graph.Step(id).Loop.Agent != nil {
+			if s.graph.Step(id).Loop.Calls == 0 && s.graph.Step(id).Loop.Agent != nil {
 				s.agents.execNext(id)
 			}
 		case workflow.KindAgent:
@@ -119,16 +108,16 @@ func (s *calls) again(key string, c *loop.Call, model string) {
 		if !ok {
 			return
 		}
-		s.run.emitStep(c.Step, &ModelCalled{
+		s.emitStep(c.Step, &ModelCalled{
 			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved,
 		})
 	case loop.Tool:
 		if !s.budgets.mayCallTool(c.Step, key) {
 			return
 		}
-		s.run.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
+		s.emitStep(c.Step, &ToolCalled{Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Tool: c.Tool, ToolCallID: c.ToolID, Arguments: c.Args})
 	default:
-		s.run.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
+		s.emitStep(c.Step, &FuncCalled{Call: key, Attempt: c.Attempt + 1, Func: c.Tool})
 	}
 }
 
@@ -138,10 +127,10 @@ func (s *calls) lost(key, what string) {
 	step, fr, inAgent := c.Step, c.Frame, c.ToolID != ""
 	switch what {
 	case "skip":
-		s.run.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
+		s.emitStep(step, &ToolReturned{Call: key, Attempt: c.Attempt, Text: "The outcome of this call is unknown; it was not repeated.", IsError: true})
 	default:
 		// No retry policy applies: trying again is what was decided against.
-		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: s.state.graph.NodeID(step)}
+		f := Failure{Code: CodeOutcomeUnknown, Message: fmt.Sprintf("outcome of tool %s is unknown", c.Tool), Node: s.graph.NodeID(step)}
 		if !s.handledByProgram(step, "", &f, nil) {
 			s.steps.giveUp(step, f)
 		}
@@ -164,7 +153,7 @@ func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
 		return false
 	}
 	f := d.Failure.Clean()
-	s.run.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
+	s.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Unknown: true})
 	switch d.Unknown {
 	case "retry":
 		if s.state.Ending == nil { // else a reopening makes it again
@@ -183,12 +172,12 @@ const maxUnknown = 1
 
 // timerDue tries a call or a step again, as far as there is a slot, after its retry timer.
 func (s *calls) timerDue(id string, t loop.Timer) {
-	if s.run.time().Before(t.At) {
+	if s.now.Before(t.At) {
 		s.commands.add(&StartTimer{ID: id, After: t.Seq, At: t.At})
 		return
 	}
-	s.run.emitStep(t.Step, &TimerFired{Timer: id})
-	if st := s.state.graph.Step(t.Step); id == loop.StepTimer(t.Step) && !st.Loop.Due && st.Status == stepRunning {
-		s.starter.begin(t.Step, s.state.graph.StepNode(t.Step))
+	s.emitStep(t.Step, &TimerFired{Timer: id})
+	if st := s.graph.Step(t.Step); id == loop.StepTimer(t.Step) && !st.Loop.Due && st.Status == stepRunning {
+		s.starter.begin(t.Step, s.graph.StepNode(t.Step))
 	}
 }

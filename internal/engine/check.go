@@ -14,13 +14,13 @@ import (
 // check refuses inputs that this run cannot take, before anything changes.
 func (r *Run) check(in InputData) error {
 	if d, ok := in.(Start); ok {
-		if r.s.Created != nil {
+		if r.state.Created != nil {
 			return ErrStarted
 		}
 		if err := checkCreated(&d.Created); err != nil {
 			return err
 		}
-		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.plan.root.Workflow.Rules.InputIsState || isEmptyInput(d.Created.Input) {
+		if err := checkValues("input of the run", d.Created.Input); err != nil || !r.state.plan.root.Workflow.Rules.InputIsState || isEmptyInput(d.Created.Input) {
 			return err
 		}
 		if !isFields(d.Created.Input) {
@@ -28,7 +28,7 @@ func (r *Run) check(in InputData) error {
 		}
 		return nil
 	}
-	if r.s.Created == nil {
+	if r.state.Created == nil {
 		return ErrNotStarted
 	}
 	switch d := in.(type) {
@@ -40,35 +40,35 @@ func (r *Run) check(in InputData) error {
 		if err := checkValues(d.ID, values...); err != nil {
 			return err
 		}
-		return r.s.checkCall(d.ID)
+		return r.state.checkCall(d.ID)
 	case ToolResult:
 		if err := checkValues(d.ID, d.Structured, d.Pins); err != nil {
 			return err
 		}
-		return r.s.checkCall(d.ID)
+		return r.state.checkCall(d.ID)
 	case ToolHeld:
 		if err := checkHold(d); err != nil {
 			return err
 		}
-		return r.s.checkCall(d.ID)
+		return r.state.checkCall(d.ID)
 	case FuncResult:
-		return r.s.checkCall(d.ID)
+		return r.state.checkCall(d.ID)
 	case *FuncResult:
-		return r.s.checkCall(d.ID)
+		return r.state.checkCall(d.ID)
 	case FuncNote:
-		return r.s.checkNote(d)
+		return r.state.checkNote(d)
 	case ChildStart:
-		if err := r.s.checkCall(d.ID); err != nil {
+		if err := r.state.checkCall(d.ID); err != nil {
 			return err
 		}
 		return r.budgets.checkChild(d)
 	case CallUse:
-		if err := r.s.checkCall(d.ID); err != nil {
+		if err := r.state.checkCall(d.ID); err != nil {
 			return err
 		}
 		return r.budgets.checkUse(d)
 	case CallReserve:
-		if err := r.s.checkCall(d.ID); err != nil {
+		if err := r.state.checkCall(d.ID); err != nil {
 			return err
 		}
 		return r.budgets.checkReserve(d)
@@ -78,18 +78,18 @@ func (r *Run) check(in InputData) error {
 		_, _, err := r.people.readAnswer(d)
 		return err
 	case Cancel:
-		if r.s.Status.Ended() && r.s.Status != StatusCancelled {
+		if r.state.Status.Ended() && r.state.Status != StatusCancelled {
 			return ErrEnded
 		}
 	case Recovered:
-		if r.s.Status.Ended() {
+		if r.state.Status.Ended() {
 			return ErrEnded
 		}
 	case Reopen:
-		if r.s.Status != StatusFailed || r.s.Limit == "" {
+		if r.state.Status != StatusFailed || r.state.Limit == "" {
 			return ErrNotReopenable
 		}
-		if r.s.Limit == CodeParentBudget && d.Above == nil {
+		if r.state.Limit == CodeParentBudget && d.Above == nil {
 			return ErrAbove
 		}
 	default:

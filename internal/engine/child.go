@@ -12,14 +12,14 @@ import (
 // Child runs are bound by an allotment of what their parent has left (P20, ADR 30). The ledger keeps it; here are the inputs and events about it.
 
 // ParentBudget gives what the parent run leaves for this one; nil: nothing bounds it from there.
-func (r *Run) ParentBudget() *workflow.Budget { return r.s.Ledger.ParentBudget() }
+func (r *Run) ParentBudget() *workflow.Budget { return r.state.Ledger.ParentBudget() }
 
 // Allotment gives what a child run may use in all; nil: no budget bounds it, or there is no such run.
-func (r *Run) Allotment(run string) *workflow.Budget { return r.s.Ledger.Allotment(run) }
+func (r *Run) Allotment(run string) *workflow.Budget { return r.state.Ledger.Allotment(run) }
 
 // Spent gives what counts against the run's budgets so far.
 func (r *Run) Spent() Spent {
-	a := r.s.Ledger.Used()
+	a := r.state.Ledger.Used()
 	return Spent{Tokens: a.Tokens, CostUSD: a.Cost.USD(), Calls: a.Calls}
 }
 
@@ -91,13 +91,13 @@ func (b *budgets) checkUse(d CallUse) error {
 func (b *budgets) handleChild(d ChildStart) {
 	key, c := b.openWork(d.ID, false)
 	if allotment, fresh, err := b.allot(key, c, d); err == nil && fresh {
-		b.run.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
+		b.emitStep(c.Step, &ChildStarted{Call: key, Attempt: c.Attempt, Run: d.Run, Part: allotment})
 	}
 }
 
 func (b *budgets) handleUse(d CallUse) {
 	key, c := b.openWork(d.ID, true)
-	b.run.emitStep(c.Step, &CallUsed{
+	b.emitStep(c.Step, &CallUsed{
 		Call: key, Attempt: c.Attempt, Run: d.Run, Ended: d.Ended, Used: d.Used, Key: d.Key, Model: event.Clean(d.Model), UsageEstimated: event.Clean(d.UsageEstimated), Warning: event.Clean(d.Warning),
 	})
 }
@@ -116,7 +116,7 @@ func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *work
 	case b.state.Ending == nil && b.askedForBudget():
 		return nil, false, ErrNoRoom
 	}
-	amount, short, waits := b.state.Ledger.Allot(b.state, balances, key, d.Run, d.Shares, d.More)
+	amount, short, waits := b.state.Ledger.Allot(&b.state, balances, key, d.Run, d.Shares, d.More)
 	switch {
 	case waits && b.state.Ending == nil:
 		return nil, false, ErrNoRoom

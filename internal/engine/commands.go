@@ -17,10 +17,8 @@ const (
 
 // commander derives the commands of a run from its state.
 type commander struct {
-	state  *state
+	*recorder
 	agents promptedAgents
-	names  *callNames
-	mem    *slabs
 	used   *CallFunc // a command that was given back; nil: there is none
 
 	// first is the number of the first event of this activation.
@@ -111,7 +109,7 @@ func (c *commander) appendCall(cmds []Command, key string, seq uint64) []Command
 
 // open gives the commands without result in the order in which they were first given.
 func (c *commander) open() []Command {
-	s := c.state
+	s := &c.state
 	var cmds []Command
 	if s.Status == StatusRunning {
 		if !s.cancelled() { // what is at work may finish; it is not begun anew
@@ -186,9 +184,9 @@ func (s *state) timeout(seq uint64) Command {
 
 // command builds the command of an open call from the state alone.
 func (c *commander) command(key string, call *loop.Call) Command {
-	s, g := c.state, &c.state.graph
+	s, g := &c.state, &c.state.graph
 	st := g.Step(call.Step)
-	id, idem := c.names.command(key, call.Attempt)
+	id, idem := c.commandIDs(key, call.Attempt)
 	node, limit := g.NodeID(call.Step), time.Duration(g.StepNode(call.Step).Timeout)
 	switch call.Kind {
 	case loop.Model:

@@ -25,13 +25,13 @@ func (s *agents) exec(id int) {
 		if n := s.graph.StepNode(id); st.From > 0 && len(n.Ports[workflow.PortOut]) == 0 {
 			done.Goto = []string{s.graph.StepNode(st.From).ID}
 		}
-		s.steps.complete(id, done, s.plan.out...)
+		s.steps.complete(id, done, s.state.plan.out...)
 		return
 	}
 	caller, rules := s.graph.StepNode(s.graph.Step(id).From), s.graph.FlowOf(id).Workflow.Rules
 	for _, tc := range slices.Clone(s.frame(id, 0).Turn) {
 		if !tc.Done && ownCall(caller, rules, tc.Name) {
-			s.run.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
+			s.emitStep(id, &ToolReturned{Frame: 0, ToolCallID: tc.ID, Text: "not taken: tools were called in the same reply"})
 		}
 	}
 	s.execNext(id)
@@ -47,7 +47,7 @@ func (s *agents) execNext(id int) {
 	if !s.budget.mayCallTool(id, "") {
 		return
 	}
-	s.run.emitStep(id, &ToolCalled{Call: s.nextCall(id, 0), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
+	s.emitStep(id, &ToolCalled{Call: s.nextCall(id, 0), Attempt: 1, Tool: f.Turn[i].Name, ToolCallID: f.Turn[i].ID})
 }
 
 // execDone routes after the tools (S3-4): by the tool that was executed last, else by the one fallback edge, else back to the caller.
@@ -72,7 +72,7 @@ func (s *agents) execDone(id int) {
 	case len(n.Ports[port]) > 0:
 		s.steps.complete(id, done, port)
 	case len(n.Ports[workflow.PortOut]) > 0:
-		s.steps.complete(id, done, s.plan.out...)
+		s.steps.complete(id, done, s.state.plan.out...)
 	default:
 		done.Goto = []string{caller.ID}
 		s.steps.complete(id, done)

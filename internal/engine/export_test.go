@@ -26,7 +26,7 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 	if n.Kind != workflow.KindAgent {
 		return "", false
 	}
-	input := expr.Text(r.value(t.From))
+	input := expr.Text(r.graph.Value(t.From))
 	switch p := n.Agent.Prompt; p.Mode {
 	case workflow.PromptContext:
 		return r.copiedContext(t.Scope, p.Text), true
@@ -36,13 +36,13 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 		if strings.TrimSpace(p.Text) == "" {
 			return input, true
 		}
-		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, approvalNote, r.s.noteAt(t.From)), true
+		return expr.ExpandTokens(p.Text, plan.PreviousOutput, input, approvalNote, r.state.noteAt(t.From)), true
 	}
 	return "", false
 }
 
 func (r *Run) copiedContext(scopeID int, missing string) string {
-	input := expr.Text(r.s.Created.Input)
+	input := expr.Text(r.state.Created.Input)
 	if input == "" {
 		input = missing
 	}
@@ -87,7 +87,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 	if strings.TrimSpace(instruction) != "" {
 		parts = append(parts, instruction)
 	}
-	if input := expr.Text(r.s.Created.Input); strings.TrimSpace(input) != "" && len(turns) == 0 {
+	if input := expr.Text(r.state.Created.Input); strings.TrimSpace(input) != "" && len(turns) == 0 {
 		parts = append(parts, input)
 	}
 	if len(turns) > 0 {
@@ -105,7 +105,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 
 // GoOn decides as after an input, with all scopes awake, and gives the events: a folded run whose last activation left nothing has none.
 func (r *Run) GoOn() []Event {
-	r.out, r.now = nil, r.s.At
+	r.out, r.now = nil, r.state.At
 	r.commands.begin()
 	r.graph.WakeAll()
 	r.advance()

@@ -40,7 +40,7 @@ func (r *Run) handle(in InputData) {
 }
 
 func (r *Run) handleTimer(id string) {
-	if r.s.Status.Ended() {
+	if r.state.Status.Ended() {
 		return
 	}
 	switch id {
@@ -51,9 +51,9 @@ func (r *Run) handleTimer(id string) {
 		r.lifecycle.settleTimeUp()
 		return
 	}
-	if t, ok := r.s.Waits.Timer(id); ok {
+	if t, ok := r.state.Waits.Timer(id); ok {
 		r.people.timerDue(t)
-	} else if t, ok := r.s.Loop.Timer(id); ok {
+	} else if t, ok := r.state.Loop.Timer(id); ok {
 		r.calls.timerDue(id, t)
 	}
 }

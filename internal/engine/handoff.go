@@ -46,19 +46,19 @@ func (s *agents) askedToHand(id, fr int, tc chat.ToolCall) {
 	if ok && slices.Contains(a.Handoffs, loop.Member(tc.Arguments, "agent")) {
 		text = fmt.Sprintf("The conversation is handed over to %s: one reply hands over once.", to)
 	}
-	s.run.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
+	s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: text, IsError: true})
 }
 
 // handed gives the hand-off that is to be made; nil where there is none.
 func (s *agents) handed(id, fr int) *AgentHanded {
-	tc, to, ok := s.state.Loop.Handoff(s.state, id, fr)
+	tc, to, ok := s.state.Loop.Handoff(&s.state, id, fr)
 	if !ok {
 		return nil
 	}
 	target, scope := s.graph.FlowOf(id).Agents[to], s.graph.Step(id).Scope
-	if !(viewer{s.state}).systemFits(target, scope) {
+	if !(viewer{&s.state}).systemFits(target, scope) {
 		s.budget.meetSize(id)
 		return nil
 	}
-	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: viewer{s.state}.expandSystem(target, scope)}
+	return &AgentHanded{Frame: fr, ToolCallID: tc.ID, From: s.frame(id, fr).Agent, Agent: to, System: viewer{&s.state}.expandSystem(target, scope)}
 }

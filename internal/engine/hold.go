@@ -41,7 +41,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	step, attempt, h := c.Step, c.Attempt, d.Hold
 	late, failing := c.State == loop.Cancelled, p.state.isFailing()
 	if late || failing {
-		p.run.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
+		p.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
 			p.steps.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
 		}
@@ -50,7 +50,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	opened := &WaitOpened{
 		Wait: fmt.Sprintf("w%s.%d", key, attempt), Kind: h.Kind, Prompt: event.Clean(h.Prompt), Options: cleanAll(h.Options), Call: key,
 		Tool: c.Tool, Arguments: event.Compact(h.Arguments), Binding: h.Binding, Changed: h.Changed, Schema: event.Compact(h.Schema),
-		Remind: p.state.remindAt(p.run.time(), 0), Below: h.Below,
+		Remind: p.state.remindAt(p.now, 0), Below: h.Below,
 	}
 	if h.Below != nil {
 		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
@@ -58,7 +58,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	p.run.emitStep(step, opened)
+	p.emitStep(step, opened)
 }
 
 func cleanAll(texts []string) []string {
@@ -92,17 +92,17 @@ func (p *people) decided(key string, ans *WaitAnswered) {
 		out.Structured = nil // the text says it all
 	}
 	out.Shorten()
-	p.run.emitStep(step, out)
+	p.emitStep(step, out)
 	switch {
 	case inAgent:
 		p.agents.turnAnswered(step, fr)
 	case ans.Decision == "":
 		p.steps.complete(step, &StepCompleted{Given: true}, p.state.plan.out...)
-	case len(p.state.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
+	case len(p.graph.StepNode(step).Ports[workflow.PortReject]) > 0:
 		p.steps.complete(step, &StepCompleted{Same: true}, workflow.PortReject)
 	default:
 		// No retry policy applies: a person said no.
-		f := Failure{Code: CodeRejected, Message: out.Text, Node: p.state.graph.NodeID(step)}
+		f := Failure{Code: CodeRejected, Message: out.Text, Node: p.graph.NodeID(step)}
 		if !p.calls.handledByProgram(step, "", &f, nil) {
 			p.steps.giveUp(step, f)
 		}
@@ -120,8 +120,8 @@ func rejection(tool, note string) string {
 
 // askAbout asks a person what becomes of a call with unknown outcome.
 func (p *people) askAbout(key string, c *loop.Call, why string) {
-	p.run.emitStep(c.Step, &WaitOpened{
-		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.run.time(), 0),
+	p.emitStep(c.Step, &WaitOpened{
+		Wait: fmt.Sprintf("w%s.%d", key, c.Attempt), Kind: workflow.WaitQuestion, Call: key, Options: []string{"retry", "skip", "fail"}, Remind: p.state.remindAt(p.now, 0),
 		Prompt: fmt.Sprintf("The outcome of the call of tool %s with %s is unknown: %s. Retry it, skip it, or fail the step?", c.Tool, loop.Brief(p.state.argumentsOf(c)), why),
 	})
 }
@@ -130,10 +130,10 @@ func (p *people) askAbout(key string, c *loop.Call, why string) {
 func (p *people) answeredBudget(w *waits.Wait, ans *WaitAnswered) {
 	step, met := w.Step, *w.Limit
 	if p.state.Status == StatusPaused {
-		p.run.emit(0, "", &RunResumed{Reason: "answer"})
+		p.emit(0, "", &RunResumed{Reason: "answer"})
 	}
-	p.run.emitStep(step, ans)
+	p.emitStep(step, ans)
 	if ans.Limits == nil {
-		p.run.emitStep(step, &met)
+		p.emitStep(step, &met)
 	}
 }

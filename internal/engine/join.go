@@ -51,7 +51,7 @@ func (s *starter) join(nodeIdx, scopeID int) {
 	}
 	slices.SortFunc(from, func(a, b graph.Token) int { return a.Edge - b.Edge })
 	id := s.graph.Steps.Len() + 1
-	s.run.emit(id, s.graph.PathOf(s.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
+	s.emit(id, s.graph.PathOf(s.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
 		Tokens: ids, Kind: n.Kind, Iteration: s.graph.Flows.Counts(s.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
 	out, size := make([]graph.Field, len(from)), int64(0)

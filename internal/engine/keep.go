@@ -47,12 +47,12 @@ func (k *keeper) output(o graph.Output) graph.Output {
 // memory. It is called before the run has events.
 //
 // Where the bytes of a stored text cannot be loaded again, Activate and Apply give a *[text.LoadError], and all other methods that need them panic with it.
-func (r *Run) StoreTexts(above int64) { r.s.kept.on, r.s.kept.above = true, above }
+func (r *Run) StoreTexts(above int64) { r.state.kept.on, r.state.kept.above = true, above }
 
 // TakeStored gives the stored texts that the run has made since it was called last.
 func (r *Run) TakeStored() []*text.Stored {
-	made := r.s.kept.made
-	r.s.kept.made = nil
+	made := r.state.kept.made
+	r.state.kept.made = nil
 	return made
 }
 

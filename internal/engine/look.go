@@ -69,10 +69,10 @@ func (r *Run) Outputs() map[string]Value {
 
 // IsBusy tells whether the run goes on by itself: a call is out, or is to be tried again. A wait's deadline does not count.
 func (r *Run) IsBusy() bool {
-	if r.s.Status.Ended() || r.s.Status == StatusPending {
+	if r.state.Status.Ended() || r.state.Status == StatusPending {
 		return false
 	}
-	return r.s.Loop.Out() > 0 || r.s.Loop.Due() > 0 || r.s.Loop.Sleeping() > 0
+	return r.state.Loop.Out() > 0 || r.state.Loop.Due() > 0 || r.state.Loop.Sleeping() > 0
 }
 
 // Pending gives the nodes of the run's own graph that are at work or that would run next: running steps in the order of their start, then the queue

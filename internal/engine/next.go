@@ -14,8 +14,8 @@ var decisions = [...]func(*Run){
 // advance decides until nothing more can go on, then pauses or ends the run. After each decision that made events the first one is tried again.
 func (r *Run) advance() {
 	for i := 0; i < len(decisions); {
-		before := r.s.Seq
-		if decisions[i](r); r.s.Seq == before {
+		before := r.state.Seq
+		if decisions[i](r); r.state.Seq == before {
 			i++
 		} else {
 			i = 0

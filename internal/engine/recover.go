@@ -10,16 +10,16 @@ import (
 // handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
 func (l *lifecycle) handleRecovered(d Recovered) {
 	if l.state.Status == StatusRunning {
-		l.run.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
+		l.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
 	}
-	l.state.graph.WakeAll()
+	l.graph.WakeAll()
 	l.takeUp(d.Lost, "the process that made the call died")
 }
 
 // handleReopen goes on with a run that ended by a limit (D20).
 func (l *lifecycle) handleReopen(d Reopen) {
 	limits := MergeLimits(l.state.Limits, d.Limits)
-	l.run.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
+	l.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
 	if l.state.Ending != nil {
 		l.steps.cancelScope(0, "the run failed")
 		l.abandon(endedBefore)

@@ -14,7 +14,7 @@ import (
 // ReservedFor gives the tokens of output that are granted to the model call of this key, and what the budget bounds that left no more, as in BudgetError; "" where the call's own
 // bound is met first. False: nothing is reserved for it.
 func (r *Run) ReservedFor(key string) (output int64, short string, ok bool) {
-	v, ok := r.s.Ledger.Session(key)
+	v, ok := r.state.Ledger.Session(key)
 	return v.Output, v.Detail, ok
 }
 
@@ -51,7 +51,7 @@ func (b *budgets) checkReserve(d CallReserve) error {
 func (b *budgets) handleReserve(d CallReserve) {
 	key, c := b.openWork(d.ID, false)
 	if v, err := b.grant(key, c, d); err == nil && v != nil {
-		b.run.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output, Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
+		b.emitStep(c.Step, &CallReserved{Call: key, Attempt: c.Attempt, Key: d.Key, Model: d.Model, Output: v.Output, Bound: v.Bound, Detail: v.Detail, Part: v.Amount.Budget()})
 	}
 }
 

@@ -13,22 +13,13 @@ import (
 // lifecycle begins, pauses, ends and reopens a run: it decides what follows from limits, failures and cancellations of the run as a whole. It reads the state and changes it by
 // events alone.
 type lifecycle struct {
-	state    *state
+	*recorder
 	commands *commander
-	run      lifecycleRun
 	steps    lifecycleSteps
 	people   lifecyclePeople
 	calls    lifecycleCalls
 	// announced is the time for which the timer for cancelled calls was asked for last.
 	announced time.Time
-}
-
-// lifecycleRun is what a lifecycle asks of the run that it belongs to.
-type lifecycleRun interface {
-	emit(step int, node string, d Data)
-	emitStep(step int, d Data)
-	// time is that of this activation.
-	time() time.Time
 }
 
 // lifecycleSteps cancels steps.
@@ -61,11 +52,11 @@ func (l *lifecycle) rest() {
 		l.restEnding()
 	case l.state.Loop.Out() > 0 || l.state.Loop.Sleeping() > 0:
 	case l.settle():
-	case l.state.graph.Scope(0).Live == 0:
-		l.finish(&RunCompleted{OutputStep: l.state.graph.Scope(0).Last})
+	case l.graph.Scope(0).Live == 0:
+		l.finish(&RunCompleted{OutputStep: l.graph.Scope(0).Last})
 	case l.state.Waits.IsOpen():
 		w := l.state.Waits.Open(nil)[0]
-		l.run.emitStep(w.Step, &RunPaused{Wait: w.Wait})
+		l.emitStep(w.Step, &RunPaused{Wait: w.Wait})
 	default:
 		l.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
 	}
@@ -105,11 +96,11 @@ func (l *lifecycle) finishFailed() {
 	if host, ok := l.state.plan.host.(Reporter); ok && l.state.plan.root.Workflow.Rules.ReportFailures {
 		var report *SignalRaised
 		err := l.state.plan.ask("report", func(Host) error {
-			report = host.Report(l.state.id, f, l.run.time())
+			report = host.Report(l.state.id, f, l.now)
 			return nil
 		})
 		if err == nil && report != nil {
-			l.run.emit(0, "", report)
+			l.emit(0, "", report)
 		}
 	}
 	l.finish(&RunFailed{Error: f})
@@ -198,11 +189,11 @@ func (l *lifecycle) abandonSince(seq uint64, why string, used *chat.Usage) {
 		c := l.state.Loop.Call(key)
 		switch c.Kind {
 		case loop.Model:
-			l.run.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
+			l.emitStep(c.Step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Usage: used, CostUSD: cost, Late: true})
 		case loop.Tool:
-			l.run.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
+			l.emitStep(c.Step, &ToolFailed{Call: key, Attempt: c.Attempt, Error: f, Late: true})
 		default:
-			l.run.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
+			l.emitStep(c.Step, &FuncReturned{Call: key, Attempt: c.Attempt, Error: &f, Late: true})
 		}
 	}
 }
@@ -213,7 +204,7 @@ func (l *lifecycle) finish(d Data) {
 		l.steps.cancelScope(0, "the run ended")
 		l.people.closeWaits(nil, "ended")
 	}
-	l.run.emit(0, "", d)
+	l.emit(0, "", d)
 }
 
 func (l *lifecycle) handleCancel(d Cancel) {
@@ -221,14 +212,14 @@ func (l *lifecycle) handleCancel(d Cancel) {
 		return
 	}
 	if l.finishes() {
-		l.run.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
+		l.emit(0, "", &RunCancelling{Reason: event.Clean(d.Reason)})
 		l.commands.cancelCalls(func(*loop.Call) bool { return true })
 		return
 	}
 	end := &RunCancelled{Reason: event.Clean(d.Reason)}
 	if !l.steps.cancelRun(end) { // cancelled calls were all that was awaited
 		l.people.closeWaits(nil, "cancelled")
-		l.run.emit(0, "", end)
+		l.emit(0, "", end)
 	}
 }
 
@@ -249,19 +240,19 @@ func (l *lifecycle) finishes() bool {
 func (l *lifecycle) limitAt(code string, most int64, path string, from int) {
 	w := l.state.plan.root.Workflow
 	if w.Rules.Handoff == "" || l.state.Ending != nil {
-		l.run.emit(0, path, &LimitReached{Limit: code, Max: most})
+		l.emit(0, path, &LimitReached{Limit: code, Max: most})
 		return
 	}
 	l.steps.cancelScope(0, "handed over to a person")
 	if from == 0 {
-		from = l.state.graph.Scope(0).Last
+		from = l.graph.Scope(0).Last
 	}
-	l.run.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
+	l.emit(0, path, &LimitReached{Limit: code, Max: most, Detail: event.DetailHandoff})
 	node := ""
 	if from > 0 {
-		node = l.state.graph.NodeID(from)
+		node = l.graph.NodeID(from)
 	}
-	l.run.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: l.state.graph.Tokens + 1})
+	l.emit(from, node, &EdgeTaken{Edge: -1, To: w.Rules.Handoff, Token: l.graph.Tokens + 1})
 }
 
 // limitFailure words the failure of a run that met a limit.
@@ -295,7 +286,7 @@ func (l *lifecycle) timeUp() {
 		return
 	}
 	switch end := l.state.Ending; {
-	case l.state.Active+l.run.time().Sub(l.state.At) < limit:
+	case l.state.Active+l.now.Sub(l.state.At) < limit:
 		l.commands.add(l.state.timeout(l.state.Seq)) // it came early
 	case l.state.settling():
 		l.cutOff("the run timed out")
@@ -309,7 +300,7 @@ func (l *lifecycle) timeUp() {
 // settleTimeUp gives up the cancelled calls that the run waits for.
 func (l *lifecycle) settleTimeUp() {
 	switch {
-	case !l.state.settling(), l.run.time().Before(l.state.settleAt()):
+	case !l.state.settling(), l.now.Before(l.state.settleAt()):
 		l.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
 	case l.state.drains():
 		l.cutOff("no answer within " + DrainTime.String() + " of the cancellation")

@@ -13,7 +13,7 @@ import (
 // pinned records the definitions of tools that were listed. They count even where the result that tells of them comes too late.
 func (s *calls) pinned(pins Value) {
 	if len(pins) > 0 && !s.state.Status.Ended() {
-		s.run.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
+		s.emit(0, "", &ToolsPinned{Pins: event.Compact(pins)})
 	}
 }
 
@@ -25,7 +25,7 @@ func (s *calls) handleModel(d ModelResult) {
 	late, step, fr := c.State == loop.Cancelled, c.Step, c.Frame
 	if d.Failure != nil {
 		f := d.Failure.Clean()
-		s.run.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
+		s.emitStep(step, &ModelFailed{Call: key, Attempt: c.Attempt, Error: f, Model: d.Model, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Source: d.Source, Late: late, Details: event.CleanDetails(d.Details)})
 		switch {
 		case late:
 		case f.Code == CodeWorkflowBudget && s.budgets.metWorkflow(step, f.Message):
@@ -40,7 +40,7 @@ func (s *calls) handleModel(d ModelResult) {
 	}
 	m := event.CleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
-	s.run.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: event.CleanDetails(d.Details)})
+	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: event.CleanDetails(d.Details)})
 	if !late {
 		s.agents.replied(step, fr)
 	}
@@ -86,17 +86,17 @@ func (s *calls) handleTool(d ToolResult) {
 	var f Failure
 	if s.budgets.waitsForBudget(step, d.Failure, d.Budget, late) {
 		f = Failure{Code: CodeBudget, Message: d.Failure.Clean().Message}
-		s.run.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
+		s.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Kept: true})
 		s.budgets.budgetMetBelow(step, d.Budget)
 		return
 	}
 	if d.Failure != nil {
 		f = d.Failure.Clean()
-		s.run.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
+		s.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: f, Late: late})
 	} else {
 		out := ToolReturned{Call: key, Attempt: attempt, Text: d.Text, Structured: d.Structured, IsError: d.IsError, Late: late}
 		out.Shorten()
-		s.run.emitStep(step, &out)
+		s.emitStep(step, &out)
 	}
 	switch {
 	case late:
@@ -131,9 +131,9 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 	if late { // the state that it saw is gone
 		update = typed.Whole(d.Update, d.Grown)
 	} else {
-		update, edits = s.state.graph.Step(step).View.Shorten(d.Update, d.Grown...)
+		update, edits = s.graph.Step(step).View.Shorten(d.Update, d.Grown...)
 	}
-	s.run.emitStep(step, s.mem.returned.put(FuncReturned{
+	s.emitStep(step, s.mem.returned.put(FuncReturned{
 		Call: key, Attempt: attempt, Update: update, Edits: edits, Output: d.Output, Goto: d.Goto, Signals: d.Signals, Error: d.Failure, Late: late, Kept: kept,
 	}))
 	switch {
@@ -148,32 +148,32 @@ func (s *calls) returned(key string, c *loop.Call, d *FuncResult) {
 		s.callFailed(key, s.state.Loop.Call(key), *d.Failure, d.Cause)
 	default:
 		for i := range d.Signals {
-			s.run.emitStep(step, &d.Signals[i])
+			s.emitStep(step, &d.Signals[i])
 		}
-		merged, f := s.state.united(step, s.state.graph.Step(step).View, d.Update, d.Grown)
+		merged, f := s.state.united(step, s.graph.Step(step).View, d.Update, d.Grown)
 		if f != nil {
 			s.steps.giveUp(step, *f)
 			return
 		}
-		s.state.graph.SetNative(step, d.Native)
+		s.graph.SetNative(step, d.Native)
 		done := s.state.plan.given
 		if merged != nil || len(d.Goto) > 0 {
 			done = s.mem.completed.put(StepCompleted{Given: true, Update: merged})
 		}
 		s.steps.complete(step, done, s.state.plan.out...)
-		s.state.graph.SetNative(0, nil)
+		s.graph.SetNative(0, nil)
 	}
 }
 
 // counted gives the result of a call of a counter, which has just been recorded.
 func (s *calls) counted(id int, key string, c *Counter) {
-	seen := s.state.graph.Step(id).View
+	seen := s.graph.Step(id).View
 	s.returned(key, s.state.Loop.Call(key), &FuncResult{Update: map[string]Value{c.Field: c.Next(seen.Get(c.Field))}, Native: seen.Native()})
 }
 
 func (s *calls) handleNote(d FuncNote) {
 	key, c := s.state.openCall(d.ID, loop.Func)
-	s.run.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
+	s.emitStep(c.Step, &FuncNoted{Call: key, Attempt: c.Attempt, Key: d.Key, Value: noteValue(d.Value)})
 }
 
 // callFailed decides what follows a failed call of a tool or function node, or of a model that has no fallback left.
@@ -182,7 +182,7 @@ func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
 		return
 	}
 	if f.Node == "" {
-		f.Node = s.state.graph.NodeID(c.Step)
+		f.Node = s.graph.NodeID(c.Step)
 	}
 	if s.handledByProgram(c.Step, key, &f, cause) {
 		return
@@ -205,7 +205,7 @@ func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 		}
 	}
 	if f.Node == "" {
-		f.Node = s.state.graph.NodeID(id)
+		f.Node = s.graph.NodeID(id)
 	}
 	if !s.handledByProgram(id, key, &f, nil) {
 		if delay, ok := s.retry(id, f, nil); ok {

@@ -12,8 +12,8 @@ import (
 
 // retry asks the step's policy for another attempt and gives the time to wait before it.
 func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
-	p := s.state.graph.StepNode(id).Retry
-	done := s.state.graph.Step(id).Retries
+	p := s.graph.StepNode(id).Retry
+	done := s.graph.Step(id).Retries
 	if p == nil || done >= p.MaxRetries || s.state.isFailing() || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
 		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
 		return 0, false
@@ -69,13 +69,13 @@ func matches(patterns []string, f Failure) bool {
 // handledByProgram asks the node's error handler and does what it says (S2-42). f may be replaced. key is the call that failed, "" where the step did
 // as a whole. False: the retry policy decides.
 func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bool {
-	n := s.state.graph.StepNode(id)
+	n := s.graph.StepNode(id)
 	if n.OnError == "" {
 		return false
 	}
 	var act ErrorAction
 	err := s.state.plan.ask(n.OnError, func(h Host) (err error) {
-		act, err = h.OnError(n.OnError, *f, cause, viewer{s.state}.view(id, nil))
+		act, err = h.OnError(n.OnError, *f, cause, viewer{&s.state}.view(id, nil))
 		return err
 	})
 	if err == nil {
@@ -101,7 +101,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 		}
 		s.steps.giveUp(id, *f)
 	case "goto":
-		to := s.state.graph.FlowOf(id).Workflow.Node(act.Node)
+		to := s.graph.FlowOf(id).Workflow.Node(act.Node)
 		switch {
 		case to == nil:
 			s.steps.giveUp(id, Failure{Code: CodeNodeNotFound, Message: fmt.Sprintf("onError goto target %q not found in graph", act.Node), Node: f.Node})
@@ -112,7 +112,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 			s.steps.complete(id, &StepCompleted{Goto: []string{act.Node}})
 		}
 	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
-		p, done := n.Retry, s.state.graph.Step(id).Retries
+		p, done := n.Retry, s.graph.Step(id).Retries
 		switch {
 		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing():
 			s.steps.giveUp(id, *f)
@@ -137,5 +137,5 @@ func (s *calls) retryCall(id int, key string, delay time.Duration, f Failure) {
 	if key == "" {
 		s.steps.unwind(id, -1, f)
 	}
-	s.run.emitStep(id, &StepRetrying{Attempt: s.state.graph.Step(id).Retries + 2, Call: key, Until: s.run.time().Add(delay), Error: f})
+	s.emitStep(id, &StepRetrying{Attempt: s.graph.Step(id).Retries + 2, Call: key, Until: s.now.Add(delay), Error: f})
 }

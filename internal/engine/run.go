@@ -5,18 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/engine/graph"
-	"github.com/hocket-run/hocket/internal/engine/loop"
-	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Run is one execution of a plan. Not safe for concurrent use.
 type Run struct {
-	plan  *Plan
-	s     state
-	graph *runGraph // of s
-	mem   slabs
+	recorder
 	// starter decides what starts, steps what follows from the end of a step, and blocks about steps that contain others.
 	starter starter
 	steps   steps
@@ -27,30 +21,26 @@ type Run struct {
 	budgets budgets
 	// commands derives commands from the state.
 	commands commander
-	names    callNames
 	// calls decides what follows from results, people what follows from answers, and lifecycle how the run pauses and ends.
 	calls     calls
 	people    people
 	lifecycle lifecycle
-
-	// What one activation gathers; empty between activations.
-	now time.Time
-	out []Event
 }
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{plan: p, s: state{plan: p, id: id, Status: StatusPending}, names: callNames{run: id}}
-	r.graph = &r.s.graph
-	r.agents, r.budgets = agentsOf(r), budgetsOf(r)
-	r.starter = starter{state: &r.s, graph: r.graph, mem: &r.mem, names: &r.names, run: r, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets,
-		people: &r.people, calls: &r.calls}
-	r.steps = steps{state: &r.s, graph: r.graph, mem: &r.mem, commands: &r.commands, run: r, end: &r.lifecycle, people: &r.people, retries: &r.calls, agents: &r.agents, blocks: &r.blocks}
-	r.blocks = blocks{state: &r.s, graph: r.graph, mem: &r.mem, run: r, steps: &r.steps}
-	r.calls = calls{state: &r.s, mem: &r.mem, budgets: &r.budgets, commands: &r.commands, run: r, steps: &r.steps, agents: &r.agents, starter: &r.starter, people: &r.people}
-	r.people = people{state: &r.s, commands: &r.commands, run: r, steps: &r.steps, agents: &r.agents, calls: &r.calls, budgets: &r.budgets}
-	r.lifecycle = lifecycle{state: &r.s, commands: &r.commands, run: r, steps: &r.steps, people: &r.people, calls: &r.calls}
-	r.commands = commander{state: &r.s, agents: &r.agents, names: &r.names, mem: &r.mem}
+	r := &Run{recorder: recorder{state: state{plan: p, id: id, Status: StatusPending}}}
+	r.graph = &r.state.graph
+	rec := &r.recorder
+	r.starter = starter{recorder: rec, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets, people: &r.people, calls: &r.calls}
+	r.steps = steps{recorder: rec, commands: &r.commands, end: &r.lifecycle, people: &r.people, retries: &r.calls, agents: &r.agents, blocks: &r.blocks}
+	r.blocks = blocks{recorder: rec, steps: &r.steps}
+	r.agents = agents{recorder: rec, steps: &r.steps, budget: &r.budgets}
+	r.budgets = budgets{recorder: rec, steps: &r.steps, calls: &r.agents}
+	r.calls = calls{recorder: rec, budgets: &r.budgets, commands: &r.commands, steps: &r.steps, agents: &r.agents, starter: &r.starter, people: &r.people}
+	r.people = people{recorder: rec, commands: &r.commands, steps: &r.steps, agents: &r.agents, calls: &r.calls, budgets: &r.budgets}
+	r.lifecycle = lifecycle{recorder: rec, commands: &r.commands, steps: &r.steps, people: &r.people, calls: &r.calls}
+	r.commands = commander{recorder: rec, agents: &r.agents}
 	r.mem.expect(p.root)
 	r.graph.Steps.Expect(len(p.root.Nodes))
 	return r
@@ -61,10 +51,10 @@ func New(p *Plan, id string) *Run {
 func (r *Run) Apply(events []Event) (err error) {
 	defer text.Recover(&err)
 	for i := range events {
-		if err := r.s.validateEvent(&events[i]); err != nil {
+		if err := r.state.validateEvent(&events[i]); err != nil {
 			return err
 		}
-		r.s.apply(&events[i])
+		r.state.apply(&events[i])
 	}
 	r.graph.Sleep()
 	r.budgets.withheld = true
@@ -98,10 +88,10 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 	r.commands.begin()
 	r.graph.Sleep()
 	for _, in := range inputs {
-		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.s.At) {
+		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.state.At) {
 			r.now = at
 		} else {
-			r.now = r.s.At
+			r.now = r.state.At
 		}
 		r.handle(in.Data)
 		r.advance()
@@ -120,43 +110,27 @@ func result(d InputData) bool {
 	return false
 }
 
-// emit records an event and applies it at once.
-func (r *Run) emit(step int, node string, d Data) {
-	if len(r.out) == cap(r.out) {
-		r.out = slices.Grow(r.out, 3*len(r.out)) // long activations, such as chains of decisions, are copied seldom
-	}
-	r.out = append(r.out, Event{Seq: r.s.Seq + 1, At: r.now, Node: node, Step: step, Data: d})
-	r.s.apply(&r.out[len(r.out)-1])
-}
-
-// expect makes room for events.
-func (r *Run) expect(events int) { r.out = slices.Grow(r.out, events) }
-
-// time is that of this activation.
-func (r *Run) time() time.Time { return r.now }
-
-// emitStep records an event of a step that has started.
-func (r *Run) emitStep(step int, d Data) { r.emit(step, r.nodeID(step), d) }
-
 // Open gives the commands without result, to be given again after a fold, in the order in which they were first given. After an activation
 // with Recovered the same commands are in its Decision.
 func (r *Run) Open() []Command { return r.commands.open() }
 
 // Unfinished gives the calls without result in the order in which they were given, also where the run has ended by a limit and they may not be made
 // before it is reopened.
-func (r *Run) Unfinished() []Command { return r.commands.calls(r.s.Seq + 1) }
+func (r *Run) Unfinished() []Command { return r.commands.calls(r.state.Seq + 1) }
 
 // Reuse gives back a command that nothing holds any more: the next one may take its place.
 func (r *Run) Reuse(c *CallFunc) { r.commands.used = c }
 
 // Status gives the state of the run.
-func (r *Run) Status() Status { return r.s.Status }
+func (r *Run) Status() Status { return r.state.Status }
 
 // Seq gives the number of the last event.
-func (r *Run) Seq() uint64 { return r.s.Seq }
+func (r *Run) Seq() uint64 { return r.state.Seq }
 
 // IsEnding tells whether the run was cancelled and waits for functions that may finish (ADR 15).
-func (r *Run) IsEnding() bool { return r.s.cancelled() && r.s.Loop.Out() > 0 && !r.s.Status.Ended() }
+func (r *Run) IsEnding() bool {
+	return r.state.cancelled() && r.state.Loop.Out() > 0 && !r.state.Status.Ended()
+}
 
 // CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:
 // those of answers (ErrWait…, ErrAnswer).
@@ -169,18 +143,18 @@ func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
 }
 
 // InFlight counts the calls whose results are still awaited, those of cancelled steps included.
-func (r *Run) InFlight() int { return r.s.Loop.Out() + r.s.Loop.Late() }
+func (r *Run) InFlight() int { return r.state.Loop.Out() + r.state.Loop.Late() }
 
 // EndedByLimit names the limit that ended the run, "" where none did.
 func (r *Run) EndedByLimit() string {
-	if r.s.Status != StatusFailed {
+	if r.state.Status != StatusFailed {
 		return ""
 	}
-	return r.s.Limit
+	return r.state.Limit
 }
 
 // Created gives the first event's data, nil before it.
-func (r *Run) Created() *RunCreated { return r.s.Created }
+func (r *Run) Created() *RunCreated { return r.state.Created }
 
 // Output gives the output of the step that completed last in the run itself, which is the run's output once it has completed.
 func (r *Run) Output() Value {
@@ -194,25 +168,18 @@ func (r *Run) Output() Value {
 // Waits gives the open waits, oldest first. The slice is the caller's.
 func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
-	for _, w := range r.s.Waits.Open(nil) {
-		out = append(out, WaitInfo{ID: w.Wait, Node: r.nodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
+	for _, w := range r.state.Waits.Open(nil) {
+		out = append(out, WaitInfo{ID: w.Wait, Node: r.graph.NodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
 			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
 	}
 	return out
 }
 
 // Errors gives the failed attempts of a run with typed state, oldest first, and Updated when a step of it completed last. The slice is the caller's.
-func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.s.Errors) }
+func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.state.Errors) }
 
 // Updated is told at [Run.Errors].
-func (r *Run) Updated() time.Time { return r.s.Updated }
-
-func (r *Run) step(id int) *graph.Step[loop.Step] { return r.graph.Step(id) }
-func (r *Run) flowOf(id int) *plan.Flow           { return r.graph.FlowOf(id) }
-func (r *Run) stepNode(id int) *plan.Node         { return r.graph.StepNode(id) }
-func (r *Run) nodeID(id int) string               { return r.graph.NodeID(id) }
-func (r *Run) stepInput(id int) Value             { return r.graph.StepInput(id) }
-func (r *Run) value(step int) Value               { return r.graph.Value(step) }
+func (r *Run) Updated() time.Time { return r.state.Updated }
 
 func sortedKeys[V any](m map[string]V) []string {
 	if len(m) == 0 {

@@ -54,7 +54,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 		if said := loop.Member(tc.Arguments, content); reply.Text.IsZero() && said != "" {
 			text = said // of several calls the last one counts, as for next
 		}
-		s.run.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
+		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, Text: "routed to " + next})
 	}
 	chosen, content := loop.Routed(text)
 	if route != nil && !own {
@@ -80,7 +80,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 		s.steps.complete(id, done)
 		s.steps.endAll(id)
 	case route == nil:
-		s.steps.complete(id, done, s.plan.out...)
+		s.steps.complete(id, done, s.state.plan.out...)
 	case route.Else != "" && len(n.Ports[route.Else]) > 0:
 		s.steps.complete(id, done, route.Else)
 	case next != "" && len(route.Values)+len(route.Calls) > 0:

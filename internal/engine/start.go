@@ -16,11 +16,7 @@ const limitRounds = "max_rounds"
 
 // starter decides which tokens start steps, and what a step does first. What follows from the end of a step is left to others.
 type starter struct {
-	state  *state
-	graph  *runGraph
-	mem    *slabs
-	names  *callNames
-	run    starterRun
+	*recorder
 	end    starterEnd
 	steps  starterSteps
 	blocks starterBlocks
@@ -31,12 +27,6 @@ type starter struct {
 	calls interface {
 		counted(step int, key string, c *Counter)
 	}
-}
-
-// starterRun is what a starter asks of the run that it belongs to.
-type starterRun interface {
-	emit(step int, node string, d Data)
-	emitStep(step int, d Data)
 }
 
 // starterEnd ends the run.
@@ -106,7 +96,7 @@ func (s *starter) startToken(t graph.Token) {
 	n := &f.Nodes[t.Node]
 	path := s.graph.PathOf(sc.Flow, n.ID)
 	if s.state.Limits.MaxRounds > 0 && sc.Flow == 0 && s.graph.Seen[t.Node] {
-		s.run.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds), Detail: strconv.Itoa(s.graph.Round + 1)})
+		s.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds), Detail: strconv.Itoa(s.graph.Round + 1)})
 		if s.graph.Round >= s.state.Limits.MaxRounds {
 			s.end.finish(&RunCompleted{OutputStep: s.graph.Scope(0).Last})
 			return
@@ -118,8 +108,8 @@ func (s *starter) startToken(t graph.Token) {
 		s.end.limitAt(CodeMaxSteps, int64(s.state.Limits.Steps()), path, t.From)
 		return
 	}
-	if !(viewer{s.state}).roomFor(n, t) {
-		s.run.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: s.state.Limits.MaxBytes}) // there is no room for a person to take over
+	if !(viewer{&s.state}).roomFor(n, t) {
+		s.emit(0, path, &LimitReached{Limit: CodeMaxBytes, Max: s.state.Limits.MaxBytes}) // there is no room for a person to take over
 		return
 	}
 	id := s.graph.Steps.Len() + 1
@@ -127,8 +117,8 @@ func (s *starter) startToken(t graph.Token) {
 		Tokens: s.mem.tokens.one(t.ID), Kind: n.Kind, Iteration: s.graph.Flows.Counts(sc.Flow).Of(t.Node) + 1, Scope: t.Scope, From: t.From,
 	})
 	if most := s.state.Limits.LoopIterations(); n.Header && sc.Loops.Of(t.Node) >= most {
-		s.run.emit(id, path, d)
-		s.run.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
+		s.emit(id, path, d)
+		s.emit(id, path, &LimitReached{Limit: CodeMaxLoopIterations, Max: int64(most)})
 		s.steps.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID), most)})
 		return
 	}
@@ -136,11 +126,11 @@ func (s *starter) startToken(t graph.Token) {
 	switch n.Kind {
 	case workflow.KindAgent:
 		d.Agent = n.Agent.Agent
-		failure = viewer{s.state}.prompt(n, t, d)
+		failure = viewer{&s.state}.prompt(n, t, d)
 	case workflow.KindTool:
-		failure = viewer{s.state}.toolArguments(n, t, d)
+		failure = viewer{&s.state}.toolArguments(n, t, d)
 	}
-	s.run.emit(id, path, d)
+	s.emit(id, path, d)
 	if failure != nil {
 		s.steps.failStep(id, *failure)
 		return
@@ -162,10 +152,10 @@ func (s *starter) begin(id int, n *plan.Node) {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}
-		s.run.emitStep(id, &ToolCalled{Call: s.names.call(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
+		s.emitStep(id, &ToolCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
 	case workflow.KindFunc:
-		call := s.mem.asked.put(FuncCalled{Call: s.names.call(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Func: n.Func.Func})
-		s.run.emitStep(id, call)
+		call := s.mem.asked.put(FuncCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Func: n.Func.Func})
+		s.emitStep(id, call)
 		if n.Counter != nil {
 			s.calls.counted(id, call.Call, n.Counter)
 		}
@@ -188,12 +178,12 @@ func (s *starter) begin(id int, n *plan.Node) {
 func (s *starter) decide(id int, n *plan.Node) {
 	for i := range n.Decide.Cases {
 		c := &n.Decide.Cases[i]
-		ok, err := viewer{s.state}.holds(id, &c.When, n.Conditions[i], nil)
+		ok, err := viewer{&s.state}.holds(id, &c.When, n.Conditions[i], nil)
 		if err != nil {
 			s.steps.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
 			return
 		}
-		s.run.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
+		s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: c.When.Op, Text: c.When.Text + c.When.Func, Result: ok}))
 		if ok {
 			s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), n.CasePorts[i]...)
 			return

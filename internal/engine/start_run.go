@@ -20,10 +20,10 @@ func (l *lifecycle) start(d Start) {
 	if c.Input = event.Compact(c.Input); len(c.Input) == 0 {
 		c.Input = Value(`""`)
 	}
-	l.run.emit(0, "", &c)
-	l.run.emit(0, "", &RunStarted{})
+	l.emit(0, "", &c)
+	l.emit(0, "", &RunStarted{})
 	if l.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
-		l.run.emit(0, "", &EdgeTaken{Edge: -1, To: l.state.plan.root.Workflow.Entry, Token: l.state.graph.Tokens + 1})
+		l.emit(0, "", &EdgeTaken{Edge: -1, To: l.state.plan.root.Workflow.Entry, Token: l.graph.Tokens + 1})
 	}
 }
 

@@ -13,11 +13,8 @@ import (
 
 // steps decides what follows from the end of a step: which edges are taken, where a failure goes, and what is cancelled.
 type steps struct {
-	state    *state
-	graph    *runGraph
-	mem      *slabs
+	*recorder
 	commands *commander
-	run      stepsRun
 	// end ends the run by a bound.
 	end interface {
 		limitAt(code string, most int64, path string, from int)
@@ -37,11 +34,6 @@ type steps struct {
 	passing []int
 	// cancelling is what the next cancelled step says of the whole run.
 	cancelling *RunCancelled
-}
-
-// stepsRun is what steps ask of the run that they belong to.
-type stepsRun interface {
-	emitStep(step int, d Data)
 }
 
 // stepRetries decides whether a step that failed is tried again.
@@ -76,7 +68,7 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 		s.failStep(id, *failure)
 		return
 	}
-	s.run.emitStep(id, d)
+	s.emitStep(id, d)
 	if s.state.Ending != nil && !s.state.Ending.Limit {
 		return
 	}
@@ -116,11 +108,11 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 	for _, port := range ports {
 		for i, e := range n.Ports[port] {
 			if w := f.Workflow.Edges[e].When; w != nil {
-				ok, err := viewer{s.state}.holds(id, w, f.Guards[e], d)
+				ok, err := viewer{&s.state}.holds(id, w, f.Guards[e], d)
 				if err != nil {
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}
-				s.run.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
+				s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: i, Op: w.Op, Text: w.Text + w.Func, Result: ok}))
 				if !ok {
 					continue
 				}
@@ -150,7 +142,7 @@ func (s *steps) takeEdge(id, edge int, to string, held bool) bool {
 		d.Token = s.graph.Tokens + 1
 		d.Held = held && n.Kind != workflow.KindWait && !plan.IsFreeJoin(n)
 	}
-	s.run.emitStep(id, d)
+	s.emitStep(id, d)
 	return true
 }
 
@@ -190,7 +182,7 @@ func (s *steps) giveUp(id int, f Failure) {
 	} else if len(n.Ports[workflow.PortError]) > 0 {
 		port = workflow.PortError
 	}
-	s.run.emitStep(id, &StepFailed{Error: f, Port: port})
+	s.emitStep(id, &StepFailed{Error: f, Port: port})
 	if s.state.cancelled() || (s.state.Ending != nil && port != "" && !s.state.Ending.Limit) {
 		return
 	}
@@ -283,7 +275,7 @@ func (s *steps) cancelStep(id int, reason string) {
 	}
 	s.people.closeWaits(func(w *waits.Wait) bool { return w.Step == id }, "cancelled")
 	s.commands.cancelCalls(func(c *loop.Call) bool { return c.Step == id })
-	s.run.emitStep(id, &StepCancelled{Reason: reason, Run: s.cancelling})
+	s.emitStep(id, &StepCancelled{Reason: reason, Run: s.cancelling})
 	s.cancelling = nil
 }
 

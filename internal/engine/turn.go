@@ -27,7 +27,7 @@ func (s *agents) replied(id, fr int) {
 		return
 	}
 	if text := f.Stuck(a.Agent, last); text != "" {
-		s.run.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
+		s.emitStep(id, &LimitReached{Limit: CodeNoProgress, Max: int64(a.Repeats())})
 		s.frameFailed(id, fr, Failure{Code: CodeNoProgress, Message: text}, s.steps.failStep)
 		return
 	}
@@ -44,7 +44,7 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 	a := s.agent(id, fr)
 	var args map[string]json.RawMessage
 	if raw := tc.Arguments; len(raw) > 0 && json.Unmarshal(raw, &args) != nil {
-		s.run.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true, Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
+		s.emitStep(id, &ToolReturned{Frame: fr, ToolCallID: tc.ID, IsError: true, Text: "The arguments of this call are not a JSON object. Call the tool again with a JSON object."})
 		return
 	}
 	if loop.HandsOver(a.Agent, tc.Name) {
@@ -56,20 +56,20 @@ func (s *agents) callTool(id, fr int, tc chat.ToolCall) {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}
-		s.run.emitStep(id, &ToolCalled{Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
+		s.emitStep(id, &ToolCalled{Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Tool: tc.Name, ToolCallID: tc.ID})
 		return
 	}
 	input := expr.Text(args["input"])
 	f := s.frame(id, fr)
 	next := len(s.graph.Step(id).Loop.Agent.Frames)
 	target := s.graph.FlowOf(id).Agents[sub.Agent]
-	if !(viewer{s.state}).systemFits(target, s.graph.Step(id).Scope) {
+	if !(viewer{&s.state}).systemFits(target, s.graph.Step(id).Scope) {
 		s.budget.meetSize(id)
 		return
 	}
-	s.run.emitStep(id, &SubagentStarted{
+	s.emitStep(id, &SubagentStarted{
 		Frame: next, Parent: fr, ToolCallID: tc.ID, Call: loop.ConvID(id, next), ParentCall: f.Call, Agent: sub.Agent, Input: input,
-		System: viewer{s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
+		System: viewer{&s.state}.expandSystem(target, s.graph.Step(id).Scope), Depth: f.Depth + 1,
 	})
 	s.ask(id, next)
 }
@@ -98,7 +98,7 @@ func (s *agents) turnAnswered(id, fr int) {
 		return
 	}
 	if next != nil {
-		s.run.emitStep(id, next)
+		s.emitStep(id, next)
 	}
 	s.ask(id, fr)
 }
@@ -132,7 +132,7 @@ func (s *agents) resumeFrame(id, fr int) {
 // resumeTurn makes the tool calls of a turn that were not begun.
 func (s *agents) resumeTurn(id, fr int) {
 	for _, t := range slices.Clone(s.frame(id, fr).Turn) {
-		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(s.state, id, fr, t.ID) {
+		if t.Done || !s.isActive(id, fr) || s.state.Loop.IsAtWork(&s.state, id, fr, t.ID) {
 			continue
 		}
 		for _, tc := range s.state.lastReply(id, fr).ToolCalls {

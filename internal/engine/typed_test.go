@@ -44,7 +44,7 @@ func TestSumOfWholeNumbers(t *testing.T) {
 // Nobody who was given a state sees the changes that come after.
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
-	r := &Run{graph: &runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}
+	r := &Run{recorder: recorder{graph: &runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}}
 	before := r.graph.Scope(0).State
 	mine := r.State()
 	r.graph.Scopes[0].State = before.With(typed.Changes{{Field: "a", Value: typed.Of(Value("3"), 1)}})

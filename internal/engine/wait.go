@@ -17,21 +17,12 @@ import (
 // people decides what follows from the answers of people: questions and approvals of nodes, tool calls that are held, and budgets that are used up. It reads the state and changes it by
 // events alone.
 type people struct {
-	state    *state
+	*recorder
 	commands *commander
-	run      peopleRun
 	steps    peopleSteps
 	agents   interface{ turnAnswered(step, frame int) }
 	calls    peopleCalls
 	budgets  peopleBudgets
-}
-
-// peopleRun is what people ask of the run that they belong to.
-type peopleRun interface {
-	emit(step int, node string, d Data)
-	emitStep(step int, d Data)
-	// time is that of this activation.
-	time() time.Time
 }
 
 // peopleSteps ends steps.
@@ -71,9 +62,9 @@ func (p *people) handleAnswer(d Answer) {
 	}
 	step, call, held := w.Step, w.Call, w.Binding != ""
 	if p.state.Status == StatusPaused {
-		p.run.emit(0, "", &RunResumed{Reason: "answer"})
+		p.emit(0, "", &RunResumed{Reason: "answer"})
 	}
-	p.run.emitStep(step, ans)
+	p.emitStep(step, ans)
 	if held {
 		p.decided(call, ans)
 		return
@@ -93,10 +84,10 @@ func (p *people) handleAnswer(d Answer) {
 
 // answeredQuestion completes a question with its answer, which is the output that done says.
 func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
-	n := p.state.graph.StepNode(step)
+	n := p.graph.StepNode(step)
 	if name := n.Wait.Mapper; name != "" {
 		update, err := p.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
-			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{p.state}.view(step, nil))
+			return h.Merge(name, map[string]Value{n.ID: answer}, viewer{&p.state}.view(step, nil))
 		})
 		if err != nil {
 			p.steps.failStep(step, Failure{Code: CodeFunc, Message: err.Error()})
@@ -108,8 +99,8 @@ func (p *people) answeredQuestion(step int, answer Value, done *StepCompleted) {
 		p.steps.complete(step, done, port)
 		return
 	}
-	if (n.Wait.Route || n.ID == p.state.graph.FlowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
-		done.Goto = []string{p.state.graph.FlowOf(step).Workflow.Entry}
+	if (n.Wait.Route || n.ID == p.graph.FlowOf(step).Workflow.Rules.Handoff) && len(n.Ports[workflow.PortOut]) == 0 {
+		done.Goto = []string{p.graph.FlowOf(step).Workflow.Entry}
 	}
 	p.steps.complete(step, done, p.state.plan.out...)
 }
@@ -126,7 +117,7 @@ func (p *people) openWait(id int, n *plan.Node) {
 		return
 	}
 	name := "w" + strconv.Itoa(id)
-	if n := p.state.graph.Step(id).Retries; n > 0 {
+	if n := p.graph.Step(id).Retries; n > 0 {
 		name += "." + strconv.Itoa(n+1)
 	}
 	var data map[string]Value
@@ -134,7 +125,7 @@ func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.state.graph.StepInput(id)), approvalNote, p.state.noteAt(id))
+	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.graph.StepInput(id)), approvalNote, p.state.noteAt(id))
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = p.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
@@ -143,13 +134,13 @@ func (p *people) openWait(id int, n *plan.Node) {
 		}
 	}
 	if n.Wait.Deadline > 0 {
-		d.Deadline = p.run.time().Add(time.Duration(n.Wait.Deadline))
+		d.Deadline = p.now.Add(time.Duration(n.Wait.Deadline))
 	}
-	d.Remind = p.state.remindAt(p.run.time(), n.Wait.Remind)
+	d.Remind = p.state.remindAt(p.now, n.Wait.Remind)
 	if !d.Deadline.IsZero() && !d.Remind.Before(d.Deadline) {
 		d.Remind = time.Time{} // it would come too late
 	}
-	p.run.emitStep(id, d)
+	p.emitStep(id, d)
 	if n.Wait.Signal != "" {
 		p.announce(id, n.Wait.Signal, d, data)
 	}
@@ -158,12 +149,12 @@ func (p *people) openWait(id int, n *plan.Node) {
 // announce raises the signal of a question that was opened (S2-53, S2-74). Where the program gave data with the question, an event of its own carries the
 // same.
 func (p *people) announce(id int, signal string, d *WaitOpened, data map[string]Value) {
-	all := map[string]Value{"nodeId": expr.Quote(p.state.graph.NodeID(id)), "requestId": expr.Quote(requestID(p.state.id, d.Wait))}
+	all := map[string]Value{"nodeId": expr.Quote(p.graph.NodeID(id)), "requestId": expr.Quote(requestID(p.state.id, d.Wait))}
 	maps.Copy(all, data)
 	if data != nil {
-		p.run.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
+		p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all, Event: true})
 	}
-	p.run.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
+	p.emitStep(id, &SignalRaised{Signal: signal, Message: d.Prompt, Data: all})
 }
 
 // requestID names a question beyond its run, as package program does too.
@@ -171,7 +162,7 @@ func requestID(run, wait string) string { return run + "/" + wait }
 
 // askPrompt lets the program word a question. It gives the data that the program wants to go with it.
 func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value, error) {
-	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{p.state}.view(id, nil)) })
+	v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&p.state}.view(id, nil)) })
 	if err != nil {
 		return nil, err
 	}
@@ -195,20 +186,20 @@ func (p *people) askPrompt(id int, name string, d *WaitOpened) (map[string]Value
 
 // timerDue reminds of a wait, or ends one that was not answered in time.
 func (p *people) timerDue(t waits.Timer) {
-	if p.run.time().Before(t.At) {
+	if p.now.Before(t.At) {
 		p.commands.add(startWaitTimer(t))
 		return
 	}
-	p.run.emitStep(t.Step, &TimerFired{Timer: t.ID})
+	p.emitStep(t.Step, &TimerFired{Timer: t.ID})
 	if t.IsRemind {
-		p.run.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
+		p.emitStep(t.Step, &WaitReminded{Wait: t.Wait})
 		return
 	}
 	if p.state.Status == StatusPaused {
-		p.run.emit(0, "", &RunResumed{Reason: "deadline"})
+		p.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
-	p.run.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
-	if n := p.state.graph.StepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
+	p.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
+	if n := p.graph.StepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
 		p.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
 		return
 	}
@@ -218,7 +209,7 @@ func (p *people) timerDue(t waits.Timer) {
 // closeWaits closes the open waits that match; nil matches all.
 func (p *people) closeWaits(match func(*waits.Wait) bool, reason string) {
 	for _, w := range p.state.Waits.Open(match) {
-		p.run.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
+		p.emitStep(w.Step, &WaitClosed{Wait: w.Wait, Reason: reason})
 	}
 }
 

@@ -23,7 +23,7 @@ var derived = map[string]bool{"state.plan": true, "state.kept": true, "Value.gro
 // State gives all that a run knows as JSON with the engine's own names, without what is empty, so that two runs can be compared. The counters that the run keeps of its calls are part of it.
 func State(r *engine.Run) []byte {
 	var b bytes.Buffer
-	writeState(&b, reflect.ValueOf(r).Elem().FieldByName("s"))
+	writeState(&b, reflect.ValueOf(r).Elem().FieldByName("state"))
 	return b.Bytes()
 }
 
