@@ -175,7 +175,7 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 			}
 		}
 	}
-	options := map[string]any{}
+	options, before := map[string]any{}, len(*p.list)
 	for _, e := range entries {
 		p.key(&s, e, info.Keys, supported, options)
 	}
@@ -187,7 +187,23 @@ func (p *parser) spec(n *yaml.Node, path, implied string) (Spec, bool) {
 		check(p, entries)
 	}
 	p.checkWeb(&s, n, path, entries)
+	if info.Check != nil && !(*p.list)[before:].HasErrors() {
+		p.problems(info.Check(options), n, path, entries)
+	}
 	return s, true
+}
+
+// problems reports what a type says of its options, at the options.
+func (p *parser) problems(found []kinds.Problem, n *yaml.Node, path string, entries []entry) {
+	for _, f := range found {
+		node, at := n, path
+		for _, e := range entries {
+			if e.key == f.Key {
+				node, at = e.value, e.path
+			}
+		}
+		p.list.Errorf(p.span(node), at, "bad-value", "%s", f.Message).Hint = f.Hint
+	}
 }
 
 // key reads one key of an entry; own are the keys of its type. Keys of types that are not supported are kept as they are, whatever they mean.

@@ -20,6 +20,15 @@ import (
 // telescope is a type of toolset that only this test program has. No other place lists it.
 var telescope = kinds.Kind{
 	Name: "telescope", Keys: []string{"aperture", "atlas"}, Tools: []string{"observe_star"}, Path: "atlas",
+	Check: func(options map[string]any) []kinds.Problem {
+		if options["aperture"] == "wide" {
+			return []kinds.Problem{{Key: "aperture", Message: "aperture must be a number", Hint: "write centimetres"}}
+		}
+		if len(options) == 0 {
+			return []kinds.Problem{{Message: "a telescope needs an aperture or an atlas"}}
+		}
+		return nil
+	},
 	How: "toolset in a document; needs a clear sky", Gives: "stars", Wants: "for planets", Page: "toolsets/telescope.md",
 }
 
@@ -46,9 +55,23 @@ func TestAddedTypeIsParsed(t *testing.T) {
 	}
 }
 
+// TestAddedTypeChecksItsOptions: what a type finds is reported at the option.
+func TestAddedTypeChecksItsOptions(t *testing.T) {
+	for options, want := range map[string]string{
+		"aperture: wide": "tools.yaml:2:33: error: aperture must be a number (bad-value); hint: write centimetres",
+		"name: eye":      "tools.yaml:2:5: error: a telescope needs an aperture or an atlas (bad-value)",
+		"atlas: north":   "",
+	} {
+		_, list := tool.ParseToolsFile("tools.yaml", []byte("toolsets:\n  - {type: telescope, "+options+"}\n"))
+		if list.Error() != want && (want != "" || len(list) > 0) {
+			t.Errorf("%s gives %v, want %s", options, list, want)
+		}
+	}
+}
+
 func TestAddedTypeIsKnownToFormats(t *testing.T) {
 	read := func(typ string) diag.List {
-		doc := "agents:\n  astronomer:\n    model: openai/gpt-6.1-terra\n    instruction: Look.\n    toolsets: [{type: " + typ + "}]\nworkflow:\n  - {type: agent, name: astronomer}\n"
+		doc := "agents:\n  astronomer:\n    model: openai/gpt-6.1-terra\n    instruction: Look.\n    toolsets: [{type: " + typ + ", aperture: 8}]\nworkflow:\n  - {type: agent, name: astronomer}\n"
 		_, list, err := service.Load(t.Context(), "sky.yaml", []byte(doc), service.LoadOptions{Format: format.Steps})
 		if err != nil {
 			t.Fatal(err)

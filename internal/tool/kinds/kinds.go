@@ -13,6 +13,9 @@ type Kind struct {
 	Name string
 	// Keys are the keys of the type's own options, beside those of all toolsets.
 	Keys []string
+	// Check gives what is wrong with the values of a document's options, by key, as JSON would give them; a key that the document lacks is absent. It is not asked where a key is unknown. Nil: package tool
+	// checks them, or any value will do. It must not change them.
+	Check func(options map[string]any) []Problem
 	// Tools are the tools of every toolset of the type, sorted; nil: they depend on the entry or on a server.
 	Tools []string
 	// Path is the option that is a path, which a relative path in the operator's configuration starts at; "": none.
@@ -25,6 +28,14 @@ type Kind struct {
 	Gives, Wants, Page string
 	// Unsupported types are those of docker-agent that Hocket cannot open. Their entries are kept, with a warning.
 	Unsupported bool
+}
+
+// Problem is an error in the options of a toolset.
+type Problem struct {
+	// Key is the option; "": the toolset as a whole.
+	Key string
+	// Message says what is wrong, and Hint what to write instead; Hint may be "".
+	Message, Hint string
 }
 
 var (
