@@ -22,6 +22,8 @@ import (
 //
 //	growth child run ROW N DB
 //	growth child answer NAME command|get DB RUN
+//	growth child long N DB
+//	growth child resume DB RUN
 const childCommand = "child"
 
 // childResult is what a child prints.
@@ -48,6 +50,10 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 		res, err = childRun(ctx, args[0], args[1], args[2])
 	case work == "answer" && len(args) == 4:
 		res, err = childAnswer(ctx, args[0], args[1], args[2], args[3])
+	case work == "long" && len(args) == 2:
+		return childLong(ctx, args[0], args[1], out)
+	case work == "resume" && len(args) == 2:
+		res, err = childResume(ctx, args[0], args[1])
 	default:
 		return fmt.Errorf("unexpected arguments of child: %q", args)
 	}

@@ -8,6 +8,7 @@
 //	go run ./bench/growth            # the table and the goals
 //	go run ./bench/growth -json      # the same as JSON, for comparisons
 //	go run ./bench/growth -row steps # one row
+//	go run ./bench/growth -long 100000 # a run of 100,000 steps that is killed and resumed, and nothing else
 //
 // The flow: main starts itself once for each measurement (child.go), since peak memory belongs to a process; rows.go says what is run, answers.go
 // how answers are read, goals.go what is compared.

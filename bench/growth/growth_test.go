@@ -8,6 +8,32 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
+// TestMain makes this program carry out one measurement where it is started for that.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == childCommand {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// TestLong: a run whose process was killed is resumed and shown.
+func TestLong(t *testing.T) {
+	t.Parallel()
+	goals, err := longGoals(t.Context(), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range goals {
+		if g.Measured <= 0 {
+			t.Errorf("%s: measured %v", g.Name, g.Measured)
+		}
+	}
+	if len(goals) == 0 {
+		t.Error("nothing was measured")
+	}
+}
+
 // quadratic lists the costs that grow faster than they may, by row and measure, each with its reason. A cost that has become linear must leave the
 // list: the test fails until it has.
 var quadratic = map[string]string{}

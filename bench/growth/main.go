@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -34,6 +33,7 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 	only := flags.String("row", "", "measure only the rows with these names, separated by commas")
 	budget := flags.Duration("budget", 6*time.Second, "repeat the work of a row up to five times while it has taken less than this")
 	goals := flags.Bool("goals", false, "with -row: measure the goals that no row answers, too")
+	long := flags.Int("long", 0, "measure only a run of this many `steps` that is killed and resumed")
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
@@ -41,6 +41,14 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 		return err
 	case flags.NArg() > 0:
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case *long < 0 || *long > maxLong:
+		return fmt.Errorf("-long: %d steps, at most %d are allowed", *long, maxLong)
+	case *long > 0:
+		goals, err := longGoals(ctx, *long)
+		if err != nil {
+			return err
+		}
+		return report{Goals: goals}.write(out, *asJSON)
 	}
 	chosen, err := choose(*only)
 	if err != nil {
@@ -63,12 +71,7 @@ func run(ctx context.Context, args []string, out, problems io.Writer) error {
 		}
 		r.Goals = append(r.Goals, more...)
 	}
-	if *asJSON {
-		e := json.NewEncoder(out)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	return r.print(out)
+	return r.write(out, *asJSON)
 }
 
 // choose gives the rows of these names, all where there is none.

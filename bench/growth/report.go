@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -74,8 +75,23 @@ func (c cost) growth() (n int64) {
 	return n
 }
 
-// print writes the tables.
-func (r report) print(out io.Writer) error {
+// write writes the report as JSON or as tables.
+func (r report) write(out io.Writer, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	if len(r.Rows) > 0 {
+		if err := r.printRows(out); err != nil {
+			return err
+		}
+	}
+	return r.printGoals(out)
+}
+
+// printRows writes the table of n and 2n.
+func (r report) printRows(out io.Writer) error {
 	fmt.Fprintf(out, "n and 2n: sizes in bytes (k, M, G: powers of 1,000). memory is the largest resident memory; show to trail are sizes of answers, to answer the largest growth of memory by one.\n"+
 		"A ratio above %.1f is marked with !.\n\n", most)
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -113,8 +129,13 @@ func (r report) print(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out)
-	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(out)
+	return err
+}
+
+// printGoals writes the table of goals.
+func (r report) printGoals(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(w, []string{"goal", "measured", "should be", "", "beside"})
 	for _, g := range r.Goals {
 		sign, verdict := "≤ ", "missed"
