@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,22 +41,11 @@ type limited struct {
 // Call implements Client.
 func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (Reply, error) {
 	bounded := &boundedContext{Context: ctx}
+	bounded.bound(l)
 	defer bounded.end(context.Canceled)
 
-	if l.total > 0 {
-		t := time.AfterFunc(l.total, func() { bounded.end(fmt.Errorf("%w: the answer took longer than %s", errTimeLimit, l.total)) })
-		defer t.Stop()
-	}
-	var idle *time.Timer
-	if l.idle > 0 {
-		idle = time.AfterFunc(l.idle, func() { bounded.end(fmt.Errorf("%w: no activity for %s", errTimeLimit, l.idle)) })
-		defer idle.Stop()
-	}
-
 	reply, err := l.client.Call(bounded, req, func(d Delta) {
-		if idle != nil {
-			idle.Reset(l.idle)
-		}
+		bounded.active.Store(int64(time.Since(bounded.began)))
 		if onDelta != nil {
 			onDelta(d)
 		}
@@ -80,10 +70,57 @@ func (l *limited) Call(ctx context.Context, req Request, onDelta func(Delta)) (R
 type boundedContext struct {
 	context.Context // the caller's
 
+	limits *limited
+	began  time.Time
+	active atomic.Int64 // the last sign of life: nanoseconds since began
+
 	mu     sync.Mutex
 	done   context.Context //nolint:containedctx // made of the caller's when it is asked for
 	cancel context.CancelCauseFunc
 	cause  error // of the end; nil before it
+	timer  *time.Timer
+}
+
+// bound begins the time limits. One timer watches both.
+func (c *boundedContext) bound(l *limited) {
+	c.limits, c.began = l, time.Now()
+	if l.total <= 0 && l.idle <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rest, _ := c.rest()
+	c.timer = time.AfterFunc(rest, c.check)
+}
+
+// rest gives the time until the limit that is reached first, and the cause of the end by it.
+func (c *boundedContext) rest() (rest time.Duration, cause error) {
+	l, now := c.limits, time.Since(c.began)
+	total, idle := l.total-now, time.Duration(c.active.Load())+l.idle-now
+	if l.idle <= 0 || l.total > 0 && total <= idle {
+		if total <= 0 {
+			cause = fmt.Errorf("%w: the answer took longer than %s", errTimeLimit, l.total)
+		}
+		return total, cause
+	}
+	if idle <= 0 {
+		cause = fmt.Errorf("%w: no activity for %s", errTimeLimit, l.idle)
+	}
+	return idle, cause
+}
+
+// check ends the context where a limit is reached, and otherwise comes again.
+func (c *boundedContext) check() {
+	rest, cause := c.rest()
+	if cause != nil {
+		c.end(cause)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil {
+		c.timer.Reset(rest)
+	}
 }
 
 // end ends the context, unless it has ended.
@@ -94,6 +131,9 @@ func (c *boundedContext) end(cause error) {
 		return
 	}
 	c.cause = cause
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	if c.cancel != nil {
 		c.cancel(cause)
 	}

@@ -22,6 +22,9 @@ type call struct {
 	slot  atomic.Bool // it holds one of Driver.slots
 	begun atomic.Bool // it took its turn
 
+	// overtime: its time limit may have been told of, and what tells of it may still be at work.
+	overtime bool
+
 	result   message
 	returned engine.FuncResult // what result holds of a function that returned
 	stopped  bool              // it was cancelled; the actor's own
@@ -93,7 +96,7 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 		return nil, true // it was given up, and says so by mail
 	}
 	c.result = message{at: a.d.now(), data: data}
-	if c.limit == 0 && !c.stopped { // else a timer may look at it yet
+	if !c.overtime && !c.stopped { // else a timer may look at it yet
 		a.used = c
 		if cmd, ok := c.cmd.(*engine.CallFunc); ok {
 			a.run.Reuse(cmd)
@@ -227,7 +230,7 @@ func (c *call) make() (data engine.InputData) {
 func (c *call) ask() (data engine.InputData) {
 	if c.limit > 0 {
 		t := time.AfterFunc(c.limit+grace, c.overdue)
-		defer t.Stop()
+		defer func() { c.overtime = !t.Stop() }()
 	}
 	a := c.actor
 	switch cmd := c.cmd.(type) {
