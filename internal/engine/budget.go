@@ -26,14 +26,13 @@ const (
 const BoundByWorkflow = "workflow"
 
 // Around implements ledger.World.
-func (s *state) Around(step int) iter.Seq2[string, *workflow.Budget] {
-	return func(yield func(string, *workflow.Budget) bool) {
-		for ; step > 0; step = s.graph.StepScope(step).Owner {
-			if b := s.graph.StepNode(step).Budget; b != nil && !yield(s.graph.NodeID(step), b) {
-				return
-			}
+func (s *state) Around(step int) (node string, budget *workflow.Budget, outward int) {
+	for ; step > 0; step = s.graph.StepScope(step).Owner {
+		if b := s.graph.StepNode(step).Budget; b != nil {
+			return s.graph.NodeID(step), b, s.graph.StepScope(step).Owner
 		}
 	}
+	return "", nil, 0
 }
 
 // Calls implements ledger.World.

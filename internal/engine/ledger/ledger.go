@@ -9,8 +9,9 @@ import (
 
 // World is what the ledger asks of the run that it belongs to.
 type World interface {
-	// Around gives the nodes with a budget of their own that a step is inside of, its own node first, then outward.
-	Around(step int) iter.Seq2[string, *workflow.Budget]
+	// Around gives the nearest node with a budget of its own that a step is inside of, its own node first, and the step whose node is the next one outward: 0 where
+	// there is none. A nil budget: there is no such node, as around step 0.
+	Around(step int) (node string, budget *workflow.Budget, outward int)
 	// Calls gives the tool and function calls that have no result, in any order.
 	Calls() iter.Seq[Call]
 }
@@ -92,15 +93,14 @@ func (l *Ledger) Bounds() bool { return l.budget.Bounds() || l.parent != nil || 
 // Balances gives the budgets that the calls of a step must fit, that of the innermost node first.
 func (l *Ledger) Balances(w World, step int) []Balance {
 	var out []Balance
-	for node, budget := range w.Around(step) {
+	for node, budget, outward := w.Around(step); budget != nil; node, budget, outward = w.Around(outward) {
 		b := Balance{Bound: BoundByNode, Node: node, Budget: *budget, Used: l.byNode[node]}
 		b.Reserved = l.reserved(w, func(other int) bool {
-			for name := range w.Around(other) {
-				if name == node {
-					return true
-				}
+			name, found, outward := w.Around(other)
+			for found != nil && name != node {
+				name, found, outward = w.Around(outward)
 			}
-			return false
+			return found != nil
 		})
 		out = append(out, b)
 	}
@@ -142,7 +142,7 @@ func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
 // Charge counts what a step used.
 func (l *Ledger) Charge(w World, step int, a Amount) {
 	l.used = l.used.plus(a)
-	for node := range w.Around(step) {
+	for node, budget, outward := w.Around(step); budget != nil; node, budget, outward = w.Around(outward) {
 		if l.byNode == nil {
 			l.byNode = map[string]Amount{}
 		}

@@ -19,12 +19,11 @@ type town struct {
 	calls  map[string]ledger.Call
 }
 
-func (w town) Around(step int) iter.Seq2[string, *workflow.Budget] {
-	return func(yield func(string, *workflow.Budget) bool) {
-		if step%2 == 1 && w.budget.Bounds() {
-			yield("n", &w.budget)
-		}
+func (w town) Around(step int) (node string, budget *workflow.Budget, outward int) {
+	if step%2 == 1 && w.budget.Bounds() {
+		return "n", &w.budget, 0
 	}
+	return "", nil, 0
 }
 
 func (w town) Calls() iter.Seq[ledger.Call] {
