@@ -7,12 +7,12 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Other processes' commits are looked for at intervals that grow with the time since the last change: an eighth of it, within these bounds.
+// Other processes' commits are looked for at intervals that grow with the time since the last change: an eighth of it, from lookMin to the bound of what is waited for.
 const (
-	lookMin = 20 * time.Millisecond
-	// lookMax is the longest interval while a run or the requests are waited for, and lookIdle while only notices are.
-	lookMax  = 100 * time.Millisecond
-	lookIdle = 250 * time.Millisecond
+	lookMin      = 20 * time.Millisecond
+	lookRun      = 100 * time.Millisecond
+	lookRequests = 250 * time.Millisecond
+	lookNotices  = time.Second
 	// probeEvery is how often it is looked whether the owners of other processes live.
 	probeEvery = 250 * time.Millisecond
 )
@@ -128,14 +128,17 @@ func (ch *changes) watch(stop, hurry <-chan struct{}) {
 }
 
 func (ch *changes) interval(quiet time.Duration) time.Duration {
-	longest := lookIdle
-	if ch.hub.Has(journal.TopicRun) || ch.hub.Has(journal.TopicRequests) {
-		longest = lookMax
+	longest := lookNotices
+	switch {
+	case ch.hub.Has(journal.TopicRun):
+		longest = lookRun
+	case ch.hub.Has(journal.TopicRequests):
+		longest = lookRequests
 	}
 	return min(max(quiet/8, lookMin), longest)
 }
 
-// look signals what others stored since the last look, and tells whether the file changed. After an error the next look that succeeds signals all.
+// look signals what others stored since the last look, and tells whether there was something to signal. After an error the next look that succeeds signals all.
 func (ch *changes) look() bool {
 	ch.probe()
 	changed, err := ch.compare()
@@ -172,9 +175,12 @@ func (ch *changes) compare() (changed bool, err error) {
 	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4)}, ch.marks, !ch.known
 	ch.version, ch.marks, ch.known = v.int(0), now, true
 	ch.missed = ch.missed || now.owner != before.owner
-	if isFirst {
+	switch {
+	case isFirst:
 		ch.hub.SignalAll()
 		return true, nil
+	case now == before:
+		return false, nil // a heartbeat, or a table that is not the journal's
 	}
 	if now.notice != before.notice {
 		ch.hub.SignalKind(journal.TopicNotices)
