@@ -248,11 +248,12 @@ func (s *subgraphs) register(name graphName, g graph.Subgraph, bind func() error
 
 // begin asks the run of the call that ctx belongs to for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
 func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error) {
-	if driver.LedgerOf(ctx).Info() == nil {
+	ledger := driver.LedgerOf(ctx)
+	if ledger.Info() == nil {
 		return nil, nil //nolint:nilnil // nothing bounds the run
 	}
 	driver.Idle(ctx) // others may hold what is left, and need slots
-	above, _, err := e.service.BeginChild(ctx, run, 1)
+	above, _, err := e.service.BeginChild(ctx, ledger, run, 1)
 	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
 		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail], Message: short.Error() + " for another run"}
 	}
@@ -272,7 +273,7 @@ func (e *Engine) tell(ctx context.Context, run string) {
 	if ledger.Info() == nil {
 		return
 	}
-	short, err := e.service.TellAbove(context.WithoutCancel(ctx), run)
+	short, err := e.service.TellAbove(context.WithoutCancel(ctx), ledger, run)
 	switch {
 	case errors.Is(err, engine.ErrCallLate):
 	case err != nil:

@@ -172,7 +172,7 @@ func childRun(parent, key string) string {
 // begin starts the run of an agent, or takes it up where it was started before.
 func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions, shares int) error {
 	driver.Idle(ctx) // others may hold what is left of a budget
-	above, isNew, err := b.e.service.BeginChild(ctx, run, shares)
+	above, isNew, err := b.e.service.BeginChild(ctx, driver.LedgerOf(ctx), run, shares)
 	switch {
 	case err != nil:
 		return err
@@ -184,7 +184,7 @@ func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions, sh
 		return b.takeUp(ctx, run)
 	}
 	if err != nil && ctx.Err() == nil {
-		b.e.service.LeaveChild(ctx, run)
+		b.e.service.LeaveChild(ctx, driver.LedgerOf(ctx), run)
 	}
 	return err
 }
@@ -241,7 +241,7 @@ func (b *bridge) follow(ctx context.Context, run string) error {
 		case err != nil:
 			return err
 		case st.Status.Ended():
-			if goesOn, err := b.e.service.SettleChild(ctx, run); err != nil || !goesOn {
+			if goesOn, err := b.e.service.SettleChild(ctx, driver.LedgerOf(ctx), run); err != nil || !goesOn {
 				return err
 			}
 		case st.Interrupted: // its owner died
@@ -292,5 +292,5 @@ func (b *bridge) stopped(ctx context.Context, run string) {
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
 		b.e.log.Warn("cannot cancel the run of an agent with its parent run", "run", run, "err", err)
 	}
-	b.e.service.LeaveChild(ctx, run)
+	b.e.service.LeaveChild(ctx, driver.LedgerOf(ctx), run)
 }

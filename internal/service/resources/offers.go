@@ -70,6 +70,7 @@ type OperatorReport struct {
 	What string `json:"what,omitempty"`
 }
 
+// ReportConfig lists what the operator offers.
 func ReportConfig(c *config.Config) ConfigReport {
 	r := ConfigReport{Path: c.Path, Read: c.Path != ""}
 	report := func(name string, s tool.Spec) OperatorReport {

@@ -24,9 +24,9 @@ type childRuns struct {
 // as well, and goes on with it.
 //
 // Errors: *engine.BudgetError where the budgets leave nothing (more) for it: the call is made again under a larger one.
-func (c childRuns) drive(ctx context.Context, run string, start func(context.Context, *workflow.Budget) error) error {
+func (c childRuns) drive(ctx context.Context, ledger driver.Ledger, run string, start func(context.Context, *workflow.Budget) error) error {
 	c.s.opener.Inherit(run, c.info.Run)
-	err := c.begin(ctx, run, start)
+	err := c.begin(ctx, ledger, run, start)
 	for goesOn := true; err == nil && goesOn; {
 		var st driver.State
 		st, err = c.s.driver.Wait(ctx, run)
@@ -35,17 +35,17 @@ func (c childRuns) drive(ctx context.Context, run string, start func(context.Con
 		case st.Interrupted:
 			err = c.takeUp(ctx, run) // its owner died
 		default:
-			goesOn, err = c.s.SettleChild(ctx, run)
+			goesOn, err = c.s.SettleChild(ctx, ledger, run)
 		}
 	}
 	if err != nil {
-		c.stopped(ctx, run) // also while it begins: it may have been stored
+		c.stopped(ctx, ledger, run) // also while it begins: it may have been stored
 	}
 	return err
 }
 
-func (c childRuns) begin(ctx context.Context, run string, start func(context.Context, *workflow.Budget) error) error {
-	above, isNew, err := c.s.BeginChild(ctx, run, 1)
+func (c childRuns) begin(ctx context.Context, ledger driver.Ledger, run string, start func(context.Context, *workflow.Budget) error) error {
+	above, isNew, err := c.s.BeginChild(ctx, ledger, run, 1)
 	switch {
 	case err != nil:
 		return err
@@ -57,7 +57,7 @@ func (c childRuns) begin(ctx context.Context, run string, start func(context.Con
 		return c.takeUp(ctx, run)
 	}
 	if err != nil && ctx.Err() == nil {
-		_, told := c.s.tellAbove(ctx, run) // nothing is kept for it any more
+		_, told := c.s.tellAbove(ctx, ledger, run) // nothing is kept for it any more
 		err = errors.Join(err, told)
 	}
 	return err
@@ -75,7 +75,7 @@ func (c childRuns) takeUp(ctx context.Context, run string) error {
 // cancelTime bounds how long a run is told to stop, and how long its end is waited for.
 const cancelTime = time.Second
 
-func (c childRuns) stopped(ctx context.Context, run string) {
+func (c childRuns) stopped(ctx context.Context, ledger driver.Ledger, run string) {
 	if ctx.Err() == nil || errors.Is(context.Cause(ctx), driver.ErrInterrupted) {
 		return
 	}
@@ -84,7 +84,7 @@ func (c childRuns) stopped(ctx context.Context, run string) {
 	if err := c.s.driver.Cancel(ctx, run, ""); err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
 		c.s.cfg.Logger.Warn("run was not cancelled with its parent", "run", run, "error", err)
 	}
-	c.s.LeaveChild(ctx, run)
+	c.s.LeaveChild(ctx, ledger, run)
 }
 
 // cancelChildren cancels the runs that a run started and that have not ended, and tells whether there were any.

@@ -10,16 +10,16 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// BeginChild says that the call that ctx belongs to is about to start the run, one of shares that it starts beside one another, and gives what the budgets of the run above leave
+// BeginChild says that the call of ledger is about to start the run, one of shares that it starts beside one another, and gives what the budgets of the run above leave
 // for it: for StartRequest.Above. So much is kept for it until it has ended; while others hold what is left, BeginChild waits. isNew: there is no such run yet.
 //
 // Errors: *engine.BudgetError: nothing is left, and the run is not to be started; those of the store; that of ctx.
-func (s *Runner) BeginChild(ctx context.Context, run string, shares int) (above *workflow.Budget, isNew bool, err error) {
+func (s *Runner) BeginChild(ctx context.Context, ledger driver.Ledger, run string, shares int) (above *workflow.Budget, isNew bool, err error) {
 	_, err = s.store.Head(ctx, run)
 	if isNew = errors.Is(err, journal.ErrNotFound); err != nil && !isNew {
 		return nil, false, err
 	}
-	above, err = driver.LedgerOf(ctx).Begin(ctx, run, shares, nil)
+	above, err = ledger.Begin(ctx, run, shares, nil)
 	return above, isNew, err
 }
 
@@ -27,12 +27,12 @@ func (s *Runner) BeginChild(ctx context.Context, run string, shares int) (above 
 // more by now. goesOn: it did.
 //
 // Errors: *engine.BudgetError where there is no more; those of the store; that of ctx.
-func (s *Runner) SettleChild(ctx context.Context, run string) (goesOn bool, err error) {
-	had, err := s.tellAbove(ctx, run)
+func (s *Runner) SettleChild(ctx context.Context, ledger driver.Ledger, run string) (goesOn bool, err error) {
+	had, err := s.tellAbove(ctx, ledger, run)
 	if err != nil || had == nil {
 		return false, err
 	}
-	above, err := driver.LedgerOf(ctx).Begin(ctx, run, 1, had)
+	above, err := ledger.Begin(ctx, run, 1, had)
 	if err != nil {
 		return false, err
 	}
@@ -41,21 +41,21 @@ func (s *Runner) SettleChild(ctx context.Context, run string) (goesOn bool, err 
 }
 
 // LeaveChild tells the run above what a child run has used that was told to stop, once it has: ctx bounds how long that is waited for. What is not known by then stays unknown.
-func (s *Runner) LeaveChild(ctx context.Context, run string) {
+func (s *Runner) LeaveChild(ctx context.Context, ledger driver.Ledger, run string) {
 	_, err := s.driver.Wait(ctx, run)
 	if err != nil && !errors.Is(err, journal.ErrNotFound) {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime/2)
 		defer cancel()
 		ctx = within
 	}
-	if _, err := s.tellAbove(ctx, run); err != nil && !errors.Is(err, engine.ErrCallLate) {
+	if _, err := s.tellAbove(ctx, ledger, run); err != nil && !errors.Is(err, engine.ErrCallLate) {
 		s.cfg.Logger.Debug("usage of a run was not reported to its parent", "run", run, "error", err)
 	}
 }
 
 // TellAbove is SettleChild for a run that does not go on by itself. short, where not "", is what the run above left too little of: it ended because of that.
-func (s *Runner) TellAbove(ctx context.Context, run string) (short string, err error) {
-	had, err := s.tellAbove(ctx, run)
+func (s *Runner) TellAbove(ctx context.Context, ledger driver.Ledger, run string) (short string, err error) {
+	had, err := s.tellAbove(ctx, ledger, run)
 	if err != nil || had == nil {
 		return "", err
 	}
@@ -67,8 +67,7 @@ func (s *Runner) TellAbove(ctx context.Context, run string) (short string, err e
 }
 
 // tellAbove reports what a child run has used. short, where not nil, is what was left for it: it ended because it had used that.
-func (s *Runner) tellAbove(ctx context.Context, run string) (short *workflow.Budget, err error) {
-	ledger := driver.LedgerOf(ctx)
+func (s *Runner) tellAbove(ctx context.Context, ledger driver.Ledger, run string) (short *workflow.Budget, err error) {
 	rec, err := s.ReadShort(ctx, run)
 	if errors.Is(err, journal.ErrNotFound) { // it was never stored
 		return nil, ledger.Use(engine.CallUse{Run: run, Ended: true})

@@ -211,7 +211,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 // over fills what a request leaves open from what the process gives.
 func (q StartRequest) over(s Starts) StartRequest {
 	q.Model = cmp.Or(q.Model, s.Model)
-	q.Files = q.Files.Over(s.Files)
+	q.Files = q.Over(s.Files)
 	return q
 }
 

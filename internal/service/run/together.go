@@ -64,7 +64,7 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	}
 	run := branchRun(b.info.Run, b.info.Workflow.Branches[i].ID, i)
 	children := childRuns{b.s, b.info}
-	err := children.drive(ctx, run, func(ctx context.Context, above *workflow.Budget) error {
+	err := children.drive(ctx, driver.LedgerOf(ctx), run, func(ctx context.Context, above *workflow.Budget) error {
 		spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
 		if spec.Above = above; err == nil {
 			err = b.s.opener.Price(&spec)

@@ -119,7 +119,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	defer leave()
 	run := calledRun(c)
 	driver.Idle(ctx)
-	err := t.runs.drive(ctx, run, func(ctx context.Context, above *workflow.Budget) error {
+	err := t.runs.drive(ctx, driver.LedgerOf(ctx), run, func(ctx context.Context, above *workflow.Budget) error {
 		return t.start(ctx, run, depth, args.Input, above)
 	})
 	switch {
