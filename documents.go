@@ -27,7 +27,7 @@ type Workflow struct {
 // Name is the workflow's, or that of its file where the document has none.
 func (w *Workflow) Name() string { return w.definition.Name }
 
-// Format is the document's: canvas, rounds, routes or steps.
+// Format names the document's format, as the flag --format does.
 func (w *Workflow) Format() string { return w.definition.Format }
 
 // Diagnostics are the warnings of the document, each with its place. The slice is the caller's.

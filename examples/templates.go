@@ -33,7 +33,7 @@ type Template struct {
 	Name string
 	// Folder is the example that it is, a path without slashes.
 	Folder string
-	// Format is the format of its document: canvas, rounds, routes or steps.
+	// Format names the format of its document.
 	Format string
 	// Summary says in a few words what the workflow does, without a full stop.
 	Summary string
