@@ -11,8 +11,8 @@
 //
 //  1. each input is checked against the commands and waits that are open; a bad one leaves the run unchanged;
 //  2. it becomes events, and each event is applied to the state at once (apply.go);
-//  3. decisions follow until nothing more can go on: replies continue agent loops (agents.go), finished steps fire ports (flow.go), settled
-//     branches close their blocks (block.go), ready tokens start steps, and the run pauses or ends (rest.go);
+//  3. decisions follow until nothing more can go on: replies continue agent loops (agents.go), finished steps fire ports (steps.go), settled
+//     branches close their blocks (blocks.go), ready tokens start steps (start.go), and the run pauses or ends (lifecycle.go);
 //  4. the new events and the commands that they opened are handed out.
 //
 // docs/engine.md shows the parts and a run, event by event; testdata/transcripts holds more runs; ADR 66 says what the parts become. Words: a token is an output on its way along an edge; a step is one execution of a node; a scope is what one branch of a fork, one sub-flow,
