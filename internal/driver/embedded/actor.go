@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -30,7 +31,7 @@ type actor struct {
 	taken  []*message // what take gave last, to be used again
 	left   bool
 	notify chan struct{} // holds one token while there may be mail; nil: the actor has not waited for any yet
-	beside bool          // another goroutine made a call, or was the actor
+	beside atomic.Bool   // another goroutine made a call, or was the actor
 
 	plan compiled
 	info driver.Info
@@ -89,9 +90,10 @@ func (a *actor) put(m *message) {
 		return
 	}
 	a.mail = append(a.mail, m)
+	notify := a.notify
 	a.stepAside()
 	select {
-	case a.notify <- struct{}{}:
+	case notify <- struct{}{}:
 	default:
 	}
 }
@@ -344,7 +346,7 @@ func (a *actor) leave(err error) {
 		deadline = earliest(a.run.Open())
 	}
 	kit := a.kit
-	if a.beside || kit.Opened() {
+	if a.beside.Load() || kit.Opened() {
 		d.wg.Go(func() {
 			a.work.Wait()
 			if err := kit.Close(); err != nil {

@@ -54,7 +54,7 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 // dispatch starts the calls that are ready beside the actor.
 func (a *actor) dispatch() {
 	if len(a.ready) > 0 {
-		a.beside = true
+		a.beside.Store(true)
 		a.d.crew.add(a.d, a.ready)
 		clear(a.ready)
 		a.ready = a.ready[:0]
@@ -109,9 +109,9 @@ func (a *actor) makeHere(c *call) (*message, bool) {
 func (a *actor) stepAside() {
 	away := a.away
 	a.away = false
-	a.beside = a.beside || away
 	a.mu.Unlock()
 	if away {
+		a.beside.Store(true)
 		a.d.crew.run(a.d, (*successor)(a))
 	}
 }
