@@ -7,6 +7,14 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
+// StatusOf gives the status under which a run is stored: one that is paused with calls in flight is running, because it needs an owner.
+func StatusOf(run *engine.Run) journal.Status {
+	if s := run.Status(); s != engine.StatusPaused || run.InFlight() == 0 {
+		return journal.Status(s)
+	}
+	return journal.StatusRunning
+}
+
 // Notices gives the notices of events that people wait for: the run ended, or a wait was opened, answered or closed.
 func Notices(events []engine.Event) []journal.Notice {
 	var list []journal.Notice

@@ -56,15 +56,11 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 			a.buf = nil
 		}
 	}
-	status := a.run.Status()
-	if status == engine.StatusPaused && a.run.InFlight() > 0 {
-		status = engine.StatusRunning // it needs an owner
-	}
 	ap := journal.Append{
 		Run: a.id, Create: a.create, Epoch: a.epoch, At: events[len(events)-1].At,
 		Record: record, More: more,
 		Blobs:  append(slices.Clip(a.blobs), blobs...),
-		Status: journal.Status(status), Waiting: len(a.run.Waits()), Notices: driver.Notices(events),
+		Status: driver.StatusOf(a.run), Waiting: len(a.run.Waits()), Notices: driver.Notices(events),
 		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
 	}
 	if values {

@@ -64,12 +64,8 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 	if created.Remind > 0 {
 		meta[driver.MetaRemind] = time.Duration(created.Remind).String()
 	}
-	status := run.Status()
-	if status == engine.StatusPaused && run.InFlight() > 0 {
-		status = engine.StatusRunning // it needs an owner
-	}
 	a := journal.Append{
-		Run: p.Run, At: r.now(), Status: journal.Status(status), Waiting: len(run.Waits()), Release: true,
+		Run: p.Run, At: r.now(), Status: driver.StatusOf(run), Waiting: len(run.Waits()), Release: true,
 		Create: &journal.NewRun{
 			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: r.cfg.Kind,
 			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,

@@ -102,12 +102,8 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 	if err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
 	}
-	status := folded.Status()
-	if status == engine.StatusPaused && folded.InFlight() > 0 {
-		status = engine.StatusRunning // it needs an owner
-	}
 	a := journal.Append{
-		Run: id, At: r.now(), Status: journal.Status(status), Waiting: len(folded.Waits()), Release: true, Create: create,
+		Run: id, At: r.now(), Status: driver.StatusOf(folded), Waiting: len(folded.Waits()), Release: true, Create: create,
 		Record: first, More: more, Blobs: append(blobs, values...),
 		Notices: append(driver.OpenWaits(past, folded), ends...),
 	}
