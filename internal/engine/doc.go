@@ -15,7 +15,7 @@
 //     branches close their blocks (blocks.go), ready tokens start steps (start.go), and the run pauses or ends (lifecycle.go);
 //  4. the new events and the commands that they opened are handed out.
 //
-// docs/engine.md shows the parts and a run, event by event; testdata/transcripts holds more runs; ADR 66 says what the parts become. Words: a token is an output on its way along an edge; a step is one execution of a node; a scope is what one branch of a fork, one sub-flow,
+// docs/engine.md shows the parts and a run, event by event; testdata/transcripts holds more runs; ADR 66 says why the parts are as they are. Words: a token is an output on its way along an edge; a step is one execution of a node; a scope is what one branch of a fork, one sub-flow,
 // or the whole run may see; a frame is one agent loop inside a step, the step's own or a sub-agent's.
 //
 // A note is what a sub-step of a Go function gave; it stands in the state until its step ends, and later attempts are given it (note.go, ADR 12).

@@ -181,17 +181,9 @@ func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
 	if c == nil {
 		return
 	}
-	if f.Node == "" {
-		f.Node = s.graph.NodeID(c.Step)
+	if !s.handled(c.Step, key, &f, cause, isFinal) {
+		s.steps.giveUp(c.Step, f)
 	}
-	if s.handledByProgram(c.Step, key, &f, cause) {
-		return
-	}
-	if delay, ok := s.retry(c.Step, f, cause); ok && !isFinal(f.Code) {
-		s.retryCall(c.Step, key, delay, f)
-		return
-	}
-	s.steps.giveUp(c.Step, f)
 }
 
 // modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
@@ -204,14 +196,7 @@ func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 			return
 		}
 	}
-	if f.Node == "" {
-		f.Node = s.graph.NodeID(id)
-	}
-	if !s.handledByProgram(id, key, &f, nil) {
-		if delay, ok := s.retry(id, f, nil); ok {
-			s.retryCall(id, key, delay, f)
-			return
-		}
+	if !s.handled(id, key, &f, nil, func(string) bool { return false }) {
 		s.agents.frameFailed(id, fr, f, s.steps.giveUp)
 	}
 }

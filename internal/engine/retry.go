@@ -10,6 +10,22 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// handled does with a failure what the node's error handler says, else what its retry policy says. f may be replaced. key is the call that failed, "" where the step did as a whole.
+// The policy is not for failures whose code is final. False: the failure stands.
+func (s *calls) handled(id int, key string, f *Failure, cause error, final func(code string) bool) bool {
+	if f.Node == "" {
+		f.Node = s.graph.NodeID(id)
+	}
+	if s.handledByProgram(id, key, f, cause) {
+		return true
+	}
+	delay, ok := s.retry(id, *f, cause)
+	if ok = ok && !final(f.Code); ok {
+		s.retryCall(id, key, delay, *f)
+	}
+	return ok
+}
+
 // retry asks the step's policy for another attempt and gives the time to wait before it.
 func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	p := s.graph.StepNode(id).Retry

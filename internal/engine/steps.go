@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -38,10 +37,8 @@ type steps struct {
 
 // stepRetries decides whether a step that failed is tried again.
 type stepRetries interface {
-	// handledByProgram does what the node's error handler says; false: there is none, or it leaves the failure to the retry policy.
-	handledByProgram(step int, key string, f *Failure, cause error) bool
-	retry(step int, f Failure, cause error) (time.Duration, bool)
-	retryCall(step int, key string, delay time.Duration, f Failure)
+	// handled does what the node's error handler or its retry policy says, which is not for final codes; false: the step fails. key is empty.
+	handled(step int, key string, f *Failure, cause error, final func(code string) bool) bool
 }
 
 // complete ends a step with success and takes every edge of the fired ports whose guard holds.
@@ -153,20 +150,9 @@ func (s *steps) endAll(id int) {
 
 // failStep fails a step as a whole: its retry policy begins it anew (S4-23).
 func (s *steps) failStep(id int, f Failure) {
-	if s.graph.Step(id).Status != stepRunning {
-		return
+	if s.graph.Step(id).Status == stepRunning && !s.retries.handled(id, "", &f, nil, isLimit) {
+		s.giveUp(id, f)
 	}
-	if f.Node == "" {
-		f.Node = s.graph.NodeID(id)
-	}
-	if s.retries.handledByProgram(id, "", &f, nil) {
-		return
-	}
-	if delay, ok := s.retries.retry(id, f, nil); ok && !isLimit(f.Code) {
-		s.retries.retryCall(id, "", delay, f)
-		return
-	}
-	s.giveUp(id, f)
 }
 
 // giveUp fails a step for good: along its error edge, else outward.
