@@ -9,7 +9,7 @@ import (
 )
 
 // AllowedElsewhereError says that a run may start programs, or do other things on this machine, that a person allowed in another folder, with other programs, or
-// under stricter permissions. Nothing was started. [Service.Allow] allows it again.
+// under stricter permissions. Nothing was started. The use case Allow allows it again.
 type AllowedElsewhereError struct {
 	Run string
 	// Dir is the folder where it was allowed, Here the present one.
