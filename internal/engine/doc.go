@@ -24,7 +24,7 @@
 // A value is in one event: what repeats it says so (given.go), and a field of a typed state that changed in part is an edit of the value before it
 // (package typed, ADR 62).
 //
-// Large outputs and messages are stored texts: the driver lets them leave memory once the journal has them, and gives the function that loads them (keep.go, ADR 75).
+// Large outputs, and messages of a shared conversation, are stored texts: the driver lets them leave memory once the journal has them, and gives the function that loads them (keep.go, ADR 75).
 //
 // Invariants: Seq has no gaps; every open call, timer and wait is a function of the state; a step's output never changes; a scope is settled
 // when no token and no step lives in it; state changes in apply only; events from disk are validated before they are used (kind.go).

@@ -43,7 +43,7 @@ func (k *keeper) output(o graph.Output) graph.Output {
 	return o.Kept(k.keep)
 }
 
-// StoreTexts makes the run keep outputs and messages of more than above bytes as stored texts, which [Run.TakeStored] gives: who has stored the run's events lets them leave
+// StoreTexts makes the run keep outputs, and messages of a shared conversation, of more than above bytes as stored texts, which [Run.TakeStored] gives: who has stored the run's events lets them leave
 // memory. It is called before the run has events.
 //
 // Where the bytes of a stored text cannot be loaded again, Activate and Apply give a *[text.LoadError], and all other methods that need them panic with it.

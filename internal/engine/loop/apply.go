@@ -35,7 +35,7 @@ func ApplyModelReplied(l *Loop, w World, _ *event.Event, d *event.ModelReplied) 
 		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
 	}
 	msg := d.Message
-	msg.Text = w.Keep(msg.Text)
+	msg.Text = keep(w, fr.Conv, msg.Text)
 	if a := w.Agent(c.Step, fr.Agent); fr.Named(a) {
 		msg.Name = a.Title()
 	}

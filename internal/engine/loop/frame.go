@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -177,11 +178,19 @@ func (l *Loop) answer(w World, step, id int, result TurnCall) {
 	}
 }
 
+// keep gives a text as a conversation keeps it. That of a running step is sent to its model at each turn, and gone when the step ends: it stays in memory.
+func keep(w World, conv string, t text.Text) text.Text {
+	if conv != Shared {
+		return t
+	}
+	return w.Keep(t)
+}
+
 // join appends the results of a turn to the conversation.
 func (l *Loop) join(w World, fr *Frame) {
 	for _, t := range fr.Turn {
 		if t.Done {
-			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: w.Keep(chat.NewText(t.Text)), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
+			l.Say(fr.Conv, chat.Message{Role: chat.RoleTool, Text: keep(w, fr.Conv, chat.NewText(t.Text)), ToolCallID: t.ID, ToolName: t.Name, IsError: t.Err})
 		}
 	}
 	l.remember(fr)
