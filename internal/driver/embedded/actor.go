@@ -44,6 +44,8 @@ type actor struct {
 	create *journal.NewRun // until the first commit
 	blobs  []journal.Blob  // likewise
 	buf    []byte          // of the last record, to be used again
+	// releases let the large texts of the last append leave memory.
+	releases []func()
 
 	pause backoff // between appends that fail
 

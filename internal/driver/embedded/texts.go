@@ -25,19 +25,23 @@ func newRun(c compiled, id string) *engine.Run {
 	return r
 }
 
-// release lets the texts that a run has made leave memory where their hashes are among those that the journal holds beside its records.
-func release(run *engine.Run, load loader, held func(hash string) bool) {
+// releases gives functions that let the texts that a run has made leave memory, where their hashes are among those that the journal holds beside its records.
+func releases(run *engine.Run, load loader, held func(hash string) bool) (out []func()) {
 	for _, t := range run.TakeStored() {
 		sum := t.Text().Sum()
 		if hash := hex.EncodeToString(sum[:]); held(hash) {
-			t.Release(func() (string, error) { return load(hash) })
+			out = append(out, func() { t.Release(func() (string, error) { return load(hash) }) })
 		}
 	}
+	return out
 }
 
-// releaseStored is release for the texts of an append that is durable.
+// releaseStored lets large texts leave memory after an append that is durable: those of the append before it, since what follows from a text is mostly a call that needs it.
 func (a *actor) releaseStored(ap journal.Append) {
-	release(a.run, a.loadText, func(hash string) bool {
+	for _, fn := range a.releases {
+		fn()
+	}
+	a.releases = releases(a.run, a.loadText, func(hash string) bool {
 		return slices.ContainsFunc(ap.Blobs, func(b journal.Blob) bool { return b.Hash == hash })
 	})
 }
@@ -72,7 +76,9 @@ func (d *Driver) foldInto(ctx context.Context, run *engine.Run, id string, load 
 		if err := run.Apply(events); err != nil {
 			return err
 		}
-		release(run, load, func(hash string) bool { return slices.Contains(aside, hash) })
+		for _, fn := range releases(run, load, func(hash string) bool { return slices.Contains(aside, hash) }) {
+			fn()
+		}
 		if after != nil {
 			after(events)
 		}
