@@ -29,7 +29,7 @@ func (o *offers) add(name string, s tool.Spec) {
 	}
 }
 
-// Granted gives the tools that the agents of a workflow list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
+// Granted gives the tools that the agents of a workflow, whose toolsets were checked, list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
 // call; where a server has to be asked, a call of such a tool is an error in the run. Tools that the program replaces where no provider is configured
 // (web_search, S0-55) are offered.
 func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, err error) {
@@ -37,7 +37,7 @@ func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, er
 		return nil, nil // the builder of Go graphs and the program know their tools
 	}
 	agents := map[string]tool.Grant{}
-	if err := grants(w, "", agents); err != nil {
+	if err := grantAll(w, false, agents); err != nil {
 		return nil, err
 	}
 	specs := extraToolsets(op.cfg.Operator, agents)

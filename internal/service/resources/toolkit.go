@@ -74,16 +74,19 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 	if err != nil {
 		return err
 	}
-	kit.Idles = kit.Idles || callsWorkflows(info.Workflow, cfg.Extra)
+	kit.Idles = kit.Idles || callsWorkflows(cfg.Agents, cfg.Extra)
 	kit.Tools = cleanTools{set, op.cfg.Keeper}
 	return nil
 }
 
-// callsWorkflows tells whether an agent of w lists a workflow as a tool: such calls wait for other runs.
-func callsWorkflows(w *workflow.Workflow, extra []tool.Spec) bool {
-	specs, _ := definition.DocumentSpecs(w)
-	for _, s := range append(specs, extra...) {
-		if s.Type == tool.TypeWorkflow {
+// callsWorkflows tells whether an agent lists a workflow as a tool: such calls wait for other runs.
+func callsWorkflows(agents map[string]tool.Grant, extra []tool.Spec) bool {
+	isWorkflow := func(s tool.Spec) bool { return s.Type == tool.TypeWorkflow }
+	if slices.ContainsFunc(extra, isWorkflow) {
+		return true
+	}
+	for _, g := range agents {
+		if slices.ContainsFunc(g.Toolsets, isWorkflow) {
 			return true
 		}
 	}
