@@ -122,6 +122,7 @@ var layers = []layer{
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support for all sessions needs the builder alone"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions implement the port of graph, call models through theirs, and do not depend on their callers"},
 	{"internal/browsertest", nil, "a leaf: it finds a browser for tests"},
+	{"internal/graphtest", []string{"graph"}, "fakes of what graphs call know graphs and nothing that runs them"},
 	{"internal/leaktest", nil, "a leaf: it checks any package for leaked goroutines"},
 	{"internal/randtest", nil, "a leaf: it sets the seed of random tests"},
 	{"internal/killtest", []string{"internal/randtest"}, "it kills processes, whatever they run; random tests need a seed"},

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 // D23: a message whose outcome is not known is not sent again by itself; ResendUnknown does, and so may OnError, which knows the error.
@@ -38,17 +39,17 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+			agent := &graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
 				if n == 1 {
 					return nil, graph.ErrUnknownOutcome
 				}
-				return hello, nil
+				return graphtest.Hello(), nil
 			}}
 			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend, Options: graph.NodeOptions[state]{
 				Retry: &graph.Retry{RetryOn: tc.retryOn}, OnError: tc.onError,
 			}}
-			offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", tc.want)
-			if n := len(agent.messages()); n != tc.sent {
+			offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", tc.want)
+			if n := len(agent.Messages()); n != tc.sent {
 				t.Errorf("sent %d times, want %d", n, tc.sent)
 			}
 		})
@@ -58,12 +59,12 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 // S2-41: RetryOn of an agent node is asked about all other errors.
 func TestAgentNodeRetryOn(t *testing.T) {
 	t.Parallel()
-	agent := &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
+	agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
 	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{Retry: &graph.Retry{RetryOn: func(err error) bool {
 		return !strings.Contains(err.Error(), "broke")
 	}}}}
-	offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "the agent broke")
-	if n := len(agent.messages()); n != 1 {
+	offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "the agent broke")
+	if n := len(agent.Messages()); n != 1 {
 		t.Errorf("sent %d times", n)
 	}
 }
@@ -72,12 +73,12 @@ func TestAgentNodeRetryOn(t *testing.T) {
 func TestAgentNodeCancelled(t *testing.T) {
 	t.Parallel()
 	reached := make(chan struct{})
-	agent := &fakeAgent{answer: func(ctx context.Context, _ int, _ string) ([]graph.AgentMessage, error) {
+	agent := &graphtest.Agent{Answer: func(ctx context.Context, _ int, _ string) ([]graph.AgentMessage, error) {
 		close(reached)
 		<-ctx.Done()
 		return nil, context.Cause(ctx)
 	}}
-	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}), graph.Config{Runtime: agent.runtime("x")})
+	g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}), graph.Config{Runtime: agent.Runtime("x")})
 	d := open(t, filepath.Join(t.TempDir(), "hocket.db"), g)
 	run, err := d.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
 	if err != nil {
@@ -93,7 +94,7 @@ func TestAgentNodeCancelled(t *testing.T) {
 	if err := d.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(agent.noted(), []string{"create", "send", "destroy"}); d != "" {
+	if d := cmp.Diff(agent.Calls(), []string{"create", "send", "destroy"}); d != "" {
 		t.Errorf("calls: got - want +\n%s", d)
 	}
 }
@@ -108,21 +109,21 @@ func TestAgentNodeInAnotherProcess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			reached := make(chan struct{})
-			agent := &fakeAgent{answer: func(ctx context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+			agent := &graphtest.Agent{Answer: func(ctx context.Context, n int, _ string) ([]graph.AgentMessage, error) {
 				if n > 1 {
-					return hello, nil
+					return graphtest.Hello(), nil
 				}
 				close(reached)
 				<-ctx.Done()
 				if tc.answered {
-					return hello, nil
+					return graphtest.Hello(), nil
 				}
 				return nil, context.Cause(ctx)
 			}}
 			g := compiled(t, graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: func(s *state, m []graph.AgentMessage) error {
 				s.Text = m[0].Content
 				return nil
-			}}), graph.Config{Runtime: agent.runtime("x")})
+			}}), graph.Config{Runtime: agent.Runtime("x")})
 			path := filepath.Join(t.TempDir(), "hocket.db")
 			first := open(t, path, g)
 			run, err := first.Start(t.Context(), driver.Spec{Workflow: g.Workflow(), Input: engine.Value(`{}`)})
@@ -140,10 +141,10 @@ func TestAgentNodeInAnotherProcess(t *testing.T) {
 			if status, s := settled(t, next, g, run); status != engine.StatusCompleted || s.Text != "hello" {
 				t.Errorf("%s with %+v", status, s)
 			}
-			if n := len(agent.messages()); n != tc.sent {
+			if n := len(agent.Messages()); n != tc.sent {
 				t.Errorf("sent %d times, want %d", n, tc.sent)
 			}
-			for _, c := range agent.configs {
+			for _, c := range agent.Configs() {
 				if c.Key != "a" {
 					t.Errorf("key %q", c.Key)
 				}
@@ -164,11 +165,11 @@ func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+			agent := &graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
 				if n == 1 {
 					return nil, graph.ErrUnknownOutcome
 				}
-				return hello, nil
+				return graphtest.Hello(), nil
 			}}
 			b := graph.New[state]("g").
 				Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{
@@ -184,12 +185,12 @@ func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
 					s.Text = answer
 					return nil
 				}}, graph.DecisionNode("which", []graph.Route[state]{{When: func(s state) bool { return s.Text == "again" }, Target: "a"}}, "done"))
-			w := offering(t, agent.runtime("x"), b, state{})
+			w := offering(t, agent.Runtime("x"), b, state{})
 			w.want("a, ask", "paused")
 			w.Feed(engine.Answer{Value: engine.Value(answer)})
 			w.Go(nil)
 			w.want(tc.visited, "completed")
-			if n := len(agent.messages()); n != tc.sent {
+			if n := len(agent.Messages()); n != tc.sent {
 				t.Errorf("sent %d times, want %d", n, tc.sent)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -111,10 +112,10 @@ func TestAgentNodeSession(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeAgent{}
+			agent := &graphtest.Agent{}
 			tc.node.ID, tc.node.AgentType = "a", "claude"
-			offering(t, agent.runtime("claude"), graph.New[state]("g").Start(tc.node), state{}, tc.config).want("a", "completed")
-			if d := cmp.Diff(agent.configs, []graph.SessionConfig{tc.want}); d != "" {
+			offering(t, agent.Runtime("claude"), graph.New[state]("g").Start(tc.node), state{}, tc.config).want("a", "completed")
+			if d := cmp.Diff(agent.Configs(), []graph.SessionConfig{tc.want}); d != "" {
 				t.Errorf("got - want +\n%s", d)
 			}
 		})
@@ -136,8 +137,8 @@ func TestAgentNodeMessages(t *testing.T) {
 		wantSent string
 		want     string
 	}{
-		"no message": {nil, hello, "", `[{"type":"text","role":"assistant","content":"hello"}]`},
-		"of state":   {func(s state) string { return "to " + s.Text }, hello, "to ", `[{"type":"text","role":"assistant","content":"hello"}]`},
+		"no message": {nil, graphtest.Hello(), "", `[{"type":"text","role":"assistant","content":"hello"}]`},
+		"of state":   {func(s state) string { return "to " + s.Text }, graphtest.Hello(), "to ", `[{"type":"text","role":"assistant","content":"hello"}]`},
 		"nothing":    {nil, []graph.AgentMessage{}, "", `[]`},
 		"all types": {nil, said, "", `[{"type":"thinking","role":"assistant","content":"hm"},` +
 			`{"type":"tool_use","role":"assistant","content":"","tool":"ls","toolCallId":"1","arguments":{"dir":"."}},` +
@@ -145,15 +146,15 @@ func TestAgentNodeMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return tc.answer, nil }}
+			agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return tc.answer, nil }}
 			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: tc.message}
-			if got := outputOf(t, agent.runtime("x"), node, "a"); got != tc.want {
+			if got := outputOf(t, agent.Runtime("x"), node, "a"); got != tc.want {
 				t.Errorf("outputs: got %s, want %s", got, tc.want)
 			}
-			if d := cmp.Diff(agent.messages(), []string{tc.wantSent}); d != "" {
+			if d := cmp.Diff(agent.Messages(), []string{tc.wantSent}); d != "" {
 				t.Errorf("sent: got - want +\n%s", d)
 			}
-			if d := cmp.Diff(agent.noted(), []string{"create", "send", "usage", "destroy"}); d != "" {
+			if d := cmp.Diff(agent.Calls(), []string{"create", "send", "usage", "destroy"}); d != "" {
 				t.Errorf("calls: got - want +\n%s", d)
 			}
 			node.Output = func(s *state, messages []graph.AgentMessage) error {
@@ -163,10 +164,10 @@ func TestAgentNodeMessages(t *testing.T) {
 				s.Text = "mapped"
 				return nil
 			}
-			if got := outputOf(t, agent.runtime("x"), node, "a"); got != "none" {
+			if got := outputOf(t, agent.Runtime("x"), node, "a"); got != "none" {
 				t.Errorf("outputs beside Output: %s", got)
 			}
-			w := offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{})
+			w := offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{})
 			if w.want("a", "completed"); w.state().Text != "mapped" {
 				t.Errorf("state %+v", w.state())
 			}
@@ -194,10 +195,10 @@ func TestAgentNodeUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeAgent{usage: tc.usage, usageErr: tc.usageErr}
+			agent := &graphtest.Agent{Usage: tc.usage, UsageErr: tc.usageErr}
 			var after graph.Context[state]
 			b := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a", AgentType: "x"}).Then(looks("after", &after))
-			w := offering(t, agent.runtime("x"), b, state{}, graph.Config{ContextWindowThreshold: tc.threshold})
+			w := offering(t, agent.Runtime("x"), b, state{}, graph.Config{ContextWindowThreshold: tc.threshold})
 			w.want("a, after", "completed")
 			if d := cmp.Diff(after.ContextWindowUsage, tc.want); d != "" {
 				t.Errorf("seen: got - want +\n%s", d)
@@ -223,25 +224,25 @@ func TestAgentNodeUsage(t *testing.T) {
 // S2-68: without a client the node fails and says for what; the session is destroyed whatever happens, and only where there is one.
 func TestAgentNodeFailures(t *testing.T) {
 	t.Parallel()
-	broken := func(context.Context, int, string) ([]graph.AgentMessage, error) { return hello, errAgent }
+	broken := func(context.Context, int, string) ([]graph.AgentMessage, error) { return graphtest.Hello(), errAgent }
 	failing := func(*state, []graph.AgentMessage) error { return errBroken }
 	for name, tc := range map[string]struct {
-		agent   *fakeAgent
+		agent   *graphtest.Agent
 		runtime *graph.Runtime
 		output  func(*state, []graph.AgentMessage) error
 		want    string
 		calls   []string
 	}{
 		"no provider":     {runtime: &graph.Runtime{}, want: `No client provider set for agent type "x"`},
-		"no such client":  {runtime: new((&fakeAgent{}).runtime("y")), want: `No client provider set for agent type "x"`},
-		"create":          {agent: &fakeAgent{createErr: errAgent}, want: `create session with agent of type "x": the agent broke`, calls: []string{"create"}},
-		"stream":          {agent: &fakeAgent{answer: broken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
-		"stream and end":  {agent: &fakeAgent{answer: broken, destroyErr: errBroken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
+		"no such client":  {runtime: new((&graphtest.Agent{}).Runtime("y")), want: `No client provider set for agent type "x"`},
+		"create":          {agent: &graphtest.Agent{CreateErr: errAgent}, want: `create session with agent of type "x": the agent broke`, calls: []string{"create"}},
+		"stream":          {agent: &graphtest.Agent{Answer: broken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
+		"stream and end":  {agent: &graphtest.Agent{Answer: broken, DestroyErr: errBroken}, want: "the agent broke", calls: []string{"create", "send", "destroy"}},
 		"output":          {output: failing, want: "it is broken", calls: []string{"create", "send", "usage", "destroy"}},
-		"end alone":       {agent: &fakeAgent{destroyErr: errAgent}, want: "completed", calls: []string{"create", "send", "usage", "destroy"}},
+		"end alone":       {agent: &graphtest.Agent{DestroyErr: errAgent}, want: "completed", calls: []string{"create", "send", "usage", "destroy"}},
 		"panic in output": {output: func(*state, []graph.AgentMessage) error { panic("oops") }, want: `node "a" panicked: oops`, calls: []string{"create", "send", "usage", "destroy"}},
 		"panic in stream": {
-			agent: &fakeAgent{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { panic("oops") }},
+			agent: &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { panic("oops") }},
 			want:  `sub-step "message" panicked: oops`, calls: []string{"create", "send", "destroy"},
 		},
 	} {
@@ -249,15 +250,15 @@ func TestAgentNodeFailures(t *testing.T) {
 			t.Parallel()
 			agent := tc.agent
 			if agent == nil {
-				agent = &fakeAgent{}
+				agent = &graphtest.Agent{}
 			}
-			services := agent.runtime("x")
+			services := agent.Runtime("x")
 			if tc.runtime != nil {
 				services = *tc.runtime
 			}
 			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: tc.output, Options: graph.NodeOptions[state]{Retry: once()}}
 			offering(t, services, graph.New[state]("g").Start(node), state{}).want("a", tc.want)
-			if d := cmp.Diff(agent.noted(), tc.calls); d != "" {
+			if d := cmp.Diff(agent.Calls(), tc.calls); d != "" {
 				t.Errorf("calls: got - want +\n%s", d)
 			}
 		})
@@ -268,11 +269,11 @@ func TestAgentNodeFailures(t *testing.T) {
 // handles a failure is told of that.
 func TestAgentNodeFeedback(t *testing.T) {
 	t.Parallel()
-	agent := &fakeAgent{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+	agent := &graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
 		if n == 1 {
 			return nil, errAgent
 		}
-		return hello, nil
+		return graphtest.Hello(), nil
 	}}
 	var outputs atomic.Int32
 	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: func(state) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
@@ -281,23 +282,23 @@ func TestAgentNodeFeedback(t *testing.T) {
 		}
 		return nil
 	}}
-	offering(t, agent.runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "completed")
+	offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "completed")
 	want := []string{"Write.", "Write.\n\nThe previous attempt failed: the agent broke", "Write.\n\nThe previous attempt failed: no title"}
-	if d := cmp.Diff(agent.messages(), want); d != "" {
+	if d := cmp.Diff(agent.Messages(), want); d != "" {
 		t.Errorf("sent: got - want +\n%s", d)
 	}
 	var keys []string
-	for _, c := range agent.configs {
+	for _, c := range agent.Configs() {
 		keys = append(keys, c.Key)
 	}
 	if d := cmp.Diff(keys, []string{"a", "a-2", "a-3"}); d != "" {
 		t.Errorf("keys: got - want +\n%s", d)
 	}
 
-	helper := &fakeAgent{}
+	helper := &graphtest.Agent{}
 	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions[state]{Retry: once()})).Catch(graph.AgentConfig[state]{ID: "help", AgentType: "x"})
-	offering(t, helper.runtime("x"), b, state{}).want("bad, help", "it is broken")
-	if d := cmp.Diff(helper.messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
+	offering(t, helper.Runtime("x"), b, state{}).want("bad, help", "it is broken")
+	if d := cmp.Diff(helper.Messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
 		t.Errorf("sent to the handler: got - want +\n%s", d)
 	}
 }

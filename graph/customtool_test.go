@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 // search is what the tool of these tests takes, found what it gives.
@@ -28,7 +29,7 @@ type found struct {
 
 // toolsOf offers one tool.
 func toolsOf(name string, h graph.ToolHandler) graph.Runtime {
-	return graph.Runtime{Tools: toolRegistry{name: h}}
+	return graph.Runtime{Tools: graphtest.Tools{name: h}}
 }
 
 // S2-0, S2-67: the fields of a custom tool node, what its tool is given, and where the result goes.
@@ -104,10 +105,10 @@ func TestCustomToolFailures(t *testing.T) {
 	}{
 		"no registry": {want: `custom tool node "t" needs a tool registry: Runtime.Tools is not set`, wantType: "func"},
 		"not found": {
-			runtime: graph.Runtime{Tools: toolRegistry{"a": gives("", nil), "b": gives("", nil)}},
+			runtime: graph.Runtime{Tools: graphtest.Tools{"a": gives("", nil), "b": gives("", nil)}},
 			want:    `Custom tool "x" not found in registry. Available tools: a, b`, wantType: "func",
 		},
-		"none there": {runtime: graph.Runtime{Tools: toolRegistry{}}, want: `Custom tool "x" not found in registry. Available tools: none`, wantType: "func"},
+		"none there": {runtime: graph.Runtime{Tools: graphtest.Tools{}}, want: `Custom tool "x" not found in registry. Available tools: none`, wantType: "func"},
 		"nil":        {runtime: toolsOf("x", nil), want: `Custom tool "x" not found in registry. Available tools: none`, wantType: "func"},
 		"schema": {
 			runtime: toolsOf("x", gives("{}", nil)),

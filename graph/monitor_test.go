@@ -10,10 +10,11 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 // sessionOf makes a session of an agent.
-func sessionOf(t *testing.T, a *fakeAgent) graph.Session {
+func sessionOf(t *testing.T, a *graphtest.Agent) graph.Session {
 	t.Helper()
 	s, err := a.CreateSession(t.Context(), graph.SessionConfig{})
 	if err != nil {
@@ -56,18 +57,18 @@ func TestContextHelpers(t *testing.T) {
 func TestCheckContextUsage(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		agent     *fakeAgent
+		agent     *graphtest.Agent
 		threshold float64
 		want      graph.ContextWindowUsage
 		exceeded  bool
 		err       error
 	}{
-		"default, below": {&fakeAgent{usage: full(44)}, 0, windowOf(44), false, nil},
-		"default, at":    {&fakeAgent{usage: full(45)}, 0, windowOf(45), true, nil},
-		"own, below":     {&fakeAgent{usage: full(69)}, 70, windowOf(69), false, nil},
-		"own, at":        {&fakeAgent{usage: full(70)}, 70, windowOf(70), true, nil},
-		"not known":      {&fakeAgent{}, 1, graph.ContextWindowUsage{}, false, graph.ErrUnknownUsage},
-		"broken":         {&fakeAgent{usageErr: errAgent}, 1, graph.ContextWindowUsage{}, false, errAgent},
+		"default, below": {&graphtest.Agent{Usage: full(44)}, 0, windowOf(44), false, nil},
+		"default, at":    {&graphtest.Agent{Usage: full(45)}, 0, windowOf(45), true, nil},
+		"own, below":     {&graphtest.Agent{Usage: full(69)}, 70, windowOf(69), false, nil},
+		"own, at":        {&graphtest.Agent{Usage: full(70)}, 70, windowOf(70), true, nil},
+		"not known":      {&graphtest.Agent{}, 1, graph.ContextWindowUsage{}, false, graph.ErrUnknownUsage},
+		"broken":         {&graphtest.Agent{UsageErr: errAgent}, 1, graph.ContextWindowUsage{}, false, errAgent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -95,10 +96,10 @@ func TestCompactContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := &fakeAgent{summarizeErr: tc.err}
+			agent := &graphtest.Agent{SummarizeErr: tc.err}
 			did, err := graph.CompactContext(t.Context(), sessionOf(t, agent), tc.agentType)
-			if did != tc.did || !errors.Is(err, tc.err) || cmp.Diff(agent.noted(), tc.calls) != "" {
-				t.Errorf("%t, %v after %q", did, err, agent.noted())
+			if did != tc.did || !errors.Is(err, tc.err) || cmp.Diff(agent.Calls(), tc.calls) != "" {
+				t.Errorf("%t, %v after %q", did, err, agent.Calls())
 			}
 		})
 	}
@@ -125,34 +126,34 @@ func TestContextMonitor(t *testing.T) {
 		agentType string
 		threshold float64
 		action    graph.CompactionAction
-		agent     *fakeAgent // nil: no session
+		agent     *graphtest.Agent // nil: no session
 		signals   []engine.SignalRaised
 		heard     []heard
 		after     *graph.ContextWindowUsage
 	}{
 		"opencode": {
-			agentType: "opencode", agent: &fakeAgent{usage: full(45), summarized: full(5)},
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(45), Summarized: full(5)},
 			heard: []heard{{windowOf(45), "summarize"}}, after: new(windowOf(5)),
 		},
 		"claude": {
-			agentType: "claude", agent: &fakeAgent{usage: full(45)}, heard: []heard{{windowOf(45), "recreate"}}, after: new(windowOf(45)),
+			agentType: "claude", agent: &graphtest.Agent{Usage: full(45)}, heard: []heard{{windowOf(45), "recreate"}}, after: new(windowOf(45)),
 			signals: warns("45", "45", `"recreate"`, "; a new session is needed", map[string]string{"shouldRecreateSession": "true"}),
 		},
-		"copilot":       {agentType: "copilot", agent: &fakeAgent{usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
-		"unknown":       {agentType: "other", agent: &fakeAgent{usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
-		"none":          {agentType: "opencode", action: "none", agent: &fakeAgent{usage: full(99)}, after: new(windowOf(99))},
-		"action wins":   {agentType: "opencode", action: "warn", agent: &fakeAgent{usage: full(50)}, after: new(windowOf(50)), signals: warns("50", "45", `"warn"`, "", nil)},
-		"below":         {agentType: "opencode", agent: &fakeAgent{usage: full(44)}, after: new(windowOf(44))},
-		"own threshold": {agentType: "other", threshold: 80, agent: &fakeAgent{usage: full(79)}, after: new(windowOf(79))},
+		"copilot":       {agentType: "copilot", agent: &graphtest.Agent{Usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
+		"unknown":       {agentType: "other", agent: &graphtest.Agent{Usage: full(45)}, after: new(windowOf(45)), signals: warns("45", "45", `"warn"`, "", nil)},
+		"none":          {agentType: "opencode", action: "none", agent: &graphtest.Agent{Usage: full(99)}, after: new(windowOf(99))},
+		"action wins":   {agentType: "opencode", action: "warn", agent: &graphtest.Agent{Usage: full(50)}, after: new(windowOf(50)), signals: warns("50", "45", `"warn"`, "", nil)},
+		"below":         {agentType: "opencode", agent: &graphtest.Agent{Usage: full(44)}, after: new(windowOf(44))},
+		"own threshold": {agentType: "other", threshold: 80, agent: &graphtest.Agent{Usage: full(79)}, after: new(windowOf(79))},
 		"at own": {
-			agentType: "other", threshold: 80, agent: &fakeAgent{usage: full(80)}, after: new(windowOf(80)), signals: warns("80", "80", `"warn"`, "", nil),
+			agentType: "other", threshold: 80, agent: &graphtest.Agent{Usage: full(80)}, after: new(windowOf(80)), signals: warns("80", "80", `"warn"`, "", nil),
 		},
 		"summary failed": {
-			agentType: "opencode", agent: &fakeAgent{usage: full(50), summarizeErr: errAgent}, after: new(windowOf(50)),
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50), SummarizeErr: errAgent}, after: new(windowOf(50)),
 			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent broke", map[string]string{"error": `"the agent broke"`}),
 		},
 		"cannot summarize": {
-			agentType: "opencode", agent: &fakeAgent{usage: full(50), summarizeErr: graph.ErrNoSummarize}, after: new(windowOf(50)),
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50), SummarizeErr: graph.ErrNoSummarize}, after: new(windowOf(50)),
 			signals: warns("50", "45", `"summarize"`, "; it was not summarized: the agent cannot summarize its conversation",
 				map[string]string{"error": `"the agent cannot summarize its conversation"`}),
 		},
@@ -161,7 +162,7 @@ func TestContextMonitor(t *testing.T) {
 			signals: warns("60", "45", `"summarize"`, "; it was not summarized: there is no session", map[string]string{"error": `"there is no session"`}),
 		},
 		"not known after the summary": {
-			agentType: "opencode", agent: &fakeAgent{usage: full(50)}, heard: []heard{{windowOf(50), "summarize"}}, after: &filled,
+			agentType: "opencode", agent: &graphtest.Agent{Usage: full(50)}, heard: []heard{{windowOf(50), "summarize"}}, after: &filled,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,13 +204,13 @@ func TestContextMonitor(t *testing.T) {
 // S2-69: a summary comes before OnCompaction, and the usage that later nodes see is that of after it.
 func TestContextMonitorOrder(t *testing.T) {
 	t.Parallel()
-	agent := &fakeAgent{usage: full(50), summarized: full(5)}
+	agent := &graphtest.Agent{Usage: full(50), Summarized: full(5)}
 	session := sessionOf(t, agent)
 	run(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{
 		ID: "m", AgentType: "opencode", Session: func(state) graph.Session { return session },
-		OnCompaction: func(graph.ContextWindowUsage, graph.CompactionAction) { agent.note("heard") },
+		OnCompaction: func(graph.ContextWindowUsage, graph.CompactionAction) { agent.Note("heard") },
 	}), state{}).want("m", "completed")
-	if d := cmp.Diff(agent.noted(), []string{"create", "usage", "summarize", "heard", "usage"}); d != "" {
+	if d := cmp.Diff(agent.Calls(), []string{"create", "usage", "summarize", "heard", "usage"}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
 }
@@ -222,20 +223,20 @@ func TestContextMonitorSources(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		usage   func(context.Context, state) (*graph.ContextWindowUsage, error)
-		agent   *fakeAgent
+		agent   *graphtest.Agent
 		context bool
 		percent float64 // in the signal; 0: none
 		end     string
 	}{
-		"all":                   {of(new(windowOf(51)), nil), &fakeAgent{usage: full(52)}, true, 51, "completed"},
-		"Usage does not know":   {of(nil, nil), &fakeAgent{usage: full(52)}, true, 52, "completed"},
-		"no Usage":              {nil, &fakeAgent{usage: full(52)}, true, 52, "completed"},
-		"session does not know": {nil, &fakeAgent{}, true, 60, "completed"},
+		"all":                   {of(new(windowOf(51)), nil), &graphtest.Agent{Usage: full(52)}, true, 51, "completed"},
+		"Usage does not know":   {of(nil, nil), &graphtest.Agent{Usage: full(52)}, true, 52, "completed"},
+		"no Usage":              {nil, &graphtest.Agent{Usage: full(52)}, true, 52, "completed"},
+		"session does not know": {nil, &graphtest.Agent{}, true, 60, "completed"},
 		"only the context":      {nil, nil, true, 60, "completed"},
-		"nobody":                {of(nil, nil), &fakeAgent{}, false, 0, "completed"},
+		"nobody":                {of(nil, nil), &graphtest.Agent{}, false, 0, "completed"},
 		"nothing":               {nil, nil, false, 0, "completed"},
-		"Usage breaks":          {of(nil, errBroken), &fakeAgent{usage: full(52)}, true, 0, "it is broken"},
-		"session breaks":        {nil, &fakeAgent{usageErr: errAgent}, true, 0, "the agent broke"},
+		"Usage breaks":          {of(nil, errBroken), &graphtest.Agent{Usage: full(52)}, true, 0, "it is broken"},
+		"session breaks":        {nil, &graphtest.Agent{UsageErr: errAgent}, true, 0, "the agent broke"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/internal/program"
 )
 
@@ -39,27 +40,10 @@ func fills(id string, percent float64) graph.Node[state] {
 	})
 }
 
-type toolRegistry map[string]graph.ToolHandler
-
-func (r toolRegistry) Get(name string) (graph.ToolHandler, bool) {
-	h, ok := r[name]
-	return h, ok
-}
-
-func (r toolRegistry) Names() []string {
-	var out []string
-	for _, name := range []string{"a", "b"} {
-		if r[name] != nil {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
 // S2-71: the graph's own runtime wins, field by field; what is nil comes from the program; what is nil there too stays nil.
 func TestRuntime(t *testing.T) {
 	t.Parallel()
-	mine, theirs := toolRegistry{"a": nil}, toolRegistry{"b": nil}
+	mine, theirs := graphtest.Tools{"a": nil}, graphtest.Tools{"b": nil}
 	offered := graph.Runtime{Tools: theirs, ClientProvider: func(string) graph.Client { return nil }}
 	for name, tc := range map[string]struct {
 		own       graph.Runtime

@@ -4,70 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
-
-// fakeBridge is a bridge and a registry that note what they are asked.
-type fakeBridge struct {
-	names []string
-	// result answers the n-th agent that is spawned, from 1; nil: it succeeds with its task.
-	result func(n int, o graph.SpawnOptions) (graph.SubagentResult, error)
-	// together answers SpawnParallel where not nil.
-	together func(ctx context.Context, o []graph.SpawnOptions) ([]graph.SubagentResult, error)
-
-	mu      sync.Mutex
-	spawned []graph.SpawnOptions
-}
-
-func (b *fakeBridge) Get(name string) (graph.SubagentInfo, bool) {
-	for _, a := range b.All() {
-		if a.Name == name {
-			return a, true
-		}
-	}
-	return graph.SubagentInfo{}, false
-}
-
-func (b *fakeBridge) All() []graph.SubagentInfo {
-	var out []graph.SubagentInfo
-	for _, n := range b.names {
-		out = append(out, graph.SubagentInfo{Name: n})
-	}
-	return out
-}
-
-func (b *fakeBridge) Spawn(_ context.Context, o graph.SpawnOptions) (graph.SubagentResult, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.spawned = append(b.spawned, o)
-	if b.result != nil {
-		return b.result(len(b.spawned), o)
-	}
-	return graph.SubagentResult{AgentID: o.AgentID, Success: true, Output: "did " + o.Task}, nil
-}
-
-func (b *fakeBridge) SpawnParallel(ctx context.Context, work []graph.SpawnOptions) ([]graph.SubagentResult, error) {
-	if b.together != nil {
-		return b.together(ctx, work)
-	}
-	var out []graph.SubagentResult
-	for _, o := range work {
-		r, err := b.Spawn(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
-
-func (b *fakeBridge) runtime() graph.Runtime { return graph.Runtime{Subagents: b, Registry: b} }
 
 // S2-0, S2-3, S2-79: the fields of a subagent node; as a first call it is the start.
 func TestSubagentNode(t *testing.T) {
@@ -112,15 +56,15 @@ func TestSubagentNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bridge := &fakeBridge{names: []string{"coder"}}
+			bridge := &graphtest.Team{Names: []string{"coder"}}
 			tc.node.ID, tc.node.Agent = "s", "coder"
 			b := graph.New[state]("g").Subagent(tc.node)
-			offering(t, bridge.runtime(), b, state{Text: "it"}, tc.config).want("s", "completed")
+			offering(t, bridge.Runtime(), b, state{Text: "it"}, tc.config).want("s", "completed")
 			if m := compiled(t, b, tc.config).Running().Model("s", nil); m != tc.want.Model {
 				t.Errorf("the node is shown with model %q, want %q", m, tc.want.Model)
 			}
 			tc.want.AgentID, tc.want.AgentName = "s-run1", "coder"
-			if d := cmp.Diff(bridge.spawned, []graph.SpawnOptions{tc.want}, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
+			if d := cmp.Diff(bridge.Spawned(), []graph.SpawnOptions{tc.want}, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
 				t.Errorf("got - want +\n%s", d)
 			}
 		})
@@ -139,19 +83,19 @@ func TestSubagentNode(t *testing.T) {
 // S2-0: the result goes to the outputs as a text, or where Output puts it.
 func TestSubagentNodeOutput(t *testing.T) {
 	t.Parallel()
-	bridge := &fakeBridge{names: []string{"coder"}}
+	bridge := &graphtest.Team{Names: []string{"coder"}}
 	node := graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work"}
-	if got := outputOf(t, bridge.runtime(), node, "s"); got != `"did work"` {
+	if got := outputOf(t, bridge.Runtime(), node, "s"); got != `"did work"` {
 		t.Errorf("outputs: %s", got)
 	}
 	node.Output = func(s *state, r graph.SubagentResult) error {
 		s.Text = r.AgentID + " " + r.Output
 		return nil
 	}
-	if got := outputOf(t, bridge.runtime(), node, "s"); got != "none" {
+	if got := outputOf(t, bridge.Runtime(), node, "s"); got != "none" {
 		t.Errorf("outputs beside Output: %s", got)
 	}
-	w := offering(t, bridge.runtime(), graph.New[state]("g").Subagent(node), state{})
+	w := offering(t, bridge.Runtime(), graph.New[state]("g").Subagent(node), state{})
 	if w.want("s", "completed"); w.state().Text != "s-run1 did work" {
 		t.Errorf("state %+v", w.state())
 	}
@@ -160,10 +104,10 @@ func TestSubagentNodeOutput(t *testing.T) {
 // S2-54, S2-71: the texts of failures, and what is missing is named.
 func TestSubagentNodeFailures(t *testing.T) {
 	t.Parallel()
-	gives := func(r graph.SubagentResult, err error) *fakeBridge {
-		return &fakeBridge{names: []string{"x"}, result: func(int, graph.SpawnOptions) (graph.SubagentResult, error) { return r, err }}
+	gives := func(r graph.SubagentResult, err error) *graphtest.Team {
+		return &graphtest.Team{Names: []string{"x"}, Result: func(int, graph.SpawnOptions) (graph.SubagentResult, error) { return r, err }}
 	}
-	ok := &fakeBridge{names: []string{"x"}}
+	ok := &graphtest.Team{Names: []string{"x"}}
 	for name, tc := range map[string]struct {
 		runtime graph.Runtime
 		output  func(*state, graph.SubagentResult) error
@@ -171,12 +115,12 @@ func TestSubagentNodeFailures(t *testing.T) {
 	}{
 		"no bridge":   {runtime: graph.Runtime{Registry: ok}, want: `sub-agent node "s" needs a sub-agent bridge: Runtime.Subagents is not set`},
 		"no registry": {runtime: graph.Runtime{Subagents: ok}, want: `sub-agent node "s" needs a sub-agent registry: Runtime.Registry is not set`},
-		"unknown":     {runtime: (&fakeBridge{names: []string{"a", "b"}}).runtime(), want: `Sub-agent "x" not found in registry. Available agents: a, b`},
-		"none known":  {runtime: (&fakeBridge{}).runtime(), want: `Sub-agent "x" not found in registry. Available agents: none`},
-		"failed":      {runtime: gives(graph.SubagentResult{Error: "too hard"}, nil).runtime(), want: `Sub-agent "x" failed: too hard`},
-		"no reason":   {runtime: gives(graph.SubagentResult{}, nil).runtime(), want: `Sub-agent "x" failed: unknown error`},
-		"not run":     {runtime: gives(graph.SubagentResult{}, errAgent).runtime(), want: `Sub-agent "x" failed: the agent broke`},
-		"output":      {runtime: ok.runtime(), output: func(*state, graph.SubagentResult) error { return errBroken }, want: "it is broken"},
+		"unknown":     {runtime: (&graphtest.Team{Names: []string{"a", "b"}}).Runtime(), want: `Sub-agent "x" not found in registry. Available agents: a, b`},
+		"none known":  {runtime: (&graphtest.Team{}).Runtime(), want: `Sub-agent "x" not found in registry. Available agents: none`},
+		"failed":      {runtime: gives(graph.SubagentResult{Error: "too hard"}, nil).Runtime(), want: `Sub-agent "x" failed: too hard`},
+		"no reason":   {runtime: gives(graph.SubagentResult{}, nil).Runtime(), want: `Sub-agent "x" failed: unknown error`},
+		"not run":     {runtime: gives(graph.SubagentResult{}, errAgent).Runtime(), want: `Sub-agent "x" failed: the agent broke`},
+		"output":      {runtime: ok.Runtime(), output: func(*state, graph.SubagentResult) error { return errBroken }, want: "it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -190,7 +134,7 @@ func TestSubagentNodeFailures(t *testing.T) {
 // and not the key; attempts do not share it either.
 func TestSubagentAttempts(t *testing.T) {
 	t.Parallel()
-	bridge := &fakeBridge{names: []string{"coder"}, result: func(n int, o graph.SpawnOptions) (graph.SubagentResult, error) {
+	bridge := &graphtest.Team{Names: []string{"coder"}, Result: func(n int, o graph.SpawnOptions) (graph.SubagentResult, error) {
 		return graph.SubagentResult{Success: n != 1, Error: "too hard", Output: o.Task}, nil
 	}}
 	body := graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work", Output: func(s *state, _ graph.SubagentResult) error {
@@ -198,10 +142,10 @@ func TestSubagentAttempts(t *testing.T) {
 		return nil
 	}}
 	b := graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 2 }}, body)
-	offering(t, bridge.runtime(), b, state{}).want("loop_start_1, s, loop_check_2, s, loop_check_2", "completed")
+	offering(t, bridge.Runtime(), b, state{}).want("loop_start_1, s, loop_check_2, s, loop_check_2", "completed")
 	var ids, tasks []string
 	keys := map[string]bool{}
-	for _, o := range bridge.spawned {
+	for _, o := range bridge.Spawned() {
 		ids, tasks = append(ids, o.AgentID), append(tasks, o.Task)
 		keys[o.Key] = true
 	}
@@ -219,7 +163,7 @@ func TestSubagentAttempts(t *testing.T) {
 // S2-54, S2-79: parallel subagents: ids by index, keys in order, failures reach Output as data.
 func TestParallelSubagentNode(t *testing.T) {
 	t.Parallel()
-	bridge := &fakeBridge{result: func(_ int, o graph.SpawnOptions) (graph.SubagentResult, error) {
+	bridge := &graphtest.Team{Result: func(_ int, o graph.SpawnOptions) (graph.SubagentResult, error) {
 		if o.AgentName == "tester" {
 			return graph.SubagentResult{AgentID: o.AgentID, Error: "red"}, nil
 		}
@@ -244,11 +188,11 @@ func TestParallelSubagentNode(t *testing.T) {
 		{AgentID: "p-1-run1", AgentName: "tester", Task: "test it", Model: "p/node", SystemPrompt: "know it"},
 		{AgentID: "p-2-run1", AgentName: "coder", Task: "two", Model: "p/node"},
 	}
-	if d := cmp.Diff(bridge.spawned, wantSpawned, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
+	if d := cmp.Diff(bridge.Spawned(), wantSpawned, cmpopts.IgnoreFields(graph.SpawnOptions{}, "Key")); d != "" {
 		t.Errorf("spawned: got - want +\n%s", d)
 	}
 	keys := map[string]bool{}
-	for _, o := range bridge.spawned {
+	for _, o := range bridge.Spawned() {
 		keys[o.Key] = true
 	}
 	if len(keys) != 3 {
@@ -282,27 +226,27 @@ func TestParallelSubagentFailures(t *testing.T) {
 		want    string
 	}{
 		"no bridge": {output: fine, want: `parallel sub-agent node "p" needs a sub-agent bridge: Runtime.Subagents is not set`},
-		"not run": {runtime: graph.Runtime{Subagents: &fakeBridge{together: func(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+		"not run": {runtime: graph.Runtime{Subagents: &graphtest.Team{Together: func(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
 			return nil, errAgent
 		}}}, output: fine, want: "spawn parallel sub-agents: the agent broke"},
-		"too few": {runtime: graph.Runtime{Subagents: &fakeBridge{together: func(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
+		"too few": {runtime: graph.Runtime{Subagents: &graphtest.Team{Together: func(context.Context, []graph.SpawnOptions) ([]graph.SubagentResult, error) {
 			return make([]graph.SubagentResult, 1), nil
 		}}}, output: fine, want: "spawn parallel sub-agents: the bridge gave 1 results for 2 agents"},
-		"output": {runtime: graph.Runtime{Subagents: &fakeBridge{}}, output: func(*state, []graph.AgentResult) error { return errBroken }, want: "it is broken"},
+		"output": {runtime: graph.Runtime{Subagents: &graphtest.Team{}}, output: func(*state, []graph.AgentResult) error { return errBroken }, want: "it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			offering(t, tc.runtime, graph.New[state]("g").Start(node(tc.output, 1)), state{}).want("p", tc.want)
 		})
 	}
-	bridge := &fakeBridge{}
+	bridge := &graphtest.Team{}
 	offering(t, graph.Runtime{Subagents: bridge}, graph.New[state]("g").Start(node(func(*state, []graph.AgentResult) error {
-		if len(bridge.spawned) == 2 {
+		if len(bridge.Spawned()) == 2 {
 			return errors.New("no agreement")
 		}
 		return nil
 	}, 2)), state{}).want("p", "completed")
-	if o := bridge.spawned[3]; o.AgentID != "p-1-run1-2" || o.Task != "rest\n\nThe previous attempt failed: no agreement" {
+	if o := bridge.Spawned()[3]; o.AgentID != "p-1-run1-2" || o.Task != "rest\n\nThe previous attempt failed: no agreement" {
 		t.Errorf("second attempt: %+v", o)
 	}
 }
@@ -336,16 +280,16 @@ func TestSubagentListsAreCopied(t *testing.T) {
 	t.Parallel()
 	tools := []string{"x"}
 	agents := []graph.ParallelAgent[state]{{Agent: "a", Task: "work", Tools: tools}}
-	bridge := &fakeBridge{names: []string{"a"}}
+	bridge := &graphtest.Team{Names: []string{"a"}}
 	g := compiled(t, graph.New[state]("g").
 		Subagent(graph.SubagentConfig[state]{ID: "s", Agent: "a", Task: "work", Tools: tools}).
 		Then(graph.ParallelSubagentConfig[state]{ID: "p", Agents: agents, Output: func(*state, []graph.AgentResult) error { return nil }}),
-		graph.Config{Runtime: bridge.runtime()})
+		graph.Config{Runtime: bridge.Runtime()})
 	tools[0], agents[0].Agent = "y", "b"
 	w := newWorld(t, g)
 	w.begin(state{})
 	w.want("s, p", "completed")
-	for i, o := range bridge.spawned {
+	for i, o := range bridge.Spawned() {
 		if fmt.Sprintf("%s by %s", o.Tools, o.AgentName) != "[x] by a" {
 			t.Errorf("%d: %+v", i, o)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 // plays plays one agent node.
@@ -24,7 +25,7 @@ func (a *coder) plays(t *testing.T, c graph.AgentConfig[sheet], cfg graph.Config
 // monitors plays a context monitor of a session with the coder.
 func (a *coder) monitors(t *testing.T, c graph.ContextMonitorConfig[sheet]) *played {
 	t.Helper()
-	c.ID, c.Session = "m", func(sheet) graph.Session { return coderSession{a} }
+	c.ID, c.Session = "m", func(sheet) graph.Session { return a.Session() }
 	return play(t, newGraph().Start(c), sheet{})
 }
 
@@ -85,8 +86,8 @@ var graphAgent = []rule{
 		agent := &coder{}
 		p := agent.plays(t, graph.AgentConfig[sheet]{}, graph.Config{})
 		same(t, "messages are the output", p.output("a"), `[{"type":"text","role":"assistant","content":"hello"}]`)
-		same(t, "empty message", agent.sent, []string{""})
-		same(t, "calls", agent.noted, []string{"create", "send", "destroy"})
+		same(t, "empty message", agent.Messages(), []string{""})
+		same(t, "calls", agent.noted(), []string{"create", "send", "destroy"})
 		n, _ := p.g.Node("a")
 		same(t, "name", n.Name, "claude agent")
 		agent = &coder{}
@@ -94,32 +95,32 @@ var graphAgent = []rule{
 			MessageFunc: func(s sheet) string { return "Do " + s.Text }, Tools: []string{"mine"}, SystemPrompt: "mine", Options: gOptions{Model: "p/mine"},
 			Session: graph.SessionConfig{Model: "p/session", SystemPrompt: "session", Tools: []string{"session"}},
 		}, graph.Config{})
-		same(t, "message", agent.sent, []string{"Do it"})
-		got := agent.configs[0]
+		same(t, "message", agent.Messages(), []string{"Do it"})
+		got := agent.Configs()[0]
 		same(t, "the node wins", []any{got.Tools, got.SystemPrompt, got.Model}, []any{[]string{"mine"}, "mine", "p/mine"})
 		agent = &coder{}
 		agent.plays(t, graph.AgentConfig[sheet]{Session: graph.SessionConfig{Model: "p/session", SystemPrompt: "session", Tools: []string{"session"}}}, graph.Config{})
-		got = agent.configs[0]
+		got = agent.Configs()[0]
 		same(t, "else the session's", []any{got.Tools, got.SystemPrompt, got.Model}, []any{[]string{"session"}, "session", "p/session"})
-		agent = &coder{answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errBroken }}
+		agent = &coder{graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errBroken }}}
 		same(t, "failure", agent.plays(t, graph.AgentConfig[sheet]{Options: single()}, graph.Config{}).end(), "it is broken")
-		same(t, "destroyed after a failure", agent.noted, []string{"create", "send", "destroy"})
-		agent = &coder{answer: func(ctx context.Context, _ int, _ string) ([]graph.AgentMessage, error) {
+		same(t, "destroyed after a failure", agent.noted(), []string{"create", "send", "destroy"})
+		agent = &coder{graphtest.Agent{Answer: func(ctx context.Context, _ int, _ string) ([]graph.AgentMessage, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
-		}}
+		}}}
 		agent.plays(t, graph.AgentConfig[sheet]{}, graph.Config{Timeout: time.Second})
 		synctest.Wait()
-		same(t, "destroyed when cancelled", agent.noted, []string{"create", "send", "destroy"})
+		same(t, "destroyed when cancelled", agent.noted(), []string{"create", "send", "destroy"})
 		play(t, newGraph().Start(graph.AgentConfig[sheet]{ID: "a", AgentType: "x", Options: single()}), sheet{}, graph.Config{Runtime: agent.runtime()}).
 			went("no client", "a", `No client provider set for agent type "x"`)
 	}},
 	{name: "S2-68 agent nodes: a full context window raises a signal", test: func(t *testing.T) {
 		for percent, want := range map[int]int{44: 0, 45: 1} {
-			p := (&coder{usage: filled(percent)}).plays(t, graph.AgentConfig[sheet]{}, graph.Config{})
+			p := (&coder{graphtest.Agent{Usage: filled(percent)}}).plays(t, graph.AgentConfig[sheet]{}, graph.Config{})
 			same(t, "signals by default", len(p.Signals), want)
 		}
-		p := (&coder{usage: filled(70)}).plays(t, graph.AgentConfig[sheet]{}, graph.Config{ContextWindowThreshold: 70})
+		p := (&coder{graphtest.Agent{Usage: filled(70)}}).plays(t, graph.AgentConfig[sheet]{}, graph.Config{ContextWindowThreshold: 70})
 		same(t, "type", p.Signals[0].Type, graph.SignalContextWindowWarning)
 		same(t, "data", p.Signals[0].Data, map[string]any{
 			"usagePercent": 70.0, "contextUsage": map[string]any{"inputTokens": 70.0, "outputTokens": 0.0, "maxTokens": 100.0, "usagePercentage": 70.0},
@@ -137,22 +138,22 @@ var graphAgent = []rule{
 			noted  []string
 			signal map[string]any // nil: none
 		}{
-			{monitor{AgentType: "opencode"}, &coder{usage: filled(44)}, nil, nil},
-			{monitor{AgentType: "opencode"}, &coder{usage: filled(45), summarized: filled(5)}, []string{"summarize", "heard summarize 45"}, nil},
-			{monitor{AgentType: "claude"}, &coder{usage: filled(45)}, []string{"heard recreate 45"}, map[string]any{"action": "recreate", "shouldRecreateSession": true}},
-			{monitor{AgentType: "copilot"}, &coder{usage: filled(45)}, nil, map[string]any{"action": "warn"}},
-			{monitor{AgentType: "unknown"}, &coder{usage: filled(45)}, nil, map[string]any{"action": "warn"}},
-			{monitor{AgentType: "opencode", Action: graph.CompactNone}, &coder{usage: filled(99)}, nil, nil},
-			{monitor{AgentType: "opencode"}, &coder{usage: filled(45), summarizeErr: errBroken}, []string{"summarize"}, map[string]any{"action": "summarize", "error": "it is broken"}},
-			{monitor{AgentType: "copilot", Usage: usage(new(at(45)))}, &coder{usage: filled(10)}, nil, map[string]any{"action": "warn"}},
-			{monitor{AgentType: "copilot", Usage: usage(nil), Threshold: 46}, &coder{usage: filled(45)}, nil, nil},
+			{monitor{AgentType: "opencode"}, &coder{graphtest.Agent{Usage: filled(44)}}, nil, nil},
+			{monitor{AgentType: "opencode"}, &coder{graphtest.Agent{Usage: filled(45), Summarized: filled(5)}}, []string{"summarize", "heard summarize 45"}, nil},
+			{monitor{AgentType: "claude"}, &coder{graphtest.Agent{Usage: filled(45)}}, []string{"heard recreate 45"}, map[string]any{"action": "recreate", "shouldRecreateSession": true}},
+			{monitor{AgentType: "copilot"}, &coder{graphtest.Agent{Usage: filled(45)}}, nil, map[string]any{"action": "warn"}},
+			{monitor{AgentType: "unknown"}, &coder{graphtest.Agent{Usage: filled(45)}}, nil, map[string]any{"action": "warn"}},
+			{monitor{AgentType: "opencode", Action: graph.CompactNone}, &coder{graphtest.Agent{Usage: filled(99)}}, nil, nil},
+			{monitor{AgentType: "opencode"}, &coder{graphtest.Agent{Usage: filled(45), SummarizeErr: errBroken}}, []string{"summarize"}, map[string]any{"action": "summarize", "error": "it is broken"}},
+			{monitor{AgentType: "copilot", Usage: usage(new(at(45)))}, &coder{graphtest.Agent{Usage: filled(10)}}, nil, map[string]any{"action": "warn"}},
+			{monitor{AgentType: "copilot", Usage: usage(nil), Threshold: 46}, &coder{graphtest.Agent{Usage: filled(45)}}, nil, nil},
 		} {
 			c.node.OnCompaction = func(before graph.ContextWindowUsage, a graph.CompactionAction) {
-				c.agent.note("heard " + string(a) + " " + asJSON(before.UsagePercentage))
+				c.agent.Note("heard " + string(a) + " " + asJSON(before.UsagePercentage))
 			}
 			p := c.agent.monitors(t, c.node)
 			same(t, "end", p.end(), "completed")
-			same(t, "calls", c.agent.noted, c.noted)
+			same(t, "calls", c.agent.noted(), c.noted)
 			if c.signal == nil {
 				same(t, "signals", len(p.Signals), 0)
 				continue
@@ -165,7 +166,7 @@ var graphAgent = []rule{
 		}
 		var seen gContext
 		p := play(t, newGraph().Start(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude"}).Then(monitor{ID: "m", AgentType: "copilot", Threshold: 30}).Then(looks("n", &seen)),
-			sheet{}, graph.Config{Runtime: (&coder{usage: filled(30)}).runtime()})
+			sheet{}, graph.Config{Runtime: (&coder{graphtest.Agent{Usage: filled(30)}}).runtime()})
 		same(t, "usage of the context", p.signal, []string{"context_window_warning Context usage at 30.0%"})
 		same(t, "told on", seen.ContextWindowUsage.UsagePercentage, 30)
 	}},
@@ -193,10 +194,10 @@ var graphAgent = []rule{
 		u := graph.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100})
 		same(t, "usage", u, graph.ContextWindowUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100, UsagePercentage: 45})
 		same(t, "exceeded is at least", []bool{graph.ContextThresholdExceeded(u, 45), graph.ContextThresholdExceeded(u, 45.1)}, []bool{true, false})
-		_, exceeded, err := graph.CheckContextUsage(t.Context(), coderSession{&coder{usage: filled(45)}}, 0)
+		_, exceeded, err := graph.CheckContextUsage(t.Context(), (&coder{graphtest.Agent{Usage: filled(45)}}).Session(), 0)
 		same(t, "checked", []any{exceeded, err}, []any{true, nil})
 		for agentType, want := range map[string]bool{"opencode": true, "claude": false} {
-			did, err := graph.CompactContext(t.Context(), coderSession{&coder{}}, agentType)
+			did, err := graph.CompactContext(t.Context(), (&coder{}).Session(), agentType)
 			same(t, "compacted "+agentType, []any{did, err}, []any{want, nil})
 		}
 	}},
@@ -214,7 +215,7 @@ var graphAgent = []rule{
 		inner := compiled(t, graph.New[sheet]("inner").Start(looks("i", &inside)), graph.Config{DefaultModel: "p/inner"})
 		play(t, newGraph().Start(graph.SubgraphConfig[sheet, sheet]{ID: "sub", Graph: inner}), sheet{}, graph.Config{DefaultModel: "p/outer"})
 		same(t, "model inside", inside.Model, "p/outer")
-		team := &crew{names: []string{"x"}, result: func(n int, o graph.SpawnOptions) (graph.SubagentResult, error) {
+		team := &crew{Names: []string{"x"}, Result: func(n int, o graph.SpawnOptions) (graph.SubagentResult, error) {
 			return graph.SubagentResult{AgentID: o.AgentID, Success: n != 4, Error: "red"}, nil
 		}}
 		var settled []bool
@@ -225,10 +226,10 @@ var graphAgent = []rule{
 				}
 				return nil
 			}})
-		play(t, b, sheet{}, graph.Config{DefaultModel: "p/graph", Runtime: team.runtime()}).went("sub-agents", "s, s2, p", "completed")
+		play(t, b, sheet{}, graph.Config{DefaultModel: "p/graph", Runtime: team.Runtime()}).went("sub-agents", "s, s2, p", "completed")
 		same(t, "all settle", settled, []bool{true, false})
 		var got [][2]string
-		for _, o := range team.asked {
+		for _, o := range team.Spawned() {
 			got = append(got, [2]string{o.AgentID, o.Model})
 		}
 		same(t, "asked", got, [][2]string{{"s-r", "p/own"}, {"s2-r", "p/graph"}, {"p-0-r", "p/graph"}, {"p-1-r", "p/own"}})

@@ -198,8 +198,8 @@ var graphFields = []rule{
 	}},
 	{name: "S2-0 kinds of nodes: how often one that fails is called, and when", test: func(t *testing.T) {
 		var note func()
-		team := &crew{names: []string{"coder"}}
-		services := team.runtime()
+		team := &crew{Names: []string{"coder"}}
+		services := team.Runtime()
 		services.ClientProvider = (&coder{}).runtime().ClientProvider
 		services.Tools = toolbox{"saw": func(context.Context, json.RawMessage, graph.ToolContext) (json.RawMessage, error) {
 			return json.RawMessage("1"), nil

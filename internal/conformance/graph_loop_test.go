@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 var graphLoop = []rule{
@@ -55,7 +56,7 @@ var graphLoop = []rule{
 	}},
 	{name: "S2-70 loops and ifs leave the context as it is; a node sees the last usage and the threshold", test: func(t *testing.T) {
 		var first, seen gContext
-		agent := &coder{usage: filled(30)}
+		agent := &coder{graphtest.Agent{Usage: filled(30)}}
 		b := newGraph().Start(looks("first", &first)).Then(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude"}).
 			Loop(upTo(1), idle("l")).If(always).EndIf().Then(gives("g", 7)).Then(looks("n", &seen, gOptions{Model: "p/own"}))
 		e := opened(t, hocket.Config{})
@@ -75,7 +76,7 @@ var graphLoop = []rule{
 		var byDefault gContext
 		play(t, newGraph().Start(looks("n", &byDefault)), sheet{})
 		same(t, "threshold by default", byDefault.ContextWindowThreshold, 45)
-		monitor := graph.ContextMonitorConfig[sheet]{ID: "m", Action: graph.CompactNone, Session: func(sheet) graph.Session { return coderSession{&coder{usage: filled(12)}} }}
+		monitor := graph.ContextMonitorConfig[sheet]{ID: "m", Action: graph.CompactNone, Session: func(sheet) graph.Session { return (&coder{graphtest.Agent{Usage: filled(12)}}).Session() }}
 		play(t, newGraph().Start(monitor).Then(looks("n", &seen)), sheet{})
 		same(t, "usage of a monitor", seen.ContextWindowUsage.UsagePercentage, 12)
 	}},

@@ -94,12 +94,12 @@ var graphNode = []rule{
 	}},
 	{name: "S2-54 errors of sub-agents, and keys of parallel ones", test: func(t *testing.T) {
 		node := graph.SubagentConfig[sheet]{ID: "s", Agent: "x", Task: "work", Options: single()}
-		play(t, newGraph().Subagent(node), sheet{}, graph.Config{Runtime: (&crew{names: []string{"a", "b"}}).runtime()}).
+		play(t, newGraph().Subagent(node), sheet{}, graph.Config{Runtime: (&crew{Names: []string{"a", "b"}}).Runtime()}).
 			went("unknown", "s", `Sub-agent "x" not found in registry. Available agents: a, b`)
-		hard := &crew{names: []string{"x"}, result: func(int, graph.SpawnOptions) (graph.SubagentResult, error) {
+		hard := &crew{Names: []string{"x"}, Result: func(int, graph.SpawnOptions) (graph.SubagentResult, error) {
 			return graph.SubagentResult{Error: "too hard"}, nil
 		}}
-		play(t, newGraph().Subagent(node), sheet{}, graph.Config{Runtime: hard.runtime()}).went("failed", "s", `Sub-agent "x" failed: too hard`)
+		play(t, newGraph().Subagent(node), sheet{}, graph.Config{Runtime: hard.Runtime()}).went("failed", "s", `Sub-agent "x" failed: too hard`)
 		var keys []string
 		all := graph.ParallelSubagentConfig[sheet]{
 			ID: "p", Agents: []graph.ParallelAgent[sheet]{{Agent: "a", Task: "1"}, {Agent: "b", Task: "2"}, {Agent: "a", Task: "3"}},
@@ -110,7 +110,7 @@ var graphNode = []rule{
 				return nil
 			},
 		}
-		play(t, newGraph().Start(all), sheet{}, graph.Config{Runtime: (&crew{}).runtime()})
+		play(t, newGraph().Start(all), sheet{}, graph.Config{Runtime: (&crew{}).Runtime()})
 		same(t, "keys", keys, []string{"a-0", "b-1", "a-2"})
 	}},
 	{name: "S2-55 ask_user is a node type, and thresholds are fractions and percent", test: func(t *testing.T) {
@@ -217,7 +217,7 @@ var graphNode = []rule{
 			Then(graph.CustomToolConfig[sheet, map[string]string, string]{ID: "tool", ToolName: "shout", Args: map[string]string{"Text": "hi"}})), sheet{}, gRun{})
 		p.went("of the engine", "agent, sub, tool", "completed")
 		same(t, "outputs", []string{p.output("sub"), p.output("tool")}, []string{`"so it is"`, `"HI"`})
-		same(t, "sessions", agent.noted, []string{"create", "send", "destroy"})
+		same(t, "sessions", agent.noted(), []string{"create", "send", "destroy"})
 		mine := toolbox{"shout": func(context.Context, json.RawMessage, graph.ToolContext) (json.RawMessage, error) {
 			return json.RawMessage(`"mine"`), nil
 		}}

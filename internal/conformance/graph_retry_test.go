@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
 // tries plays a node that fails its first n attempts, and gives when it was called and how the run ended.
@@ -140,20 +141,20 @@ var graphRetry = []rule{
 		same(t, "feedback", got, []*graph.ErrorFeedback{
 			nil, {FailedNodeID: "a", ErrorMessage: "it is broken", ErrorType: "func", Attempt: 1, MaxAttempts: 3, PreviousOutput: []byte(`"half"`)},
 		})
-		agent := &coder{answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
+		agent := &coder{graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {
 			if n == 1 {
 				return nil, errBroken
 			}
 			return nil, nil
-		}}
+		}}}
 		node := graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", MessageFunc: func(sheet) string { return "Write." }}
 		play(t, newGraph().Start(node), sheet{}, graph.Config{Runtime: agent.runtime()})
-		same(t, "prompts", agent.sent, []string{"Write.", "Write.\n\nThe previous attempt failed: it is broken"})
-		team := &crew{names: []string{"x"}, result: func(n int, _ graph.SpawnOptions) (graph.SubagentResult, error) {
+		same(t, "prompts", agent.Messages(), []string{"Write.", "Write.\n\nThe previous attempt failed: it is broken"})
+		team := &crew{Names: []string{"x"}, Result: func(n int, _ graph.SpawnOptions) (graph.SubagentResult, error) {
 			return graph.SubagentResult{Success: n > 1, Error: "too hard"}, nil
 		}}
-		play(t, newGraph().Subagent(graph.SubagentConfig[sheet]{ID: "s", Agent: "x", Task: "Work."}), sheet{}, graph.Config{Runtime: team.runtime()})
-		same(t, "task", team.asked[1].Task, "Work.\n\nThe previous attempt failed: Sub-agent \"x\" failed: too hard")
+		play(t, newGraph().Subagent(graph.SubagentConfig[sheet]{ID: "s", Agent: "x", Task: "Work."}), sheet{}, graph.Config{Runtime: team.Runtime()})
+		same(t, "task", team.Spawned()[1].Task, "Work.\n\nThe previous attempt failed: Sub-agent \"x\" failed: too hard")
 	}},
 	{name: "S2-61 states are checked before and after each attempt; what does not fit is not merged", test: func(t *testing.T) {
 		atMost := func(n int) *graph.Schema {

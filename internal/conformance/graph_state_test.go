@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/oteltrack"
 )
 
@@ -238,7 +239,7 @@ var graphState = []rule{
 	}},
 	{name: "S2-75 what stands beside the state", test: func(t *testing.T) {
 		saved := hocket.MemoryCheckpoints()
-		agent := &coder{usage: filled(30)}
+		agent := &coder{graphtest.Agent{Usage: filled(30)}}
 		var seen gContext
 		g := compiled(t, newGraph().Start(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", Output: func(s *sheet, _ []graph.AgentMessage) error { s.N = 7; return nil }}).
 			Then(gives("g", "done")).Then(looks("n", &seen)), graph.Config{Runtime: agent.runtime()})
