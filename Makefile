@@ -30,7 +30,7 @@ soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	$(GO) build ./...
-	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=200 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts$$' ./...
+	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=50 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts$$' ./...
 	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
@@ -57,7 +57,7 @@ docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTI
 
 soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, many random cases under a seed that is drawn and printed
 	@echo "make soak SEED=$(SEED) plays the same cases again"
-	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
+	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_KILLS=300 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
 
 snapshot: $(RELEASER) ## build what a release has in dist/, without what needs docker, cosign and syft
 	$(RELEASER) release --snapshot --clean --skip=docker,sign,sbom

@@ -131,8 +131,8 @@ func child(run string) int {
 	return 0
 }
 
-// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again. 200 kills with
-// HOCKET_KILLS=200, as make test has it.
+// P3, P4, D8: after kill -9 at random moments the run ends as if nothing had happened, and no call whose result is in the journal is made again. 50 kills in
+// make test, 300 in make soak.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	f := &fake{seen: map[string]int{}, done: map[string]bool{}}
