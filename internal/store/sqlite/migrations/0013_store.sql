@@ -38,7 +38,7 @@ CREATE TABLE heads (
 );
 
 -- Records of all runs in the order in which they were written, so that an append only touches the end of the table. A run's records are a
--- chain from heads.record back over prev; prev is always smaller than id.
+-- chain from heads.record back over prev. last grows along it; id does so too until pruning moves records together.
 CREATE TABLE records (
   id   INTEGER PRIMARY KEY,
   run  INTEGER NOT NULL,
@@ -98,6 +98,14 @@ CREATE TABLE notices (
   at   INTEGER NOT NULL
 );
 CREATE INDEX notices_run ON notices (run);
+
+-- What moves where no record or notice is added, so that waiters in other processes see it: one row.
+CREATE TABLE changes (
+  id       INTEGER PRIMARY KEY CHECK (id = 1),
+  requests INTEGER NOT NULL,                  -- requests that were posted or settled
+  owners   INTEGER NOT NULL                   -- runs that were claimed, released or pruned
+);
+INSERT INTO changes (id, requests, owners) VALUES (1, 0, 0);
 
 -- Stored agents and workflows. These tables are for any program to read and write; docs/catalog.md tells what they mean. Rows of nodes and edges
 -- are in the order of their rowid.
@@ -310,4 +318,4 @@ CREATE TABLE approve_uses (
   data  TEXT    NOT NULL
 );
 
-PRAGMA user_version = 12;
+PRAGMA user_version = 13;
