@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 )
@@ -83,12 +84,15 @@ func (f *folder) close() error {
 	return f.conn.close()
 }
 
-// checkpoint folds the log into the file, and waits a moment for readers that need it.
+// checkpoint folds the log into the file, and waits a moment for readers that need it. Statements after it do not wait, whatever comes of it.
 func checkpoint(c *conn, text sqlText) error {
-	for _, q := range []sqlText{sqlBusyWriter, text, sqlBusyNow} {
-		if _, err := c.exec(q); err != nil && !isBusy(err) {
-			return err
-		}
+	_, err := c.exec(sqlBusyWriter)
+	if err == nil {
+		_, err = c.exec(text)
 	}
-	return nil
+	if isBusy(err) {
+		err = nil
+	}
+	_, nerr := c.exec(sqlBusyNow)
+	return errors.Join(err, nerr)
 }
