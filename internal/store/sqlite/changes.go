@@ -92,13 +92,12 @@ func (ch *changes) end() {
 	}
 }
 
-// close ends the goroutine, signals all subscribers and closes the connection.
+// close ends the goroutine and closes the connection. Subscribers are signalled by Store.Close.
 func (ch *changes) close() error {
 	ch.mu.Lock()
 	ch.closed = true
 	ch.end()
 	ch.mu.Unlock()
-	ch.hub.SignalAll()
 	ch.running.Lock()
 	defer ch.running.Unlock()
 	return ch.drop()

@@ -1,7 +1,9 @@
 package sqlite
 
 import (
+	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -208,4 +210,30 @@ func TestLookEnds(t *testing.T) {
 	}
 	s.changes.running.Lock()
 	defer s.changes.running.Unlock()
+}
+
+// TestCloseSignalsLast: subscribers are signalled when the handle is closed, not before: what they read then has to fail.
+func TestCloseSignalsLast(t *testing.T) {
+	t.Parallel()
+	s, _ := looking(t, filepath.Join(t.TempDir(), "hocket.db"))
+	c := make(chan struct{}, 1)
+	defer s.changes.hub.Subscribe(c, journal.OfRun("r1"))()
+	closed := make(chan error, 1)
+	err := s.readers.read(t.Context(), func(*conn) error {
+		go func() { closed <- s.Close() }()
+		for s.readers.mu.TryRLock() { // until Close waits for this reader
+			s.readers.mu.RUnlock()
+			runtime.Gosched()
+		}
+		if len(c) > 0 {
+			t.Error("signalled while the handle can be read")
+		}
+		return nil
+	})
+	if err := errors.Join(err, <-closed); err != nil {
+		t.Fatal(err)
+	}
+	if len(c) == 0 {
+		t.Error("not signalled")
+	}
 }

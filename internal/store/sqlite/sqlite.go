@@ -97,7 +97,9 @@ func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
 // Close implements journal.Backend.
 func (s *Store) Close() error {
 	// Readers first: the last connection to close folds the log into the file, and the writer is allowed to.
-	return errors.Join(s.changes.close(), s.readers.close(), s.writer.close(), s.owners.close())
+	err := errors.Join(s.changes.close(), s.readers.close(), s.writer.close(), s.owners.close())
+	s.changes.hub.SignalAll() // at last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
+	return err
 }
 
 // place makes sure that path is a file, and gives the one name by which all processes know it, whatever links lead there.
