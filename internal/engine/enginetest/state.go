@@ -60,6 +60,8 @@ func writeState(b *bytes.Buffer, v reflect.Value) {
 			writeText(b, textOf(v.FieldByName("text")))
 		case v.Type().Name() == "Output":
 			writeState(b, v.FieldByName("value"))
+		case v.Type().Name() == "calls": // of a loop
+			writeCalls(b, v)
 		default:
 			writeStruct(b, v)
 		}
@@ -90,12 +92,29 @@ func writeList(b *bytes.Buffer, v reflect.Value) {
 
 // writeMap writes the entries in the order of their keys, which are texts or integers.
 func writeMap(b *bytes.Buffer, v reflect.Value) {
+	writeEntries(b, entriesOf(v))
+}
+
+func entriesOf(v reflect.Value) map[string]reflect.Value {
 	entries := make(map[string]reflect.Value, v.Len())
 	for it := v.MapRange(); it.Next(); {
 		var key bytes.Buffer
 		writeState(&key, it.Key())
 		entries[key.String()] = it.Value()
 	}
+	return entries
+}
+
+// writeCalls writes the calls of a loop by their keys.
+func writeCalls(b *bytes.Buffer, v reflect.Value) {
+	entries := entriesOf(v.FieldByName("more"))
+	if one := v.FieldByName("one"); !one.IsNil() {
+		entries[strconv.Quote(v.FieldByName("key").String())] = one
+	}
+	writeEntries(b, entries)
+}
+
+func writeEntries(b *bytes.Buffer, entries map[string]reflect.Value) {
 	b.WriteByte('{')
 	for i, key := range slices.Sorted(maps.Keys(entries)) {
 		if i > 0 {

@@ -13,7 +13,7 @@ import (
 // ApplyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
 func ApplyModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) {
 	fr := frame(w, ev.Step, d.Frame)
-	if l.calls[d.Call] == nil {
+	if l.calls.get(d.Call) == nil {
 		fr.Turns++
 	}
 	l.begin(w, ev, d.Call, Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved})
@@ -78,7 +78,7 @@ func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned)
 
 // ApplyToolFailed gives the failure to the model that asked. That of a node's call, and one of which no model reads, keeps the call, for which is decided next.
 func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
-	c := l.calls[d.Call]
+	c := l.calls.get(d.Call)
 	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
 		l.end(w, d.Call)
 		l.answer(w, ev.Step, c.Frame, TurnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
@@ -97,7 +97,7 @@ func ApplyFuncCalled(l *Loop, w World, ev *event.Event, d *event.FuncCalled, err
 
 // ApplyFuncReturned ends the call of a function, or keeps it where the function failed.
 func ApplyFuncReturned(l *Loop, w World, _ *event.Event, d *event.FuncReturned) {
-	switch c := l.calls[d.Call]; {
+	switch c := l.calls.get(d.Call); {
 	case d.Error == nil:
 		l.end(w, d.Call)
 		return

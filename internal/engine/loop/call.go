@@ -87,12 +87,9 @@ func (l *Loop) set(w World, c *Call, s State) {
 // begin opens a call, or a further attempt of one.
 func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	st := w.Step(ev.Step)
-	if l.calls == nil {
-		l.calls = map[string]*Call{}
-	}
 	l.undue(st)
 	c.Step, c.Seq = ev.Step, ev.Seq
-	if old := l.calls[key]; old != nil {
+	if old := l.calls.get(key); old != nil {
 		l.count(w, old, -1)
 		c.Last, c.Approved, c.Unknown, c.Kept = old.Last, old.Approved, old.Unknown, old.Kept
 	} else {
@@ -103,7 +100,7 @@ func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	}
 	p := l.place()
 	*p = c
-	l.calls[key] = p
+	l.calls.put(key, p)
 	l.count(w, p, 1)
 }
 
@@ -125,10 +122,10 @@ func (l *Loop) place() *Call {
 
 // end takes out a call that has its last result. It stays as it is until another one begins.
 func (l *Loop) end(w World, key string) *Call {
-	c := l.calls[key]
+	c := l.calls.get(key)
 	l.count(w, c, -1)
 	w.Settle(key, c, true)
-	delete(l.calls, key)
+	l.calls.drop(key)
 	if c.Kind == Func {
 		l.spare = append(l.spare, c)
 	}
@@ -141,14 +138,14 @@ func (l *Loop) fail(w World, key string, late bool) {
 		l.end(w, key)
 		return
 	}
-	c := l.calls[key]
+	c := l.calls.get(key)
 	w.Settle(key, c, false)
 	l.set(w, c, Failed)
 }
 
 // drop marks calls that are out as cancelled and takes out those that wait for nothing outside.
 func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
-	for key, c := range l.calls {
+	for key, c := range l.calls.all() {
 		switch {
 		case !match(c) || c.State == Cancelled:
 		case c.State == Open:
@@ -163,11 +160,11 @@ func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
 }
 
 // Ask keeps a call about which a person is asked.
-func (l *Loop) Ask(w World, key string) { l.set(w, l.calls[key], Asking) }
+func (l *Loop) Ask(w World, key string) { l.set(w, l.calls.get(key), Asking) }
 
 // MakeDue has a call made again about which a person was asked. approved is the binding of the action, "" where the question was another one.
 func (l *Loop) MakeDue(w World, key, approved string) {
-	c := l.calls[key]
+	c := l.calls.get(key)
 	if approved != "" {
 		c.Approved = approved
 	}

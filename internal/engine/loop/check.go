@@ -52,7 +52,7 @@ func CheckToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) str
 	if why := l.checkAgentCall(w, ev, d.Call, Tool, d.Frame, d.Attempt); why != "" {
 		return why
 	}
-	if old := l.calls[d.Call]; old != nil && old.ToolID != d.ToolCallID || !frame(w, ev.Step, d.Frame).Awaits(d.ToolCallID) {
+	if old := l.calls.get(d.Call); old != nil && old.ToolID != d.ToolCallID || !frame(w, ev.Step, d.Frame).Awaits(d.ToolCallID) {
 		return "tool call " + d.ToolCallID + " is not open"
 	}
 	return ""
@@ -66,7 +66,7 @@ func CheckToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned)
 	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late {
 		return why
 	}
-	return checkTurnOf(w, l.calls[d.Call])
+	return checkTurnOf(w, l.calls.get(d.Call))
 }
 
 // CheckToolFailed checks the event of this name.
@@ -74,7 +74,7 @@ func CheckToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) str
 	if why := l.checkResult(ev, Tool, d.Call, d.Attempt, d.Late); why != "" || d.Late || d.Unknown || d.Kept {
 		return why
 	}
-	return checkTurnOf(w, l.calls[d.Call])
+	return checkTurnOf(w, l.calls.get(d.Call))
 }
 
 // CheckFuncCalled checks the event of this name.
@@ -99,7 +99,7 @@ func CheckFuncReturned(l *Loop, w World, ev *event.Event, d *event.FuncReturned)
 
 // CheckFuncNoted checks the event of this name: its call must be out, and its step must have room for it.
 func CheckFuncNoted(l *Loop, w World, ev *event.Event, d *event.FuncNoted) string {
-	c := l.calls[d.Call]
+	c := l.calls.get(d.Call)
 	switch {
 	case c == nil || c.Kind != Func || c.Step != ev.Step:
 		return "call " + d.Call + " does not exist"
@@ -188,7 +188,7 @@ func checkTurnOf(w World, c *Call) string {
 
 // checkNodeCall checks a call of a tool or function node that begins: its attempts count on over the retries of the step.
 func (l *Loop) checkNodeCall(w World, ev *event.Event, key string, k Kind, id, attempt int) string {
-	if old := l.calls[key]; old != nil && (old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open) {
+	if old := l.calls.get(key); old != nil && (old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open) {
 		return "call " + key + " has a different step, kind or state"
 	}
 	return checkNumber(w, ev.Step, key, id, attempt, w.Step(ev.Step).Tries+1)
@@ -200,7 +200,7 @@ func (l *Loop) checkAgentCall(w World, ev *event.Event, key string, k Kind, id, 
 		return "frame " + strconv.Itoa(id) + " is not active"
 	}
 	next := 1
-	if old := l.calls[key]; old != nil {
+	if old := l.calls.get(key); old != nil {
 		if old.Kind != k || old.Step != ev.Step || old.Frame != id || old.State == Open || old.State == Cancelled {
 			return "call " + key + " has a different step, kind or state"
 		}
@@ -224,7 +224,7 @@ func checkNumber(w World, step int, key string, id, attempt, next int) string {
 // checkResult checks the end of a call: it is out, or, where the result comes late, cancelled. Tool calls that have failed or that a person is asked about end without a further
 // attempt too.
 func (l *Loop) checkResult(ev *event.Event, k Kind, key string, attempt int, late bool) string {
-	c := l.calls[key]
+	c := l.calls.get(key)
 	switch {
 	case c == nil || c.Kind != k || c.Step != ev.Step:
 		return "call " + key + " does not exist"

@@ -3,7 +3,6 @@ package loop
 import (
 	"cmp"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -43,7 +42,7 @@ const Shared = "run"
 // Loop is what a run knows of its calls and agent loops. The zero Loop has made no calls. Not safe for concurrent use.
 type Loop struct {
 	convs  map[string][]chat.Message
-	calls  map[string]*Call
+	calls  calls
 	timers map[string]Timer
 
 	out, late, due, busy int // see the methods of these names
@@ -86,28 +85,28 @@ func (l *Loop) Sleeping() int { return len(l.timers) }
 func (l *Loop) CancelledAt() time.Time { return l.cancelled }
 
 // Call gives a call without a last result; nil where there is none.
-func (l *Loop) Call(key string) *Call { return l.calls[key] }
+func (l *Loop) Call(key string) *Call { return l.calls.get(key) }
 
 // All gives the calls without a last result, in any order.
-func (l *Loop) All() iter.Seq2[string, *Call] { return maps.All(l.calls) }
+func (l *Loop) All() iter.Seq2[string, *Call] { return l.calls.all() }
 
 // Keys gives the keys of the calls that match, in the order in which they were asked for.
 func (l *Loop) Keys(match func(*Call) bool) []string {
 	var keys []string
-	for key, c := range l.calls {
+	for key, c := range l.calls.all() {
 		if match(c) {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(l.calls[a].Seq, l.calls[b].Seq), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(l.calls.get(a).Seq, l.calls.get(b).Seq), cmp.Compare(a, b))
 	})
 	return keys
 }
 
 // Any tells whether any call matches.
 func (l *Loop) Any(match func(*Call) bool) bool {
-	for _, c := range l.calls {
+	for _, c := range l.calls.all() {
 		if match(c) {
 			return true
 		}

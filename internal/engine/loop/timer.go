@@ -45,7 +45,7 @@ func (l *Loop) IsAsleep(step int) bool {
 
 // CheckRetrying tells why a call of a step cannot be tried again; "" where it can.
 func (l *Loop) CheckRetrying(step int, call string) string {
-	if c := l.calls[call]; c == nil || c.Step != step || c.State != Failed {
+	if c := l.calls.get(call); c == nil || c.Step != step || c.State != Failed {
 		return "call " + call + " has not failed"
 	}
 	return ""
@@ -58,7 +58,7 @@ func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
 	}
 	t := Timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 	if d.Call != "" {
-		l.set(w, l.calls[d.Call], Sleeping)
+		l.set(w, l.calls.get(d.Call), Sleeping)
 		l.timers[CallTimer(d.Call)] = t
 		return
 	}
@@ -71,7 +71,7 @@ func (l *Loop) Fire(w World, id string) {
 	t := l.timers[id]
 	delete(l.timers, id)
 	if id != StepTimer(t.Step) {
-		if c := l.calls[strings.TrimPrefix(id, prefixRetry)]; c != nil && c.State == Sleeping {
+		if c := l.calls.get(strings.TrimPrefix(id, prefixRetry)); c != nil && c.State == Sleeping {
 			l.set(w, c, Due)
 		}
 		return
