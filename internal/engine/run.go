@@ -88,7 +88,7 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 	r.commands.begin()
 	r.graph.Sleep()
 	for _, in := range inputs {
-		if at := in.At.UTC().Truncate(time.Microsecond); at.After(r.state.At) {
+		if at := microseconds(in.At); at.After(r.state.At) {
 			r.now = at
 		} else {
 			r.now = r.state.At
@@ -99,6 +99,14 @@ func (r *Run) Activate(inputs []Input) (d Decision, err error) {
 	d = Decision{Events: r.mem.taken(r.out), Commands: r.commands.take(r.out)}
 	r.out = nil
 	return d, nil
+}
+
+// microseconds gives t in UTC, without what is below a microsecond and without a reading of a monotonic clock.
+func microseconds(t time.Time) time.Time {
+	if t.Nanosecond()%1000 == 0 {
+		return t.UTC().Round(0)
+	}
+	return t.UTC().Truncate(time.Microsecond)
 }
 
 // result tells whether an input answers a command; only those come in groups.

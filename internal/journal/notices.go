@@ -39,7 +39,7 @@ func NoticePage(limit int) int {
 	return limit
 }
 
-func (a Append) validNotices() error {
+func (a *Append) validNotices() error {
 	for _, n := range a.Notices {
 		if n.Type == "" || n.Seq < a.Record.First || n.Seq > a.Last() {
 			return fmt.Errorf("append journal: notice %q of event %d in records of events %d to %d", n.Type, n.Seq, a.Record.First, a.Last())

@@ -45,7 +45,7 @@ func (a *Append) Last() uint64 {
 }
 
 // Validate tells what no store accepts. Every Append calls it first.
-func (a Append) Validate() error {
+func (a *Append) Validate() error {
 	switch r := a.Record; {
 	case a.Run == "":
 		return errors.New("append journal: run has no id")

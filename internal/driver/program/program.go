@@ -12,7 +12,16 @@ import (
 )
 
 // Program is a driver.Program made of a table. Safe for concurrent use as the table's functions are.
-type Program struct{ table *program.Table }
+type Program struct {
+	table *program.Table
+	calls map[string]function
+}
+
+// function is a node function. brief: Table.Brief has it.
+type function struct {
+	call  program.Func
+	brief bool
+}
 
 var (
 	_ driver.Program  = (*Program)(nil)
@@ -21,7 +30,13 @@ var (
 )
 
 // New makes the program of a table, which must not change any more.
-func New(t *program.Table) *Program { return &Program{t} }
+func New(t *program.Table) *Program {
+	p := &Program{t, make(map[string]function, len(t.Calls))}
+	for name, call := range t.Calls {
+		p.calls[name] = function{call, t.Brief[name]}
+	}
+	return p
+}
 
 // Condition implements engine.Host, as the methods after it do.
 func (p *Program) Condition(name string, v engine.View) (bool, error) {
@@ -97,7 +112,7 @@ func (p *Program) Counter(name string) (engine.Counter, bool) {
 
 // Call implements driver.Program. A panic is a failure of the attempt, in a sub-step too.
 func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) (out engine.FuncResult) {
-	f, ok := p.table.Calls[c.Func]
+	f, ok := p.calls[c.Func]
 	if !ok {
 		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: unknown(c.Func).Error()}}
 	}
@@ -108,7 +123,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 	}()
 	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}
 	outputs, state := &c.Outputs, &c.State
-	if !p.table.Brief[c.Func] { // the function may keep what it sees, and nothing of c
+	if !f.brief { // the function may keep what it sees, and nothing of c
 		sees := &struct {
 			outputs engine.Outputs
 			state   typed.State
@@ -123,7 +138,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		last := failed(*c.Last, nil)
 		call.Last, call.LastOutput = &last, c.LastOutput
 	}
-	r := f(ctx, call)
+	r := f.call(ctx, call)
 	if failure := n.panicked(); failure != nil {
 		return engine.FuncResult{Failure: failure}
 	}
