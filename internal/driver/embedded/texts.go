@@ -41,6 +41,10 @@ func (a *actor) releaseStored(ap journal.Append) {
 	for _, fn := range a.releases {
 		fn()
 	}
+	a.releases = nil
+	if len(ap.Blobs) == 0 {
+		return // nothing that could be loaded again
+	}
 	a.releases = releases(a.run, a.loadText, func(hash string) bool {
 		return slices.ContainsFunc(ap.Blobs, func(b journal.Blob) bool { return b.Hash == hash })
 	})
