@@ -30,8 +30,8 @@ soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
 test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	$(GO) build ./...
-	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=50 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts$$' ./...
-	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts$$' ./internal/cli # its processes start ten times slower with -race; soak has them so
+	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=50 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts' ./...
+	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts' ./internal/cli # their processes start ten times slower with -race; soak does that
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
