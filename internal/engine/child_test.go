@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -318,7 +319,7 @@ func (f *family) keepsNothing() {
 // ever, what ends keeps nothing, and a run that has enough ends.
 func TestBudgetHoldsOverChildren(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, 30, func(rt *rapid.T) {
 		f := newFamily(t, rt)
 		for f.look(); f.step(); f.look() {
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -106,7 +107,7 @@ func (m model) drawChanges(t *rapid.T) model {
 func TestStatesAreWhatCopiesGave(t *testing.T) {
 	t.Parallel()
 	edits := 0
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, 30, func(rt *rapid.T) {
 		w := appenders(t, rapid.Bool().Draw(rt, "serial"))
 		m := model{"log": "[" + drawElement(rt) + "]"}
 		w.StartWith(engine.RunCreated{Input: engine.Value(fmt.Sprintf(`{"log":%s}`, m["log"]))})

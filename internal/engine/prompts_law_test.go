@@ -114,7 +114,7 @@ func checkRecipes(w *enginetest.World) {
 // A step of a chain refers to the prompt before it and to what completed since; so does a pass of a loop, from the first entry on that changed.
 func TestRecipesAreShort(t *testing.T) {
 	t.Parallel()
-	const n = 60
+	const n = 20
 	var all []workflow.Node
 	edges := ""
 	for i := range n {
@@ -126,7 +126,7 @@ func TestRecipesAreShort(t *testing.T) {
 	}
 	w := enginetest.New(t, enginetest.Graph(all, edges[2:], workflow.Agent{ID: "w"}), nil)
 	w.Model = func(c *engine.CallModel) *engine.ModelResult {
-		return enginetest.Reply(c.Node + strings.Repeat("x", 5000))
+		return enginetest.Reply(c.Node + strings.Repeat("x", 1000))
 	}
 	w.Start("go")
 	w.Go(nil)

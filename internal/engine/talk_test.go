@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -127,7 +128,7 @@ func goTalking(w *enginetest.World, rt *rapid.T) bool {
 // calls with a result each, and the laws of World hold (S3-4, S3-9 to S3-16, S3-23, D30, P42).
 func TestTalk(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, 30, func(rt *rapid.T) {
 		w := talk(shrinking{t, rt}, rt)
 		for range 60 {
 			if out := w.PendingNodes(); strings.Contains(out, " ") {

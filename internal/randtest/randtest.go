@@ -8,9 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
-	_ "pgregory.net/rapid" // it defines the flag
+	"pgregory.net/rapid"
 )
 
 const (
@@ -52,10 +53,13 @@ func New(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
+// Soak tells whether HOCKET_SOAK is set: tests that have a short form run the long one.
+func Soak() bool { return os.Getenv(envSoak) != "" }
+
 // Seeds gives n seeds that follow each other, the first of them [Seed]; ten times as many where HOCKET_SOAK is set.
 func Seeds(n int) iter.Seq[uint64] {
 	first := Seed()
-	if os.Getenv(envSoak) != "" {
+	if Soak() {
 		n *= soakFactor
 	}
 	return func(yield func(uint64) bool) {
@@ -65,4 +69,25 @@ func Seeds(n int) iter.Seq[uint64] {
 			}
 		}
 	}
+}
+
+// Check is [rapid.Check] for properties whose cases cost much: at most n cases are played, or as many as rapid draws where HOCKET_SOAK is set. After one that failed all are
+// played, since rapid repeats it and makes it smaller.
+func Check(t *testing.T, n int, property func(*rapid.T)) {
+	t.Helper()
+	var played atomic.Int64
+	var failed atomic.Bool
+	rapid.Check(t, func(rt *rapid.T) {
+		if !Soak() && !failed.Load() && played.Add(1) > int64(n) {
+			return
+		}
+		done := false
+		defer func() {
+			if !done || rt.Failed() {
+				failed.Store(true)
+			}
+		}()
+		property(rt)
+		done = true
+	})
 }

@@ -84,3 +84,31 @@ func TestSeed(t *testing.T) {
 		}
 	}
 }
+
+// A failure after the first case is found, repeated and made smaller, and no more cases than said are played where there is none.
+func TestCheck(t *testing.T) {
+	if os.Getenv("RANDTEST_FAILS") != "" {
+		played := 0
+		randtest.Check(t, 20, func(rt *rapid.T) {
+			if played++; rapid.IntRange(0, 1_000_000).Draw(rt, "n") > 5 && played > 10 {
+				rt.Fatal("too large")
+			}
+		})
+		return
+	}
+	played := 0
+	randtest.Check(t, 3, func(*rapid.T) { played++ })
+	if played != 3 && os.Getenv("HOCKET_SOAK") == "" {
+		t.Errorf("%d cases were played, want 3", played)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command(self, "-test.run=^TestCheck$", "-rapid.nofailfile")
+	c.Env = append(os.Environ(), "RANDTEST_FAILS=1")
+	out, err := c.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "too large") || !strings.Contains(string(out), "n: 6\n") && !strings.Contains(string(out), "draw n: 6") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -190,6 +192,23 @@ func outcome(events []engine.Event) map[string]any {
 	return out
 }
 
+// faults gives each fault with the writes at which it comes, from a first one on. A slow cluster has every fourth of them, others for each fault.
+func faults(c Cluster, first, writes int, hows ...sim.Fault) iter.Seq2[sim.Fault, int] {
+	step := 1
+	if c.Slow() && !randtest.Soak() {
+		step = 4
+	}
+	return func(yield func(sim.Fault, int) bool) {
+		for i, how := range hows {
+			for n := first + i%step; n <= writes; n += step {
+				if !yield(how, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func testKillEverywhere(t *testing.T, c Cluster) {
 	f, w := everything()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
@@ -200,24 +219,22 @@ func testKillEverywhere(t *testing.T, c Cluster) {
 	if writes < 10 {
 		t.Fatalf("only %d writes", writes)
 	}
-	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter} {
-		for n := 1; n <= writes; n++ {
-			f, w := everything()
-			c := c.Fresh(t)
-			events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
-				return func(_ string, k int) sim.Fault {
-					if process == 0 && k == n {
-						return how
-					}
-					return sim.FaultNone
+	for how, n := range faults(c, 1, writes, sim.FaultDieBefore, sim.FaultDieAfter) {
+		f, w := everything()
+		c := c.Fresh(t)
+		events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
+			return func(_ string, k int) sim.Fault {
+				if process == 0 && k == n {
+					return how
 				}
-			})
-			if got := outcome(events); !cmp.Equal(got, want) {
-				t.Errorf("death at write %d (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+				return sim.FaultNone
 			}
-			if again := w.Wrong(); len(again) > 0 {
-				t.Errorf("death at write %d (%v): calls that were wrong: %q", n, how, again)
-			}
+		})
+		if got := outcome(events); !cmp.Equal(got, want) {
+			t.Errorf("death at write %d (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+		}
+		if again := w.Wrong(); len(again) > 0 {
+			t.Errorf("death at write %d (%v): calls that were wrong: %q", n, how, again)
 		}
 	}
 }
@@ -226,28 +243,26 @@ func testFailingWrites(t *testing.T, c Cluster) {
 	f, w := everything()
 	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
 	want := outcome(clean)
-	for _, how := range []sim.Fault{sim.FaultError, sim.FaultSilent} {
-		for n := 2; n <= writes; n++ {
-			f, w := everything()
-			c := c.Fresh(t)
-			events, _ := drive(t, c, w, f, func(int) func(string, int) sim.Fault {
-				return func(_ string, k int) sim.Fault {
-					if k >= n && k < n+3 {
-						return how
-					}
-					return sim.FaultNone
+	for how, n := range faults(c, 2, writes, sim.FaultError, sim.FaultSilent) {
+		f, w := everything()
+		c := c.Fresh(t)
+		events, _ := drive(t, c, w, f, func(int) func(string, int) sim.Fault {
+			return func(_ string, k int) sim.Fault {
+				if k >= n && k < n+3 {
+					return how
 				}
-			})
-			if got := outcome(events); !cmp.Equal(got, want) {
-				t.Errorf("errors from write %d on (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+				return sim.FaultNone
 			}
-			if again := w.Wrong(); len(again) > 0 {
-				t.Errorf("errors from write %d on (%v): calls that were wrong: %q", n, how, again)
-			}
-			for _, call := range w.Calls() {
-				if most := 1 + boolInt(call.Node == "shaky"); w.Begun(call.Key) > most {
-					t.Errorf("errors from write %d on (%v): call %s was made %d times; no process died", n, how, call.Key, w.Begun(call.Key))
-				}
+		})
+		if got := outcome(events); !cmp.Equal(got, want) {
+			t.Errorf("errors from write %d on (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+		}
+		if again := w.Wrong(); len(again) > 0 {
+			t.Errorf("errors from write %d on (%v): calls that were wrong: %q", n, how, again)
+		}
+		for _, call := range w.Calls() {
+			if most := 1 + boolInt(call.Node == "shaky"); w.Begun(call.Key) > most {
+				t.Errorf("errors from write %d on (%v): call %s was made %d times; no process died", n, how, call.Key, w.Begun(call.Key))
 			}
 		}
 	}

@@ -52,28 +52,26 @@ func testNotes(t *testing.T, c Cluster) {
 	if d := cmp.Diff(w.Noted(), once); d != "" {
 		t.Errorf("sub-steps: got - want +\n%s", d)
 	}
-	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
-		for k := 2; k <= writes; k++ {
-			c := c.Fresh(t)
-			f, w := substeps()
-			events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
-				return func(_ string, i int) sim.Fault {
-					if process == 0 && i == k {
-						return how
-					}
-					return sim.FaultNone
+	for how, k := range faults(c, 2, writes, sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent) {
+		c := c.Fresh(t)
+		f, w := substeps()
+		events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
+			return func(_ string, i int) sim.Fault {
+				if process == 0 && i == k {
+					return how
 				}
-			})
-			if got := outcome(events); !cmp.Equal(got, want) {
-				t.Errorf("fault %v at write %d:\n%s\n%s", how, k, cmp.Diff(want, got), show(events))
+				return sim.FaultNone
 			}
-			if wrong := w.Wrong(); len(wrong) > 0 {
-				t.Errorf("fault %v at write %d: %q", how, k, wrong)
-			}
-			dies := how == sim.FaultDieBefore || how == sim.FaultDieAfter
-			if got := w.Noted(); !dies && !cmp.Equal(got, once) {
-				t.Errorf("fault %v at write %d: no process died, and sub-steps were done %v times", how, k, got)
-			}
+		})
+		if got := outcome(events); !cmp.Equal(got, want) {
+			t.Errorf("fault %v at write %d:\n%s\n%s", how, k, cmp.Diff(want, got), show(events))
+		}
+		if wrong := w.Wrong(); len(wrong) > 0 {
+			t.Errorf("fault %v at write %d: %q", how, k, wrong)
+		}
+		dies := how == sim.FaultDieBefore || how == sim.FaultDieAfter
+		if got := w.Noted(); !dies && !cmp.Equal(got, once) {
+			t.Errorf("fault %v at write %d: no process died, and sub-steps were done %v times", how, k, got)
 		}
 	}
 }

@@ -59,6 +59,8 @@ type Cluster interface {
 	Runs(t *testing.T) *stored.Runs
 	// Fresh makes another empty cluster.
 	Fresh(t *testing.T) Cluster
+	// Slow tells that writes take long: faults come at every fourth write only, at each where HOCKET_SOAK is set.
+	Slow() bool
 }
 
 // flow is a workflow in the making.

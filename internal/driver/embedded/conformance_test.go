@@ -36,6 +36,7 @@ type cluster struct {
 	open   func() journal.Backend
 	reader journal.Backend
 	fresh  func(t *testing.T) *cluster
+	slow   bool // each write waits for the disk
 }
 
 func memoryCluster() *cluster {
@@ -58,12 +59,14 @@ func sqliteCluster(t *testing.T) *cluster {
 		t.Cleanup(func() { s.Close() })
 		return s.Journal
 	}
-	return &cluster{open: open, reader: open(), fresh: sqliteCluster}
+	return &cluster{open: open, reader: open(), fresh: sqliteCluster, slow: true}
 }
 
 func (c *cluster) Runs(*testing.T) *stored.Runs {
 	return stored.New(stored.Config{Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
 }
+
+func (c *cluster) Slow() bool { return c.slow }
 
 func (c *cluster) Fresh(t *testing.T) drivertest.Cluster { return c.fresh(t) }
 

@@ -12,14 +12,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/journal"
-	_ "github.com/hocket-run/hocket/internal/randtest"
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // testLaw does the same random things to the store and to the one in memory, with three owners that die and come back, and compares every
 // answer.
 func testLaw(t *testing.T, m Medium) {
 	var round atomic.Int64
-	rapid.Check(t, func(rt *rapid.T) {
+	randtest.Check(t, 20, func(rt *rapid.T) {
 		l := &law{t: t, rt: rt, medium: m, twin: journal.NewMemory(), round: round.Add(1), owners: map[string]string{}}
 		defer l.close()
 		for i := range l.pairs {
