@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -148,7 +148,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 		return err
 	}
 	if answers && reopens {
-		return usef("answer the run or raise its limits, not both at once")
+		return usef("%s", errcode.Message(errcode.AnswerAndLimits, nil))
 	}
 	p := service.Proceed{By: here}
 	if answers {
@@ -314,37 +314,36 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	return here, run, nil
 }
 
-// refused words why a run did not take what it was told; it is unchanged.
+// refused words why an answer or larger limits were not accepted, with the text of the error's code; the run is unchanged.
 func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
-	run, o := rec.Head.Run, rec.Object()
-	noApproval, isQuestion := errors.AsType[*service.NoApprovalError](err)
-	switch code := service.CodeOf(err); {
-	case isQuestion:
-		return usef("run %s asks a question at %s, not for an approval; answer it with --input TEXT; nothing was changed", run, clean(noApproval.Node))
-	case errors.As(err, new(*service.EndedError)):
-		return usef("%v%s", err, retryHint(rec))
-	case errors.Is(err, engine.ErrWaitAmbiguous):
-		lines := []string{fmt.Sprintf("run %s waits for %d answers; name one:", run, len(o.Waiting))}
-		for _, w := range o.Waiting {
+	run := rec.Head.Run
+	switch service.Describe(err).Code {
+	case errcode.WaitAmbiguous:
+		waiting := rec.Object().Waiting
+		lines := []string{fmt.Sprintf("run %s waits for %d answers; name one:", run, len(waiting))}
+		for _, w := range waiting {
 			lines = append(lines, fmt.Sprintf("  --wait %s    %s at %s", w.ID, w.Kind, clean(w.Node)))
 		}
 		return usef("%s", strings.Join(lines, "\n"))
-	case errors.Is(err, engine.ErrAbove) && o.ParentRun != nil:
-		return usef("run %s used the remaining budget of run %s; continue that run with a larger budget; nothing was changed", run, *o.ParentRun)
-	case errors.Is(err, engine.ErrNotReopenable):
-		return usef("run %s did not end at a limit: it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
-	case (errors.Is(err, engine.ErrWaitNotFound) || errors.Is(err, engine.ErrWaitClosed)) && q.Wait == "" && q.Node == "":
-		return usef("run %s is not waiting: it is %s; nothing was changed%s", run, rec.Head.Status, retryHint(rec))
-	case errors.Is(err, engine.ErrWaitNotFound) && q.Wait != "":
-		return usef("run %s has no wait %q; nothing was changed", run, q.Wait)
-	case errors.Is(err, engine.ErrWaitAnswered):
-		return usef("run %s: the wait already has another answer; nothing was changed", run)
-	case errors.Is(err, engine.ErrWaitClosed):
-		return usef("run %s: the wait is closed; nothing was changed", run)
-	case errors.Is(err, engine.ErrWaitNotFound), errors.Is(err, engine.ErrAnswer), code == service.CodeConflict:
-		return usef("run %s: %v; nothing was changed", run, err)
+	case errcode.WaitNotFound, errcode.WaitClosed:
+		if q.Wait == "" && q.Node == "" {
+			err = errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, err)
+		}
+	case errcode.RunEnded, errcode.RunNotReopenable, errcode.RunParentBudget, errcode.WaitNoApproval, errcode.WaitAnswered, errcode.InvalidAnswer:
+	default:
+		if service.CodeOf(err) != service.CodeConflict {
+			return err
+		}
 	}
-	return err
+	d := service.Describe(err)
+	text := d.Message
+	if hint := errcode.Hint(d.Code, d.Fields, errcode.Command); hint != "" {
+		text += "; " + hint
+	}
+	if !strings.HasPrefix(text, "run "+run+" ") {
+		text = "run " + run + ": " + text
+	}
+	return usef("%s; nothing was changed%s", clean(text), retryHint(rec))
 }
 
 // retryHint says how a run that has ended without success goes on; empty for others.

@@ -157,9 +157,9 @@ func tooLate(t *testing.T, d decider) {
 func word(text string) string {
 	for is, of := range map[string][]string{
 		ambiguous: {engine.ErrWaitAmbiguous.Error(), "waits for 2 answers"},
-		answered:  {engine.ErrWaitAnswered.Error(), "already has another answer"},
+		answered:  {engine.ErrWaitAnswered.Error(), "already has a different answer"},
 		closed:    {engine.ErrWaitClosed.Error(), "that wait is not open any more"},
-		unknown:   {engine.ErrWaitNotFound.Error(), "has no wait"},
+		unknown:   {engine.ErrWaitNotFound.Error(), "no such wait"},
 	} {
 		if slices.ContainsFunc(of, func(s string) bool { return strings.Contains(text, s) }) {
 			return is

@@ -24,6 +24,19 @@ const (
 	ModelUnusable       Code = "model-unusable"
 	WebhookNotFound     Code = "webhook-not-found"
 	DeliveryNotFound    Code = "delivery-not-found"
+	FileUnreadable      Code = "file-unreadable"
+	FileTooLarge        Code = "file-too-large"
+	MainGraphEmpty      Code = "main-graph-empty"
+	NoBranchOfMode      Code = "no-branch-of-mode"
+	BranchRemoved       Code = "branch-removed"
+	InvalidSchedule     Code = "invalid-schedule"
+	CommandSendsSecret  Code = "command-sends-secret"
+	AgentAmbiguous      Code = "agent-ambiguous"
+	ServerNotFound      Code = "server-not-found"
+	ServerFixed         Code = "server-fixed"
+	ToolNotOffered      Code = "tool-not-offered"
+	ToolsetNameTaken    Code = "toolset-name-taken"
+	MemoryWithoutOwner  Code = "memory-without-owner"
 )
 
 // Codes of errors about runs and waits.
@@ -53,18 +66,48 @@ const (
 	WaitClosed        Code = "wait-closed"
 	WaitNoApproval    Code = "wait-no-approval"
 	InvalidAnswer     Code = "invalid-answer"
+	AnswerAndLimits   Code = "answer-and-limits"
+	AnswerMissing     Code = "answer-missing"
+	ApprovalTooLong   Code = "approval-too-long"
+	RunNotWaiting     Code = "run-not-waiting"
+	InvalidRunID      Code = "invalid-run-id"
+	InvalidKey        Code = "invalid-key"
+	KeyReused         Code = "key-reused"
+	KeyAndRunID       Code = "key-and-run-id"
+	InvalidBusyPolicy Code = "invalid-busy-policy"
+	SessionMissing    Code = "session-missing"
+	InputTooLarge     Code = "input-too-large"
+	InvalidLimits     Code = "invalid-limits"
+	InvalidForkPoint  Code = "invalid-fork-point"
+	RecordingUnusable Code = "recording-unusable"
+	RecordingBranches Code = "recording-branches"
+	RunOfGraph        Code = "run-of-graph"
+	DocumentDiffers   Code = "document-differs"
+	StepNotExecuted   Code = "step-not-executed"
+	RunWithoutSteps   Code = "run-without-steps"
+	BudgetMissing     Code = "budget-missing"
+	BudgetTooLarge    Code = "budget-too-large"
 )
 
-// Codes of errors about the store and the server.
+// Codes of errors about requests, the store and the server.
 const (
-	StoreUnusable    Code = "store-unusable"
-	StoreLocked      Code = "store-locked"
-	StoreUnavailable Code = "store-unavailable"
-	StoreRejected    Code = "store-rejected"
-	JournalCorrupt   Code = "journal-corrupt"
-	JournalNewer     Code = "journal-newer"
-	JournalDiverged  Code = "journal-diverged"
-	ServiceLimit     Code = "service-limit"
+	InvalidArgument      Code = "invalid-argument"
+	InvalidArguments     Code = "invalid-arguments"
+	NothingToChange      Code = "nothing-to-change"
+	WorkflowWithoutParts Code = "workflow-without-parts"
+	ResultTooLarge       Code = "result-too-large"
+	InvalidHook          Code = "invalid-hook"
+	InvalidAccess        Code = "invalid-access"
+	StoreUnusable        Code = "store-unusable"
+	StoreLocked          Code = "store-locked"
+	StoreUnavailable     Code = "store-unavailable"
+	StoreRejected        Code = "store-rejected"
+	JournalCorrupt       Code = "journal-corrupt"
+	JournalNewer         Code = "journal-newer"
+	JournalDiverged      Code = "journal-diverged"
+	ServiceLimit         Code = "service-limit"
+	InvalidStore         Code = "invalid-store"
+	NoHomeFolder         Code = "no-home-folder"
 )
 
 // Entries returns the rows of all codes, in the order of the table.
@@ -132,6 +175,28 @@ var entries = [...]Entry{
 	{ModelUnusable, Invalid, "the model {model:q} cannot be used", [3]string{}, "The reference is invalid, the provider is unknown, or its key is missing."},
 	{WebhookNotFound, NotFound, "Webhook not found: {id}", [3]string{}, "The id is wrong, or the webhook was deleted."},
 	{DeliveryNotFound, NotFound, "{what} not found: {id}", [3]string{}, "The id is wrong, or the notification or endpoint was deleted."},
+	{FileUnreadable, Invalid, "{file}: {problem}", [3]string{}, "A document, or a file that a document names, cannot be read."},
+	{FileTooLarge, Invalid, "{file} is larger than the limit of {max} bytes ({limit})", [3]string{}, "A document, a prompt file or all prompt files of a document are larger than Hocket reads."},
+	{MainGraphEmpty, Invalid, "the main graph has no nodes; name the branch to run: {branches}", [3]string{}, "The nodes of the document are all in its branches, and the request names none."},
+	{NoBranchOfMode, Invalid, "no branch has the execution mode {mode}; the branches are {branches}", [3]string{}, "All branches were asked for, which runs those of this mode."},
+	{BranchRemoved, Invalid, "workflow {id} no longer has a branch {branch:q}", [3]string{}, "A schedule fired after a new version without its branch was published."},
+	{InvalidSchedule, Invalid, "{cause}", [3]string{}, "A schedule, its time zone or the rules for missed times cannot be read."},
+	{CommandSendsSecret, Invalid, "the command would send the variable {variable} to a model: its name suggests a secret", [3]string{}, "A command of the document has this variable of the environment in its text."},
+	{AgentAmbiguous, Invalid, "agent {agent:q} is defined in several flows, with different tools; give each an id of its own", [3]string{}, "Two flows of the document define different agents under one id."},
+	{
+		ServerNotFound, Invalid, "toolset {toolset:q}: neither the document nor {file} defines a server {server:q}",
+		[3]string{"hocket doctor shows the operator's servers", "", ""}, "The `ref` of the toolset names a server that is not defined.",
+	},
+	{ServerFixed, Invalid, "a toolset cannot change the server {server:q} of {file}: leave out args, env, working_dir and policy", [3]string{}, "Only the operator says how a server of hocket.yaml is started."},
+	{ToolNotOffered, Invalid, "the server {server:q} of {file} does not offer the tool {tool:q}", [3]string{}, "The operator offers only some tools of the server."},
+	{
+		ToolsetNameTaken, Invalid, "toolset {toolset:q} of the document is also defined in {file}; rename it, or refer to the operator's toolset with `ref` alone", [3]string{},
+		"The operator's permissions go by the names of toolsets, so a document cannot define another one under the same name.",
+	},
+	{
+		MemoryWithoutOwner, Invalid, "toolset {toolset:q}: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory " +
+			"that workflows share (memory: NAME), which must be trusted", [3]string{}, "A memory belongs to a stored workflow or to a file.",
+	},
 
 	{RunNotFound, NotFound, "run not found", [3]string{"", "", "list_runs lists the runs"}, "The id is wrong, or the run was deleted or belongs to another namespace."},
 	{RunExists, Conflict, "a run with this id already exists", [3]string{}, "The request names the id of a stored run."},
@@ -143,7 +208,7 @@ var entries = [...]Entry{
 	},
 	{RunOwned, Conflict, "run {run} is driven by another process ({owner})", [3]string{}, "Another process that is alive drives the run."},
 	{RunForeign, Invalid, "run {run} belongs to the Go graph {graph:q}", [3]string{}, "The functions of the run are in another program, which alone continues it."},
-	{RunNotReopenable, Conflict, "run did not end at a limit", [3]string{}, "Only a run that ended at a limit of its own continues with larger limits."},
+	{RunNotReopenable, Conflict, "run {run} did not end at a limit: it is {status}", [3]string{}, "Only a run that ended at a limit of its own continues with larger limits."},
 	{RunParentBudget, Conflict, "the run used up the remaining budget of its parent run; give the parent run a larger budget", [3]string{}, "The budget of the parent run bounds this run."},
 	{
 		RunLimitNotRaised, Invalid, "run {run}: {cause}", [3]string{
@@ -170,8 +235,50 @@ var entries = [...]Entry{
 	{WaitAmbiguous, Conflict, "several waits are open; name one", [3]string{"", "", openWaits}, "The request names no wait, and the run has several."},
 	{WaitAnswered, Conflict, "wait already has a different answer", [3]string{}, "Another client answered the wait first."},
 	{WaitClosed, Gone, "wait is closed", [3]string{}, "The run ended, or the deadline of the wait passed."},
-	{WaitNoApproval, Invalid, "run {run} asks a question at {node}, not for an approval; answer it with an input", [3]string{}, "An approval was given as the answer to a question."},
+	{WaitNoApproval, Invalid, "run {run} asks a question at {node}, not for an approval", [3]string{"answer it with --input TEXT", "answer it with the text or value that it asks for", "answer it with the argument input"}, "An approval was given as the answer to a question."},
 	{InvalidAnswer, Invalid, "the answer is not valid", [3]string{}, "The answer is not one of the options, or does not match the schema of the wait."},
+	{AnswerMissing, Invalid, "run {run} waits for an answer: {question}", [3]string{"", "", "give it in the argument input"}, "The request gives no answer to the question that the run asks."},
+	{
+		ApprovalTooLong, Invalid, "the approval has {size} of text, and at most {max} can be shown here; {instead}", [3]string{},
+		"The MCP client would show only a part of what the person approves.",
+	},
+	{RunNotWaiting, Conflict, "run {run} is not waiting: it is {status}", [3]string{}, "An answer came for a run that waits for none."},
+	{AnswerAndLimits, Invalid, "answer the run or raise its limits, not both at once", [3]string{}, "The request has both an answer and limits."},
+	{
+		InvalidRunID, Invalid, "invalid run id {run:q}: at most {max} bytes, without spaces, slashes or control characters, and not beginning with a dash or dot; leave it out to get a generated id",
+		[3]string{}, "The request names an id for the new run that cannot be one.",
+	},
+	{InvalidKey, Invalid, "invalid {what} {key:q}: at most {max} bytes, printable characters only", [3]string{}, "The name of a session or an idempotency key is too long or has other characters."},
+	{KeyReused, Invalid, "the idempotency key {key:q} was used before, for another request: run {run}", [3]string{}, "The same key came with a different document, input or option."},
+	{KeyAndRunID, Invalid, "a request has an idempotency key or a run id, not both: the key determines the run id", [3]string{}, "The request has both."},
+	{InvalidBusyPolicy, Invalid, "invalid value {value:q} for a busy session: it must be one of {known}", [3]string{}, "The request says in another word what happens if its session is busy."},
+	{SessionMissing, Invalid, "{value:q} needs a session: leave it out, or name a session", [3]string{}, "The request says what happens if its session is busy, and names no session."},
+	{InputTooLarge, Invalid, "the input has {size} bytes; the limit is {max}", [3]string{}, "The operator limits the input of runs."},
+	{InvalidLimits, Invalid, "{cause}", [3]string{}, "A limit or budget of the request is negative or too large."},
+	{InvalidForkPoint, Invalid, "{cause}", [3]string{}, "The run has no such event, or cannot be forked or retried at it."},
+	{RecordingUnusable, Invalid, "the recording: {cause}", [3]string{"give another path with --record", "", ""}, "The file for recorded model calls cannot be written."},
+	{RecordingBranches, Invalid, "the model calls of several branches cannot be recorded into one reply script; record one branch at a time", [3]string{}, "All branches were asked for together with a recording."},
+	{RunOfGraph, Invalid, "run {run} belongs to a Go graph, which a document cannot replace", [3]string{}, "A retry gives a new document for a run of a Go graph."},
+	{DocumentDiffers, Invalid, "the new document differs in steps that already ran: {difference}", [3]string{}, "A retry keeps the steps that ran, so a new document can change only what did not run."},
+	{StepNotExecuted, Invalid, "run {run} did not execute a step {step:q}; it executed {steps}", [3]string{}, "A retry begins at a step that the run executed."},
+	{RunWithoutSteps, Invalid, "run {run} executed no step", [3]string{}, "A retry begins at a step that the run executed, and there is none."},
+	{
+		BudgetMissing, Invalid, "run {run} has no budget of {budget}; budgets.run of {file} allows at most {max}, and a run that was started elsewhere keeps its own", [3]string{},
+		"An imported run has no budget where the operator requires one.",
+	},
+	{BudgetTooLarge, Invalid, "run {run} has a budget of {has} {budget}; budgets.run of {file} allows at most {max}", [3]string{}, "An imported run has a larger budget than the operator allows."},
+
+	{InvalidArgument, Invalid, "{argument}: {problem}", [3]string{}, "A field of the request, or an argument of a tool, is missing or has a value that is not allowed."},
+	{InvalidArguments, Invalid, "{problems}", [3]string{}, "The arguments of a tool do not match its schema. Each problem begins with the name of the argument."},
+	{NothingToChange, Invalid, "nothing to change: give name, nodes, edges, maxRounds, branches or another part, or a whole document", [3]string{}, "The request to change a workflow has no change."},
+	{
+		WorkflowWithoutParts, Invalid, "workflow {id} is a {format} document, whose parts cannot be changed one by one", [3]string{
+			"", "", "send the whole changed `document` (get_workflow returns it)",
+		}, "Only documents of the rounds format are changed by their parts.",
+	},
+	{ResultTooLarge, Invalid, "the result has {size} and cannot be shortened to {max}", [3]string{"", "", "read the resource {uri}"}, "The result of a tool is larger than an MCP client accepts."},
+	{InvalidHook, Invalid, "{cause}", [3]string{}, "A field of a webhook, of an endpoint or of its secret has a value that is not allowed."},
+	{InvalidAccess, Invalid, "{cause}", [3]string{}, "A field of a token, a namespace or a page of the audit log has a value that is not allowed."},
 
 	{StoreUnusable, Unusable, "the store cannot be opened", [3]string{}, "The path is not a store of Hocket, or cannot be read or written."},
 	{StoreLocked, Unavailable, "the store is locked", [3]string{}, "Another process held the store for longer than the caller waits."},
@@ -180,5 +287,7 @@ var entries = [...]Entry{
 	{JournalCorrupt, Unusable, "the stored data is damaged", [3]string{}, "What is in the store is not what was written."},
 	{JournalNewer, Unusable, "the stored data was written by a newer version", [3]string{}, "A newer hocket wrote the record or the store."},
 	{JournalDiverged, Unusable, "the journal does not match the workflow version", [3]string{}, "The journal cannot have come from the definition that is stored with it."},
+	{InvalidStore, Invalid, "{cause}", [3]string{}, "The place of the store is not a path, or names a kind of store that is not supported."},
+	{NoHomeFolder, Invalid, "there is no home folder for the store", [3]string{"give --db PATH or set HOCKET_HOME", "", ""}, "Neither HOME nor a setting says where the store is."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

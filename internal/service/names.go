@@ -68,6 +68,11 @@ func Describe(err error) Described { return failure.Describe(err) }
 // Cause is [failure.Cause].
 func Cause(code errcode.Code) error { return failure.Cause(code) }
 
+// Refuse is [failure.Refuse].
+func Refuse(code errcode.Code, fields errcode.Fields, cause error) error {
+	return failure.Refuse(code, fields, cause)
+}
+
 // IsFull is [failure.IsFull].
 func IsFull(err error) bool { return failure.IsFull(err) }
 

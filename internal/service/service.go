@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
@@ -129,7 +130,7 @@ func DefaultDB(env func(string) string) (string, error) {
 	if home == "" {
 		var err error
 		if home, err = os.UserHomeDir(); err != nil {
-			return "", failure.Invalidf("there is no home folder for the store; give --db PATH or set HOCKET_HOME")
+			return "", failure.Refuse(errcode.NoHomeFolder, nil, err)
 		}
 	}
 	return filepath.Join(home, ".local", "share", "hocket", "hocket.db"), nil
@@ -259,7 +260,7 @@ func (c Config) Locator() (store.Locator, error) {
 	}
 	at, err := store.Parse(path)
 	if err != nil {
-		return store.Locator{}, &failure.InvalidError{Message: err.Error(), Err: err}
+		return store.Locator{}, failure.Refuse(errcode.InvalidStore, nil, err)
 	}
 	return at, nil
 }

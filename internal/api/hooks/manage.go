@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -17,7 +18,7 @@ type Created[T any] struct {
 	Secret string
 }
 
-func invalid(err error) error { return &service.InvalidError{Message: err.Error(), Err: err} }
+func invalid(err error) error { return service.Refuse(errcode.InvalidHook, nil, err) }
 
 // Create makes a webhook in a namespace. Errors: *service.InvalidError; *service.NotFoundError for a workflow that is not there.
 func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service, q CreateRequest) (Created[Webhook], error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
 )
@@ -70,7 +71,10 @@ func duration(location, text string) (time.Duration, error) {
 
 // badField says that a request is not acceptable at a place.
 func badField(location, message string) *Problem {
-	return formProblem(http.StatusUnprocessableEntity, location+": "+message, InputError{location, message})
+	err := errcode.New(errcode.InvalidArgument, errcode.Fields{"argument": location, "problem": message}, nil)
+	p := formProblem(http.StatusUnprocessableEntity, err.Error(), InputError{location, message})
+	p.Reason, p.Fields = err.Code, err.Fields
+	return p
 }
 
 // shown gives the run object, after waiting for the run to rest.

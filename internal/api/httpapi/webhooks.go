@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -231,7 +231,7 @@ func (w webhooks) notifications(ctx context.Context, c *transport.Caller, in *no
 	if in.Cursor != "" {
 		before, err := strconv.ParseInt(in.Cursor, 10, 64)
 		if err != nil || before <= 0 {
-			return nil, &service.InvalidError{Message: "cursor: not a cursor of a previous page", Err: errors.Join(journal.ErrCursor, err)}
+			return nil, service.Refuse(errcode.InvalidCursor, nil, err)
 		}
 		q.Before = before
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
@@ -133,7 +134,7 @@ func createAgent(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if args.Name == "" {
-		return nil, invalidf("name: must not be empty")
+		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "name", "problem": "must not be empty"}, nil)
 	}
 	given, err := membersOf(c.req.Params.Arguments)
 	if err != nil {

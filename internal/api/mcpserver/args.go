@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // arguments checks the arguments of a call against the schema of its tool and decodes them into a struct. Errors: *service.InvalidError, which names each field.
@@ -23,10 +25,10 @@ func (t *tool) arguments(raw json.RawMessage, into any) error {
 		for i, v := range violations {
 			lines[i] = t.wrong(v, raw)
 		}
-		return invalidf("%s", strings.Join(lines, "; "))
+		return service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": strings.Join(lines, "; ")}, nil)
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return invalidf("arguments: %v", err)
+		return service.Refuse(errcode.InvalidArguments, errcode.Fields{"problems": "arguments: " + err.Error()}, err)
 	}
 	return nil
 }
@@ -62,9 +64,9 @@ func (t *tool) fields() []string {
 func pick(name, id, alias, other string) (string, error) {
 	switch {
 	case id == "" && other == "":
-		return "", invalidf("%s: missing or empty (%s is an alias of it)", name, alias)
+		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name, "problem": fmt.Sprintf("missing or empty (%s is an alias of it)", alias)}, nil)
 	case id != "" && other != "" && id != other:
-		return "", invalidf("%s: %q, but %s says %q; both name the same thing", name, id, alias, other)
+		return "", service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": name, "problem": fmt.Sprintf("%q, but %s says %q; both name the same thing", id, alias, other)}, nil)
 	case id == "":
 		return other, nil
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // Bounds of what a tool gives, in bytes of JSON. What is longer is cut and names the resource that has all of it.
@@ -42,7 +45,7 @@ func bounded(v any, limit int, uri string) (json.RawMessage, error) {
 			return short, nil
 		}
 	}
-	return nil, invalidf("the result has %s and cannot be shortened to %s; read the resource %s", bytesText(len(text)), bytesText(limit), uri)
+	return nil, service.Refuse(errcode.ResultTooLarge, errcode.Fields{"size": bytesText(len(text)), "max": bytesText(limit), "uri": uri}, nil)
 }
 
 // shorten cuts texts to most bytes, and lists to their last items.

@@ -8,6 +8,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -51,7 +52,7 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	}
 	text := approvalText(rec, w, about)
 	if len(text) > maxAsked {
-		return false, invalidf("the approval has %s of text, and at most %s can be shown here; %s", bytesText(len(text)), bytesText(maxAsked), c.personText(rec.Head.Run, w.Wait))
+		return false, service.Refuse(errcode.ApprovalTooLong, errcode.Fields{"size": bytesText(len(text)), "max": bytesText(maxAsked), "instead": c.personText(rec.Head.Run, w.Wait)}, nil)
 	}
 	isApproval := w.Kind == workflow.WaitApproval
 	form := map[string]any{"note": map[string]any{"type": "string", "title": "Note", "description": "Optional; recorded with the decision."}}

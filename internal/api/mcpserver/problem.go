@@ -78,11 +78,6 @@ func diagnosticText(d diag.Diagnostic) string {
 	return b.String()
 }
 
-// invalidf is a request that is not acceptable.
-func invalidf(format string, args ...any) error {
-	return &service.InvalidError{Message: fmt.Sprintf(format, args...)}
-}
-
 // refused gives the error of a document with errors, and nil for warnings alone.
 func refused(list diag.List) error {
 	if !list.HasErrors() {

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -233,7 +234,7 @@ func (d *account) listResources(ctx context.Context, p *sdk.ListResourcesParams,
 	switch {
 	case isRuns:
 	case cursor != "" && !isWorkflows:
-		return nil, d.unread(scheme, invalidf("cursor: not a cursor of this list"))
+		return nil, d.unread(scheme, service.Refuse(errcode.InvalidCursor, nil, nil))
 	default:
 		place = ""
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -58,7 +59,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if args.Wait != "" && args.Node != "" {
-		return nil, invalidf("node: excluded by `wait`, which already names the wait")
+		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "node", "problem": "excluded by `wait`, which already names the wait"}, nil)
 	}
 	rec, err := c.Service.ReadShort(ctx, id)
 	if err != nil {
@@ -85,7 +86,7 @@ func resumeRun(ctx context.Context, c *call) (any, error) {
 // reopen lets a run go on that ended by a limit (D20).
 func (c *call) reopen(ctx context.Context, rec service.Recorded, args resumeArgs) error {
 	if args.Input != nil || args.Decision != "" {
-		return invalidf("input: answering the run and raising its limits exclude each other")
+		return service.Refuse(errcode.AnswerAndLimits, nil, nil)
 	}
 	if _, err := transport.Require(ctx, access.RoleEdit); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case noWait && rec.Head.Status.IsEnded():
 		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
 	case noWait && answers:
-		return &conflictError{fmt.Sprintf("run %s does not wait, it is %s; nothing was changed", run, rec.Head.Status)}
+		return errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, nil)
 	case noWait:
 		return c.takeUp(ctx, run)
 	case err != nil:
@@ -118,13 +119,13 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	case service.NeedsPerson(w.WaitOpened):
 		return c.decide(ctx, rec, w, args)
 	case args.Decision != "":
-		return invalidf("decision: run %s waits for an answer, not an approval; give input", run)
+		return service.Refuse(errcode.WaitNoApproval, errcode.Fields{"run": run, "node": w.Node}, nil)
 	case args.Input == nil:
 		asked, err := c.Service.Opened(ctx, run, w.Wait)
 		if err != nil {
 			return err
 		}
-		return invalidf("input: run %s waits for an answer: %s", run, question(asked))
+		return service.Refuse(errcode.AnswerMissing, errcode.Fields{"run": run, "question": question(asked)}, nil)
 	}
 	return c.give(ctx, run, w.Wait, args.Input, args.Note)
 }

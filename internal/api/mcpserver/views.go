@@ -15,7 +15,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
 )
 
@@ -88,7 +90,7 @@ func wholeOf(r *view.Reader, f *project.Folder, p view.Page) (out wholeRun, err 
 
 func badCursor(err error) error {
 	if errors.Is(err, view.ErrCursor) {
-		return invalidf("cursor: %v", err)
+		return service.Refuse(errcode.InvalidCursor, nil, err)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
@@ -129,7 +131,7 @@ func createWorkflow(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(args.Name) == "" {
-		return nil, invalidf("name: must not be empty")
+		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "name", "problem": "must not be empty"}, nil)
 	}
 	return again("", func() (any, error) {
 		entries, err := c.Service.Entries(ctx)
@@ -181,11 +183,11 @@ func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	parts := given.without("id", "workflowId", "document", "format", "allowUnknown", "etag", "version")
 	switch {
 	case args.Document != nil && len(parts) > 0:
-		return nil, invalidf("document: replaces the whole workflow, and excludes %s", parts[0].key)
+		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "document", "problem": "replaces the whole workflow, and excludes " + parts[0].key}, nil)
 	case args.Document == nil && args.Format != "":
-		return nil, invalidf("format: is the format of `document`, which is missing")
+		return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "format", "problem": "is the format of `document`, which is missing"}, nil)
 	case args.Document == nil && len(parts) == 0:
-		return nil, invalidf("nothing to change: give name, nodes, edges, maxRounds, branches or another part, or a whole document")
+		return nil, service.Refuse(errcode.NothingToChange, nil, nil)
 	}
 	return again(args.ETag, func() (any, error) { return c.change(ctx, id, args, parts) })
 }
@@ -206,12 +208,12 @@ func (c *call) change(ctx context.Context, id string, args updateArgs, parts mem
 	if args.Document != nil {
 		text := document(args.Document)
 		if own := ownID(text); own != "" && own != id {
-			return nil, invalidf("document: its id is %q, but the workflow to change is %q", own, id)
+			return nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "document", "problem": fmt.Sprintf("its id is %q, but the workflow to change is %q", own, id)}, nil)
 		}
 		return c.storeWorkflow(ctx, q, text, "workflows.update")
 	}
 	if now.Format != format.Rounds {
-		return nil, invalidf("workflow %s is a %s document, whose parts cannot be changed one by one: send the whole changed `document` (get_workflow returns it)", id, now.Format)
+		return nil, service.Refuse(errcode.WorkflowWithoutParts, errcode.Fields{"id": id, "format": now.Format}, nil)
 	}
 	doc, err := membersOf(now.Text)
 	if err != nil {
@@ -356,7 +358,7 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 		}
 		id, err := args.id()
 		if err != nil {
-			return nil, nil, invalidf("id: missing; give the id of a stored workflow, or a document")
+			return nil, nil, service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "id", "problem": "missing; give the id of a stored workflow, or a document"}, nil)
 		}
 		if _, err := c.Service.VisibleEntry(ctx, id, c.SeesDrafts()); err != nil {
 			return nil, nil, err

@@ -131,6 +131,9 @@ func described(err error, t errcode.Transport) Problem {
 	}
 	p := NewProblem(d.Family, "")
 	p.Reason, p.Fields = d.Code, d.Fields
+	if p.Reason == "" && d.Family == errcode.Invalid && errors.As(err, new(*access.InvalidError)) {
+		p.Reason = errcode.InvalidAccess
+	}
 	if d.Family == errcode.Internal || d.Family == errcode.Unavailable {
 		return p
 	}

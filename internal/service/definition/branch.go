@@ -22,7 +22,7 @@ const AllBranches = "all"
 // its place.
 func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	if branch == "" && len(w.Nodes) == 0 && len(w.Branches) > 0 {
-		return nil, failure.Invalidf("the main graph has no nodes; name the branch to run: %s", branchList(w))
+		return nil, failure.Refuse(errcode.MainGraphEmpty, errcode.Fields{"branches": branches(w)}, nil)
 	}
 	g := w.Graph(branch)
 	switch {
@@ -69,7 +69,7 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 		}
 	}
 	if len(t.Branches) == 0 {
-		return nil, failure.Invalidf("no branch has the execution mode %s; the branches are %s", workflow.ModeOneTime, branchList(w))
+		return nil, failure.Refuse(errcode.NoBranchOfMode, errcode.Fields{"mode": workflow.ModeOneTime, "branches": branches(w)}, nil)
 	}
 	free := func(id string) string {
 		for slices.ContainsFunc(t.Branches, func(b *workflow.Workflow) bool { return b.ID == id }) {

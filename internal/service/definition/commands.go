@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -121,7 +122,7 @@ func (c *Catalog) Input(w *workflow.Workflow, text string) (input string, sends 
 	}
 	for _, name := range variables(called) {
 		if secretName.MatchString(name) {
-			return "", nil, failure.Invalidf("the command would send the variable %s to a model: its name suggests a secret", name)
+			return "", nil, failure.Refuse(errcode.CommandSendsSecret, errcode.Fields{"variable": name}, nil)
 		}
 		sends = append(sends, name+" to the model")
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -127,7 +128,7 @@ func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, er
 			return nil, err
 		}
 		if total += len(text); total > MaxPromptFilesBytes {
-			return nil, failure.Invalidf("the prompt files together are larger than the limit of %d bytes (max_prompt_files_bytes)", MaxPromptFilesBytes)
+			return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "the text of all prompt files", "max": MaxPromptFilesBytes, "limit": "max_prompt_files_bytes"}, nil)
 		}
 		switch {
 		case folder != "":
@@ -200,16 +201,16 @@ func promptFolders(dir, name string) []string {
 // link leads out of it (SEC16).
 func readPromptFile(dir, name string) (text, folder string, err error) {
 	if !workflow.IsLocalName(name) {
-		return "", "", failure.Invalidf("invalid prompt file name %q: it is outside the folder of the document", name)
+		return "", "", failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "prompt file " + name, "problem": "it is outside the folder of the document"}, nil)
 	}
 	for _, folder := range promptFolders(dir, name) {
 		data, err := readIn(folder, name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		case err != nil:
-			return "", "", failure.Invalidf("prompt file %s: %v", name, err)
+			return "", "", failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "prompt file " + name, "problem": err.Error()}, err)
 		case len(data) > MaxPromptFileBytes:
-			return "", "", failure.Invalidf("prompt file %s is larger than the limit of %d bytes (max_prompt_file_bytes)", name, MaxPromptFileBytes)
+			return "", "", failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "prompt file " + name, "max": MaxPromptFileBytes, "limit": "max_prompt_file_bytes"}, nil)
 		default:
 			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), folder, nil
 		}

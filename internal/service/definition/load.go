@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
@@ -80,19 +81,19 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 	var src io.Reader
 	if path == "-" {
 		if src = in; in == nil {
-			return nil, failure.Invalidf("standard input cannot be read here")
+			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "standard input", "problem": "it cannot be read here"}, nil)
 		}
 	} else {
 		f, err := os.Open(path)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, failure.Invalidf("%s: no such file%s", path, meantFile(path))
+				return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": "no such file", "meant": meantFile(path)}, err)
 			}
-			return nil, failure.Invalidf("%v", err)
+			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": problemOf(err)}, err)
 		}
 		defer f.Close()
 		if st, err := f.Stat(); err == nil && st.IsDir() {
-			return nil, failure.Invalidf("%s is a folder, not a document", path)
+			return nil, failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": path, "problem": "it is a folder, not a document"}, nil)
 		}
 		src = f
 	}
@@ -101,9 +102,17 @@ func ReadFile(path string, in io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
 	if len(data) > MaxDocumentBytes {
-		return nil, failure.Invalidf("%s is larger than the limit of %d bytes (document-too-large)", path, MaxDocumentBytes)
+		return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": path, "max": MaxDocumentBytes, "limit": "document-too-large"}, nil)
 	}
 	return data, nil
+}
+
+// problemOf returns what is wrong with a file, without its name.
+func problemOf(err error) string {
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
 }
 
 // maxBeside bounds the files among which one is looked for that was meant.
@@ -129,7 +138,7 @@ func meantFile(path string) string {
 	}
 	slices.Sort(names)
 	if near := diag.Suggest(name, names); near != "" {
-		return "; did you mean " + dir + near + "?"
+		return "did you mean " + dir + near + "?"
 	}
 	return ""
 }

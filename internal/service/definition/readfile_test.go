@@ -28,7 +28,7 @@ func TestReadFile(t *testing.T) {
 		{"nothing like it", "other.json", ": no such file"},
 		{"a folder is no file that is meant", "foldr", ": no such file"},
 		{"in a folder that is not there", "deep/hello.yaml", ": no such file"},
-		{"a folder", "folder", " is a folder, not a document"},
+		{"a folder", "folder", ": it is a folder, not a document"},
 		{"too large", "large.yaml", " is larger than the limit of 8388608 bytes (document-too-large)"},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func (e *AllowedElsewhereError) Error() string {
 type NoApprovalError struct{ Run, Node string }
 
 func (e *NoApprovalError) Error() string {
-	return fmt.Sprintf("run %s asks a question at %s, not for an approval; answer it with an input", e.Run, e.Node)
+	return fmt.Sprintf("run %s asks a question at %s, not for an approval", e.Run, e.Node)
 }
 
 // EndedError says that a run has ended, so that nothing of it can go on.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/outbound"
 	"github.com/hocket-run/hocket/internal/secret"
@@ -44,7 +45,7 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 		return tool.Spec{}, false, nil
 	}
 	if len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != "" || s.Policy != "" {
-		return tool.Spec{}, false, failure.Invalidf("a toolset cannot change the server %q of %s: leave out args, env, working_dir and policy", s.Ref, config.Name)
+		return tool.Spec{}, false, failure.Refuse(errcode.ServerFixed, errcode.Fields{"server": s.Ref, "file": config.Name}, nil)
 	}
 	def.Span, def.Name = s.Span, s.Name
 	if s.Name == "" {
@@ -53,7 +54,7 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 	if len(s.Tools) > 0 {
 		for _, name := range s.Tools {
 			if len(def.Tools) > 0 && !slices.Contains(def.Tools, name) {
-				return tool.Spec{}, false, failure.Invalidf("the server %q of %s does not offer the tool %q", s.Ref, config.Name, name)
+				return tool.Spec{}, false, failure.Refuse(errcode.ToolNotOffered, errcode.Fields{"server": s.Ref, "file": config.Name, "tool": name}, nil)
 			}
 		}
 		def.Tools = s.Tools
@@ -72,11 +73,8 @@ func operatorSpec(c *config.Config, s tool.Spec) (def tool.Spec, ok bool, err er
 func CheckRef(c *config.Config, s tool.Spec) error {
 	_, ok, err := operatorSpec(c, s)
 	if err == nil && !ok && s.Type == tool.TypeMCP && s.Ref != "" && s.Command == "" && s.Remote == nil && !strings.HasPrefix(s.Ref, "docker:") {
-		hint := diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(c.MCPs)))
-		if hint == "" {
-			hint = "hocket doctor shows the operator's servers"
-		}
-		return failure.Invalidf("toolset %q: neither the document nor %s defines a server %q; %s", s.Title(), config.Name, s.Ref, hint)
+		meant := diag.DidYouMean(s.Ref, slices.Sorted(maps.Keys(c.MCPs)))
+		return failure.Refuse(errcode.ServerNotFound, errcode.Fields{"toolset": s.Title(), "file": config.Name, "server": s.Ref, "meant": meant}, nil)
 	}
 	return err
 }
@@ -91,7 +89,7 @@ func CheckNames(c *config.Config, s tool.Spec) error {
 	if taken = taken || slices.ContainsFunc(c.Toolsets, func(o tool.Spec) bool { return o.Name == s.Name }); s.Name == "" || !taken {
 		return nil
 	}
-	return failure.Invalidf("toolset %q of the document is also defined in %s; rename it, or refer to the operator's toolset with `ref` alone", s.Name, config.Name)
+	return failure.Refuse(errcode.ToolsetNameTaken, errcode.Fields{"toolset": s.Name, "file": config.Name}, nil)
 }
 
 // operatorSpecs completes the toolsets of grants that refer to the operator's servers.

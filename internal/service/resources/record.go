@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/cassette"
 	"github.com/hocket-run/hocket/internal/service/failure"
@@ -21,7 +22,7 @@ func newRecorder(path string) (*recorder, error) {
 	behind := &switchable{}
 	r, err := cassette.New(behind, path)
 	if err != nil {
-		return nil, &failure.InvalidError{Message: "--record: " + err.Error(), Err: err}
+		return nil, failure.Refuse(errcode.RecordingUnusable, nil, err)
 	}
 	return &recorder{r, behind}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -120,7 +121,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 			g.Toolsets = append(g.Toolsets, sp)
 		}
 		if was, ok := into[a.ID]; ok && !reflect.DeepEqual(was, g) {
-			return failure.Invalidf("agent %q is defined in several flows, with different tools; give each an id of its own", a.ID)
+			return failure.Refuse(errcode.AgentAmbiguous, errcode.Fields{"agent": a.ID}, nil)
 		}
 		into[a.ID] = g
 	}

@@ -134,7 +134,11 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 			return err
 		}
 	}
-	return s.driver.Reopen(ctx, run, limits, by)
+	err = s.driver.Reopen(ctx, run, limits, by)
+	if errors.Is(err, engine.ErrNotReopenable) {
+		return errcode.New(errcode.RunNotReopenable, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, err)
+	}
+	return err
 }
 
 // askedForBudget gives the open question for a larger budget, "" where there is none.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
@@ -57,9 +58,9 @@ func (s *Runner) checkBundle(p journal.Bundle) error {
 		switch {
 		case b.most <= 0 || b.has > 0 && b.has <= b.most:
 		case b.has <= 0:
-			return failure.Invalidf("run %s has no budget of %s; budgets.run of %s allows at most %v, and a run that was started elsewhere keeps its own", p.Run, b.name, config.Name, b.most)
+			return failure.Refuse(errcode.BudgetMissing, errcode.Fields{"run": p.Run, "budget": b.name, "file": config.Name, "max": b.most}, nil)
 		default:
-			return failure.Invalidf("run %s has a budget of %v %s; budgets.run of %s allows at most %v", p.Run, b.has, b.name, config.Name, b.most)
+			return failure.Refuse(errcode.BudgetTooLarge, errcode.Fields{"run": p.Run, "budget": b.name, "has": b.has, "file": config.Name, "max": b.most}, nil)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
@@ -120,7 +121,7 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 	}
 	q.Limits = ceiling(s.cfg.Operator.Budgets, q.Limits, q.Workflow.Limits, q.Above)
 	if err := workflow.CheckLimits(q.Limits); err != nil {
-		return driver.Spec{}, failure.Invalidf("%v", err)
+		return driver.Spec{}, failure.Refuse(errcode.InvalidLimits, nil, err)
 	}
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
@@ -157,7 +158,7 @@ func (s *Runner) Fork(ctx context.Context, run string, at uint64, rights ForkRig
 		return nil
 	})
 	if errors.Is(err, stored.ErrForkPoint) {
-		return "", &failure.InvalidError{Message: err.Error(), Err: err}
+		return "", failure.Refuse(errcode.InvalidForkPoint, nil, err)
 	}
 	return fork, err
 }

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
@@ -47,7 +48,7 @@ func (s *Runner) Begin(ctx context.Context, q StartRequest) (Started, error) {
 		return Started{}, err
 	}
 	if q.RunID != "" {
-		return Started{}, failure.Invalidf("a request has an idempotency key or a run id, not both: the key determines the run id")
+		return Started{}, failure.Refuse(errcode.KeyAndRunID, nil, nil)
 	}
 	hash, err := q.hash()
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *Runner) Begin(ctx context.Context, q StartRequest) (Started, error) {
 		head, err := s.store.Head(ctx, run)
 		switch {
 		case err == nil && head.Meta[metaRequest] != hash:
-			return Started{}, failure.Invalidf("the idempotency key %q was used before, for another request: run %s", q.Key, run)
+			return Started{}, failure.Refuse(errcode.KeyReused, errcode.Fields{"key": q.Key, "run": run}, nil)
 		case err == nil:
 			return Started{Run: run, Again: true}, nil
 		case !errors.Is(err, journal.ErrNotFound):
@@ -120,7 +121,7 @@ func (q StartRequest) hash() (string, error) {
 func checkKey(what, key string) error {
 	bad := func(r rune) bool { return !unicode.IsPrint(r) }
 	if len(key) > MaxKey || !utf8.ValidString(key) || strings.ContainsFunc(key, bad) {
-		return failure.Invalidf("invalid %s %q: at most %d bytes, printable characters only", what, clip(key), MaxKey)
+		return failure.Refuse(errcode.InvalidKey, errcode.Fields{"what": what, "key": clip(key), "max": MaxKey}, nil)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -76,8 +77,7 @@ func (q StartRequest) remember(specs []tool.Spec, meta map[string]string) (asks 
 		}
 		switch {
 		case origin == nil:
-			return nil, failure.Invalidf("toolset %q: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory "+
-				"that workflows share (memory: NAME), which must be trusted", s.Title())
+			return nil, failure.Refuse(errcode.MemoryWithoutOwner, errcode.Fields{"toolset": s.Title()}, nil)
 		case origin[0] == originFile:
 			line := fmt.Sprintf("keep a memory across runs for %s (toolset %s)", origin[1], s.Title())
 			if !slices.Contains(asks, line) {

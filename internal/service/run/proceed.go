@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
@@ -83,7 +84,7 @@ func (s *Runner) TakeUp(ctx context.Context, run string) error {
 func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	switch {
 	case p.Answer != nil && p.Limits != nil:
-		return p, failure.Invalidf("answer the run or raise its limits, not both at once")
+		return p, failure.Refuse(errcode.AnswerAndLimits, nil, nil)
 	case p.Answer != nil:
 		w, err := r.Asked(*p.Answer)
 		if err == nil && NeedsPerson(w.WaitOpened) && p.MayApprove != nil {

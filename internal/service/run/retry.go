@@ -81,7 +81,7 @@ func (s *Runner) mayRetry(ctx context.Context, head journal.Head, w *workflow.Wo
 		case program == nil:
 			return &driver.ForeignError{Run: head.Run, Graph: w.Name, Program: head.Meta[resources.MetaProgram]}
 		case q.With != nil:
-			return failure.Invalidf("run %s belongs to a Go graph, which a document cannot replace", head.Run)
+			return failure.Refuse(errcode.RunOfGraph, errcode.Fields{"run": head.Run}, nil)
 		}
 	}
 	if err := s.checkRunID(ctx, q.RunID); err != nil {
@@ -91,7 +91,7 @@ func (s *Runner) mayRetry(ctx context.Context, head journal.Head, w *workflow.Wo
 		return &failure.InvalidError{Diagnostics: problems}
 	}
 	if err := workflow.CheckLimits(q.Limits); err != nil {
-		return failure.Invalidf("%v", err)
+		return failure.Refuse(errcode.InvalidLimits, nil, err)
 	}
 	if q.Model != "" {
 		if _, err := model.ParseRef(q.Model); err != nil {
@@ -171,11 +171,11 @@ func (s *Runner) derive(ctx context.Context, run string, w *workflow.Workflow, q
 			break
 		}
 		if q.With != nil {
-			return "", &failure.InvalidError{Message: "the new document does not match the steps that already ran: " + err.Error(), Err: err}
+			return "", failure.Refuse(errcode.DocumentDiffers, errcode.Fields{"difference": err.Error()}, err)
 		}
 	}
 	if errors.Is(err, stored.ErrForkPoint) {
-		return "", &failure.InvalidError{Message: err.Error(), Err: err}
+		return "", failure.Refuse(errcode.InvalidForkPoint, nil, err)
 	}
 	return id, err
 }

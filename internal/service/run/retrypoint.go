@@ -2,11 +2,10 @@ package run
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -334,13 +333,9 @@ func (h *history) noStep(run, node string) error {
 		}
 	}
 	if len(ids) == 0 {
-		return failure.Invalidf("run %s executed no step", run)
+		return failure.Refuse(errcode.RunWithoutSteps, errcode.Fields{"run": run}, nil)
 	}
-	text := "run " + run + " did not execute a step " + strconv.Quote(node) + "; it executed " + strings.Join(first(ids, 12), ", ")
-	if hint := diag.DidYouMean(node, ids); hint != "" {
-		text += "; " + hint
-	}
-	return failure.Invalidf("%s", text)
+	return failure.Refuse(errcode.StepNotExecuted, errcode.Fields{"run": run, "step": node, "steps": first(ids, 12), "meant": diag.DidYouMean(node, ids)}, nil)
 }
 
 func first(ids []string, most int) []string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -77,7 +78,7 @@ func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) 
 }
 
 func differs(format string, args ...any) error {
-	return failure.Invalidf("the new document differs in steps that already ran: "+format, args...)
+	return failure.Refuse(errcode.DocumentDiffers, errcode.Fields{"difference": fmt.Sprintf(format, args...)}, nil)
 }
 
 // flowPair is one workflow of a run, or one of its sub-flows, as it was and as it is to be. path is empty, or ends in a slash.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
@@ -32,10 +33,12 @@ func (q StartRequest) checkSession() error {
 	switch q.IfBusy {
 	case "", IfBusyReject, IfBusyQueue, IfBusyCancelPrevious:
 	default:
-		return failure.Invalidf("invalid value %q for a busy session: it must be %s, %s or %s", clip(string(q.IfBusy)), IfBusyReject, IfBusyQueue, IfBusyCancelPrevious)
+		return failure.Refuse(errcode.InvalidBusyPolicy, errcode.Fields{
+			"value": clip(string(q.IfBusy)), "known": []string{string(IfBusyReject), string(IfBusyQueue), string(IfBusyCancelPrevious)},
+		}, nil)
 	}
 	if q.Session == "" && q.IfBusy != "" {
-		return failure.Invalidf("%q needs a session: leave it out, or name a session", q.IfBusy)
+		return failure.Refuse(errcode.SessionMissing, errcode.Fields{"value": string(q.IfBusy)}, nil)
 	}
 	return checkKey("the session", q.Session)
 }

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -154,7 +155,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 		}
 	}
 	if most := s.cfg.MaxInput; most > 0 && int64(len(q.Input)) > most {
-		return spec, failure.Invalidf("the input has %d bytes; the limit is %d", len(q.Input), most)
+		return spec, failure.Refuse(errcode.InputTooLarge, errcode.Fields{"size": len(q.Input), "max": most}, nil)
 	}
 	input, variables, err := s.definitions.Input(graph, q.Input)
 	if err != nil {
@@ -199,7 +200,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	}
 	if q.Record != "" {
 		if spec.Meta[metaRecord], err = filepath.Abs(q.Record); err != nil {
-			return spec, &failure.InvalidError{Message: "the recording: " + err.Error(), Err: err}
+			return spec, failure.Refuse(errcode.RecordingUnusable, nil, err)
 		}
 		if err := s.opener.Record(q.Record); err != nil {
 			return spec, err
@@ -219,7 +220,7 @@ func (q StartRequest) over(s Starts) StartRequest {
 func (q StartRequest) target(spec *driver.Spec) error {
 	if len(spec.Workflow.Branches) > 0 {
 		if q.Record != "" { // each branch would answer from the calls of all
-			return failure.Invalidf("the model calls of several branches cannot be recorded into one reply script; record one branch at a time")
+			return failure.Refuse(errcode.RecordingBranches, nil, nil)
 		}
 		spec.Meta[metaTogether] = q.Branch
 		limits, err := json.Marshal(q.Limits)
@@ -248,7 +249,7 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	}
 	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
-		return failure.Invalidf("invalid run id %q: at most %d bytes, without spaces, slashes or control characters, and not beginning with a dash or dot; leave it out to get a generated id", id, maxRunID)
+		return failure.Refuse(errcode.InvalidRunID, errcode.Fields{"run": id, "max": maxRunID}, nil)
 	}
 	_, err := s.store.Head(ctx, id)
 	switch {

@@ -46,7 +46,7 @@ func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 		p.Zone, err = schedule.Zone(words.TimeZone, p.Zone)
 	}
 	if err != nil {
-		return p, &failure.InvalidError{Message: err.Error(), Err: err}
+		return p, failure.Refuse(errcode.InvalidSchedule, nil, err)
 	}
 	if p.Schedule.IsTimed() {
 		for at := q.From; len(p.Times) < q.Count; {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/scheduler"
@@ -48,7 +49,7 @@ func (s *Scheduler) Schedule(ctx context.Context, q ScheduleRequest) error {
 		IsHung: s.runs.IsHung, Report: q.Report, Logger: s.cfg.Logger,
 	})
 	if err != nil {
-		return failure.Invalidf("%v", err)
+		return failure.Refuse(errcode.InvalidSchedule, nil, err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { s.Tend(ctx) })
@@ -188,7 +189,7 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 		return &failure.InvalidError{Diagnostics: problems}
 	}
 	if w.Graph(slot.Branch) == nil {
-		return failure.Invalidf("workflow %s no longer has a branch %q", slot.Workflow, slot.Branch)
+		return failure.Refuse(errcode.BranchRemoved, errcode.Fields{"id": slot.Workflow, "branch": slot.Branch}, nil)
 	}
 	_, err = r.scheduler.runs.Start(ctx, run.StartRequest{
 		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
