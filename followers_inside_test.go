@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/service/run"
 )
 
 // called is a program that tells that it was called.
@@ -22,7 +23,7 @@ func (called) Call(context.Context, string, *engine.CallFunc, driver.Recorder) e
 func TestCallOfRunThatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{service: &service.Service{}}
+		e := &Engine{service: &service.Service{Runner: &run.Runner{}}}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		f := follow(ctx, e, nil, "r")
