@@ -123,6 +123,7 @@ var layers = []layer{
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions implement the port of graph, call models through theirs, and do not depend on their callers"},
 	{"internal/browsertest", nil, "a leaf: it finds a browser for tests"},
 	{"internal/graphtest", []string{"graph"}, "fakes of what graphs call know graphs and nothing that runs them"},
+	{"internal/outbound/outboundtest", nil, "a leaf: it serves tests of any HTTP client"},
 	{"internal/leaktest", nil, "a leaf: it checks any package for leaked goroutines"},
 	{"internal/randtest", nil, "a leaf: it sets the seed of random tests"},
 	{"internal/killtest", []string{"internal/randtest"}, "it kills processes, whatever they run; random tests need a seed"},

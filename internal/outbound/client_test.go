@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -15,24 +14,15 @@ import (
 
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// noProxy keeps the tests independent of the environment.
-func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
-
-func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	srv := httptest.NewServer(h)
-	t.Cleanup(srv.Close)
-	return srv
-}
-
 func newClient(t *testing.T, cfg outbound.Config) *http.Client {
 	t.Helper()
 	if cfg.Proxy == nil {
-		cfg.Proxy = noProxy
+		cfg.Proxy = outboundtest.NoProxy
 	}
 	c := outbound.New(cfg)
 	t.Cleanup(c.CloseIdleConnections)
@@ -61,7 +51,7 @@ func get(t *testing.T, c *http.Client, url string, header ...string) (string, er
 func TestAddresses(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
-	srv := serve(t, func(w http.ResponseWriter, _ *http.Request) { hits.Add(1); io.WriteString(w, "ok") })
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { hits.Add(1); io.WriteString(w, "ok") })
 	addr := srv.Listener.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 
@@ -136,8 +126,8 @@ func TestCheck(t *testing.T) {
 func TestRedirectToPrivate(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
-	inner := serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
-	outer := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, http.StatusFound) })
+	inner := outboundtest.Serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	outer := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, http.StatusFound) })
 
 	for name, allow := range map[string][]string{
 		"target not named": {outer.URL},
@@ -155,7 +145,7 @@ func TestRedirectToPrivate(t *testing.T) {
 	}
 	t.Run("same origin", func(t *testing.T) {
 		t.Parallel()
-		srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/a" {
 				http.Redirect(w, r, "/b", http.StatusFound)
 				return
@@ -169,14 +159,14 @@ func TestRedirectToPrivate(t *testing.T) {
 	})
 	t.Run("endless", func(t *testing.T) {
 		t.Parallel()
-		srv := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) })
+		srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) })
 		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{srv.URL}}), srv.URL); err == nil {
 			t.Error("got no error from an endless redirect")
 		}
 	})
 	t.Run("other scheme", func(t *testing.T) {
 		t.Parallel()
-		srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
 		})
 		if _, err := get(t, newClient(t, outbound.Config{Allow: []string{srv.URL}}), srv.URL); !errors.Is(err, outbound.ErrRefused) {
@@ -188,7 +178,7 @@ func TestRedirectToPrivate(t *testing.T) {
 // proxied gives a client behind a proxy that answers for every host by h, and a resolver that knows hosts.
 func proxied(t *testing.T, hosts map[string]string, h http.HandlerFunc, allow ...string) *http.Client {
 	t.Helper()
-	via, err := url.Parse(serve(t, h).URL)
+	via, err := url.Parse(outboundtest.Serve(t, h).URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +266,7 @@ func TestCredentialsStayBehind(t *testing.T) {
 func TestNoSilentRetry(t *testing.T) {
 	t.Parallel()
 	var posts atomic.Int64
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		if posts.Add(1) == 1 {
 			return // leaves a used connection in the pool
@@ -313,7 +303,7 @@ func TestNoSilentRetry(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	srv := serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
+	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
 	c := newClient(t, outbound.Config{Allow: []string{srv.URL}})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-entered; cancel() }()

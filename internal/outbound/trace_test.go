@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
 
@@ -26,7 +27,7 @@ func TestTrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := map[string]string{}
-			proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			proxy := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 				got[r.Host+r.URL.Path] = r.Header.Get("Traceparent")
 				switch r.Host + r.URL.Path {
 				case "a.example/":

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"maps"
-	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 )
 
 // One goroutine belongs to a package deep below an SDK, which starts it when the program starts.
@@ -168,7 +167,7 @@ func TestConformance(t *testing.T) {
 		"OPENAI_BASE_URL": origin + "/v1", "ANTHROPIC_BASE_URL": origin, "GOOGLE_GEMINI_BASE_URL": origin,
 		"OPENAI_API_KEY": modeltest.Canary, "ANTHROPIC_API_KEY": modeltest.Canary, "GEMINI_API_KEY": modeltest.Canary,
 	}
-	registry := providers.New(model.Config{Env: func(name string) string { return env[name] }}, func(*http.Request) (*url.URL, error) { return nil, nil })
+	registry := providers.New(model.Config{Env: func(name string) string { return env[name] }}, outboundtest.NoProxy)
 	for _, ref := range []string{"openai/gpt-5-mini", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-flash"} {
 		t.Run(ref, func(t *testing.T) {
 			t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -145,7 +146,7 @@ func TestWorkflow(t *testing.T) {
 			}
 			s, err := service.Open(t.Context(), service.Config{
 				DB: service.Memory, Env: func(name string) string { return env[name] },
-				Adapters: providers.Adapters(func(*http.Request) (*url.URL, error) { return nil, nil }),
+				Adapters: providers.Adapters(outboundtest.NoProxy),
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -8,8 +8,6 @@ import (
 	"go/token"
 	"io/fs"
 	"log"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,9 +19,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 )
-
-func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
 func env(pairs ...string) model.Env {
 	return func(name string) string {
@@ -43,7 +40,7 @@ func TestCalls(t *testing.T) {
 	r := providers.New(model.Config{Env: env(
 		"OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL(), "GEMINI_API_KEY", modeltest.Canary,
 		"OLLAMA_HOST", strings.TrimPrefix(srv.URL(), "http://"),
-	)}, noProxy)
+	)}, outboundtest.NoProxy)
 	for ref, want := range map[string]struct{ path, full string }{
 		"gpt-5-mini":        {"/v1/chat/completions", "openai/gpt-5-mini"},
 		"some-local-model":  {"/v1/chat/completions", "openai/some-local-model"},
@@ -76,7 +73,7 @@ func TestCalls(t *testing.T) {
 func TestOneRequestPerCall(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, modeltest.Conformance)
-	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
 	prompts := []string{modeltest.PromptDrop, modeltest.PromptCut, modeltest.PromptMalformed, modeltest.PromptText}
 	for _, k := range model.ErrorKinds() {
 		prompts = append(prompts, modeltest.ErrorPrompt(k))
@@ -100,7 +97,7 @@ func TestPrivateAddressOfDocument(t *testing.T) {
 	srv := modeltest.Start(t, modeltest.Conformance)
 	for _, trusted := range []bool{false, true} {
 		t.Run(strconv.FormatBool(trusted), func(t *testing.T) { // one after the other: the calls are counted below
-			r := providers.New(model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: srv.BaseURL(), Trusted: trusted}}}, noProxy)
+			r := providers.New(model.Config{Providers: map[string]model.ProviderDef{"gw": {BaseURL: srv.BaseURL(), Trusted: trusted}}}, outboundtest.NoProxy)
 			_, err := r.Call(t.Context(), model.Request{Model: "gw/m", Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil)
 			if refused := errors.Is(err, outbound.ErrRefused); refused == trusted {
 				t.Errorf("got %v", err)
@@ -118,7 +115,7 @@ func TestNothingOnTheLogger(t *testing.T) {
 	log.SetOutput(&out)
 	defer log.SetOutput(os.Stderr)
 	srv := modeltest.Start(t, modeltest.Conformance)
-	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
 		for _, prompt := range []string{modeltest.PromptCut, modeltest.PromptEnd, modeltest.PromptMalformed, modeltest.PromptDrop} {
 			if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(prompt)}}}, nil); err == nil {
@@ -143,7 +140,7 @@ func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
 	}
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 	srv := modeltest.Start(t, modeltest.Conformance)
-	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, noProxy)
+	r := providers.New(model.Config{Env: env("OPENAI_BASE_URL", srv.BaseURL(), "ANTHROPIC_BASE_URL", srv.URL(), "GOOGLE_GEMINI_BASE_URL", srv.URL())}, outboundtest.NoProxy)
 	for _, ref := range []string{"openai/m", "anthropic/m", "google/m"} {
 		if _, err := r.Call(t.Context(), model.Request{Model: ref, Messages: []chat.Message{{Role: chat.RoleUser, Text: chat.NewText(modeltest.PromptText)}}}, nil); err != nil {
 			t.Errorf("%s: %v", ref, err)
@@ -210,7 +207,7 @@ func TestSDKsStayInside(t *testing.T) {
 
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
-		r := providers.New(model.Config{Env: env("OPENAI_API_KEY", "k")}, noProxy)
+		r := providers.New(model.Config{Env: env("OPENAI_API_KEY", "k")}, outboundtest.NoProxy)
 		if err := r.Check("openai/gpt-5-mini"); err != nil {
 			b.Fatal(err)
 		}

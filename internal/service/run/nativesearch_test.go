@@ -2,8 +2,6 @@ package run_test
 
 import (
 	"maps"
-	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/model/anthropic"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/tool"
 )
@@ -61,7 +60,7 @@ func TestNativeSearch(t *testing.T) {
 					Providers: map[string]config.Provider{"nobody": {Protocol: "anthropic", BaseURL: "http://127.0.0.1:9"}},
 				},
 				Adapters: map[model.Protocol]model.Factory{model.ProtocolAnthropic: func(e model.Endpoint) (model.Client, error) {
-					client := outbound.New(outbound.Config{Allow: []string{srv.URL()}, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+					client := outbound.New(outbound.Config{Allow: []string{srv.URL()}, Proxy: outboundtest.NoProxy})
 					t.Cleanup(client.CloseIdleConnections)
 					return anthropic.New(anthropic.Config{BaseURL: srv.URL(), Own: e.Own, HTTP: client})
 				}},

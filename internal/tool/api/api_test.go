@@ -6,13 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/api"
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
@@ -26,7 +26,7 @@ const canary = "canary-0123456789"
 func config(allow ...string) api.Config {
 	return api.Config{
 		HTTP: func(tool.Spec) *http.Client {
-			return outbound.New(outbound.Config{Allow: allow, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+			return outbound.New(outbound.Config{Allow: allow, Proxy: outboundtest.NoProxy})
 		},
 		Lookup: func(s tool.Spec) func(string) (string, bool) {
 			if !s.Trusted {

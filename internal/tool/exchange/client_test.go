@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/process"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/exchange"
@@ -20,16 +20,9 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	srv := httptest.NewServer(h)
-	t.Cleanup(srv.Close)
-	return srv
-}
-
 func client(t *testing.T, cfg exchange.Config, allow ...string) *exchange.Client {
 	t.Helper()
-	cfg.HTTP = outbound.New(outbound.Config{Allow: allow, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+	cfg.HTTP = outbound.New(outbound.Config{Allow: allow, Proxy: outboundtest.NoProxy})
 	c := exchange.New(cfg)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
@@ -51,7 +44,7 @@ func request(t *testing.T, method, target, body string) *http.Request {
 // P11, P12: what becomes of an exchange that gets no whole answer, and whether it may have been carried out.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		switch r.URL.Path {
 		case "/hang":
@@ -74,7 +67,7 @@ func TestFailures(t *testing.T) {
 			}
 		}
 	})
-	gone := serve(t, nil)
+	gone := outboundtest.Serve(t, nil)
 	gone.Close()
 	short := exchange.Config{Total: time.Minute, Idle: 100 * time.Millisecond}
 	for name, tc := range map[string]struct {
@@ -109,7 +102,7 @@ func TestFailures(t *testing.T) {
 // A done context and Close end an exchange, each in its own words.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	cause := errors.New("the run was cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
@@ -129,7 +122,7 @@ func TestEnds(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	t.Parallel()
 	var got *http.Request
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/same":
 			http.Redirect(w, r, "/end", http.StatusTemporaryRedirect)

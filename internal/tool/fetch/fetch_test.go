@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
@@ -24,19 +24,10 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
-
-func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
-	t.Helper()
-	srv := httptest.NewServer(h)
-	t.Cleanup(srv.Close)
-	return srv
-}
-
 // open makes a toolset with a guarded client, for which allow names the exceptions.
 func open(t *testing.T, options string, allow ...string) *fetch.Toolset {
 	t.Helper()
-	return openWith(t, options, outbound.Config{Allow: allow, Proxy: noProxy})
+	return openWith(t, options, outbound.Config{Allow: allow, Proxy: outboundtest.NoProxy})
 }
 
 func openWith(t *testing.T, options string, cfg outbound.Config) *fetch.Toolset {
@@ -106,7 +97,7 @@ func site(w http.ResponseWriter, r *http.Request) {
 
 func TestConform(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, site)
+	srv := outboundtest.Serve(t, site)
 	tooltest.Conform(t, tooltest.Case{
 		Open: func(t *testing.T) tool.Toolset { return open(t, "", srv.URL) },
 		Good: tool.Call{Name: "fetch", Arguments: json.RawMessage(`{"urls":["` + srv.URL + `/page"]}`)},
@@ -115,7 +106,7 @@ func TestConform(t *testing.T) {
 
 func TestFetch(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, site)
+	srv := outboundtest.Serve(t, site)
 	for name, tc := range map[string]struct {
 		path, format string
 		want         []string
@@ -159,7 +150,7 @@ func TestFetch(t *testing.T) {
 // SEC17: what is too long is cut, and the cut is told; several addresses share what a call may give.
 func TestCut(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, site)
+	srv := outboundtest.Serve(t, site)
 	ts := open(t, "", srv.URL)
 	if res := get(t, ts, srv.URL+"/long"); len(res.Text) < 200_000 || len(res.Text) > 200_400 || !strings.Contains(res.Text, "Truncated: the page is longer") {
 		t.Errorf("%d bytes: %.200s", len(res.Text), res.Text)
@@ -172,7 +163,7 @@ func TestCut(t *testing.T) {
 // SEC17: no more is read than the limit.
 func TestReadLimit(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		for range 1000 {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<16)); err != nil {
@@ -182,7 +173,7 @@ func TestReadLimit(t *testing.T) {
 	})
 	ts, err := fetch.New(fetch.Config{
 		HTTP: func(tool.Spec) *http.Client {
-			return outbound.New(outbound.Config{Allow: []string{srv.URL}, Proxy: noProxy})
+			return outbound.New(outbound.Config{Allow: []string{srv.URL}, Proxy: outboundtest.NoProxy})
 		},
 		Pages: page.Reader{}, MaxBytes: 1000,
 	}, tool.Spec{Type: tool.TypeFetch})
@@ -198,7 +189,7 @@ func TestReadLimit(t *testing.T) {
 // The failure of one address stands beside what the others gave.
 func TestBeside(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, site)
+	srv := outboundtest.Serve(t, site)
 	res := get(t, open(t, "", srv.URL), srv.URL+"/json", "http://10.0.0.1/", "nowhere", "ftp://example.com/", srv.URL+"/missing")
 	if res.IsError {
 		t.Error("the call failed as a whole")
@@ -218,9 +209,9 @@ func TestBeside(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64
-	inner := serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	inner := outboundtest.Serve(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
 	_, port, _ := strings.Cut(inner.Listener.Addr().String(), ":")
-	outer := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/x", http.StatusFound) })
+	outer := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL+"/x", http.StatusFound) })
 	ts := open(t, "", outer.URL)
 	for _, address := range []string{
 		inner.URL, "http://localhost:" + port, "http://[::1]:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://[::ffff:7f00:1]:" + port, "http://0.0.0.0:" + port, "http://127.1.2.3:" + port,
@@ -240,7 +231,7 @@ func TestPrivate(t *testing.T) {
 // SEC8: names are judged by what they resolve to, decimal, octal and short forms among them.
 func TestResolved(t *testing.T) {
 	t.Parallel()
-	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	proxy := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		io.WriteString(w, "reached "+r.URL.Host)
 	})
@@ -266,7 +257,7 @@ func TestResolved(t *testing.T) {
 // SEC13: lists of domains are compared by whole labels, for redirects too; no spelling gets around them.
 func TestDomains(t *testing.T) {
 	t.Parallel()
-	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	proxy := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/go" {
 			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 			return
@@ -299,7 +290,7 @@ func TestDomains(t *testing.T) {
 // P11: a server that accepts and never answers costs its time, and the others of the call still give theirs.
 func TestNoAnswer(t *testing.T) {
 	t.Parallel()
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/hang" {
 			<-r.Context().Done()
 			return
@@ -316,7 +307,7 @@ func TestNoAnswer(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	srv := serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
+	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { <-entered; cancel() }()
 	if _, err := open(t, "", srv.URL).Call(ctx, call(t, map[string]any{"urls": []string{srv.URL}})); !errors.Is(err, context.Canceled) {
@@ -328,7 +319,7 @@ func TestCancel(t *testing.T) {
 func TestCloseInFlight(t *testing.T) {
 	t.Parallel()
 	entered := make(chan struct{})
-	srv := serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
+	srv := outboundtest.Serve(t, func(_ http.ResponseWriter, r *http.Request) { close(entered); <-r.Context().Done() })
 	ts := open(t, "", srv.URL)
 	closed := make(chan error, 1)
 	go func() { <-entered; closed <- ts.Close() }()

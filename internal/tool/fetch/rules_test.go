@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
@@ -18,7 +19,7 @@ import (
 func TestRulesMeanAddresses(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
-	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	srv := outboundtest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/admin"):
 			reached.Add(1)
@@ -29,7 +30,7 @@ func TestRulesMeanAddresses(t *testing.T) {
 	})
 	host := strings.TrimPrefix(srv.URL, "http://")
 	cfg := fetch.Config{HTTP: func(tool.Spec) *http.Client {
-		return outbound.New(outbound.Config{Allow: []string{host}, Proxy: noProxy})
+		return outbound.New(outbound.Config{Allow: []string{host}, Proxy: outboundtest.NoProxy})
 	}, Pages: page.Reader{}}
 	for verdict, rules := range map[string]tool.Permissions{"denied": {Deny: []string{"fetch:urls=" + srv.URL + "/admin*"}}, "asked": {Ask: []string{"fetch:urls=" + srv.URL + "/admin*"}}} {
 		s, err := tool.NewSet(tool.Config{Agents: map[string]tool.Grant{"a": {Toolsets: []tool.Spec{{Type: tool.TypeFetch}}}}, Types: map[string]tool.Type{tool.TypeFetch: fetch.Type(cfg)}, Permissions: rules})

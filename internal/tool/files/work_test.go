@@ -10,21 +10,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
-
-// countdown is a context that is done once it was asked so many times. It counts how often it is asked.
-type countdown struct {
-	context.Context
-
-	asked, until int
-}
-
-func (c *countdown) Err() error {
-	if c.asked++; c.asked > c.until {
-		return context.Canceled
-	}
-	return nil
-}
 
 // works are calls whose work is large, with the number of pieces in which it must be done at least.
 var works = []struct {
@@ -129,21 +116,21 @@ func TestWorkEndsWithContext(t *testing.T) {
 				t.Fatalf("unknown tool %s", w.tool)
 				return nil
 			}
-			half := &countdown{Context: context.Background(), until: w.pieces / 2}
+			half := &tooltest.Countdown{Context: context.Background(), Until: w.pieces / 2}
 			err := run(half)
 			if err == nil {
-				t.Fatalf("it went on to its end, and asked %d times", half.asked)
+				t.Fatalf("it went on to its end, and asked %d times", half.Asked)
 			}
 			// The call itself asks once more why it ended, at each level at most.
-			if more := half.asked - half.until; more > 8 {
+			if more := half.Asked - half.Until; more > 8 {
 				t.Errorf("it asked %d times after the end", more)
 			}
-			whole := &countdown{Context: context.Background(), until: 1 << 40}
+			whole := &tooltest.Countdown{Context: context.Background(), Until: 1 << 40}
 			if err := run(whole); err != nil {
 				t.Fatal(err)
 			}
-			if whole.asked < w.pieces {
-				t.Errorf("the work was done in %d pieces, want %d at least", whole.asked, w.pieces)
+			if whole.Asked < w.pieces {
+				t.Errorf("the work was done in %d pieces, want %d at least", whole.Asked, w.pieces)
 			}
 		})
 	}

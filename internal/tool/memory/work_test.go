@@ -10,21 +10,8 @@ import (
 
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/memory"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
-
-// countdown is a context that is done once it was asked so many times. It counts how often it is asked.
-type countdown struct {
-	context.Context
-
-	asked, until int
-}
-
-func (c *countdown) Err() error {
-	if c.asked++; c.asked > c.until {
-		return context.Canceled
-	}
-	return nil
-}
 
 // Item 30 of issue 12: a search looks at its context before each entry, and its words are bounded.
 func TestSearchEndsWithContext(t *testing.T) {
@@ -43,11 +30,11 @@ func TestSearchEndsWithContext(t *testing.T) {
 			continue
 		}
 		search := tool.Call{Agent: "a", Name: "search_memories", Arguments: json.RawMessage(`{"query":"word"}`)}
-		whole := &countdown{Context: context.Background(), until: 1 << 40}
-		if _, err := one.Call(whole, search); err != nil || whole.asked < entries {
-			t.Errorf("it asked %d times: %v", whole.asked, err)
+		whole := &tooltest.Countdown{Context: context.Background(), Until: 1 << 40}
+		if _, err := one.Call(whole, search); err != nil || whole.Asked < entries {
+			t.Errorf("it asked %d times: %v", whole.Asked, err)
 		}
-		half := &countdown{Context: context.Background(), until: entries / 2}
+		half := &tooltest.Countdown{Context: context.Background(), Until: entries / 2}
 		if _, err := one.Call(half, search); !errors.Is(err, context.Canceled) {
 			t.Errorf("it went on to its end: %v", err)
 		}

@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/outbound"
+	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/internal/tool/search"
 	"github.com/hocket-run/hocket/internal/tool/tooltest"
@@ -24,7 +24,7 @@ const canary = "canary-0123456789"
 func config(env map[string]string) search.Config {
 	return search.Config{
 		HTTP: func(allow string) *http.Client {
-			return outbound.New(outbound.Config{Allow: []string{allow}, Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }})
+			return outbound.New(outbound.Config{Allow: []string{allow}, Proxy: outboundtest.NoProxy})
 		},
 		Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
 	}

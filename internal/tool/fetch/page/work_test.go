@@ -7,21 +7,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
 )
-
-// countdown is a context that is done once it was asked so many times. It counts how often it is asked.
-type countdown struct {
-	context.Context
-
-	asked, until int
-}
-
-func (c *countdown) Err() error {
-	if c.asked++; c.asked > c.until {
-		return context.Canceled
-	}
-	return nil
-}
 
 // Item 30 of issue 12: a page is read and converted in pieces, before each of which the context is asked, and little is done once it is over.
 func TestWorkEndsWithContext(t *testing.T) {
@@ -43,13 +30,13 @@ func TestWorkEndsWithContext(t *testing.T) {
 		} {
 			t.Run(name+"/"+form, func(t *testing.T) {
 				t.Parallel()
-				half := &countdown{Context: context.Background(), until: c.pieces / 2}
+				half := &tooltest.Countdown{Context: context.Background(), Until: c.pieces / 2}
 				if _, err := convert(half); !errors.Is(err, context.Canceled) {
-					t.Fatalf("got %v after it asked %d times", err, half.asked)
+					t.Fatalf("got %v after it asked %d times", err, half.Asked)
 				}
-				whole := &countdown{Context: context.Background(), until: 1 << 40}
-				if _, err := convert(whole); errors.Is(err, context.Canceled) || whole.asked < c.pieces {
-					t.Errorf("the work was done in %d pieces, want %d at least: %v", whole.asked, c.pieces, err)
+				whole := &tooltest.Countdown{Context: context.Background(), Until: 1 << 40}
+				if _, err := convert(whole); errors.Is(err, context.Canceled) || whole.Asked < c.pieces {
+					t.Errorf("the work was done in %d pieces, want %d at least: %v", whole.Asked, c.pieces, err)
 				}
 			})
 		}
