@@ -236,7 +236,7 @@ func TestToolName(t *testing.T) {
 // TestBigOutputs: what is large is a reference, whose resource has all of it, in pieces (SEC17, item 2).
 func TestBigOutputs(t *testing.T) {
 	t.Parallel()
-	big := strings.Repeat("a long störy ", 200_000)
+	big := strings.Repeat("a long störy ", 100_000)
 	c := newWorld(t, mcpserver.Config{}, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: big} }).admin(nil)
 	id := c.pair()
 	out := c.gives("execute_workflow", object{"id": id})
