@@ -48,7 +48,6 @@ const (
 	CodeNotFound    = failure.CodeNotFound
 	CodeConflict    = failure.CodeConflict
 	CodeGone        = failure.CodeGone
-	CodeUnusable    = failure.CodeUnusable
 	CodeLimit       = failure.CodeLimit
 	CodeUnavailable = failure.CodeUnavailable
 )
@@ -131,12 +130,11 @@ func ReadFile(path string, in io.Reader) ([]byte, error) { return definition.Rea
 
 // Models and tools: package resources.
 type (
-	Files          = resources.Files
-	ModelOffers    = resources.ModelOffers
-	Offerer        = resources.Offerer
-	OperatorReport = resources.OperatorReport
-	ToolOffers     = resources.ToolOffers
-	ToolReport     = resources.ToolReport
+	Files       = resources.Files
+	ModelOffers = resources.ModelOffers
+	Offerer     = resources.Offerer
+	ToolOffers  = resources.ToolOffers
+	ToolReport  = resources.ToolReport
 )
 
 // MetaProgram is [resources.MetaProgram].

@@ -23,8 +23,8 @@ import (
 
 // Bounds of prompt files: of one, and of all that a run is told.
 const (
-	MaxPromptFileBytes  = 128 << 10
-	MaxPromptFilesBytes = 512 << 10
+	maxPromptFileBytes  = 128 << 10
+	maxPromptFilesBytes = 512 << 10
 )
 
 // maxFolders bounds how many folders above the document a prompt file is looked for in.
@@ -127,8 +127,8 @@ func (c *Catalog) Facts(w *workflow.Workflow, dir string) (map[string]string, er
 		if err != nil {
 			return nil, err
 		}
-		if total += len(text); total > MaxPromptFilesBytes {
-			return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "the text of all prompt files", "max": MaxPromptFilesBytes, "limit": "max_prompt_files_bytes"}, nil)
+		if total += len(text); total > maxPromptFilesBytes {
+			return nil, failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "the text of all prompt files", "max": maxPromptFilesBytes, "limit": "max_prompt_files_bytes"}, nil)
 		}
 		switch {
 		case folder != "":
@@ -209,8 +209,8 @@ func readPromptFile(dir, name string) (text, folder string, err error) {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		case err != nil:
 			return "", "", failure.Refuse(errcode.FileUnreadable, errcode.Fields{"file": "prompt file " + name, "problem": err.Error()}, err)
-		case len(data) > MaxPromptFileBytes:
-			return "", "", failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "prompt file " + name, "max": MaxPromptFileBytes, "limit": "max_prompt_file_bytes"}, nil)
+		case len(data) > maxPromptFileBytes:
+			return "", "", failure.Refuse(errcode.FileTooLarge, errcode.Fields{"file": "prompt file " + name, "max": maxPromptFileBytes, "limit": "max_prompt_file_bytes"}, nil)
 		default:
 			return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), folder, nil
 		}
@@ -236,7 +236,7 @@ func readIn(folder, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, MaxPromptFileBytes+1))
+	return io.ReadAll(io.LimitReader(f, maxPromptFileBytes+1))
 }
 
 // missingPromptFiles warns of prompt files that are not there.

@@ -31,8 +31,8 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	write("project/doc/both.md", "near")
 	write("project/both.md", "far")
 	write("project/doc/folder.md/x", "x")
-	write("project/doc/full.md", strings.Repeat("x", MaxPromptFileBytes))
-	write("project/doc/large.md", strings.Repeat("x", MaxPromptFileBytes+1))
+	write("project/doc/full.md", strings.Repeat("x", maxPromptFileBytes))
+	write("project/doc/large.md", strings.Repeat("x", maxPromptFileBytes+1))
 	for link, to := range map[string]string{
 		"project/doc/out.md": "../../elsewhere/secret.md", "project/doc/abs.md": filepath.Join(top, "elsewhere", "secret.md"),
 		"project/doc/links": "../../elsewhere", "project/doc/in.md": "own.md",
@@ -43,7 +43,7 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	}
 	dir := filepath.Join(top, "project", "doc")
 	for name, want := range map[string]string{
-		"own.md": "own\ufffd", "AGENTS.md": "above", "both.md": "near", "in.md": "own\ufffd", "full.md": strings.Repeat("x", MaxPromptFileBytes),
+		"own.md": "own\ufffd", "AGENTS.md": "above", "both.md": "near", "in.md": "own\ufffd", "full.md": strings.Repeat("x", maxPromptFileBytes),
 		"none.md": "", "folder.md": "",
 		"out.md": "error", "abs.md": "error", "links/secret.md": "error", "large.md": "error",
 		"../both.md": "error", "/etc/hostname": "error", "a/../../both.md": "error", "./own.md": "error", "C:own.md": "error", `..\both.md`: "error",
@@ -68,7 +68,7 @@ func TestPromptFilesAreRooted(t *testing.T) {
 	big := &workflow.Workflow{Agents: []workflow.Agent{{ID: "a"}}}
 	for i := range 5 {
 		name := strings.Repeat("f", i+1) + ".md"
-		write("project/doc/"+name, strings.Repeat("y", MaxPromptFileBytes))
+		write("project/doc/"+name, strings.Repeat("y", maxPromptFileBytes))
 		big.Agents[0].PromptFiles = append(big.Agents[0].PromptFiles, name)
 	}
 	if _, err := c.Facts(big, dir); err == nil || !strings.Contains(err.Error(), "max_prompt_files_bytes") {

@@ -135,7 +135,7 @@ func TestHousekeep(t *testing.T) {
 				synctest.Wait()
 				ctx, cancel := context.WithCancel(t.Context())
 				var wg sync.WaitGroup
-				wg.Go(func() { s.Housekeep(ctx) })
+				wg.Go(func() { s.Tend(ctx) })
 				at := 0 * day
 				for i, days := range []int{1, 20, 31, 61, 91} {
 					if days == 31 {

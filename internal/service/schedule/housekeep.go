@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// DefaultRetention is how long runs are kept after their end where the operator says nothing (D26).
-const DefaultRetention = 30 * 24 * time.Hour
+// defaultRetention is how long runs are kept after their end where the operator says nothing (D26).
+const defaultRetention = 30 * 24 * time.Hour
 
 // pruneEvery is how often processes that stay delete what is too old.
 const pruneEvery = time.Hour
@@ -19,14 +19,14 @@ const pruneEvery = time.Hour
 // runs that are too old (P10).
 func (s *Scheduler) Tend(ctx context.Context) {
 	var wg sync.WaitGroup
-	wg.Go(func() { s.Housekeep(ctx) })
+	wg.Go(func() { s.housekeep(ctx) })
 	s.runs.Drive(ctx)
 	wg.Wait()
 }
 
-// Housekeep deletes the runs that the operator's retention does not keep, now and every hour, until ctx is done. It deletes in small steps, between which others write.
+// housekeep deletes the runs that the operator's retention does not keep, now and every hour, until ctx is done. It deletes in small steps, between which others write.
 // Several processes may do it on one store. What goes wrong is logged and tried again.
-func (s *Scheduler) Housekeep(ctx context.Context) {
+func (s *Scheduler) housekeep(ctx context.Context) {
 	for {
 		res, err := s.runs.Prune(ctx, s.outdated(time.Now()))
 		switch {
@@ -46,7 +46,7 @@ func (s *Scheduler) Housekeep(ctx context.Context) {
 // outdated tells which runs are too old.
 func (s *Scheduler) outdated(now time.Time) journal.PruneQuery {
 	keep := s.cfg.Operator.Retention
-	q := journal.PruneQuery{EndedBefore: now.Add(-cmp.Or(time.Duration(keep.Ended), DefaultRetention))}
+	q := journal.PruneQuery{EndedBefore: now.Add(-cmp.Or(time.Duration(keep.Ended), defaultRetention))}
 	if keep.Paused > 0 {
 		q.PausedBefore = now.Add(-time.Duration(keep.Paused))
 	}
