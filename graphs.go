@@ -253,7 +253,7 @@ func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error
 		return nil, nil //nolint:nilnil // nothing bounds the run
 	}
 	driver.Idle(ctx) // others may hold what is left, and need slots
-	above, _, err := e.service.BeginChild(ctx, ledger, run, 1)
+	above, err := ledger.Begin(ctx, run, 1, nil)
 	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
 		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail], Message: short.Error() + " for another run"}
 	}
@@ -273,7 +273,7 @@ func (e *Engine) tell(ctx context.Context, run string) {
 	if ledger.Info() == nil {
 		return
 	}
-	short, err := e.service.TellAbove(context.WithoutCancel(ctx), ledger, run)
+	short, err := e.service.Children().Report(context.WithoutCancel(ctx), ledger, run)
 	switch {
 	case errors.Is(err, engine.ErrCallLate):
 	case err != nil:
@@ -286,15 +286,7 @@ func (e *Engine) tell(ctx context.Context, run string) {
 // report tells the run of the call that ctx belongs to what another one used that it started and does not wait for, so that what is kept for that one is free once it has ended. It
 // ends with the call.
 func (e *Engine) report(ctx context.Context, run string) {
-	for {
-		st, err := e.service.Wait(ctx, run)
-		if err != nil || st.Status.Ended() || st.Interrupted {
-			break
-		}
-		if err := (&bridge{e: e}).answered(ctx, run); err != nil {
-			break
-		}
-	}
+	_, _ = e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted }) // what is known of it counts
 	if ctx.Err() == nil {
 		e.tell(ctx, run)
 	}

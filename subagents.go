@@ -3,21 +3,16 @@ package hocket
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -68,8 +63,8 @@ func (r agentRegistry) all() []workflow.Agent {
 	return list
 }
 
-// bridge runs agents as runs of their own, each of a workflow with this agent alone, under an id that follows from the run above and the key of the
-// work: asked again after a crash, it finds the run that is there and takes it up (ADR 8). Such a run pauses, is answered and shown like any other; a call
+// bridge runs agents as runs of their own, each of a workflow with this agent alone, under an id that follows from the parent run and the key of the
+// work: asked again after a crash, it finds the run that is there and takes it up (ADR 80). Such a run pauses, is answered and shown like any other; a call
 // that waits for it holds no slot. Cancelling the run above cancels it, interrupting that run interrupts it.
 type bridge struct {
 	e    *Engine
@@ -115,13 +110,13 @@ func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.Subagen
 
 // spawn runs an agent as one of so many that begin together.
 func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (graph.SubagentResult, error) {
-	run := childRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
-	err := b.begin(ctx, run, o, shares)
-	if err == nil {
-		err = b.follow(ctx, run)
-	}
+	run := agentRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
+	err := b.e.service.Children().Drive(ctx, service.ChildWork{
+		Parent: b.info.Run, Run: run, Ledger: driver.LedgerOf(ctx), Shares: shares, WaitsForPerson: true,
+		Start: func(ctx context.Context, parent *workflow.Budget) error { return b.start(ctx, run, o, parent) },
+		Ended: func(ctx context.Context) error { return b.reopen(ctx, run) },
+	})
 	if err != nil {
-		b.stopped(ctx, run) // also while it begins: it may have been stored
 		return graph.SubagentResult{}, err
 	}
 	r, err := b.e.service.Show(ctx, run)
@@ -153,40 +148,10 @@ func subagentResult(id string, o project.Run) graph.SubagentResult {
 	return r
 }
 
-// plainKey matches keys that the id of a run can hold as they are.
-var plainKey = regexp.MustCompile(`^[A-Za-z0-9._#-]{1,40}$`)
-
-// maxParent bounds the ids under which the id of another run is put.
-const maxParent = 150
-
-// childRun gives the id of the run that does a piece of work.
-func childRun(parent, key string) string {
-	part := strings.ReplaceAll(strings.TrimPrefix(key, parent+"/"), "/", "-")
-	if plainKey.MatchString(part) && len(parent) <= maxParent {
-		return parent + "." + part
-	}
-	sum := sha256.Sum256([]byte(parent + "\x00" + key))
-	return parent[:min(len(parent), maxParent)] + "." + hex.EncodeToString(sum[:10])
-}
-
-// begin starts the run of an agent, or takes it up where it was started before.
-func (b *bridge) begin(ctx context.Context, run string, o graph.SpawnOptions, shares int) error {
-	driver.Idle(ctx) // others may hold what is left of a budget
-	above, isNew, err := b.e.service.BeginChild(ctx, driver.LedgerOf(ctx), run, shares)
-	switch {
-	case err != nil:
-		return err
-	case !isNew:
-		return b.takeUp(ctx, run)
-	}
-	err = b.start(ctx, run, o, above)
-	if errors.Is(err, journal.ErrExists) {
-		return b.takeUp(ctx, run)
-	}
-	if err != nil && ctx.Err() == nil {
-		b.e.service.LeaveChild(ctx, driver.LedgerOf(ctx), run)
-	}
-	return err
+// agentRun gives the id of the run that does a piece of work.
+func agentRun(parent, key string) string {
+	name := strings.ReplaceAll(strings.TrimPrefix(key, parent+"/"), "/", "-")
+	return driver.ChildRunID(parent, name, parent+"\x00"+key)
 }
 
 func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, above *workflow.Budget) error {
@@ -212,18 +177,6 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 	return err
 }
 
-// takeUp resumes an interrupted run.
-func (b *bridge) takeUp(ctx context.Context, run string) error {
-	err := b.e.service.Resume(ctx, run)
-	switch {
-	case errors.Is(err, journal.ErrOwned):
-		return nil
-	case errors.Is(err, engine.ErrEnded):
-		return b.reopen(ctx, run)
-	}
-	return err
-}
-
 // reopen lets a run go on that ended by the budget of its workflow: the run above was resumed.
 func (b *bridge) reopen(ctx context.Context, run string) error {
 	r, err := b.e.service.Show(ctx, run)
@@ -231,66 +184,4 @@ func (b *bridge) reopen(ctx context.Context, run string) error {
 		return err
 	}
 	return b.e.service.Reopen(ctx, run, workflow.Limits{}, engine.LocalBy(engine.ChannelProgram))
-}
-
-// follow waits until the run has ended. One that waits for a person is waited for.
-func (b *bridge) follow(ctx context.Context, run string) error {
-	for {
-		st, err := b.e.service.Wait(ctx, run)
-		switch {
-		case err != nil:
-			return err
-		case st.Status.Ended():
-			if goesOn, err := b.e.service.SettleChild(ctx, driver.LedgerOf(ctx), run); err != nil || !goesOn {
-				return err
-			}
-		case st.Interrupted: // its owner died
-			if err := b.takeUp(ctx, run); err != nil {
-				return err
-			}
-		case st.Status == engine.StatusPaused:
-			if err := b.answered(ctx, run); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// answered waits until something happens in a paused run.
-func (b *bridge) answered(ctx context.Context, run string) error {
-	h, err := b.e.service.Head(ctx, run)
-	if err != nil || h.Status != journal.StatusPaused {
-		return err
-	}
-	for u, err := range b.e.service.Watch(ctx, run, h.LastSeq) {
-		if err != nil {
-			return err
-		}
-		if u.Event != nil {
-			break
-		}
-	}
-	return nil
-}
-
-// stopTime bounds how long is waited for the run of an agent to stop.
-const stopTime = time.Second
-
-// stopped cancels the run of an agent whose call was given up. Where the run above is interrupted it is interrupted too, and is taken up with it.
-func (b *bridge) stopped(ctx context.Context, run string) {
-	if ctx.Err() == nil {
-		return
-	}
-	isInterrupted := errors.Is(context.Cause(ctx), driver.ErrInterrupted)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-	defer cancel()
-	if isInterrupted {
-		_ = b.e.service.Interrupt(ctx, run) // the engine waits for longer
-		return
-	}
-	err := b.e.service.Cancel(ctx, run, "")
-	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
-		b.e.log.Warn("cannot cancel the run of an agent with its parent run", "run", run, "err", err)
-	}
-	b.e.service.LeaveChild(ctx, driver.LedgerOf(ctx), run)
 }

@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"encoding/hex"
+	"regexp"
 	"time"
+	"unicode/utf8"
 )
 
 // NewRunID makes the id of a run: 26 characters that sort by time, 48 bits of milliseconds and 80 random ones.
@@ -44,4 +47,28 @@ func DerivedRunID(at time.Time, parts ...string) string {
 func KeyedRunID(key string) string {
 	h := sha256.Sum256([]byte("hocket start\x00" + key))
 	return "K" + crockford.EncodeToString(h[:20])[:25]
+}
+
+// MaxRunID is the length that ids of runs have at most, in bytes.
+const MaxRunID = 200
+
+// plainName matches what the id of a child run may hold as it is.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9._#-]{1,64}$`)
+
+// ChildRunID makes the id of the run that parent starts for one piece of work. The same work has the same id, so that a call which is made again after a crash finds the run
+// that it began (P12).
+//
+// It is `PARENT.NAME` where name is plain and there is room for it, and otherwise `PARENT.DIGEST` with 20 hexadecimal digits of the SHA-256 of key. name tells the work from others of
+// parent, "" for none; key tells it from all others in the store, and is needed. A parent without room for a digest is cut.
+func ChildRunID(parent, name, key string) string {
+	if plainName.MatchString(name) && len(parent)+1+len(name) <= MaxRunID {
+		return parent + "." + name
+	}
+	sum := sha256.Sum256([]byte(key))
+	digest := "." + hex.EncodeToString(sum[:10])
+	n := min(len(parent), MaxRunID-len(digest))
+	for n > 0 && n < len(parent) && !utf8.RuneStart(parent[n]) {
+		n--
+	}
+	return parent[:n] + digest
 }

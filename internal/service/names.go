@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/internal/service/resources"
@@ -174,6 +175,7 @@ type (
 	AnswerRequest = run.AnswerRequest
 	Asked         = run.Asked
 	Channel       = run.Channel
+	ChildWork     = child.Work
 	ForkRights    = run.ForkRights
 	Graph         = run.Graph
 	GraphRequest  = run.GraphRequest

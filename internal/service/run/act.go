@@ -23,10 +23,7 @@ func (s *Runner) Resume(ctx context.Context, run string) error {
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
 	}
-	if err := s.catchUp(ctx, run, 0); err != nil && !errors.Is(err, journal.ErrNotFound) {
-		return err
-	}
-	return s.driver.Resume(ctx, run)
+	return s.resume(ctx, run)
 }
 
 // TakeOver takes a run, and the active ones below it, from a process that still lives and hangs, as the caller says: the run has no owner then. If that process goes on
@@ -99,13 +96,13 @@ type AnswerRequest struct {
 	Key string
 }
 
-// Cancel stops a run, driven by any process, and the runs of branches that it started: those also where it has ended itself.
+// Cancel stops a run, driven by any process, and all runs below it: those also where it has ended itself.
 func (s *Runner) Cancel(ctx context.Context, run, reason string) error {
 	err := s.driver.Cancel(ctx, run, reason)
 	if err != nil && !errors.Is(err, engine.ErrEnded) {
 		return err
 	}
-	found, more := s.cancelChildren(ctx, run, reason)
+	found, more := s.children.CancelBelow(ctx, run, reason)
 	if more != nil || found {
 		return more
 	}

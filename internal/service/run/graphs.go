@@ -86,7 +86,7 @@ type GraphRequest struct {
 	Made   bool
 	Model  string
 	Limits workflow.Limits
-	// Above is what the run leaves for this one whose call starts it: see BeginChild.
+	// Above is what the run leaves for this one whose call starts it: see child.Work.
 	Above *workflow.Budget
 	// Observe is driver.Spec.Observe.
 	Observe func(*engine.Run, []engine.Event)

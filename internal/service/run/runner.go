@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/telemetry"
@@ -64,12 +65,13 @@ type Runner struct {
 	definitions *definition.Catalog
 	opener      *resources.Opener
 	// driver drives runs; runs does what needs their journals alone.
-	driver driver.Driver
-	runs   *stored.Runs
-	graphs graphs
-	lines  lines
-	active admission
-	family families
+	driver   driver.Driver
+	runs     *stored.Runs
+	graphs   graphs
+	lines    lines
+	active   admission
+	family   families
+	children *child.Runs
 	// telemetry observes what is driven here; nil: none.
 	telemetry *telemetry.Observer
 	// graphMeta is the meta of all runs of Go graphs, which must not change.
@@ -91,8 +93,11 @@ func New(cfg Config, store journal.Backend, definitions *definition.Catalog, ope
 	}
 	s.runs = stored.New(stored.Config{Journal: store, Kind: cmp.Or(cfg.Kind, store.Owner().Kind), Program: s.graphs.find})
 	var err error
-	s.driver, err = drive(host)
-	return s, err
+	if s.driver, err = drive(host); err != nil {
+		return nil, err
+	}
+	s.children = &child.Runs{Config: child.Config{Driver: s.driver, Journal: store, Host: childHost{s}, Logger: cfg.Logger}}
+	return s, nil
 }
 
 // closeTime bounds how long Close waits for calls that were told to stop.

@@ -67,7 +67,7 @@ type StartRequest struct {
 	Trust bool
 	// By names who starts the run, for transports that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": unknown.
 	By string
-	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see BeginChild.
+	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see child.Work.
 	ParentRun string
 	Above     *workflow.Budget
 	// Planned is the time for which a schedule planned the run; zero: none did.
@@ -239,17 +239,14 @@ func (q StartRequest) target(spec *driver.Spec) error {
 	return nil
 }
 
-// maxRunID bounds ids that people give.
-const maxRunID = 200
-
 // checkRunID tells whether a run may get this id. It is asked before anything is touched, a recording too.
 func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	if id == "" {
 		return nil
 	}
 	bad := func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
-	if len(id) > maxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
-		return failure.Refuse(errcode.InvalidRunID, errcode.Fields{"run": id, "max": maxRunID}, nil)
+	if len(id) > driver.MaxRunID || strings.HasPrefix(id, "-") || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, bad) || !utf8.ValidString(id) {
+		return failure.Refuse(errcode.InvalidRunID, errcode.Fields{"run": id, "max": driver.MaxRunID}, nil)
 	}
 	_, err := s.store.Head(ctx, id)
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -63,25 +64,23 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 		return tool.Result{}, tool.Errorf(tool.KindUnknownTool, c.Name, "branch %q is not in the definition", c.Node)
 	}
 	run := branchRun(b.info.Run, b.info.Workflow.Branches[i].ID, i)
-	children := childRuns{b.s, b.info}
-	err := children.drive(ctx, driver.LedgerOf(ctx), run, func(ctx context.Context, above *workflow.Budget) error {
-		spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
-		if spec.Above = above; err == nil {
-			err = b.s.opener.Price(&spec)
-		}
-		if err == nil {
-			_, err = b.s.startTraced(ctx, spec)
-		}
-		return err
+	err := b.s.children.Drive(ctx, child.Work{
+		Parent: b.info.Run, Run: run, Ledger: driver.LedgerOf(ctx), Start: func(ctx context.Context, parent *workflow.Budget) error {
+			spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
+			if spec.Above = parent; err == nil {
+				err = b.s.opener.Price(&spec)
+			}
+			if err == nil {
+				_, err = b.s.startTraced(ctx, spec)
+			}
+			return err
+		},
 	})
 	if err != nil {
 		return tool.Result{}, err
 	}
 	return b.result(ctx, run, c.Node)
 }
-
-// plainID is what may stand in the id of a run as it is.
-var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // open makes what the calls of a run need. It is a driver.OpenFunc.
 func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
@@ -92,12 +91,16 @@ func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResourc
 	return s.opener.Open(ctx, info, r)
 }
 
+// plainID matches ids of branches that stand in the id of a run as they are. A dot could make it that of a run below another one.
+var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
 // branchRun gives the id of the run of branch number i.
 func branchRun(parent, branch string, i int) string {
-	if plainID.MatchString(branch) {
-		return parent + "." + branch
+	name := branch
+	if !plainID.MatchString(branch) {
+		name = fmt.Sprintf("#%d", i+1)
 	}
-	return fmt.Sprintf("%s.#%d", parent, i+1)
+	return driver.ChildRunID(parent, name, parent+"\x00"+branch)
 }
 
 func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow, c tool.Call) (driver.Spec, error) {

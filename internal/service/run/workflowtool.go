@@ -3,8 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -53,7 +52,7 @@ func (s *Runner) workflowType(info driver.Info) tool.Type {
 		if o.Workflow == "" {
 			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: `workflow` must name a stored workflow", spec.Title())
 		}
-		return &workflowToolset{spec: spec, options: o, runs: childRuns{s, info}}, nil
+		return &workflowToolset{spec: spec, options: o, runner: s, info: info}, nil
 	}}
 }
 
@@ -62,7 +61,8 @@ func (s *Runner) workflowType(info driver.Info) tool.Type {
 type workflowToolset struct {
 	spec    tool.Spec
 	options workflowOptions
-	runs    childRuns
+	runner  *Runner
+	info    driver.Info
 }
 
 // Name implements tool.Toolset.
@@ -73,7 +73,7 @@ func (t *workflowToolset) Close() error { return nil }
 
 // Tools implements tool.Toolset. Errors: *tool.Error where there is no such workflow.
 func (t *workflowToolset) Tools(ctx context.Context) ([]tool.Tool, error) {
-	e, err := t.runs.s.definitions.Entry(ctx, t.options.Workflow)
+	e, err := t.runner.definitions.Entry(ctx, t.options.Workflow)
 	if err != nil {
 		return nil, tool.Errorf(tool.KindUnsupported, t.Name(), "toolset %q: %w", t.Name(), err)
 	}
@@ -107,20 +107,21 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	if err := c.Decode(&args); err != nil {
 		return tool.Result{}, err
 	}
-	depth, _ := strconv.Atoi(t.runs.info.Meta[metaNesting]) // absent is 0
+	depth, _ := strconv.Atoi(t.info.Meta[metaNesting]) // absent is 0
 	if depth++; depth > maxNesting {
 		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d deep (max_nesting)", t.options.Workflow, maxNesting)
 	}
-	families := &t.runs.s.family
+	families := &t.runner.family
 	leave, ok := families.enter(t.root())
 	if !ok {
 		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were called for below run %s (max_family)", t.options.Workflow, families.bound(), t.root())
 	}
 	defer leave()
-	run := calledRun(c)
-	driver.Idle(ctx)
-	err := t.runs.drive(ctx, driver.LedgerOf(ctx), run, func(ctx context.Context, above *workflow.Budget) error {
-		return t.start(ctx, run, depth, args.Input, above)
+	run := driver.ChildRunID(c.Run, "", c.Key)
+	err := t.runner.children.Drive(ctx, child.Work{
+		Parent: c.Run, Run: run, Ledger: driver.LedgerOf(ctx), Start: func(ctx context.Context, parent *workflow.Budget) error {
+			return t.start(ctx, run, depth, args.Input, parent)
+		},
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -132,18 +133,12 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 }
 
 // root is the run at the top.
-func (t *workflowTool) root() string { return cmp.Or(t.runs.info.Meta[metaRoot], t.runs.info.Run) }
-
-// calledRun gives the id of the run that a call starts.
-func calledRun(c tool.Call) string {
-	sum := sha256.Sum256([]byte(c.Key))
-	return c.Run[:min(len(c.Run), maxRunID-21)] + "." + hex.EncodeToString(sum[:10])
-}
+func (t *workflowTool) root() string { return cmp.Or(t.info.Meta[metaRoot], t.info.Run) }
 
 // start begins the run of the published version, with the model, tools and replies of the run above.
 func (t *workflowTool) start(ctx context.Context, run string, depth int, input string, above *workflow.Budget) error {
-	info := t.runs.info
-	w, d, problems, err := t.runs.s.definitions.LoadStored(ctx, t.options.Workflow, definition.Which{}, definition.LoadOptions{})
+	info := t.info
+	w, d, problems, err := t.runner.definitions.LoadStored(ctx, t.options.Workflow, definition.Which{}, definition.LoadOptions{})
 	if err != nil {
 		return err
 	}
@@ -162,12 +157,12 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 			return err
 		}
 	}
-	_, err = t.runs.s.Start(ctx, q)
+	_, err = t.runner.Start(ctx, q)
 	return err
 }
 
 func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, error) {
-	rec, err := t.runs.s.Read(ctx, run)
+	rec, err := t.runner.Read(ctx, run)
 	if err != nil {
 		return tool.Result{}, err
 	}
