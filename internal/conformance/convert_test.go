@@ -3,17 +3,13 @@ package conformance_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -141,31 +137,8 @@ func runConverted(t *testing.T, wf *workflow.Workflow) (outcome, bool) {
 func goodDocuments(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	archives, err := filepath.Glob("../format/*/testdata/*.txtar")
-	more, err2 := filepath.Glob("../format/steps/testdata/read/*.txtar")
-	examples, err3 := filepath.Glob("../../examples/*/*")
-	if err != nil || err2 != nil || err3 != nil {
-		t.Fatal(err, err2, err3)
-	}
-	for _, file := range append(archives, more...) {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if ext := path.Ext(f.Name); ext == ".json" || ext == ".yaml" {
-				out = append(out, string(f.Data))
-			}
-		}
-	}
-	for _, file := range examples {
-		if ext := path.Ext(file); ext == ".json" || ext == ".yaml" {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, string(data))
-		}
+	for _, d := range formattest.Documents(t, "../format/*/testdata/*.txtar", "../format/steps/testdata/read/*.txtar", "../../examples/*/*") {
+		out = append(out, string(d.Data))
 	}
 	return out
 }

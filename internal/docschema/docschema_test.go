@@ -12,11 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/docschema"
 	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/model/script"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -170,33 +169,10 @@ func formatOf(file string) (string, bool) {
 func corpora(t *testing.T) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
-	archives, err := filepath.Glob("../format/*/testdata/*.txtar")
-	more, err2 := filepath.Glob("../format/steps/testdata/*/*.txtar")
-	examples, err3 := filepath.Glob("../../examples/*/*")
-	if err != nil || err2 != nil || err3 != nil {
-		t.Fatal(err, err2, err3)
-	}
-	for _, file := range append(archives, more...) {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, d := range formattest.Documents(t, "../format/*/testdata/*.txtar", "../format/steps/testdata/*/*.txtar", "../../examples/*/*") {
+		if !slices.Contains([]string{"replies.yaml", "tools.yaml", "agents.yaml", "hocket.yaml", "offline.yaml"}, filepath.Base(d.Name)) || path.Ext(d.Path) == ".txtar" {
+			out[d.Path+":"+d.Name] = d.Data
 		}
-		for _, f := range a.Files {
-			if ext := path.Ext(f.Name); ext == ".json" || ext == ".yaml" {
-				out[file+":"+f.Name] = f.Data
-			}
-		}
-	}
-	for _, file := range examples {
-		base := filepath.Base(file)
-		if ext := path.Ext(file); ext != ".json" && ext != ".yaml" || slices.Contains([]string{"replies.yaml", "tools.yaml", "agents.yaml", "hocket.yaml", "offline.yaml"}, base) {
-			continue
-		}
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[file] = data
 	}
 	return out
 }

@@ -2,18 +2,16 @@ package format_test
 
 import (
 	"encoding/json"
-	"path"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
@@ -22,30 +20,16 @@ import (
 // corpus gives the workflows of all documents in the readers' archives that have no errors, in the order of their names.
 func corpus(t testing.TB) []*workflow.Workflow {
 	t.Helper()
-	files, err := filepath.Glob("*/testdata/*.txtar")
-	more, err2 := filepath.Glob("*/testdata/*/*.txtar")
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
 	var agents []workflow.Agent
 	for id := range strings.FieldsSeq("a1 a2 beside agent-uuid-router agent-uuid-rc2 agent-uuid-dm2 agent-uuid-2n writer critic") {
 		agents = append(agents, workflow.Agent{ID: id, Name: id})
 	}
 	var out []*workflow.Workflow
 	found := map[string]int{}
-	for _, file := range append(files, more...) {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if ext := path.Ext(f.Name); ext != ".json" && ext != ".yaml" {
-				continue
-			}
-			if w, diags := format.Read(f.Name, f.Data, format.Options{Agents: agents}); w != nil && !diags.HasErrors() {
-				out = append(out, w)
-				found[w.Format]++
-			}
+	for _, d := range formattest.Documents(t, "*/testdata/*.txtar", "*/testdata/*/*.txtar") {
+		if w, diags := format.Read(d.Name, d.Data, format.Options{Agents: agents}); w != nil && !diags.HasErrors() {
+			out = append(out, w)
+			found[w.Format]++
 		}
 	}
 	for _, name := range format.Names() {

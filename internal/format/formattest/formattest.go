@@ -64,20 +64,51 @@ func archives(t testing.TB) []string {
 	return files
 }
 
+// Document is a document of an archive or a file of its own.
+type Document struct {
+	// Path is that of the file, Name is that of the document in an archive; the same as Path where the file is no archive.
+	Path, Name string
+	Data       []byte
+}
+
+// Documents gives the documents of all files that the patterns match, in the order of the patterns and of the files' names. Files with another ending than .txtar, .json and
+// .yaml have none.
+func Documents(t testing.TB, patterns ...string) []Document {
+	t.Helper()
+	var all []Document
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no file matches %s: %v", pattern, err)
+		}
+		for _, file := range files {
+			if path.Ext(file) != ".txtar" && !isDocument(file) {
+				continue
+			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if isDocument(file) {
+				all = append(all, Document{Path: file, Name: file, Data: data})
+				continue
+			}
+			for _, f := range txtar.Parse(data).Files {
+				if isDocument(f.Name) {
+					all = append(all, Document{Path: file, Name: f.Name, Data: f.Data})
+				}
+			}
+		}
+	}
+	return all
+}
+
 // Corpus gives the documents of testdata by name.
 func Corpus(t testing.TB) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
-	for _, file := range archives(t) {
-		a, err := txtar.ParseFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range a.Files {
-			if isDocument(f.Name) {
-				all[f.Name] = f.Data
-			}
-		}
+	for _, d := range Documents(t, "testdata/*.txtar") {
+		all[d.Name] = d.Data
 	}
 	return all
 }

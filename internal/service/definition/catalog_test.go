@@ -2,6 +2,7 @@ package definition_test
 
 import (
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
 
@@ -17,7 +18,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
 	_ "modernc.org/sqlite" // as other programs write the tables
 
 	"github.com/hocket-run/hocket/diag"
@@ -66,21 +66,9 @@ func applyText(t *testing.T, s *definition.Catalog, file, text string, draft boo
 // corpus gives the documents of the formats' archives by name.
 func corpus(t *testing.T, format string) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "..", "format", format, "testdata", "*.txtar"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%v, %v", files, err)
-	}
 	docs := map[string][]byte{}
-	for _, f := range files {
-		data, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range txtar.Parse(data).Files {
-			if ext := filepath.Ext(m.Name); ext == ".json" || ext == ".yaml" {
-				docs[m.Name] = m.Data
-			}
-		}
+	for _, d := range formattest.Documents(t, filepath.Join("..", "..", "format", format, "testdata", "*.txtar")) {
+		docs[d.Name] = d.Data
 	}
 	return docs
 }
