@@ -19,14 +19,8 @@ import (
 // The messages of a request are byte for byte those that the SDK writes.
 func TestBodyIsTheSDKs(t *testing.T) {
 	t.Parallel()
-	create := func(h *http.Client) *Client {
-		c, err := New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h})
-		if err != nil {
-			panic(err)
-		}
-		return c
-	}
-	modeltest.CheckBodies(t, func(h *http.Client) model.Client { return create(h) }, func(h *http.Client, req model.Request) {
+	create := func(h *http.Client) (*Client, error) { return New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h}) }
+	modeltest.CheckBodies(t, create, func(c *Client, req model.Request) {
 		cfg := config(req, nil)
 		cfg.HTTPOptions.ExtrasRequestProvider = func(body map[string]any) map[string]any {
 			for path, value := range req.Params.ProviderOptions {
@@ -34,7 +28,7 @@ func TestBodyIsTheSDKs(t *testing.T) {
 			}
 			return body
 		}
-		for range create(h).sdk.Models.GenerateContentStream(t.Context(), req.Model, contents(req.Messages), cfg) { // nothing answers
+		for range c.sdk.Models.GenerateContentStream(t.Context(), req.Model, contents(req.Messages), cfg) { // nothing answers
 		}
 	}, func(t *rapid.T, _ *chat.Message, _ int) json.RawMessage {
 		switch rapid.IntRange(0, 3).Draw(t, "signature") {

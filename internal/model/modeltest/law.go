@@ -57,8 +57,15 @@ func (c *Capture) body(t *rapid.T, call func()) []byte {
 
 // CheckBodies checks that requests of a client are those that its SDK writes of the same messages (former), and that requests which go on from a memo
 // are those that are written without one.
-func CheckBodies(t *testing.T, client func(*http.Client) model.Client, former func(*http.Client, model.Request), extra ExtraFunc) {
+func CheckBodies[C model.Client](t *testing.T, create func(*http.Client) (C, error), former func(C, model.Request), extra ExtraFunc) {
 	t.Helper()
+	client := func(h *http.Client) C {
+		c, err := create(h)
+		if err != nil {
+			panic(err) // the configuration is the test's
+		}
+		return c
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		capture := &Capture{}
 		http := &http.Client{Transport: capture}
@@ -72,7 +79,7 @@ func CheckBodies(t *testing.T, client func(*http.Client) model.Client, former fu
 		}
 		req := RandomRequest(t, extra)
 		whole := call(req)
-		sameBody(t, whole, capture.body(t, func() { former(http, req) }), isPlain(req))
+		sameBody(t, whole, capture.body(t, func() { former(c, req) }), isPlain(req))
 
 		req.Memo = &model.Memo{}
 		if rapid.Bool().Draw(t, "memo of another adapter") {

@@ -20,15 +20,8 @@ import (
 // The messages of a request are byte for byte those that the SDK writes.
 func TestBodyIsTheSDKs(t *testing.T) {
 	t.Parallel()
-	create := func(h *http.Client) *Client {
-		c, err := New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h})
-		if err != nil {
-			panic(err)
-		}
-		return c
-	}
-	modeltest.CheckBodies(t, func(h *http.Client) model.Client { return create(h) }, func(h *http.Client, req model.Request) {
-		c := create(h)
+	create := func(h *http.Client) (*Client, error) { return New(Config{BaseURL: "http://127.0.0.1:1", HTTP: h}) }
+	modeltest.CheckBodies(t, create, func(c *Client, req model.Request) {
 		opts := []option.RequestOption{option.WithJSONSet("stream", true)}
 		for path, value := range req.Params.ProviderOptions {
 			opts = append(opts, option.WithJSONSet(path, value))
