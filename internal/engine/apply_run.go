@@ -28,7 +28,7 @@ func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 }
 
 func applyRunCreated(s *state, ev *Event, d *RunCreated) {
-	s.Created, s.Limits, s.Status = d, d.Limits, StatusPending
+	s.Created, s.Limits, s.Status = d, &d.Limits, StatusPending
 	s.Waits = waits.New(s.plan.root.Workflow.Rules.HoldWhilePaused)
 	s.openLedger(d)
 	first := typed.State{}
@@ -86,7 +86,7 @@ func applyRunResumed(s *state, _ *Event, d *RunResumed) {
 	if d.Limits == nil {
 		return
 	}
-	s.setLimits(*d.Limits)
+	s.setLimits(d.Limits)
 	s.Ending, s.Limit = nil, ""
 	if f := s.graph.Scope(0).Failed; f != nil { // a step failed for good while the limit was ending the run
 		s.Ending = &ending{Status: StatusFailed, Failure: *f}

@@ -54,7 +54,7 @@ func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
 	}
 	s.graph.SetGiven(w.Step, d)
 	if d.Limits != nil {
-		s.setLimits(*d.Limits)
+		s.setLimits(d.Limits)
 	}
 	if s.Loop.Call(w.Call) != nil {
 		switch {

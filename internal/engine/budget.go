@@ -131,7 +131,7 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 	if more <= met.Max {
 		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max, met.Detail)
 	}
-	l = MergeLimits(b.state.Limits, l)
+	l = MergeLimits(*b.state.Limits, l)
 	return &l, nil
 }
 

@@ -10,16 +10,15 @@ import (
 // LargeBytes is the size above which drivers let outputs leave memory ([Run.StoreTexts]): they are in the journal beside its records.
 const LargeBytes = 32 << 10
 
-// keeper makes stored texts of large ones. The zero keeper makes none.
+// keeper makes stored texts of large ones. A nil keeper makes none.
 type keeper struct {
-	on    bool
 	above int64
 	made  []*text.Stored
 }
 
 // limit is the length above which texts are stored ones.
 func (k *keeper) limit() int64 {
-	if !k.on {
+	if k == nil {
 		return math.MaxInt64
 	}
 	return k.above
@@ -47,12 +46,16 @@ func (k *keeper) output(o graph.Output) graph.Output {
 // memory. It is called before the run has events.
 //
 // Where the bytes of a stored text cannot be loaded again, Activate and Apply give a *[text.LoadError], and all other methods that need them panic with it.
-func (r *Run) StoreTexts(above int64) { r.state.kept.on, r.state.kept.above = true, above }
+func (r *Run) StoreTexts(above int64) { r.state.kept = &keeper{above: above} }
 
 // TakeStored gives the stored texts that the run has made since it was called last.
 func (r *Run) TakeStored() []*text.Stored {
-	made := r.state.kept.made
-	r.state.kept.made = nil
+	k := r.state.kept
+	if k == nil {
+		return nil
+	}
+	made := k.made
+	k.made = nil
 	return made
 }
 

@@ -18,8 +18,8 @@ type lifecycle struct {
 	steps    lifecycleSteps
 	people   lifecyclePeople
 	calls    lifecycleCalls
-	// announced is the time for which the timer for cancelled calls was asked for last.
-	announced time.Time
+	// announced is the time, in microseconds since 1970, for which the timer for cancelled calls was asked for last; 0: none.
+	announced int64
 }
 
 // lifecycleSteps cancels steps.
@@ -111,8 +111,8 @@ func (l *lifecycle) settle() bool {
 	if !l.state.settling() {
 		return false
 	}
-	if at := l.state.settleAt(); !l.announced.Equal(at) {
-		l.announced = at
+	if at := l.state.settleAt(); l.announced != at.UnixMicro() {
+		l.announced = at.UnixMicro()
 		l.commands.add(&StartTimer{ID: timerSettle, After: l.state.Seq, At: at})
 	}
 	return true
@@ -139,7 +139,7 @@ func (s *state) drains() bool {
 	return true
 }
 
-// cancelled tells whether the run is ending because somebody cancelled it.
+// cancelled tells whether the run is ending because it was cancelled.
 func (s *state) cancelled() bool { return s.Ending != nil && s.Ending.Status == StatusCancelled }
 
 // isFailing tells whether the run ends by a failure or was cancelled: nothing new starts in it.
@@ -301,7 +301,7 @@ func (l *lifecycle) timeUp() {
 func (l *lifecycle) settleTimeUp() {
 	switch {
 	case !l.state.settling(), l.now.Before(l.state.settleAt()):
-		l.announced = time.Time{} // it came early, or while other calls were out: it is asked for again
+		l.announced = 0 // it came early, or while other calls were out: it is asked for again
 	case l.state.drains():
 		l.cutOff("no answer within " + DrainTime.String() + " of the cancellation")
 	default:

@@ -1,13 +1,13 @@
 package engine
 
 import (
-	"time"
-
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 )
 
-// handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12).
+// handleRecovered goes on after a crash: cancelled calls are given up, lost ones are treated by their policy, all others are given again (P12). All else is as the fold left it: open waits with
+// their timers, the steps of blocks and sub-flows around them, tokens, and passes of loops. Scopes are looked at again because a fold decides nothing. A paused run has no call to give again and
+// needs no event.
 func (l *lifecycle) handleRecovered(d Recovered) {
 	if l.state.Status == StatusRunning {
 		l.emit(0, "", &RunResumed{Reason: reasonRecovered, Trace: event.Clean(d.Trace)})
@@ -18,7 +18,7 @@ func (l *lifecycle) handleRecovered(d Recovered) {
 
 // handleReopen goes on with a run that ended by a limit (D20).
 func (l *lifecycle) handleReopen(d Reopen) {
-	limits := MergeLimits(l.state.Limits, d.Limits)
+	limits := MergeLimits(*l.state.Limits, d.Limits)
 	l.emit(0, "", &RunResumed{Reason: reasonReopened, Limits: &limits, Above: d.Above, By: d.By.Clean(), Trace: event.Clean(d.Trace)})
 	if l.state.Ending != nil {
 		l.steps.cancelScope(0, "the run failed")
@@ -60,6 +60,6 @@ func (l *lifecycle) takeUp(lost []Lost, why string) {
 		}
 	}
 	l.abandon(why) // those that a failure just cancelled
-	l.announced = time.Time{}
+	l.announced = 0
 	l.commands.reissue()
 }

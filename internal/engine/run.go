@@ -29,7 +29,7 @@ type Run struct {
 
 // New gives a run that has not started. id enters the idempotency keys of its calls.
 func New(p *Plan, id string) *Run {
-	r := &Run{recorder: recorder{state: state{plan: p, id: id, Status: StatusPending}}}
+	r := &Run{recorder: recorder{state: state{plan: p, id: id, Status: StatusPending, Limits: &p.root.Workflow.Limits}}}
 	r.graph = &r.state.graph
 	rec := &r.recorder
 	r.starter = starter{recorder: rec, end: &r.lifecycle, steps: &r.steps, blocks: &r.blocks, agents: &r.agents, budget: &r.budgets, people: &r.people, calls: &r.calls}
@@ -47,7 +47,7 @@ func New(p *Plan, id string) *Run {
 }
 
 // Apply folds events that were stored before, in order. It decides nothing and gives no commands. On error, a *[DivergenceError] or a
-// *[text.LoadError], the run must be thrown away. Apply keeps the Data of the events; nobody may change them afterwards.
+// *[text.LoadError], the run must be thrown away. Apply keeps the Data of the events; they must not be changed afterwards.
 func (r *Run) Apply(events []Event) (err error) {
 	defer text.Recover(&err)
 	for i := range events {
@@ -186,7 +186,7 @@ func (r *Run) Waits() []WaitInfo {
 // Errors gives the failed attempts of a run with typed state, oldest first, and Updated when a step of it completed last. The slice is the caller's.
 func (r *Run) Errors() []FailedAttempt { return slices.Clone(r.state.Errors) }
 
-// Updated is told at [Run.Errors].
+// Updated is described at [Run.Errors].
 func (r *Run) Updated() time.Time { return r.state.Updated }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -59,10 +59,10 @@ type slabs struct {
 	funcs     slab[CallFunc]
 	tokens    slab[int]
 	commands  slab[Command]
-	// events is the block in which events of activations stand one behind the other.
+	// events is the block that holds the events of activations one after another.
 	events []Event
 	// gave and before are how many events the last two activations gave, blocks is for how many of that size the last block had room.
-	gave, before, blocks int
+	gave, before, blocks int32
 }
 
 // maxActivations bounds for how many activations a block of events has room: what is kept of one keeps its whole block.
@@ -73,11 +73,11 @@ const firstEvents = 6
 
 // room gives an empty list with room for the events of an activation.
 func (m *slabs) room() []Event {
-	if need := max(m.gave, m.before); need == 0 {
+	if need := int(max(m.gave, m.before)); need == 0 {
 		m.events = make([]Event, 0, firstEvents)
 	} else if cap(m.events)-len(m.events) < need {
 		m.blocks = min(max(1, 2*m.blocks), maxActivations)
-		m.events = make([]Event, 0, m.blocks*need)
+		m.events = make([]Event, 0, int(m.blocks)*need)
 	}
 	return m.events[len(m.events):]
 }
@@ -85,7 +85,7 @@ func (m *slabs) room() []Event {
 // taken keeps the room that an activation used, unless it needed more and had to move. The list that it gives has no room for more.
 func (m *slabs) taken(out []Event) []Event {
 	if len(out) > 0 {
-		m.gave, m.before = len(out), m.gave
+		m.gave, m.before = int32(len(out)), m.gave
 	}
 	n := len(m.events)
 	if len(out) > 0 && &out[0] == &m.events[:n+1][n] {

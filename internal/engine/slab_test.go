@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -52,5 +53,13 @@ func TestSlabValuesAreApart(t *testing.T) {
 		if *all[i] != i || lists[i][0] != -i || lists[i][1] != i {
 			t.Fatalf("value %d became %d, list %v", i, *all[i], lists[i])
 		}
+	}
+}
+
+// A run in memory takes one object of 2,048 bytes, of which the allocator needs 8 for itself, where pointers are words of 8 bytes.
+func TestRunSize(t *testing.T) {
+	t.Parallel()
+	if size := unsafe.Sizeof(Run{}); unsafe.Sizeof(size) == 8 && size > 2048-8 {
+		t.Errorf("a run takes %d bytes", size)
 	}
 }

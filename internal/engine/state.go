@@ -19,7 +19,8 @@ type state struct {
 	At      time.Time
 	Status  Status
 	Created *RunCreated
-	Limits  workflow.Limits
+	// Limits are those in force, as the definition or an event has them.
+	Limits *workflow.Limits
 	// Active is the time spent running (D21).
 	Active time.Duration
 
@@ -28,7 +29,7 @@ type state struct {
 	Waits waits.Waits
 
 	// kept makes stored texts of large ones.
-	kept keeper
+	kept *keeper
 
 	// Bytes count against MaxBytes; 0 where there is no such bound.
 	Bytes int64
@@ -71,7 +72,7 @@ func (s *state) openLedger(d *RunCreated) {
 }
 
 // setLimits puts other limits into force.
-func (s *state) setLimits(l workflow.Limits) {
+func (s *state) setLimits(l *workflow.Limits) {
 	s.Limits = l
 	s.Ledger.SetBudget(l.Budget())
 }
