@@ -49,7 +49,7 @@ func (s *agents) system(id, fr int) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// facts gives what an agent is told of the world, as it was when the run began.
+// facts gives what an agent is given about the world, as it was when the run began.
 func (s *agents) facts(a *plan.Agent) []string {
 	var out []string
 	add := func(wanted bool, name string) {

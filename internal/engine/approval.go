@@ -1,5 +1,7 @@
 package engine
 
+// What the notes of approvals reach; how approvals are asked and answered is decided in people.go.
+//
 // The path to a step is how this execution was reached: the step whose output it was given, the step whose output that one was given, and so on to the input of the run.
 // Branches that run beside it are not on its path, earlier passes of a loop are. A join has all paths that arrived; a parallel block and a sub-flow have those inside them,
 // once they have completed. Of all approvals on the path that were answered, the one answered last counts (ADR 46). Approvals of tool calls are none: their notes

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
@@ -126,4 +127,8 @@ func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *work
 	allotment = amount.Budget()
 	ledger.AllowUncounted(allotment, balances)
 	return allotment, true, nil
+}
+
+func amountOf(s event.Spent) ledger.Amount {
+	return ledger.Amount{Tokens: max(s.Tokens, 0), Cost: max(chat.ToMoney(s.CostUSD), 0), Calls: max(s.Calls, 0)}
 }

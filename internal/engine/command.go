@@ -56,7 +56,7 @@ type CallTool struct {
 	// Iteration is the n-th execution of the node, Definition the workflow's digest: what an approval is bound to beside the rest (SEC12).
 	Iteration  int
 	Definition string
-	// Approved is the binding of the action that a person approved; "": nobody was asked. A driver that finds another action asks again.
+	// Approved is the binding of the action that a person approved; "": no person was asked. A driver that finds another action asks again.
 	Approved string
 	Timeout  time.Duration
 }
@@ -85,7 +85,7 @@ type CallFunc struct {
 	Timeout time.Duration
 }
 
-// MaxErrors bounds the failed attempts that a function is told of: the last ones.
+// MaxErrors bounds the failed attempts that a function is given: the last ones.
 const MaxErrors = 100
 
 // Note is [loop.Note].
@@ -133,7 +133,7 @@ type CancelCalls struct {
 	After uint64
 }
 
-// OpenWait tells that a person is asked. It needs no answer from the driver.
+// OpenWait tells that a person is asked. It needs no answer from the driver and is not given again after a crash: the wait is open in the state, where [Run.Waits] and answers find it.
 type OpenWait struct {
 	Wait  string
 	After uint64

@@ -135,7 +135,7 @@ func (c *commander) calls(seq uint64) []Command {
 	return cmds
 }
 
-// reissue gives every open command that was given before this activation.
+// reissue gives every call and timer that was given before this activation and is open.
 func (c *commander) reissue() {
 	c.add(c.calls(c.first)...)
 	c.add(c.state.timers(c.first)...)

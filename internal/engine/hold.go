@@ -43,7 +43,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	if late || failing {
 		p.emitStep(step, &ToolFailed{Call: key, Attempt: attempt, Error: Failure{Code: CodeCancelled, Message: "it needed the decision of a person and was not made"}, Late: late})
 		if !late {
-			p.steps.cancelStep(step, "the run failed") // nobody is asked any more (S0-46)
+			p.steps.cancelStep(step, "the run failed") // no question is asked any more (S0-46)
 		}
 		return
 	}

@@ -47,7 +47,7 @@ type ToolResult struct {
 	Structured Value
 	IsError    bool
 	Failure    *Failure
-	// Unknown is set beside Failure where the tool may have done its work all the same, because no answer came: it is the tool's policy, `retry`, `ask`,
+	// Unknown is set beside Failure where the tool may have done its work although no answer came: it is the tool's policy, `retry`, `ask`,
 	// `skip` or `fail`, and decides as after a crash (P12). Go graphs fail the node (S2-46).
 	Unknown string
 	// Budget is set beside Failure where what the call was to start had no budget left: BudgetError.Detail, or CodeWorkflowBudget for that of the workflow. The run, or its node, has
@@ -125,6 +125,46 @@ type Reopen struct {
 	Trace string
 }
 
+// ChildStart asks what a run may use that an open tool or function call is about to start. It is no result: the call stays open. Asked again for a run that
+// has not ended it changes nothing.
+//
+// Errors: ErrCallLate; ErrNoRoom: ask again when something has changed; *BudgetError: the run is not to be started, as in a run that ends by a limit and has no room now.
+type ChildStart struct {
+	ID  string // the command's
+	Run string
+	// Shares is in how many parts what is left is divided, this one included: the call starts as many runs beside one another; 0 is 1.
+	Shares int
+	// More asks for a run that ended because it had used its part, which was this; nil: for one that is to begin or goes on.
+	More *workflow.Budget
+}
+
+// CallUse reports what a call used: see CallUsed. Errors: ErrCallLate.
+type CallUse struct {
+	ID    string
+	Run   string
+	Ended bool
+	Used  Used
+
+	Key, Model, UsageEstimated, Warning string
+}
+
+// CallReserve asks for room in the budgets for a model call or a tool call that an open tool or function call is about to make itself. It is no result: the call stays open. Asked again with the
+// Key of an open reservation it changes nothing. Where no budget bounds the call nothing is recorded. [Run.ReservedFor] tells what was granted.
+//
+// Errors: ErrCallLate; ErrNoRoom: ask again when something has changed; *BudgetError: the model call must not be made; *UncountedError; ErrPrice.
+type CallReserve struct {
+	ID string // the command's
+	// Key names the model call within the run; "" only asks whether work is allowed whose use is never reported, and reserves nothing.
+	Key   string
+	Model string
+	// Input is an estimate of the input, Output the most that the answer may take, both in tokens.
+	Input, Output int64
+	// Rate is the price of the model; nil: unknown.
+	Rate *chat.Rate
+	// Tool: it is a tool call, which uses a call and no tokens.
+	Tool bool
+}
+
 func (Start) input()       {}
 func (ModelResult) input() {}
 func (ToolResult) input()  {}
@@ -136,3 +176,6 @@ func (Answer) input()      {}
 func (Cancel) input()      {}
 func (Recovered) input()   {}
 func (Reopen) input()      {}
+func (ChildStart) input()  {}
+func (CallUse) input()     {}
+func (CallReserve) input() {}

@@ -11,9 +11,9 @@ type StepView struct {
 	Node   string
 	Hidden bool
 	Kind   workflow.Kind
-	// Nested: the step stands in a sub-flow, whose state is another one.
+	// Nested: the step is in a sub-flow, whose state is another one.
 	Nested bool
-	// Outer is the step of the graph itself that stands around a nested one; the step itself where it is not nested.
+	// Outer is the step of the graph itself that contains a nested one; the step itself where it is not nested.
 	Outer int
 	// Block is the step of the fork in whose branch this one stands, 0 outside.
 	Block int

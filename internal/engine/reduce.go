@@ -224,7 +224,7 @@ func reduceAs[T any](base, mine, theirs Value, f func(b, m, t T) (T, error)) (Va
 	return plainJSON(out)
 }
 
-// plainJSON encodes a value whose texts stand as they are.
+// plainJSON encodes a value whose texts are written as they are.
 func plainJSON(v any) (Value, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -50,7 +50,7 @@ func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 // MaxRetryAfter is how long another side may ask to wait before the same call is made again. Where it asks for more the call fails.
 const MaxRetryAfter = 10 * time.Minute
 
-// lasting are the codes of failures that pass only if somebody does something. They are not tried again where the policy does not name them.
+// lasting are the codes of failures that pass only after a person has acted. They are not tried again where the policy does not name them.
 var lasting = []string{"quota_exceeded", "context_length_exceeded"}
 
 // delay is the time to wait before retry number done+1: what the policy says, or longer where the other side asked for it (P14).

@@ -82,7 +82,7 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 	}
 }
 
-// unreachable tells why a step of node n cannot go to the node named to: there is none, or it stands in another branch. Nil where it can.
+// unreachable tells why a step of node n cannot go to the node named to: there is none, or it is in another branch. Nil where it can.
 func unreachable(f *plan.Flow, n *plan.Node, to string) *Failure {
 	idx, ok := f.Index[to]
 	if !ok {
@@ -182,7 +182,7 @@ func (s *steps) giveUp(id int, f Failure) {
 	}
 }
 
-// fail carries a failure that nobody handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.
+// fail carries a failure that was not handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.
 func (s *steps) fail(id int, f Failure) {
 	sc := s.graph.StepScope(id)
 	if sc.Owner == 0 {

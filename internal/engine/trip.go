@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// trip names a transition with what went along, so that one that comes again and again is seen (S3-15); "" where nobody would be asked. Calls of
+// trip names a transition with what went along, so that one that comes again and again is seen (S3-15); "" where no person would be asked. Calls of
 // tools count as part of what was said: agents that work say little.
 func (s *state) trip(id int, to string) string {
 	handoff := s.plan.root.Workflow.Rules.Handoff

@@ -42,7 +42,7 @@ func (l *Ledger) Allotment(run string) *workflow.Budget {
 // HasChild tells whether a run was started, and IsActive whether it has not ended.
 func (l *Ledger) HasChild(run string) bool { return l.children[run] != nil }
 
-// IsActive is told at [Ledger.HasChild].
+// IsActive is described at [Ledger.HasChild].
 func (l *Ledger) IsActive(run string) bool { c := l.children[run]; return c != nil && !c.ended }
 
 // IsAllotted tells whether nothing is to be decided about a run: it has its allotment, or has ended and does not ask for more.
