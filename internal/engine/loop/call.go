@@ -58,15 +58,15 @@ type Call struct {
 const maxBlock = 32
 
 // count adds n times a call to the counters that follow from the calls.
-func (l *Loop) count(w World, c *Call, n int) {
+func (l *Loop) count(w World, c *Call, n int32) {
 	st := w.Step(c.Step)
-	st.Calls += int32(n)
+	st.Calls += n
 	switch c.State {
 	case Open:
 		if st.Out == 0 {
 			l.busy++
 		}
-		if st.Out += int32(n); st.Out == 0 {
+		if st.Out += n; st.Out == 0 {
 			l.busy--
 		}
 		l.out += n

@@ -45,7 +45,7 @@ type Loop struct {
 	calls  calls
 	timers map[string]Timer
 
-	out, late, due, busy int // see the methods of these names
+	out, late, due, busy int32 // see the methods of these names
 	cancelled            time.Time
 
 	spare []*Call // calls that have ended, to be used again
@@ -67,16 +67,16 @@ type Step struct {
 }
 
 // Out counts the calls that are out.
-func (l *Loop) Out() int { return l.out }
+func (l *Loop) Out() int { return int(l.out) }
 
 // Late counts the cancelled calls that have not settled.
-func (l *Loop) Late() int { return l.late }
+func (l *Loop) Late() int { return int(l.late) }
 
 // Due counts the calls and steps that are to be tried again as soon as there is a slot.
-func (l *Loop) Due() int { return l.due }
+func (l *Loop) Due() int { return int(l.due) }
 
 // Busy counts the steps with a call that is out.
-func (l *Loop) Busy() int { return l.busy }
+func (l *Loop) Busy() int { return int(l.busy) }
 
 // Sleeping counts the calls and steps that wait for their retry timer.
 func (l *Loop) Sleeping() int { return len(l.timers) }
