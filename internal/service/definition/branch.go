@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/errcode"
@@ -40,9 +39,7 @@ func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	return nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": branches(w), "meant": diag.DidYouMean(branch, ids)}, nil)
 }
 
-// branchList names the branches of w with their modes.
-func branchList(w *workflow.Workflow) string { return strings.Join(branches(w), ", ") }
-
+// branches names the branches of w with their modes.
 func branches(w *workflow.Workflow) []string {
 	var list []string
 	for _, b := range w.Branches {
