@@ -33,7 +33,7 @@ type world struct {
 	reason       error
 }
 
-func (w *world) note(format string, args ...any) {
+func (w *world) notef(format string, args ...any) {
 	w.log = append(w.log, strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
 
@@ -54,24 +54,24 @@ func (w *world) List(_ context.Context, q journal.Query) (heads []journal.Head, 
 func (w *world) Wait(context.Context, string) (driver.State, error) { return driver.State{}, nil }
 
 func (w *world) Cancel(_ context.Context, run, _ string) error {
-	w.note("cancel %s", run)
+	w.notef("cancel %s", run)
 	return nil
 }
 
 func (w *world) Interrupt(_ context.Context, run string) error {
-	w.note("interrupt %s", run)
+	w.notef("interrupt %s", run)
 	return nil
 }
 
 func (w *world) Extend(_ context.Context, run string, b *workflow.Budget) error {
-	w.note("extend %s to %d", run, b.MaxCalls)
+	w.notef("extend %s to %d", run, b.MaxCalls)
 	return nil
 }
 
 func (w *world) Inherit(string, string) {}
 
 func (w *world) Resume(_ context.Context, run string) error {
-	w.note("resume %s", run)
+	w.notef("resume %s", run)
 	return w.resume
 }
 
@@ -108,15 +108,15 @@ type ledger struct {
 
 func (l ledger) Begin(_ context.Context, run string, shares int, had *workflow.Budget) (*workflow.Budget, error) {
 	if had == nil {
-		l.note("begin %s of %d", run, shares)
+		l.notef("begin %s of %d", run, shares)
 		return part, nil
 	}
-	l.note("begin %s again", run)
+	l.notef("begin %s again", run)
 	return more, l.most
 }
 
 func (l ledger) Use(u engine.CallUse) error {
-	l.note("use %s, ended %t", u.Run, u.Ended)
+	l.notef("use %s, ended %t", u.Run, u.Ended)
 	return nil
 }
 
@@ -157,14 +157,14 @@ func TestDrive(t *testing.T) {
 		err := r.Drive(ctx, child.Work{
 			Parent: "p", Run: "c", Ledger: ledger{world: w}, Shares: 2, WaitsForPerson: c.waits,
 			Start: func(_ context.Context, b *workflow.Budget) error {
-				w.note("start c within %d", b.MaxCalls)
+				w.notef("start c within %d", b.MaxCalls)
 				if c.start == nil || errors.Is(c.start, journal.ErrExists) {
 					w.parent = "p"
 				}
 				return c.start
 			},
 			Ended: func(context.Context) error {
-				w.note("ended")
+				w.notef("ended")
 				return nil
 			},
 		})
