@@ -122,7 +122,7 @@ var layers = []layer{
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support for all sessions needs the builder alone"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions implement the port of graph, call models through theirs, and do not depend on their callers"},
 	{"internal/browsertest", nil, "a leaf: it finds a browser for tests"},
-	{"internal/graphtest", []string{"graph"}, "fakes of what graphs call know graphs and nothing that runs them"},
+	{"internal/graphtest", []string{"graph"}, "fakes of what graphs call need graphs alone, not what runs them"},
 	{"internal/outbound/outboundtest", nil, "a leaf: it serves tests of any HTTP client"},
 	{"internal/leaktest", nil, "a leaf: it checks any package for leaked goroutines"},
 	{"internal/randtest", nil, "a leaf: it sets the seed of random tests"},
@@ -277,8 +277,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestArchitecture: the table of packages in ARCHITECTURE.md names each package in a row of its own or in that of the nearest package above it, and nothing else.
-func TestArchitecture(t *testing.T) {
+// TestLayersAreDocumented: the table of packages in ARCHITECTURE.md names each package in a row of its own or in that of the nearest package above it, and nothing else.
+func TestLayersAreDocumented(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
