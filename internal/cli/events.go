@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// eventPrinter prints the events of a run on Out, one JSON line each, as they are told everywhere. Every event goes through it once and in order,
+// eventPrinter prints the events of a run on Out, one JSON line each, in the same form as everywhere. Every event goes through it once and in order,
 // by print or by skip. Not safe for concurrent use.
 type eventPrinter struct {
 	*app

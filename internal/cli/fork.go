@@ -61,7 +61,7 @@ func (a *app) runsForkCmd() *cobra.Command {
 func (a *app) forked(c *cobra.Command, s backend, fork string) {
 	rec, err := s.Read(c.Context(), fork)
 	if err != nil {
-		return // it is made, and its id is told
+		return // it is made, and its id was printed
 	}
 	o := rec.Object()
 	if o.Status != engine.StatusPaused {

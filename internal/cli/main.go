@@ -75,7 +75,7 @@ type app struct {
 	verbose     bool
 	logFormat   string
 	noColor     bool
-	// serves: requests of others are logged too. stays: the process ends when it is told to, not before.
+	// serves: requests of others are logged too. stays: the process runs until it gets a signal.
 	serves, stays bool
 	// color is for Err, outColor for Out.
 	color, outColor palette
@@ -277,7 +277,7 @@ func must(err error) {
 	}
 }
 
-// logger gives the logger of this invocation: warnings, nothing with -q, everything with -v. What ends in an error is told by that error.
+// logger gives the logger of this invocation: warnings, nothing with -q, everything with -v. A command that fails reports its error itself.
 func (a *app) logger() *slog.Logger {
 	if a.quiet {
 		return slog.New(slog.DiscardHandler)

@@ -102,7 +102,7 @@ type skips struct {
 	count int
 }
 
-// event prints one event. Of many planned times that find one run the first is told, and their number at the next start.
+// event prints one event. Of many planned times that find one run the first is printed, and their number at the next start.
 func (r *reporter) event(e scheduler.Event) {
 	switch e.Kind {
 	case scheduler.EventStarted:

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// quietAfter is for how long a process gives no sign of life before people are told how to take its run over: three signs are missing then.
+// quietAfter is the age of a process's last heartbeat from which people are shown how to take its run over: three heartbeats are missing then.
 const quietAfter = 15 * time.Second
 
 // addTakeOverFlag gives a verb --take-over.

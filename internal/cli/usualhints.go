@@ -5,7 +5,7 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 )
 
-// usualHints say what to do about problems whose readers know no better. A test holds that people are told something for every mistake of testdata/mistakes.txtar.
+// usualHints say what to do about problems whose readers know no better. A test holds that there is a hint for every mistake of testdata/mistakes.txtar.
 var usualHints = map[string]string{
 	"bad-condition":  "a condition is a CEL expression that is true or false, such as $steps.ID.output.contains(\"yes\")",
 	"duplicate-node": "give one of them another id",

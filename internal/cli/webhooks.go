@@ -35,7 +35,7 @@ func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error)
 	}
 	h, err := hooks.New(cfg)
 	if err != nil {
-		_ = s.Close() // the configuration is what is told
+		_ = s.Close() // the error of the configuration is reported
 		return nil, nil, usef("%v", err)
 	}
 	return h, s, nil

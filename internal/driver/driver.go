@@ -158,7 +158,7 @@ type Update struct {
 	Delta *Delta
 }
 
-// Delta is a piece of a model's answer on its way. It is never stored.
+// Delta is a piece of a model's answer that is being received. It is never stored.
 type Delta struct {
 	Node string `json:"node,omitempty"`
 	Step int    `json:"step,omitempty"`

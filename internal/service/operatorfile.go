@@ -60,7 +60,7 @@ func OperatorTelemetry(c *config.Config, base otlp.Config) otlp.Config {
 }
 
 // Exporter gives where traces and metrics go by base and OpenTelemetry's standard variables, which win; nil where none is wanted. What goes along in
-// headers is told to the keeper, and what collectors answer is logged without it (SEC11). The error joins what cannot be used; the rest holds.
+// headers is registered with the keeper, and what collectors answer is logged without it (SEC11). The error joins what cannot be used; the rest holds.
 func Exporter(base otlp.Config, env func(string) string, keeper *secret.Keeper, log *slog.Logger) (*telemetry.Config, error) {
 	cfg, err := otlp.FromEnv(base, env)
 	if !cfg.On() {

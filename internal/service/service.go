@@ -52,7 +52,7 @@ type Config struct {
 	Env func(string) string
 	// Operator is the operator's configuration, without errors; nil: there is none.
 	Operator *config.Config
-	// Keeper is told the secrets that are used, and takes them out of what comes back (SEC11); nil: one of the service's own.
+	// Keeper gets the secrets that are used, and takes them out of what comes back (SEC11); nil: one of the service's own.
 	Keeper *secret.Keeper
 	// Adapters serve the model protocols.
 	Adapters map[model.Protocol]model.Factory

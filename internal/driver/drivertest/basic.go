@@ -52,7 +52,7 @@ func testLinear(t *testing.T, c Cluster) {
 	if err := p.Resume(t.Context(), run); !errors.Is(err, engine.ErrEnded) {
 		t.Errorf("resume of an ended run: %v, want ErrEnded", err)
 	}
-	if _, err := p.Wait(t.Context(), "nobody"); !errors.Is(err, journal.ErrNotFound) {
+	if _, err := p.Wait(t.Context(), "unknown"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("wait for no run: %v, want ErrNotFound", err)
 	}
 	closeAll(t, p)
@@ -227,7 +227,7 @@ func testLateResult(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		if q.Node == "slow" {
 			<-ctx.Done()
-			time.Sleep(time.Second) // the answer was on its way
+			time.Sleep(time.Second) // the answer was not delivered yet
 			return sim.Reply("slow"), nil
 		}
 		return sim.Reply("fast"), wait(ctx, time.Second)

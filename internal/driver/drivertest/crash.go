@@ -25,7 +25,7 @@ import (
 func testInterrupt(t *testing.T, c Cluster) {
 	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 		if q.Node == "kept" {
-			<-ctx.Done() // it is told to stop, and has the answer nevertheless
+			<-ctx.Done() // it is cancelled, and has the answer nevertheless
 			return sim.Reply("kept"), nil
 		}
 		return sim.Reply("ok"), wait(ctx, time.Minute)
@@ -266,7 +266,7 @@ func testFailingWrites(t *testing.T, c Cluster) {
 			}
 		}
 	}
-	// The very first write: nothing is stored, and the caller is told.
+	// The very first write: nothing is stored, and the caller gets an error.
 	p := c.Open(t, Options{World: w, Fault: func(_ string, n int) sim.Fault {
 		if n == 1 {
 			return sim.FaultError

@@ -117,7 +117,7 @@ func testNotHung(t *testing.T, c Cluster) {
 	closeAll(t, other, owner)
 }
 
-// testTakeOver: a run is taken from a process that lives at once when a person says so, and its former owner hears of it at the next append.
+// testTakeOver: a run is taken from a process that lives at once when a person says so, and its former owner learns it at the next append.
 func testTakeOver(t *testing.T, c Cluster) {
 	w := newStuck()
 	hung := c.Open(t, Options{World: w.World, Unchecked: true})

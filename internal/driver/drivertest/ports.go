@@ -133,7 +133,7 @@ func testForeign(t *testing.T, c Cluster) {
 	}
 }
 
-// testExtend: a run that its parent's budget ended goes on with a larger one, and what it used is told (P20).
+// testExtend: a run that its parent's budget ended goes on with a larger one, and what it used is reported (P20).
 func testExtend(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run, err := p.Start(t.Context(), driver.Spec{Workflow: chain(agent("a"), agent("b")).workflow(), Input: text("in"), Above: &workflow.Budget{MaxCalls: 1}})

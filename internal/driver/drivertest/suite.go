@@ -174,7 +174,7 @@ func start(t *testing.T, p Process, w *flow) string {
 	return run
 }
 
-// settle waits for the run and fails where it does not stand at want.
+// settle waits for the run and fails where its state is not want.
 func settle(t *testing.T, c Cluster, p Process, run string, want engine.Status) {
 	t.Helper()
 	s, err := p.Wait(t.Context(), run)
@@ -182,7 +182,7 @@ func settle(t *testing.T, c Cluster, p Process, run string, want engine.Status) 
 		t.Fatalf("wait: %v", err)
 	}
 	if s.Status != want || s.Interrupted {
-		t.Fatalf("run stands at %+v, want %s\n%s", s, want, show(c.Events(t, run)))
+		t.Fatalf("the run is %+v, want %s\n%s", s, want, show(c.Events(t, run)))
 	}
 }
 

@@ -58,7 +58,7 @@ func testWatchEverywhere(t *testing.T, c Cluster) {
 	if diff := cmp.Diff(stored, pieces); diff != "" {
 		t.Errorf("what the watcher that was cut off saw is not the journal:\n%s", diff)
 	}
-	if _, _, err := collect(p.Watch(t.Context(), "nobody", 0)); !errors.Is(err, journal.ErrNotFound) {
+	if _, _, err := collect(p.Watch(t.Context(), "unknown", 0)); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("watch of no run: %v, want ErrNotFound", err)
 	}
 	closeAll(t, p)

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// call is a command under way. The first result that is told counts: the call's own, or that it was given up.
+// call is a command under way. The first result that is reported counts: the call's own, or that it was given up.
 //
 // The place of one may be used for another when its result was taken and nothing holds it any more: its function has its context alone.
 type call struct {

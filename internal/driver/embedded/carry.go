@@ -37,7 +37,7 @@ func (a *actor) carry(cmds []engine.Command) {
 				a.cancelCall(id)
 			}
 		case *engine.OpenWait, *engine.Finish:
-			// What they say stands in the events.
+			// Their results are in the events.
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // decide activates a batch in order of arrival: what the run's former owner left first, results together, everything else by itself. It gives
-// one decision for all of it. What a sender did wrong is told to the sender; an error is a defect.
+// one decision for all of it. Mistakes of a sender are reported to the sender; an error is a defect.
 func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 	defer recovered(&err)
 	ended := a.run.Status().Ended() // a recovery may end it, as the resume asks

@@ -8,7 +8,7 @@
 //  1. It claims the run, folds its records, and finds out what its former owner left open (load.go). A new run has nothing to fold.
 //  2. It takes everything that waits in its mailbox (results, timers, answers, cancellations) and activates it (actor.go).
 //  3. It appends the events of all that in one transaction, together with the status and the release of a run that
-//     pauses or ends (commit.go). Watchers and callers hear of it only now.
+//     pauses or ends (commit.go). Watchers and callers are notified only now.
 //  4. It carries out the commands: calls on other goroutines (call.go, crew.go), bounded over all runs; timers; cancellations (carry.go). A function or a model that is the only call is called
 //     by the actor's own goroutine; what comes for the run meanwhile makes another goroutine the actor (actor.next, call.makeHere).
 //     A function under way may have notes taken: they are inputs like results, and answered when they are durable (record.go).

@@ -24,9 +24,9 @@ type message struct {
 	done  func(error)
 	// refused is what the engine said of it, until it is known that the engine spoke of the run as it is.
 	refused error
-	// part is what a run may use that is to be started, once done is told nil.
+	// part is what a run may use that is to be started, once done got nil.
 	part *workflow.Budget
-	// grant is the room of a model call that asked for it, once done is told nil; parked is called when it has to wait.
+	// grant is the room of a model call that asked for it, once done got nil; parked is called when it has to wait.
 	grant  driver.Grant
 	parked func()
 	// withdrawn: done is no longer awaited.

@@ -33,7 +33,7 @@ type launched struct {
 	blob   [1]journal.Blob
 }
 
-// answered is told to those who wait for the first message of a run.
+// answered is sent to those who wait for the first message of a run.
 func (l *launched) answered(err error) { l.begun <- err }
 
 // ID implements driver.Launched.

@@ -17,7 +17,7 @@ const AllBranches = "all"
 // Choose gives the graph that a run of the branch runs, the main graph for "". For AllBranches it is a workflow that runs the one_time branches at
 // once, each as a run of its own (ADR 8).
 //
-// Errors: *InvalidError where there is no such branch (S1-21), or where the main graph is empty and branches stand beside it: none of them is run in
+// Errors: *InvalidError where there is no such branch (S1-21), or where the main graph is empty and there are branches: none of them is run in
 // its place.
 func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	if branch == "" && len(w.Nodes) == 0 && len(w.Branches) > 0 {

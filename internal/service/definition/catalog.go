@@ -23,7 +23,7 @@ type Config struct {
 	Offline bool
 	// Now is the clock by which models are retired; nil: the system's.
 	Now func() time.Time
-	// Logger is told of prompt files that are not found; nil: none.
+	// Logger logs prompt files that are not found; nil: they are not logged.
 	Logger *slog.Logger
 }
 

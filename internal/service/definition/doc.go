@@ -1,5 +1,5 @@
 // Package definition is the part of the use cases that deals with documents: it loads them with all their problems, stores them in the catalog, publishes them, and loads
-// them again. It also tells which graph of a document a run runs, which toolsets its agents list, and what its agents are told of the world.
+// them again. It also tells which graph of a document a run runs, which toolsets its agents list, and which facts its agents get.
 //
 // The flow of a stored workflow: [Catalog.Apply] reads documents, and stores all of them or, where one has errors, none; [Catalog.LoadStored] reads what is published, or
 // the draft, with the agents of the catalog behind those of the document. Rows are read as the routes document that they are.

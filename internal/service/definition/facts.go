@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Bounds of prompt files: of one, and of all that a run is told.
+// Bounds of prompt files: of one, and of all those of a run.
 const (
 	maxPromptFileBytes  = 128 << 10
 	maxPromptFilesBytes = 512 << 10

@@ -83,7 +83,7 @@ func ofToolset(a *workflow.Agent, i int, message string) string {
 // inToolset names a place in a toolset for placeToolsets: the text of the toolset and the path in it.
 func inToolset(raw []byte, path string) string { return path + "\n" + string(raw) }
 
-// placeToolsets gives problems of toolsets their places in a document. Where a toolset does not stand there as it is used (a definition under `mcps:` completes
+// placeToolsets gives problems of toolsets their places in a document. Where a toolset is not in the document as it is used (a definition under `mcps:` completes
 // it, or it is an agent's from elsewhere) they keep the place that they have.
 func placeToolsets(file string, data []byte, problems diag.List) {
 	if len(problems) == 0 {
@@ -119,7 +119,7 @@ func placeToolsets(file string, data []byte, problems diag.List) {
 	}
 }
 
-// maxPlaceDepth is how deep toolsets stand in documents: branches, agents, and the data of nodes.
+// maxPlaceDepth is how deep toolsets are nested in documents: branches, agents, and the data of nodes.
 const maxPlaceDepth = 8
 
 // placeIn walks a path such as `remote.url` or `commands[0].name`, as far as it goes.

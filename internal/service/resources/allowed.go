@@ -86,7 +86,7 @@ func (op *Opener) NoteAllowed(document []tool.Spec, trust bool, f Files, meta ma
 		}
 	}
 	if f.Tools != nil || trust || len(op.cfg.Operator.MCPs)+len(op.cfg.Operator.Toolsets) > 0 {
-		if err := standIn(meta); err != nil {
+		if err := noteFolder(meta); err != nil {
 			return err
 		}
 	}

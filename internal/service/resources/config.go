@@ -25,7 +25,7 @@ type Config struct {
 	Env func(string) string
 	// Operator is the operator's configuration.
 	Operator *config.Config
-	// Keeper is told the secrets that are used, and takes them out of what comes back (SEC11).
+	// Keeper gets the secrets that are used, and takes them out of what comes back (SEC11).
 	Keeper *secret.Keeper
 	// Adapters serve the model protocols: see [SharedAdapters].
 	Adapters map[model.Protocol]model.Factory

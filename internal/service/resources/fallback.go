@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/search"
 )
 
-// fallbacks stand in for web_search: an agent that asks for it is offered it, and a call searches with the provider that the operator's variables name, or says
+// fallbacks replace web_search: an agent that asks for it is offered it, and a call searches with the provider that the operator's variables name, or says
 // that there is none (S0-55). A tool of that name in the operator's tools file wins.
 func (op *Opener) fallbacks() []tool.Tool {
 	if cfg := op.searchConfig(); search.Configured(cfg) {

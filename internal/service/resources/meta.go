@@ -12,7 +12,7 @@ const (
 	FileReplies = "replies"
 )
 
-// MetaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder that relative paths of its tools stand on, metaPermissions the hash of
+// MetaTrusted holds the hash of what was allowed for a run (SEC5), metaDir the folder against which relative paths of its tools are resolved, metaPermissions the hash of
 // the operator's permissions when it began, metaRules the permissions themselves as JSON.
 const (
 	MetaTrusted     = "trusted"

@@ -62,7 +62,7 @@ func (op *Opener) modelHints() []string {
 	}
 }
 
-// registry finds the providers of a workflow. trusted: the operator stands behind the addresses that the document names.
+// registry finds the providers of a workflow. trusted: the operator vouches for the addresses that the document names.
 func (op *Opener) registry(w *workflow.Workflow, trusted bool) *model.Registry {
 	defs := map[string]model.ProviderDef{}
 	for name, p := range w.Providers {

@@ -131,7 +131,7 @@ func cleanError(k *secret.Keeper, err error) error {
 	)
 	if he := (*tool.HoldError)(nil); errors.As(err, &he) {
 		c := *he
-		c.Hold.Prompt, c.Hold.Arguments = k.Redact(c.Hold.Prompt), k.RedactJSON(c.Hold.Arguments) // the words of a server may stand in it
+		c.Hold.Prompt, c.Hold.Arguments = k.Redact(c.Hold.Prompt), k.RedactJSON(c.Hold.Arguments) // it can contain text of a server
 		c.Hold.Options = nil
 		for _, o := range he.Hold.Options {
 			c.Hold.Options = append(c.Hold.Options, k.Redact(o))

@@ -145,7 +145,7 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, trust bool, meta map[string]string) error {
 	access := tool.Access(specs, "")
 	if len(access) > 0 {
-		if err := standIn(meta); err != nil {
+		if err := noteFolder(meta); err != nil {
 			return err
 		}
 		access = tool.Access(specs, meta[metaDir])
@@ -161,9 +161,9 @@ func CheckTrust(specs []tool.Spec, asks failure.CommandsError, keys []string, tr
 	return nil
 }
 
-// standIn notes the folder that relative paths of a run's tools stand on: what a person allowed in one folder is not another's when the run is
+// noteFolder notes the folder against which relative paths of a run's tools are resolved: what a person allowed in one folder is not another's when the run is
 // resumed elsewhere.
-func standIn(meta map[string]string) error {
+func noteFolder(meta map[string]string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the working directory: %w", err)
@@ -227,7 +227,7 @@ func (op *Opener) expand(text string) (string, error) {
 	return out, missing
 }
 
-// openMCP opens an MCP toolset. One that the operator stands behind may be at a private address and get what our environment holds (D34); one that
+// openMCP opens an MCP toolset. One for which the operator vouches may be at a private address and get what our environment holds (D34); one that
 // only the document names gets neither.
 // A program is resolved against dir, the folder of the run, wherever this process is.
 func (op *Opener) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error) {

@@ -50,7 +50,7 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow)})
 }
 
-// apiConfig is what toolsets of HTTP APIs get. One that the operator stands behind may be at a private address, and get what our environment holds (D34).
+// apiConfig is what toolsets of HTTP APIs get. One for which the operator vouches may be at a private address, and get what our environment holds (D34).
 func (op *Opener) apiConfig(dir string) api.Config {
 	return api.Config{
 		HTTP: func(spec tool.Spec) *http.Client {

@@ -48,7 +48,7 @@ func (s *Runner) Metrics(ctx context.Context) []telemetry.Metric {
 	return s.telemetry.Metrics(ctx)
 }
 
-// saw hears of events that are durable.
+// saw gets events that are durable.
 func (s *Runner) saw(run string, events []engine.Event) {
 	if s.telemetry != nil {
 		s.telemetry.Saw(run, events)

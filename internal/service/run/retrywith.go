@@ -13,7 +13,7 @@ import (
 )
 
 // replaced compares the definition of a run with one that takes its place, and gives the events of the run with the edges of the new one. Nodes that the events execute, and
-// the edges between them, must be equal; what agents are told, their models, conditions and limits may differ.
+// the edges between them, must be equal; prompts of agents, their models, conditions and limits may differ.
 //
 // Errors: *InvalidError that names the first difference in the order of the old definition.
 func (h *history) replaced(old, now *workflow.Workflow) ([]engine.Event, error) {

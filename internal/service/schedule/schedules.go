@@ -35,8 +35,8 @@ type ScheduleRequest struct {
 	Report func(scheduler.Event)
 }
 
-// Schedule minds the schedules of all published workflows until ctx is done, and takes up interrupted runs of this kind of process (D15). Of several
-// processes on one store one minds the schedules; the others wait for its end (P37). The service must have been opened with journal.KindScheduler,
+// Schedule carries out the schedules of all published workflows until ctx is done, and takes up interrupted runs of this kind of process (D15). Of several
+// processes on one store one carries out the schedules; the others wait for its end (P37). The service must have been opened with journal.KindScheduler,
 // or another kind that stays.
 //
 // Errors: *InvalidError with nothing started.
@@ -96,7 +96,7 @@ func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, e
 	return out, nil
 }
 
-// scheduledBranches reads the schedules of one workflow. What cannot be read is told as the branch's error.
+// scheduledBranches reads the schedules of one workflow. What cannot be read is the branch's error.
 func (s *Scheduler) scheduledBranches(ctx context.Context, e catalog.Entry) ([]scheduler.Branch, error) {
 	w, _, problems, err := s.definitions.LoadStored(ctx, e.ID, definition.Which{}, definition.LoadOptions{})
 	switch {
