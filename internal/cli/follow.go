@@ -24,15 +24,14 @@ type follower struct {
 	service backend
 	run     string
 	json    bool
-	full    bool // with json: all values whole
 	context bool
+	full    bool // with json: all values whole
 	// left: the run was left by its process some time ago, and what it was doing then begins anew.
 	left bool
 	// looks: no person is asked, and leaving changes nothing of the run.
 	looks bool
 	// again takes the run up after its owner died; nil where this process began it.
-	again func(ctx context.Context) error
-
+	again    func(ctx context.Context) error
 	log      *slog.Logger // takes each event with -v
 	progress progress
 	leave    context.CancelFunc // ends the watching

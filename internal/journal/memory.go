@@ -41,12 +41,11 @@ type Memory struct {
 // NewMemory gives an empty store.
 func NewMemory() *Memory {
 	m := &Memory{
-		owners: map[string]bool{},
-		signs:  map[string]time.Time{},
-		runs:   map[string]*memRun{},
-		blobs:  map[[sha256.Size]byte]*memBlob{},
-		inbox:  memInbox{open: map[uint64]*memRequest{}},
-
+		owners:    map[string]bool{},
+		signs:     map[string]time.Time{},
+		runs:      map[string]*memRun{},
+		blobs:     map[[sha256.Size]byte]*memBlob{},
+		inbox:     memInbox{open: map[uint64]*memRequest{}},
 		schedules: memSchedules{entries: map[[2]string]Registration{}},
 	}
 	m.unlock = m.mu.Unlock

@@ -62,10 +62,6 @@ func (e *InvalidError) Coded() (errcode.Code, errcode.Fields) {
 // Unwrap gives the cause.
 func (e *InvalidError) Unwrap() error { return e.Err }
 
-func Invalidf(format string, args ...any) error {
-	return &InvalidError{Message: fmt.Sprintf(format, args...)}
-}
-
 // Refuse returns the *InvalidError of a code, with its fields and its cause, which may be nil.
 func Refuse(code errcode.Code, fields errcode.Fields, cause error) error {
 	err := errcode.New(code, fields, cause)

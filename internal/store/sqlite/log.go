@@ -70,6 +70,8 @@ func (w *writer) fold() {
 	}
 	for _, q := range []sqlText{sqlBusyNow, sqlSync, sqlFoldWAL} {
 		if _, err := f.conn.exec(q); err != nil {
+			_ = f.conn.close() // the next time has a new one
+			f.conn = nil
 			return
 		}
 	}
