@@ -21,8 +21,8 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 	st, n := s.graph.Step(id), s.graph.StepNode(id)
 	out := map[string]Value{}
 	by := map[string]string{}
-	for _, id := range st.Block.Scopes {
-		sc := s.graph.Scope(id)
+	for _, scope := range st.Block.Scopes {
+		sc := s.graph.Scope(scope)
 		// A branch that ended before the join changed the state all the same, unless it lost.
 		if o := sc.Outcome(); o != graph.BranchArrived && (o != graph.BranchEnded || graph.Losers(n.Fork.Until)) {
 			continue
@@ -46,8 +46,8 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 	}
 	if name := n.Fork.Merge; name != "" {
 		outputs := map[string]Value{}
-		for _, id := range st.Block.Scopes {
-			if sc := s.graph.Scope(id); sc.Outcome() == graph.BranchArrived && sc.Arrived > 0 {
+		for _, scope := range st.Block.Scopes {
+			if sc := s.graph.Scope(scope); sc.Outcome() == graph.BranchArrived && sc.Arrived > 0 {
 				outputs[n.Fork.Branches[sc.Branch-1].ID] = s.graph.Value(sc.Arrived)
 			}
 		}

@@ -93,7 +93,9 @@ func TestDataOfUsersIsUnchanged(t *testing.T) {
 		run := func(args ...string) string {
 			var errs bytes.Buffer
 			out.Reset()
-			env := func(name string) string { return map[string]string{"HOCKET_TOKEN": token}[name] }
+			env := func(name string) string {
+				return map[string]string{"HOCKET_TOKEN": token, "HOCKET_DB": filepath.Join(dir, "none.db")}[name]
+			}
 			cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Env: env}, cli.Wiring{Version: "test"})
 			return errs.String()
 		}
