@@ -180,7 +180,7 @@ func (c *call) takeUp(ctx context.Context, run string) error {
 // answerRefused words why an answer was not taken.
 func answerRefused(err error, run string) error {
 	if errors.Is(err, engine.ErrWaitAnswered) {
-		return &conflictError{"run " + run + ": the wait already has another answer; nothing was changed"}
+		return &conflictError{"run " + run + ": the wait already has a different answer; nothing was changed"}
 	}
 	return err
 }
