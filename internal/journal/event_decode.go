@@ -118,12 +118,15 @@ func (r *reader) stored(e, before *engine.Event) {
 // eventType reads the type of an event: a number, or the name of a type that has none.
 func (r *reader) eventType() engine.Type {
 	if r.err == nil && r.pos < len(r.data) && r.data[r.pos] != '"' {
-		n := r.int()
-		if r.err == nil && (n < 1 || n >= int64(len(typeNumbers))) {
+		switch n := r.int(); {
+		case r.err != nil:
+			return ""
+		case n < 1 || n >= int64(len(typeNumbers)):
 			r.fail(fmt.Sprintf("unknown event type %d", n))
 			return ""
+		default:
+			return typeNumbers[n]
 		}
-		return typeNumbers[max(0, n)]
 	}
 	t := engine.Type(r.string())
 	if numberOf[t] > 0 {

@@ -35,6 +35,7 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(data)
+	f.Add([]byte(`{"v":2,"seq":1,"at":0,"events":[[10000000000000000000`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		events, err := Decode(data, load)
 		if err != nil {

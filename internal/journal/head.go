@@ -140,7 +140,11 @@ func ParseCursor(text string) (Cursor, error) {
 	if err != nil || len(b) != 16 {
 		return Cursor{}, fmt.Errorf("list runs: %w", ErrCursor)
 	}
-	return Cursor{Created: int64(binary.BigEndian.Uint64(b)), Key: int64(binary.BigEndian.Uint64(b[8:]))}, nil
+	c := Cursor{Created: int64(binary.BigEndian.Uint64(b)), Key: int64(binary.BigEndian.Uint64(b[8:]))}
+	if c.String() != text { // the decoder passes over line ends
+		return Cursor{}, fmt.Errorf("list runs: %w", ErrCursor)
+	}
+	return c, nil
 }
 
 // PruneQuery says which runs go. The zero query takes none. A run with a living owner is never taken by a time.

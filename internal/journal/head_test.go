@@ -13,6 +13,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add(journal.Cursor{Created: 1_772_000_000_000_000, Key: 7}.String())
 	f.Add(journal.Cursor{Created: -1, Key: -1}.String())
 	f.Add("' OR 1=1 --")
+	f.Add("0\r00000000000000000000A")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := journal.ParseCursor(text)
 		if err != nil {
