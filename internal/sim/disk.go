@@ -269,6 +269,12 @@ func (d *Disk) Alive(ctx context.Context, owner string) (bool, error) {
 	return b.Alive(ctx, owner)
 }
 
+// Overtaken tells whether others may own the process's runs: it is dead, or taken for dead.
+func (d *Disk) Overtaken() bool {
+	dead, fenced := d.state()
+	return dead || fenced
+}
+
 // Fenced tells whether the process is taken for dead.
 func (d *Disk) Fenced() bool {
 	_, fenced := d.state()

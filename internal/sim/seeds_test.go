@@ -141,7 +141,8 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 func (h *house) open() *proc {
 	p := &proc{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(h.store.Open(journal.KindServe), h.reader, h.fault, func() { close(p.dead) })
-	d, err := embedded.New(embedded.Config{Store: p.disk, Open: h.world.Open, MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return h.world.Program(), nil }})
+	world := h.world.Process(p.disk.Overtaken)
+	d, err := embedded.New(embedded.Config{Store: p.disk, Open: world.Open, MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
 	if err != nil {
 		h.t.Fatal(err)
 	}

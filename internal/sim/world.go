@@ -54,22 +54,42 @@ type Call struct {
 	Text       string
 }
 
+// Process is a process of the world.
+type Process struct {
+	w *World
+	// overtaken tells whether others have taken its runs; nil: never.
+	overtaken func() bool
+}
+
+// Process gives a process for which overtaken tells whether it is dead, or taken for dead, so that others may own its runs. It may not know that and
+// may begin calls that the journal had before: they are not blamed for a result that the next owner has stored.
+func (w *World) Process(overtaken func() bool) *Process { return &Process{w, overtaken} }
+
+// Open implements driver.OpenFunc, for a process that is never overtaken.
+func (w *World) Open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+	return w.Process(nil).Open(ctx, info)
+}
+
 // Open implements driver.OpenFunc.
-func (w *World) Open(_ context.Context, info driver.Info) (*driver.RunResources, error) {
+func (p *Process) Open(_ context.Context, info driver.Info) (*driver.RunResources, error) {
+	w := p.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.infos == nil {
 		w.infos = map[string]driver.Info{}
 	}
 	w.infos[info.Run] = info
-	return &driver.RunResources{Models: w.Models(info.Run), Tools: &worldTools{w: w}, DefaultModel: "sim/default", Program: program{w: w}}, nil
+	return &driver.RunResources{Models: worldModels{p, info.Run}, Tools: &worldTools{p}, DefaultModel: "sim/default", Program: p.Program()}, nil
 }
 
 // Models are the models of the world as a run sees them.
-func (w *World) Models(run string) model.Client { return worldModels{w, run} }
+func (w *World) Models(run string) model.Client { return worldModels{w.Process(nil), run} }
 
 // Program implements Config.Program of drivers, for workflows with functions.
-func (w *World) Program() driver.Program { return program{w: w} }
+func (w *World) Program() driver.Program { return w.Process(nil).Program() }
+
+// Program implements Config.Program of drivers, for workflows with functions.
+func (p *Process) Program() driver.Program { return program{p: p} }
 
 // Info gives what the driver told of a run when it last opened it.
 func (w *World) Info(run string) driver.Info {
@@ -127,16 +147,20 @@ func (w *World) Wrong() []string {
 }
 
 // begin writes a call into the book and checks it against the journal: it must be there as asked for (D7), and without a result (D8).
-func (w *World) begin(run string, c Call) {
-	problem := ""
+func (p *Process) begin(run string, c Call) {
+	w := p.w
+	problem, again := "", false
 	w.mu.Lock()
 	journal := w.journal
 	w.mu.Unlock()
 	if journal != nil {
-		problem = check(journal(run), strings.TrimPrefix(c.Key, run+"/"))
+		problem, again = check(journal(run), strings.TrimPrefix(c.Key, run+"/"))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if again && p.overtaken != nil && p.overtaken() {
+		problem = ""
+	}
 	if w.begun == nil {
 		w.begun = map[string]int{}
 	}
@@ -147,8 +171,8 @@ func (w *World) begin(run string, c Call) {
 	}
 }
 
-// check tells what is wrong with making a call now; "" for nothing.
-func check(events []engine.Event, call string) string {
+// check tells what is wrong with making a call now, "" for nothing, and whether it is that the call has its result already.
+func check(events []engine.Event, call string) (problem string, again bool) {
 	asked := false
 	for _, e := range events {
 		switch d := e.Data.(type) {
@@ -159,37 +183,34 @@ func check(events []engine.Event, call string) string {
 		case *engine.FuncCalled:
 			asked = asked || d.Call == call
 		case *engine.ModelReplied:
-			if d.Call == call {
-				return "was made again though its answer is in the journal (D8)"
-			}
+			again = again || d.Call == call
 		case *engine.ToolReturned:
-			if d.Call == call {
-				return "was made again though its result is in the journal (D8)"
-			}
+			again = again || d.Call == call
 		case *engine.FuncReturned:
-			if d.Call == call && d.Error == nil {
-				return "was made again though its result is in the journal (D8)"
-			}
+			again = again || d.Call == call && d.Error == nil
 		}
 	}
-	if !asked {
-		return "was made before the journal has it (D7)"
+	switch {
+	case again:
+		return "was made again though its result is in the journal (D8)", true
+	case !asked:
+		return "was made before the journal has it (D7)", false
 	}
-	return ""
+	return "", false
 }
 
 type worldModels struct {
-	w   *World
+	p   *Process
 	run string
 }
 
 // Call implements model.Client.
 func (m worldModels) Call(ctx context.Context, q model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	m.w.begin(m.run, Call{Key: q.IdempotencyKey, Node: q.Node, Kind: "model", Name: q.Agent, Text: q.LastText()})
+	m.p.begin(m.run, Call{Key: q.IdempotencyKey, Node: q.Node, Kind: "model", Name: q.Agent, Text: q.LastText()})
 	reply := Reply("%s", q.LastText())
-	if m.w.Model != nil {
+	if m.p.w.Model != nil {
 		var err error
-		if reply, err = m.w.Model(ctx, q); err != nil {
+		if reply, err = m.p.w.Model(ctx, q); err != nil {
 			return model.Reply{}, err
 		}
 	}
@@ -210,11 +231,11 @@ func Reply(format string, args ...any) model.Reply {
 }
 
 // worldTools implements driver.Tools: every agent has every tool.
-type worldTools struct{ w *World }
+type worldTools struct{ p *Process }
 
 func (t *worldTools) Defs(context.Context, string) ([]chat.ToolDef, error) {
 	var defs []chat.ToolDef
-	for name := range t.w.Tools {
+	for name := range t.p.w.Tools {
 		defs = append(defs, chat.ToolDef{Name: name})
 	}
 	slices.SortFunc(defs, func(a, b chat.ToolDef) int { return strings.Compare(a.Name, b.Name) })
@@ -224,18 +245,18 @@ func (t *worldTools) Defs(context.Context, string) ([]chat.ToolDef, error) {
 func (t *worldTools) Instructions(context.Context, string) (string, error) { return "", nil }
 
 func (t *worldTools) Policy(_ context.Context, c tool.Call) (tool.Policy, error) {
-	if t.w.Tools[c.Name].Asks && c.Approved == "" {
+	if t.p.w.Tools[c.Name].Asks && c.Approved == "" {
 		return tool.PolicyRetry, nil // it was not carried out
 	}
-	return t.w.Tools[c.Name].Policy, nil
+	return t.p.w.Tools[c.Name].Policy, nil
 }
 
 func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	if t.w.Tools[c.Name].Asks && c.Approved != binding(c) {
+	if t.p.w.Tools[c.Name].Asks && c.Approved != binding(c) {
 		return tool.Result{}, &tool.HoldError{Hold: tool.Hold{Kind: tool.HoldApproval, Prompt: "Allow it?", Arguments: tool.Canonical(c.Arguments), Binding: binding(c)}}
 	}
-	t.w.begin(c.Run, Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
-	do := t.w.Tools[c.Name].Do
+	t.p.begin(c.Run, Call{Key: c.Key, Node: c.Node, Kind: "tool", Name: c.Name, Text: string(c.Arguments)})
+	do := t.p.w.Tools[c.Name].Do
 	if do == nil {
 		return tool.Result{Text: "done"}, nil
 	}
@@ -243,9 +264,9 @@ func (t *worldTools) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 }
 
 func (t *worldTools) Restore(_ context.Context, calls []tool.Finished) error {
-	t.w.mu.Lock()
-	defer t.w.mu.Unlock()
-	t.w.restored = slices.Clone(calls)
+	t.p.w.mu.Lock()
+	defer t.p.w.mu.Unlock()
+	t.p.w.restored = slices.Clone(calls)
 	return nil
 }
 
@@ -254,13 +275,13 @@ func (t *worldTools) Close() error { return nil }
 // program implements driver.Program; the pure functions of the host are not in use.
 type program struct {
 	engine.Host
-	w *World
+	p *Process
 }
 
 func (p program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
-	p.w.begin(run, Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
-	if p.w.Func == nil {
+	p.p.begin(run, Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
+	if p.p.w.Func == nil {
 		return engine.FuncResult{Output: c.Input}
 	}
-	return p.w.Func(ctx, run, c, rec)
+	return p.p.w.Func(ctx, run, c, rec)
 }
