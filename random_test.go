@@ -18,6 +18,7 @@ import (
 var unseeded = map[string]string{
 	"internal/ratelimit/ratelimit.go":     "clients that wait for the same limit do not come back together",
 	"internal/store/sqlite/patience.go":   "processes that wait for the same file do not come back together",
+	"internal/store/postgres/tx.go":       "transactions that were in each other's way do not come back together",
 	"internal/server/serve_test.go":       "a certificate needs a key, whichever",
 	"internal/randtest/randtest.go":       "it makes the sources",
 	"internal/randtest/randtest_test.go":  "it looks at what the seed does",

@@ -1,0 +1,144 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migration is a file of the folder migrations.
+type migration struct {
+	number int
+	name   string
+	sql    string
+}
+
+// migrations gives those of this program, by number.
+func migrations() ([]migration, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]migration, len(names))
+	for i, name := range names {
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		digits, _, _ := strings.Cut(path.Base(name), "_")
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return nil, fmt.Errorf("migration %s: %w", name, err)
+		}
+		steps[i] = migration{n, path.Base(name), string(text)}
+	}
+	return steps, nil
+}
+
+// Statements of the migration.
+const (
+	// sqlWhose tells whether the schema is there, how many relations it has, and whether the table of migrations is one of them.
+	sqlWhose = `SELECT to_regnamespace($1) IS NOT NULL,
+  (SELECT count(*) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)), to_regclass($1 || '.hocket_store') IS NOT NULL`
+	sqlMigrationLock = `SELECT pg_advisory_xact_lock(hashtextextended('hocket migrations of ' || $1, 0))`
+	sqlStoreTable    = `CREATE TABLE IF NOT EXISTS hocket_store (
+  number  integer     NOT NULL PRIMARY KEY,  -- of a file of migrations
+  name    text        NOT NULL,
+  applied timestamptz NOT NULL DEFAULT now()
+)`
+	sqlApplied = `SELECT number FROM hocket_store ORDER BY number`
+	sqlApply   = `INSERT INTO hocket_store (number, name) VALUES ($1, $2)`
+)
+
+// migrate brings the schema up to date. Of several processes that come at once the first does it, and the others wait for it. A schema that is up to date is not written.
+func (s *Store) migrate(ctx context.Context) error {
+	steps, err := migrations()
+	if err != nil {
+		return err
+	}
+	var missing []migration
+	err = s.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
+		missing, err = s.missing(ctx, tx, steps)
+		return err
+	})
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return s.again(ctx, func() error {
+		return s.Tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, sqlMigrationLock, s.schema); err != nil {
+				return err
+			}
+			missing, err := s.missing(ctx, tx, steps)
+			if err != nil || len(missing) == 0 {
+				return err
+			}
+			return s.apply(ctx, tx, missing)
+		})
+	})
+}
+
+// missing gives the steps that the schema does not have. Errors: journal.ErrNotStore, *journal.NewerError.
+func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]migration, error) {
+	var hasSchema, isStore bool
+	var relations int
+	if err := tx.QueryRow(ctx, sqlWhose, s.schema).Scan(&hasSchema, &relations, &isStore); err != nil {
+		return nil, err
+	}
+	switch {
+	case !isStore && relations > 0:
+		return nil, fmt.Errorf("%w: the schema %s has tables of another program", journal.ErrNotStore, s.schema)
+	case !isStore:
+		return steps, nil
+	}
+	rows, err := tx.Query(ctx, sqlApplied)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		return nil, err
+	}
+	newest := steps[len(steps)-1].number
+	if n := len(applied); n > 0 && applied[n-1] > newest {
+		return nil, &journal.NewerError{What: "store", Have: newest, Found: applied[n-1]}
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }), nil
+}
+
+// apply does the steps. The schema is made only where there is none: a user without the right to make one can be given one that is empty.
+func (s *Store) apply(ctx context.Context, tx pgx.Tx, steps []migration) error {
+	var hasSchema bool
+	if err := tx.QueryRow(ctx, `SELECT to_regnamespace($1) IS NOT NULL`, s.schema).Scan(&hasSchema); err != nil {
+		return err
+	}
+	if !hasSchema {
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+s.schema); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, sqlStoreTable); err != nil {
+		return err
+	}
+	for _, m := range steps {
+		if _, err := tx.Exec(ctx, m.sql); err != nil { // without arguments a file may have many statements
+			return fmt.Errorf("migrate with %s: %w", m.name, err)
+		}
+		if _, err := tx.Exec(ctx, sqlApply, m.number, m.name); err != nil {
+			return fmt.Errorf("migrate with %s: %w", m.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+-- The journal. Ids, names and kinds of runs are bytea: they may hold any bytes, and text has no NUL and only valid UTF-8. Times are µs since 1970; 0 is none.
+
+-- Every row of a run names it by a number, never by its id. A number is not used again, so that what a process remembers of a pruned run cannot be taken for another run.
+CREATE TABLE runs (
+  id         bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  run        bytea   NOT NULL UNIQUE,
+  created    bigint  NOT NULL,
+  status     text    COLLATE "C" NOT NULL,
+  waiting    integer NOT NULL,
+  ended      bigint  NOT NULL,
+  workflow   bytea   NOT NULL,
+  name       bytea   NOT NULL,
+  format     bytea   NOT NULL,
+  parent     bytea   NOT NULL,
+  kind       bytea   NOT NULL,
+  definition bytea,                          -- hash
+  meta       bytea,                          -- a JSON object of strings
+  session    bytea   NOT NULL
+);
+CREATE INDEX runs_created  ON runs (created, id);
+CREATE INDEX runs_status   ON runs (status, created, id);
+CREATE INDEX runs_workflow ON runs (workflow, status, created, id);
+-- Of the runs of one session at most one has not ended (P19): the index decides between several that would begin.
+CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND status IN ('pending', 'running', 'paused');
+CREATE INDEX runs_session ON runs (session, created, id) WHERE session <> '';
+CREATE INDEX runs_parent  ON runs (parent, created, id) WHERE parent <> '';
+
+-- What changes with every append, apart from what seldom does. Half of each page is free, so that a new version of a row stays on the page of the old one, and no index changes.
+CREATE TABLE heads (
+  id      bigint PRIMARY KEY REFERENCES runs,
+  epoch   bigint NOT NULL,
+  owner   bigint NOT NULL,                   -- owners.id; 0 is none
+  last    bigint NOT NULL,
+  seal    bytea  NOT NULL,                   -- that of the last record
+  updated bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- A run's records are read by a range of the primary key. The first event of a record is the one after the last of the record before.
+CREATE TABLE records (
+  run  bigint NOT NULL,                      -- runs.id
+  last bigint NOT NULL,
+  seal bytea  NOT NULL,                      -- version byte, 16 bytes of checksum
+  data bytea  NOT NULL,
+  PRIMARY KEY (run, last)
+) PARTITION BY HASH (run);
+CREATE TABLE records_0 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 0);
+CREATE TABLE records_1 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 1);
+CREATE TABLE records_2 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 2);
+CREATE TABLE records_3 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 3);
+CREATE TABLE records_4 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 4);
+CREATE TABLE records_5 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 5);
+CREATE TABLE records_6 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 6);
+CREATE TABLE records_7 PARTITION OF records FOR VALUES WITH (MODULUS 8, REMAINDER 7);
+
+-- Pruned runs whose records wait to be deleted.
+CREATE TABLE trash (
+  run bigint PRIMARY KEY
+);
+
+CREATE TABLE blobs (
+  id   bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash bytea  NOT NULL UNIQUE,
+  data bytea  NOT NULL
+);
+-- A hold keeps its blob: a blob that is held anew while a prune deletes it makes one of the two fail, which is done again.
+CREATE TABLE holds (
+  run  bigint NOT NULL,
+  blob bigint NOT NULL REFERENCES blobs,
+  PRIMARY KEY (run, blob)
+);
+CREATE INDEX holds_blob ON holds (blob);
+
+-- An owner lives as long as a session holds the advisory lock with the number of the schema and its own.
+CREATE TABLE owners (
+  id    integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  owner text    NOT NULL UNIQUE,
+  kind  bytea   NOT NULL,
+  pid   bigint  NOT NULL,
+  host  bytea   NOT NULL,                    -- the machine of those who drive runs (D15)
+  seen  bigint  NOT NULL                     -- their last sign of life by their own clock; 0 is never
+);
+
+CREATE TABLE inbox (
+  id     bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  run    bigint  NOT NULL,
+  kind   bytea   NOT NULL,
+  data   bytea   NOT NULL,
+  posted bigint  NOT NULL,
+  taken  integer NOT NULL,                   -- owners.id; 0 is none
+  done   boolean NOT NULL,
+  result bytea
+);
+CREATE INDEX inbox_run  ON inbox (run);
+CREATE INDEX inbox_open ON inbox (run) WHERE NOT done;
+
+-- Events of runs of which others are notified, in the order of commits over all runs.
+CREATE TABLE notices (
+  id   bigint PRIMARY KEY,                   -- from notice_counter
+  run  bigint NOT NULL,
+  seq  bigint NOT NULL,
+  type bytea  NOT NULL,
+  at   bigint NOT NULL
+);
+CREATE INDEX notices_run ON notices (run);
+-- The number of the last notice. An append locks the row until its commit, so that a notice with a greater number is committed later: a reader that remembers the last one that it saw misses none.
+CREATE TABLE notice_counter (
+  id   integer PRIMARY KEY CHECK (id = 1),
+  last bigint  NOT NULL
+);
+INSERT INTO notice_counter (id, last) VALUES (1, 0);
+
+-- Where the schedule of each branch stands (P37).
+CREATE TABLE schedules (
+  workflow       bytea   NOT NULL,           -- id of the stored workflow
+  branch         bytea   NOT NULL,           -- empty for the main graph
+  version        bigint  NOT NULL,
+  mode           bytea   NOT NULL,
+  spec           bytea   NOT NULL,
+  time_zone      bytea   NOT NULL,
+  registered     bigint  NOT NULL,
+  planned        bigint  NOT NULL,
+  catch_up_after bigint  NOT NULL,
+  catch_up_to    bigint  NOT NULL,
+  run            bytea   NOT NULL,           -- the last one that was started
+  PRIMARY KEY (workflow, branch)
+);
+
+-- The process that starts scheduled runs: one row at most.
+CREATE TABLE schedule_leader (
+  id    integer PRIMARY KEY CHECK (id = 1),
+  owner integer NOT NULL                     -- owners.id
+);
