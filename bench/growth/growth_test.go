@@ -17,9 +17,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestLong: a run whose process was killed is resumed and shown.
+// TestLong: a run whose process was killed is resumed and shown. It is not parallel, as its allocations would count for TestGrowth's rows.
 func TestLong(t *testing.T) {
-	t.Parallel()
 	goals, err := longGoals(t.Context(), 100)
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +37,8 @@ func TestLong(t *testing.T) {
 // list: the test fails until it has.
 var quadratic = map[string]string{}
 
-// TestGrowth measures counts and bytes of each row with n and with 2n.
+// TestGrowth measures counts and bytes of each row with n and with 2n. It is not parallel: it counts what the whole process allocates.
 func TestGrowth(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	empty, err := emptyStore(t.Context(), dir)
 	if err != nil {
