@@ -16,7 +16,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json)
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test bench bench-peers lint fuzz build docs soak snapshot release-check clean
+.PHONY: help run test bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -28,7 +28,7 @@ run: ## run an example offline, with a reply script in place of a model
 test: SEED := 1
 soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) ## everything that must hold: lint, tests with the race detector, and beside programs of others
+test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	$(GO) build ./...
 	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=50 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts' ./...
 	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts' ./internal/cli # their processes start ten times slower with -race; soak does that
@@ -55,7 +55,7 @@ docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTI
 	go run ./internal/cmd/docs
 	go run ./internal/cmd/notice
 
-soak: $(PACKAGES) $(CHROMIUM) ## the long forms: many kills, many random cases under a seed that is drawn and printed
+soak: $(PACKAGES) $(CHROMIUM) postgres ## the long forms: many kills, many random cases under a seed that is drawn and printed
 	@echo "make soak SEED=$(SEED) plays the same cases again"
 	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_KILLS=300 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
 
@@ -90,6 +90,12 @@ $(CHROMIUM): # the browser of the machine, that of apt where there is none
 	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends chromium; } || \
 	  { echo "no browser is here and apt-get could not install one: install chromium or google-chrome, and say make again"; exit 1; }
 	mkdir -p .cache && touch $@
+
+postgres: # the server's programs of the machine (internal/pgtest has the same folders), those of apt where there are none
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /usr/local/pgsql/bin/postgres /opt/homebrew/opt/postgresql*/bin/postgres \
+	  /usr/local/opt/postgresql*/bin/postgres 2>/dev/null | grep -q . || { \
+	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends postgresql; } || \
+	  { echo "PostgreSQL is not here and apt-get could not install it: install version 14 or newer with initdb, and say make again"; exit 1; }
 
 scripts/%/node_modules/.package-lock.json: scripts/%/package-lock.json
 	cd scripts/$* && npm ci --no-audit --no-fund

@@ -1,0 +1,83 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// Oldest is the oldest major version of PostgreSQL that is supported.
+const Oldest = 14
+
+// errMissing says how to get what the tests need.
+var errMissing = fmt.Errorf("the programs of PostgreSQL %d or newer (initdb, postgres) are not on this machine: run `apt-get install -y --no-install-recommends postgresql`, or `make test`", Oldest)
+
+// programs are the folders that packages of PostgreSQL put initdb and postgres into. Only Debian's psql is in PATH.
+var programs = []string{"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin"}
+
+var version = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
+
+// find gives the programs of the machine.
+var find = sync.OnceValues(func() (programsFound, error) { return findIn(exec.LookPath, programs) })
+
+// findIn gives the folder of the newest programs, and their major version. Those in PATH come first.
+func findIn(inPath func(string) (string, error), patterns []string) (found programsFound, err error) {
+	if path, err := inPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			found = look(found, filepath.Dir(path))
+		}
+	}
+	if found.dir != "" {
+		return found, nil
+	}
+	for _, pattern := range patterns {
+		dirs, err := filepath.Glob(pattern)
+		if err != nil {
+			return found, err
+		}
+		for _, dir := range dirs {
+			found = look(found, dir)
+		}
+	}
+	if found.dir == "" {
+		return found, errMissing
+	}
+	return found, nil
+}
+
+type programsFound struct {
+	dir   string
+	major int
+}
+
+// look gives the newer one of what was found and what is in a folder.
+func look(found programsFound, dir string) programsFound {
+	for _, name := range []string{"initdb", "postgres"} {
+		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
+			return found
+		}
+	}
+	out, err := exec.CommandContext(context.Background(), filepath.Join(dir, "postgres"), "--version").Output()
+	if err != nil {
+		return found
+	}
+	major, err := majorOf(string(out))
+	if err != nil || major < Oldest || major <= found.major {
+		return found
+	}
+	return programsFound{dir, major}
+}
+
+// majorOf reads the answer of `postgres --version`.
+func majorOf(out string) (int, error) {
+	m := version.FindStringSubmatch(out)
+	if m == nil {
+		return 0, errors.New("no version of PostgreSQL")
+	}
+	return strconv.Atoi(m[1])
+}

@@ -1,0 +1,232 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Proxy is a port of 127.0.0.1 that leads to a server. Its methods are safe for concurrent use.
+type Proxy struct {
+	url, network, address string
+	listener              net.Listener
+	done                  chan struct{} // closed when the proxy ends
+	wg                    sync.WaitGroup
+
+	mu    sync.Mutex
+	delay time.Duration
+	open  chan struct{} // closed while bytes pass
+	links map[net.Conn]net.Conn
+}
+
+// NewProxy starts a proxy to the server of a URL, that ends with the test.
+func NewProxy(t testing.TB, at string) *Proxy {
+	t.Helper()
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, q := *u, u.Query()
+	q.Del("schema")
+	plain.RawQuery = q.Encode()
+	cfg, err := pgconn.ParseConfig(plain.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{listener: l, done: make(chan struct{}), open: make(chan struct{}), links: map[net.Conn]net.Conn{}}
+	close(p.open)
+	p.network, p.address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
+	q = u.Query()
+	q.Del("host")
+	q.Del("port")
+	if p.network == "unix" { // PostgreSQL has no TLS there
+		q.Set("sslmode", "disable")
+	}
+	u.Host, u.RawQuery = l.Addr().String(), q.Encode()
+	p.url = u.String()
+	p.wg.Go(p.accept)
+	t.Cleanup(p.close)
+	return p
+}
+
+// URL gives the URL of the server by the proxy.
+func (p *Proxy) URL() string { return p.url }
+
+// Delay makes what is sent from now on, in either direction, arrive later by d.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+}
+
+// Hold keeps back everything, in either direction, on all connections and new ones, and closes none: as when a machine vanishes or a cable is cut. Not even an end is passed on.
+func (p *Proxy) Hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.open:
+		p.open = make(chan struct{})
+	default:
+	}
+}
+
+// Release passes on what Hold has kept back, and all that follows.
+func (p *Proxy) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.open:
+	default:
+		close(p.open)
+	}
+}
+
+// Reset ends all connections by a reset on both sides, with what is on its way. New ones are accepted.
+func (p *Proxy) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for a, b := range p.links {
+		reset(a)
+		reset(b)
+	}
+	clear(p.links)
+}
+
+// Connections tells how many connections lead through the proxy.
+func (p *Proxy) Connections() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.links)
+}
+
+func reset(c net.Conn) {
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = c.Close()
+}
+
+func (p *Proxy) close() {
+	close(p.done)
+	_ = p.listener.Close()
+	p.Reset()
+	p.wg.Wait()
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.wg.Go(func() { p.link(client) })
+	}
+}
+
+// link connects a client with the server, and ends with both.
+func (p *Proxy) link(client net.Conn) {
+	if !p.pass() {
+		reset(client)
+		return
+	}
+	server, err := (&net.Dialer{}).DialContext(context.Background(), p.network, p.address)
+	if err != nil {
+		reset(client)
+		return
+	}
+	p.mu.Lock()
+	p.links[client] = server
+	p.mu.Unlock()
+	select {
+	case <-p.done: // the proxy ended before the connection was in the list
+		p.Reset()
+	default:
+	}
+	var both sync.WaitGroup
+	both.Go(func() { p.pump(server, client) })
+	both.Go(func() { p.pump(client, server) })
+	both.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.links, client)
+	_, _ = client.Close(), server.Close()
+}
+
+// pass waits until bytes pass. It is false when the proxy ends.
+func (p *Proxy) pass() bool {
+	p.mu.Lock()
+	open := p.open
+	p.mu.Unlock()
+	select {
+	case <-open:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
+type chunk struct {
+	bytes []byte
+	due   time.Time
+	err   error
+}
+
+// pump passes on what one side sends to the other, and its end.
+func (p *Proxy) pump(to, from net.Conn) {
+	chunks := make(chan chunk, 1024)
+	p.wg.Go(func() {
+		defer close(chunks)
+		for {
+			buf := make([]byte, 32<<10)
+			n, err := from.Read(buf)
+			p.mu.Lock()
+			due := time.Now().Add(p.delay)
+			p.mu.Unlock()
+			select {
+			case chunks <- chunk{buf[:n], due, err}:
+			case <-p.done:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	for c := range chunks {
+		if wait := time.Until(c.due); wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-p.done:
+				return
+			}
+		}
+		if !p.pass() {
+			return
+		}
+		if len(c.bytes) > 0 {
+			if _, err := to.Write(c.bytes); err != nil {
+				reset(from)
+				return
+			}
+		}
+		switch {
+		case errors.Is(c.err, io.EOF):
+			if half, ok := to.(interface{ CloseWrite() error }); ok {
+				_ = half.CloseWrite()
+			}
+		case c.err != nil:
+			reset(to)
+		}
+	}
+}

@@ -1,0 +1,331 @@
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Config describes a server. Its zero value listens on a Unix socket alone and trusts who can reach it.
+type Config struct {
+	// TCP makes the server listen on a free port of 127.0.0.1 too, where the user needs [Password] (scram-sha-256).
+	TCP bool
+	// TLS makes it refuse TCP connections without TLS. Its certificate is signed by the authority in [Server.Authority], for the names localhost and 127.0.0.1.
+	TLS bool
+	// Settings are parameters of the server beside those of this package, or in their place: {"synchronous_commit": "off"}.
+	Settings map[string]string
+}
+
+// User owns the database [Name]. It is no superuser. Password is for connections by TCP.
+const (
+	User     = "hocket"
+	Name     = "hocket"
+	Password = "pg p@ss:word/1"
+)
+
+const superuser = "postgres"
+
+// patience bounds what a server may need to start or to stop, on a machine that is busy.
+const patience = 2 * time.Minute
+
+// Server is a running server. Its methods are safe for concurrent use.
+type Server struct {
+	// Dir is the folder of the socket. Log is the file with what the server says.
+	Dir, Log string
+	// Port is that of 127.0.0.1, 0 without TCP. Authority is a file with the certificate by which clients trust the server, "" without TLS.
+	Port      int
+	Authority string
+
+	cfg     Config
+	bin     string
+	mu      sync.Mutex
+	pid     int // 0: stopped
+	watcher int
+	life    *os.File // the pipe whose end stops the server
+}
+
+// settings are for tests: many connections, little memory, no file outside of the folder, and nothing that is safe only by luck.
+var settings = map[string]string{
+	"fsync": "on", "max_connections": "800", "shared_buffers": "16MB", "dynamic_shared_memory_type": "mmap", "listen_addresses": "", "unix_socket_permissions": "0777",
+	"max_wal_size": "256MB", "min_wal_size": "32MB", "timezone": "Asia/Kathmandu", "log_timezone": "UTC", "lc_messages": "C", "logging_collector": "off", "max_prepared_transactions": "0",
+}
+
+// newServer makes a folder, a watcher and a data folder, and starts the server. What it has made before an error is removed.
+func newServer(cfg Config) (_ *Server, err error) {
+	found, err := find()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := folder()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Dir: dir, Log: filepath.Join(dir, "log"), cfg: cfg, bin: found.dir}
+	if err := s.watch(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if err := s.initialize(found.major); err != nil {
+		return nil, err
+	}
+	if cfg.TCP {
+		if s.Port, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.launch(); err != nil {
+		return nil, err
+	}
+	return s, s.populate(found.major)
+}
+
+// folder makes a folder that the account of servers owns. The path of a socket has at most 107 bytes, and all folders above must let that account through.
+func folder() (string, error) {
+	const longest = 70
+	var errs []error
+	for _, base := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+		if err := passable(base); err != nil || len(base) > longest {
+			errs = append(errs, fmt.Errorf("%s cannot hold a server: it is too long or closed to other users: %w", base, err))
+			continue
+		}
+		dir, err := os.MkdirTemp(base, "hocket-pg-")
+		if err == nil {
+			err = giveAway(dir)
+		}
+		if err == nil {
+			err = os.Chmod(dir, 0o711) // others reach the socket, and do not list the folder
+		}
+		if err == nil {
+			return dir, nil
+		}
+		errs = append(errs, err)
+	}
+	return "", errors.Join(errs...)
+}
+
+// passable tells why other users cannot pass through a folder.
+func passable(dir string) error {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		st, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if st.Mode().Perm()&1 == 0 {
+			return fmt.Errorf("%s has the mode %04o", dir, st.Mode().Perm())
+		}
+		if filepath.Dir(dir) == dir {
+			return nil
+		}
+	}
+}
+
+// watching waits for the end of its input, stops the server at once and removes the folder. A process id counts only where its command names the folder.
+const watching = `cat >/dev/null
+pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) || pid=
+if [ -n "$pid" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$pid/cmdline" 2>/dev/null; }; then
+  kill -QUIT "$pid"
+  n=0
+  while [ -e "$1/data/postmaster.pid" ] && kill -0 "$pid" 2>/dev/null && [ "$n" -lt 300 ]; do sleep 0.1; n=$((n+1)); done
+  if [ "$n" -ge 300 ]; then kill -KILL "$pid"; fi
+fi
+rm -rf "$1" || { sleep 1; rm -rf "$1"; }`
+
+// watch starts the process that ends the server when this process has ended.
+func (s *Server) watch() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(context.Background(), "/bin/sh", "-c", watching, "hocket-pgtest", s.Dir)
+	c.Stdin, c.Dir = r, "/"
+	asWatcher(c)
+	if err := errors.Join(c.Start(), r.Close()); err != nil {
+		return errors.Join(fmt.Errorf("start the watcher of a server: %w", err), w.Close())
+	}
+	s.watcher, s.life = c.Process.Pid, w
+	return c.Process.Release()
+}
+
+// close stops the server and removes its folder.
+func (s *Server) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.life.Close()
+	wait(s.watcher)
+	if s.pid != 0 {
+		wait(s.pid)
+		s.pid = 0
+	}
+}
+
+// initialize makes the data folder.
+func (s *Server) initialize(major int) error {
+	args := []string{"-D", s.data(), "-U", superuser, "--no-sync", "--no-instructions", "--encoding=UTF8", "--locale=C", "--auth=trust"}
+	if major >= 15 { // the first version whose databases sort by ICU
+		args = append(args, "--locale-provider=icu", "--icu-locale=en")
+	}
+	c := exec.CommandContext(context.Background(), filepath.Join(s.bin, "initdb"), args...)
+	if err := s.prepare(c); err != nil {
+		return err
+	}
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	access := "local all all trust\n"
+	switch {
+	case s.cfg.TLS:
+		authority, err := s.certify()
+		if err != nil {
+			return err
+		}
+		s.Authority = authority
+		access += "hostssl all all 127.0.0.1/32 scram-sha-256\n"
+	case s.cfg.TCP:
+		access += "host all all 127.0.0.1/32 scram-sha-256\n"
+	}
+	return s.write("data/pg_hba.conf", []byte(access))
+}
+
+func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
+
+// prepare makes a command run as the account of servers, without what the environment says of other servers.
+func (s *Server) prepare(c *exec.Cmd) error {
+	c.Dir, c.Env = s.Dir, []string{"PATH=" + s.bin + ":/usr/bin:/bin", "LC_ALL=C", "TZ=UTC", "HOME=" + s.Dir}
+	return asServer(c)
+}
+
+// write writes a file of the server, for its account alone.
+func (s *Server) write(name string, text []byte) error {
+	path := filepath.Join(s.Dir, name)
+	return errors.Join(os.WriteFile(path, text, 0o600), giveAway(path))
+}
+
+// launch starts the server, and waits until it accepts connections.
+func (s *Server) launch() error {
+	all := maps.Clone(settings)
+	all["unix_socket_directories"] = s.Dir
+	if s.cfg.TCP {
+		all["listen_addresses"], all["port"] = "127.0.0.1", strconv.Itoa(s.Port)
+	}
+	if s.cfg.TLS {
+		all["ssl"], all["ssl_cert_file"], all["ssl_key_file"] = "on", filepath.Join(s.Dir, "server.crt"), filepath.Join(s.Dir, "server.key")
+	}
+	maps.Copy(all, s.cfg.Settings)
+	args := []string{"-D", s.data()}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		args = append(args, "-c", name+"="+all[name])
+	}
+	until := time.Now().Add(patience)
+	for {
+		err := s.launchOnce(args, until)
+		// After a kill the shared memory is in use until the last session has ended.
+		if err == nil || !strings.Contains(err.Error(), "pre-existing shared memory block") || time.Now().After(until) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func (s *Server) launchOnce(args []string, until time.Time) error {
+	log, err := os.OpenFile(s.Log, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	from, err := log.Seek(0, 2)
+	if err != nil {
+		return err
+	}
+	c := exec.CommandContext(context.Background(), filepath.Join(s.bin, "postgres"), args...)
+	c.Stdout, c.Stderr = log, log
+	if err := s.prepare(c); err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("start a server: %w", err)
+	}
+	s.pid = c.Process.Pid
+	if err := c.Process.Release(); err != nil {
+		return err
+	}
+	for {
+		err := s.query(superuser, "postgres", "SELECT")
+		if err == nil {
+			return nil
+		}
+		if ended(s.pid) {
+			s.pid = 0
+			text, e := os.ReadFile(s.Log)
+			return errors.Join(fmt.Errorf("the server ended when it was started:\n%s", bytes.TrimSpace(text[min(int(from), len(text)):])), e)
+		}
+		if time.Now().After(until) {
+			return fmt.Errorf("the server accepts no connection after %s: %w", patience, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// populate makes the user and the database of tests.
+func (s *Server) populate(major int) error {
+	password := strings.ReplaceAll(Password, "'", "''")
+	for _, sql := range []string{
+		fmt.Sprintf("CREATE ROLE %s LOGIN PASSWORD '%s'", User, password),
+		s.createDatabase(Name, major),
+	} {
+		if err := s.query(superuser, "postgres", sql); err != nil {
+			return fmt.Errorf("%s: %w", strings.Fields(sql)[1], err)
+		}
+	}
+	return nil
+}
+
+// createDatabase gives the statement that makes a database that the user of tests owns.
+func (s *Server) createDatabase(name string, major int) string {
+	strategy := ""
+	if major >= 15 { // the way of older versions forces a checkpoint, but copies less by the log; the newer one is quicker for a small template
+		strategy = " STRATEGY wal_log"
+	}
+	return fmt.Sprintf("CREATE DATABASE %s OWNER %s%s", pgx.Identifier{name}.Sanitize(), User, strategy)
+}
+
+// query runs a statement on a connection of its own, by the socket.
+func (s *Server) query(user, database, sql string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.url(user, database, ""))
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, sql)
+	return errors.Join(err, c.Close(ctx))
+}
+
+// freePort gives a port of 127.0.0.1 that was free when it was asked for.
+func freePort() (int, error) {
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
+}
