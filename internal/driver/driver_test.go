@@ -312,7 +312,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// P37: whoever makes the id of a planned run makes the same one; other parts give another.
+// P37: the id of a planned run follows from its parts alone; other parts give another.
 func TestDerivedRunID(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 8, 3, 0, 0, 1000, time.UTC)

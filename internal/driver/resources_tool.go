@@ -38,8 +38,8 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	ctx, cancel := withTimeout(ctx, c.Timeout)
 	defer cancel()
 	out, err := k.Tools.Call(ctx, toolCall(info.Run, c))
-	if held, ok := errors.AsType[*tool.HoldError](err); ok {
-		h := held.Hold
+	if e, ok := errors.AsType[*tool.HoldError](err); ok {
+		h := e.Hold
 		hold := &engine.Hold{
 			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input,
 		}

@@ -122,7 +122,7 @@ func (j *altered) change() {
 	switch j.int("change", 9) {
 	case 0: // one is missing
 		j.events = slices.Delete(j.events, i, i+1)
-	case 1: // one stands there twice
+	case 1: // a duplicate
 		j.events = slices.Insert(j.events, k, j.events[i])
 	case 2: // two changed places
 		j.events[i], j.events[k] = j.events[k], j.events[i]
@@ -155,7 +155,7 @@ func (j *altered) alter(ev *engine.Event) {
 	if json.Unmarshal(raw, &fields) != nil {
 		return
 	}
-	// Fields that are left out when they are empty are there to be set all the same.
+	// Fields that are left out when they are empty are set too.
 	for _, name := range []string{"scope", "frame", "branch", "late", "call", "held", "same", "reply", "from", "attempt", "toolCallId", "wait", "goto", "token", "length", "output", "detail", "key", "value"} {
 		if _, ok := fields[name]; !ok && j.int("more", 12) == 0 {
 			fields[name] = nil

@@ -32,7 +32,7 @@ func TestCancelKeepsReason(t *testing.T) {
 	}
 }
 
-// A run that was failing, or was ending by a limit, while its last calls finished is cancelled when somebody asks for it; the calls settle first.
+// A run that was failing, or was ending by a limit, while its last calls finished is cancelled on request; the calls settle first.
 func TestCancelWhileEnding(t *testing.T) {
 	t.Parallel()
 	two := 2

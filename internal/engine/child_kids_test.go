@@ -20,7 +20,7 @@ type kids struct {
 	// ended are those that do nothing any more before they get more.
 	ended map[string]bool
 	by    map[string]int64 // tokens, by node
-	// held counts the times that a call waited for a person, untold how often something was used, or kept, of which nobody tells.
+	// held counts the times that a call waited for a person, untold how often something was used, or reserved, that is never reported.
 	held   map[string]int
 	untold int
 	// short is what a budget lacked for a run, by command.
@@ -95,7 +95,7 @@ func (k *kids) call(c *engine.CallTool) bool {
 			k.by[c.Node] += used.Tokens - before
 		}
 		way := rapid.IntRange(0, 9).Draw(k.rt, "end of the run")
-		if way == 0 { // nobody tells what it used
+		if way == 0 { // its use is not reported
 			k.untold++
 			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "cancelled", Message: "given up"}})
 			return true
@@ -104,7 +104,7 @@ func (k *kids) call(c *engine.CallTool) bool {
 		for range rapid.IntRange(1, 2).Draw(k.rt, "times told") {
 			k.w.Feed(engine.CallUse{ID: c.ID, Run: run, Ended: true, Used: engine.Used{InputTokens: used.Tokens, Borne: used}})
 		}
-		if way == 9 { // the call fails all the same
+		if way == 9 { // the call fails nevertheless
 			k.finish(engine.ToolResult{ID: c.ID, Failure: &engine.Failure{Code: "failed", Message: "the store is away"}})
 			return true
 		}

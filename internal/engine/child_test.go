@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// family is a run whose calls start runs, with everybody around it: those runs, people who answer, and whoever reopens it.
+// family is a run whose calls start runs, with what acts on it: those runs, people who answer, and a caller who reopens it.
 type family struct {
 	*enginetest.World
 	rt   *rapid.T
@@ -186,7 +186,7 @@ func (f *family) step() bool {
 	return true
 }
 
-// isEnding tells whether the run ends by a limit as soon as its calls are back: nobody is waited for any more.
+// isEnding tells whether the run ends by a limit as soon as its calls are back: no wait keeps it.
 func (f *family) isEnding() bool {
 	for _, e := range slices.Backward(f.Events) {
 		switch d := e.Data.(type) {
@@ -309,7 +309,7 @@ func (f *family) keepsNothing() {
 	}
 	for run, c := range state.Ledger.Children {
 		if !c.Ended && (f.Run.EndedByLimit() == "" || state.Loop.Calls[c.Call] == nil) {
-			f.rt.Fatalf("a part is kept for %s, which nobody goes on with\n%s", run, f.Log())
+			f.rt.Fatalf("a part is kept for %s, which never continues\n%s", run, f.Log())
 		}
 	}
 }

@@ -200,7 +200,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		if call.Reserved != nil {
 			cmd.MaxOutput = call.Reserved.Output
 		}
-		if fr.Named(a.Agent) {
+		if fr.HasSpeakers(a.Agent) {
 			cmd.Messages = loop.Show(cmd.Messages, 0, a.Title())
 		}
 		return cmd

@@ -32,7 +32,7 @@ func TestLimitsOfRun(t *testing.T) {
 	}
 }
 
-// S2-52: a wait that approves itself asks nobody.
+// S2-52: a wait that approves itself asks no person.
 func TestAutoApprove(t *testing.T) {
 	t.Parallel()
 	gate, question := enginetest.Approval("g"), enginetest.Question("q")
@@ -63,7 +63,7 @@ func TestLimitEdge(t *testing.T) {
 	wantTrace(t, w, 0, "+a, .a, +a, .a, +a, !a max_loop_iterations, +z, .z, completed")
 }
 
-// What a function raises stands in the journal, and a node that goes to one place twice goes there once (S2-34).
+// What a function raises is in the journal, and a node that goes to one place twice goes there once (S2-34).
 func TestSignalsAndGoto(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "fn"}}, "y", "z"), "n -> y")

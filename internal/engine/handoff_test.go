@@ -95,7 +95,7 @@ func TestNoOscillation(t *testing.T) {
 		w.FinishAt(0, enginetest.Say(`{"next":"B"}`))
 		w.FinishAt(0, enginetest.Say("no"))
 	}
-	wantStatus(t, w, engine.StatusRunning) // nobody to hand over to: the step limit ends it
+	wantStatus(t, w, engine.StatusRunning) // no hand-off node: the step limit ends it
 
 	w = routes(t, "h a", "h:out -> a; a:H -> h", handoff)
 	for i := range 5 {

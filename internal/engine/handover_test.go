@@ -105,7 +105,7 @@ user: [y returned] from y
 		t.Errorf("messages\n%swant\n%s", got, want)
 	}
 	if got := len(w.Asked("agent b").Tools); got != 0 {
-		t.Errorf("b hands over to nobody and is offered %d tools", got)
+		t.Errorf("b has no hand-offs and is offered %d tools", got)
 	}
 	// A tool of that name which is no hand-off is a tool like any other.
 	w.Finish("a", handTo("1", "c"))
@@ -114,7 +114,7 @@ user: [y returned] from y
 	}
 }
 
-// P27: handing to and fro ends, in silence as a circle without progress, and while the agents talk by the turns of whoever has them all.
+// P27: agents that hand over to each other end: without text as a cycle without progress, with text by the turns of the first to use them up.
 func TestHandOverForEver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -146,7 +146,7 @@ func TestHandOverForEver(t *testing.T) {
 	}
 }
 
-// A sub-agent may hand over too: whoever answers in the end answers the call. One that is tried again begins with the step's own agent.
+// A sub-agent may hand over too: the last agent's answer is that of the call. One that is tried again begins with the step's own agent.
 func TestHandOverInsideAndAgain(t *testing.T) {
 	t.Parallel()
 	w := team(t, workflow.Agent{ID: "a", Subagents: []workflow.Subagent{{Agent: "k", Tool: "ask_k"}}}, workflow.Agent{ID: "k", Handoffs: []string{"l"}}, workflow.Agent{ID: "l"})
@@ -170,7 +170,7 @@ func TestHandOverInsideAndAgain(t *testing.T) {
 	}
 }
 
-// What nobody handed over is refused when it comes from disk.
+// A damaged hand-over is refused when it comes from disk.
 func TestOddHandOver(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

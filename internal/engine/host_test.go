@@ -106,7 +106,7 @@ func TestOnError(t *testing.T) {
 					t.Errorf("key %s, want %s", c.Key, want)
 				}
 				if c.Attempt > 1 && (c.Last == nil || c.Last.Code != "server") {
-					t.Errorf("attempt %d was told of %+v (S2-58)", c.Attempt, c.Last)
+					t.Errorf("attempt %d was given %+v (S2-58)", c.Attempt, c.Last)
 				}
 				if name == "skip" && c.Node == "next" && string(c.State.Get("x")) != "1" {
 					t.Errorf("next sees the state %s", c.State.Map())

@@ -36,7 +36,7 @@ type ModelResult struct {
 	Failure        *Failure
 	// Details are those of ModelReplied and ModelFailed.
 	Details *chat.CallDetails
-	// Pins are the definitions of tools that were listed since the last result that told of some, a JSON object; nil: none (SEC14).
+	// Pins are the definitions of tools that were listed since the last result with Pins, a JSON object; nil: none (SEC14).
 	Pins Value
 }
 

@@ -105,7 +105,7 @@ func TestFits(t *testing.T) {
 		{"not started", func(_ *testing.T, e []engine.Event) int { e[1].Data = &engine.RunPaused{}; return 1 }, "the run has not started"},
 		{"started twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunStarted{}; return 2 }, "already started"},
 		{"created twice", func(_ *testing.T, e []engine.Event) int { e[2].Data = e[0].Data; return 2 }, "already exists"},
-		{"paused for nobody", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "no open wait"},
+		{"paused without a wait", func(_ *testing.T, e []engine.Event) int { e[2].Data = &engine.RunPaused{Wait: "w"}; return 2 }, "no open wait"},
 		{"reopened at work", func(_ *testing.T, e []engine.Event) int {
 			e[2].Data = &engine.RunResumed{Limits: &workflow.Limits{}}
 			return 2
@@ -120,7 +120,7 @@ func TestFits(t *testing.T) {
 			e[i] = engine.Event{Seq: e[i].Seq, Data: &engine.RunCancelled{}}
 			return i
 		}, "steps have not ended"},
-		{"handed over to nobody", func(_ *testing.T, e []engine.Event) int {
+		{"handed over to an unknown agent", func(_ *testing.T, e []engine.Event) int {
 			e[3] = engine.Event{Seq: 4, Data: &engine.LimitReached{Limit: "timeout", Detail: "handoff"}}
 			return 3
 		}, "no handoff is possible"},
@@ -184,15 +184,15 @@ func TestFits(t *testing.T) {
 		oddData("result of another attempt", "y", 0, func(d *engine.ModelReplied) { d.Attempt = 2 }, "is at attempt 1"),
 		oddData("late result", "y", 0, func(d *engine.ModelReplied) { d.Late = true }, "in another state"),
 		oddData("late failure", "x", 0, func(d *engine.ModelFailed) { d.Late = true }, "in another state"),
-		oddData("tool call nobody asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" }, "tool call 9 is not open"),
+		oddData("tool call that was not asked for", "h", 0, func(d *engine.ToolCalled) { d.ToolCallID = "9" }, "tool call 9 is not open"),
 		oddData("tool of an agent", "k", 0, func(d *engine.ToolCalled) { d.ToolCallID = "1" }, "is not active"),
-		oddData("sub-agent nobody asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" }, "tool call 9 is not open"),
-		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "nobody" }, `agent "nobody" does not exist`),
+		oddData("sub-agent that was not asked for", "h", 0, func(d *engine.SubagentStarted) { d.ToolCallID = "9" }, "tool call 9 is not open"),
+		oddData("unknown sub-agent", "h", 0, func(d *engine.SubagentStarted) { d.Agent = "missing" }, `agent "missing" does not exist`),
 		oddData("sub-agent in another frame", "h", 0, func(d *engine.SubagentStarted) { d.Frame = 7 }, "frame 7 does not match"),
 		oddData("end of another frame", "h", 0, func(d *engine.SubagentCompleted) { d.Frame = 0 }, "frame 0 is not active"),
 		oddData("another question", "g", 0, func(d *engine.WaitOpened) { d.Kind = workflow.WaitQuestion }, "waits of this kind"),
 		oddData("question of a call that is not open", "g", 0, func(d *engine.WaitOpened) { d.Call = "1.0.1" }, "is not open"),
-		oddData("answer to nobody", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
+		oddData("answer to an unknown wait", "g", 0, func(d *engine.WaitAnswered) { d.Wait = "w" }, "wait w is not open"),
 		oddData("result of no function", "n", 0, func(d *engine.FuncReturned) { d.Call = "9.0.1" }, "call 9.0.1 does not exist"),
 		{"end of a step that asks", func(t *testing.T, e []engine.Event) int {
 			t.Helper()

@@ -126,7 +126,7 @@ func (s *state) settleAt() time.Time {
 	return s.Loop.CancelledAt().Add(SettleTime)
 }
 
-// drains tells whether all calls that are awaited are functions that lost, and that have told of the end of all that they started.
+// drains tells whether all calls that are awaited are functions that lost, and that have reported the end of all that they started.
 func (s *state) drains() bool {
 	if s.cancelled() || s.Loop.Out() > 0 {
 		return false // functions may finish (ADR 15)

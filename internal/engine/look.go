@@ -93,7 +93,7 @@ func (r *Run) Pending() []string {
 	for _, t := range g.Ready {
 		add(t.Scope, t.Node)
 	}
-	for _, t := range g.Held {
+	for _, t := range g.Queued {
 		add(t.Scope, t.Node)
 	}
 	return out

@@ -21,8 +21,8 @@ func (r *recorder) callID(step, frame, n int) string {
 	b := append(append(buf[:0], r.state.id...), '/')
 	b = append(strconv.AppendInt(b, int64(step), 10), '.')
 	b = append(strconv.AppendInt(b, int64(frame), 10), '.')
-	r.named = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
-	return r.named[len(r.state.id)+1 : len(r.named)-len(firstAttempt)]
+	r.lastID = string(append(strconv.AppendInt(b, int64(n), 10), firstAttempt...))
+	return r.lastID[len(r.state.id)+1 : len(r.lastID)-len(firstAttempt)]
 }
 
 const firstAttempt = "#1"
@@ -30,7 +30,7 @@ const firstAttempt = "#1"
 // commandIDs gives the id of one attempt of a call and the idempotency key of all of them (D6).
 func (r *recorder) commandIDs(call string, attempt int) (id, key string) {
 	n := len(r.state.id) + 1 + len(call)
-	if s := r.named; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.state.id)+1:n] == call {
+	if s := r.lastID; attempt == 1 && len(s) == n+len(firstAttempt) && s[len(r.state.id)+1:n] == call {
 		return s[len(r.state.id)+1:], s[:n]
 	}
 	var buf [64]byte

@@ -10,8 +10,8 @@ type recorder struct {
 	state state
 	graph *runGraph // of state
 	mem   slabs
-	// named is the command id of the call that was named last, with the run's id before it.
-	named string
+	// lastID is the command id that was made last, with the run's id before it.
+	lastID string
 
 	// What one activation gathers; empty between activations.
 	now time.Time

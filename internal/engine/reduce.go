@@ -23,7 +23,7 @@ func (s viewer) mergeBranches(id int) (map[string]Value, *Failure) {
 	by := map[string]string{}
 	for _, scope := range st.Block.Scopes {
 		sc := s.graph.Scope(scope)
-		// A branch that ended before the join changed the state all the same, unless it lost.
+		// A branch that ended before the join changed the state too, unless it lost.
 		if o := sc.Outcome(); o != graph.BranchArrived && (o != graph.BranchEnded || graph.Losers(n.Fork.Until)) {
 			continue
 		}

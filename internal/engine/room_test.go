@@ -86,7 +86,7 @@ func TestSlotOfCallThatHoldsAPart(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P20: calls whose own runs hold all calls that are left, and that are to be made once more, meet the budget: nobody else frees one.
+// P20: calls whose own runs hold all calls that are left, and that are to be made once more, meet the budget: no other call frees one.
 func TestCallsHeldByOwnRun(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2} {
@@ -174,7 +174,7 @@ func TestCallsAskForMoreOnce(t *testing.T) {
 	w.CheckPrefixes()
 }
 
-// P20, D20: a run that ends by another limit does not wait for a call that waits for what a held one keeps, which nobody lets go on any more; both go on when it is reopened.
+// P20, D20: a run that ends by another limit does not wait for a call that waits for the reservation of a held one, which no answer resumes any more; both continue when it is reopened.
 func TestNoRoomInRunThatEnds(t *testing.T) {
 	t.Parallel()
 	for _, own := range []bool{false, true} {

@@ -80,20 +80,20 @@ func TestRouting(t *testing.T) {
 		replies []*engine.ModelResult
 		want    string
 	}{
-		"JSON next":                          {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("bye")}, "a b a running"},
-		"JSON next in a fence":               {pair, []*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
-		"routing tool":                       {pair, []*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
-		"exact value only (S3-2)":            {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)}, `a ! no_route: no edge of "a" for next "b"`},
-		"unmatched takes the fallback":       {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"nobody"}`)}, "a b running"},
-		"unset takes the fallback":           {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")}, "a b running"},
-		"unset without fallback ends":        {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")}, `a = "text"`},
-		"no edges at all ends":               {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)}, `a = "{\"next\":\"B\"}"`},
-		"END halts without an edge (S3-5)":   {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
-		"END by the tool, its content":       {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))}, `a = "done"`},
-		"END without words: the last ones":   {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
-		"names of other ports are no values": {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)}, `a ! no_route: no edge of "a" for next "calls"`},
-		"a stale next routes nobody (S3-12)": {"a:B -> b; b:B -> a", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
-		"end tool with a message (S3-22)":    {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)}, `a = "good bye"`},
+		"JSON next":                            {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("bye")}, "a b a running"},
+		"JSON next in a fence":                 {pair, []*engine.ModelResult{enginetest.Say("```json\n{\"next\": \"B\"}\n```")}, "a b running"},
+		"routing tool":                         {pair, []*engine.ModelResult{enginetest.Asks(route("B", "over to you"))}, "a b running"},
+		"exact value only (S3-2)":              {pair, []*engine.ModelResult{enginetest.Say(`{"next":"b"}`)}, `a ! no_route: no edge of "a" for next "b"`},
+		"unmatched takes the fallback":         {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"missing"}`)}, "a b running"},
+		"unset takes the fallback":             {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say("text")}, "a b running"},
+		"unset without fallback ends":          {"a:B -> b", []*engine.ModelResult{enginetest.Say("text")}, `a = "text"`},
+		"no edges at all ends":                 {"", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`)}, `a = "{\"next\":\"B\"}"`},
+		"END halts without an edge (S3-5)":     {"a:B -> b; a:else -> b", []*engine.ModelResult{enginetest.Say(`{"next":"END"}`)}, `a = "{\"next\":\"END\"}"`},
+		"END by the tool, its content":         {pair, []*engine.ModelResult{enginetest.Asks(route("END", "done"))}, `a = "done"`},
+		"END without words: the last ones":     {pair, []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Asks(route("END", ""))}, `a b = "{\"next\":\"B\"}"`},
+		"names of other ports are no values":   {pair, []*engine.ModelResult{enginetest.Say(`{"next":"calls"}`)}, `a ! no_route: no edge of "a" for next "calls"`},
+		"a stale next routes no agent (S3-12)": {"a:B -> b; b:B -> a", []*engine.ModelResult{enginetest.Say(`{"next":"B"}`), enginetest.Say("no idea")}, `a b = "no idea"`},
+		"end tool with a message (S3-22)":      {pair, []*engine.ModelResult{end(`{"message":"good bye"}`)}, `a = "good bye"`},
 		"end tool: the text wins": {pair, []*engine.ModelResult{func() *engine.ModelResult {
 			r := end(`{"message":"good bye"}`)
 			r.Message.Text = chat.NewText("text")
@@ -156,7 +156,7 @@ func TestRoutingTools(t *testing.T) {
 func TestSharedWithoutRouting(t *testing.T) {
 	t.Parallel()
 	w := routes(t, "a b", "a -> b", func(g *workflow.Workflow) { g.Nodes[0].Agent.Routing = nil })
-	w.FinishAt(0, enginetest.Say(`{"next":"nobody"}`))
+	w.FinishAt(0, enginetest.Say(`{"next":"missing"}`))
 	if got := ends(w); got != "a b running" {
 		t.Errorf("got %s", got)
 	}
@@ -198,7 +198,7 @@ func TestSharedConversation(t *testing.T) {
 	}
 }
 
-// D30: where an agent follows itself, the list still ends with a message of somebody else.
+// D30: where an agent follows itself, the list still ends with a message that is not its own.
 func TestSharedSelf(t *testing.T) {
 	t.Parallel()
 	w := routes(t, "a", "a:else -> a", nil)

@@ -76,8 +76,8 @@ func (s *starter) startReady() {
 			return // a limit kept it
 		}
 	}
-	for len(s.graph.Held) > 0 && s.state.startable() && s.state.releases() && s.mayStart(s.graph.Held[0]) {
-		s.startToken(s.graph.Held[0])
+	for len(s.graph.Queued) > 0 && s.state.startable() && s.state.releases() && s.mayStart(s.graph.Queued[0]) {
+		s.startToken(s.graph.Queued[0])
 		if _, on := s.state.Waits.Turn(); on {
 			return // the entry's turn goes first
 		}
@@ -178,7 +178,7 @@ func (s *starter) begin(id int, n *plan.Node) {
 func (s *starter) decide(id int, n *plan.Node) {
 	for i := range n.Decide.Cases {
 		c := &n.Decide.Cases[i]
-		ok, err := viewer{&s.state}.holds(id, &c.When, n.Conditions[i], nil)
+		ok, err := viewer{&s.state}.isTrue(id, &c.When, n.Conditions[i], nil)
 		if err != nil {
 			s.steps.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
 			return

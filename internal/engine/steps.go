@@ -69,14 +69,14 @@ func (s *steps) complete(id int, d *StepCompleted, ports ...string) {
 	if s.state.Ending != nil && !s.state.Ending.Limit {
 		return
 	}
-	held := s.state.Waits.Holds(s.graph.Step(id).Group)
+	queued := s.state.Waits.Queues(s.graph.Step(id).Group)
 	for _, e := range edges {
-		if !s.takeEdge(id, e, f.Workflow.Edges[e].To, held) {
+		if !s.takeEdge(id, e, f.Workflow.Edges[e].To, queued) {
 			return
 		}
 	}
 	for i, to := range gotos {
-		if !slices.Contains(gotos[:i], to) && !s.takeEdge(id, -1, to, held) {
+		if !slices.Contains(gotos[:i], to) && !s.takeEdge(id, -1, to, queued) {
 			return
 		}
 	}
@@ -105,7 +105,7 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 	for _, port := range ports {
 		for i, e := range n.Ports[port] {
 			if w := f.Workflow.Edges[e].When; w != nil {
-				ok, err := viewer{&s.state}.holds(id, w, f.Guards[e], d)
+				ok, err := viewer{&s.state}.isTrue(id, w, f.Guards[e], d)
 				if err != nil {
 					return nil, &Failure{Code: CodeCondition, Message: err.Error()}
 				}
@@ -126,7 +126,7 @@ func (s *steps) passable(id int, n *plan.Node, ports []string, d *StepCompleted)
 
 // takeEdge takes one edge, or goes to a node where edge is -1, inside the scope of the step. False: the run was handed over to a person, because the
 // same was said on the same way too often (S3-15).
-func (s *steps) takeEdge(id, edge int, to string, held bool) bool {
+func (s *steps) takeEdge(id, edge int, to string, queued bool) bool {
 	if key := s.state.trip(id, to); key != "" && s.state.Trips[key] >= maxTrips {
 		s.end.limitAt(CodeOscillation, maxTrips, s.graph.NodeID(id), id)
 		return false
@@ -137,7 +137,7 @@ func (s *steps) takeEdge(id, edge int, to string, held bool) bool {
 	sc := s.graph.StepScope(id)
 	if n.ForkIndex < 0 || sc.Owner == 0 || s.graph.StepNode(sc.Owner).Index != n.ForkIndex {
 		d.Token = s.graph.Tokens + 1
-		d.Held = held && n.Kind != workflow.KindWait && !plan.IsFreeJoin(n)
+		d.Queued = queued && n.Kind != workflow.KindWait && !plan.IsFreeJoin(n)
 	}
 	s.emitStep(id, d)
 	return true
@@ -176,9 +176,9 @@ func (s *steps) giveUp(id int, f Failure) {
 		s.fail(id, f)
 		return
 	}
-	held := s.state.Waits.Holds(s.graph.Step(id).Group)
+	queued := s.state.Waits.Queues(s.graph.Step(id).Group)
 	for _, e := range n.Ports[port] {
-		s.takeEdge(id, e, s.graph.FlowOf(id).Workflow.Edges[e].To, held)
+		s.takeEdge(id, e, s.graph.FlowOf(id).Workflow.Edges[e].To, queued)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestSubagentFailureGoesOutward(t *testing.T) {
 	wantStatus(t, w, engine.StatusCompleted)
 }
 
-// S0-54, S0-56: where nobody has failures reported, the step fails, and every open call is told, whatever made the innermost fail.
+// S0-54, S0-56: where no agent has failures reported, the step fails, and every open call gets the failure, whatever made the innermost fail.
 func TestSubagentFailureFailsStep(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -71,7 +71,7 @@ func talk(t testing.TB, rt *rapid.T) *enginetest.World {
 
 // saying is anything that a model may say.
 func saying(rt *rapid.T) *engine.ModelResult {
-	next := rapid.SampledFrom([]string{"A", "B", "C", "END", "x", "", "nobody"}).Draw(rt, "next")
+	next := rapid.SampledFrom([]string{"A", "B", "C", "END", "x", "", "missing"}).Draw(rt, "next")
 	switch rapid.IntRange(0, 6).Draw(rt, "says") {
 	case 0:
 		return enginetest.Fails("server", "boom")

@@ -143,7 +143,7 @@ func stepFields(e *engine.Event) (f fields) {
 		f.add("token", d.Token)
 		f.add("scope", d.Scope)
 		f.add("branch", d.Branch)
-		f.add("held", d.Held)
+		f.add("held", d.Queued)
 		f.add("state", d.State)
 	case *engine.ConditionChecked:
 		f.add("case", strconv.Itoa(d.Index))

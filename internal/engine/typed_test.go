@@ -41,7 +41,7 @@ func TestSumOfWholeNumbers(t *testing.T) {
 	}
 }
 
-// Nobody who was given a state sees the changes that come after.
+// A state that was given out does not change afterwards.
 func TestStateIsSharedUntilItChanges(t *testing.T) {
 	t.Parallel()
 	r := &Run{recorder: recorder{graph: &runGraph{Scopes: []graph.Scope{{State: typed.StateOf(map[string]Value{"a": Value("1"), "b": Value("2")}, 0)}}}}}

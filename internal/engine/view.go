@@ -88,11 +88,11 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.graph.StepNode(e.step).ID == id {
 		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
 	}
-	return e.graph.Sight(e.scope).Named(id)
+	return e.graph.Sight(e.scope).EntryOf(id)
 }
 
-// holds evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
-func (s viewer) holds(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
+// isTrue evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
+func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, done *StepCompleted) (bool, error) {
 	switch c.Language {
 	case workflow.LangMatch:
 		if done != nil {

@@ -22,7 +22,7 @@ type Bundle struct {
 	Events []engine.Event
 }
 
-// sealed is the stored form of a bundle. Its bytes are in base64, so that its JSON may be written in another way on the way.
+// sealed is the stored form of a bundle. Its bytes are in base64, so that reformatting the JSON does not change them.
 type sealed struct {
 	Version int      `json:"version"`
 	Run     string   `json:"run"`

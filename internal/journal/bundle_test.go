@@ -25,7 +25,7 @@ func bundle() journal.Bundle {
 	}}
 }
 
-// TestBundle: a run comes back event by event, whoever wrote its JSON anew on the way (S2-63).
+// TestBundle: a run is read event by event, also where the JSON of its bundle was reformatted (S2-63).
 func TestBundle(t *testing.T) {
 	t.Parallel()
 	sealed, err := bundle().Seal()

@@ -22,7 +22,7 @@ const (
 	TopicNotices
 )
 
-// Topic is what a subscriber wants to hear of. Run is set for a TopicRun alone.
+// Topic is what a subscriber gets signals about. Run is set for a TopicRun alone.
 type Topic struct {
 	Kind TopicKind
 	Run  string
@@ -39,7 +39,7 @@ func OfNotices() Topic { return Topic{Kind: TopicNotices} }
 
 // Changes signals that something was stored, so that waiters need not poll.
 type Changes interface {
-	// Subscribe signals on c, as signal.Notify does: without blocking, so that c needs room for one signal. Signals carry nothing and are joined: one stands for all changes
+	// Subscribe signals on c, as signal.Notify does: without blocking, so that c needs room for one signal. Signals carry nothing and are merged: one signal is for all changes
 	// since c was received from. What a handle of this or another process stored after Subscribe returned is signalled once it can be read, and so is, where a store can tell,
 	// that the owner of a run died. A signal may come without a change. Several subscriptions may share c.
 	//

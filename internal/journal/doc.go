@@ -4,14 +4,14 @@
 // several where they are many, stored in one transaction. A store knows nothing of events: records and requests are opaque bytes, and everything that a list of runs
 // shows without reading them is in the [Head].
 //
-// The package refuses to decide anything: it starts no goroutine, reads no clock, opens no file. Files are the business of store/sqlite.
+// The package refuses to decide anything: it starts no goroutine, reads no clock, opens no file. Only store/sqlite opens files.
 //
 // The flow of one activation:
 //
 //  1. The driver that created or claimed the run holds its epoch.
 //  2. It encodes the events as records, puts large values aside as blobs, and calls Append.
 //  3. Append returns when the records are on disk. Only then may commands that depend on it start (D7).
-//  4. After an error the driver throws the run in memory away and reads the journal again.
+//  4. After an error the driver discards the run in memory and reads the journal again.
 //
 // Invariants, the same for every store and checked by package journaltest:
 //

@@ -9,9 +9,9 @@ import (
 var (
 	// ErrNotFound says that there is no such run, blob or request.
 	ErrNotFound = errors.New("not found")
-	// ErrExists says that a run with this id is there already.
+	// ErrExists says that a run with this id exists.
 	ErrExists = errors.New("run exists")
-	// ErrConflict says that Record.First does not continue the journal. The caller's picture of the run is old: it reads again.
+	// ErrConflict says that Record.First does not continue the journal. The caller's copy of the run is stale: it reads the journal again.
 	ErrConflict = errors.New("record does not continue the journal")
 	// ErrFenced says that the caller does not own the run, or no longer in this epoch. It stops driving it.
 	ErrFenced = errors.New("run is not owned in this epoch")
@@ -23,9 +23,9 @@ var (
 	ErrCursor = errors.New("no such cursor")
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("store is closed")
-	// ErrNotStore says that a file or database is there, and something else than a store of Hocket.
+	// ErrNotStore says that the file or database is not a store of Hocket.
 	ErrNotStore = errors.New("not a store of hocket")
-	// ErrOldStore says that a store was made before the first release. No migration leads on from it.
+	// ErrOldStore says that a store was made before the first release. It cannot be migrated.
 	ErrOldStore = errors.New("the store was made by a build of Hocket before the first release, which is not read any more; name a new one")
 	// ErrUnavailable matches errors of a store that cannot be used right now, so that the same may be tried later: its disk is full, does not answer or is read-only, or
 	// others hold it. No other error of a store passes by itself.
@@ -57,7 +57,7 @@ func (e *BusyError) Error() string {
 // Is makes errors.Is(err, ErrBusy) hold.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
-// CorruptError says that stored data is damaged: what was written is not what is there. Nothing was repaired and nothing was left out.
+// CorruptError says that stored data is damaged. Nothing was repaired and nothing was left out.
 //
 // Run is empty where the damage is not that of one run (a blob, the file). Seq is the first event that cannot be trusted; 0 where that is
 // not known.

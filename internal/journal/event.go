@@ -23,16 +23,16 @@ const (
 	partBytes  = 256 << 10
 )
 
-// The stored form of one activation, or of a part of it, version 2. Nothing but what stands here is accepted, white space neither:
+// The stored form of one activation, or of a part of it, version 2. No other form is accepted, and no white space:
 //
 //	{"v":2,"seq":17,"at":1767225600000000,"more":true,"aside":[[0,"/output","<hash>","text"]],"events":[[7,0,"writer",4,{…}],[8,{…}],…]}
 //
-// seq is the number of the first event, the others follow without gaps; at is µs since 1970. more stands where the next record goes on with the same activation. An
+// seq is the number of the first event, the others follow without gaps; at is µs since 1970. more is there where the next record continues the same activation. An
 // event is its type (the number of typeNumbers, or the name), the µs since the event before it, node, step, and data with the field names of package engine. Time, node
 // and step are left out where all three are as in the event before; before the first is an event at at, of no node and step 0.
 //
 // Values put aside are named out of band, by index of the event, JSON pointer into its data, hash, and what the blob holds: `json` a
-// value's JSON, `text` a text, or the text of a value that is a JSON string. In their own place stands "" for a text and null for a value.
+// value's JSON, `text` a text, or the text of a value that is a JSON string. Their own place has "" for a text and null for a value.
 // Nothing in data is ever looked at for such names, so that no data of users can be taken for ours (SEC6).
 const (
 	asideJSON = "json"
@@ -110,7 +110,7 @@ func newWriter(buf []byte, events []engine.Event, limit int) (*writer, error) {
 // writers holds writers to be used again.
 var writers sync.Pool
 
-// free ends the use of w.
+// free returns w to the pool.
 func (w *writer) free() {
 	clear(w.refs)
 	clear(w.path[:cap(w.path)])
@@ -118,7 +118,7 @@ func (w *writer) free() {
 	writers.Put(w)
 }
 
-// moreKey is in a record after which the next one goes on with the same activation.
+// moreKey is in a record whose activation the next record continues.
 const moreKey = `"more":true,`
 
 // record writes events until there are count or they have size bytes, at least one, and tells how many it wrote.
@@ -164,7 +164,7 @@ func (w *writer) record(events []engine.Event, count, size int) (n int, err erro
 	return n, nil
 }
 
-// IsContinued tells whether the next record goes on with the activation of a record with this data. Of data that is no record it is false.
+// IsContinued tells whether the next record continues the activation of the record with this data. It is false for data that is no record.
 func IsContinued(data []byte) bool {
 	r := &reader{data: data}
 	r.beginning()

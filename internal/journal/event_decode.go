@@ -159,7 +159,7 @@ func (r *reader) asides() []asideRef {
 	return refs
 }
 
-// restore puts the values that stand aside in their places. stored, where it is not nil, gives a text in the place of a long one that is not read.
+// restore puts the values that were put aside in their places. stored, where it is not nil, gives a text in the place of a long one that is not read.
 func restore(events []engine.Event, refs []asideRef, blob func(string) ([]byte, error), stored func(hash string) (text.Text, error)) error {
 	seen := map[string][]byte{}
 	for _, ref := range refs {

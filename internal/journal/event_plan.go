@@ -167,7 +167,7 @@ func (p *plan) empty(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// restore has fill put a value that stood aside in its place, of which v is the root. The place must be there; whether it is empty, fill says.
+// restore has fill put a value that was put aside in its place below v. The place must exist; fill checks that it is empty.
 func (p *plan) restore(v reflect.Value, ref asideRef, fill func(*plan, reflect.Value) error) error {
 	rest := ref.path
 	for rest != "" {

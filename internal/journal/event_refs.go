@@ -19,8 +19,8 @@ type Long struct {
 	IsText bool
 }
 
-// DecodeReferences is Decode without reading blobs. In the place of each value aside stands what refer gives for it: a token of ASCII letters, digits, dots and
-// hyphens, which stands as a text, or as a JSON string where the place has a value.
+// DecodeReferences is Decode without reading blobs. Each value that was put aside is replaced by what refer gives for it, a token of ASCII letters, digits, dots and
+// hyphens: as a text, or as a JSON string where the place has a value.
 //
 // Errors: those of Decode, but for what only a blob tells.
 func DecodeReferences(data []byte, refer func(Long) string) ([]engine.Event, error) {

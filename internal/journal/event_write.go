@@ -24,7 +24,7 @@ var (
 	pointerUnescape = strings.NewReplacer("~1", "/", "~0", "~")
 )
 
-// asideRef names a value that stands aside: see the stored form.
+// asideRef names a value that is put aside: see the stored form.
 type asideRef struct {
 	event int
 	path  string

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status is where a run stands, in the words of the run object.
+// Status is the status of a run, in the words of the run object.
 type Status string
 
 const (
@@ -61,7 +61,7 @@ type Head struct {
 	// Epoch counts the owners that the run had, from 1. Owner is the id of the present one, empty for none; it may be dead.
 	Epoch uint64
 	Owner string
-	// By tells of the owner: where it runs, and its last sign of life. Zero where Owner is empty.
+	// By describes the owner: where it runs, and its last heartbeat. Zero where Owner is empty.
 	By Owner
 	// Interrupted: the run is active and has no living owner.
 	Interrupted bool
@@ -147,7 +147,7 @@ func ParseCursor(text string) (Cursor, error) {
 	return c, nil
 }
 
-// PruneQuery says which runs go. The zero query takes none. A run with a living owner is never taken by a time.
+// PruneQuery says which runs are deleted. The zero query deletes none. Times never select a run with a living owner.
 type PruneQuery struct {
 	// EndedBefore takes runs that ended before it, PausedBefore runs that are paused and were last written before it. Zero takes none.
 	EndedBefore, PausedBefore time.Time

@@ -17,8 +17,8 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Memory is a store that is gone with the process: for `--db :memory:`, for tests and simulation. It is what several handles share; a handle
-// that was closed is a dead owner, so that a crash is played by closing one handle and opening another. Safe for concurrent use.
+// Memory is a store without a file: for `--db :memory:`, for tests and simulation. Several handles share it. A handle that was closed is a dead owner, so a crash is
+// simulated by closing one handle and opening another. Safe for concurrent use.
 type Memory struct {
 	mu     sync.Mutex
 	unlock func() // mu.Unlock, made once

@@ -24,7 +24,7 @@ func Hold(s EventSource, run string) (release func()) {
 type retention struct {
 	on           bool
 	runs, events int
-	held         map[string]int
+	refs         map[string]int
 	// queue are the ended runs, roughly in the order of their end; an entry whose run was reopened, or pruned, counts no more. size and total count those that do.
 	queue       []*memRun
 	size, total int
@@ -35,7 +35,7 @@ type retention struct {
 func (m *Memory) Retain(runs, events int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.kept = retention{on: true, runs: runs, events: events, held: map[string]int{}}
+	m.kept = retention{on: true, runs: runs, events: events, refs: map[string]int{}}
 }
 
 var _ Retainer = (*memHandle)(nil)
@@ -48,7 +48,7 @@ func (h *memHandle) Hold(run string) (release func()) {
 	if !k.on {
 		return func() {}
 	}
-	k.held[run]++
+	k.refs[run]++
 	done := false
 	return func() {
 		h.m.mu.Lock()
@@ -57,8 +57,8 @@ func (h *memHandle) Hold(run string) (release func()) {
 			return
 		}
 		done = true
-		if k.held[run]--; k.held[run] == 0 {
-			delete(k.held, run)
+		if k.refs[run]--; k.refs[run] == 0 {
+			delete(k.refs, run)
 		}
 		h.m.evict()
 	}
@@ -118,7 +118,7 @@ func (m *Memory) evict() {
 
 // isKept tells whether others need an ended run.
 func (m *Memory) isKept(r *memRun) bool {
-	if m.kept.held[r.head.Run] > 0 || r.head.Owner != "" {
+	if m.kept.refs[r.head.Run] > 0 || r.head.Owner != "" {
 		return true
 	}
 	above := m.runs[r.head.Parent]

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Registration is where the schedule of one branch stands. It is what a scheduler needs to know of the time before it began. Times are UTC in
+// Registration is the state of the schedule of one branch, which a scheduler continues from. Times are UTC in
 // microseconds; zero is none.
 type Registration struct {
 	// Workflow is the id of the stored workflow; Branch is empty for its main graph. The two together are the key.

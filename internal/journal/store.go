@@ -160,9 +160,8 @@ func (o Owner) String() string {
 	return "owner " + o.ID
 }
 
-// Ownership says who drives which run (P18, D15). Owning has no time limit: an owner has a run until it gives it up, dies, which is seen at once, or the run is taken
-// from it. A process that hangs lives: it is known by its signs of life, which it does not give any more. An owner that lost a run is fenced by the epoch, even if it
-// only seemed dead.
+// Ownership says who drives which run (P18, D15). Ownership has no time limit: it lasts until the owner releases the run, dies, which is detected at once, or the run is
+// taken from it. A process that hangs is alive; the absence of its heartbeats shows it. An owner that lost a run is fenced by the epoch, even if it is not dead.
 type Ownership interface {
 	// Owner is the handle's own, without Seen.
 	Owner() Owner
@@ -186,7 +185,7 @@ type Ownership interface {
 	Evict(ctx context.Context, run, owner string) error
 }
 
-// Request is a wish to a run that another process owns: an answer, a cancel (D16).
+// Request asks something of a run that another process owns: an answer, a cancellation (D16).
 type Request struct {
 	ID   uint64 // given by Post
 	Run  string

@@ -36,7 +36,7 @@ type actor struct {
 	plan compiled
 	info driver.Info
 	kit  *driver.RunResources
-	// kitErr: the kit cannot be opened. Such a run can be cancelled, no more.
+	// kitErr: the kit cannot be opened. Such a run can only be cancelled.
 	kitErr error
 	run    *engine.Run
 	epoch  uint64
@@ -205,7 +205,7 @@ func (a *actor) loop() error {
 	}
 }
 
-// settled tells whether the run needs no actor until the next request.
+// settled tells whether the run needs no actor before the next request.
 func (a *actor) settled() bool {
 	s := a.run.Status()
 	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending
@@ -286,7 +286,7 @@ func (a *actor) try(inputs []engine.Input) (err error) {
 	return err
 }
 
-// due gives the timers of waits whose time has come by now, the earliest first, for a run that was just read (D21).
+// due gives the timers of waits that are due by now, the earliest first, for a run that was just read (D21).
 func due(run *engine.Run, now time.Time) []*engine.StartTimer {
 	var due []*engine.StartTimer
 	for _, c := range run.Open() {
@@ -331,7 +331,7 @@ func (a *actor) approveAll() {
 	}
 }
 
-// leave takes the actor out of the driver. Mail that came in the last moment goes to a new actor: err is about what came before it.
+// leave takes the actor out of the driver. Messages that arrived last go to a new actor: err is about those before them.
 func (a *actor) leave(err error) {
 	for _, t := range a.timers {
 		t.timer.Stop()

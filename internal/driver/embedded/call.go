@@ -22,7 +22,7 @@ type call struct {
 	slot  atomic.Bool // it holds one of Driver.slots
 	begun atomic.Bool // it took its turn
 
-	// overtime: its time limit may have been told of, and what tells of it may still be at work.
+	// overtime: the time limit may have been reported, and its timer may still be running.
 	overtime bool
 
 	result   message
@@ -131,7 +131,7 @@ func (a *actor) interrupt(why error) {
 	a.stepAside()
 }
 
-// tell gives the result to the actor, unless one was told before.
+// tell gives the result to the actor, unless it has one.
 func (c *call) tell(data engine.InputData) {
 	if c.told.CompareAndSwap(false, true) {
 		c.result = message{at: c.actor.d.now(), data: data}

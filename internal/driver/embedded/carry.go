@@ -186,7 +186,7 @@ func (a *actor) windDown() error {
 	return errStopped
 }
 
-// errStopped: the run was interrupted and is in memory what it may not be in the journal.
+// errStopped: the run was interrupted, and its state in memory may differ from the journal.
 var errStopped = errors.New("run was interrupted")
 
 // outcome gives the id of the call that d answers, and whether it is more than a failure.

@@ -101,8 +101,7 @@ func (a *actor) stored(ap journal.Append) {
 	a.releaseStored(ap)
 }
 
-// uncertain finds out what became of an append that gave an error. The run in memory is ahead of the journal or not; only the journal can
-// tell, and it is asked until it answers:
+// uncertain finds out whether an append that gave an error was stored. Only the journal has the answer, so it is read until that succeeds:
 //
 //  1. Append fails after the disk has the record, or before.
 //  2. The journal says which: it holds exactly these records, or it does not.
@@ -164,7 +163,7 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 	}
 	mine := head.Owner == a.d.cfg.Store.Owner().ID && head.Epoch == epoch
 	err = a.persist("read run", func() error {
-		committed, err = a.d.holds(ap)
+		committed, err = a.d.hasStored(ap)
 		return err
 	})
 	switch {
@@ -184,7 +183,7 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 		a.owned = false
 		return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced)
 	}
-	// The store answers and does not take the record: a full disk, say. Do not turn in circles.
+	// The store answers and does not take the record: a full disk, say. Do not retry without end.
 	if err := a.patience(); err != nil {
 		return false, err
 	}
@@ -209,8 +208,8 @@ func (a *actor) stillOwned(batch []*message) error {
 	return err
 }
 
-// holds tells whether the journal has exactly the records of ap.
-func (d *Driver) holds(ap journal.Append) (bool, error) {
+// hasStored tells whether the journal has exactly the records of ap.
+func (d *Driver) hasStored(ap journal.Append) (bool, error) {
 	first, more := ap.Record, ap.More
 	if ap.Events != nil {
 		var err error

@@ -38,7 +38,7 @@ type Config struct {
 	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
 	// paused need none (P14). 0: 256.
 	MaxCalls int
-	// Slots bounds the calls in flight together with other drivers that have the same, which take turns; MaxCalls is not used then. Nil: the driver's own.
+	// Slots bounds the calls in flight of all drivers that share it; MaxCalls is not used then. Nil: the driver's own.
 	Slots *Slots
 	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
 	ApproveAll bool
@@ -52,11 +52,11 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Hooks hold up the run that they are about, so they must be quick. They are called for several runs at once. Nil ones are not called.
+// Hooks block the run that they are about, so they must be quick. They are called concurrently for several runs. Nil ones are not called.
 type Hooks struct {
 	// Events gives events once they are durable, in order, as one activation made them.
 	Events func(run string, events []engine.Event)
-	// Delta gives what a model is saying; calls of one run that go on side by side tell of it side by side.
+	// Delta gives what a model is saying; concurrent calls of one run call it concurrently.
 	Delta func(run string, d driver.Delta)
 }
 

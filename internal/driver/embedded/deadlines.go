@@ -37,7 +37,7 @@ func (h *deadlines) close() {
 // look parks the runs that were left paused since it was called last.
 func (h *deadlines) look(ctx context.Context) error {
 	if now := time.Now(); now.Sub(h.swept) >= sweepEvery {
-		err := h.begin(ctx) // first: what is left while the sweep goes on is heard of
+		err := h.begin(ctx) // first: runs that pause during the sweep are noticed
 		if err == nil {
 			err = h.sweep(ctx)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// heardTime is how long an answer that was left for another program is waited for, in case that program is at work and takes it at once.
+// heardTime is how long to wait for another program to take an answer that was left for it.
 const heardTime = 2 * time.Second
 
 // deposit leaves an answer in the store for a run of another program that no process drives, if the run takes it: the program takes it when it takes the run up. It claims
@@ -123,7 +123,7 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 	return 0, nil
 }
 
-// heard waits a moment for what the program says of an answer that was left for it. An answer that no process has taken by then stays in the store.
+// heard waits for heardTime for the result of an answer that was left for a program. An answer that no process has taken by then stays in the store.
 func (d *Driver) heard(ctx context.Context, id uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, heardTime)
 	defer cancel()
@@ -264,7 +264,7 @@ func (d *Driver) stay() (stop func(), ok bool) {
 	}, true
 }
 
-// isOwnLeft tells whether a run was interrupted here by its caller's wish.
+// isOwnLeft tells whether a run was interrupted here at its caller's request.
 func (d *Driver) isOwnLeft(run string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -201,7 +201,7 @@ func (d *Driver) Interrupt(ctx context.Context, run string) error {
 	}
 }
 
-// ask gives a message to the run's actor, bringing the run into memory where it is not, and waits for what becomes of it.
+// ask gives a message to the run's actor, loading the run where it is not in memory, and waits for the outcome.
 func (d *Driver) ask(ctx context.Context, run string, m *message) error {
 	reply := make(chan error, 1)
 	m.done = func(err error) { reply <- err }

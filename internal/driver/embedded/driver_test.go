@@ -144,7 +144,7 @@ func TestNotJSON(t *testing.T) {
 	})
 }
 
-// TestOwnMeta: whoever starts a run cannot give it the files of another one.
+// TestOwnMeta: the caller of Start cannot give a run the files of another one.
 func TestOwnMeta(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		spec := driver.Spec{Run: "r", Workflow: agents("a"), Meta: map[string]string{"hocket.file.replies": journal.HashOf([]byte("another's"))}}
@@ -216,7 +216,7 @@ func TestOpenFails(t *testing.T) {
 	})
 }
 
-// TestQuarantine: a journal that does not fit stops its own run, is told of once, and is left alone (P18).
+// TestQuarantine: an invalid journal stops its own run, is logged once, and is not changed (P18).
 func TestQuarantine(t *testing.T) {
 	bubble(t, embedded.Config{}, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		h := m.Open(journal.KindServe)
@@ -331,7 +331,7 @@ func TestStoreDown(t *testing.T) {
 	})
 }
 
-// TestInterruptStoreDown: a store that takes nothing does not keep whoever interrupts, or closes, waiting until it does.
+// TestInterruptStoreDown: interrupting and closing do not wait for a store that takes nothing.
 func TestInterruptStoreDown(t *testing.T) {
 	for name, leave := range map[string]func(ctx context.Context, d *embedded.Driver, run string) error{
 		"interrupt": func(ctx context.Context, d *embedded.Driver, run string) error { return d.Interrupt(ctx, run) },

@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// TestFollow: whoever follows a run gets each event once and in order, however slowly it takes them, whoever drives the run, and as it was stored.
+// TestFollow: a follower of a run gets each event once, in order and as it was stored, however slow it is and whichever process drives the run.
 func TestFollow(t *testing.T) {
 	ids := make([]string, 400)
 	for i := range ids {

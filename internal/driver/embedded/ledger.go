@@ -88,8 +88,8 @@ func (l *callContext) mark(data engine.InputData) engine.InputData {
 	return data
 }
 
-// again gives a batch with the calls that wait for room in a budget: something has changed. Calls that ask for room come last, so that they see what the others freed: there may
-// be no later batch.
+// again adds the calls that wait for room in a budget to a batch, since something has changed. Calls that ask for room come last, so that they see what the others freed:
+// there may be no later batch.
 func (a *actor) again(batch []*message) []*message {
 	if len(a.waitingForBudget) == 0 && !slices.ContainsFunc(batch, begins) {
 		return batch

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// message is something for a run. done, where there is one, hears what became of it: the engine's refusal, or nil once it is durable.
+// message is an input for a run. done, where there is one, gets the outcome: the engine's refusal, or nil once the input is durable.
 type message struct {
 	at   time.Time
 	data engine.InputData // nil for a touch, which fires deadlines that are due
@@ -17,7 +17,7 @@ type message struct {
 	resume bool
 	// trace is the traceparent of a request to resume.
 	trace string
-	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: it was given at at.
+	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: at.
 	asked time.Time
 	// check: find out whether the run is still this process's.
 	check bool

@@ -13,7 +13,7 @@ func (a *actor) Record(note engine.FuncNote) error {
 	return <-reply
 }
 
-// isNote tells whether a call that is under way waits for what becomes of the message.
+// isNote tells whether a call in flight waits for the outcome of the message.
 func isNote(m *message) bool {
 	switch m.data.(type) {
 	case engine.FuncNote, engine.ChildStart, engine.CallUse, engine.CallReserve:

@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ADR 12: a function that does not heed its interruption has no note taken once its run has left: that would bring the run back, which nobody asked for.
+// ADR 12: a function that does not heed its interruption has no note taken once its run has left: the note would load the run again without a request.
 func TestNoteAfterTheRunLeft(t *testing.T) {
 	var (
 		gone chan struct{}

@@ -203,7 +203,7 @@ func (d *Driver) park(run string, at time.Time) {
 	d.parked[run] = p
 }
 
-// touch fires the deadlines of a run that is still paused; who else drives it will see to them.
+// touch fires the deadlines of a run that is still paused. Another process that drives it by now fires them itself.
 func (d *Driver) touch(run string, p *parked) {
 	d.mu.Lock()
 	mine := d.parked[run] == p && !d.closed

@@ -15,7 +15,7 @@ import (
 )
 
 // SEC17, SEC10: drivers that share their slots take turns: one with many calls waiting delays another's call by one of its own, not by all, and calls that
-// were cancelled hold nobody up.
+// were cancelled delay no other.
 func TestSlotsTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

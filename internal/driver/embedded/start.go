@@ -22,7 +22,7 @@ func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
 	return l.run, await(ctx, l.begun)
 }
 
-// launched is a run that was told to begin.
+// launched is a run whose start was requested.
 type launched struct {
 	run   string
 	actor *actor

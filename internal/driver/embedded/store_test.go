@@ -249,7 +249,7 @@ type reader struct {
 
 func (r reader) Owner() journal.Owner { return r.self }
 
-// TestSettleAgain: whoever asks another process hears the result also when the store failed for a moment (D16).
+// TestSettleAgain: a request to another process gets its result also when the store failed for a moment (D16).
 func TestSettleAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -276,7 +276,7 @@ func TestSettleAgain(t *testing.T) {
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		// An answer that nobody waits for: the run goes on, and its owner lives.
+		// No caller waits for the answer: the run continues, and its owner is alive.
 		if err := other.Answer(ctx, run, engine.Answer{Wait: "none", Value: engine.Value(`"yes"`)}); !errors.Is(err, engine.ErrWaitNotFound) {
 			t.Errorf("answer: %v, want ErrWaitNotFound", err)
 		}

@@ -17,9 +17,8 @@ func (a *actor) cancelsOnly(batch []*message) []*message {
 	return kept
 }
 
-// mayTakeOver gives the messages that are reason enough to go on with a run that was left by its owner: a wish to resume it, a cancellation, an
-// answer that it can take. Others are refused here, and the run stays as it is. Whether an answer can be taken is tried on the run in memory,
-// which is read again if so.
+// mayTakeOver gives the messages that let a run continue which its owner left: a request to resume it, a cancellation, an answer that it takes. Others are refused here, and
+// the run stays unchanged. An answer is tried on the run in memory, which is read again if the run takes it.
 func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 	var kept []*message
 	tried := false

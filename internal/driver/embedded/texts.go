@@ -26,10 +26,10 @@ func newRun(c compiled, id string) *engine.Run {
 }
 
 // releases gives functions that let the texts that a run has made leave memory, where their hashes are among those that the journal holds beside its records.
-func releases(run *engine.Run, load loader, held func(hash string) bool) (out []func()) {
+func releases(run *engine.Run, load loader, stored func(hash string) bool) (out []func()) {
 	for _, t := range run.TakeStored() {
 		sum := t.Text().Sum()
-		if hash := hex.EncodeToString(sum[:]); held(hash) {
+		if hash := hex.EncodeToString(sum[:]); stored(hash) {
 			out = append(out, func() { t.Release(func() (string, error) { return load(hash) }) })
 		}
 	}

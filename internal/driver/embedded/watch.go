@@ -98,7 +98,7 @@ func (s *subscription) take() (items []driver.Update, behind bool) {
 	return items, behind
 }
 
-// publish tells of events that are durable now.
+// publish passes on events that are durable now.
 func (a *actor) publish(events []engine.Event) {
 	if len(events) == 0 {
 		return
@@ -122,7 +122,7 @@ func (a *actor) publish(events []engine.Event) {
 	}
 }
 
-// say tells of a piece of a model's answer.
+// say passes on a delta of a model's answer.
 func (a *actor) say(delta driver.Delta) {
 	if fn := a.d.cfg.Hooks.Delta; fn != nil {
 		fn(a.id, delta)
@@ -190,7 +190,7 @@ func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	poll := time.NewTicker(journal.SafetyPoll)
 	defer poll.Stop()
 	for {
-		// What was said stands before what the store has.
+		// The deltas before the events of the store.
 		if err := w.drain(ctx, sub); err != nil {
 			return err
 		}
@@ -210,7 +210,7 @@ func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	}
 }
 
-// drain gives on what the subscription has.
+// drain passes on what the subscription has.
 func (w *watcher) drain(ctx context.Context, sub *subscription) error {
 	items, behind := sub.take()
 	for _, u := range items {
@@ -240,7 +240,7 @@ func (w *watcher) look(ctx context.Context) (here bool, _ error) {
 	return false, w.catchUp(ctx)
 }
 
-// live gives an update on, unless it is an event that was given before. False: an event before it is missing.
+// live passes an update on, unless it is an event that was given before. False: an event before it is missing.
 func (w *watcher) live(u driver.Update) bool {
 	switch {
 	case w.left || w.ended:

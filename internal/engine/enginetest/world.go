@@ -14,7 +14,7 @@ import (
 // Epoch is when every World begins.
 var Epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// World runs one run. Outstanding commands stand in Pending in the order in which they were given; timers apart in Timers.
+// World runs one run. Pending has the open commands in the order in which they were given, but for timers, which Timers has.
 type World struct {
 	T    testing.TB
 	Plan *engine.Plan

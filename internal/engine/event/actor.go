@@ -1,20 +1,20 @@
 package event
 
-// Actor says who gave an answer and by which way in. The engine records it and decides nothing by it. The zero Actor is unknown.
+// Actor says who gave an answer, and through which channel. The engine records it and decides nothing by it. The zero Actor is unknown.
 type Actor struct {
 	// Name is the name of the access token that was shown, LocalActor for a person at the machine of the store, or the name of the endpoint that an approve
 	// link was sent to.
 	Name string `json:"name,omitempty"`
 	// Token is the id of that token, which is no secret; empty without one.
 	Token string `json:"token,omitempty"`
-	// Channel is the way in.
+	// Channel is how the answer came.
 	Channel Channel `json:"channel"`
 }
 
 // LocalActor is the name of a caller who needs no token: a user of the store of this machine.
 const LocalActor = "local"
 
-// Channel is a way in by which answers come.
+// Channel is an interface through which answers come.
 type Channel string
 
 const (
@@ -30,10 +30,10 @@ const (
 	ChannelClock Channel = "clock"
 )
 
-// LocalBy gives the actor of who needs no token.
+// LocalBy gives the actor of a caller who needs no token.
 func LocalBy(c Channel) Actor { return Actor{Name: LocalActor, Channel: c} }
 
-// IsKnown tells whether a way in is named.
+// IsKnown tells whether the actor has a channel.
 func (a Actor) IsKnown() bool { return a.Channel != "" }
 
 // String words the actor for people: `alice (http)`, or the channel alone.

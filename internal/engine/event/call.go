@@ -54,7 +54,7 @@ const (
 	StopRefusal = "refusal" // the model declined
 )
 
-// ReplyWarning says what is wrong with a reply that is an answer: it holds nothing, or the model declined; "" for others. stop is the word of package model for why it ended.
+// ReplyWarning says what is wrong with a reply: it is empty, or the model declined; "" for others. stop is [ModelReplied.Stop].
 func ReplyWarning(m *chat.Message, stop string) string {
 	switch {
 	case stop == StopRefusal:
@@ -74,7 +74,7 @@ type ModelFailed struct {
 	Error   Failure `json:"error"`
 	// Model is the reference that was asked, as in ModelReplied; "" where none was found.
 	Model string `json:"model,omitempty"`
-	// Usage and CostUSD are those of a call that gave no answer and cost something all the same, as in ModelReplied; nil: unknown (D10, D14).
+	// Usage and CostUSD are those of a call that gave no answer and was paid for nevertheless, as in ModelReplied; nil: unknown (D10, D14).
 	Usage          *chat.Usage `json:"usage,omitempty"`
 	CostUSD        *float64    `json:"costUSD,omitempty"`
 	UsageEstimated string      `json:"usageEstimated,omitempty"`
@@ -120,13 +120,13 @@ type ToolFailed struct {
 	Attempt int     `json:"attempt"`
 	Error   Failure `json:"error"`
 	Late    bool    `json:"late,omitempty"`
-	// Unknown: the tool may have done its work all the same. What follows is its policy's doing, and nobody has read this failure (P12).
+	// Unknown: the tool may have done its work nevertheless. What follows is decided by the tool's policy; no model reads this failure (P12).
 	Unknown bool `json:"unknown,omitempty"`
-	// Kept: what the call was to start had no budget left. The call is made again under a larger one, and nobody has read this failure (P20).
+	// Kept: what the call was to start had no budget left. The call is made again under a larger one; no model reads this failure (P20).
 	Kept bool `json:"kept,omitempty"`
 }
 
-// ToolsPinned says which definitions of tools the run holds on to: those that were listed first, and those that a person accepted since (SEC14). Pins is
+// ToolsPinned says which definitions of tools are pinned in the run: those that were listed first, and those that a person accepted since (SEC14). Pins is
 // an object by tool; later ones replace earlier ones of the same key. The engine does not read it.
 type ToolsPinned struct {
 	Pins Value `json:"pins"`

@@ -1,5 +1,4 @@
-// Package event has the events of runs: what each type of event holds, and what its values mean. It is a leaf, so that the parts of the engine and what stores and shows events need no more
-// than this.
+// Package event has the events of runs: the content of each type and the meaning of its values. It is a leaf: packages that store and show events import no other part of the engine.
 //
 // It refuses to know the state of a run, and to decide. What a stored event needs and what it does to the state is in the tables of the packages that apply it (ADR 66).
 //

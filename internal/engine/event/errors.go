@@ -19,7 +19,7 @@ type Failure struct {
 	// Limit is what a budget bounds that is used up, as in BudgetError, and Max how much; "" and 0 for other failures.
 	Limit string `json:"limit,omitempty"`
 	Max   int64  `json:"max,omitempty"`
-	// Stack is where a function of a Go program panicked; "" otherwise. It is for whoever mends the program, never a part of the message.
+	// Stack is where a function of a Go program panicked; "" otherwise. It is for the authors of the program, and never a part of the message.
 	Stack string `json:"stack,omitempty"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
-// Value is any JSON value in compact form; nil stands for JSON null. A text is a JSON string. Values are shared and never changed.
+// Value is any JSON value in compact form; nil is JSON null. A text is a JSON string. Values are shared and never changed.
 type Value = json.RawMessage
 
 // Edit is a change of a part of one field of a typed state.
@@ -27,7 +27,7 @@ type Event struct {
 	Data Data
 }
 
-// Data is what an event tells; each event type has its own. Only this package has types of it.
+// Data is the content of an event; each event type has its own. Only this package implements it.
 type Data interface {
 	Type() Type
 }

@@ -2,8 +2,8 @@ package event
 
 import "github.com/hocket-run/hocket/workflow"
 
-// ChildStarted says that an open call is about to start the run Run, or to let it go on with more. Part is what that run may use in all, with the runs that it starts in
-// turn: so much of the budgets of this one is kept for it until it has ended (P20); nil: no budget bounds it.
+// ChildStarted says that an open call is about to start the run Run, or to continue it with a larger Part. Part is what that run and its own child runs may use in all. It
+// is reserved in the budgets of this run until the child run has ended (P20); nil: no budget bounds it.
 type ChildStarted struct {
 	Call    string           `json:"call"`
 	Attempt int              `json:"attempt"`
@@ -37,7 +37,7 @@ type Used struct {
 	UnknownCosts int     `json:"unknownCosts,omitempty"`
 	ModelCalls   int     `json:"modelCalls,omitempty"`
 	ToolCalls    int     `json:"toolCalls,omitempty"`
-	// Borne is what budgets have to bear of it, which is more where nobody knows what a call used.
+	// Borne is what counts of it against budgets. It is more than the rest where the usage of a call is unknown.
 	Borne Spent `json:"borne"`
 }
 

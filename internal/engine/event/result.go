@@ -88,7 +88,7 @@ func (d *ToolReturned) Shorten() {
 	}
 }
 
-// memberOf gives the place of a member's value in an object; false where the object has no such member. The first of several is meant.
+// memberOf gives the place of a member's value in an object, of the first of several; false where the object has no such member.
 func memberOf(object Value, name string) (from, to int, ok bool) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

@@ -9,7 +9,7 @@ import (
 
 // RunCreated is the first event of every run: what is to be run, with what.
 type RunCreated struct {
-	// Version is the engine's behaviour version under which the run goes on for life.
+	// Version is the version of the engine's behaviour. A run keeps it until it ends.
 	Version  int    `json:"version"`
 	Workflow string `json:"workflow,omitempty"` // id in the catalog
 	Name     string `json:"name,omitempty"`
@@ -17,9 +17,9 @@ type RunCreated struct {
 	// Digest is the definition's (P9).
 	Digest string `json:"digest"`
 	Input  Value  `json:"input,omitempty"`
-	// Limits are those in force: the definition's under the flags of the run.
+	// Limits are those in force: those of the definition, overridden by the flags of the run.
 	Limits workflow.Limits `json:"limits"`
-	// Prices are those of the models of the run. What is not here is not known.
+	// Prices are those of the models of the run; others are unknown.
 	Prices     []Price `json:"prices,omitempty"`
 	ParentRun  string  `json:"parentRun,omitempty"`
 	ForkedFrom string  `json:"forkedFrom,omitempty"`
@@ -27,9 +27,9 @@ type RunCreated struct {
 	Retry bool `json:"retry,omitempty"`
 	// ForkedAt is when the run was made of ForkedFrom: events before it are of that one. Zero where ForkedFrom is empty.
 	ForkedAt time.Time `json:"forkedAt,omitzero"`
-	// Above is what the run above leaves for this one, beside Limits; nil: nothing bounds it from there. No reopening and no answer raises it: the run above does.
+	// Above is what the parent run allots to this one, in addition to Limits; nil: no bound. Only the parent run raises it, not a reopening and not an answer.
 	Above *workflow.Budget `json:"above,omitempty"`
-	// Facts are texts that agents may have put behind their system prompts, by the names FactDate, FactEnvironment and FactFile: facts of the world
+	// Facts are texts that agents may append to their system prompts, by the names FactDate, FactEnvironment and FactFile: facts about the world
 	// as they were when the run began.
 	Facts map[string]string `json:"facts,omitempty"`
 	// Remind is how long waits are open before a reminder, where their node does not say; 0: there is none.
@@ -54,12 +54,12 @@ type Price struct {
 // RunStarted says that the entry received the input.
 type RunStarted struct{}
 
-// RunPaused says that nothing can go on before a wait is answered. Wait is the one that is asked first.
+// RunPaused says that nothing can continue before a wait is answered. Wait is the one that is shown first.
 type RunPaused struct {
 	Wait string `json:"wait"`
 }
 
-// RunResumed says that a paused, interrupted or ended run goes on. Reason is `answer`, `deadline`, `recovered` or `reopened` (with new Limits).
+// RunResumed says that a paused, interrupted or ended run continues. Reason is `answer`, `deadline`, `recovered` or `reopened` (with new Limits).
 type RunResumed struct {
 	Reason string           `json:"reason"`
 	Limits *workflow.Limits `json:"limits,omitempty"`
@@ -67,7 +67,7 @@ type RunResumed struct {
 	Above *workflow.Budget `json:"above,omitempty"`
 	// By is who set Limits.
 	By Actor `json:"by,omitzero"`
-	// Trace is the W3C traceparent of the request that let the run go on; "" where it had none. The engine does not read it.
+	// Trace is the W3C traceparent of the request that resumed the run; "" where it had none. The engine does not read it.
 	Trace string `json:"trace,omitempty"`
 }
 
@@ -86,12 +86,12 @@ type RunCancelled struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// RunCancelling says that the run is being cancelled: nothing starts any more, and what its functions give within 5 s still counts (S2-36, D10).
+// RunCancelling says that the run is being cancelled: no step starts, and results of functions within 5 s still count (S2-36, D10).
 type RunCancelling struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// SignalRaised is a note that a node sends out, or where Event is set an event of the program's own: the latter means nothing to anybody but who reads it.
+// SignalRaised is a signal of a node, or where Event is set an event of the program's own, whose meaning only the program knows.
 type SignalRaised struct {
 	Signal  string           `json:"signal"`
 	Message string           `json:"message,omitempty"`
@@ -110,8 +110,8 @@ type LimitReached struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// DetailHandoff is the Detail of a bound at which the run goes on with a person.
+// DetailHandoff is the Detail of a bound at which a person takes over.
 const DetailHandoff = "handoff"
 
-// IsHandoff tells whether the run goes on with the person to whom its workflow hands over at a bound (S3-15).
+// IsHandoff tells whether the workflow hands over to a person at the bound (S3-15).
 func (d *LimitReached) IsHandoff() bool { return d.Detail == DetailHandoff }

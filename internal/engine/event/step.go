@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// StepStarted says that a node began to execute: it used up Tokens and stands in Scope.
+// StepStarted says that a node began to execute, in Scope. It consumed Tokens.
 type StepStarted struct {
 	Tokens []int         `json:"tokens"`
 	Kind   workflow.Kind `json:"kind"`
@@ -21,7 +21,7 @@ type StepStarted struct {
 	From int `json:"from,omitempty"`
 	// Input is what the step was given where it is not the output of From: for an agent, the user message; for a tool, its arguments.
 	Input Value `json:"input,omitempty"`
-	// Recipe is the input of an agent where it is a text that is made of others; Input is nil then.
+	// Recipe is the input of an agent where it is composed of other texts; Input is nil then.
 	Recipe *prompt.Recipe `json:"recipe,omitempty"`
 	// System is the agent's system prompt where templates made it differ from the definition's.
 	System string `json:"system,omitempty"`
@@ -42,7 +42,7 @@ type StepCompleted struct {
 	Output Value `json:"output,omitempty"`
 	// Same: the output is the step's input.
 	Same bool `json:"same,omitempty"`
-	// Reply: the output is the text of the agent's last reply, as it stands there.
+	// Reply: the output is the text of the agent's last reply, unchanged.
 	Reply bool `json:"reply,omitempty"`
 	// JSON: the output is the JSON in the text of the agent's last reply: [JSONOf] of it.
 	JSON bool `json:"json,omitempty"`
@@ -72,7 +72,7 @@ type StepCancelled struct {
 	Run *RunCancelled `json:"run,omitempty"`
 }
 
-// StepSkipped says that a step can never produce anything: all paths to it were not taken (P2).
+// StepSkipped says that a step will never run: no path to it was taken (P2).
 type StepSkipped struct {
 	Reason string `json:"reason"`
 }
@@ -84,10 +84,10 @@ type EdgeTaken struct {
 	To    string `json:"to"`
 	Token int    `json:"token,omitempty"`
 	Scope int    `json:"scope,omitempty"`
-	// Branch is the 1-based branch of the fork that the edge begins; the token stands in the new scope Scope.
+	// Branch is the 1-based branch of the fork that the edge begins; the token is in the new scope Scope.
 	Branch int `json:"branch,omitempty"`
-	// Held: the token waits in the queue of a paused run (D18).
-	Held bool `json:"held,omitempty"`
+	// Queued: the token waits in the queue of a paused run (D18).
+	Queued bool `json:"held,omitempty"`
 	// State is the first state of the sub-flow that the edge begins, where the program gave it.
 	State map[string]Value `json:"state,omitempty"`
 }

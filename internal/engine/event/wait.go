@@ -16,16 +16,15 @@ type WaitOpened struct {
 	Call    string   `json:"call,omitempty"`
 	// Deadline is zero where there is none.
 	Deadline time.Time `json:"deadline,omitzero"`
-	// Remind is when a reminder is due if nobody has answered by then; zero: never.
+	// Remind is when a reminder is due if there is no answer by then; zero: never.
 	Remind time.Time `json:"remind,omitzero"`
-	// Tool and Arguments are the held call's as they would be handed to the tool, not anybody's summary, and Binding names the action that an approval
-	// is bound to (SEC12).
+	// Tool and Arguments are the held call's, exactly as the tool would get them. Binding names the action to which an approval is bound (SEC12).
 	Tool      string `json:"tool,omitempty"`
 	Arguments Value  `json:"arguments,omitempty"`
 	Binding   string `json:"binding,omitempty"`
-	// Changed: the tool's definition is not the one that the run holds on to, and an approval accepts the new one (SEC14).
+	// Changed: the tool's definition is not the pinned one, and an approval accepts the new one (SEC14).
 	Changed bool `json:"changed,omitempty"`
-	// Schema is what the answer to a held question must fit; nil: anything.
+	// Schema is the JSON Schema of the answer to a question of a held call; nil: any answer is valid.
 	Schema Value `json:"schema,omitempty"`
 	// Limit is the budget about which is asked; nil for all other questions.
 	Limit *LimitReached `json:"limit,omitempty"`
@@ -60,12 +59,12 @@ type WaitAnswered struct {
 	Trace string `json:"trace,omitempty"`
 }
 
-// WaitReminded says that a wait has been open for so long that somebody should be told again. It changes nothing else, and comes once for a wait at most.
+// WaitReminded says that a reminder of an open wait is due. It changes nothing else, and occurs at most once for a wait.
 type WaitReminded struct {
 	Wait string `json:"wait"`
 }
 
-// WaitClosed says that a wait will take no answer any more. Reason is `cancelled`, `deadline` or `ended`.
+// WaitClosed says that a wait takes no more answers. Reason is `cancelled`, `deadline` or `ended`.
 type WaitClosed struct {
 	Wait   string `json:"wait"`
 	Reason string `json:"reason"`

@@ -113,8 +113,8 @@ func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 	g.Tokens++
 	sc.Live++
 	switch {
-	case d.Held:
-		g.Held = append(g.Held, t)
+	case d.Queued:
+		g.Queued = append(g.Queued, t)
 		return
 	case plan.IsFreeJoin(n):
 		g.Parked++

@@ -17,7 +17,7 @@ type Graph[L any] struct {
 	Steps   Steps[L] // step n is at n-1
 	Running []int    // steps that have not ended, in order of start
 	Ready   []Token
-	Held    []Token // the queue of a paused run (D18)
+	Queued  []Token // the queue of a paused run (D18)
 	Tokens  int     // tokens made so far
 	Parked  int     // tokens of Ready that are at a free join
 	Used    int     // steps that count against MaxSteps

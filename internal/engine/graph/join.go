@@ -14,7 +14,7 @@ func (g *Graph[L]) JoinReady(join, scopeID int, alone bool) bool {
 	if len(arrived) >= f.Nodes[join].Inbound {
 		return true
 	}
-	for _, list := range [2][]Token{g.Ready, g.Held} {
+	for _, list := range [2][]Token{g.Ready, g.Queued} {
 		for _, t := range list {
 			if t.Scope != scopeID || t.Node == join {
 				continue

@@ -136,7 +136,7 @@ func (s Sight[L]) ran(block int) map[int]int {
 	return out
 }
 
-// seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards; nobody may write them.
+// seen gives the outputs that a scope sees: those at its fork under its own. They do not change afterwards. Read-only: other sights share them.
 func (g *Graph[L]) seen(scopeID int) []Entry {
 	sc := g.Scope(scopeID)
 	if len(sc.Base) == 0 {
@@ -199,8 +199,8 @@ func Title(f *plan.Flow, agent string) string {
 	return ""
 }
 
-// Named gives what is seen of a node: by its id, or by its id without the path of its sub-flow.
-func (s Sight[L]) Named(id string) (expr.Entry, bool) {
+// EntryOf gives what is seen of a node: by its id, or by its id without the path of its sub-flow.
+func (s Sight[L]) EntryOf(id string) (expr.Entry, bool) {
 	if idx, known := s.f.Index[id]; known {
 		x, ok := s.find(idx)
 		if !ok {

@@ -51,7 +51,7 @@ func (g *Graph[L]) CheckStepStarted(ev *event.Event, d *event.StepStarted) strin
 
 // Waiting gives a token that waits.
 func (g *Graph[L]) Waiting(id int) (Token, bool) {
-	for _, list := range [2][]Token{g.Ready, g.Held} {
+	for _, list := range [2][]Token{g.Ready, g.Queued} {
 		if i := slices.IndexFunc(list, func(t Token) bool { return t.ID == id }); i >= 0 {
 			return list[i], true
 		}
@@ -148,9 +148,9 @@ func (g *Graph[L]) take(id int) (t Token, queued bool) {
 		}
 		return t, false
 	}
-	i := slices.IndexFunc(g.Held, func(t Token) bool { return t.ID == id })
-	t = g.Held[i]
-	g.Held = slices.Delete(g.Held, i, i+1)
+	i := slices.IndexFunc(g.Queued, func(t Token) bool { return t.ID == id })
+	t = g.Queued[i]
+	g.Queued = slices.Delete(g.Queued, i, i+1)
 	t.Group = id
 	return t, true
 }
@@ -265,5 +265,5 @@ func (g *Graph[L]) dropTokens(scopes []int) {
 		return true
 	}
 	g.Ready = slices.DeleteFunc(g.Ready, dead)
-	g.Held = slices.DeleteFunc(g.Held, dead)
+	g.Queued = slices.DeleteFunc(g.Queued, dead)
 }

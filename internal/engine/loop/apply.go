@@ -36,7 +36,7 @@ func ApplyModelReplied(l *Loop, w World, _ *event.Event, d *event.ModelReplied) 
 	}
 	msg := d.Message
 	msg.Text = keep(w, fr.Conv, msg.Text)
-	if a := w.Agent(c.Step, fr.Agent); fr.Named(a) {
+	if a := w.Agent(c.Step, fr.Agent); fr.HasSpeakers(a) {
 		msg.Name = a.Title()
 	}
 	l.Say(fr.Conv, msg)
@@ -151,16 +151,16 @@ func (l *Loop) endSubagent(w World, ev *event.Event, id int, out string, failed 
 	l.answer(w, ev.Step, fr.Parent, TurnCall{ID: fr.ToolCallID, Text: out, Err: failed})
 }
 
-// ApplyAgentHanded gives a frame to another agent. Each agent has its own turns in a frame, counted over all the times that it has it, so that handing to and fro ends like everything
-// else.
+// ApplyAgentHanded gives a frame to another agent. The turns of each agent are counted over all the times that it has the frame, so that agents cannot hand over to each other
+// without end.
 func ApplyAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) {
 	fr := frame(w, ev.Step, d.Frame)
-	spent := maps.Clone(fr.Spent)
-	if spent == nil {
-		spent, fr.First = map[string]int{}, fr.System
+	turns := maps.Clone(fr.TurnsBy)
+	if turns == nil {
+		turns, fr.First = map[string]int{}, fr.System
 	}
-	spent[fr.Agent] = fr.Turns
-	fr.Agent, fr.System, fr.Turns, fr.Spent = d.Agent, d.System, spent[d.Agent], spent
+	turns[fr.Agent] = fr.Turns
+	fr.Agent, fr.System, fr.Turns, fr.TurnsBy = d.Agent, d.System, turns[d.Agent], turns
 	fr.Model, fr.Repairs = 0, 0
 	l.answer(w, ev.Step, d.Frame, TurnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + w.Agent(ev.Step, d.Agent).Title() + "."})
 }

@@ -77,7 +77,7 @@ func (l *Loop) count(w World, c *Call, n int32) {
 	}
 }
 
-// set moves a call on.
+// set changes the state of a call.
 func (l *Loop) set(w World, c *Call, s State) {
 	l.count(w, c, -1)
 	c.State = s

@@ -38,8 +38,8 @@ type Frame struct {
 	Sig    string
 	Same   int
 	Recent []string
-	// Spent are the turns of agents that handed the frame over, by id; nil where none did. Turns are those of the agent that has it.
-	Spent map[string]int
+	// TurnsBy are the turns of agents that handed the frame over, by id; nil where none did. Turns are those of the agent that has it.
+	TurnsBy map[string]int
 	// First is the System of the agent that began a frame which was handed over.
 	First string
 }
@@ -53,9 +53,9 @@ type TurnCall struct {
 	Err  bool
 }
 
-// Named tells whether the replies of a frame carry the names of who spoke: the conversation is, or may become, that of several agents.
-func (f *Frame) Named(a *workflow.Agent) bool {
-	return f.Conv == Shared || f.Spent != nil || len(a.Handoffs) > 0
+// HasSpeakers tells whether the replies of a frame carry the names of their agents: the conversation is, or may become, that of several agents.
+func (f *Frame) HasSpeakers(a *workflow.Agent) bool {
+	return f.Conv == Shared || f.TurnsBy != nil || len(a.Handoffs) > 0
 }
 
 // Awaits tells whether the model of the frame waits for the result of a tool call.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNote: a note has no fit key or no JSON value, comes twice, or is one too many. The text says which.
+// ErrNote: a note has an invalid key or value, is a duplicate, or exceeds a limit. The text says which.
 var ErrNote = errors.New("note refused")
 
 // Note is what a sub-step of a function gave. A nil Value is null.
@@ -17,7 +17,7 @@ type Note struct {
 	Value json.RawMessage
 }
 
-// Bounds of the notes of one step: they stand in the state until it ends.
+// Bounds of the notes of one step, which the state has until the step ends.
 const (
 	// MaxNoteKey bounds a key, in bytes.
 	MaxNoteKey = 256

@@ -12,8 +12,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// No progress (P27): an agent that makes the same call again and again is ended at once (frame.Same), whatever the call gives. One that goes round in
-// a circle of two or three calls is ended when as many rounds have given the same results: with other results it may be waiting for something.
+// No progress (P27): an agent that repeats the same call is ended at once (Frame.Same), whatever the results. An agent that repeats a cycle of two or three calls is ended
+// when as many cycles have given the same results: with other results it may be waiting for something.
 
 const (
 	maxCircle = 3
@@ -21,7 +21,7 @@ const (
 	maxRecent = maxCircle * 100
 )
 
-// digest names a text in few bytes.
+// digest is a hash of a text.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -31,7 +31,7 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// callFingerprint names a call of a reply. An agent that hands over says something with it: other words are progress.
+// callFingerprint identifies equal calls of replies. The text of a reply that hands over is part of it: another text is progress.
 func callFingerprint(reply chat.Message, tc chat.ToolCall) string {
 	said := ""
 	if tc.Name == workflow.HandoffTool {
@@ -55,7 +55,7 @@ func (l *Loop) remember(fr *Frame) {
 	}
 }
 
-// Stuck tells how an agent makes no progress with the tool calls of its reply; "" where it does.
+// Stuck says why the tool calls of a reply are no progress; "" where they may be.
 func (f *Frame) Stuck(a *workflow.Agent, reply chat.Message) string {
 	if f.Same >= a.Repeats() {
 		return fmt.Sprintf("agent %s called %s with the same arguments %d times", a.Title(), f.Turn[len(f.Turn)-1].Name, f.Same)
@@ -63,7 +63,7 @@ func (f *Frame) Stuck(a *workflow.Agent, reply chat.Message) string {
 	return f.circle(a, reply)
 }
 
-// circle tells how an agent goes round in a circle that its reply would begin anew; "" where it does not.
+// circle describes the cycle of calls that a reply would repeat; "" where there is none.
 func (f *Frame) circle(a *workflow.Agent, reply chat.Message) string {
 	rounds := a.Repeats()
 	for size := 2; size <= maxCircle && size*rounds <= min(len(f.Recent), maxRecent); size++ {

@@ -15,7 +15,7 @@ const NoInput = "Execute your task."
 // noResult answers a call whose result never came: it was not made, or cut off while it ran.
 const noResult = "There is no result: a person took over before this call ended."
 
-// goOn asks an agent to speak again that spoke last.
+// goOn asks an agent for another message where the last one was its own.
 const goOn = "Go on."
 
 // Show shows the shared conversation to the agent with that title (D30): its own messages as they are, those of others as text under their names. A call of
@@ -80,8 +80,8 @@ func answeredLater(msgs []chat.Message, id string) bool {
 	return false
 }
 
-// Routed reads a reply that is a JSON object: `next` (S3-10), and what it says beside that, `content`, which is the step's output as the content of the
-// routing tool is. Content is nil where there is none, or null, or no `next`: then the output is the reply as it stands.
+// Routed reads a reply that is a JSON object: `next` (S3-10) and `content`, which is the step's output, like the content of the routing tool. Content is nil where it is
+// missing or null, or where there is no `next`: then the output is the reply itself.
 func Routed(text string) (next string, content json.RawMessage) {
 	v, ok := chat.JSONIn(text)
 	if !ok {

@@ -66,7 +66,7 @@ func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
 	l.timers[StepTimer(ev.Step)] = t
 }
 
-// Fire ends a retry timer: its call or step is due. An agent begins anew with a conversation of its own, whoever it handed over to.
+// Fire ends a retry timer: its call or step is due. The loop of an agent step begins anew, with the agent of the step even where that handed over.
 func (l *Loop) Fire(w World, id string) {
 	t := l.timers[id]
 	delete(l.timers, id)
@@ -90,7 +90,7 @@ func (l *Loop) Fire(w World, id string) {
 	}
 	st.Agent.Root = len(st.Agent.Frames)
 	system := old.System
-	if old.Spent != nil {
+	if old.TurnsBy != nil {
 		system = old.First
 	}
 	fr := openFrame(w, t.Step, n.Agent, system, -1)
@@ -99,7 +99,7 @@ func (l *Loop) Fire(w World, id string) {
 	}
 }
 
-// undue takes note that a step goes on.
+// undue clears Step.Due: the step continues.
 func (l *Loop) undue(st *Step) {
 	if st.Due {
 		st.Due = false

@@ -179,7 +179,7 @@ func (f *Flow) compileNode(n *Node, opts expr.Options) error {
 	return nil
 }
 
-// outputsByParent gives the nodes that have outputs, by the fork in whose branches they stand, in declared order.
+// outputsByParent gives the nodes that have outputs, by the fork in whose branches they are, in declared order.
 func (f *Flow) outputsByParent() map[string][]int {
 	out := map[string][]int{}
 	for i := range f.Nodes {
@@ -190,9 +190,9 @@ func (f *Flow) outputsByParent() map[string][]int {
 	return out
 }
 
-// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. What stands in
-// branches is added to inner under its node's id, as texts of the same branch name it. A node has one parent, so the tree is finite: what is its own
-// parent, by whatever way, is not reached from the outermost list.
+// stepTree gives the steps that templates and conditions may name: all nodes with outputs, forks with those of their branches. Steps of
+// branches are added to inner under their node's id, as texts of the same branch name them. A node has one parent, so the tree is finite: a
+// cycle of parents is not reached from the outermost list.
 func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Step) []expr.Step {
 	steps := []expr.Step{}
 	for _, i := range nodes[parent] {
@@ -211,7 +211,7 @@ func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Ste
 	return steps
 }
 
-// HasOutput tells whether steps of kind k stand in the step context (S4-34).
+// HasOutput tells whether steps of kind k are in the step context (S4-34).
 func HasOutput(k workflow.Kind) bool { return k.HasOutput() }
 
 // LocalID is the id as the document writes it: the part after the last slash.

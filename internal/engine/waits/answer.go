@@ -150,7 +150,7 @@ func (s *Waits) find(id string) (*Wait, error) {
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
 	switch open := s.Open(nil); {
-	case len(open) > 1 && !s.hold:
+	case len(open) > 1 && !s.queues:
 		return nil, ErrAmbiguous
 	case len(open) > 0:
 		return open[0], nil

@@ -9,20 +9,20 @@ import (
 
 // Waits are the waits of one run. Not safe for concurrent use.
 type Waits struct {
-	list []Wait // in the order in which they were opened
-	open int
-	hold bool
-	turn turn
+	list   []Wait // in the order in which they were opened
+	open   int
+	queues bool
+	turn   turn
 }
 
-// turn is the order in which a held run goes on after an answer (D18): the branch of the answer, then each entry of the queue.
+// turn is the order in which a run with a queue continues after an answer (D18): the branch of the answer, then each entry of the queue.
 type turn struct {
 	on    bool
 	group int
 }
 
-// New gives the waits of a run that has opened none. hold: an open wait holds all steps that become ready (D18).
-func New(hold bool) Waits { return Waits{hold: hold} }
+// New gives the waits of a run that has opened none. queues: while a wait is open, steps that become ready are queued (D18).
+func New(queues bool) Waits { return Waits{queues: queues} }
 
 // Wait is one wait, with what opened it. Input is in the event alone, and Arguments are gone once it has ended.
 type Wait struct {
@@ -135,7 +135,7 @@ func (s *Waits) ApplyAnswered(ev *event.Event, d *event.WaitAnswered) (w *Wait, 
 	w = s.Get(d.Wait)
 	w.Answer = d
 	s.end(w, ev)
-	if !s.hold || !w.OfNode() && w.Binding == "" {
+	if !s.queues || !w.OfNode() && w.Binding == "" {
 		return w, 0, false
 	}
 	if !s.turn.on {
@@ -156,12 +156,12 @@ func (s *Waits) end(w *Wait, ev *event.Event) {
 	s.open--
 }
 
-// Holds tells whether steps that become ready through a step of a group are queued (D18): an open wait holds all but the group whose turn it is.
-func (s *Waits) Holds(group int) bool {
+// Queues tells whether steps that become ready through a step of a group are queued (D18): while a wait is open, all but the group whose turn it is.
+func (s *Waits) Queues(group int) bool {
 	if s.turn.on {
 		return group != s.turn.group
 	}
-	return s.hold && s.open > 0
+	return s.queues && s.open > 0
 }
 
 // Turn gives the group whose turn it is; false: no answer let the run go on, or the run has paused since.

@@ -97,7 +97,7 @@ func TestFind(t *testing.T) {
 		if !hold {
 			continue
 		}
-		if group, on := j.s.Turn(); !on || j.s.Holds(group) || !j.s.Holds(group+1) {
+		if group, on := j.s.Turn(); !on || j.s.Queues(group) || !j.s.Queues(group+1) {
 			t.Errorf("turn %d, %v: only the group of the answer goes on", group, on)
 		}
 		if err := j.answer(waits.Answer{Value: event.Value("2")}); err != nil {

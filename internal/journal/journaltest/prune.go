@@ -106,7 +106,7 @@ func testPruneNamed(t *testing.T, m Medium) {
 	}
 }
 
-// testPruneBlobs: a blob stays as long as one run holds it.
+// testPruneBlobs: a blob stays as long as one run refers to it.
 func testPruneBlobs(t *testing.T, m Medium) {
 	h := handle(t, m)
 	shared := journal.NewBlob([]byte("shared"))

@@ -98,7 +98,7 @@ func testLeadHung(t *testing.T, m Medium) {
 		}
 	}
 	lead(a, "", a.Owner().ID)
-	lead(b, "somebody", a.Owner().ID)
+	lead(b, "none", a.Owner().ID)
 	lead(b, a.Owner().ID, b.Owner().ID)
 	lead(a, "", b.Owner().ID)
 	lead(b, b.Owner().ID, b.Owner().ID)
