@@ -139,8 +139,8 @@ func TestDocumentErrors(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{Env: func(string) string { return "" }})
 	var doc *hocket.DocumentError
-	if _, err := e.Parse("bad.yaml", []byte("workflow:\n  steps:\n    - id: a\n      type: agent\n      name: nobody\n")); !errors.As(err, &doc) ||
-		!strings.Contains(doc.Error(), "bad.yaml:") || !strings.Contains(doc.Error(), "nobody") {
+	if _, err := e.Parse("bad.yaml", []byte("workflow:\n  steps:\n    - id: a\n      type: agent\n      name: missing\n")); !errors.As(err, &doc) ||
+		!strings.Contains(doc.Error(), "bad.yaml:") || !strings.Contains(doc.Error(), "missing") {
 		t.Errorf("%v", err)
 	}
 	if _, err := e.Load(t.Context(), filepath.Join(t.TempDir(), "none.yaml")); err == nil || !strings.Contains(err.Error(), "no such file") {
@@ -182,7 +182,7 @@ func TestRepliesAndCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := e.Run(t.Context(), w); err == nil || !strings.Contains(err.Error(), "own") {
-		t.Errorf("a provider that nobody knows: %v", err)
+		t.Errorf("an unknown provider: %v", err)
 	}
 	r, err := e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Replies: hocket.Replies("first", "second")})
 	if err != nil || r.Text() != "first" {
@@ -208,16 +208,16 @@ func TestOptions(t *testing.T) {
 		options []hocket.Option
 		want    []string
 	}{
-		"tool, bad name":   {[]hocket.Option{hocket.WithTool("a b", "", lookup)}, []string{`tool "a b": a name must have 1 to 64 letters, digits, _ or -`}},
-		"tool, twice":      {[]hocket.Option{hocket.WithTool("a", "", lookup), hocket.WithTool("a", "", lookup)}, []string{`two tools have the name "a"`}},
-		"tool, no struct":  {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, int) (int, error) { return 0, nil })}, []string{`tool "a": its arguments are not a struct`}},
-		"tool, no schema":  {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })}, []string{`tool "a": `}},
-		"tool, policy":     {[]hocket.Option{hocket.WithTool("a", "", lookup, hocket.ToolOptions{Unknown: "maybe"})}, []string{`unknown policy "maybe"`}},
-		"model, bad name":  {[]hocket.Option{hocket.WithModel("a/b", model)}, []string{`model provider "a/b"`}},
-		"model, twice":     {[]hocket.Option{hocket.WithModel("a", model), hocket.WithModel("a", model)}, []string{`two model providers have the name "a"`}},
-		"agent, no name":   {[]hocket.Option{hocket.WithAgent(hocket.Agent{})}, []string{"an agent has no name"}},
-		"agent, twice":     {[]hocket.Option{hocket.WithAgent(hocket.Agent{Name: "a"}), hocket.WithAgent(hocket.Agent{Name: "a"})}, []string{`two agents have the name "a"`}},
-		"sessions, nobody": {[]hocket.Option{hocket.WithSessions("", nil), hocket.WithModel("", model)}, []string{"sessions need", `model provider ""`}},
+		"tool, bad name":          {[]hocket.Option{hocket.WithTool("a b", "", lookup)}, []string{`tool "a b": a name must have 1 to 64 letters, digits, _ or -`}},
+		"tool, twice":             {[]hocket.Option{hocket.WithTool("a", "", lookup), hocket.WithTool("a", "", lookup)}, []string{`two tools have the name "a"`}},
+		"tool, no struct":         {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, int) (int, error) { return 0, nil })}, []string{`tool "a": its arguments are not a struct`}},
+		"tool, no schema":         {[]hocket.Option{hocket.WithTool("a", "", func(context.Context, struct{ C chan int }) (int, error) { return 0, nil })}, []string{`tool "a": `}},
+		"tool, policy":            {[]hocket.Option{hocket.WithTool("a", "", lookup, hocket.ToolOptions{Unknown: "maybe"})}, []string{`unknown policy "maybe"`}},
+		"model, bad name":         {[]hocket.Option{hocket.WithModel("a/b", model)}, []string{`model provider "a/b"`}},
+		"model, twice":            {[]hocket.Option{hocket.WithModel("a", model), hocket.WithModel("a", model)}, []string{`two model providers have the name "a"`}},
+		"agent, no name":          {[]hocket.Option{hocket.WithAgent(hocket.Agent{})}, []string{"an agent has no name"}},
+		"agent, twice":            {[]hocket.Option{hocket.WithAgent(hocket.Agent{Name: "a"}), hocket.WithAgent(hocket.Agent{Name: "a"})}, []string{`two agents have the name "a"`}},
+		"sessions without a name": {[]hocket.Option{hocket.WithSessions("", nil), hocket.WithModel("", model)}, []string{"sessions need", `model provider ""`}},
 		"sessions, twice": {[]hocket.Option{
 			hocket.WithSessions("a", &noSessions{}), hocket.WithLLMSessions("a", hocket.LLMSessions{}), hocket.WithSessions("a", &noSessions{}),
 		}, []string{`agent type "a" has two clients`}},

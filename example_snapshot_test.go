@@ -16,7 +16,7 @@ type letterState struct {
 	Sent  bool   `json:"sent,omitempty"`
 }
 
-// letterGraph writes a letter and sends it when somebody has agreed.
+// letterGraph writes a letter and sends it when a person has agreed.
 func letterGraph() (*graph.Compiled[letterState], error) {
 	return graph.New[letterState]("letter").
 		Start(graph.Do("write", func(_ context.Context, s *letterState) error {

@@ -258,7 +258,7 @@ func ExampleStream() {
 	// two completed [first second]
 }
 
-// A document runs with a tool that is a Go function; a reply script stands in for the model.
+// A document runs with a tool that is a Go function; a reply script replaces the model.
 func ExampleEngine_Run() {
 	type query struct {
 		Word string `json:"word" jsonschema:"the word to look up"`

@@ -18,7 +18,7 @@ func (called) Call(context.Context, string, *engine.CallFunc, driver.Recorder) e
 	return engine.FuncResult{Output: engine.Value("1")}
 }
 
-// P18: a call waits for whoever follows the run and is about to interrupt it, and for nobody else: where the follower has left and somebody else took the
+// P18: a call waits for a follower of the run that is about to interrupt it, and for no other: where the follower has left and another process took the
 // run up meanwhile, it is made.
 func TestCallOfRunThatWasLeft(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func TestContextsOfAnyType(t *testing.T) {
 	}
 }
 
-// D22, S2-36: of two who follow a run, one that gives it up takes it from nobody; when the last one does, it is interrupted, or cancelled in memory.
+// D22, S2-36: when one of two followers of a run leaves, the other is not affected; when the last one does, the run is interrupted, or cancelled in memory.
 func TestTwoFollowers(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {

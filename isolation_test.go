@@ -51,7 +51,7 @@ func scribble(s *nested, with string) {
 	s.Deep.Inner["i"]++
 }
 
-// P26: what a node, a condition, a mapper or whoever reads the steps does to its copy of the state changes nothing else: 64 branches with nested maps, in
+// P26: what a node, a condition, a mapper or a reader of the steps does to its copy of the state changes nothing else: 64 branches with nested maps, in
 // several runs of one compiled graph at once.
 func TestCopiesOfTheState(t *testing.T) {
 	t.Parallel()

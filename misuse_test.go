@@ -105,7 +105,7 @@ func TestAnswerAfterTheEnd(t *testing.T) {
 		if _, err := hocket.Resume(t.Context(), e, g, run, hocket.Answer{Value: "yes"}); err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range []hocket.Answer{{Value: "no"}, {Wait: wait, Value: "no"}, {Node: "nobody", Value: "yes"}} {
+		for _, a := range []hocket.Answer{{Value: "no"}, {Wait: wait, Value: "no"}, {Node: "missing", Value: "yes"}} {
 			err := e.Answer(t.Context(), run, a)
 			if !errors.Is(err, hocket.ErrEnded) || !strings.Contains(err.Error(), "the run has ended") {
 				t.Errorf("%+v: got %v, want ErrEnded", a, err)

@@ -71,7 +71,7 @@ func TestHostileUsageNeverRaisesBudget(t *testing.T) {
 	})
 }
 
-// Item 18: codes of failures that pass only if somebody does something are not tried again unless the policy names them, fallbacks take over from them, and a long Retry-After fails with the time named.
+// Item 18: codes of failures that need an action by a person are not tried again unless the policy names them, fallbacks take over from them, and a long Retry-After fails with the time named.
 func TestLastingModelErrors(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

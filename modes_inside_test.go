@@ -91,7 +91,7 @@ func TestModesWithoutTheProgram(t *testing.T) {
 	}
 }
 
-// withoutBase is a line in JSON without what stands beside the fields of S.
+// withoutBase is a line in JSON with the fields of S alone.
 func withoutBase(t *testing.T, v any) string {
 	t.Helper()
 	b, err := json.Marshal(v)

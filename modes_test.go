@@ -99,7 +99,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestModesNull: a state that is null or zero is shown all the same (S2-73).
+// TestModesNull: a state that is null or zero is shown too (S2-73).
 func TestModesNull(t *testing.T) {
 	t.Parallel()
 	source := func(yield func(hocket.Step[*counted], error) bool) {

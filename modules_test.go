@@ -109,7 +109,7 @@ func TestEmbedding(t *testing.T) {
 	goldenModules(t, "package hocket", linkedModules(t, "."), "embedding.txt")
 }
 
-// TestMCPSDK: the MCP SDK is not older than v1.4.0, the first that checks hosts and origins, and nobody switches that off (SEC9).
+// TestMCPSDK: the MCP SDK is not older than v1.4.0, the first that checks hosts and origins, and no code switches that off (SEC9).
 func TestMCPSDK(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", "github.com/modelcontextprotocol/go-sdk").Output()

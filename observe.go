@@ -31,7 +31,7 @@ type observing[S any] struct {
 	engine  *Engine
 	run     string
 	graph   *graph.Compiled[S]
-	// after is the event up to which the run was told of before: it is only folded.
+	// after is the event up to which the run was observed before: it is only folded.
 	after uint64
 
 	steps    map[int]*observed

@@ -17,7 +17,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// P7, S2-78: failed attempts stand in the snapshot; a failure keeps its kind.
+// P7, S2-78: failed attempts are in the snapshot; a failure keeps its kind.
 func TestErrorsOfNodes(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})

@@ -117,7 +117,7 @@ func TestLLMSessions(t *testing.T) {
 		t.Errorf("%v", r.Err)
 	}
 	if e.Sessions("claude") != nil || e.Sessions(hocket.AgentLLM) == nil || open(t, hocket.Config{}).Sessions(hocket.AgentLLM) != nil {
-		t.Error("agents are there that nobody gave, or are not there that somebody did")
+		t.Error("agents are registered that were not given, or the other way around")
 	}
 }
 

@@ -103,7 +103,7 @@ func finish(rt *rapid.T, t *testing.T, e *hocket.Engine, g *graph.Compiled[state
 }
 
 // TestResumeFromSnapshots: a run that is left at any steps, and resumed each time from its snapshot by an engine that never saw it, ends as the run
-// that nobody disturbed: the same state, the same nodes visited in the same order, the same count and outputs. No node that had ended in the snapshot
+// without interruption: the same state, the same nodes visited in the same order, the same count and outputs. No node that had ended in the snapshot
 // runs again; startedAt is that of the first start, completedAt is there when it ended (S2-63).
 func TestResumeFromSnapshots(t *testing.T) {
 	t.Parallel()

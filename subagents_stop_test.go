@@ -22,7 +22,7 @@ func below(t *testing.T, e *hocket.Engine, parent string) hocket.RunSummary {
 	return runs[0]
 }
 
-// P11, P12: a run that is interrupted interrupts the runs of its agents, so that nothing is spent while nobody follows, and takes them up again.
+// P11, P12: a run that is interrupted interrupts the runs of its agents, so that nothing is spent without a follower, and takes them up again.
 func TestSubagentIsInterrupted(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 2)

@@ -54,8 +54,8 @@ func TestSubagent(t *testing.T) {
 	if err != nil || len(runs) != 1 || !strings.HasPrefix(runs[0].ID, "up.") || runs[0].Status != hocket.StatusCompleted || runs[0].Workflow != "researcher" {
 		t.Errorf("runs below %+v, %v", runs, err)
 	}
-	r, err = hocket.Run(t.Context(), e, subagent(t, "nobody"), state{})
-	if err != nil || r.Err == nil || r.Err.Error() != `Sub-agent "nobody" not found in registry. Available agents: researcher` {
+	r, err = hocket.Run(t.Context(), e, subagent(t, "missing"), state{})
+	if err != nil || r.Err == nil || r.Err.Error() != `Sub-agent "missing" not found in registry. Available agents: researcher` {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -93,7 +93,7 @@ func TestTelemetry(t *testing.T) {
 		"complete unnamed completed")
 }
 
-// TestTelemetryOfBranches: nodes of branches stand in their block (S2-72).
+// TestTelemetryOfBranches: nodes of branches are in their block (S2-72).
 func TestTelemetryOfBranches(t *testing.T) {
 	t.Parallel()
 	k := &tracker{}
@@ -108,7 +108,7 @@ func TestTelemetryOfBranches(t *testing.T) {
 	defer k.mu.Unlock()
 	for _, want := range []string{"enter parallel_1 parallel 2 in 0", "enter l tool 3 in 2", "enter r tool 4 in 2", "exit parallel_1 completed", "enter z tool 5 in 0"} {
 		if !slices.Contains(k.lines, want) {
-			t.Errorf("nobody was told %q:\n%s", want, strings.Join(k.lines, "\n"))
+			t.Errorf("no tracker got %q:\n%s", want, strings.Join(k.lines, "\n"))
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (m *slowly) Call(ctx context.Context, q model.Request, say func(model.Delta
 }
 
 // BenchmarkWatch runs workflows of 20 agent steps, whose models take 50 ms, with and without 1,000 watchers over HTTP: on one run, and on 50. It tells the steps a second
-// and how long after an event was stored it stood in a client. Clients are in the same process, on the same two cores.
+// and how long after an event was stored a client had it. Clients are in the same process, on the same two cores.
 func BenchmarkWatch(b *testing.B) {
 	const watchers, steps = 1000, 20
 	for _, bc := range []struct{ runs, watchers int }{{1, 0}, {1, watchers}, {50, 0}, {50, watchers}} {

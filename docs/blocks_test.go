@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBlocks: each block of Go in the guide and in the README stands in a file that is compiled and run by the tests, line by line; blank lines and
+// TestBlocks: each block of Go in the guide and in the README is in a file that is compiled and run by the tests, line by line; blank lines and
 // indentation do not count.
 func TestBlocks(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func (w *world) signals() []engine.SignalRaised {
 	return out
 }
 
-// output is what stands in the outputs for a node, as a node behind it sees it.
+// output is the entry of a node in the outputs, as a later node sees it.
 func outputOf(t *testing.T, services graph.Runtime, n graph.Node[state], id string) string {
 	t.Helper()
 	var got string
@@ -105,7 +105,7 @@ func TestAgentNodeSession(t *testing.T) {
 			config: graph.Config{DefaultModel: "p/graph"},
 			want:   graph.SessionConfig{Name: "a", Node: "a", Key: "a", Model: "p/graph"},
 		},
-		"inherited from nobody": {
+		"inherited without a parent": {
 			node: graph.AgentConfig[state]{Session: graph.SessionConfig{Model: "inherit"}},
 			want: graph.SessionConfig{Name: "a", Node: "a", Key: "a"},
 		},
@@ -266,7 +266,7 @@ func TestAgentNodeFailures(t *testing.T) {
 }
 
 // S2-58: a retried prompt says what failed, be it the agent or what was made of its answer; each attempt has a session key of its own. An agent that
-// handles a failure is told of that.
+// handles a failure gets that too.
 func TestAgentNodeFeedback(t *testing.T) {
 	t.Parallel()
 	agent := &graphtest.Agent{Answer: func(_ context.Context, n int, _ string) ([]graph.AgentMessage, error) {

@@ -118,7 +118,7 @@ type shaded struct {
 	} `json:"deep,omitempty"`
 }
 
-// textual stands in JSON as a text of its own, shouted says so by pointer only.
+// textual has a text form of its own in JSON, shouted only by pointer.
 type textual struct{ W string }
 
 func (x textual) MarshalText() ([]byte, error)  { return []byte("<" + strings.ToUpper(x.W)), nil }
@@ -252,7 +252,7 @@ var spellings = []string{
 	`{"a":["x"],"b":null}`, `{"b":[],"a":[]}`,
 }
 
-// D27: a field that nobody changed is not written, however it was spelled.
+// D27: a field that was not changed is not written, however it was spelled.
 func TestCodecKnowsOtherSpellings(t *testing.T) {
 	t.Parallel()
 	t.Run("flat", everySpelling[flatShape])

@@ -36,7 +36,7 @@ func (w *world) folded() program.Folded {
 	return f
 }
 
-// S2-78: every failed attempt of the run so far stands in the context of those that follow; a crash changes nothing of it.
+// S2-78: every failed attempt of the run so far is in the context of those that follow; a crash changes nothing of it.
 func TestErrorsOfContext(t *testing.T) {
 	t.Parallel()
 	seen := map[string][]string{}
@@ -176,7 +176,7 @@ func TestEmit(t *testing.T) {
 	}
 }
 
-// S2-58: what a failed attempt gave all the same reaches the next one, after a crash too.
+// S2-58: what a failed attempt gave nevertheless reaches the next one, after a crash too.
 func TestPreviousOutput(t *testing.T) {
 	t.Parallel()
 	small := graph.SchemaJSON(`{"properties": {"n": {"maximum": 3}}}`)
@@ -219,7 +219,7 @@ func TestPreviousOutput(t *testing.T) {
 	}
 }
 
-// S2-52, S2-53, S2-74: an open question raises human_input_required; that of an ask-user node is an event too, and stands in flags until it is answered.
+// S2-52, S2-53, S2-74: an open question raises human_input_required; that of an ask-user node is an event too, and is in flags until it is answered.
 func TestQuestionSignals(t *testing.T) {
 	t.Parallel()
 	type waitNode = graph.WaitConfig[state]
@@ -279,7 +279,7 @@ func TestQuestionSignals(t *testing.T) {
 	}
 }
 
-// S2-75: what the graph keeps stands beside S, wherever it comes from; an update cannot change it, and the state that the run begins with cannot either,
+// S2-75: what the graph keeps is apart from S, wherever it comes from; an update cannot change it, and the state that the run begins with cannot either,
 // but for its outputs.
 func TestSplit(t *testing.T) {
 	t.Parallel()
@@ -319,7 +319,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// S2-75: a state cannot have fields of the names that stand beside it.
+// S2-75: a state cannot have fields of the names of what the graph keeps.
 func TestBaseFieldsAreReserved(t *testing.T) {
 	t.Parallel()
 	type odd struct {
@@ -346,7 +346,7 @@ func TestModelOfNode(t *testing.T) {
 	t.Parallel()
 	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions[state]{Model: "a"})).Then(nothing("none", graph.NodeOptions[state]{Model: "inherit"})),
 		graph.Config{DefaultModel: "c"})
-	for _, tc := range [][3]string{{"own", "b", "a"}, {"own", "", "a"}, {"none", "b", "b"}, {"none", "", "c"}, {"none", "inherit", "c"}, {"nobody", "b", ""}} {
+	for _, tc := range [][3]string{{"own", "b", "a"}, {"own", "", "a"}, {"none", "b", "b"}, {"none", "", "c"}, {"none", "inherit", "c"}, {"missing", "b", ""}} {
 		if got := g.Running().Model(tc[0], program.Fields{program.FieldModel: enginetest.Text(tc[1])}); got != tc[2] {
 			t.Errorf("model of %s under %q: %q, want %q", tc[0], tc[1], got, tc[2])
 		}

@@ -45,7 +45,7 @@ func TestOutputAs(t *testing.T) {
 	if s, err := graph.OutputAs[string](outputs, "t"); s != "seven" || err != nil {
 		t.Errorf("got %q, %v", s, err)
 	}
-	if n, err := graph.OutputAs[int](outputs, "nobody"); n != 0 || !errors.Is(err, graph.ErrNoOutput) || err.Error() != `node "nobody": no output` {
+	if n, err := graph.OutputAs[int](outputs, "missing"); n != 0 || !errors.Is(err, graph.ErrNoOutput) || err.Error() != `node "missing": no output` {
 		t.Errorf("got %d, %v", n, err)
 	}
 	n, err := graph.OutputAs[int](outputs, "t")

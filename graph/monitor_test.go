@@ -233,7 +233,7 @@ func TestContextMonitorSources(t *testing.T) {
 		"no Usage":              {nil, &graphtest.Agent{Usage: full(52)}, true, 52, "completed"},
 		"session does not know": {nil, &graphtest.Agent{}, true, 60, "completed"},
 		"only the context":      {nil, nil, true, 60, "completed"},
-		"nobody":                {of(nil, nil), &graphtest.Agent{}, false, 0, "completed"},
+		"missing":               {of(nil, nil), &graphtest.Agent{}, false, 0, "completed"},
 		"nothing":               {nil, nil, false, 0, "completed"},
 		"Usage breaks":          {of(nil, errBroken), &graphtest.Agent{Usage: full(52)}, true, 0, "it is broken"},
 		"session breaks":        {nil, &graphtest.Agent{UsageErr: errAgent}, true, 0, "the agent broke"},

@@ -88,7 +88,7 @@ func TestBranch(t *testing.T) {
 					results = p.Results
 					return graph.Result[state]{}, err
 				}))
-				if name == "goto" { // nothing leads to far, so it stands in the main flow
+				if name == "goto" { // far has no incoming edge, so it is in the main flow
 					run(t, b, tc.first).want("p, x", `goto from "x" to "far" crosses the border of a branch`)
 					return
 				}

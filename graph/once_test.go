@@ -223,7 +223,7 @@ func TestOnceInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	var calls tally
 	reached := make(chan struct{})
-	large := strings.Repeat("large <value> ", 10_000) // it stands beside the journal (D2)
+	large := strings.Repeat("large <value> ", 10_000) // it is stored apart from the records (D2)
 	var second atomic.Bool
 	g := compiled(t, graph.New[state]("g").Start(graph.Do("n", func(ctx context.Context, s *state) error {
 		a, err := graph.Once(ctx, "a", func(context.Context) (string, error) {

@@ -260,7 +260,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// S2-57: without a mapper the results stand in the outputs, for race and any those of the winner alone, whatever the others had done before.
+// S2-57: without a mapper the results are in the outputs, for race and any those of the winner alone, whatever the others had done before.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

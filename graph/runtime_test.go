@@ -107,7 +107,7 @@ func TestModelOfContext(t *testing.T) {
 	}
 }
 
-// S2-70: nodes see the usage that the last one told of, and the graph's threshold, 45 where it has none; S2-75: it stands beside the state.
+// S2-70: nodes see the usage that the last one reported, and the graph's threshold, 45 where it has none; S2-75: it is apart from the state.
 func TestContextWindowUsage(t *testing.T) {
 	t.Parallel()
 	var before, after, joined graph.Context[state]

@@ -143,7 +143,7 @@ func TestSubgraphMisuse(t *testing.T) {
 	}
 }
 
-// S2-66: a name that nobody knows fails the node when it runs, at once; error handlers see it.
+// S2-66: an unknown name fails the node when it runs, at once; error handlers see it.
 func TestUnknownSubgraph(t *testing.T) {
 	t.Parallel()
 	build := func(opts graph.NodeOptions[state]) *graph.Builder[state] {
@@ -237,7 +237,7 @@ func TestSubgraphFailures(t *testing.T) {
 		want, end string
 		text      string
 	}{
-		"nobody":              {fails(-1), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
+		"missing":             {fails(-1), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
 		"inside":              {fails(-1).Catch(catch()), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b, sub/h", "it is broken", ""},
 		"inside, routes on":   {fails(-1).Catch(catch("c")), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b, sub/h, sub/c, z", "completed", "h:b:1/1 "},
 		"outside":             {fails(-1), graph.NodeOptions[state]{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, h, z", "completed", "h:sub/b:1/1 "},

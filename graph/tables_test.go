@@ -14,7 +14,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// S2-0: the types of the document stand in JSON with its names; what is optional there is left out where it is empty.
+// S2-0: the types of the document are in JSON with its names; what is optional there is left out where it is empty.
 func TestTypesInJSON(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -197,7 +197,7 @@ func TestFieldsOfContext(t *testing.T) {
 		if v, ok := c.Output("g"); !ok || string(v) != `"given"` {
 			t.Errorf("output %s", v)
 		}
-		if _, ok := c.Output("nobody"); ok || ctx == nil {
+		if _, ok := c.Output("missing"); ok || ctx == nil {
 			t.Error("an output that is not there")
 		}
 		seen = *c

@@ -125,7 +125,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSpansEnd: whatever is told of a run, every span that is begun is ended, and what belongs to no run is no span.
+// TestSpansEnd: whatever is reported of a run, every span that is begun is ended, and what belongs to no run is no span.
 func TestSpansEnd(t *testing.T) {
 	t.Parallel()
 	tracker, _, exporter := recorder(t)

@@ -18,7 +18,7 @@ const replies = `replies:
   - {agent: a, text: there is no such tool}
 `
 
-// The same document, with and without the option. SEC8: a private address that nobody named stays out of reach.
+// The same document, with and without the option. SEC8: a private address that was not allowed is not reached.
 func TestAll(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())

@@ -75,7 +75,7 @@ func TestRenameFuncs(t *testing.T) {
 			case want == "func:reduce":
 				want = "func:new reduce"
 			case strings.HasSuffix(field, "Func"), strings.HasSuffix(field, "Mapper"):
-				t.Errorf("%s looks like the name of a function, and nobody renames it", at)
+				t.Errorf("%s looks like the name of a function, and is not renamed", at)
 			}
 			if got.String() != want {
 				t.Errorf("%s is %q, want %q", at, got, want)

@@ -73,7 +73,7 @@ func TestLint(t *testing.T) {
 		{"counted back-edge", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Edges[1].Loop = true }, nil},
 		{"rounds", chain([]Node{a, b}, loop...), func(w *Workflow) { w.Limits.MaxRounds = 3 }, nil},
 		{"S0-35: a person is asked in each pass", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"}, [3]string{"ok", PortReject, "a"}), nil, nil},
-		{"nobody is asked", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"}, [3]string{"ok", PortReject, "a"}),
+		{"no person is asked", chain([]Node{a, approval("ok")}, [3]string{"a", "", "ok"}, [3]string{"ok", PortReject, "a"}),
 			func(w *Workflow) { w.Node("ok").Wait.AutoApprove = true },
 			[]string{`warning unbounded-cycle: cycle a -> ok -> a has no limit of its own: only maxSteps ends it; maxSteps is 1000 by default`}},
 		{"join without input", chain([]Node{{ID: "j", Kind: KindJoin, Join: &Join{}}}), func(w *Workflow) { w.Agents = nil },

@@ -126,7 +126,7 @@ func invalidGraphs() []invalid {
 		{"kind without its spec", func(w *Workflow) { node(w, "fn").Func = nil }, []string{`missing-spec: node "fn": is of kind func and has no settings for it`}},
 		{"spec of another kind", func(w *Workflow) { node(w, "end").Wait = &Wait{} }, []string{`foreign-spec: node "end": is of kind end and holds the specification of a node of kind wait`}},
 		{"unknown agent", func(w *Workflow) { node(w, "a").Agent.Agent = "v" }, []string{`unknown-agent: node "a": agent "v" is not defined; did you mean "s"?`}},
-		{"unknown sub-agent", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "nobody" }, []string{`unknown-agent: agent "w": sub-agent "nobody" is not defined`}},
+		{"unknown sub-agent", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "missing" }, []string{`unknown-agent: agent "w": sub-agent "missing" is not defined`}},
 		{"sub-agent of itself", func(w *Workflow) { w.Agents[0].Subagents[0].Agent = "w" }, []string{`subagent-self: agent "w": cannot be a sub-agent of itself`}},
 		{"sub-agent cycle", func(w *Workflow) {
 			w.Agents[1].Subagents = []Subagent{{Agent: "x", Tool: "x"}}
@@ -308,7 +308,7 @@ func invalidNodes() []invalid {
 	}
 }
 
-// A document's places stand in the diagnostics, which come in the document's order.
+// A document's places are in the diagnostics, which come in the document's order.
 func TestValidatePlaces(t *testing.T) {
 	t.Parallel()
 	at := func(line int) diag.Span { return diag.Span{File: "f.json", Start: diag.Pos{Line: line, Column: 2}} }
@@ -333,7 +333,7 @@ func TestValidatePlaces(t *testing.T) {
 	}
 }
 
-// A workflow without nodes completes at once (S1-7); an entry that it names is nowhere all the same.
+// A workflow without nodes completes at once (S1-7); an entry that it names is nevertheless unknown.
 func TestValidateNoNodes(t *testing.T) {
 	t.Parallel()
 	if l := Validate(&Workflow{}); len(l) > 0 {

@@ -11,7 +11,7 @@ func TestMay(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		have access.Role
-		want string // of run, edit, admin and a role that nobody knows
+		want string // of run, edit, admin and an unknown role
 	}{
 		{"run", "yes no no no"}, {"edit", "yes yes no no"}, {"admin", "yes yes yes no"}, {"", "no no no no"}, {"root", "no no no no"},
 	} {

@@ -60,7 +60,7 @@ func TestRevocations(t *testing.T) {
 			}
 		}
 		if slices.Sort(told); !slices.Equal(told, cut) {
-			t.Errorf("told of %v, want %v", told, cut)
+			t.Errorf("notified of %v, want %v", told, cut)
 		}
 	}
 	sweep := func(at time.Time) {

@@ -73,7 +73,7 @@ func TestTicketLife(t *testing.T) {
 	}
 	c.now = c.now.Add(time.Second)
 	if _, ok := tickets.Redeem(unused, "/a"); ok {
-		t.Error("a ticket that nobody used outlived its minute")
+		t.Error("an unused ticket outlived its minute")
 	}
 	alive := 0
 	for h.Keep() {
@@ -90,11 +90,11 @@ func TestTicketLife(t *testing.T) {
 	tickets.Hold(again, "/a").Leave()
 	c.now = c.now.Add(access.TicketLife - time.Second)
 	if _, ok := tickets.Redeem(again, "/a"); !ok {
-		t.Error("a ticket does not wait for whoever comes back")
+		t.Error("a ticket does not wait for a client that comes back")
 	}
 }
 
-// One ticket opens one stream: whoever uses it again takes it over, and the former one is told.
+// One ticket opens one stream: the next use takes it over, and the former stream is notified.
 func TestTicketTakeover(t *testing.T) {
 	t.Parallel()
 	tickets, _ := newTickets()

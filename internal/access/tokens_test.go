@@ -187,7 +187,7 @@ func TestMayGrant(t *testing.T) {
 		"approve without it":     {admin("a", false), access.Grant{Approve: true}, false},
 		"approve, by default's":  {admin("default", false), access.Grant{Namespace: "a", Approve: true}, false},
 		"no admin":               {access.Principal{Namespace: "a", Role: access.RoleEdit, Approve: true}, access.Grant{Role: access.RoleRun}, false},
-		"nobody":                 {access.Principal{}, access.Grant{}, false},
+		"missing":                {access.Principal{}, access.Grant{}, false},
 		"no admin, of default's": {access.Principal{Namespace: "default", Role: access.RoleRun}, access.Grant{Namespace: "b"}, false},
 	} {
 		err := c.p.MayGrant(c.g)

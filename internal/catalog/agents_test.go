@@ -14,7 +14,7 @@ import (
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
-// TestAgentsDocument: keys of the definition stand beside the columns, which win, in the order in which they were stored (P29).
+// TestAgentsDocument: keys of the definition and the columns, which take precedence, are members, in the order in which they were stored (P29).
 func TestAgentsDocument(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -41,7 +41,7 @@ func TestAgentsDocument(t *testing.T) {
 	}
 }
 
-// TestAgentsDocumentOfAnything: whatever stands in the table agents is a JSON document with an agent for each row; what is no definition is told with its
+// TestAgentsDocumentOfAnything: whatever the table agents has is a JSON document with an agent for each row; what is no definition is told with its
 // row (SEC7).
 func TestAgentsDocumentOfAnything(t *testing.T) {
 	t.Parallel()
@@ -68,7 +68,7 @@ func TestAgentsDocumentOfAnything(t *testing.T) {
 	})
 }
 
-// TestLocateAgents: a problem is told with its row and column; keys without a column stand in the definition.
+// TestLocateAgents: a problem is told with its row and column; keys without a column are in the definition.
 func TestLocateAgents(t *testing.T) {
 	t.Parallel()
 	rows := []catalog.Row{{"a", nil, nil, nil, nil, nil, nil}, {"b", nil, nil, nil, nil, nil, `{"maxIterations":-1}`}}
@@ -85,7 +85,7 @@ func TestLocateAgents(t *testing.T) {
 	}
 }
 
-// TestAgentOf: a row is known by its item in the document of agents, whatever stands in it (P29).
+// TestAgentOf: a row is known by its item in the document of agents, whatever it has (P29).
 func TestAgentOf(t *testing.T) {
 	t.Parallel()
 	rows := []catalog.Row{

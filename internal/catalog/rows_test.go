@@ -85,7 +85,7 @@ func drawRows(t *rapid.T, anything bool) catalog.Rows {
 	return r
 }
 
-// TestDocumentOfAnything: whatever stands in the tables is a JSON document with one row a line, and every place in it is that of a row (SEC7).
+// TestDocumentOfAnything: whatever the tables have is a JSON document with one row a line, and every place in it is that of a row (SEC7).
 func TestDocumentOfAnything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Whoever waits for the next try is told for how long: a provider may ask for an hour.
+// The wait for the next try is shown with its length: a provider may ask for an hour.
 func TestRetrying(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
@@ -65,7 +65,7 @@ func TestHandedOver(t *testing.T) {
 		data []engine.Data
 		line string
 	}{
-		"nobody":           {nil, "✓ w  0ms"},
+		"missing":          {nil, "✓ w  0ms"},
 		"once":             {[]engine.Data{handed(0, "b")}, "✓ w  0ms  answered by Back"},
 		"to one unknown":   {[]engine.Data{handed(0, "b"), handed(0, "c")}, "✓ w  0ms  answered by c"},
 		"a sub-agent":      {[]engine.Data{&engine.SubagentStarted{Frame: 1, Agent: "k"}, handed(1, "b")}, "✓ w  0ms"},

@@ -300,7 +300,7 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // gates hold the calls of models that are named held-NAME until the script says `release NAME`. Then each answers with what stands behind the last - of the name.
-// Models that are named busy-NAME do that too, and say "again" before: in a loop whoever follows the run hears of it, however late he comes.
+// Models that are named busy-NAME do that too, and say "again" before: in a loop a follower of the run gets it, however late it begins.
 type gates struct {
 	mu   sync.Mutex
 	open map[string]chan struct{}

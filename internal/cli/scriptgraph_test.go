@@ -41,8 +41,8 @@ func letters(ctx context.Context, verb, run string, args []string) error {
 	g, err := graph.New[letter]("letters").
 		Start(graph.Do("write", func(ctx context.Context, s *letter) error {
 			switch s.To {
-			case "nobody":
-				return errors.New("there is nobody to write to")
+			case "missing":
+				return errors.New("there is no recipient")
 			case "everybody":
 				fmt.Println("hangs")
 				<-ctx.Done()

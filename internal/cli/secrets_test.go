@@ -110,7 +110,7 @@ func tell(w http.ResponseWriter, r *http.Request) bool {
 	case strings.HasPrefix(path, "/otlp/"): // a partial success: one entry is rejected, and why
 		text := "for " + told
 		partial := append([]byte{0x08, 1, 0x12, byte(len(text))}, text...)
-		_, _ = w.Write(append([]byte{0x0a, byte(len(partial))}, partial...)) // whoever went away hears nothing
+		_, _ = w.Write(append([]byte{0x0a, byte(len(partial))}, partial...)) // the client may have left
 	default:
 		return false
 	}

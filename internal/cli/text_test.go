@@ -58,7 +58,7 @@ func TestCut(t *testing.T) {
 	})
 }
 
-// SEC5: who is asked whether a document may use the machine reads all that stands there, and no terminal takes any of it for an order.
+// SEC5: who is asked whether a document may use the machine reads all of the text, and no terminal takes any of it for an order.
 func TestExact(t *testing.T) {
 	t.Parallel()
 	got := exact("run a\x1b[2K\rls\nmore\tx\u202ey (toolset é)")

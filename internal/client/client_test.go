@@ -84,7 +84,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// TestWatchEnds: a stream that the server refuses, or that nobody wants any more, is not opened again.
+// TestWatchEnds: a stream that the server refuses, or whose context is done, is not opened again.
 func TestWatchEnds(t *testing.T) {
 	t.Parallel()
 	requests := 0

@@ -17,7 +17,7 @@ func gated() string {
 	return canvas("s -> w -> ok; ok:approve -> yes; ok:reject -> no", append(agents("w yes no"), start(), approval("ok"))...)
 }
 
-// canvasFields are the further fields of a canvas run, as they stand in its JSON (S0-37).
+// canvasFields are the further fields of a canvas run, as they are in its JSON (S0-37).
 func canvasFields(t *testing.T, r *run) string {
 	t.Helper()
 	var all map[string]json.RawMessage

@@ -181,7 +181,7 @@ var canvasSubagent = []rule{
 
 		w = newWorld(t)
 		w.completes(canvas("s -> p", start(), agent("p", mayAsk)), "go")
-		same(t, "tools of an agent that may ask and has nobody", tools(w.request("p")), []string{})
+		same(t, "tools of an agent that may ask and has no sub-agents", tools(w.request("p")), []string{})
 	}},
 	{name: "S0-56 a failed sub-agent fails its parent", test: func(t *testing.T) {
 		w := newWorld(t)
@@ -197,7 +197,7 @@ var canvasSubagent = []rule{
 	}},
 	// S0-60: the routes, their status codes and the event streams with the names start, log, done and error are the server's and not here. What
 	// those are made of is: the log entries, and a run that goes on without the one who watched it.
-	{name: "S0-60 an entry of the log has four fields, and nobody needs to watch", test: func(t *testing.T) {
+	{name: "S0-60 an entry of the log has four fields, and needs no watcher", test: func(t *testing.T) {
 		w, hold := newWorld(t), make(chan struct{})
 		w.plays("w", say("draft").behind(hold))
 		r := w.begin(gated(), "go")

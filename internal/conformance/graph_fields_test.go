@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-// inJSON has the document's types that stand in JSON, each with its fields: the names are those of the document.
+// inJSON has the document's types that are in JSON, each with its fields: the names are those of the document.
 var inJSON = []struct {
 	document string
 	in       any
@@ -152,7 +152,7 @@ func kinds(t *testing.T, called func()) map[string]kind {
 }
 
 var graphFields = []rule{
-	{name: "S2-0 fields of types that stand in JSON", test: func(t *testing.T) {
+	{name: "S2-0 fields of types that are in JSON", test: func(t *testing.T) {
 		for _, c := range inJSON {
 			tags := map[string]string{}
 			for f := range reflect.TypeOf(c.in).Fields() {

@@ -205,7 +205,7 @@ var graphState = []rule{
 			same(t, "labels", labels, want)
 			_, err = c.Load(t.Context(), "r", "")
 			same(t, "latest", err, nil)
-			_, err = c.Load(t.Context(), "nobody", "")
+			_, err = c.Load(t.Context(), "missing", "")
 			same(t, "nothing", errors.Is(err, hocket.ErrNoCheckpoint), true)
 			same(t, "delete one", c.Delete(t.Context(), "r", "approved"), nil)
 			labels, _ = c.List(t.Context(), "r")
@@ -226,7 +226,7 @@ var graphState = []rule{
 		})
 		k.lines = nil
 		p.follow("r", hocket.Stream(t.Context(), e, p.g, sheet{}, gRun{ResumeFrom: p.Snapshot, Answer: &hocket.Answer{Value: "on"}, Telemetry: k, WorkflowName: "letters"}))
-		same(t, "told of the resume", k.lines, []string{"start letters 1000 true", "enter wait_1 wait", "exit wait_1 wait 0s", "complete letters completed"})
+		same(t, "notified of the resume", k.lines, []string{"start letters 1000 true", "enter wait_1 wait", "exit wait_1 wait 0s", "complete letters completed"})
 		spans := tracetest.NewInMemoryExporter()
 		provider := trace.NewTracerProvider(trace.WithSyncer(spans))
 		playOn(t, e, p.g, sheet{}, gRun{ID: "spans", WorkflowName: "letters", Telemetry: oteltrack.New(oteltrack.Config{Provider: provider})})
@@ -237,7 +237,7 @@ var graphState = []rule{
 		same(t, "spans", names, []string{"node a", "node wait_1", "workflow letters"})
 		same(t, "error", provider.Shutdown(t.Context()), nil)
 	}},
-	{name: "S2-75 what stands beside the state", test: func(t *testing.T) {
+	{name: "S2-75 what is apart from the state", test: func(t *testing.T) {
 		saved := hocket.MemoryCheckpoints()
 		agent := &coder{graphtest.Agent{Usage: filled(30)}}
 		var seen gContext

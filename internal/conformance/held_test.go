@@ -174,7 +174,7 @@ workflow:
 					if len(waits) != 1 || waits[0].Kind != "approval" || waits[0].Tool != "pay" || string(waits[0].Arguments) != `{"sum":5,"to":"Bob"}` {
 						t.Fatalf("waits %s, want the one call", asJSON(waits))
 					}
-					same(t, "calls that nobody approved", p.payments(), []string{})
+					same(t, "calls without approval", p.payments(), []string{})
 					for range 2 { // the second answer is a double click (P24)
 						same(t, "what the agents read", r.answer(waits[0].ID, decision, tc.note), tc.output)
 						same(t, "calls", p.payments(), tc.paid)

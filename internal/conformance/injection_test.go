@@ -88,7 +88,7 @@ func obeyed(poison string) []string {
 	return calls
 }
 
-// TestInjection: poisoned results of tools and outputs of models, in every kind of document, make nobody call a tool that his agent does not list
+// TestInjection: poisoned results of tools and outputs of models, in every kind of document, make no agent call a tool that it does not list
 // (SEC13), are never evaluated (SEC3, S4-16, S0-13), and approve nothing (SEC12).
 func TestInjection(t *testing.T) {
 	t.Parallel()

@@ -254,7 +254,7 @@ var requirements = []rule{
 		same(t, "a declared boolean arrives as one", string(o.Outputs["x"]), `{"flag":false,"n":200,"s":"200"}`)
 		same(t, "calls until it did", len(w.of("a")), 2)
 	}},
-	{name: "P27 agents that repeat themselves come to an end, by default, in every format, whoever they ask or hand over to", test: func(t *testing.T) {
+	{name: "P27 agents that repeat themselves come to an end, by default, in every format, with every sub-agent and hand-off", test: func(t *testing.T) {
 		for name, doc := range map[string]string{
 			"steps":  "agents: {a: {instruction: a}}\n",
 			"canvas": canvas("s -> a", start(), `{"id":"a","type":"agent","data":{"agentName":"a"}}`),
@@ -291,7 +291,7 @@ var requirements = []rule{
 		same(t, "always another call", o.Error.Code, engine.CodeMaxTurns)
 		same(t, "model calls by default", len(w.of("a")), 50)
 	}},
-	{name: "P30 the text of a failure is nobody's input", test: func(t *testing.T) {
+	{name: "P30 the text of a failure is the input of no step", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.plays("a", fail(model.KindServer, "out of order"))
 		r := w.runs(canvas("s -> a -> b; a -> q; q:false -> b; a -> ok", append(agents("a b"), start(), gate("q", "contains order"), approval("ok"))...), "go")

@@ -73,7 +73,7 @@ var roundsRun = []rule{
 	{name: "S1-12 a cycle that nothing ends is refused", test: func(t *testing.T) {
 		same(t, "a cycle", refused(t, rounds("a b", "a -> b; b -> a")), []string{"the cycle a -> b -> a never ends: maxRounds must be a positive number"})
 		same(t, "not through the first", refused(t, rounds("a b c", "a -> b; b -> c; c -> b")), []string{"the cycle b -> c -> b never ends: maxRounds must be a positive number"})
-		same(t, "a cycle that nobody reaches", newWorld(t).went(rounds("a b c", "b -> c; c -> b"), "hi"), "a = a said")
+		same(t, "an unreachable cycle", newWorld(t).went(rounds("a b c", "b -> c; c -> b"), "hi"), "a = a said")
 		same(t, "edges are followed", newWorld(t).went(rounds("a b c", "a -> c"), "hi"), "a c = c said")
 	}},
 	{name: "S1-13 a full cycle is a return to a node that ran in this round", test: func(t *testing.T) {

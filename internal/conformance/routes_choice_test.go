@@ -86,7 +86,7 @@ var routesChoice = []rule{
 				same(t, agent+" is offered end", slices.Contains(tools(q), "end"), offered)
 				instruction, ok := strings.CutPrefix(q.System, "You are "+agent+".")
 				same(t, agent+" has its own prompt first", ok, true)
-				same(t, agent+" is told of end", strings.Contains(instruction, "`end`"), offered)
+				same(t, agent+" is offered end", strings.Contains(instruction, "`end`"), offered)
 			}
 		}
 		choice{"calling it ends the run", "a b", "a -> b; b -> a", []string{conversational}, map[string][]line{"b": {use("end", `{"message":"Bye."}`)}}, "a b = Bye."}.check(t)
@@ -111,7 +111,7 @@ var routesChoice = []rule{
 			map[string][]line{"a": {route("tools", "as they say")}}, "a x b = b said"},
 		choice{"such a value is no other's", "a+* b x", "a:tools -> x; a:B -> b", nil, map[string][]line{"a": {next("tool")}}, `a ! no edge of "a" for next "tool"`},
 	)},
-	{name: "S3-10 next stands in a JSON reply or in a call of the routing tool", test: func(t *testing.T) {
+	{name: "S3-10 next is in a JSON reply or in a call of the routing tool", test: func(t *testing.T) {
 		checkAll(
 			choice{"JSON", "a b", "a:B -> b", nil, map[string][]line{"a": {say(`{"next":"B","why":1}`)}}, "a b = b said"},
 			choice{"content is the output, as with the routing tool", "a", "a:END -> .", nil, map[string][]line{"a": {say(`{"next":"END","content":"All <done> & \"said\""}`)}}, `a = All <done> & "said"`},
@@ -150,9 +150,9 @@ var routesChoice = []rule{
 	{name: "S3-11 a CONDITIONAL edge, else the ALWAYS edge, else the end; a next for which there is nothing fails", test: checkAll(
 		choice{"CONDITIONAL first", "a b c", "a -> c; a:B -> b", nil, map[string][]line{"a": {next("B")}}, "a b = b said"},
 		choice{"unset, ALWAYS", "a b c", "a:B -> b; a -> c", nil, nil, "a c = c said"},
-		choice{"unmatched, ALWAYS", "a b c", "a:B -> b; a -> c", nil, map[string][]line{"a": {next("nobody")}}, "a c = c said"},
+		choice{"unmatched, ALWAYS", "a b c", "a:B -> b; a -> c", nil, map[string][]line{"a": {next("missing")}}, "a c = c said"},
 		choice{"unset and no ALWAYS", "a b", "a:B -> b", nil, nil, "a = a said"},
-		choice{"unmatched and no ALWAYS", "a b", "a:B -> b", nil, map[string][]line{"a": {next("nobody")}}, `a ! no edge of "a" for next "nobody"`},
+		choice{"unmatched and no ALWAYS", "a b", "a:B -> b", nil, map[string][]line{"a": {next("missing")}}, `a ! no edge of "a" for next "missing"`},
 		choice{"a single node", "a", "", nil, map[string][]line{"a": {next("B")}}, `a = {"next":"B"}`},
 		choice{"an ALWAYS edge to an executor is for calls", "a+* x", "a -> x; x -> a", nil, nil, "a = a said"},
 	)},

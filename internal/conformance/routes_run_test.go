@@ -164,7 +164,7 @@ var routesRun = []rule{
 		r.is(engine.StatusPaused)
 		same(t, "ran", r.ran(), "a a p")
 	}},
-	{name: "S3-15 nobody to hand over to", test: func(t *testing.T) {
+	{name: "S3-15 no person to hand over to", test: func(t *testing.T) {
 		w := newWorld(t)
 		for range 15 {
 			w.plays("a", next("again"))
@@ -246,7 +246,7 @@ var routesRun = []rule{
 		w = newWorld(t)
 		w.plays("a", next("A"), say("done"))
 		w.completes(routes("a", "a:A -> a"), "hi")
-		same(t, "a list ends with what somebody else says", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"A"}`, "user: Go on."})
+		same(t, "a list ends with a message of another speaker", transcript(w.of("a")[1]), []string{"user: hi", `assistant: {"next":"A"}`, "user: Go on."})
 		w = newWorld(t)
 		o := w.completes(routes("a b", "a -> b"), "")
 		same(t, "a run without input", transcript(w.of("a")[0]), []string{"user: Execute your task."})

@@ -170,7 +170,7 @@ workflow:
 			t.Errorf("errors of another key: %q", got)
 		}
 	}},
-	{name: "S4-32 versions, the order of agents, and keys that nobody knows", test: func(t *testing.T) {
+	{name: "S4-32 versions, the order of agents, and unknown keys", test: func(t *testing.T) {
 		const rest = "agents:\n  z: {instruction: z}\n  a: {instruction: a}\n  m: {instruction: m}\nworkflow: [{type: agent, name: a}]\n"
 		for v := range 8 {
 			load(t, fmt.Sprintf("version: %q\n", fmt.Sprint(v))+rest)

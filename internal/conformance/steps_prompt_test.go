@@ -46,7 +46,7 @@ var stepsPrompt = []rule{
 		same(t, "step after the blocks", w.prompt("e"), prior("go", "first (agent: a)", "a said",
 			"outer/left (agent: b)", "b said", "outer/inner/one (agent: c)", "c said", "outer/inner/two (agent: d)", "d said"))
 	}},
-	{name: "S4-4 outputs stand in the order of execution, each step once with its latest", test: func(t *testing.T) {
+	{name: "S4-4 outputs are in the order of execution, each step once with its latest", test: func(t *testing.T) {
 		w := newWorld(t)
 		w.says("a", "a1", "a2", "a3").says("b", "b1", "b2", "b3").says("c", "no", "no", "yes")
 		w.completes(steps("a b c d", `
@@ -87,7 +87,7 @@ var stepsPrompt = []rule{
 `), "go")
 		same(t, "after a second pass without text", w.prompt("d"), prior("go", "z (agent: c)", "yes"))
 	}},
-	{name: "S4-13 the children of a block stand in declared order whatever the finish order", test: func(t *testing.T) {
+	{name: "S4-13 the children of a block are in declared order whatever the finish order", test: func(t *testing.T) {
 		for _, order := range permutations(3) {
 			w := newWorld(t)
 			gates := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}

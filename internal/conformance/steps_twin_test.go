@@ -86,7 +86,7 @@ func (tw *stepsTwin) run() (code string) {
 	return tw.failed
 }
 
-// list runs steps in sequence. It gives the step to which the last one led back, where that stands in an enclosing list.
+// list runs steps in sequence. It gives the step to which the last one led back, where that is in an enclosing list.
 func (tw *stepsTwin) list(list []*twinStep) string {
 	for i := 0; i < len(list) && tw.failed == ""; i++ {
 		jump := tw.step(list[i])

@@ -109,7 +109,7 @@ func decideBoth(t *testing.T, w *world, d decider, by engine.Actor) {
 	if slices.Contains(d.paused(t), run) || o.Status != "completed" || len(o.Waiting) != 0 || o.Usage.ToolCalls != 1 {
 		t.Errorf("at the end %+v", o)
 	}
-	// Whoever looks by the API sees the same, and each answer once.
+	// The API shows the same, and each answer once.
 	tr := &tour{world: w, ctx: t.Context(), c: w.client(testToken)}
 	n := 0
 	for _, kind := range tr.eventsOf(t, run) {

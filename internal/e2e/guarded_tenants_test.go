@@ -61,7 +61,7 @@ func same(text string, ids map[string]string) string {
 	return varying.ReplaceAllString(text, "")
 }
 
-// checkTenants: what is another tenant's is answered for as what nobody has, and stays as it is (SEC10). Its owner gets something else.
+// checkTenants: what is another tenant's is answered like an unknown id, and stays unchanged (SEC10). Its owner gets something else.
 func (g *guarded) checkTenants(t *testing.T) {
 	theirs, nobodys := g.questions(g.ids), g.questions(g.random)
 	owned := map[string]bool{}
@@ -76,7 +76,7 @@ func (g *guarded) checkTenants(t *testing.T) {
 		by := "Bearer " + g.tokens[access.RoleAdmin]
 		a, b := g.do(q.method, q.path, q.body, "Authorization", by), g.do(n.method, n.path, n.body, "Authorization", by)
 		if a.status != b.status || same(a.body, g.ids) != same(b.body, g.random) {
-			t.Errorf("%s with %s\nof another: %d %s\nof nobody: %d %s", a.route, q.body, a.status, a.body, b.status, b.body)
+			t.Errorf("%s with %s\nof another: %d %s\nunknown: %d %s", a.route, q.body, a.status, a.body, b.status, b.body)
 		}
 		if list := strings.Contains(q.path, "?") && strings.Contains(a.body, `"items":[]`); a.status < 300 && !list && q.method != http.MethodPut && !strings.HasSuffix(q.path, "/validate") {
 			t.Errorf("%s with %s: %d %s", a.route, q.body, a.status, a.body)
@@ -134,7 +134,7 @@ func (g *guarded) checkAssistants(t *testing.T) {
 		a, refused := ask(s, tool, map[string]any{"id": g.ids[kind]})
 		b, _ := ask(s, tool, map[string]any{"id": g.random[kind]})
 		if !refused || same(a, g.ids) != same(b, g.random) {
-			t.Errorf("%s\nof another: %s\nof nobody: %s", tool, a, b)
+			t.Errorf("%s\nof another: %s\nunknown: %s", tool, a, b)
 		}
 		if strings.HasPrefix(tool, "get_") {
 			if text, refused := ask(owner, tool, map[string]any{"id": g.ids[kind]}); refused {

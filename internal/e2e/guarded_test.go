@@ -21,19 +21,19 @@ import (
 // guarded is a server with two tenants.
 type guarded struct {
 	*world
-	inbox         string // somebody who wants no messages
+	inbox         string // an endpoint that must get no messages
 	guarded, open []string
 	roles         map[string]access.Role // of the operations of the document
 	bodies        map[string]bool        // those that take one
 	tokens        map[access.Role]string // of namespace a; the admin may approve
 	owner         string                 // the admin of namespace b
-	ids, random   map[string]string      // what b has, and what nobody has, by kind
+	ids, random   map[string]string      // what b has, and unknown ids, by kind
 }
 
 // maxBody is the limit of the server here.
 const maxBody = 4096
 
-// TestGuarded asks every route of the real server as somebody who must not have it: without a token, with a wrong one, with a role that is too low, as another
+// TestGuarded asks every route of the real server as a client that must not have it: without a token, with a wrong one, with a role that is too low, as another
 // tenant, from another page, with too much (SEC1, SEC2, SEC7, SEC9, SEC10, SEC15, SEC17, SEC20).
 func TestGuarded(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,7 @@ func (g *guarded) document(t *testing.T) {
 	}
 	for _, r := range g.guarded {
 		if strings.Contains(r, " /api/v1/") && g.roles[r] == "" {
-			t.Errorf("%s is served and stands in no document", r)
+			t.Errorf("%s is served and is in no document", r)
 		}
 	}
 }
@@ -131,13 +131,13 @@ func path(route string, ids map[string]string) string {
 			id = ids["workflows"]
 		}
 		if id == "" {
-			id = "nobody"
+			id = "missing"
 		}
 		return kind + "/" + id
 	})
 }
 
-// all are all routes, with ids that nobody has.
+// all are all routes, with unknown ids.
 func (g *guarded) all() map[string][2]string {
 	out := map[string][2]string{}
 	for _, r := range slices.Concat(g.guarded, g.open) {
@@ -169,7 +169,7 @@ func refuses(t *testing.T, a answer, status int, code string) {
 	}
 }
 
-// checkHeaders looks for what browsers are told of every answer (SEC15).
+// checkHeaders looks for the security headers of every answer (SEC15).
 func checkHeaders(t *testing.T, a answer) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -188,7 +188,7 @@ func checkHeaders(t *testing.T, a answer) {
 	}
 }
 
-// checkTokens: nobody gets in without one (SEC1). An admin gets something else, which shows that the check can fail.
+// checkTokens: no route answers without one (SEC1). An admin gets something else, which shows that the check can fail.
 func (g *guarded) checkTokens(t *testing.T) {
 	for r, q := range g.all() {
 		if slices.Contains(g.open, r) {
@@ -268,7 +268,7 @@ func (g *guarded) checkPages(t *testing.T) {
 	refuses(t, g.do("OPTIONS", "/api/v1/runs", "", "Authorization", "", "Origin", "https://evil.test", "Access-Control-Request-Method", "POST"), 403, "forbidden")
 }
 
-// checkSizes: what is larger than the limit is refused by every route, also where nobody says its length (SEC17). One byte less is not.
+// checkSizes: what is larger than the limit is refused by every route, also without a declared length (SEC17). One byte less is not.
 func (g *guarded) checkSizes(t *testing.T) {
 	body := func(n int) string { return `{"x": "` + strings.Repeat("x", n-len(`{"x": ""}`)) + `"}` }
 	chunked := 0
@@ -320,7 +320,7 @@ func (g *guarded) checkQueries(t *testing.T) {
 		refuses(t, g.do("GET", "/api/v1/"+list+"?limit=1&limit=2", ""), 400, "invalid")
 		refuses(t, g.do("GET", "/api/v1/"+list+"?limit=201", ""), 422, "invalid")
 		if a := g.do("GET", "/api/v1/"+list+"?cursor=%27%20OR%201", ""); a.status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: a cursor that nobody gave: %d %s", list, a.status, a.body)
+			t.Errorf("%s: an invalid cursor: %d %s", list, a.status, a.body)
 		}
 	}
 }

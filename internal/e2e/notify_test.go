@@ -179,7 +179,7 @@ const (
  "connections": [{"source": "s", "target": "ok"}]}`
 )
 
-// TestNotificationsSurviveKills: while runs end and waits open, the server is killed again and again. Whoever is to be told of a run's end or of a wait is told of
+// TestNotificationsSurviveKills: while runs end and waits open, the server is killed again and again. Endpoints for a run's end or a wait are notified of
 // each, and a repeated message is the same under the same id (P23, P34); of webhook deliveries that are sent until they are answered, and once more, each starts
 // one run (SEC18).
 func TestNotificationsSurviveKills(t *testing.T) {

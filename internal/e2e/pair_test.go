@@ -134,7 +134,7 @@ func TestPair(t *testing.T) {
 		t.Errorf("the server that is killed does not mind the schedules: %s", said)
 	}
 	a.p.kill()
-	a.url.Store(&p.b.p.url) // whoever asked the first goes on with the second
+	a.url.Store(&p.b.p.url) // clients of the first continue with the second
 	asks.Wait()
 	p.ended(ctx)
 	p.ticked(ctx, pairTicks)
@@ -312,7 +312,7 @@ func (p *pair) check() {
 	}
 	for text, n := range journaled {
 		if n != 1 {
-			t.Errorf("the reply %q stands in the store %d times", text, n)
+			t.Errorf("the reply %q is in the store %d times", text, n)
 		}
 	}
 	// The second server was never killed before all was done: had it asked for what was journaled, its reply would stand nowhere. The first one loses what was in

@@ -91,7 +91,7 @@ func (tr *tour) next(t *testing.T, path, kind, secret string) told {
 			}
 			return said
 		case <-tr.ctx.Done():
-			t.Fatalf("nobody told %s of %s: %s", path, kind, tr.p.said())
+			t.Fatalf("%s got no %s: %s", path, kind, tr.p.said())
 		}
 	}
 }
@@ -196,7 +196,7 @@ func (tr *tour) endpoints(t *testing.T) {
 	if l := gave(t, list, 200, list.JSON200); len(l.Items) != 2 || strings.Contains(string(list.Body), *mine.Secret) || strings.Contains(string(list.Body), deskSecret) {
 		t.Errorf("endpoints %s", list.Body)
 	}
-	run := tr.start(t, "poem", "told of")
+	run := tr.start(t, "poem", "notified")
 	if m := tr.next(t, "/gone", "run.completed", *mine.Secret); m.Data.Run != run.Id || m.Data.Status != "completed" || m.Data.Links.Run != "https://hocket.test/api/v1/runs/"+run.Id {
 		t.Errorf("told %+v", m)
 	}
@@ -232,7 +232,7 @@ func (tr *tour) settled(t *testing.T, run string, state api.ListNotificationsPar
 	return api.Notification{}
 }
 
-// links is an approval by a link: looking changes nothing, whoever looks, and the form decides (P34).
+// links is an approval by a link: reading changes nothing for any reader, and the form decides (P34).
 func (tr *tour) links(t *testing.T) {
 	run := tr.start(t, "gate", nil)
 	m := tr.next(t, "/desk", "wait.opened", deskSecret)

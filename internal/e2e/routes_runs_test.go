@@ -37,7 +37,7 @@ func (tr *tour) runs(t *testing.T) {
 		t.Errorf("first %s, again %s", a.Id, b.Id)
 	}
 	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, params, api.StartBody{Workflow: new("poem"), Input: "sun"})), 422, "invalid")
-	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("nobody")})), 404, "not_found")
+	refused(t, must(tr.c.StartRunWithResponse(tr.ctx, nil, api.StartBody{Workflow: new("missing")})), 404, "not_found")
 
 	got := must(tr.c.GetRunWithResponse(tr.ctx, tr.run.Id, nil))
 	if r := gave(t, got, 200, got.JSON200); !reflect.DeepEqual(r, tr.run) {

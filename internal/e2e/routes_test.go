@@ -103,7 +103,7 @@ func (tr *tour) workflows(t *testing.T) {
 	if now == tag || !strings.HasPrefix(now, `"`) {
 		t.Errorf("tag %s, then %s", tag, now)
 	}
-	// Somebody else still has the first: what they send is a lost update, and nothing is changed.
+	// Another client still has the first: what they send is a lost update, and nothing is changed.
 	refused(t, must(tr.c.PutWorkflowWithResponse(tr.ctx, "poem", &api.PutWorkflowParams{IfMatch: &tag}, api.DocumentBody{Document: poem})), 409, "conflict")
 	refused(t, must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", &api.PublishWorkflowParams{IfMatch: &tag}, api.PublishInputBody{})), 409, "conflict")
 	refused(t, must(tr.c.DeleteWorkflowWithResponse(tr.ctx, "poem", &api.DeleteWorkflowParams{IfMatch: &tag})), 409, "conflict")
@@ -129,7 +129,7 @@ func (tr *tour) workflows(t *testing.T) {
 		t.Errorf("published again %+v", d)
 	}
 
-	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{Document: new("workflow:\n  - {id: a, type: agent, name: nobody}\n")}))
+	checked := must(tr.c.ValidateWorkflowWithResponse(tr.ctx, "poem", api.ValidateInputBody{Document: new("workflow:\n  - {id: a, type: agent, name: missing}\n")}))
 	if v := gave(t, checked, 200, checked.JSON200); v.Ok || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.Start.Line != 2 || v.Diagnostics[0].Span.Start.Column < 3 || v.Facts != nil {
 		t.Errorf("checked %+v", v)
 	}

@@ -149,7 +149,7 @@ func (a *asked) has(route string) bool {
 	return false
 }
 
-// client gives the generated client of whoever has the token.
+// client gives the generated client with the token.
 func (w *world) client(token string) *api.ClientWithResponses {
 	w.t.Helper()
 	c, err := api.NewClientWithResponses(w.p.url, api.WithHTTPClient(&http.Client{Transport: w.asked}), api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {

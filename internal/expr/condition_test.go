@@ -114,7 +114,7 @@ func TestConditionEval(t *testing.T) {
 		{`$steps.a.output ? true : false`, "? needs a boolean, not $steps.a.output (a string)"},
 		{`$steps.qa.output.tags.all(t, t == 1)`, "cannot compare t (a string) with 1 (a number)"},
 
-		// An error is not hidden by what stands beside it.
+		// An error is not hidden by the other operand.
 		{`$steps.qa.output.no == false && $steps.qa.output.lang == "de"`, "cannot compare $steps.qa.output.no (a string) with false (a boolean)"},
 		{`$steps.qa.output.gone == 1 || $steps.qa.output.ok`, "$steps.qa.output.gone has no value"},
 		{`$steps.qa.output.ok || $steps.qa.output.gone == 1`, "true"},

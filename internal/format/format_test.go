@@ -95,7 +95,7 @@ func TestReadReports(t *testing.T) {
 			opts: format.Options{Agents: []workflow.Agent{{ID: "x"}, {ID: "unused"}}},
 		},
 		{
-			name: "Validate's own errors stand in the same list", doc: "agents: {a: {sub_agents: [b]}, b: {sub_agents: [a]}}\nworkflow: [{type: agent, name: a}]\n",
+			name: "Validate's own errors are in the same list", doc: "agents: {a: {sub_agents: [b]}, b: {sub_agents: [a]}}\nworkflow: [{type: agent, name: a}]\n",
 			want: `in.yaml:1:10: error: agent "a": sub-agents form a cycle: a -> b -> a (subagent-cycle)`,
 		},
 	} {

@@ -94,7 +94,7 @@ func work(ctx context.Context) error {
 	}
 }
 
-// once is a sub-step whose value nobody can guess, so that one that was made anew is found out.
+// once is a sub-step whose value cannot be guessed, so that one that was made anew is detected.
 func (d *diary) once(ctx context.Context, c *call, key string) error {
 	name := c.Key + "/" + key
 	v, err := graph.Once(ctx, key, func(ctx context.Context) (string, error) {

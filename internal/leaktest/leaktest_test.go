@@ -7,7 +7,7 @@ import (
 
 func TestMain(m *testing.M) { Main(m) }
 
-// P11: what ends while somebody looks is no leak, what stays is one.
+// P11: what ends during the check is no leak, what stays is one.
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	left := errors.New("one is left")

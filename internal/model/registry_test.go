@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 		"SEC8 untrusted":   {model.Config{Env: env("AWS_SECRET=s3cr3t"), Providers: map[string]model.ProviderDef{"gw": {BaseURL: "https://evil.example/v1", KeyEnv: "AWS_SECRET"}}}, "gw/m", model.ErrUntrusted, []string{"AWS_SECRET", "evil.example", "--trust"}},
 		"unknown kind":     {model.Config{Providers: map[string]model.ProviderDef{"gw": {Protocol: "smoke"}}}, "gw/m", model.ErrBadProvider, []string{"smoke"}},
 		"half a model":     {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "openai"}}}, "m", model.ErrBadRef, []string{`"m"`}},
-		"model of unknown": {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "nobody", Model: "x", KeyEnv: "K"}}}, "m", model.ErrUnknownProvider, []string{"nobody"}},
+		"model of unknown": {model.Config{Models: map[string]model.ModelDef{"m": {Provider: "missing", Model: "x", KeyEnv: "K"}}}, "m", model.ErrUnknownProvider, []string{"missing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -151,7 +151,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// TestGiveUp: who asked first and left keeps nobody else from getting the service.
+// TestGiveUp: a caller that asked first and left does not keep others from getting the service.
 func TestGiveUp(t *testing.T) {
 	t.Parallel()
 	s := open(t, namespace.Config{})

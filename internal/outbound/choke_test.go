@@ -17,7 +17,7 @@ var exempt = map[string]string{
 	"internal/outbound":        "the one place",
 	"internal/model/modeltest": "test support: speaks to its own server only",
 	"internal/cmd/models":      "a command for maintainers, which reads public tables; the program does not have it",
-	"internal/client/api":      "generated: it has a client of its own for whoever gives none; internal/client gives it the one of this package",
+	"internal/client/api":      "generated: it has a client of its own for callers that give none; internal/client gives it the one of this package",
 }
 
 // clientNames are the ways in which net/http hands out or builds a client.

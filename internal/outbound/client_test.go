@@ -95,7 +95,7 @@ func TestAddresses(t *testing.T) {
 	})
 }
 
-// SEC8: Check refuses before anything is sent what a client refuses when it connects, and numbers that resolvers differ about; what nobody can resolve it leaves to
+// SEC8: Check refuses before anything is sent what a client refuses when it connects, and numbers that resolvers differ about; what cannot be resolved it leaves to
 // the client.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -122,7 +122,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// SEC8: the operator's word for a target is not inherited by whoever redirects to it.
+// SEC8: the operator's permission for a target does not extend to servers that redirect to it.
 func TestRedirectToPrivate(t *testing.T) {
 	t.Parallel()
 	var hits atomic.Int64

@@ -116,7 +116,7 @@ func TestRulesAgainstShells(t *testing.T) {
 	}
 }
 
-// FuzzRulesAgainstShells looks for scripts that pass and run the stub all the same.
+// FuzzRulesAgainstShells looks for scripts that pass and run the stub nevertheless.
 func FuzzRulesAgainstShells(f *testing.F) {
 	b := newBench(f)
 	for i := 0; i < len(tokens); i += 8 {

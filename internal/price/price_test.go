@@ -27,7 +27,7 @@ func parse(t *testing.T, text string) *price.Table {
 	return table
 }
 
-// P20: a price comes from the table, the user's before Hocket's; a model that nobody names has an unknown price, never none.
+// P20: a price comes from the table, the user's before Hocket's; a model without an entry has an unknown price, never none.
 func TestRate(t *testing.T) {
 	t.Parallel()
 	mine, builtin := parse(t, own), price.Default()

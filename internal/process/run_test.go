@@ -159,7 +159,7 @@ func gone(t *testing.T, file string) {
 	}
 }
 
-// alive tells whether a process is there; one that died and that nobody has reaped is not.
+// alive tells whether a process is there; one that died and was not reaped is not.
 func alive(pid int) bool {
 	if state, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil && strings.Contains(string(state), ") Z ") {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What the engine leaves out because it follows from other events is shown as if it stood there.
+// What the engine leaves out because it follows from other events is shown as if the event had it.
 func TestInputsAndOutputs(t *testing.T) {
 	t.Parallel()
 	type io struct{ input, output string }

@@ -25,8 +25,8 @@ func TestWhoAnswered(t *testing.T) {
 		id, name string
 		logged   []string // of hand-offs
 	}{
-		"nobody hands over": {begin().step(1, "A", called("c"), replied("c", "yes"), reply), "a", "Writer", nil},
-		"once":              {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), replied("d", "yes"), reply), "b", "Critic", []string{"Writer hands over to Critic"}},
+		"no hand-off": {begin().step(1, "A", called("c"), replied("c", "yes"), reply), "a", "Writer", nil},
+		"once":        {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), replied("d", "yes"), reply), "b", "Critic", []string{"Writer hands over to Critic"}},
 		"to and fro": {begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), replied("d", ""), handed(0, "b", "a"), called("e"), replied("e", "yes"), reply),
 			"a", "Writer", []string{"Writer hands over to Critic", "Critic hands over to Writer"}},
 		"a sub-agent hands over": {begin().step(1, "A", called("c"), replied("c", ""), sub, handed(1, "sub", "sub2"), &engine.SubagentCompleted{Frame: 1, Call: "1.1"}, called("d"), replied("d", "yes"), reply),
@@ -57,7 +57,7 @@ func TestWhoAnswered(t *testing.T) {
 			}
 		})
 	}
-	// One that failed after it was handed over is that of whoever had it.
+	// One that failed after it was handed over is that of the agent that had it.
 	j := begin().step(1, "A", called("c"), replied("c", ""), handed(0, "a", "b"), called("d"), &engine.ModelFailed{Call: "d", Error: failed}, &engine.StepFailed{Error: failed})
 	wantJSON(t, Fold("r", def, j.run(&engine.RunFailed{Error: failed}).events).Trail(),
 		`[{"nodeId":"A","agentId":"b","agentName":"Critic","order":0,"round":0,"input":"x","output":null,"error":"no JSON"}]`)

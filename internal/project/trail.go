@@ -30,7 +30,7 @@ type TrailCall struct {
 	Arguments engine.Value `json:"arguments"`
 	// Result is what the tool gave: a text, or any value where it gave no text. Null where there is none.
 	Result engine.Value `json:"result"`
-	// Error is why the call failed, or what the tool told of its failure; absent where it succeeded.
+	// Error is why the call failed, or the failure that the tool reported; absent where it succeeded.
 	Error engine.Value `json:"error,omitempty"`
 }
 

@@ -108,7 +108,7 @@ func TestRules(t *testing.T) {
 			p.die(true)
 			want(t, "runs", w.planned(loop, from), "[0s 1h1m5s]")
 		}},
-		{"S1-39 P37 a run that nobody will end is waited for no longer", func(t *testing.T) {
+		{"S1-39 P37 a run that will not end is waited for no longer", func(t *testing.T) {
 			w := newWorld(t, branch(loop, "continuous", "5", ""))
 			w.takes = func(scheduler.Slot) time.Duration { return time.Hour }
 			from := time.Now()

@@ -41,7 +41,7 @@ type fakeRun struct {
 	slot       scheduler.Slot
 	began, end time.Time
 	status     journal.Status
-	left       time.Duration // while nobody drives it
+	left       time.Duration // while no process drives it
 	timer      *time.Timer
 	done       chan struct{}
 	lost       chan struct{} // closed when its process is gone for good
@@ -132,7 +132,7 @@ func (w *world) finish(id string, status journal.Status) {
 	close(r.done)
 }
 
-// leave makes a run one that nobody will ever end.
+// leave makes a run one that will never end.
 func (w *world) leave(id string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -179,7 +179,7 @@ func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end ti
 		case policy == scheduler.CatchUpAll && r == nil && at.Before(open) && next.Add(s.Every*scheduler.MaxCatchUp).After(o.to):
 			t.Errorf("%s %s was missed and did not run", b.Key, at)
 		case r != nil && r.began.Before(o.to):
-			t.Errorf("%s %s ran while nobody was there", b.Key, at)
+			t.Errorf("%s %s ran without a scheduler", b.Key, at)
 		}
 	}
 	for at := range byPlan {
@@ -209,7 +209,7 @@ func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 	return later[0].from.Sub(up) < 2*time.Minute
 }
 
-// checkChain: while somebody lives, each run of a continuous branch begins a delay after the end of the one before, or some retries later.
+// checkChain: while a scheduler is alive, each run of a continuous branch begins a delay after the end of the one before, or some retries later.
 func checkChain(t *testing.T, runs []*fakeRun, b scheduler.Branch, outages []outage) {
 	t.Helper()
 	if len(runs) < 100*months {

@@ -86,8 +86,8 @@ func TestValidate(t *testing.T) {
 			"/next/next/v: must be a whole number, not a string",
 		}},
 		{"allOf", `{"allOf": [{"required": ["a"]}, {"required": ["b"]}]}`, `{}`, []string{`(root): lacks "a"`, `(root): lacks "b"`}},
-		{"format is an annotation", `{"format": "email"}`, `"nobody"`, nil},
-		{"format of draft 7", `{"$schema": "http://json-schema.org/draft-07/schema#", "format": "email"}`, `"nobody"`, []string{"(root): must be a valid email"}},
+		{"format is an annotation", `{"format": "email"}`, `"missing"`, nil},
+		{"format of draft 7", `{"$schema": "http://json-schema.org/draft-07/schema#", "format": "email"}`, `"missing"`, []string{"(root): must be a valid email"}},
 		{"false", `false`, `1`, []string{"(root): must not be there"}},
 		{"true", `true`, `{"a": [1]}`, nil},
 	} {

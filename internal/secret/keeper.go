@@ -71,7 +71,7 @@ func (k *Keeper) RedactJSON(value json.RawMessage) json.RawMessage {
 	if out == string(value) || json.Valid([]byte(out)) || !json.Valid(value) {
 		return json.RawMessage(out)
 	}
-	// It stood in a number: the value as a whole gives way.
+	// It is a part of a number: the whole value is replaced.
 	text, err := json.Marshal(out)
 	if err != nil {
 		return json.RawMessage(`"` + marker("value") + `"`)

@@ -20,7 +20,7 @@ const late = `{"id": "late", "name": "Late", "nodes": [
   {"id": "s", "type": "start", "data": {"initialInput": "hi"}},
   {"id": "ok", "type": "approval", "data": {"prompt": "Print it?", "remindAfter": "1m", "deadline": "2m"}},
   {"id": "p", "type": "agent", "data": {"agentName": "printer", "model": "own/m"}},
-  {"id": "n", "type": "agent", "data": {"agentName": "nobody", "model": "own/m"}}],
+  {"id": "n", "type": "agent", "data": {"agentName": "missing", "model": "own/m"}}],
  "connections": [{"source": "s", "target": "ok"}, {"source": "ok", "target": "p", "sourceHandle": "approve"}, {"source": "ok", "target": "n", "sourceHandle": "timeout"}]}`
 
 // P33, P24: a reminder, a deadline and the edge that it leads along survive restarts of the server before each of them, and are seen over HTTP; how many waits are open is
@@ -107,7 +107,7 @@ func TestDeadlineOverRestarts(t *testing.T) {
 		count("after the deadline", 0, 1)
 		for range 2 {
 			var now project.Run
-			if get(path, &now); now.Status != "completed" || string(now.Output) != `"by nobody"` {
+			if get(path, &now); now.Status != "completed" || string(now.Output) != `"by missing"` {
 				t.Errorf("after the deadline: %+v", now)
 			}
 			if rec := w.by(t, token, "POST", path+"/resume", `{"decision": "approve", "wait": "`+run.Waiting[0].ID+`"}`); rec.Code != http.StatusGone || problem(t, rec).Code != "gone" {

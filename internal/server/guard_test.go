@@ -158,7 +158,7 @@ func problem(t *testing.T, rec *httptest.ResponseRecorder) (p transport.Problem)
 	return p
 }
 
-// TestAuthentication refuses whoever has no token that counts (SEC1).
+// TestAuthentication refuses callers without a valid token (SEC1).
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
@@ -270,7 +270,7 @@ func TestBodyLimit(t *testing.T) {
 	}
 }
 
-// TestPanic tells nobody but the log what broke.
+// TestPanic: only the log has the cause of a panic.
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

@@ -107,7 +107,7 @@ func TestCrossOrigin(t *testing.T) {
 	}
 }
 
-// TestAssistantsByPublicName: behind a proxy on the same machine the MCP endpoint is called by the server's public name, and by no name that nobody allowed (SEC9).
+// TestAssistantsByPublicName: behind a proxy on the same machine the MCP endpoint is called by the server's public name, and by no name that was not allowed (SEC9).
 func TestAssistantsByPublicName(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Hosts: []string{"hocket.example.com"}})

@@ -63,10 +63,10 @@ func TestEventStreamByTicket(t *testing.T) {
 	at := "/api/v1/runs/" + run.ID + "/events"
 	const stream = "text/event-stream"
 	if code, _ := ask("GET", at, "", "", stream); code != http.StatusUnauthorized {
-		t.Errorf("nobody gets %d", code)
+		t.Errorf("no caller gets %d", code)
 	}
 	if code, _ := ask("POST", at+"/ticket", "", "", stream); code != http.StatusUnauthorized {
-		t.Errorf("nobody gets a ticket: %d", code)
+		t.Errorf("no caller gets a ticket: %d", code)
 	}
 	code, body = ask("POST", at+"/ticket", "", token, "application/json")
 	var issued struct{ Ticket, Path string }

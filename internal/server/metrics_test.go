@@ -17,15 +17,15 @@ import (
 // TestMetrics counts requests by pattern, whatever strangers ask for, and says nothing without a token unless the operator allows anyone to read.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	nobody := func(r *http.Request) { r.Header.Del("Authorization") }
+	anonymous := func(r *http.Request) { r.Header.Del("Authorization") }
 	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
-	w.ask(t, "POST", "/hooks/nowhere", "{}", nobody)
+	w.ask(t, "POST", "/hooks/nowhere", "{}", anonymous)
 	for i := range 50 {
 		w.ask(t, "POST", fmt.Sprintf("/test/change/%d", i), "", nil)
-		w.ask(t, "GET", fmt.Sprintf("/no/path-%d", i), "", nobody)
+		w.ask(t, "GET", fmt.Sprintf("/no/path-%d", i), "", anonymous)
 		w.ask(t, fmt.Sprintf("M%d", i), "/test/who", "", nil)
 	}
-	if rec := w.ask(t, "GET", "/metrics", "", nobody); rec.Code != 401 || strings.Contains(rec.Body.String(), "hocket_http") {
+	if rec := w.ask(t, "GET", "/metrics", "", anonymous); rec.Code != 401 || strings.Contains(rec.Body.String(), "hocket_http") {
 		t.Errorf("without a token: %d %s", rec.Code, rec.Body)
 	}
 	text := w.ask(t, "GET", "/metrics", "", nil).Body.String()
@@ -56,7 +56,7 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("strangers make labels: %q", routes)
 	}
 	public := open(t, server.Config{Metrics: config.MetricsPublic})
-	if rec := public.ask(t, "GET", "/metrics", "", nobody); rec.Code != 200 {
+	if rec := public.ask(t, "GET", "/metrics", "", anonymous); rec.Code != 200 {
 		t.Errorf("public metrics: %d", rec.Code)
 	}
 	if rec := public.ask(t, "GET", "/metrics", "", func(r *http.Request) { r.Host = "evil.example" }); rec.Code != 403 {

@@ -35,7 +35,7 @@ func TestPlainPaths(t *testing.T) {
 	}
 }
 
-// TestBroke: why an answer is a 500 stands in the log, under the id that the caller is told, and what may come again says when.
+// TestBroke: the reason of a 500 is in the log, under the id that the caller gets, and answers that may be retried say when.
 func TestBroke(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})

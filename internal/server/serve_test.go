@@ -130,7 +130,7 @@ func TestOrderlyEnd(t *testing.T) {
 	}
 }
 
-// TestGrace: what takes longer than the grace is broken off, and the server ends all the same.
+// TestGrace: what takes longer than the grace is broken off, and the server ends.
 func TestGrace(t *testing.T) {
 	t.Parallel()
 	s := serve(t, server.Config{Grace: time.Millisecond})
@@ -148,7 +148,7 @@ func TestGrace(t *testing.T) {
 	}
 }
 
-// TestUnprotected: an address that others reach is not served without a token, whoever opened it (SEC1).
+// TestUnprotected: an address that others reach is not served without a token, whichever process opened it (SEC1).
 func TestUnprotected(t *testing.T) {
 	t.Parallel()
 	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{DB: service.Memory, Env: func(string) string { return "" }}})
@@ -172,7 +172,7 @@ func TestUnprotected(t *testing.T) {
 	}
 }
 
-// TestFirstToken: a fresh install on a loopback address makes one token, which works, stands in a file of its owner, and is not made again (SEC1).
+// TestFirstToken: a fresh install on a loopback address makes one token, which works, is in a file of its owner, and is not made again (SEC1).
 func TestFirstToken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -91,7 +91,7 @@ func (w *world) untold(t *testing.T, token string) (id string) {
 	return id
 }
 
-// TestIDsOfOthers asks every route that takes an id for what is another tenant's, and for what nobody has: the answers are the same, and nothing is changed (SEC10,
+// TestIDsOfOthers asks every route that takes an id for what is another tenant's, and for unknown ids: the answers are the same, and nothing is changed (SEC10,
 // SEC20). The owner, who gets something else, shows that the ids are right.
 func TestIDsOfOthers(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestIDsOfOthers(t *testing.T) {
 			asked++
 			looked = looked || foreign.Code == http.StatusNotFound
 			if foreign.Code != none.Code || plain(foreign.Body.String(), ids) != plain(none.Body.String(), random) {
-				t.Errorf("%s %s with %s\nof another: %d %s\nof nobody: %d %s", method, route, body, foreign.Code, foreign.Body, none.Code, none.Body)
+				t.Errorf("%s %s with %s\nof another: %d %s\nunknown: %d %s", method, route, body, foreign.Code, foreign.Body, none.Code, none.Body)
 			}
 			// A PUT makes the caller's own, and a document that comes along is checked whatever there is.
 			if foreign.Code < 300 && method != http.MethodPut && !strings.HasSuffix(route, "/validate") {

@@ -76,11 +76,11 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("revoked: %d", rec.Code)
 	}
 	if _, err := w.Service(t.Context(), "c"); !errors.Is(err, access.ErrNoNamespace) {
-		t.Errorf("a namespace that nobody made: %v", err)
+		t.Errorf("an unknown namespace: %v", err)
 	}
 }
 
-// TestAuditLog: what was done stands in the log of the namespace in which it was done, with who did it and what became of it.
+// TestAuditLog: each act is in the log of its namespace, with its actor and outcome.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	s, err := server.Open(t.Context(), server.Config{Service: service.Config{DB: service.Memory, Env: func(string) string { return "" }}})

@@ -52,7 +52,7 @@ func TestEveryKeyIsCarriedOut(t *testing.T) {
 		for f := range typ.Fields() {
 			fields++
 			if !used[f.Name] {
-				t.Errorf("nobody uses %s.%s", path, f.Name)
+				t.Errorf("%s.%s is not used", path, f.Name)
 			}
 			walk(path+"."+f.Name, f.Type)
 		}

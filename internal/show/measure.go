@@ -13,7 +13,7 @@ var helvetica = [95]int{
 	556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584, // p to ~
 }
 
-// textWidth estimates the width of a line; bold text and fonts that stand in for Helvetica are a little wider.
+// textWidth estimates the width of a line; bold text and substitutes for Helvetica are a little wider.
 func textWidth(s string, size float64, bold bool) float64 {
 	sum := 0
 	for _, r := range s {

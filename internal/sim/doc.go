@@ -11,7 +11,7 @@
 //  2. The run is driven once on a disk without faults, for comparison.
 //  3. It is driven again on a [Disk] whose faults follow from the seed: writes that fail, writes whose success is not told, deaths of the process.
 //     After each death another process recovers the run.
-//  4. Both must end alike, and no call may have been made whose result stood in the journal, no sub-step done whose note did (D8).
+//  4. Both must end alike, and no call may have been made whose result was in the journal, no sub-step done whose note did (D8).
 //
 // The seed is printed with every failure; `HOCKET_SEED=N go test ./internal/sim -run TestSeeds -sim.seeds 1` plays it again.
 package sim

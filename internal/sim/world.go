@@ -91,7 +91,7 @@ func (w *World) Program() driver.Program { return w.Process(nil).Program() }
 // Program implements Config.Program of drivers, for workflows with functions.
 func (p *Process) Program() driver.Program { return program{p: p} }
 
-// Info gives what the driver told of a run when it last opened it.
+// Info gives the driver's description of a run when it was last opened.
 func (w *World) Info(run string) driver.Info {
 	w.mu.Lock()
 	defer w.mu.Unlock()

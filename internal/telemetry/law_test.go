@@ -190,7 +190,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// TestPure: the same journal gives the same spans, whoever folds it and wherever it is cut (P35).
+// TestPure: the same journal gives the same spans, in every process and wherever it is cut (P35).
 func TestPure(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -27,7 +27,7 @@ type memory struct {
 	spans    []telemetry.Span
 	metrics  map[string]telemetry.Metric
 	journals map[string][]engine.Event
-	// gate, where it is not nil, holds up whoever reads a journal until it is closed.
+	// gate, where it is not nil, blocks readers of a journal until it is closed.
 	gate chan struct{}
 }
 
@@ -125,7 +125,7 @@ func feed(m *memory, w *enginetest.World, from, to int, prepare ...func(*telemet
 		at = end
 	}
 	o.Close()
-	o.Saw("run1", w.Events) // whoever is late is not heard
+	o.Saw("run1", w.Events) // late events are dropped
 }
 
 // TestObserverSplit: wherever a run goes from one process to another, there is one trace, every span in it is there, and spans that come twice, because the first
@@ -166,7 +166,7 @@ func TestObserverSplit(t *testing.T) {
 	}
 }
 
-// TestObserverOverload: while the goroutine that folds is held up, nobody who tells of events waits, and what does not fit into the queue is read from the journal.
+// TestObserverOverload: while the goroutine that folds is blocked, callers that report events do not wait, and what does not fit into the queue is read from the journal.
 func TestObserverOverload(t *testing.T) {
 	t.Parallel()
 	w := line(t)

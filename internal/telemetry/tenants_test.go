@@ -85,7 +85,7 @@ func TestTenants(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := among.Of("b").Metrics(ctx, metrics); !errors.Is(err, context.Canceled) {
-		t.Errorf("whoever waits longer than allowed: %v", err)
+		t.Errorf("a wait longer than allowed: %v", err)
 	}
 	close(k.holding)
 	wg.Wait()

@@ -15,8 +15,8 @@ import (
 //
 // Texts are compared with [Text.Equal], not with ==.
 //
-// Operations that need the bytes of a text panic with a *[LoadError] where a part of it is [Stored] and cannot be loaded; those that give an error give it so. Whoever has
-// such texts calls [Text.Pin] before, or recovers by [Recover]. Len, IsZero, Append and Join need no bytes.
+// Operations that need the bytes of a text panic with a *[LoadError] where a part of it is [Stored] and cannot be loaded; those that return errors return it. Callers with
+// such texts call [Text.Pin] before, or recover by [Recover]. Len, IsZero, Append and Join need no bytes.
 type Text struct {
 	s string // the text where n is nil
 	n *node

@@ -26,7 +26,7 @@ func (s *stuck) Close() error {
 	return nil
 }
 
-// Whoever waits while a toolset is opened, and whoever opens it, hears that the set was closed: an agent without tools is something else.
+// Callers that wait while a toolset is opened, and the one that opens it, get the error that the set was closed: an agent without tools is something else.
 func TestCloseWhileOpening(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

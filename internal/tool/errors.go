@@ -39,8 +39,8 @@ type Error struct {
 	// Tool is the tool, or the toolset where no tool is concerned.
 	Tool    string
 	Message string
-	// OutcomeUnknown tells that the call may have been carried out nevertheless: the request went out and no answer came back. Whoever
-	// repeats it goes by the tool's Policy.
+	// OutcomeUnknown tells that the call may have been carried out nevertheless: the request went out and no answer came back. Whether it is
+	// repeated follows the tool's Policy.
 	OutcomeUnknown bool
 	// Err is the cause; may be nil.
 	Err error

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/todo"
 )
 
-// A run's tools: an agent of a steps document lists a toolset, its model is told of the tools, and calls one.
+// A run's tools: an agent of a steps document lists a toolset, its model gets the tools, and calls one.
 func ExampleSet() {
 	set, err := tool.NewSet(tool.Config{
 		Agents: map[string]tool.Grant{"planner": {Toolsets: []tool.Spec{{Type: tool.TypeTodo, Tools: []string{"create_todo", "list_todos"}}}}},

@@ -11,7 +11,7 @@ import (
 // original is the placeholder in Spec.Instruction for what the toolset itself says about its use.
 const original = "{ORIGINAL_INSTRUCTIONS}"
 
-// said gives what a toolset says about its use, as far as agents are told of it: "" where the document's own words replace it. It goes into system prompts, so it
+// said gives what a toolset says about its use, as far as agents get it: "" where the document's own words replace it. It goes into system prompts, so it
 // is pinned as tools are (SEC14).
 func (in *instance) said(ts Toolset) string {
 	i, ok := ts.(Instructor)
@@ -60,7 +60,7 @@ func (s *Set) acceptSays(in *instance, p Pin) {
 	in.says = p
 }
 
-// told gives what agents are told of the use of a toolset: its instructions as the run holds on to them, in the words of the document where it has some.
+// told gives the instructions for a toolset that agents get: those pinned in the run, or those of the document where it has some.
 func (in *instance) told() string {
 	in.mu.Lock()
 	text := in.says.Def.Description

@@ -1,4 +1,4 @@
-// Tool runs a document, dispatch.yaml, whose agent calls a tool that is a Go function. A reply script stands in for the model; with -live a real one
+// Tool runs a document, dispatch.yaml, whose agent calls a tool that is a Go function. A reply script replaces the model; with -live a real one
 // answers, and OPENAI_API_KEY is needed.
 //
 //	go run ./examples/go/tool "Where is order 118?"

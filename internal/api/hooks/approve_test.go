@@ -26,7 +26,7 @@ func (w *world) link(run string) string {
 	if err != nil || len(o.Waiting) == 0 {
 		w.t.Fatal(o.Status, o.Error, err)
 	}
-	return w.linkOf(run, o.Waiting[0].ID, "somebody", time.Now())
+	return w.linkOf(run, o.Waiting[0].ID, "someone", time.Now())
 }
 
 func (w *world) linkOf(run, wait, whose string, from time.Time) string {
@@ -70,7 +70,7 @@ func TestWhatIsApproved(t *testing.T) {
 	for name, doc := range map[string]string{"in the prompt": gate, "beside it": strings.Replace(gate, "\\n{{PREVIOUS_OUTPUT}}", "", 1)} {
 		page := send(w.hooks.Approve(), "GET", w.link(w.start(doc, "json", "", "bees & honey")), "")
 		if n := strings.Count(page.Body.String(), "bees &amp; honey"); page.Code != 200 || n != 1 {
-			t.Errorf("%s: %d, the text stands there %d times", name, page.Code, n)
+			t.Errorf("%s: %d, the text occurs %d times", name, page.Code, n)
 		}
 	}
 }

@@ -224,7 +224,7 @@ func cutLast(name string) (before, after string, ok bool) {
 	return name[:i], name[i+1:], true
 }
 
-// TestPageOfRuns: the same for pages as people meet them: what a model, a workflow and whoever answers wrote is shown of real runs.
+// TestPageOfRuns: the same for pages as people meet them: the texts of a model, a workflow and a person who answers, of real runs.
 func TestPageOfRuns(t *testing.T) {
 	t.Parallel()
 	browsertest.Find(t, "pages.mjs")

@@ -16,7 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/outbound"
 )
 
-// TestDocsSender runs the sender of docs/webhooks.md, which nobody here signs for, against the handler (SEC18).
+// TestDocsSender runs the sender of docs/webhooks.md, which signs by itself, against the handler (SEC18).
 func TestDocsSender(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"curl", "openssl", "od"} {
@@ -50,7 +50,7 @@ func TestDocsSender(t *testing.T) {
 	}
 }
 
-// TestDocsReceiver builds the receiver of docs/webhooks.md as it stands there, runs it, and sends it what the notifier sends, and what somebody else does.
+// TestDocsReceiver builds the receiver of docs/webhooks.md unchanged, runs it, and sends it what the notifier sends, and a forged message.
 func TestDocsReceiver(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../../docs/webhooks.md")
@@ -127,7 +127,7 @@ func main() {
 	resp.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
 	if resp.StatusCode != http.StatusUnauthorized {
-		t.Errorf("somebody else's message: %s", resp.Status)
+		t.Errorf("a forged message: %s", resp.Status)
 	}
 
 	cfg := operator(t, newReceiver(t), hooks.Endpoint{On: []hooks.Type{hooks.TypeRunCompleted}})

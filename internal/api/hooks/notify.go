@@ -112,7 +112,7 @@ func (h *Hooks) collect(ctx context.Context, sp *space, woken chan<- struct{}) e
 	return nil
 }
 
-// notificationsOf makes what endpoints are told of a notice.
+// notificationsOf makes the notifications of a notice.
 func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice) ([]Notification, error) {
 	t := Type(n.Type)
 	if !slices.Contains(Types(), t) {
@@ -152,7 +152,7 @@ func (h *Hooks) notificationsOf(ctx context.Context, sp *space, n journal.Notice
 		if err != nil {
 			return nil, err
 		}
-		// Endpoints that are told of runs below are told of the wait there, once for all the runs above that repeat it.
+		// Endpoints with notifications of child runs get that of the wait there, once for all the parent runs that repeat it.
 		endpoints = slices.DeleteFunc(endpoints, func(e Endpoint) bool { return asked && e.Children && len(e.Workflows) == 0 })
 		if len(endpoints) == 0 {
 			return nil, nil

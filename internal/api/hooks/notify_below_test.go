@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/hooks"
 )
 
-// TestWaitBelowIsToldOnce: of a wait below a workflow that is a tool one message is sent, whether or not an endpoint is told of runs below (P8).
+// TestWaitBelowIsToldOnce: of a wait below a workflow that is a tool one message is sent, with and without notifications of child runs (P8).
 func TestWaitBelowIsToldOnce(t *testing.T) {
 	t.Parallel()
 	const outer = "agents:\n  A: {model: fake/x, toolsets: [{type: workflow, workflow: middle, tool: call}]}\n"
@@ -21,7 +21,7 @@ func TestWaitBelowIsToldOnce(t *testing.T) {
 		run := w.start(outer, "yaml", replies, "go")
 		told := r.wait(1)[0]
 		if (told.Data.Run == run) == children {
-			t.Errorf("children %t: told of run %s", children, told.Data.Run)
+			t.Errorf("children %t: notified of run %s", children, told.Data.Run)
 		}
 		if list := w.settled(t); len(list) != 1 {
 			t.Errorf("children %t: %d messages, want 1", children, len(list))

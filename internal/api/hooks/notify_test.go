@@ -93,7 +93,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestNothingSkipped: what happens while nobody sends is told later, what is turned away is sent again under its id, and a second process doubles nothing.
+// TestNothingSkipped: what happens while no notifier runs is sent later, what is refused is sent again under its id, and a second process duplicates nothing.
 func TestNothingSkipped(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)
@@ -133,7 +133,7 @@ func TestNothingSkipped(t *testing.T) {
 	bodies := map[string]string{}
 	for _, m := range r.wait(len(want)) {
 		if !want[m.Data.Run] {
-			t.Errorf("nobody asked for %s", m.Body)
+			t.Errorf("unexpected: %s", m.Body)
 		}
 		if had, ok := bodies[m.ID]; ok && had != m.Body {
 			t.Errorf("another body under one id:\n%s\n%s", had, m.Body)
@@ -221,8 +221,8 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
-// TestRefusedAtOnce: whoever makes an endpoint whose address would be refused hears of it then, with what to do; one that the operator allows is made, and so is one
-// that nobody knows at present, which is checked when it is sent something (SEC8).
+// TestRefusedAtOnce: an endpoint with an address that would be refused is an error with a repair; one that the operator allows is made, and so is one
+// that does not resolve at present, which is checked when it is sent something (SEC8).
 func TestRefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -240,7 +240,7 @@ func TestRefusedAtOnce(t *testing.T) {
 			t.Errorf("%s: %v", u, err)
 		}
 	}
-	for _, u := range []string{"http://allowed.example:8080/in", "https://nobody.example/"} {
+	for _, u := range []string{"http://allowed.example:8080/in", "https://unresolved.example/"} {
 		if err := create(u); err != nil {
 			t.Errorf("%s: %v", u, err)
 		}

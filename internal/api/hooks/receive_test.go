@@ -211,7 +211,7 @@ func TestPublishedOnly(t *testing.T) {
 		if err := w.service.DeleteWorkflow(t.Context(), "gate"); err != nil {
 			t.Fatal(err)
 		}
-		if name == "memory" { // there nobody is told of a deletion but who comes upon it
+		if name == "memory" { // there a deletion gives no signal
 			if rec := deliver("c"); rec.Code != http.StatusGone {
 				t.Errorf("%s: deleted: %d %s", name, rec.Code, rec.Body)
 			}
@@ -238,7 +238,7 @@ func TestPublishedOnly(t *testing.T) {
 	}
 }
 
-// TestSecrets: secrets are shown once, stand in no file in a readable form, and two of them hold after a rotation (SEC11, SEC18).
+// TestSecrets: secrets are shown once, are in no file in a readable form, and two of them hold after a rotation (SEC11, SEC18).
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	db := onDisk(t)

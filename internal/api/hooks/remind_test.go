@@ -23,7 +23,7 @@ func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return rec.Result(), nil
 }
 
-// TestReminded: of a wait that nobody answered for as long as the operator says, people are told once more; of one that was answered, they are not (P23, P24).
+// TestReminded: a wait without an answer for the operator's interval is notified once more; an answered one is not (P23, P24).
 func TestReminded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestReminded(t *testing.T) {
 	})
 }
 
-// typesOf gives what was told of each run, in order.
+// typesOf gives the notifications of each run, in order.
 func typesOf(r *receiver) map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

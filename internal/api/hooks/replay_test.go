@@ -60,7 +60,7 @@ func TestReplay(t *testing.T) {
 }
 
 // TestReplayUnderAnotherID: GitHub does not sign the id of a delivery. One that was captured starts nothing under another id, without an id, or beside headers
-// that nobody signed; sent again by GitHub it is the same delivery later too; and another body under a known id is a delivery of its own (SEC18).
+// without a signature; sent again by GitHub it is the same delivery later too; and another body under a known id is a delivery of its own (SEC18).
 func TestReplayUnderAnotherID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{})

@@ -8,7 +8,7 @@ import (
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 )
 
-// TestUnusableRun: a run that cannot be read any more is passed over, and keeps nobody from hearing of all others (P18).
+// TestUnusableRun: a run that cannot be read any more is passed over, and notifications of all others are sent (P18).
 func TestUnusableRun(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -34,6 +34,6 @@ func TestUnusableRun(t *testing.T) {
 	defer w.tend(t)()
 	got := r.wait(1)
 	if got[0].Data.Run != whole {
-		t.Errorf("told of %s", got[0].Body)
+		t.Errorf("notified of %s", got[0].Body)
 	}
 }

@@ -25,7 +25,7 @@ func (h silent) Call(ctx context.Context, q model.Request, _ func(model.Delta)) 
 	}
 }
 
-// TestWaitEndsWithServer: a server that ends tells whoever waits for a run how it stands, so that the id of what was started is not lost with the connection.
+// TestWaitEndsWithServer: a server that ends gives clients that wait for a run its status, so that the id of what was started is not lost with the connection.
 func TestWaitEndsWithServer(t *testing.T) {
 	t.Parallel()
 	h := silent{make(chan struct{}), make(chan struct{})}

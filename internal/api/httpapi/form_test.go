@@ -25,7 +25,7 @@ func TestForm(t *testing.T) {
 		{"bad query", "GET", "/api/v1/runs?%zz=1", 400, "invalid", "query"},
 		{"unknown status", "GET", "/api/v1/runs?status=idle", 422, "invalid", "pending, running"},
 		{"limit", "GET", "/api/v1/runs?limit=1000", 422, "invalid", "query.limit"},
-		{"no run", "GET", "/api/v1/runs/nobody", 404, "not_found", "run not found"},
+		{"no run", "GET", "/api/v1/runs/missing", 404, "not_found", "run not found"},
 		{"long path", "GET", "/api/v1/" + strings.Repeat("ä", 4000), 404, "not_found", "ä…"},
 		{"bad cursor", "GET", "/api/v1/runs?cursor=x", 422, "invalid", "cursor"},
 	} {
@@ -96,7 +96,7 @@ func TestStrictForm(t *testing.T) {
 	ask(func(*http.Request) {}, "{\"workflow\": \"poem\", \"input\": \"\u00fc\"}").is(201)
 }
 
-// TestAdvice: what is told to whoever asks the API names its fields, no flags of the command line.
+// TestAdvice: texts of the API name its fields, no flags of the command line.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -108,14 +108,14 @@ func TestAdvice(t *testing.T) {
 	if p.Reason != "workflow-draft-only" || p.Fields["id"] != "idea" {
 		t.Errorf("the reason is %s with %v", p.Reason, p.Fields)
 	}
-	const nobody = `workflow:
-  - {id: a, type: agent, name: nobody}
+	const unknown = `workflow:
+  - {id: a, type: agent, name: missing}
 `
-	a := w.do("POST", "/api/v1/workflows/idea/validate", m{"document": nobody}).is(200)
+	a := w.do("POST", "/api/v1/workflows/idea/validate", m{"document": unknown}).is(200)
 	if !strings.Contains(a.body, "PUT /api/v1/agents/{id}") || strings.Contains(a.body, "--agents") {
 		t.Errorf("the hint is in %s", a.body)
 	}
-	a = w.do("PUT", "/api/v1/workflows/nobody", m{"document": "name: x\nworkflow:\n  - {id: a, type: agent, name: y}\n"})
+	a = w.do("PUT", "/api/v1/workflows/missing", m{"document": "name: x\nworkflow:\n  - {id: a, type: agent, name: y}\n"})
 	if strings.Contains(a.body, "--") || strings.Contains(a.body, "hocket agents") {
 		t.Errorf("the hint is in %s", a.body)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 )
 
-// FuzzLists: whatever stands in keys and values of a list's query, quotes above all, an unknown key is 400, no answer is a defect, and what is stored stays (SEC7).
+// FuzzLists: whatever is in keys and values of a list's query, quotes above all, an unknown key is 400, no answer is a defect, and what is stored stays (SEC7).
 func FuzzLists(f *testing.F) {
 	for _, text := range []string{"'", `"`, "`", "';DROP TABLE runs;--", `" OR "1"="1`, "status'", "a]", "$.x", "%", "_", "\\", "\x00", "\xff", "é", " ", "status", "cursor", "limit", "workflow", "-1", "AAAA"} {
 		f.Add(text, text)
@@ -83,6 +83,6 @@ func TestSchedules(t *testing.T) {
 	}
 	w.do("GET", "/api/v1/schedules?tz=Mars", nil).problem(422, "invalid")
 	w.do("GET", "/api/v1/schedules/preview?workflow=news&branch=evening", nil).problem(422, "invalid")
-	w.do("GET", "/api/v1/schedules/preview?workflow=nobody", nil).problem(404, "not_found")
+	w.do("GET", "/api/v1/schedules/preview?workflow=missing", nil).problem(404, "not_found")
 	w.do("GET", "/api/v1/schedules/preview", nil).problem(422, "invalid")
 }

@@ -26,7 +26,7 @@ func TestEventStream(t *testing.T) {
 	}
 	w.do("GET", at+"?after=1", nil).problem(400, "invalid")
 	w.do("GET", at+"?limit=1", nil, "Accept", stream).problem(400, "invalid")
-	w.do("GET", "/api/v1/runs/nobody/events", nil, "Accept", stream).problem(404, "not_found")
+	w.do("GET", "/api/v1/runs/missing/events", nil, "Accept", stream).problem(404, "not_found")
 	w.as("", false).do("GET", at, nil, "Accept", stream).problem(401, "unauthorized")
 	// Elsewhere it does not matter what is accepted.
 	if a := w.do("GET", strings.TrimSuffix(at, "/events"), nil, "Accept", stream).is(200); a.header.Get("Content-Type") != "application/json" {
@@ -40,7 +40,7 @@ func TestEventTicket(t *testing.T) {
 	w := newWorld(t)
 	at := w.do("POST", "/api/v1/runs?wait=1m", m{"document": poem}).is(201).header.Get("Location") + "/events"
 	w.do("POST", at+"/ticket", nil).problem(429, "limit") // this world has none
-	w.do("POST", "/api/v1/runs/nobody/events/ticket", nil).problem(404, "not_found")
+	w.do("POST", "/api/v1/runs/missing/events/ticket", nil).problem(404, "not_found")
 	if live.Path("r") != "/api/v1/runs/r/events" {
 		t.Errorf("tickets are for %s", live.Path("r"))
 	}

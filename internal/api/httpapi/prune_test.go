@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 )
 
-// TestPrune: many runs are deleted at once, by age or by name; what goes on, and what nobody asked for, stays.
+// TestPrune: many runs are deleted at once, by age or by name; runs that continue, and runs that were not named, stay.
 func TestPrune(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -35,7 +35,7 @@ func TestPrune(t *testing.T) {
 	w.do("POST", "/api/v1/runs/prune", m{"runs": []string{}}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/prune", m{"endedBefore": "yesterday"}).problem(422, "invalid")
 	w.do("POST", "/api/v1/runs/prune", m{"older": "30d"}).problem(422, "invalid")
-	if p := w.do("POST", "/api/v1/runs/prune", m{"runs": []string{ended[0], "nobody"}}).problem(404, "not_found"); !strings.Contains(p.Detail, `"nobody"`) {
+	if p := w.do("POST", "/api/v1/runs/prune", m{"runs": []string{ended[0], "missing"}}).problem(404, "not_found"); !strings.Contains(p.Detail, `"missing"`) {
 		t.Errorf("which run is missing is not told: %+v", p)
 	}
 	if n := prune(m{"endedBefore": before}) + prune(m{"pausedBefore": before}); n != 0 || count() != 5 {

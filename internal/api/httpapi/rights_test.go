@@ -18,7 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/project"
 )
 
-// TestForkOfDecision: a decision that a person took in the past of a run holds in a fork of it only for whoever may take such decisions; else one approval would
+// TestForkOfDecision: a decision that a person took in the past of a run holds in a fork of it only for callers who may take such decisions; else one approval would
 // let the same thing happen any number of times (SEC12).
 func TestForkOfDecision(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestForkOfDecision(t *testing.T) {
 		}
 	}
 	if asked == 0 || answered == 0 {
-		t.Fatal("nobody decided")
+		t.Fatal("no decision was made")
 	}
 	agent := w.as(access.RoleAdmin, false)
 	agent.do("POST", at+"/fork", m{"at": answered}).problem(403, "forbidden")
@@ -137,7 +137,7 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	}
 }
 
-// TestLimitsOfRunners: whoever may only run raises no limits of a run (SEC2), as over MCP.
+// TestLimitsOfRunners: a caller with the role run raises no limits of a run (SEC2), as over MCP.
 func TestLimitsOfRunners(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -161,7 +161,7 @@ workflow:
     - {id: a, type: agent, name: poet}
 `
 
-// TestLimitsOfStarts: whoever may only run lowers the limits of a workflow, and raises none (SEC2).
+// TestLimitsOfStarts: a caller with the role run may lower the limits of a workflow, and raise none (SEC2).
 func TestLimitsOfStarts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

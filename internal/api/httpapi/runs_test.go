@@ -42,7 +42,7 @@ func TestStartRun(t *testing.T) {
 		if a := w.do("GET", at+"/"+path, nil).is(200); !strings.Contains(a.body, says) {
 			t.Errorf("%s does not say %s: %s", path, says, a.body)
 		}
-		w.do("GET", "/api/v1/runs/nobody/"+path, nil).problem(404, "not_found")
+		w.do("GET", "/api/v1/runs/missing/"+path, nil).problem(404, "not_found")
 	}
 }
 
@@ -113,8 +113,8 @@ func TestRefusedStarts(t *testing.T) {
 		{"nothing to run", m{}, 422, "workflow or document"},
 		{"two to run", m{"workflow": "a", "document": poem}, 422, "workflow or document"},
 		{"unknown field", m{"workflow": "a", "override": m{}}, 422, "body.override"},
-		{"no workflow", m{"workflow": "nobody"}, 404, "nobody"},
-		{"bad document", m{"document": "workflow:\n  - {id: a, type: agent, name: nobody}"}, 422, ""},
+		{"no workflow", m{"workflow": "missing"}, 404, "missing"},
+		{"bad document", m{"document": "workflow:\n  - {id: a, type: agent, name: missing}"}, 422, ""},
 		{"a command", m{"document": command}, 422, "/bin/true"},
 		{"a variable", m{"document": variable}, 422, "SECRET"},
 		{"a folder", m{"document": folder}, 422, "files"},
@@ -130,7 +130,7 @@ func TestRefusedStarts(t *testing.T) {
 			}
 		})
 	}
-	if p := w.do("POST", "/api/v1/runs", m{"document": "workflow:\n  - {id: a, type: agent, name: nobody}"}).problem(422, "invalid"); len(p.Diagnostics) == 0 ||
+	if p := w.do("POST", "/api/v1/runs", m{"document": "workflow:\n  - {id: a, type: agent, name: missing}"}).problem(422, "invalid"); len(p.Diagnostics) == 0 ||
 		p.Diagnostics[0].Span.Start.Line != 2 {
 		t.Errorf("diagnostics %+v", p.Diagnostics)
 	}
@@ -201,7 +201,7 @@ func TestApprove(t *testing.T) {
 	w.do("POST", at+"/resume", m{}).problem(409, "conflict")
 	w.do("POST", at+"/resume", m{"limits": m{"maxSteps": 9}}).problem(409, "conflict")
 	w.do("POST", at+"/cancel", nil).problem(409, "conflict")
-	w.do("GET", "/api/v1/waits?workflow=nobody", nil).is(200)
+	w.do("GET", "/api/v1/waits?workflow=missing", nil).is(200)
 }
 
 // TestClicks: of 100 decisions at once one has an effect and all get the same answer; the opposite one is 409, and one on a closed wait 410, whether they name
@@ -306,7 +306,7 @@ func TestForkAndDelete(t *testing.T) {
 	run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": post}).is(201).run()
 	at := "/api/v1/runs/" + run.ID
 	w.do("POST", at+"/fork", m{"at": 99999}).problem(422, "invalid")
-	w.do("POST", "/api/v1/runs/nobody/fork", m{"at": 1}).problem(404, "not_found")
+	w.do("POST", "/api/v1/runs/missing/fork", m{"at": 1}).problem(404, "not_found")
 	var events httpapi.List[struct{ Seq int }]
 	w.do("GET", at+"/events", nil).is(200).into(&events)
 	made := w.do("POST", at+"/fork", m{"at": len(events.Items)}).is(201)

@@ -117,13 +117,13 @@ func TestRoles(t *testing.T) {
 	golden(t, filepath.Join("testdata", "roles.txt"), b.String())
 }
 
-// TestRoleMatrix calls every operation with every role: those below the declared one get 403, and nobody without a token anything but 401; all others are
+// TestRoleMatrix calls every operation with every role: those below the declared one get 403, and callers without a token 401; all others are
 // past the gate, whatever they get then (SEC1, SEC2).
 func TestRoleMatrix(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, op := range w.api.Operations() {
-		path := regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(op.Path, "nobody")
+		path := regexp.MustCompile(`\{[a-z]+\}`).ReplaceAllString(op.Path, "missing")
 		for _, role := range append(access.Roles(), "") {
 			a := w.as(role, true).do(op.Method, path, `{"unknown": 1}`)
 			switch may := (access.Principal{Role: role}).May(op.Role); {
@@ -142,8 +142,8 @@ func TestRoleMatrix(t *testing.T) {
 func TestStreamRole(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.as("", true).do("GET", "/api/v1/runs/nobody/events", nil, "Accept", "text/event-stream").problem(401, "unauthorized")
-	w.as(access.RoleRun, false).do("GET", "/api/v1/runs/nobody/events", nil, "Accept", "text/event-stream").problem(404, "not_found")
+	w.as("", true).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(401, "unauthorized")
+	w.as(access.RoleRun, false).do("GET", "/api/v1/runs/missing/events", nil, "Accept", "text/event-stream").problem(404, "not_found")
 }
 
 // described checks an answer against the document: its status is one that the operation has, and its body fits the schema.

@@ -80,7 +80,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestTokensOfOthers: admins manage the tokens of their namespace, those of default the tokens of all; nobody gives a right away that they do not have, and nobody
+// TestTokensOfOthers: admins manage the tokens of their namespace, those of default the tokens of all; no caller grants a right that they do not have, and none
 // learns which namespaces there are (SEC2, SEC10, SEC12).
 func TestTokensOfOthers(t *testing.T) {
 	t.Parallel()

@@ -44,8 +44,8 @@ func TestWorkflows(t *testing.T) {
 	w.do("DELETE", "/api/v1/workflows/poem", nil, "If-Match", tag).problem(409, "conflict")
 	w.do("POST", "/api/v1/workflows/poem/publish", nil, "If-Match", tag).problem(409, "conflict")
 	w.do("PUT", "/api/v1/workflows/poem", m{"document": poem}, "If-Match", "no tag").problem(422, "invalid")
-	w.do("PUT", "/api/v1/workflows/nobody", m{"document": poem}, "If-Match", "*").problem(404, "not_found")
-	w.do("PUT", "/api/v1/workflows/nobody", m{"document": poem}, "If-Match", tag).problem(409, "conflict")
+	w.do("PUT", "/api/v1/workflows/missing", m{"document": poem}, "If-Match", "*").problem(404, "not_found")
+	w.do("PUT", "/api/v1/workflows/missing", m{"document": poem}, "If-Match", tag).problem(409, "conflict")
 
 	w.do("GET", "/api/v1/workflows/poem?draft=true", nil).is(200).into(&d)
 	if d.Document != other {
@@ -166,13 +166,13 @@ func TestAgents(t *testing.T) {
 	w.do("POST", "/api/v1/agents", m{"id": "x", "tools": 5}).problem(422, "invalid")
 	w.do("POST", "/api/v1/agents", `[]`).problem(422, "invalid")
 	w.do("GET", "/api/v1/agents/poet", nil, "If-None-Match", tag).is(304)
-	w.do("GET", "/api/v1/agents/nobody", nil).problem(404, "not_found")
+	w.do("GET", "/api/v1/agents/missing", nil).problem(404, "not_found")
 	delete(poet, "id")
 	poet["name"] = "Bard"
 	now := w.do("PUT", "/api/v1/agents/poet", poet, "If-Match", tag).is(200).header.Get("ETag")
 	w.do("PUT", "/api/v1/agents/poet", poet, "If-Match", tag).problem(409, "conflict")
 	w.do("PUT", "/api/v1/agents/poet", m{"id": "bard"}).problem(422, "invalid")
-	w.do("PUT", "/api/v1/agents/nobody", poet, "If-Match", "*").problem(404, "not_found")
+	w.do("PUT", "/api/v1/agents/missing", poet, "If-Match", "*").problem(404, "not_found")
 	w.do("PUT", "/api/v1/workflows/user", m{"document": "workflow:\n  - {id: a, type: agent, name: poet}\n"}).is(200)
 	w.do("DELETE", "/api/v1/agents/poet", nil).problem(409, "conflict")
 	w.do("DELETE", "/api/v1/agents/poet?anyway=true", nil, "If-Match", tag).problem(409, "conflict")

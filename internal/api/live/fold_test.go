@@ -44,7 +44,7 @@ func settle(t testing.TB, s *service.Service, run string) {
 	}
 }
 
-// P36: whoever folds the events of a live stream, cut now and then, has at the end the run object that the server tells later: for random workflows with
+// P36: folding the events of a live stream, cut now and then, gives at the end the run object that the server shows later: for random workflows with
 // branches, loops, retries, tools that are not there, questions and failures. Each (node, iteration, attempt) is there once, and nothing is open.
 func TestFoldedStreamIsTheRun(t *testing.T) {
 	t.Parallel()

@@ -149,7 +149,7 @@ func TestStuckComesBack(t *testing.T) {
 	}
 }
 
-// A long journal is read once for a client that takes it, and piece by piece where others do so already or the client is slow: everybody gets all of it, and nobody's
+// A long journal is read once for a client that takes it, and piece by piece where others do so already or the client is slow: every client gets all of it, and no client's
 // memory holds it (P22, SEC17).
 func TestLongReplay(t *testing.T) {
 	t.Parallel()
@@ -263,7 +263,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// SEC1, SEC10: without a caller nobody sees anything; a ticket opens its run's stream and is taken over by who uses it again; a revoked one ends the stream.
+// SEC1, SEC10: without a caller nothing is visible; a ticket opens its run's stream, and its next use takes the stream over; a revoked one ends the stream.
 func TestTickets(t *testing.T) {
 	t.Parallel()
 	s := open(t, ":memory:", gated(nil))
@@ -292,7 +292,7 @@ func TestTickets(t *testing.T) {
 		t.Errorf("the second stream ends with %s", got)
 	}
 	h.Idle(2)
-	if _, err := h.IssueTicket(t.Context(), caller, "nobody"); !errors.Is(err, journal.ErrNotFound) {
+	if _, err := h.IssueTicket(t.Context(), caller, "missing"); !errors.Is(err, journal.ErrNotFound) {
 		t.Errorf("a ticket for a run that is not there: %v", err)
 	}
 	for range access.MaxTickets {
@@ -313,7 +313,7 @@ func TestTickets(t *testing.T) {
 	}
 	req.SetPathValue("id", run)
 	if h.ServeHTTP(rec, req); rec.code != http.StatusUnauthorized {
-		t.Errorf("nobody gets %d", rec.code)
+		t.Errorf("no caller gets %d", rec.code)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestDeltasLate(t *testing.T) {
 		}
 		return out
 	}
-	<-said // one was said while nobody watched
+	<-said // one delta came without a watcher
 	first := connect(t, srv.URL+live.Path(run), "")
 	for m, ok := first.next(); m.kind != "model.called"; m, ok = first.next() {
 		if !ok {
@@ -269,7 +269,7 @@ func TestBadQueries(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.query, c.last, st.status, st.body)
 		}
 	}
-	if st := connect(t, srv.URL+live.Path("nobody"), ""); st.status != http.StatusNotFound || !strings.Contains(st.body, `"code":"not_found"`) {
+	if st := connect(t, srv.URL+live.Path("missing"), ""); st.status != http.StatusNotFound || !strings.Contains(st.body, `"code":"not_found"`) {
 		t.Errorf("a run that is not there: %d %s", st.status, st.body)
 	}
 }

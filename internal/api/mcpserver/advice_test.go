@@ -29,7 +29,7 @@ func TestErrorsSayWhatNext(t *testing.T) {
 	c := w.admin(nil)
 	id := c.pair()
 	c.gives("create_workflow", object{"name": "Lost"})
-	c.gives("update_workflow", object{"id": "lost", "nodes": nodes("nobody")})
+	c.gives("update_workflow", object{"id": "lost", "nodes": nodes("missing")})
 	done := c.gives("execute_workflow", object{"id": id, "idempotencyKey": "once"})["runId"]
 	c.gives("execute_workflow", object{"id": id, "input": "slow", "session": "s", "waitSeconds": 0})
 	reader := w.connect(w.token(access.RoleRun, false), nil)

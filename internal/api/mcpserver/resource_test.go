@@ -102,7 +102,7 @@ func await[T any](t *testing.T, what string, from <-chan T, fits func(T) bool) {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("nobody hears of %s", what)
+			t.Fatalf("no notification of %s", what)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestNotifications(t *testing.T) {
 	await(t, "the tool that went", tools, has("talk", false))
 }
 
-// TestWatchARun: a client that subscribes to a run, and to its events, hears while it goes on and when it ends; nobody looks at what nobody watches any more, because
+// TestWatchARun: a client that subscribes to a run, and to its events, gets notifications while it runs and when it ends; resources without subscribers are not read, because
 // a session unsubscribed or ended (SEC17).
 func TestWatchARun(t *testing.T) {
 	t.Parallel()

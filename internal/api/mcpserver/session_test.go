@@ -50,7 +50,7 @@ func TestSessionsBelongToTheirPrincipal(t *testing.T) {
 	if got := post(mine, "no-such-session", both); got != http.StatusNotFound {
 		t.Errorf("random session: %d", got)
 	}
-	if got := post("nobody", session, both); got != http.StatusUnauthorized {
+	if got := post("missing", session, both); got != http.StatusUnauthorized {
 		t.Errorf("unknown token: %d", got)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -180,7 +180,7 @@ func TestRunsOutliveRequests(t *testing.T) {
 	}
 }
 
-// TestProgress: a client that gives a token is told of each step, in order.
+// TestProgress: a client that gives a token gets progress of each step, in order.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var told []string

@@ -215,7 +215,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// TestKey is P24: the same request with the same key is the same run, whoever asks with another token has another one.
+// TestKey is P24: the same request with the same key is the same run; with another token it is another one.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": says("once")})

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// TestBudgetNeedsPerson: more money for a run is granted by who may approve, and by nobody else (D32, P20).
+// TestBudgetNeedsPerson: more money for a run is granted by callers who may approve, and by no others (D32, P20).
 func TestBudgetNeedsPerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())

@@ -169,7 +169,7 @@ func TestStreamHoldsBack(t *testing.T) {
 	}
 }
 
-// TestStreamFails ends a stream that has begun with an error, so that nobody takes what was said for an answer.
+// TestStreamFails ends a stream that has begun with an error, so that no client takes the deltas for an answer.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, map[string]turn{"Poet": func(ctx context.Context, _ model.Request, say func(string)) (chat.Message, error) {

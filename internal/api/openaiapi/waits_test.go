@@ -105,16 +105,16 @@ func TestApprovalIsThePersons(t *testing.T) {
 		token, model string
 		said         []string
 	}{
-		"the line alone":              {tokenPerson, "gate", []string{"x", mark, "approve"}},
-		"other words before it":       {tokenPerson, "gate", []string{"x", "Shall I go on?\n\n" + mark, "approve"}},
-		"something behind it":         {tokenPerson, "gate", []string{"x", q.text() + "\nDone.", "approve"}},
-		"quoted by the user":          {tokenPerson, "gate", []string{q.text() + "\n\napprove"}},
-		"an older answer":             {tokenPerson, "gate", []string{"x", q.text(), "y", "Fine.", "approve"}},
-		"another wait":                {tokenPerson, "gate", []string{"x", strings.Replace(q.text(), wait, "w99", 1), "approve"}},
-		"another model":               {tokenPerson, "poet", []string{"x", q.text(), "approve"}},
-		"SEC10 another token":         {tokenOther, "gate", []string{"x", q.text(), "approve"}},
-		"SEC10 no such run":           {tokenPerson, "gate", []string{"x", strings.ReplaceAll(q.text(), run, "none"), "approve"}},
-		"a run that nobody knows who": {tokenRun, "gate", []string{"x", q.text(), "approve"}},
+		"the line alone":        {tokenPerson, "gate", []string{"x", mark, "approve"}},
+		"other words before it": {tokenPerson, "gate", []string{"x", "Shall I go on?\n\n" + mark, "approve"}},
+		"something behind it":   {tokenPerson, "gate", []string{"x", q.text() + "\nDone.", "approve"}},
+		"quoted by the user":    {tokenPerson, "gate", []string{q.text() + "\n\napprove"}},
+		"an older answer":       {tokenPerson, "gate", []string{"x", q.text(), "y", "Fine.", "approve"}},
+		"another wait":          {tokenPerson, "gate", []string{"x", strings.Replace(q.text(), wait, "w99", 1), "approve"}},
+		"another model":         {tokenPerson, "poet", []string{"x", q.text(), "approve"}},
+		"SEC10 another token":   {tokenOther, "gate", []string{"x", q.text(), "approve"}},
+		"SEC10 no such run":     {tokenPerson, "gate", []string{"x", strings.ReplaceAll(q.text(), run, "none"), "approve"}},
+		"an unknown run":        {tokenRun, "gate", []string{"x", q.text(), "approve"}},
 	} {
 		before := w.runs(t)
 		r := w.talk(t, c.token, c.model, c.said...)
@@ -122,7 +122,7 @@ func TestApprovalIsThePersons(t *testing.T) {
 			t.Errorf("%s: no run of its own: %d %s", name, r.status, r.body)
 		}
 		if strings.Contains(w.asked[len(w.asked)-1], "]\n</assistant>") {
-			t.Errorf("%s: a model was told of the wait: %s", name, w.asked[len(w.asked)-1])
+			t.Errorf("%s: a model got the wait: %s", name, w.asked[len(w.asked)-1])
 		}
 	}
 	if st := w.status(t, run); st != engine.StatusPaused {
@@ -198,7 +198,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// TestCancelledWhileAsked is a question that nobody waits for any more.
+// TestCancelledWhileAsked is a question whose client has left.
 func TestCancelledWhileAsked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gateTurns())

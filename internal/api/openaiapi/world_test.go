@@ -49,7 +49,7 @@ func (m *models) Call(ctx context.Context, req model.Request, onDelta func(model
 	m.asked = append(m.asked, req.Messages[len(req.Messages)-1].Text.String())
 	m.mu.Unlock()
 	if t == nil {
-		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: "nobody answers for " + req.Agent}
+		return model.Reply{}, &model.Error{Kind: model.KindInvalidRequest, Message: "no answer for " + req.Agent}
 	}
 	said := ""
 	msg, err := t(ctx, req, func(text string) {

@@ -47,11 +47,11 @@ func TestProblemOf(t *testing.T) {
 	}
 }
 
-// TestRequire refuses whoever is not known, and whoever may not (SEC1, SEC2).
+// TestRequire refuses callers who are unknown or not permitted (SEC1, SEC2).
 func TestRequire(t *testing.T) {
 	t.Parallel()
 	if _, err := transport.Require(t.Context(), access.RoleRun); !errors.Is(err, transport.ErrUnauthorized) {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("no caller: %v", err)
 	}
 	s, err := service.Open(t.Context(), service.Config{DB: service.Memory})
 	if err != nil {

@@ -242,7 +242,7 @@ func testAgents(t *testing.T, s catalog.Store) {
 		}
 	}
 	if entries, err := s.Entries(ctx); err != nil || len(entries) != 1 || !cmp.Equal(entries, seen) {
-		t.Errorf("delete was told of %v, there are %v, %v", seen, entries, err)
+		t.Errorf("delete was given %v, there are %v, %v", seen, entries, err)
 	}
 	if err := s.DeleteAgent(ctx, "c", "", nil); err != nil {
 		t.Error(err)

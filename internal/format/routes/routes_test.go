@@ -40,7 +40,7 @@ func TestCorpus(t *testing.T) {
 		}
 		w, diags := read(name, data, opts)
 		if diags.HasErrors() != broken {
-			t.Errorf("%s stands in the wrong archive: %v", name, diags)
+			t.Errorf("%s is in the wrong archive: %v", name, diags)
 		}
 		if !diags.HasErrors() {
 			checkRoundTrip(t, w)

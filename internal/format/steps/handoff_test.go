@@ -16,7 +16,7 @@ func TestConditionOnHandOver(t *testing.T) {
 		handoffs, other string
 		refused         bool
 	}{
-		"nobody else":      {"[]", "paid", true},
+		"no other agent":   {"[]", "paid", true},
 		"another form":     {"[clerk]", "paid", false},
 		"further on":       {"[middle]", "paid", false},
 		"text":             {"[middle]", "", false},

@@ -105,7 +105,7 @@ func TestRequestBody(t *testing.T) {
 	}
 }
 
-// The smallest request names nothing that nobody asked for.
+// The smallest request has only what was asked for.
 func TestSmallRequestBody(t *testing.T) {
 	t.Parallel()
 	srv := modeltest.Start(t, func(modeltest.Request) modeltest.Answer { return modeltest.Answer{Text: "ok"} })
@@ -259,7 +259,7 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-// Nobody there, a refused address: told as such.
+// No listener, a refused address: each has its error.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(http.NotFoundHandler())
@@ -269,7 +269,7 @@ func TestUnreachable(t *testing.T) {
 		allow []string
 		kind  model.ErrorKind
 	}{
-		"nobody there":    {[]string{at}, model.KindNetwork},
+		"no listener":     {[]string{at}, model.KindNetwork},
 		"refused address": {nil, model.KindInvalidRequest},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func (b *between) DeleteAgent(ctx context.Context, id, expect string, may func([
 	return b.Store.DeleteAgent(ctx, id, expect, may)
 }
 
-// Who deletes an agent while another process stores a workflow that needs it is told of that workflow: there is no moment between the look for users
+// Deleting an agent while another process stores a workflow that needs it gives an error that names the workflow: there is no moment between the look for users
 // and the deletion.
 func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 	t.Parallel()

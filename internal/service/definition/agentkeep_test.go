@@ -40,7 +40,7 @@ func TestCatalogKeepsAgents(t *testing.T) {
 			t.Errorf("the agents do not say %s", key)
 		}
 	}
-	ours := map[string]bool{ // said by formats, or by whom an agent stands beside
+	ours := map[string]bool{ // diagnostics of formats, or of the documents around an agent
 		"Template": true, "Trim": true, "EmptyText": true,
 	}
 	for v, i := reflect.ValueOf(want[0]), 0; i < v.NumField(); i++ {

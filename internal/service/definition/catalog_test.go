@@ -146,7 +146,7 @@ func applyAgents(t *testing.T, s *definition.Catalog, text string) {
 	}
 }
 
-// TestUnresolved: agents that nobody defines are listed when a document is stored, and an error when it runs, until there are such agents (P29).
+// TestUnresolved: agents without a definition are listed when a document is stored, and an error when it runs, until there are such agents (P29).
 func TestUnresolved(t *testing.T) {
 	t.Parallel()
 	s := inMemory(t)

@@ -33,7 +33,7 @@ const maxFolders = 64
 // openExtensions are those of prompt files that a document may name without --trust: texts that people write for readers. Hidden files are none.
 var openExtensions = []string{".md", ".mdx", ".mdc", ".txt", ".rst", ".adoc"}
 
-// wanted is what the agents of a workflow want to be told of the world.
+// wanted are the facts that the agents of a workflow ask for.
 type wanted struct {
 	date, environment bool
 	files             []string // each once, in the order of the agents

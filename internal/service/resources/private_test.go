@@ -21,7 +21,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SEC8: whatever of Hocket speaks HTTP, a document that nobody trusts leads it to no private address; the same document trusted does.
+// SEC8: whatever of Hocket speaks HTTP, a document without trust leads it to no private address; the same document with trust does.
 func TestPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	for name, ask := range map[string]func(t *testing.T, k *Opener, url string, trusted bool) error{

@@ -46,7 +46,7 @@ func (op *Opener) fetchClient(spec tool.Spec) *http.Client {
 	if spec.Trusted {
 		allow = fetch.Hosts(spec)
 	}
-	// Pages are anybody's, and are not told of traces.
+	// Pages belong to third parties, which get no trace headers.
 	return outbound.New(outbound.Config{Allow: slices.Concat(allow, op.cfg.Operator.Outbound.Allow)})
 }
 

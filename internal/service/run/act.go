@@ -110,7 +110,7 @@ func (s *Runner) Cancel(ctx context.Context, run, reason string) error {
 }
 
 // Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not
-// those that ended it, or no higher; the run is then unchanged. A run that waits to be told of a larger budget is answered instead. by is recorded and must be
+// those that ended it, or no higher; the run is then unchanged. A run that waits for a larger budget is answered instead. by is recorded and must be
 // known.
 func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits, by Actor) error {
 	if !by.IsKnown() {

@@ -74,7 +74,7 @@ func TestFeed(t *testing.T) {
 	}
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("a feed that nobody wants any more: %v", err)
+		t.Errorf("a feed whose context is done: %v", err)
 	}
 
 	for _, run := range runs {

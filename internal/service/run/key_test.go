@@ -74,7 +74,7 @@ func begin(t *testing.T, s *service.Service, q service.StartRequest) string {
 	return run
 }
 
-// P24: 100 equal requests with one key, over two handles on one file, start one run, and all are told of it; so are those that come when it has ended, and after a
+// P24: 100 equal requests with one key, over two handles on one file, start one run, and all get it; so do those that come when it has ended, and after a
 // restart. Another request with that key is refused.
 func TestSameKeySameRun(t *testing.T) {
 	t.Parallel()
@@ -181,8 +181,8 @@ func TestBadKeys(t *testing.T) {
 	}
 }
 
-// P24: an answer that is sent again, because nobody heard that it was taken, does not answer the next question of the run, whether it names the node or nothing. The key
-// stands in the journal, so this holds after a restart.
+// P24: an answer that is sent again, because its acknowledgement was lost, does not answer the next question of the run, whether it names the node or nothing. The key
+// is in the journal, so this holds after a restart.
 func TestSameKeySameAnswer(t *testing.T) {
 	t.Parallel()
 	for _, node := range []string{"", "ask"} {

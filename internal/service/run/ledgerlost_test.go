@@ -24,7 +24,7 @@ workflow:
     steps: [{type: agent, name: quick}, {type: agent, name: late}]
 `
 
-// racing answers quick agents once a late one waits; a late one is told to stop, and what it used all the same is told.
+// racing answers quick agents once a late one waits; a late one is cancelled, and what it used nevertheless is reported.
 type racing struct {
 	waits chan struct{}
 
@@ -50,7 +50,7 @@ func (r *racing) Call(ctx context.Context, req model.Request, _ func(model.Delta
 	return model.Reply{Message: chat.Message{Role: chat.RoleAssistant, Text: chat.NewText("done")}, Usage: r.sell(chat.Usage{InputTokens: 500, OutputTokens: 30})}, nil
 }
 
-// P20: an attempt that lost a race and was cancelled counts with what its provider told of it, and the runs of a workflow add up to the provider's ledger.
+// P20: an attempt that lost a race and was cancelled counts with the usage that its provider reported, and the runs of a workflow add up to the provider's ledger.
 func TestLedgerOfCancelledAttempts(t *testing.T) {
 	t.Parallel()
 	provider := &racing{waits: make(chan struct{})}

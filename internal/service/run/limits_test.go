@@ -65,7 +65,7 @@ func TestMaxRuns(t *testing.T) {
 	}
 }
 
-// SEC17: the command line has no such limits, and a server has them though nobody says so; the operator's come before its own.
+// SEC17: the command line has no such limits, and a server has them by default; the operator's come before its own.
 func TestLimitsByKind(t *testing.T) {
 	t.Parallel()
 	operator := &config.Config{Server: config.Server{Limits: config.ServerLimits{Runs: 1, Input: 3}}}

@@ -41,7 +41,7 @@ func TestNativeSearch(t *testing.T) {
 		"provider configured":   {true, map[string]string{"TAVILY_API_KEY": "tvly-1234"}, "anthropic/claude-sonnet-4-5", false},
 		"model without":         {true, nil, "anthropic/claude-3-opus-20240229", false},
 		"server in API's place": {true, map[string]string{"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}, "anthropic/claude-sonnet-4-5", false},
-		"compatible server":     {true, nil, "nobody/claude-sonnet-4-5", false},
+		"compatible server":     {true, nil, "missing/claude-sonnet-4-5", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,7 @@ func TestNativeSearch(t *testing.T) {
 				DB: service.Memory, Env: func(name string) string { return env[name] },
 				Operator: &config.Config{
 					Search:    config.Search{Native: tc.native},
-					Providers: map[string]config.Provider{"nobody": {Protocol: "anthropic", BaseURL: "http://127.0.0.1:9"}},
+					Providers: map[string]config.Provider{"missing": {Protocol: "anthropic", BaseURL: "http://127.0.0.1:9"}},
 				},
 				Adapters: map[model.Protocol]model.Factory{model.ProtocolAnthropic: func(e model.Endpoint) (model.Client, error) {
 					client := outbound.New(outbound.Config{Allow: []string{srv.URL()}, Proxy: outboundtest.NoProxy})

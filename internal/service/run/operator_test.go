@@ -72,7 +72,7 @@ agents:
 	}
 }
 
-// SEC5, SEC11: a yes lets providers of a document have keys too, so that whoever is asked about anything else reads which and where to.
+// SEC5, SEC11: a yes lets providers of a document have keys too, so that the person who is asked about anything else reads which and where to.
 func TestKeysAreAskedAbout(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "canary-key" }})
@@ -108,7 +108,7 @@ agents:
 	}
 }
 
-// TestNoCommandsWithoutTrust (SEC5): whoever starts a run without Trust, as an API would, and whoever stores a document, starts nothing that only the
+// TestNoCommandsWithoutTrust (SEC5): a run that is started without Trust, as by an API, and storing a document start nothing that only the
 // document names, and reaches nothing of the machine by it, whatever kind of toolset it is in. No run is stored.
 func TestNoCommandsWithoutTrust(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ agents:
 	}
 }
 
-// TestOperatorServers (SEC5): a document refers to the operator's servers by name and changes nothing of what they are; names of nobody are refused.
+// TestOperatorServers (SEC5): a document refers to the operator's servers by name and changes nothing of what they are; unknown names are refused.
 func TestOperatorServers(t *testing.T) {
 	t.Parallel()
 	operator, problems := config.Read("hocket.yaml", []byte("mcps: {files: {command: 'true', tools: [read, list]}}"))
@@ -193,7 +193,7 @@ func TestOperatorServers(t *testing.T) {
 		"arguments":         {`{"type":"mcp","ref":"files","args":["--all"]}`, "cannot change"},
 		"policy":            {`{"type":"mcp","ref":"files","policy":"retry"}`, "cannot change"},
 		"more tools":        {`{"type":"mcp","ref":"files","tools":["read","delete"]}`, `does not offer the tool "delete"`},
-		"server of nobody":  {`{"type":"mcp","ref":"fils"}`, `did you mean "files"`},
+		"unknown server":    {`{"type":"mcp","ref":"fils"}`, `did you mean "files"`},
 		"fewer tools":       {`{"type":"mcp","ref":"files","tools":["read"]}`, ""},
 		"as it is, renamed": {`{"type":"mcp","ref":"files","name":"f"}`, ""},
 	} {

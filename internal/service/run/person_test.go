@@ -11,7 +11,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestNeedsPerson: whoever may not approve answers no approval, says nothing of what became of a call whose outcome is unknown (P12, D24), and grants no money
+// TestNeedsPerson: a caller who may not approve answers no approval, says nothing of what became of a call whose outcome is unknown (P12, D24), and grants no money
 // (P20); questions of the workflow and of its tools are anybody's (SEC12, D32).
 func TestNeedsPerson(t *testing.T) {
 	t.Parallel()

@@ -193,7 +193,7 @@ func TestSessionQueue(t *testing.T) {
 	}
 }
 
-// P19: whoever waits gives up with its context, and the line has an end that names itself.
+// P19: a request that waits ends with its context, and the queue has a limit that names itself.
 func TestSessionQueueBounds(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", says)
@@ -204,7 +204,7 @@ func TestSessionQueueBounds(t *testing.T) {
 	for range run.MaxQueue {
 		wg.Go(func() {
 			if _, err := s.Start(ctx, service.StartRequest{Workflow: w, Session: "s", IfBusy: service.IfBusyQueue}); !errors.Is(err, context.Canceled) {
-				t.Errorf("a request that nobody waits for any more: %v", err)
+				t.Errorf("a request whose context is done: %v", err)
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResourc
 	return s.opener.Open(ctx, info, r)
 }
 
-// plainID matches ids of branches that stand in the id of a run as they are. A dot could make it that of a run below another one.
+// plainID matches ids of branches that are part of a run id unchanged. One with a dot could give the id of a child run.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 // branchRun gives the id of the run of branch number i.

@@ -46,7 +46,7 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The answer would come after 2 s; whoever takes the run up waits for it anew.
+			// The answer would come after 2 s; the process that takes the run up waits for it anew.
 			slow := []byte("replies:\n  - {text: late, delayMs: 2000, times: always}\n")
 			left, err := first.Start(t.Context(), service.StartRequest{Workflow: w, Files: service.Files{Replies: slow}})
 			if err != nil {

@@ -99,7 +99,7 @@ func TestPermissions(t *testing.T) {
 			return p.Kind == "execute" && p.Tool == "touch done" && string(p.Arguments) == `{"command":"touch done"}` && p.Agent == "Ann" && p.Node == "n" && p.Session != "", nil
 		}, "yes"},
 		"decided against": {nil, nil, func(context.Context, acp.Permission) (bool, error) { return false, nil }, "no"},
-		"undecided":       {nil, nil, func(context.Context, acp.Permission) (bool, error) { return true, errors.New("nobody is here") }, "no"},
+		"undecided":       {nil, nil, func(context.Context, acp.Permission) (bool, error) { return true, errors.New("no person is available") }, "no"},
 		"panicked":        {nil, nil, func(context.Context, acp.Permission) (bool, error) { panic("ouch") }, "no"},
 		"denied by kind":  {[]string{"*"}, []string{"execute"}, nil, "no"},
 		"denied by title": {nil, []string{"touch done"}, func(context.Context, acp.Permission) (bool, error) { return true, nil }, "no"},
@@ -131,7 +131,7 @@ func TestPermissions(t *testing.T) {
 	})
 }
 
-// TestWaitingForPerson: while somebody decides, no time limit runs; when nobody waits any more, the question ends.
+// TestWaitingForPerson: while a person decides, no time limit runs; when the call's context is done, the question ends.
 func TestWaitingForPerson(t *testing.T) {
 	t.Parallel()
 	cfg := config(t, "normal")

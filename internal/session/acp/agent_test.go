@@ -83,7 +83,7 @@ func (h held) Read(p []byte) (int, error) {
 	return os.Stdin.Read(p)
 }
 
-// stay keeps the process there until it is killed. A channel would not: the runtime sees that nobody is left to write to it.
+// stay keeps the process there until it is killed. A channel would not: the runtime detects that no goroutine is left to write to it.
 func stay() { time.Sleep(10 * time.Minute) }
 
 func die() { os.Exit(3) }

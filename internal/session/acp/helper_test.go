@@ -102,7 +102,7 @@ func waitFor(t *testing.T, ok func() bool) {
 	}
 }
 
-// gone tells whether a process is no more, or a zombie that somebody else has to bury.
+// gone tells whether a process is no more, or a zombie that another process has to reap.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true

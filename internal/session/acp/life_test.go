@@ -133,7 +133,7 @@ func TestTurnFails(t *testing.T) {
 		s, _ := open(t, config(t, "normal"), graph.SessionConfig{})
 		wantSaid(t, s, "noise", "Sorry.")
 	})
-	t.Run("more than fits is said while nobody reads (SEC17)", func(t *testing.T) {
+	t.Run("more output than the limit without a reader (SEC17)", func(t *testing.T) {
 		t.Parallel()
 		s, dir := open(t, config(t, "normal"), graph.SessionConfig{})
 		var failed error

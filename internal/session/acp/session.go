@@ -26,7 +26,7 @@ type session struct {
 	key    string
 	system string // "" once it was sent, and for sessions that were loaded
 	repeat bool
-	// sent and sums count messages and summaries, for their keys. lost: the journal knows a session that the agent cannot load, and told of so many messages in it.
+	// sent and sums count messages and summaries, for their keys. lost: the journal knows a session that the agent cannot load, and has so many messages of it.
 	sent, sums int
 	lost       bool
 	told       int

@@ -331,7 +331,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestSummaryFails: the conversation stays as it was; a compaction that nobody asked for does not stop a turn that has room left.
+// TestSummaryFails: the conversation stays as it was; an automatic compaction does not stop a turn that has room left.
 func TestSummaryFails(t *testing.T) {
 	t.Parallel()
 	b := &brain{}

@@ -20,7 +20,7 @@ func (s *Store) SetBatchBytes(n int) { s.batchBytes = n }
 // LosePatience makes Close wait for no other process.
 func (s *Store) LosePatience() { s.writer.deadline = time.Unix(1, 0) }
 
-// IsWriting tells whether somebody writes, or waits for another process to let him.
+// IsWriting tells whether a transaction writes, or waits for that of another process.
 func (s *Store) IsWriting() bool {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()

@@ -147,7 +147,7 @@ func childAppend(path string) error {
 				if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrExists) {
 					fail <- err
 				}
-				time.Sleep(time.Millisecond) // a process of its own: nobody can signal it
+				time.Sleep(time.Millisecond) // a process of its own: it cannot signal the test
 			}
 		}()
 	}

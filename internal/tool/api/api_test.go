@@ -188,7 +188,7 @@ func TestHeaders(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	// A document that nobody trusts gets no variable.
+	// A document without trust gets no variable.
 	spec := apiSpec(`{"name":"x","method":"GET","endpoint":"https://x.example/",` + headers + `}`)
 	spec.Trusted = false
 	if _, err := api.New(config(), spec); err == nil || !strings.Contains(err.Error(), "CANARY is not set") {

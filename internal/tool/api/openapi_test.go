@@ -325,7 +325,7 @@ func TestOpenAPIDocuments(t *testing.T) {
 	})
 }
 
-// A file is read for those whom somebody trusts, and by the reader that the wiring gives.
+// A file is read for documents with trust, and by the reader that the wiring gives.
 func TestOpenAPIFile(t *testing.T) {
 	t.Parallel()
 	cfg := config()

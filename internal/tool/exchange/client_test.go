@@ -83,7 +83,7 @@ func TestFailures(t *testing.T) {
 		"never ends":                {"PUT", srv.URL + "/drip", exchange.Config{Total: 200 * time.Millisecond, MaxBytes: 1 << 30}, tool.KindTimeout, true, "did not send a complete response within 200ms"},
 		"breaks off":                {"POST", srv.URL + "/break", exchange.Config{}, tool.KindNetwork, true, "read the response"},
 		"drops the connection":      {"DELETE", srv.URL + "/drop", exchange.Config{}, tool.KindNetwork, true, "no response from"},
-		"nobody there":              {"POST", gone.URL, exchange.Config{}, tool.KindNetwork, false, "no response from"},
+		"no listener":               {"POST", gone.URL, exchange.Config{}, tool.KindNetwork, false, "no response from"},
 		"refused address (SEC8)":    {"POST", "http://10.0.0.1/?key=canary", exchange.Config{}, tool.KindFailed, false, "address refused"},
 		"refused by the toolset":    {"POST", srv.URL, exchange.Config{Judge: func(*url.URL) error { return outbound.ErrRefused }}, tool.KindFailed, false, "was not sent"},
 		"secrets stay here (SEC11)": {"GET", gone.URL + "/?key=canary", exchange.Config{Redactor: process.NewRedactor([]string{"connection refused"})}, tool.KindNetwork, false, "[redacted]"},

@@ -180,7 +180,7 @@ func (t *Toolset) Resources(_ context.Context, c tool.Call) ([]tool.Resource, er
 	return out, nil
 }
 
-// perURL gives the time for each address, so that those that answer are told of before the call's own time is over.
+// perURL gives the time for each address, so that the answers are given before the call's own time is over.
 func (t *Toolset) perURL(ctx context.Context, args arguments) time.Duration {
 	limit := t.limit
 	if args.Timeout > 0 {

@@ -186,7 +186,7 @@ func TestReadLimit(t *testing.T) {
 	}
 }
 
-// The failure of one address stands beside what the others gave.
+// The failure of one address is given with the answers of the others.
 func TestBeside(t *testing.T) {
 	t.Parallel()
 	srv := outboundtest.Serve(t, site)

@@ -102,7 +102,7 @@ func get(t *testing.T, dir, name string) string {
 	return string(b)
 }
 
-// SEC4, SEC5: nothing is opened for a spec that nobody trusted, by the package itself and by a Set, and the error says what was wanted.
+// SEC4, SEC5: nothing is opened for a spec without trust, by the package itself and by a Set, and the error says what was wanted.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ type Config struct {
 	Lookup func(name string) (string, bool)
 	// Environ gives our environment, of which a server gets a few harmless variables; nil: os.Environ.
 	Environ func() []string
-	// Version is what servers are told of us; "": "dev".
+	// Version is the version of the client that servers are sent; "": "dev".
 	Version string
 	// ConnectTimeout bounds starting, greeting and listing; 0: 30 s. IdleTimeout bounds how long a call may show no sign of life (its answer or a
 	// progress notification); 0: 5 minutes. A spec may say otherwise. The total of a call is the Set's matter.

@@ -57,7 +57,7 @@ func TestHTTPOpenFailures(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no listener", func(t *testing.T) {
 		t.Parallel()
 		srv := httptest.NewServer(nil)
 		srv.Close()

@@ -48,7 +48,7 @@ func TestCallFailures(t *testing.T) {
 		if err := kill(pid); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, func() bool { return reaped(pid) }) // before that, its pipes may still take what nobody reads
+		waitFor(t, func() bool { return reaped(pid) }) // before that, its pipes may still take what is never read
 		if r, err := echo.Call(t.Context(), tool.Call{Arguments: json.RawMessage(`{"text":"again"}`)}); err != nil || r.Text != "again" {
 			t.Errorf("%+v, %v", r, err)
 		}
@@ -92,7 +92,7 @@ func TestCallFailures(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})
-	t.Run("does not read: cancelled all the same", func(t *testing.T) {
+	t.Run("does not read: cancelled nevertheless", func(t *testing.T) {
 		t.Parallel()
 		ts := open(t, brusque(), stdio(t, "deaf"))
 		say := named(t, ts, "say")

@@ -97,7 +97,7 @@ func startEverything(t *testing.T) *everything {
 	return e
 }
 
-// TestEverything drives the reference server, which nobody here wrote, over both transports.
+// TestEverything drives the official reference server over both transports.
 func TestEverything(t *testing.T) {
 	t.Parallel()
 	node, program := npmProgram(t, "server-everything")
@@ -135,7 +135,7 @@ func TestEverything(t *testing.T) {
 			if err != nil || r.IsError || !strings.Contains(r.Text, "completed") {
 				t.Errorf("a long call with progress: %+v, %v", r, err)
 			}
-			// P11: without a sign of life it ends in time, and nobody knows what it did.
+			// P11: without progress it ends in time, and its outcome is unknown.
 			_, err = call(t, ts, "trigger-long-running-operation", `{"duration":600,"steps":1}`)
 			wantError(t, err, tool.KindTimeout, true)
 			long := named(t, ts, "trigger-long-running-operation")

@@ -29,7 +29,7 @@ func set(t *testing.T, specs ...tool.Spec) *tool.Set {
 	return s
 }
 
-// TestClash: tools keep their names; the toolset's stands in front only where two clash (contract.md).
+// TestClash: tools keep their names; the toolset's is the prefix only where two clash (contract.md).
 func TestClash(t *testing.T) {
 	t.Parallel()
 	one, two := stdio(t, "basic"), stdio(t, "basic")
@@ -58,7 +58,7 @@ func TestClash(t *testing.T) {
 	wantError(t, err, tool.KindInvalidArguments, false, "/text: must be a string, not a number")
 }
 
-// TestSetRefuses: what may not start says so to whoever asks; what Hocket cannot do is missing, and calls say so.
+// TestSetRefuses: what may not start is an error with a reason; what Hocket cannot do is missing, and calls say so.
 func TestSetRefuses(t *testing.T) {
 	t.Parallel()
 	untrusted := stdio(t, "basic")

@@ -25,7 +25,7 @@ func TestExpand(t *testing.T) {
 		"5 $ and ${":         "5 $ and ${",
 		"${file:/k}":         "of a file",
 		"${ file:/k }":       "of a file",
-		"${env.file:/k}":     "${env.file:/k}", // no form of a reference: nobody would be asked about it (SEC5)
+		"${env.file:/k}":     "${env.file:/k}", // not a reference, about which no person would be asked (SEC5)
 		"${NESTED}":          "${KEY}",
 		"[${EMPTY}]":         "[]",
 		"https://$HOST/$KEY": "https://example.com/canary-1",

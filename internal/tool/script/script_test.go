@@ -74,7 +74,7 @@ func TestConform(t *testing.T) {
 	})
 }
 
-// SEC4, SEC5: no spec that nobody trusted is served.
+// SEC4, SEC5: no spec without trust is served.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	sp := spec(`{"shell":{"a":{"cmd":"echo"}}}`)

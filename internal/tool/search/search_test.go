@@ -100,7 +100,7 @@ func TestProviders(t *testing.T) {
 	}
 }
 
-// SEC8, SEC11: a document that nobody trusts chooses no address and reads no variable; without a provider the toolset says which variables there are.
+// SEC8, SEC11: a document without trust chooses no address and reads no variable; without a provider the toolset says which variables there are.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

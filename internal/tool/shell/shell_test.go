@@ -78,7 +78,7 @@ func call(t *testing.T, ts *shell.Toolset, name string, args obj) tool.Result {
 	return r
 }
 
-// SEC4, SEC5: no spec that nobody trusted is served.
+// SEC4, SEC5: no spec without trust is served.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
 	sp := spec(`{"commands":["git"]}`)
@@ -317,7 +317,7 @@ func view(t *testing.T, ts *shell.Toolset, id, want string) {
 	}
 }
 
-// await waits until somebody writes to a pipe.
+// await waits until a process writes to a pipe.
 func await(t *testing.T, dir, name string) {
 	t.Helper()
 	if _, err := os.ReadFile(filepath.Join(dir, name)); err != nil {

@@ -83,7 +83,7 @@ func store(t *testing.T, s catalog.Store, p catalog.Put) (catalog.Stored, error)
 	return got[0], nil
 }
 
-// TestRowsAfterDelete: rows that are written by SQL under the id of a workflow that was deleted are a new workflow: nothing of the old one is told of it.
+// TestRowsAfterDelete: rows that are written by SQL under the id of a workflow that was deleted are a new workflow: they have nothing of the old one.
 func TestRowsAfterDelete(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
@@ -244,7 +244,7 @@ func TestDamagedText(t *testing.T) {
 	}
 }
 
-// TestBusy: two handles and a program that holds the lock now and then; nobody sees that the file was busy (P10).
+// TestBusy: two handles and a program that holds the lock now and then; no caller sees that the file was busy (P10).
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")

@@ -33,7 +33,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestWorkflowDeleted: whoever deletes a workflow, its webhooks are disabled with it, and a new workflow of its id does not get them (SEC18).
+// TestWorkflowDeleted: webhooks of a deleted workflow are disabled with it, and a new workflow of its id does not get them (SEC18).
 func TestWorkflowDeleted(t *testing.T) {
 	t.Parallel()
 	file := openFile(t, filepath.Join(t.TempDir(), "hocket.db"))
