@@ -64,8 +64,9 @@ var layers = []layer{
 	{"internal/format/formattest", []string{"internal/format/source", "workflow", "diag"}, "test support shared by all formats imports none of them"},
 	{"internal/format", []string{"internal/format/...", "internal/expr", "workflow", "diag"}, "it detects the format and calls its reader or writer; converting rewrites expressions too"},
 	{"internal/journal", []string{"internal/jsontext", "internal/engine", "internal/chat", "internal/text", "workflow"}, "the journal stores events and runs nothing"},
+	{"internal/store/pgurl", []string{"internal/errcode", "diag"}, "it reads URLs and connects to nothing, so that it is linked without a database driver"},
 	{"internal/store", []string{
-		"internal/journal", "internal/catalog", "internal/access", "internal/api/hooks/hookdata", "internal/checkpoint", "internal/tool/memory", "internal/store/sqlite", "internal/store/sqlite/...",
+		"internal/store/pgurl", "internal/journal", "internal/catalog", "internal/access", "internal/api/hooks/hookdata", "internal/checkpoint", "internal/tool/memory", "internal/store/sqlite", "internal/store/sqlite/...",
 	}, "it opens stores behind their ports and needs no use case"},
 	{"internal/store/sqlite", []string{"internal/journal"}, "a store handles records, not events"},
 	{"internal/store/postgres", []string{"internal/journal"}, "a store handles records, not events"},
