@@ -13,11 +13,11 @@ import (
 	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/memorydb"
+	"github.com/hocket-run/hocket/internal/store/tables/accessdb"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/checkpointdb"
+	"github.com/hocket-run/hocket/internal/store/tables/hookdb"
+	"github.com/hocket-run/hocket/internal/store/tables/memorydb"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
