@@ -32,7 +32,7 @@ type Config struct {
 	URL string
 	// Conn is a configuration that pgx.ParseConfig made, and the caller completed; nil: URL is parsed.
 	Conn *pgx.ConnConfig
-	// Schema is the schema of the tables; "": [DefaultSchema]. It is made where there is none. It begins with a lower-case letter, and has lower-case letters, digits and _, 63 at most.
+	// Schema is the schema of the tables; "": that of the parameter schema of the URL, or [DefaultSchema]. It is made where there is none. It begins with a lower-case letter, and has lower-case letters, digits and _, 63 at most.
 	Schema string
 	// Kind is the kind of process, for the errors that others get when it owns a run.
 	Kind journal.Kind
@@ -43,6 +43,9 @@ type Config struct {
 	NoListen bool
 }
 
+// schemaParameter is the parameter of a URL that is Config.Schema.
+const schemaParameter = "schema"
+
 // schemaName is what a schema may be named. It is part of statements: nothing in it needs to be quoted.
 var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 
@@ -50,17 +53,28 @@ var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 type Store struct {
 	db     *database
 	schema string
-	kind   journal.Kind
+	class  int64 // the number of the schema: the first key of its owners' locks
 
-	closing sync.Once
-	closed  error
+	texts   sync.Map // sqlText to string
+	owner   *owner
+	writer  *writer
+	changes *changes
+
+	mu     sync.Mutex
+	closed bool
+	calls  sync.WaitGroup // Add with mu held
+
+	batchBytes int64 // a test makes it small
 }
+
+var _ journal.Backend = (*Store)(nil)
 
 // database is the connections of a process to one database, shared by the stores of its schemas.
 type database struct {
-	pool *pgxpool.Pool
-	conn *pgx.ConnConfig
-	cfg  Config
+	pool    *pgxpool.Pool
+	conn    *pgx.ConnConfig
+	cfg     Config
+	session *session
 
 	mu     sync.Mutex
 	stores int // open ones: the last to close closes the pool
@@ -75,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", explain(err))
 	}
-	s, err := db.open(ctx, cfg.Schema, cfg.Kind)
+	s, err := db.open(ctx, db.cfg.Schema, cfg.Kind)
 	if err != nil {
 		db.pool.Close()
 		return nil, err
@@ -85,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 // Beside opens the store in another schema of the same database, with the connections of s. Each of the two is closed by itself. Errors: those of [Open].
 func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
-	return s.db.open(ctx, schema, s.kind)
+	return s.db.open(ctx, schema, s.owner.self.Kind)
 }
 
 // connect makes the pool. It makes no connection yet.
@@ -98,6 +112,11 @@ func connect(ctx context.Context, cfg Config) (*database, error) {
 		}
 	}
 	conn = conn.Copy()
+	// The parameter of URLs that names the schema would go to the server as a setting.
+	if cfg.Schema == "" {
+		cfg.Schema = conn.RuntimeParams[schemaParameter]
+	}
+	delete(conn.RuntimeParams, schemaParameter)
 	if conn.RuntimeParams["application_name"] == "" {
 		conn.RuntimeParams["application_name"] = "hocket"
 	}
@@ -124,7 +143,9 @@ func connect(ctx context.Context, cfg Config) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &database{pool: pool, conn: conn, cfg: cfg}, nil
+	db := &database{pool: pool, conn: conn, cfg: cfg}
+	db.session = &session{db: db}
+	return db, nil
 }
 
 // dialTimeout bounds how long it takes to connect.
@@ -137,9 +158,14 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 	if !schemaName.MatchString(schema) {
 		return nil, fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with a letter, of 63 at most", schema)
 	}
-	s := &Store{db: d, schema: schema, kind: kind}
-	if err := s.migrate(ctx); err != nil {
-		return nil, fmt.Errorf("open store: %w", explain(err))
+	s := &Store{db: d, schema: schema, owner: newOwner(kind), batchBytes: batchBytes}
+	s.writer, s.changes = newWriter(s), newChanges(s)
+	err := s.migrate(ctx)
+	if err == nil {
+		err = d.pool.QueryRow(ctx, `SELECT oid::bigint FROM pg_namespace WHERE nspname = $1`, schema).Scan(&s.class)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", s.fault(ctx, err))
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -148,18 +174,43 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 }
 
 // release gives back what open took.
-func (d *database) release() {
+func (d *database) release(ctx context.Context) error {
 	d.mu.Lock()
 	d.stores--
 	last := d.stores == 0
 	d.mu.Unlock()
-	if last {
-		d.pool.Close()
+	if !last {
+		return nil
 	}
+	err := d.session.close(ctx)
+	d.pool.Close()
+	return err
 }
 
-// Close gives up every run that the handle owns, and frees its connections. A second Close does nothing.
+// Close implements journal.Backend.
 func (s *Store) Close() error {
-	s.closing.Do(func() { s.db.release() })
-	return s.closed
+	s.mu.Lock()
+	isFirst := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !isFirst {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	s.calls.Wait()
+	s.writer.close()
+	// Where the server is gone, so are the locks: what fails here is done by it.
+	_ = s.changes.close(ctx)
+	if n := s.owner.number.Load(); n != 0 {
+		if err := s.db.session.drop(ctx, lock{s.class, n}); err == nil {
+			_ = s.changes.died()
+		}
+	}
+	err := s.db.release(ctx)
+	s.changes.hub.SignalAll() // at last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
+	return err
 }
+
+// closeTime bounds what Close asks of the server.
+const closeTime = 10 * time.Second

@@ -61,7 +61,12 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(rand.N(time.Millisecond << min(n, 5))): //nolint:gosec // no secret
+		case <-time.After(pause(n)):
 		}
 	}
+}
+
+// pause gives how long to wait after the nth attempt: others that wait come back at other times.
+func pause(n int) time.Duration {
+	return rand.N(time.Millisecond << min(n, 7)) //nolint:gosec // no secret
 }

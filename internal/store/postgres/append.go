@@ -1,0 +1,150 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Append implements journal.Log.
+func (s *Store) Append(ctx context.Context, a journal.Append) error {
+	if err := a.Validate(); err != nil {
+		return err
+	}
+	if err := s.enter(ctx); err != nil {
+		return fmt.Errorf("append to run %s: %w", a.Run, err)
+	}
+	defer s.leave()
+	p := &pending{Append: a, owner: s.owner.number.Load(), done: make(chan error, 1)}
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	if a.Create != nil {
+		var err error
+		if p.owner, err = s.register(ctx); err != nil {
+			return fmt.Errorf("append to run %s: %w", a.Run, err)
+		}
+	}
+	if err := s.writer.do(ctx, p); err != nil {
+		return fmt.Errorf("append to run %s: %w", a.Run, err)
+	}
+	topics := []journal.Topic{journal.OfRun(a.Run), journal.OfNotices()}
+	if len(a.Notices) == 0 {
+		topics = topics[:1]
+	}
+	s.changes.stored(topics...)
+	return nil
+}
+
+// pending is an append with all that can be worked out before its turn comes.
+type pending struct {
+	journal.Append
+	owner      int64            // 0 where the handle never owned a run
+	records    []journal.Record // of the append, with their versions
+	digests    [][32]byte       // of records
+	hashes     [][]byte         // of Blobs
+	definition []byte
+	meta       []byte
+	size       int
+
+	// known is what the writer remembers of the run, where one statement can do p with others.
+	known *target
+	// seals are those of records, once it is known what they continue.
+	seals [][]byte
+	// isUncertain: the connection was lost in a commit that had it. It may be stored.
+	isUncertain bool
+
+	taken bool // its caller cannot give it up any more; guarded by writer.mu
+	gone  bool // its caller gave it up; likewise
+	done  chan error
+}
+
+func (p *pending) prepare() error {
+	p.records = append(make([]journal.Record, 0, 1+len(p.More)), p.Record)
+	p.records = append(p.records, p.More...)
+	p.digests = make([][32]byte, len(p.records))
+	for i := range p.records {
+		r := &p.records[i]
+		r.Version = cmp.Or(r.Version, journal.RecordVersion)
+		p.digests[i] = r.Digest()
+		p.size += len(r.Data)
+	}
+	for _, b := range p.Blobs {
+		hash, _ := journal.ParseHash(b.Hash) // Validate saw it
+		p.hashes = append(p.hashes, hash[:])
+		p.size += len(b.Data)
+	}
+	if p.Create == nil {
+		return nil
+	}
+	if p.Create.Definition != "" {
+		hash, err := journal.ParseHash(p.Create.Definition)
+		if err != nil {
+			return fmt.Errorf("append journal: definition %q: %w", p.Create.Definition, err)
+		}
+		p.definition = hash[:]
+	}
+	if len(p.Create.Meta) > 0 {
+		var err error
+		if p.meta, err = json.Marshal(p.Create.Meta); err != nil {
+			return fmt.Errorf("append journal: %w", err)
+		}
+	}
+	return nil
+}
+
+// seal works out the seals of the records, which continue sum, and gives the last sum.
+func (p *pending) seal(sum journal.Sum) journal.Sum {
+	p.seals = slices.Grow(p.seals[:0], len(p.records))
+	for i, r := range p.records {
+		sum = sum.Next(r, p.digests[i])
+		p.seals = append(p.seals, appendSeal(nil, r.Version, sum))
+	}
+	return sum
+}
+
+func (p *pending) lastSeal() []byte { return p.seals[len(p.seals)-1] }
+
+// ended gives the time at which the run ended, where former is the one before p.
+func (p *pending) ended(former int64) int64 {
+	switch {
+	case !p.Status.IsEnded():
+		return 0
+	case former != 0:
+		return former
+	}
+	return micros(p.At)
+}
+
+// target is a run as its owner knows it: nothing of it changes but by the owner's appends, as long as epoch and last do not.
+type target struct {
+	id, epoch, owner int64
+	last             uint64
+	sum              journal.Sum
+	status           string
+	waiting          int
+	ended            int64
+	session          []byte
+}
+
+// refuses tells why p cannot continue the run; nil: it can.
+func (t *target) refuses(p *pending) error {
+	switch {
+	case t.owner != p.owner || p.owner == 0 || t.epoch != key(p.Epoch):
+		return journal.ErrFenced
+	case t.last+1 != p.Record.First:
+		return journal.ErrConflict
+	}
+	return nil
+}
+
+// moved gives the run as it is after p.
+func (t *target) moved(p *pending, sum journal.Sum) *target {
+	n := *t
+	n.last, n.sum, n.status, n.waiting, n.ended = p.Last(), sum, string(p.Status), p.Waiting, p.ended(t.ended)
+	return &n
+}

@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// batchTime bounds a statement, or the statements of a transaction. A server that hangs looks like one that was lost.
+const batchTime = 30 * time.Second
+
+// Statements of appends.
+const (
+	heads = `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bigint[]) AS v(id, epoch, former, last, seal, updated, owner)`
+
+	// All of a batch of appends to runs that the writer knows, in one statement: the heads that are as they are believed to be move, and the rest is stored for those alone.
+	sqlMove = sqlText(`WITH moved AS (
+  UPDATE @heads h SET last = v.last, seal = v.seal, updated = v.updated, owner = v.owner FROM ` + heads + `
+  WHERE h.id = v.id AND h.epoch = v.epoch AND h.last = v.former AND h.owner = $8 RETURNING h.id),
+added AS (
+  INSERT INTO @records (run, last, seal, data) SELECT r.run, r.last, r.seal, r.data
+  FROM unnest($9::bigint[], $10::bigint[], $11::bytea[], $12::bytea[]) AS r(run, last, seal, data) JOIN moved m ON m.id = r.run),
+changed AS (
+  UPDATE @runs u SET status = c.status, waiting = c.waiting, ended = c.ended
+  FROM unnest($13::bigint[], $14::text[], $15::int[], $16::bigint[]) AS c(id, status, waiting, ended) JOIN moved m ON m.id = c.id WHERE u.id = c.id)`)
+	sqlMoveOnly = sqlMove + ` SELECT id FROM moved`
+	// The row of the counter is locked after those of heads, by all.
+	sqlMoveNotices = sqlMove + `,
+told AS (
+  SELECT n.run, n.seq, n.type, n.at, row_number() OVER (ORDER BY n.ord) AS nr
+  FROM unnest($17::bigint[], $18::bigint[], $19::bytea[], $20::bigint[]) WITH ORDINALITY AS n(run, seq, type, at, ord) JOIN moved m ON m.id = n.run),
+counted AS (UPDATE @notice_counter SET last = last + (SELECT count(*) FROM told) WHERE EXISTS (SELECT FROM told) RETURNING last),
+noticed AS (INSERT INTO @notices (id, run, seq, type, at) SELECT c.last - (SELECT count(*) FROM told) + t.nr, t.run, t.seq, t.type, t.at FROM told t, counted c)
+SELECT id FROM moved`
+
+	sqlBegin    = sqlText(`BEGIN`)
+	sqlCommit   = sqlText(`COMMIT`)
+	sqlRollback = sqlText(`ROLLBACK`)
+
+	// Heads are locked in the order of their numbers. The rows of runs are locked too, so that both are of one time.
+	sqlTargets = sqlText(`SELECT r.run, h.id, h.epoch, h.owner, h.last, h.seal, r.status, r.waiting, r.ended, r.session
+FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = ANY ($1::bytea[]) ORDER BY h.id FOR NO KEY UPDATE OF h, r`)
+	sqlStored = sqlText(`SELECT u.run, c.seal FROM unnest($1::bytea[], $2::bigint[]) AS v(run, last) JOIN @runs u ON u.run = v.run JOIN @records c ON c.run = u.id AND c.last = v.last`)
+	sqlHashes = sqlText(`SELECT hash FROM @blobs WHERE hash = ANY ($1::bytea[])`)
+
+	sqlNewRuns = sqlText(`INSERT INTO @runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session)
+SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::int[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])
+ON CONFLICT DO NOTHING RETURNING id, run`)
+	sqlThere    = sqlText(`SELECT run FROM @runs WHERE run = ANY ($1::bytea[])`)
+	sqlOpenRuns = sqlText(`SELECT session, run FROM @runs WHERE session = ANY ($1::bytea[]) AND session <> '' AND status IN ('pending', 'running', 'paused')`)
+
+	sqlNewHeads = sqlText(`INSERT INTO @heads (id, epoch, owner, last, seal, updated) SELECT v.id, v.epoch, v.owner, v.last, v.seal, v.updated FROM ` + heads)
+	sqlMoveHead = sqlText(`UPDATE @heads h SET last = v.last, seal = v.seal, updated = v.updated, owner = v.owner FROM ` + heads + ` WHERE h.id = v.id`)
+	sqlRecords  = sqlText(`INSERT INTO @records (run, last, seal, data) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[])`)
+	sqlStatus   = sqlText(`UPDATE @runs u SET status = c.status, waiting = c.waiting, ended = c.ended
+FROM unnest($1::bigint[], $2::text[], $3::int[], $4::bigint[]) AS c(id, status, waiting, ended) WHERE u.id = c.id`)
+	sqlNewBlobs = sqlText(`INSERT INTO @blobs (hash, data) SELECT * FROM unnest($1::bytea[], $2::bytea[]) ORDER BY 1 ON CONFLICT (hash) DO NOTHING`)
+	// A blob that a prune deleted meanwhile is NULL, or refused by the reference: the batch is done again.
+	sqlHolds   = sqlText(`INSERT INTO @holds (run, blob) SELECT v.run, (SELECT b.id FROM @blobs b WHERE b.hash = v.hash) FROM unnest($1::bigint[], $2::bytea[]) AS v(run, hash) ON CONFLICT DO NOTHING`)
+	sqlNoticed = sqlText(`WITH counted AS (UPDATE @notice_counter SET last = last + cardinality($1::bigint[]) RETURNING last)
+INSERT INTO @notices (id, run, seq, type, at) SELECT c.last - cardinality($1::bigint[]) + n.ord, n.run, n.seq, n.type, n.at
+FROM counted c, unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bigint[]) WITH ORDINALITY AS n(run, seq, type, at, ord)`)
+)
+
+// rows are what a batch stores, by columns.
+type rows struct {
+	heads    [6][]int64 // of heads, without the seal
+	seals    [][]byte
+	runs     []int64 // of records
+	lasts    []int64
+	sums     [][]byte
+	data     [][]byte
+	changed  [3][]int64 // of changed statuses: run, waiting, ended
+	statuses []string
+	notices  [3][]int64 // run, seq, at
+	types    [][]byte
+}
+
+// add adds an append that continues t, and gives t as it is afterwards.
+func (r *rows) add(p *pending, t *target) *target {
+	sum := p.seal(t.sum)
+	n := t.moved(p, sum)
+	if p.Release {
+		n.owner = 0
+	}
+	for i, v := range [...]int64{t.id, t.epoch, key(t.last), key(n.last), micros(p.At), n.owner} {
+		r.heads[i] = append(r.heads[i], v)
+	}
+	r.seals = append(r.seals, p.lastSeal())
+	for i, rec := range p.records {
+		r.runs, r.lasts = append(r.runs, t.id), append(r.lasts, key(rec.Last))
+		r.sums, r.data = append(r.sums, p.seals[i]), append(r.data, rec.Data)
+	}
+	if t.status != n.status || t.waiting != n.waiting || t.ended != n.ended {
+		for i, v := range [...]int64{t.id, int64(n.waiting), n.ended} {
+			r.changed[i] = append(r.changed[i], v)
+		}
+		r.statuses = append(r.statuses, n.status)
+	}
+	for _, note := range p.Notices {
+		for i, v := range [...]int64{t.id, key(note.Seq), micros(p.At)} {
+			r.notices[i] = append(r.notices[i], v)
+		}
+		r.types = append(r.types, bytesOf(note.Type))
+	}
+	return n
+}
+
+// columns are the arguments of each kind of row.
+func (r *rows) headColumns() []any {
+	return []any{r.heads[0], r.heads[1], r.heads[2], r.heads[3], r.seals, r.heads[4], r.heads[5]}
+}
+func (r *rows) recordColumns() []any { return []any{r.runs, r.lasts, r.sums, r.data} }
+func (r *rows) statusColumns() []any {
+	return []any{r.changed[0], r.statuses, r.changed[1], r.changed[2]}
+}
+func (r *rows) noticeColumns() []any {
+	return []any{r.notices[0], r.notices[1], r.types, r.notices[2]}
+}
+
+// simple does a batch of appends to runs that the writer knows, answers those that were stored, and gives the others: what the writer knows of them is not so, or it is not known whether they were
+// stored.
+func (w *writer) simple(batch []*pending) []*pending {
+	var r rows
+	after := make(map[int64]*target, len(batch))
+	for _, p := range batch {
+		t := r.add(p, p.known)
+		after[t.id] = t
+	}
+	args := append(append(append(r.headColumns(), batch[0].owner), r.recordColumns()...), r.statusColumns()...)
+	text := sqlMoveOnly
+	if len(r.types) > 0 {
+		text = sqlMoveNotices
+		args = append(args, r.noticeColumns()...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), batchTime)
+	defer cancel()
+	var id int64
+	moved := make(map[int64]bool, len(batch))
+	result, err := w.s.db.pool.Query(ctx, w.s.text(text), args...)
+	if err == nil {
+		_, err = pgx.ForEachRow(result, []any{&id}, func() error {
+			moved[id] = true
+			return nil
+		})
+	}
+	var left []*pending
+	w.mu.Lock()
+	for _, p := range batch {
+		t := after[p.known.id]
+		switch {
+		case err != nil:
+			p.isUncertain = classify(err) == classLost
+			delete(w.memory, p.Run)
+		case !moved[t.id]:
+			delete(w.memory, p.Run)
+		case p.Release:
+			delete(w.memory, p.Run)
+			continue
+		default:
+			w.memory[p.Run] = t
+			continue
+		}
+		left = append(left, p)
+	}
+	w.mu.Unlock()
+	for _, p := range batch {
+		if err == nil && moved[p.known.id] {
+			p.done <- nil
+		}
+	}
+	return left
+}

@@ -1,0 +1,308 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	// tellEvery is how often a handle tells others what it stored, at most.
+	tellEvery = 20 * time.Millisecond
+	// tellBytes bounds the text of a notification: the server takes less than 8,000.
+	tellBytes = 7900
+	// probeEvery is how often it is looked whether the owners of other processes live, while runs are waited for: their death leaves no commit.
+	probeEvery = time.Second
+	// tellTime bounds a notification.
+	tellTime = 10 * time.Second
+)
+
+// changes signals what was stored: what this handle commits at once, what others do by what the session hears. A handle tells others after the commit, in a statement of its own: in the transaction
+// a notification takes a lock over all commits of the server. What is not told, because the process died before or the connection was lost, is found by the waiters' own polls.
+type changes struct {
+	hub     journal.Hub
+	store   *Store
+	channel string
+	sender  string // begins the notifications of this handle, which does not need them
+
+	mu      sync.Mutex
+	closed  bool
+	listens bool
+	runs    map[uint64]map[string]int // subscribed ones, by hash
+	pending map[uint64]struct{}       // runs to tell of
+	kinds   string                    // what else to tell: n, r, o
+	telling bool                      // a goroutine tells
+	probing bool                      // a goroutine probes
+	stop    chan struct{}
+	wg      sync.WaitGroup
+}
+
+func newChanges(s *Store) *changes {
+	return &changes{store: s, channel: s.schema, sender: rand.Text()[:8], runs: map[uint64]map[string]int{}, pending: map[uint64]struct{}{}, stop: make(chan struct{})}
+}
+
+// hashOf names a run in notifications. Two runs of one hash only signal each other's waiters.
+func hashOf(run string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(run)) // it never fails
+	return h.Sum64()
+}
+
+// Subscribe implements journal.Changes. The first subscription makes the store listen.
+func (s *Store) Subscribe(c chan<- struct{}, topics ...journal.Topic) (stop func()) {
+	ch := s.changes
+	leave := ch.hub.Subscribe(c, topics...)
+	ch.enter(topics)
+	return sync.OnceFunc(func() {
+		leave()
+		ch.mu.Lock()
+		defer ch.mu.Unlock()
+		for _, t := range topics {
+			if t.Kind == journal.TopicRun {
+				ch.count(t.Run, -1)
+			}
+		}
+	})
+}
+
+// count counts the subscriptions of a run. ch.mu is held.
+func (ch *changes) count(run string, by int) {
+	h := hashOf(run)
+	if ch.runs[h] == nil {
+		ch.runs[h] = map[string]int{}
+	}
+	if ch.runs[h][run] += by; ch.runs[h][run] == 0 {
+		if delete(ch.runs[h], run); len(ch.runs[h]) == 0 {
+			delete(ch.runs, h)
+		}
+	}
+}
+
+func (ch *changes) enter(topics []journal.Topic) {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	waits := false
+	for _, t := range topics {
+		if t.Kind == journal.TopicRun {
+			ch.count(t.Run, 1)
+			waits = true
+		}
+	}
+	if ch.closed || ch.store.db.cfg.NoListen {
+		return
+	}
+	if !ch.listens {
+		ch.listens = true
+		ch.wg.Go(ch.listen)
+	}
+	if waits && !ch.probing {
+		ch.probing = true
+		ch.wg.Go(ch.probe)
+	}
+}
+
+// listen begins to listen. What was stored before is signalled to all: their reads may be older.
+func (ch *changes) listen() {
+	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+	defer cancel()
+	_ = ch.store.db.session.listen(ctx, ch) // where it fails the session goes on to try, and signals
+	ch.hub.SignalAll()
+}
+
+// stored signals and tells what this handle stored.
+func (ch *changes) stored(topics ...journal.Topic) {
+	ch.hub.Signal(topics...)
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	for _, t := range topics {
+		switch t.Kind {
+		case journal.TopicRun:
+			ch.pending[hashOf(t.Run)] = struct{}{}
+		case journal.TopicRequests:
+			ch.add("r")
+		case journal.TopicNotices:
+			ch.add("n")
+		}
+	}
+	ch.tell()
+}
+
+// all signals and tells that any run may have changed.
+func (ch *changes) all() {
+	ch.hub.SignalKind(journal.TopicRun)
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.add("o")
+	ch.tell()
+}
+
+func (ch *changes) add(kind string) {
+	if !strings.Contains(ch.kinds, kind) {
+		ch.kinds += kind
+	}
+}
+
+// tell has what is pending told. ch.mu is held.
+func (ch *changes) tell() {
+	switch {
+	case ch.closed:
+	case ch.store.db.cfg.NoListen:
+		clear(ch.pending)
+		ch.kinds = ""
+	case !ch.telling:
+		ch.telling = true
+		ch.wg.Go(ch.teller)
+	}
+}
+
+// teller tells what is pending, until nothing is.
+func (ch *changes) teller() {
+	t := time.NewTimer(tellEvery)
+	defer t.Stop()
+	for {
+		texts := ch.take()
+		if texts == nil {
+			return
+		}
+		_ = ch.send(texts) // see changes
+		t.Reset(tellEvery)
+		select {
+		case <-t.C:
+		case <-ch.stop:
+		}
+	}
+}
+
+// take gives what is pending, as notifications. Without one the teller ends.
+func (ch *changes) take() []string {
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	if len(ch.pending) == 0 && ch.kinds == "" {
+		ch.telling = false
+		return nil
+	}
+	head := ch.sender + " " + ch.kinds + " "
+	texts := []string{}
+	b := make([]byte, 0, 6000)
+	for h := range ch.pending {
+		b = binary.BigEndian.AppendUint64(b, h)
+		if base64.RawStdEncoding.EncodedLen(len(b)+8)+len(head) > tellBytes {
+			texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
+			b = b[:0]
+		}
+	}
+	texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
+	clear(ch.pending)
+	ch.kinds = ""
+	return texts
+}
+
+func (ch *changes) send(texts []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+	defer cancel()
+	_, err := ch.store.db.pool.Exec(ctx, `SELECT pg_notify($1, t) FROM unnest($2::text[]) t`, ch.channel, texts)
+	return err
+}
+
+// heard signals what another handle told. What cannot be read signals all.
+func (ch *changes) heard(text string) {
+	sender, rest, _ := strings.Cut(text, " ")
+	if sender == ch.sender {
+		return
+	}
+	kinds, list, ok := strings.Cut(rest, " ")
+	hashes, err := base64.RawStdEncoding.DecodeString(list)
+	if !ok || err != nil || len(hashes)%8 != 0 {
+		ch.hub.SignalAll()
+		return
+	}
+	for _, k := range kinds {
+		switch k {
+		case 'r':
+			ch.hub.SignalKind(journal.TopicRequests)
+		case 'n':
+			ch.hub.SignalKind(journal.TopicNotices)
+		default:
+			ch.hub.SignalKind(journal.TopicRun)
+		}
+	}
+	var topics []journal.Topic
+	ch.mu.Lock()
+	for ; len(hashes) > 0; hashes = hashes[8:] {
+		for run := range ch.runs[binary.BigEndian.Uint64(hashes)] {
+			topics = append(topics, journal.OfRun(run))
+		}
+	}
+	ch.mu.Unlock()
+	ch.hub.Signal(topics...)
+}
+
+// probe signals the subscribers of runs when an owner has died, as long as there are any.
+func (ch *changes) probe() {
+	t := time.NewTicker(probeEvery)
+	defer t.Stop()
+	var before map[int64]bool
+	for {
+		now := map[int64]bool{}
+		var n int64
+		ctx, cancel := context.WithTimeout(context.Background(), tellTime)
+		err := ch.store.query(ctx, sqlLiving, nil, []any{&n}, func() { clear(now) }, func() error {
+			now[n] = true
+			return nil
+		})
+		cancel()
+		for n := range before {
+			if err == nil && !now[n] {
+				ch.hub.SignalKind(journal.TopicRun)
+				break
+			}
+		}
+		if err == nil {
+			before = now
+		}
+		select {
+		case <-t.C:
+		case <-ch.stop:
+			return
+		}
+		ch.mu.Lock()
+		if len(ch.runs) == 0 {
+			ch.probing = false
+			ch.mu.Unlock()
+			return
+		}
+		ch.mu.Unlock()
+	}
+}
+
+// close tells what is pending, ends the goroutines and stops listening.
+func (ch *changes) close(ctx context.Context) error {
+	ch.mu.Lock()
+	if ch.closed {
+		ch.mu.Unlock()
+		return nil
+	}
+	ch.closed = true
+	close(ch.stop)
+	ch.mu.Unlock()
+	ch.wg.Wait()
+	if !ch.listens {
+		return nil
+	}
+	return ch.store.db.session.deafen(ctx, ch)
+}
+
+// died tells others that this handle owns nothing any more.
+func (ch *changes) died() error {
+	if ch.store.db.cfg.NoListen {
+		return nil
+	}
+	return ch.send([]string{ch.sender + " o "})
+}

@@ -1,0 +1,196 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// entry is a row of headColumns: a head with its place in the list.
+type entry struct {
+	key, created, ended, updated, epoch, last, seen                   int64
+	run, workflow, name, format, parent, kind, definition, meta, host []byte
+	session, ownerKind                                                []byte
+	status, owner                                                     string
+	waiting                                                           int
+	pid                                                               int64
+	interrupted                                                       bool
+}
+
+func (e *entry) columns() []any {
+	return []any{
+		&e.key, &e.run, &e.created, &e.status, &e.waiting, &e.ended, &e.workflow, &e.name, &e.format, &e.parent, &e.kind, &e.definition, &e.meta,
+		&e.epoch, &e.last, &e.updated, &e.owner, &e.ownerKind, &e.pid, &e.session, &e.host, &e.seen, &e.interrupted,
+	}
+}
+
+func (e *entry) cursor() journal.Cursor { return journal.Cursor{Created: e.created, Key: e.key} }
+
+// head gives the entry as callers get it. Errors: *journal.CorruptError.
+func (e *entry) head() (journal.Head, error) {
+	h := journal.Head{
+		Run: string(e.run), Status: journal.Status(e.status), Waiting: e.waiting, Updated: timeOf(e.updated), Ended: timeOf(e.ended),
+		LastSeq: uint64(e.last), Epoch: uint64(e.epoch), Owner: e.owner, Interrupted: e.interrupted,
+		NewRun: journal.NewRun{
+			Workflow: string(e.workflow), WorkflowName: string(e.name), Format: string(e.format), Parent: string(e.parent), Session: string(e.session),
+			Kind: journal.Kind(e.kind), Created: timeOf(e.created), Definition: hex.EncodeToString(e.definition),
+		},
+	}
+	if e.owner != "" {
+		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: timeOf(e.seen)}
+	}
+	if e.meta != nil {
+		if err := json.Unmarshal(e.meta, &h.Meta); err != nil {
+			return h, &journal.CorruptError{Run: h.Run, Reason: "meta: " + err.Error()}
+		}
+	}
+	return h, nil
+}
+
+// Head implements journal.Lists.
+func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
+	var e entry
+	found, err := s.one(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
+	if err == nil && !found {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return journal.Head{}, fault("look up run", run, err)
+	}
+	return e.head()
+}
+
+// List implements journal.Lists.
+func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
+	from, upTo := int64(math.MinInt64), journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
+	if !q.CreatedFrom.IsZero() {
+		from = ceilMicros(q.CreatedFrom)
+	}
+	if !q.CreatedBefore.IsZero() {
+		upTo = journal.Cursor{Created: ceilMicros(q.CreatedBefore), Key: math.MinInt64}
+	}
+	if q.Cursor != "" {
+		last, err := journal.ParseCursor(q.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		if newestFirst(last, upTo) > 0 {
+			upTo = last
+		}
+	}
+	text, besides := listText(q)
+	args := append([]any{from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted, q.PageSize() + 1}, besides...)
+	var e entry
+	var found []entry
+	err := s.query(ctx, text, args, e.columns(), func() { found = nil }, func() error {
+		found = append(found, e)
+		return nil
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list runs: %w", err)
+	}
+	slices.SortFunc(found, func(a, b entry) int { return newestFirst(a.cursor(), b.cursor()) })
+	next := ""
+	if n := q.PageSize(); len(found) > n {
+		found = found[:n]
+		next = found[n-1].cursor().String()
+	}
+	page := make([]journal.Head, len(found))
+	for i := range found {
+		if page[i], err = found[i].head(); err != nil {
+			return nil, "", fmt.Errorf("list runs: %w", err)
+		}
+	}
+	return page, next, nil
+}
+
+func newestFirst(a, b journal.Cursor) int {
+	return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Key, a.Key))
+}
+
+// listText gives the statement for q, by the index that reads least, and its arguments from $7 on.
+func listText(q journal.Query) (sqlText, []any) {
+	statuses := q.Statuses
+	if len(statuses) == 0 {
+		statuses = journal.Statuses()
+	}
+	if q.Interrupted {
+		statuses = slices.DeleteFunc(slices.Clone(statuses), func(s journal.Status) bool { return !s.IsActive() })
+	}
+	words := []string{}
+	for _, s := range slices.Compact(slices.Sorted(slices.Values(statuses))) {
+		if s.IsKnown() { // no run has another
+			words = append(words, string(s))
+		}
+	}
+	all := []any{words, bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session)}
+	switch {
+	case q.Prefix != "":
+		return sqlListPrefix, append(all, bytesOf(q.Prefix), beyond(q.Prefix))
+	case q.Session != "":
+		return sqlListSession, all
+	case q.Parent != "":
+		return sqlListParent, all
+	case q.Workflow != "":
+		return sqlListWorkflow, all[:2]
+	case len(q.Statuses) == 0 && !q.Interrupted:
+		return sqlListAll, nil
+	}
+	return sqlListStatus, all[:1]
+}
+
+// beyond gives the first bytes that are beyond all that begin with prefix; nil where there are none.
+func beyond(prefix string) []byte {
+	b := bytes.TrimRight([]byte(prefix), "\xff")
+	if len(b) == 0 {
+		return nil
+	}
+	b[len(b)-1]++
+	return b
+}
+
+// Count implements journal.Lists.
+func (s *Store) Count(ctx context.Context, statuses ...journal.Status) (int, error) {
+	words := []string{}
+	for _, w := range statuses {
+		if w.IsKnown() {
+			words = append(words, string(w))
+		}
+	}
+	var n int
+	if _, err := s.one(ctx, sqlCount, []any{words}, []any{&n}); err != nil {
+		return 0, fmt.Errorf("count runs: %w", err)
+	}
+	return n, nil
+}
+
+// Notices implements journal.Notices.
+func (s *Store) Notices(ctx context.Context, after uint64, limit int) ([]journal.Notice, error) {
+	var id, seq, at int64
+	var run, typ []byte
+	var found []journal.Notice
+	err := s.query(ctx, sqlNotices, []any{int64(min(after, math.MaxInt64)), journal.NoticePage(limit)}, []any{&id, &run, &seq, &typ, &at}, func() { found = nil }, func() error {
+		found = append(found, journal.Notice{ID: uint64(id), Run: string(run), Seq: uint64(seq), Type: string(typ), At: timeOf(at)})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read notices: %w", err)
+	}
+	return found, nil
+}
+
+// LastNotice implements journal.Notices.
+func (s *Store) LastNotice(ctx context.Context) (uint64, error) {
+	var n int64
+	if _, err := s.one(ctx, sqlLastNotice, nil, []any{&n}); err != nil {
+		return 0, fmt.Errorf("read notices: %w", err)
+	}
+	return uint64(n), nil
+}

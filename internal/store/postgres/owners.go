@@ -1,0 +1,207 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// owner is a handle as the owner of runs.
+type owner struct {
+	self   journal.Owner
+	number atomic.Int64 // in the table of owners; 0 until the handle owns something
+
+	mu sync.Mutex // held while it registers
+}
+
+func newOwner(kind journal.Kind) *owner {
+	host, _ := os.Hostname() // without it, it is not told
+	return &owner{self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host}}
+}
+
+// ownerRow is a row of owners.
+type ownerRow struct {
+	id         string
+	kind, host []byte
+	pid, seen  int64
+}
+
+func (o *ownerRow) columns() []any { return []any{&o.id, &o.kind, &o.pid, &o.host, &o.seen} }
+
+func (o *ownerRow) owner() journal.Owner {
+	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host), Seen: timeOf(o.seen)}
+}
+
+// Owner implements journal.Ownership.
+func (s *Store) Owner() journal.Owner { return s.owner.self }
+
+// register makes the handle an owner, if it is none yet, and gives its number. The number is not used again, and its lock is held before any row has it.
+func (s *Store) register(ctx context.Context) (int64, error) {
+	o := s.owner
+	if n := o.number.Load(); n != 0 {
+		return n, nil
+	}
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if n := o.number.Load(); n != 0 {
+		return n, nil
+	}
+	var n int64
+	if err := s.db.pool.QueryRow(ctx, s.text(sqlNextOwner)).Scan(&n); err != nil {
+		return 0, fmt.Errorf("register owner: %w", s.fault(ctx, err))
+	}
+	err := s.db.session.hold(ctx, lock{s.class, n}, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host))
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("register owner: %w", s.fault(ctx, err))
+	}
+	o.number.Store(n)
+	return n, nil
+}
+
+// Alive implements journal.Ownership.
+func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
+	if uuid.Validate(owner) != nil { // no owner has it, and it may be no text
+		if err := s.enter(ctx); err != nil {
+			return false, err
+		}
+		s.leave()
+		return false, nil
+	}
+	var alive bool
+	_, err := s.one(ctx, sqlAlive, []any{owner}, []any{&alive})
+	if err != nil {
+		return false, fmt.Errorf("look for owner: %w", err)
+	}
+	return alive, nil
+}
+
+// Sign implements journal.Ownership. A process that does not listen looks at the session here.
+func (s *Store) Sign(ctx context.Context, at time.Time) error {
+	self, err := s.register(ctx)
+	if err == nil && s.db.cfg.NoListen {
+		err = s.fault(ctx, s.db.session.ping(ctx))
+	}
+	if err == nil {
+		_, err = s.exec(ctx, sqlSign, micros(at), self)
+	}
+	if err != nil {
+		return fmt.Errorf("store the heartbeat: %w", err)
+	}
+	return nil
+}
+
+// Owners implements journal.Ownership.
+func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
+	var o ownerRow
+	var found []journal.Owner
+	err := s.query(ctx, sqlOwners, nil, o.columns(), func() { found = nil }, func() error {
+		found = append(found, o.owner())
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list owners: %w", err)
+	}
+	return found, nil
+}
+
+// Evict implements journal.Ownership.
+func (s *Store) Evict(ctx context.Context, run, owner string) error {
+	for {
+		var n int64
+		var err error
+		if uuid.Validate(owner) == nil {
+			n, err = s.exec(ctx, sqlEvict, bytesOf(run), owner)
+		}
+		if err != nil {
+			return fmt.Errorf("take over run %s: %w", run, err)
+		}
+		if n > 0 {
+			return nil
+		}
+		h, err := s.Head(ctx, run)
+		switch {
+		case err != nil:
+			return fmt.Errorf("take over run %s: %w", run, err)
+		case h.Owner == "":
+			return nil
+		case h.Owner != owner:
+			return fmt.Errorf("take over run %s: %w", run, &journal.OwnedError{Run: run, Owner: h.By})
+		}
+	}
+}
+
+// Claim implements journal.Ownership. Whether the owner lives is asked in the statement that changes it.
+func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
+	self, err := s.register(ctx)
+	if err != nil {
+		return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
+	}
+	for {
+		n, err := s.exec(ctx, sqlClaim, bytesOf(run), self)
+		if err != nil {
+			return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
+		}
+		if n > 0 {
+			s.changes.stored(journal.OfRun(run))
+			return s.Head(ctx, run)
+		}
+		if err := s.refuseOwned(ctx, run); err != nil {
+			return journal.Head{}, err
+		}
+	}
+}
+
+// refuseOwned gives an *journal.OwnedError where a living owner has the run. Errors: journal.ErrNotFound.
+func (s *Store) refuseOwned(ctx context.Context, run string) error {
+	h, err := s.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	if h.Owner == "" {
+		return nil
+	}
+	alive, err := s.Alive(ctx, h.Owner)
+	if err != nil {
+		return fmt.Errorf("look up owner of run %s: %w", run, err)
+	}
+	if alive {
+		return &journal.OwnedError{Run: run, Owner: h.By}
+	}
+	return nil
+}
+
+// Release implements journal.Ownership.
+func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
+	s.writer.forget(run)
+	self := s.owner.number.Load()
+	n, err := s.exec(ctx, sqlDisown, bytesOf(run), key(epoch), self)
+	if err == nil && (n == 0 || self == 0) {
+		if _, err = s.Head(ctx, run); err == nil {
+			err = journal.ErrFenced
+		}
+	}
+	if err != nil {
+		if errors.Is(err, journal.ErrNotFound) {
+			err = journal.ErrNotFound
+		}
+		return fmt.Errorf("release run %s: %w", run, err)
+	}
+	s.changes.stored(journal.OfRun(run))
+	return nil
+}

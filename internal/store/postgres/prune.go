@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	pruneRuns = 50 // runs that vanish in one transaction
+	// Records that are deleted in one transaction: as many as take about pruneTime.
+	minPruneRecords = 10
+	maxPruneRecords = 5000
+	pruneTime       = 20 * time.Millisecond
+)
+
+// victim is a run to delete, if it still is as it was when it was chosen.
+type victim struct{ id, epoch, last int64 }
+
+// Prune implements journal.Lists.
+//
+// A run vanishes in one transaction, which leaves its records to the trash; those are deleted in steps of some milliseconds. A process that dies on the way leaves trash, which the next Prune deletes.
+// The server uses the space again; it gives back to the file system what is free at the end of a table, when it vacuums.
+func (s *Store) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
+	var res journal.PruneResult
+	var before, after int64
+	_, err := s.one(ctx, sqlSize, nil, []any{&before})
+	if err == nil {
+		err = s.prune(ctx, q, &res)
+	}
+	if err == nil {
+		_, err = s.one(ctx, sqlSize, nil, []any{&after})
+		res.Freed = before - after
+	}
+	if err != nil {
+		return res, fmt.Errorf("prune: %w", err)
+	}
+	return res, nil
+}
+
+func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.PruneResult) error {
+	for _, run := range q.Runs {
+		if err := s.refuseOwned(ctx, run); err != nil {
+			return err
+		}
+	}
+	for _, run := range q.Runs {
+		if err := s.dropNamed(ctx, run, res); err != nil {
+			return err
+		}
+	}
+	for _, status := range journal.Statuses() {
+		var err error
+		switch {
+		case status.IsEnded() && !q.EndedBefore.IsZero():
+			err = s.dropOld(ctx, sqlEnded, status, q.EndedBefore, res)
+		case status == journal.StatusPaused && !q.PausedBefore.IsZero():
+			err = s.dropOld(ctx, sqlPaused, status, q.PausedBefore, res)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := s.emptyTrash(ctx); err != nil {
+		return err
+	}
+	_, err := s.exec(ctx, sqlForget)
+	return err
+}
+
+// dropNamed deletes a run that was asked for by name, whatever happened to it since, unless it got an owner.
+func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneResult) error {
+	for {
+		if err := s.refuseOwned(ctx, run); err != nil {
+			return err
+		}
+		var e entry
+		found, err := s.one(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
+		if err != nil || !found {
+			return errors.Join(err, journal.ErrNotFound)
+		}
+		before := res.Runs
+		if err := s.drop(ctx, []victim{{e.key, e.epoch, e.last}}, res); err != nil || res.Runs > before {
+			return err
+		}
+	}
+}
+
+// dropOld deletes the runs of a status that have no living owner and are old enough.
+func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
+	var created, id int64 = math.MinInt64, 0
+	for {
+		var v victim
+		var at int64
+		var owned bool
+		rows, last := 0, [2]int64{}
+		var victims []victim
+		args := []any{string(status), created, id, ceilMicros(before)}
+		err := s.query(ctx, text, args, []any{&at, &v.id, &v.epoch, &v.last, &owned}, func() { rows, victims = 0, nil }, func() error {
+			rows++
+			last = [2]int64{at, v.id}
+			if !owned {
+				victims = append(victims, v)
+			}
+			return nil
+		})
+		if err != nil || rows == 0 {
+			return err
+		}
+		created, id = last[0], last[1]
+		for len(victims) > 0 {
+			n := min(pruneRuns, len(victims))
+			if err := s.drop(ctx, victims[:n], res); err != nil {
+				return err
+			}
+			victims = victims[n:]
+		}
+		// Trash is emptied as it comes, so that its space can be used again soon.
+		if err := s.emptyTrash(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// drop makes runs vanish in one transaction. It is done again where a blob got another holder meanwhile.
+func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneResult) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	var runs, blobs int64
+	for {
+		err := s.again(ctx, func() error {
+			return pgx.BeginFunc(ctx, s.db.pool, func(tx pgx.Tx) (err error) {
+				runs, blobs, err = s.dropRuns(ctx, tx, victims)
+				return err
+			})
+		})
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == codeForeignKey {
+			continue
+		}
+		if err != nil {
+			return s.fault(ctx, err)
+		}
+		break
+	}
+	s.changes.all()
+	res.Runs += int(runs)
+	res.Blobs += int(blobs)
+	return nil
+}
+
+// dropRuns deletes all of runs but their records, and tells how many there were, and how many blobs went with them.
+func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs, blobs int64, err error) {
+	var ids, epochs, lasts []int64
+	for _, v := range victims {
+		ids, epochs, lasts = append(ids, v.id), append(epochs, v.epoch), append(lasts, v.last)
+	}
+	if _, err := tx.Exec(ctx, s.text(sqlPruneLock)); err != nil {
+		return 0, 0, err
+	}
+	rows, err := tx.Query(ctx, s.text(sqlVictims), ids, epochs, lasts)
+	if err != nil {
+		return 0, 0, err
+	}
+	if ids, err = pgx.CollectRows(rows, pgx.RowTo[int64]); err != nil || len(ids) == 0 { // they were resumed
+		return 0, 0, err
+	}
+	if rows, err = tx.Query(ctx, s.text(sqlDropHolds), ids); err != nil {
+		return 0, 0, err
+	}
+	held, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return 0, 0, err
+	}
+	b := &pgx.Batch{}
+	for _, q := range []sqlText{sqlDropInbox, sqlDropNotes, sqlDropHeads, sqlDropRuns, sqlToTrash} {
+		b.Queue(s.text(q), ids)
+	}
+	b.Queue(s.text(sqlDropBlobs), held).Exec(func(tag pgconn.CommandTag) error {
+		blobs = tag.RowsAffected()
+		return nil
+	})
+	return int64(len(ids)), blobs, errors.Join(tx.SendBatch(ctx, b).Close())
+}
+
+// emptyTrash deletes the records of vanished runs, in steps of about pruneTime.
+func (s *Store) emptyTrash(ctx context.Context) error {
+	for n := 200; ; {
+		began := time.Now()
+		if _, err := s.exec(ctx, sqlTakeOut, n); err != nil {
+			return err
+		}
+		took := time.Since(began)
+		more := false
+		if err := s.returned(ctx, sqlTrashLeft, nil, []any{&more}, func() error { return nil }); err != nil || !more {
+			return err
+		}
+		switch {
+		case took > pruneTime:
+			n = max(n/2, minPruneRecords)
+		case took < pruneTime/2:
+			n = min(2*n, maxPruneRecords)
+		}
+	}
+}

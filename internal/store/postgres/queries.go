@@ -1,0 +1,138 @@
+package postgres
+
+// All SQL of the journal that is not a migration.
+
+// Owners. An owner lives while a session holds its lock, which any session can see.
+const (
+	living = `(SELECT l.objid::bigint FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = #::oid AND l.objsubid = 2 AND l.granted
+  AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
+
+	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
+	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0)`)
+	sqlAlive     = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
+	sqlLiving    = sqlText(living)
+	sqlSign      = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
+	sqlOwners    = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM @owners o WHERE o.id IN ` + living + `
+  AND (o.id IN (SELECT h.owner FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.status IN ('pending', 'running')) OR o.id = (SELECT owner FROM @schedule_leader))`)
+
+	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.
+	sqlClaim  = sqlText(`UPDATE @heads h SET owner = $2, epoch = h.epoch + 1 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.owner NOT IN ` + living)
+	sqlEvict  = sqlText(`UPDATE @heads h SET owner = 0, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
+	sqlDisown = sqlText(`UPDATE @heads h SET owner = 0 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
+
+	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND o.id NOT IN (SELECT owner FROM @heads) AND o.id NOT IN (SELECT owner FROM @schedule_leader)`)
+)
+
+// Reading a run.
+const (
+	// The records with events beyond $2 and the one before them, whose data is not asked for; as many as are 200 or pass $3 bytes.
+	sqlRead = sqlText(`SELECT u.id, h.last, h.seal, r.last, r.seal, r.data FROM @runs u JOIN @heads h ON h.id = u.id LEFT JOIN LATERAL (
+  SELECT b.last, b.seal, b.data FROM (
+    SELECT c.last, c.seal, CASE WHEN c.last > $2 THEN c.data ELSE '' END AS data,
+      sum(CASE WHEN c.last > $2 THEN octet_length(c.data) ELSE 0 END) OVER (ORDER BY c.last) - octet_length(c.data) AS before
+    FROM @records c WHERE c.run = u.id AND c.last >= coalesce((SELECT p.last FROM @records p WHERE p.run = u.id AND p.last <= $2 ORDER BY p.last DESC LIMIT 1), 0)
+    ORDER BY c.last LIMIT 200
+  ) b WHERE b.before < $3
+) r ON true WHERE u.run = $1 ORDER BY r.last`)
+	// Those that follow: a run does not change but at its end, which is not read beyond the head that the first statement saw.
+	sqlReadOn = sqlText(`SELECT b.last, b.seal, b.data FROM (
+  SELECT c.last, c.seal, c.data, sum(octet_length(c.data)) OVER (ORDER BY c.last) - octet_length(c.data) AS before
+  FROM @records c WHERE c.run = $1 AND c.last > $2 AND c.last <= $4 ORDER BY c.last LIMIT 200
+) b WHERE b.before < $3 ORDER BY b.last`)
+	sqlIsThere = sqlText(`SELECT true FROM @heads WHERE id = $1`)
+
+	sqlBlob     = sqlText(`SELECT data FROM @blobs WHERE hash = $1`)
+	sqlBlobPart = sqlText(`SELECT octet_length(data), substring(data FROM $2 FOR $3) FROM @blobs WHERE hash = $1`)
+	sqlBlobSize = sqlText(`SELECT octet_length(data), ''::bytea FROM @blobs WHERE hash = $1`)
+)
+
+// Heads. Lists are read newest first, in streams that an index gives in order.
+const (
+	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
+  h.epoch, h.last, h.updated, coalesce(o.owner, ''), coalesce(o.kind, ''), coalesce(o.pid, 0), r.session, coalesce(o.host, ''), coalesce(o.seen, 0),
+  CASE WHEN r.status IN ('pending', 'running') THEN h.owner NOT IN ` + living + ` ELSE false END`
+	headJoins = ` JOIN @heads h ON h.id = r.id LEFT JOIN @owners o ON o.id = h.owner `
+
+	// $1 is the first time of creation, $2 and $3 are the time and number that all are below, $4 the kind, $5 whether interrupted runs alone are asked for, $6 the limit.
+	inPage  = ` r.created >= $1 AND (r.created, r.id) < ($2, $3) AND ($4 = ''::bytea OR r.kind = $4) AND (NOT $5 OR h.owner NOT IN ` + living + `)`
+	inOrder = ` ORDER BY r.created DESC, r.id DESC LIMIT $6`
+	// What may be asked for besides by those who name a parent, a session or a prefix: $7 to $10. Such runs are few, and each is looked at.
+	besides = ` AND r.status = ANY ($7::text[]) AND ($8 = ''::bytea OR r.workflow = $8) AND ($9 = ''::bytea OR r.parent = $9) AND ($10 = ''::bytea OR r.session = $10)`
+
+	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
+	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE` + inPage + inOrder)
+	// A stream for each status, each with as much as a page can take.
+	sqlListStatus = sqlText(`SELECT x.* FROM unnest($7::text[]) AS s(status) CROSS JOIN LATERAL (
+SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.status = s.status AND` + inPage + inOrder + `) x`)
+	sqlListWorkflow = sqlText(`SELECT x.* FROM unnest($7::text[]) AS s(status) CROSS JOIN LATERAL (
+SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.workflow = $8 AND r.status = s.status AND` + inPage + inOrder + `) x`)
+	sqlListParent  = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.parent = $9 AND r.parent <> '' AND` + inPage + besides + inOrder)
+	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.session = $10 AND r.session <> '' AND` + inPage + besides + inOrder)
+	sqlListPrefix  = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run >= $11 AND ($12::bytea IS NULL OR r.run < $12) AND` + inPage + besides + inOrder)
+
+	sqlCount = sqlText(`SELECT count(*) FROM @runs WHERE status = ANY ($1::text[])`)
+)
+
+// Notices.
+const (
+	sqlNotices    = sqlText(`SELECT n.id, r.run, n.seq, n.type, n.at FROM @notices n JOIN @runs r ON r.id = n.run WHERE n.id > $1 ORDER BY n.id LIMIT $2`)
+	sqlLastNotice = sqlText(`SELECT coalesce(max(id), 0) FROM @notices`)
+)
+
+// Inbox.
+const (
+	sqlPost = sqlText(`WITH r AS (SELECT id FROM @runs WHERE run = $1 FOR KEY SHARE)
+INSERT INTO @inbox (run, kind, data, posted, taken, done) SELECT r.id, $2, $3, $4, 0, false FROM r RETURNING id`)
+	sqlTake = sqlText(`UPDATE @inbox i SET taken = $1 FROM @heads h, @runs r WHERE NOT i.done AND i.taken <> $1 AND h.id = i.run AND h.owner = $1 AND r.id = i.run
+RETURNING i.id, r.run, i.kind, i.data, i.posted`)
+	sqlUnclaimed = sqlText(`SELECT i.id, r.run, i.kind, CASE WHEN $1 = ''::bytea THEN '' ELSE i.data END, i.posted FROM @inbox i JOIN @heads h ON h.id = i.run JOIN @runs r ON r.id = i.run
+WHERE NOT i.done AND ($1 = ''::bytea OR r.run = $1) AND h.owner NOT IN ` + living + ` ORDER BY i.id`)
+	sqlSettle = sqlText(`UPDATE @inbox SET done = true, result = $1 WHERE id = $2 AND NOT done`)
+	sqlResult = sqlText(`SELECT done, result FROM @inbox WHERE id = $1`)
+)
+
+// Schedules.
+const (
+	sqlSchedules = sqlText(`SELECT workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run
+FROM @schedules ORDER BY workflow, branch`)
+	sqlRegister = sqlText(`INSERT INTO @schedules
+  (workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+ON CONFLICT (workflow, branch) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
+  registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
+  run = excluded.run`)
+	sqlUnregister = sqlText(`DELETE FROM @schedules WHERE workflow = $1 AND branch = $2`)
+	sqlLeader     = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen, o.id IN ` + living + ` FROM @schedule_leader l JOIN @owners o ON o.id = l.owner`)
+	sqlLead       = sqlText(`INSERT INTO @schedule_leader AS l (id, owner) VALUES (1, $1)
+ON CONFLICT (id) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN ` + living + ` OR l.owner = (SELECT o.id FROM @owners o WHERE o.owner = $2)`)
+)
+
+// Pruning.
+const (
+	// Oldest first, on from (created, id). A run ends and pauses after it was created, which bounds the index.
+	sqlEnded = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
+WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND r.ended < $4 ORDER BY r.created, r.id LIMIT 200`)
+	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
+WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND h.updated < $4 ORDER BY r.created, r.id LIMIT 200`)
+
+	// Two that prune would each leave a blob to the other: they go one after the other.
+	sqlPruneLock = sqlText(`SELECT pg_advisory_xact_lock(hashtextextended('hocket prune of @', 0))`)
+	sqlVictims   = sqlText(`SELECT h.id FROM @heads h JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(id, epoch, last)
+  ON h.id = v.id AND h.epoch = v.epoch AND h.last = v.last ORDER BY h.id FOR UPDATE OF h`)
+	sqlDropHolds = sqlText(`DELETE FROM @holds WHERE run = ANY ($1::bigint[]) RETURNING blob`)
+	sqlDropInbox = sqlText(`DELETE FROM @inbox WHERE run = ANY ($1::bigint[])`)
+	sqlDropNotes = sqlText(`DELETE FROM @notices WHERE run = ANY ($1::bigint[])`)
+	sqlDropHeads = sqlText(`DELETE FROM @heads WHERE id = ANY ($1::bigint[])`)
+	sqlDropRuns  = sqlText(`DELETE FROM @runs WHERE id = ANY ($1::bigint[])`)
+	sqlToTrash   = sqlText(`INSERT INTO @trash (run) SELECT unnest($1::bigint[])`)
+	sqlDropBlobs = sqlText(`DELETE FROM @blobs b WHERE b.id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM @holds h WHERE h.blob = b.id)`)
+
+	// Records of some runs in the trash, then the runs that have none left.
+	sqlTakeOut = sqlText(`WITH t AS (SELECT run FROM @trash ORDER BY run LIMIT 100),
+d AS (SELECT r.run, r.last FROM t CROSS JOIN LATERAL (SELECT c.run, c.last FROM @records c WHERE c.run = t.run ORDER BY c.last LIMIT $1) r LIMIT $1)
+DELETE FROM @records r USING d WHERE r.run = d.run AND r.last = d.last`)
+	sqlTrashLeft = sqlText(`WITH gone AS (
+  DELETE FROM @trash t WHERE t.run IN (SELECT run FROM @trash ORDER BY run LIMIT 100) AND NOT EXISTS (SELECT FROM @records r WHERE r.run = t.run) RETURNING t.run)
+SELECT EXISTS (SELECT FROM @trash t WHERE t.run NOT IN (SELECT run FROM gone))`)
+
+	sqlSize = sqlText(`SELECT coalesce(sum(pg_table_size(c.oid) + pg_indexes_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = #::oid AND c.relkind IN ('r', 'm')`)
+)

@@ -1,0 +1,75 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Registrations implements journal.Schedules.
+func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, error) {
+	var workflow, branch, mode, spec, zone, run []byte
+	var version, registered, planned, after, to int64
+	var list []journal.Registration
+	columns := []any{&workflow, &branch, &version, &mode, &spec, &zone, &registered, &planned, &after, &to, &run}
+	err := s.query(ctx, sqlSchedules, nil, columns, func() { list = []journal.Registration{} }, func() error {
+		list = append(list, journal.Registration{
+			Workflow: string(workflow), Branch: string(branch), Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
+			Registered: timeOf(registered), Planned: timeOf(planned), CatchUpAfter: timeOf(after), CatchUpTo: timeOf(to), Run: string(run),
+		})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read schedules: %w", err)
+	}
+	return list, nil
+}
+
+// Register implements journal.Schedules.
+func (s *Store) Register(ctx context.Context, r journal.Registration) error {
+	if err := r.Validate(); err != nil {
+		return err
+	}
+	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Workflow), bytesOf(r.Branch), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
+		micros(r.Registered), micros(r.Planned), micros(r.CatchUpAfter), micros(r.CatchUpTo), bytesOf(r.Run))
+	if err != nil {
+		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
+	}
+	return nil
+}
+
+// Unregister implements journal.Schedules.
+func (s *Store) Unregister(ctx context.Context, workflow, branch string) error {
+	if _, err := s.exec(ctx, sqlUnregister, bytesOf(workflow), bytesOf(branch)); err != nil {
+		return fmt.Errorf("unregister schedule of workflow %s: %w", workflow, err)
+	}
+	return nil
+}
+
+// Leader implements journal.Schedules.
+func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
+	var o ownerRow
+	var alive bool
+	if _, err := s.one(ctx, sqlLeader, nil, append(o.columns(), &alive)); err != nil {
+		return journal.Owner{}, false, fmt.Errorf("look up the process that runs schedules: %w", err)
+	}
+	return o.owner(), alive, nil
+}
+
+// Lead implements journal.Schedules. Where there is a leader it writes nothing.
+func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, error) {
+	self, err := s.register(ctx)
+	if err != nil {
+		return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
+	}
+	for {
+		leader, alive, err := s.Leader(ctx)
+		if alive && (leader.ID != hung || hung == s.owner.self.ID) || err != nil {
+			return leader, leader.ID == s.owner.self.ID, err
+		}
+		if _, err := s.exec(ctx, sqlLead, self, leader.ID); err != nil {
+			return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
+		}
+	}
+}

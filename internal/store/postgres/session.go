@@ -1,0 +1,317 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// session is the connection of a process that outlives statements: it holds the locks of the owners of all its stores, and listens. It is made when it is first needed: a process that only reads
+// has none.
+//
+// It is at rest but for moments: a backend that works does not notice that its client is dead. Where it is lost it is made again, takes the same locks again, and every subscriber is signalled. Meanwhile
+// others take the owners for dead, and may claim their runs: epochs fence, so that an owner whose runs were not claimed simply goes on with them.
+type session struct {
+	db *database
+
+	kept  sync.Mutex // guards locks and ears
+	locks []lock
+	ears  []*changes // of the stores that listen
+
+	mu   sync.Mutex
+	conn *pgx.Conn // of the goroutine where there is one, else guarded by mu
+	// Of the goroutine that waits for notifications; there is none where the process does not listen.
+	running bool
+	queue   []*errand
+	wake    context.CancelFunc // ends its wait
+	ended   chan struct{}
+}
+
+// lock is the lock of an owner: its two keys.
+type lock struct{ class, number int64 }
+
+// errand is work for the connection.
+type errand struct {
+	do   func(c *pgx.Conn) error
+	done chan error
+}
+
+// The locks of owners. Their keys are int4, which hold the bits of an oid.
+const (
+	sqlLock      = `SELECT pg_try_advisory_lock($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlUnlock    = `SELECT pg_advisory_unlock($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlTerminate = `SELECT pg_terminate_backend(l.pid, 2000) FROM pg_locks l
+WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid = $3`
+)
+
+// sqlKeepAlive makes the server notice within some 11 s that the machine of the process has vanished, and drop its locks.
+const sqlKeepAlive = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET client_connection_check_interval = '2s'; SET idle_session_timeout = 0`
+
+// Pauses between attempts to connect anew.
+const (
+	minPause = 20 * time.Millisecond
+	maxPause = time.Second
+)
+
+// errandTime bounds an errand, with what it takes to connect.
+const errandTime = 30 * time.Second
+
+// run does do on the connection, which it makes where there is none.
+func (s *session) run(ctx context.Context, do func(c *pgx.Conn) error) error {
+	s.mu.Lock()
+	if !s.running {
+		defer s.mu.Unlock()
+		if err := s.connect(ctx); err != nil {
+			return err
+		}
+		return do(s.conn)
+	}
+	e := &errand{do: do, done: make(chan error, 1)}
+	s.queue = append(s.queue, e)
+	s.wake()
+	s.mu.Unlock()
+	select {
+	case err := <-e.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// connect makes the connection anew where it is lost. s.mu is held, or the goroutine calls it.
+func (s *session) connect(ctx context.Context) error {
+	if s.conn != nil && !s.conn.IsClosed() {
+		return nil
+	}
+	var before uint32
+	if s.conn != nil {
+		before = s.conn.PgConn().PID()
+	}
+	conn, err := pgx.ConnectConfig(ctx, s.db.conn.Copy())
+	if err != nil {
+		return err
+	}
+	if err := s.restore(ctx, conn, before); err != nil {
+		_ = conn.Close(ctx)
+		return err
+	}
+	s.conn = conn
+	return nil
+}
+
+// errHeld says that a lock is still held by a session that the process lost.
+var errHeld = errors.New("the server has not ended the session that was lost")
+
+// restore takes the locks and listens on a new connection. before is the server process of the lost one: it may not know yet, and is ended then.
+func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) error {
+	if _, err := conn.Exec(ctx, sqlKeepAlive); err != nil {
+		return err
+	}
+	locks, ears := s.keeps()
+	for _, l := range locks {
+		ok, err := take(ctx, conn, l)
+		if err == nil && !ok && before != 0 {
+			if _, err = conn.Exec(ctx, sqlTerminate, l.class, l.number, before); err == nil {
+				ok, err = take(ctx, conn, l)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errHeld
+		}
+	}
+	for _, e := range ears {
+		if _, err := conn.Exec(ctx, "LISTEN "+e.channel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keeps gives what a new connection needs.
+func (s *session) keeps() (locks []lock, ears []*changes) {
+	s.kept.Lock()
+	defer s.kept.Unlock()
+	return slices.Clone(s.locks), slices.Clone(s.ears)
+}
+
+// take tries to take a lock.
+func take(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
+	err = conn.QueryRow(ctx, sqlLock, l.class, l.number).Scan(&ok)
+	return ok, err
+}
+
+// hold takes the lock of an owner, and keeps it until drop.
+func (s *session) hold(ctx context.Context, l lock, more func(c *pgx.Conn) error) error {
+	return s.run(ctx, func(c *pgx.Conn) error {
+		ok, err := take(ctx, c, l)
+		if err == nil && !ok {
+			err = fmt.Errorf("the lock of owner %d is taken", l.number)
+		}
+		if err == nil {
+			err = more(c)
+		}
+		if err == nil {
+			s.kept.Lock()
+			s.locks = append(s.locks, l)
+			s.kept.Unlock()
+		}
+		return err
+	})
+}
+
+// drop gives a lock up. Where the connection is lost the server does.
+func (s *session) drop(ctx context.Context, l lock) error {
+	s.kept.Lock()
+	s.locks = slices.DeleteFunc(s.locks, func(o lock) bool { return o == l })
+	s.kept.Unlock()
+	return s.run(ctx, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, sqlUnlock, l.class, l.number)
+		return err
+	})
+}
+
+// listen makes the session signal what it hears on a channel. It returns when that is so; where it fails it becomes so later.
+func (s *session) listen(ctx context.Context, e *changes) error {
+	s.kept.Lock()
+	s.ears = append(s.ears, e)
+	s.kept.Unlock()
+	s.mu.Lock()
+	if !s.running {
+		s.running, s.ended = true, make(chan struct{})
+		wait, wake := context.WithCancel(context.Background()) //nolint:gosec,nolintlint // loop calls it
+		s.wake = wake
+		go s.loop(wait) //nolint:contextcheck,nolintlint // it lives as long as the process
+	}
+	s.mu.Unlock()
+	return s.run(ctx, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "LISTEN "+e.channel)
+		return err
+	})
+}
+
+// deafen ends listen.
+func (s *session) deafen(ctx context.Context, e *changes) error {
+	s.kept.Lock()
+	s.ears = slices.DeleteFunc(s.ears, func(o *changes) bool { return o == e })
+	s.kept.Unlock()
+	return s.run(ctx, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "UNLISTEN "+e.channel)
+		return err
+	})
+}
+
+// loop waits for notifications, and does errands between them, until the session is closed.
+func (s *session) loop(wait context.Context) {
+	defer close(s.ended)
+	pause := minPause
+	for isFirst := true; ; isFirst = false {
+		err := s.connected(isFirst)
+		isOver := s.errands(err)
+		if isOver {
+			return
+		}
+		if err != nil {
+			t := time.NewTimer(pause)
+			select {
+			case <-t.C:
+			case <-wait.Done():
+			}
+			t.Stop()
+			pause = min(2*pause, maxPause)
+		} else {
+			pause = minPause
+			var n *pgconn.Notification
+			if n, err = s.conn.WaitForNotification(wait); err == nil {
+				s.heard(n)
+			}
+		}
+		if wait.Err() != nil {
+			s.mu.Lock()
+			wait, s.wake = context.WithCancel(context.Background())
+			s.mu.Unlock()
+		}
+	}
+}
+
+// connected connects where there is no connection, and signals all who may have missed something.
+func (s *session) connected(isFirst bool) error {
+	if s.conn != nil && !s.conn.IsClosed() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+	defer cancel()
+	err := s.connect(ctx)
+	if err == nil && !isFirst {
+		_, ears := s.keeps()
+		for _, e := range ears {
+			e.hub.SignalAll()
+		}
+	}
+	return err
+}
+
+// errands does what waits, or answers it with err. It tells whether the session was closed.
+func (s *session) errands(err error) (isOver bool) {
+	for {
+		s.mu.Lock()
+		queue := s.queue
+		s.queue = nil
+		isOver = !s.running && len(queue) == 0
+		s.mu.Unlock()
+		if len(queue) == 0 {
+			return isOver
+		}
+		for _, e := range queue {
+			if err != nil {
+				e.done <- err
+				continue
+			}
+			e.done <- e.do(s.conn)
+		}
+	}
+}
+
+// heard passes a notification on.
+func (s *session) heard(n *pgconn.Notification) {
+	_, ears := s.keeps()
+	for _, e := range ears {
+		if e.channel == n.Channel {
+			e.heard(n.Payload)
+		}
+	}
+}
+
+// close ends the session. The stores have dropped their locks.
+func (s *session) close(ctx context.Context) error {
+	s.mu.Lock()
+	if s.running {
+		s.running = false
+		s.wake()
+		s.mu.Unlock()
+		<-s.ended
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	conn := s.conn
+	if s.conn = nil; conn == nil || conn.IsClosed() {
+		return nil
+	}
+	return conn.Close(ctx)
+}
+
+// ping makes sure that the connection is there, by use: it is how a process that does not listen finds that it was lost.
+func (s *session) ping(ctx context.Context) error {
+	if err := s.run(ctx, func(c *pgx.Conn) error { return c.Ping(ctx) }); err == nil {
+		return nil
+	}
+	return s.run(ctx, func(c *pgx.Conn) error { return c.Ping(ctx) })
+}

@@ -1,0 +1,202 @@
+package postgres
+
+import (
+	"context"
+	"runtime"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+const (
+	maxBatch      = 1000     // appends in one transaction
+	maxBatchBytes = 16 << 20 // of data in one transaction
+	maxUnderWay   = 2        // batches of a handle at once
+	// maxMemory bounds what the writer remembers of runs: some 200 bytes each, and only of those that the handle is driving.
+	maxMemory = 16384
+)
+
+// writer stores appends: those that wait share a transaction, and are answered after its commit (group commit). A run is in one batch at a time.
+//
+// A caller that comes while fewer batches than maxUnderWay are under way does one itself. What came meanwhile is left to a goroutine, which ends when nothing waits.
+type writer struct {
+	s *Store
+
+	mu       sync.Mutex
+	idle     sync.Cond // underWay became 0
+	queue    []*pending
+	busy     map[string]bool // runs in the batches under way
+	underWay int
+	memory   map[string]*target
+}
+
+func newWriter(s *Store) *writer {
+	w := &writer{s: s, busy: map[string]bool{}, memory: map[string]*target{}}
+	w.idle.L = &w.mu
+	return w
+}
+
+// do has p stored. A done ctx takes it back as long as its batch has not begun; after that the outcome is waited for, since only it tells whether something was written.
+func (w *writer) do(ctx context.Context, p *pending) error {
+	w.mu.Lock()
+	w.queue = append(w.queue, p)
+	leads := w.underWay < maxUnderWay && !w.busy[p.Run]
+	var batch []*pending
+	if leads {
+		if batch = w.take(); len(batch) == 0 {
+			leads = false
+		} else {
+			w.underWay++
+		}
+	}
+	w.mu.Unlock()
+	if leads {
+		w.store(batch)
+		if w.rest(batch) {
+			go w.drain() //nolint:contextcheck,nolintlint // it works for many callers
+		}
+	}
+	select {
+	case err := <-p.done:
+		return err
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	if !p.taken {
+		p.gone = true
+		w.mu.Unlock()
+		return ctx.Err()
+	}
+	w.mu.Unlock()
+	return <-p.done
+}
+
+// drain stores batches until nothing waits.
+func (w *writer) drain() {
+	for {
+		w.gather()
+		w.mu.Lock()
+		batch := w.take()
+		w.mu.Unlock()
+		w.store(batch)
+		if !w.rest(batch) {
+			return
+		}
+	}
+}
+
+// gather lets those who were answered just now come again before the batch: without it a batch of many is followed by one of the few that were quickest.
+func (w *writer) gather() {
+	for before := -1; ; {
+		runtime.Gosched()
+		w.mu.Lock()
+		n := len(w.queue)
+		w.mu.Unlock()
+		if n <= before || n >= maxBatch {
+			return
+		}
+		before = n
+	}
+}
+
+// take takes the next batch out of the queue: appends that only continue a run which the writer knows, or else all. w.mu is held.
+func (w *writer) take() []*pending {
+	var batch []*pending
+	left := w.queue[:0]
+	size := 0
+	var simple, decided bool
+	for i, p := range w.queue {
+		if p.gone {
+			continue
+		}
+		if len(batch) == maxBatch || size >= maxBatchBytes {
+			left = append(left, w.queue[i:]...)
+			break
+		}
+		if w.busy[p.Run] {
+			left = append(left, p)
+			continue
+		}
+		p.known = w.knownTo(p)
+		if !decided {
+			simple, decided = p.known != nil, true
+		}
+		if simple != (p.known != nil) {
+			left = append(left, p)
+			continue
+		}
+		p.taken = true
+		w.busy[p.Run] = true
+		size += p.size
+		batch = append(batch, p)
+	}
+	clear(w.queue[len(left):])
+	w.queue = left
+	return batch
+}
+
+// knownTo gives the run of p where one statement can do p with others: the run is remembered, and nothing has to be looked up. w.mu is held.
+func (w *writer) knownTo(p *pending) *target {
+	if p.Create != nil || len(p.Blobs) > 0 {
+		return nil
+	}
+	t := w.memory[p.Run]
+	if t == nil || t.refuses(p) != nil || journal.Status(t.status).IsEnded() {
+		return nil
+	}
+	return t
+}
+
+// rest ends a batch. It tells whether its place is kept for another one.
+func (w *writer) rest(batch []*pending) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range batch {
+		delete(w.busy, p.Run)
+	}
+	for _, p := range w.queue {
+		if !p.gone && !w.busy[p.Run] {
+			return true
+		}
+	}
+	if w.underWay--; w.underWay == 0 {
+		w.idle.Broadcast()
+	}
+	return false
+}
+
+// store does a batch, and answers all in it.
+func (w *writer) store(batch []*pending) {
+	if len(batch) > 0 && batch[0].known != nil {
+		batch = w.simple(batch)
+	}
+	if len(batch) > 0 {
+		w.whole(batch)
+	}
+}
+
+// remember keeps what is known of a run; nil forgets it.
+func (w *writer) remember(run string, t *target) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t == nil {
+		delete(w.memory, run)
+		return
+	}
+	if len(w.memory) >= maxMemory {
+		clear(w.memory)
+	}
+	w.memory[run] = t
+}
+
+// forget makes the next append to a run look it up.
+func (w *writer) forget(run string) { w.remember(run, nil) }
+
+// close waits until nothing is under way. No caller comes any more.
+func (w *writer) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.underWay > 0 {
+		w.idle.Wait()
+	}
+}

@@ -1,0 +1,222 @@
+// Package accessdb keeps access tokens, namespaces and the audit log in the store's file, beside the runs.
+//
+// It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's
+// migrations.
+//
+// Invariants: SQL text is constant (SEC7); every statement names the namespace, but the one that finds a token by its hash (SEC10); of a token's text there is
+// only the hash (SEC2).
+package accessdb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
+)
+
+// All SQL of access.
+const (
+	sqlCount      = db.Text(`SELECT count(*) FROM access_tokens WHERE namespace = ?`)
+	sqlNames      = db.Text(`SELECT name FROM namespaces ORDER BY name`)
+	sqlCountNames = db.Text(`SELECT count(*), coalesce(sum(name = ?), 0) FROM namespaces`)
+	sqlName       = db.Text(`INSERT INTO namespaces (name, created) VALUES (?, ?)`)
+	sqlAdd        = db.Text(`INSERT INTO access_tokens (hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlFind       = db.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE hash = ?`)
+	sqlOne        = db.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? AND id = ?`)
+	sqlList       = db.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? ORDER BY n`)
+	sqlRevoke     = db.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
+	sqlTouch      = db.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
+	sqlLast       = db.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
+	sqlRecord     = db.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlForget     = db.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
+	sqlRecords    = db.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
+		WHERE namespace = ? AND n < ? AND at >= ? ORDER BY n DESC LIMIT ?`)
+)
+
+// rowBytes is about what a row costs.
+const rowBytes = 400
+
+// Store keeps tokens and records in a file. Safe for concurrent use, also by several processes.
+type Store struct {
+	// Keep bounds the records of a namespace; 0: access.MaxRecords. It is not changed once the store is used.
+	Keep int
+
+	db *db.Store
+}
+
+var (
+	_ access.Store = (*Store)(nil)
+	_ access.Log   = (*Store)(nil)
+)
+
+// New makes a Store in a file that is open, which it does not close.
+func New(file *db.Store) *Store { return &Store{db: file} }
+
+// Add implements access.Store.
+func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		tokens, err := number(tx, sqlCount, t.Namespace)
+		switch {
+		case err != nil:
+			return err
+		case tokens >= access.MaxTokens:
+			return access.ErrFullTokens
+		}
+		if t.Namespace != access.DefaultNamespace {
+			if err := makeNamespace(tx, t.Namespace, t.Created); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), db.Micros(t.Created), db.Micros(t.Expires), db.Micros(t.Used))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("store token: %w", err)
+	}
+	return nil
+}
+
+// makeNamespace makes a namespace that is not there.
+func makeNamespace(tx db.Tx, name string, at time.Time) error {
+	var all, same int64
+	if err := tx.Query(sqlCountNames, func(c []any) error {
+		all, same = db.Int(c[0]), db.Int(c[1])
+		return nil
+	}, name); err != nil || same > 0 {
+		return err
+	}
+	if all+1 >= access.MaxNamespaces {
+		return access.ErrFullNamespaces
+	}
+	_, err := tx.Exec(sqlName, name, db.Micros(at))
+	return err
+}
+
+// Find implements access.Store.
+func (s *Store) Find(ctx context.Context, h access.Hash) (access.Token, error) {
+	found, err := s.tokens(ctx, sqlFind, h[:])
+	switch {
+	case err != nil:
+		return access.Token{}, err
+	case len(found) == 0:
+		return access.Token{}, access.ErrUnknownToken
+	}
+	return found[0], nil
+}
+
+// List implements access.Store.
+func (s *Store) List(ctx context.Context, namespace string) ([]access.Token, error) {
+	return s.tokens(ctx, sqlList, namespace)
+}
+
+func (s *Store) tokens(ctx context.Context, q db.Text, args ...any) (out []access.Token, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		out = nil
+		return tx.Query(q, func(c []any) error {
+			out = append(out, token(c))
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	return out, nil
+}
+
+// Revoke implements access.Store.
+func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Token, err error) {
+	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		found := false
+		if err := tx.Query(sqlOne, func(c []any) error {
+			t, found = token(c), true
+			return nil
+		}, namespace, id); err != nil {
+			return err
+		}
+		if !found {
+			return access.ErrNone
+		}
+		_, err := tx.Exec(sqlRevoke, namespace, id)
+		return err
+	})
+	if err != nil {
+		return access.Token{}, fmt.Errorf("revoke token: %w", err)
+	}
+	return t, nil
+}
+
+// Touch implements access.Store.
+func (s *Store) Touch(ctx context.Context, namespace, id string, at time.Time) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		_, err := tx.Exec(sqlTouch, db.Micros(at), namespace, id, db.Micros(at))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note use of token: %w", err)
+	}
+	return nil
+}
+
+// Namespaces implements access.Store.
+func (s *Store) Namespaces(ctx context.Context) (out []string, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		out = []string{access.DefaultNamespace}
+		return tx.Query(sqlNames, func(c []any) error {
+			out = append(out, db.String(c[0]))
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read namespaces: %w", err)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Record implements access.Log.
+func (s *Store) Record(ctx context.Context, r access.Record) error {
+	r = r.Clean()
+	size := rowBytes + len(r.Actor) + len(r.Action) + len(r.Target) + len(r.Request) + len(r.Remote)
+	err := s.db.Write(ctx, size, func(tx db.Tx) error {
+		last, err := number(tx, sqlLast, r.Namespace)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, db.Micros(r.At), r.Token, r.Actor, r.Channel, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
+			return err
+		}
+		_, err = tx.Exec(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write audit log: %w", err)
+	}
+	return nil
+}
+
+// Records implements access.Log.
+func (s *Store) Records(ctx context.Context, q access.Query) (access.Page, error) {
+	before, limit, err := q.Bounds()
+	if err != nil {
+		return access.Page{}, err
+	}
+	var found []access.Record
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		found = nil
+		return tx.Query(sqlRecords, func(c []any) error {
+			found = append(found, access.Record{
+				ID: db.Int(c[0]), At: db.Time(c[1]), Namespace: db.String(c[2]), Token: db.String(c[3]), Actor: db.String(c[4]), Channel: db.String(c[5]), Action: db.String(c[6]),
+				Target: db.String(c[7]), Outcome: db.String(c[8]), Request: db.String(c[9]), Remote: db.String(c[10]),
+			})
+			return nil
+		}, q.Namespace, before, db.Micros(q.Since), limit+1)
+	})
+	if err != nil {
+		return access.Page{}, fmt.Errorf("read audit log: %w", err)
+	}
+	return access.PageOf(found, limit), nil
+}

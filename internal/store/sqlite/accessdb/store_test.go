@@ -1,0 +1,86 @@
+package accessdb_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/access/accesstest"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"
+)
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	accesstest.Run(t, func(t *testing.T) (accesstest.Both, func() accesstest.Both) {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "hocket.db")
+		again := func() accesstest.Both {
+			file, err := db.Open(t.Context(), path, db.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = file.Close() })
+			s := accessdb.New(file)
+			s.Keep = accesstest.Keep
+			return s
+		}
+		return again(), again
+	})
+}
+
+// TestAtRest: the file holds no text of a token, nor a part of one that would do (SEC2). Its name is found in the same way, so the search can find.
+func TestAtRest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, err := db.Open(t.Context(), filepath.Join(dir, "hocket.db"), db.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := accessdb.New(file)
+	tokens := access.NewTokens(access.Config{Store: s})
+	text, made, err := tokens.Create(t.Context(), access.Grant{Name: "the-deploy-job", Role: access.RoleEdit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokens.Find(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Record(t.Context(), access.Record{Action: "GET /", Outcome: "ok"}.By(made.Principal())); err != nil {
+		t.Fatal(err)
+	}
+	count := func(what string) (n int) {
+		t.Helper()
+		files, err := filepath.Glob(filepath.Join(dir, "hocket.db*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			if st, err := os.Stat(name); err != nil || st.IsDir() {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += bytes.Count(data, []byte(what))
+		}
+		return n
+	}
+	// Once with the log beside the file, as while the server runs, and once after it was folded in.
+	for range 2 {
+		for _, part := range []string{text, text[3:], text[:24], text[23:]} {
+			if n := count(part); n != 0 {
+				t.Errorf("%d times a part of %d characters", n, len(part))
+			}
+		}
+		if n := count("the-deploy-job"); n == 0 {
+			t.Error("the search does not find the name")
+		}
+		if err := file.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package catalogdb_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
+)
+
+// envChild is the file in which a child process stores documents until it is killed.
+const envChild = "HOCKET_TEST_CATALOG"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(envChild); path != "" {
+		fmt.Fprintln(os.Stderr, child(path))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// numbered is a workflow with many rows, all of which say its number.
+func numbered(n int) catalog.Put {
+	nodes := make([]string, 0, 200)
+	for i := range cap(nodes) {
+		nodes = append(nodes, fmt.Sprintf("node %d", (i+n)%cap(nodes)))
+	}
+	p := chat(fmt.Sprintf("number %d", n), nodes...)
+	for _, r := range p.Rows.Nodes {
+		r[3] = p.Rows.Workflow.Text(1)
+	}
+	p.Replace = n%2 == 0
+	return p
+}
+
+// child stores one document after another and says so, each as it is acknowledged.
+func child(path string) error {
+	file, err := db.Open(context.Background(), path, db.Config{})
+	if err != nil {
+		return err
+	}
+	s := catalogdb.New(file)
+	for n := 1; ; n++ {
+		got, err := s.Put(context.Background(), []catalog.Put{numbered(n)}, []catalog.Row{{"last", fmt.Sprint(n), nil, nil, nil, nil, nil}})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Println(got[0].Version); err != nil {
+			return err
+		}
+	}
+}
+
+// TestKill: a process that is killed while it stores leaves one whole document, none older than the last that was acknowledged, upsert and replacement
+// alike (S3-20).
+func TestKill(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "hocket.db")
+	last := 0
+	for kill := range 5 {
+		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
+		c.Env = append(os.Environ(), envChild+"="+path)
+		c.Stderr = os.Stderr
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for range 2 + kill {
+			if !lines.Scan() {
+				t.Fatal("the child ended by itself")
+			}
+		}
+		// It is somewhere in the next transaction.
+		if err := c.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		acknowledged := lines.Text()
+		for lines.Scan() {
+			acknowledged = lines.Text()
+		}
+		if err := c.Wait(); err == nil {
+			t.Fatal("the child ended by itself")
+		}
+		last = check(t, path, acknowledged, last)
+	}
+}
+
+// check compares what the killed child left, and gives the version that is published.
+func check(t *testing.T, path, acknowledged string, before int) int {
+	t.Helper()
+	file, err := db.Open(t.Context(), path, db.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s := catalogdb.New(file)
+	e, err := s.Entry(t.Context(), "chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := strconv.Atoi(acknowledged); err != nil || e.Published < n || e.Published <= before {
+		t.Errorf("version %d is published, %s was acknowledged", e.Published, acknowledged)
+	}
+	v, err := s.Version(t.Context(), "chat", e.Published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if _, err := fmt.Sscanf(string(v.Text), "number %d", &n); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := s.Rows(t.Context(), "chat")
+	if err != nil || !rows.Equal(*numbered(n).Rows) {
+		text, _ := rows.Document()
+		t.Errorf("the rows are not those of %s: %v\n%s", v.Text, err, text)
+	}
+	agents, err := s.Agents(t.Context())
+	if err != nil || len(agents) != 1 || agents[0].Text(1) != strings.TrimPrefix(string(v.Text), "number ") {
+		t.Errorf("agents %v beside %s, %v", agents, v.Text, err)
+	}
+	if _, err := s.Version(t.Context(), "chat", e.Published+1); !errors.Is(err, catalog.ErrNotFound) {
+		t.Errorf("a version that is not published: %v", err)
+	}
+	return e.Published
+}

@@ -1,0 +1,311 @@
+package catalogdb
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/journal"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
+)
+
+// Store is the catalog in the file of a journal. Safe for concurrent use.
+type Store struct{ db *db.Store }
+
+var _ catalog.Store = (*Store)(nil)
+
+// New gives the catalog in the file of a journal, which stays the caller's to close.
+func New(file *db.Store) *Store { return &Store{file} }
+
+const rowBytes = 200 // about what a row costs beside its texts
+
+// Put implements catalog.Workflows.
+func (s *Store) Put(ctx context.Context, puts []catalog.Put, agents []catalog.Row) ([]catalog.Stored, error) {
+	size := len(agents) * rowBytes
+	for _, p := range puts {
+		size += 2*len(p.Text) + rowBytes
+	}
+	var out []catalog.Stored
+	err := s.db.Write(ctx, size, func(tx db.Tx) error {
+		out = out[:0]
+		for _, p := range puts {
+			st, err := put(tx, p)
+			if err != nil {
+				return fmt.Errorf("store workflow %s: %w", p.ID, err)
+			}
+			out = append(out, st)
+		}
+		return putAgents(tx, agents, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// document is a row of workflow_documents.
+type document struct{ published, draft, latest, updated int64 }
+
+func readDocument(tx db.Tx, id string) (d document, err error) {
+	err = tx.Query(sqlDocument, func(c []any) error {
+		d = document{db.Int(c[0]), db.Int(c[1]), db.Int(c[2]), db.Int(c[3])}
+		return nil
+	}, id)
+	return d, err
+}
+
+func (d document) write(tx db.Tx, id string) error {
+	_, err := tx.Exec(sqlSetDocument, id, d.published, d.draft, d.latest, d.updated)
+	return err
+}
+
+func put(tx db.Tx, p catalog.Put) (catalog.Stored, error) {
+	var st catalog.Stored
+	d, err := readDocument(tx, p.ID)
+	if err != nil {
+		return st, err
+	}
+	if err := expected(tx, p.ID, p.Expect); err != nil {
+		return st, err
+	}
+	hash := sha256.Sum256(p.Text)
+	says := func(n int) bool {
+		is := false
+		if err == nil {
+			err = tx.Query(sqlIsText, func([]any) error { is = true; return nil }, p.ID, n, p.Format, hash[:])
+		}
+		return is
+	}
+	now := catalog.Plan(p.Draft, int(d.published), int(d.draft), int(d.latest), says)
+	if err != nil {
+		return st, err
+	}
+	same := !now.IsNew && int64(now.Published) == d.published && int64(now.Draft) == d.draft
+	if now.IsNew {
+		_, err := tx.Exec(sqlNewVersion, p.ID, now.Version, p.Format, p.Name, p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text)
+		if err != nil {
+			return st, err
+		}
+		d.latest = int64(now.Version)
+	}
+	if !p.Draft {
+		isSo, err := setRows(tx, p.ID, p.Rows, p.Replace)
+		if err != nil {
+			return st, err
+		}
+		same = same && isSo
+	}
+	if !same {
+		d.published, d.draft, d.updated = int64(now.Published), int64(now.Draft), p.At.UnixMicro()
+		if err := d.write(tx, p.ID); err != nil {
+			return st, err
+		}
+	}
+	st.Version, st.Unchanged = now.Version, same
+	st.Entry, err = entry(tx, p.ID)
+	return st, err
+}
+
+// Publish implements catalog.Workflows.
+func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.Entry, err error) {
+	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		d, err := readDocument(tx, p.ID)
+		if err != nil {
+			return err
+		}
+		isThere := false
+		if err := tx.Query(sqlVersion, func([]any) error { isThere = true; return nil }, p.ID, p.Version); err != nil {
+			return err
+		}
+		if !isThere {
+			return catalog.ErrNotFound
+		}
+		if err := expected(tx, p.ID, p.Expect); err != nil {
+			return err
+		}
+		d.published, d.updated = int64(p.Version), p.At.UnixMicro()
+		if d.draft == d.published {
+			d.draft = 0
+		}
+		if err := d.write(tx, p.ID); err != nil {
+			return err
+		}
+		if _, err := setRows(tx, p.ID, p.Rows, false); err != nil {
+			return err
+		}
+		e, err = entry(tx, p.ID)
+		return err
+	})
+	if err != nil {
+		return catalog.Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, err)
+	}
+	return e, nil
+}
+
+func readEntry(c []any) catalog.Entry {
+	return catalog.Entry{
+		ID: str(c[0]), Name: str(c[1]), Format: str(c[2]), Published: int(db.Int(c[3])), Draft: int(db.Int(c[4])), HasRows: db.Int(c[5]) != 0,
+		Updated: db.Time(c[6]),
+	}
+}
+
+func entry(tx db.Tx, id string) (e catalog.Entry, err error) {
+	isThere := false
+	err = tx.Query(sqlEntry, func(c []any) error {
+		e, isThere = readEntry(c), true
+		return nil
+	}, id)
+	if err == nil && !isThere {
+		err = catalog.ErrNotFound
+	}
+	return e, err
+}
+
+// expected gives catalog.ErrChanged where the workflow has another tag; "" is any.
+func expected(tx db.Tx, id, expect string) error {
+	if expect == "" {
+		return nil
+	}
+	e, err := entry(tx, id)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return catalog.Expected(expect, catalog.TagAbsent)
+	}
+	if err != nil {
+		return err
+	}
+	rows, isThere, err := readRows(tx, id)
+	switch {
+	case err != nil:
+		return err
+	case !isThere:
+		return catalog.Expected(expect, catalog.Tag(e, nil))
+	}
+	return catalog.Expected(expect, catalog.Tag(e, &rows))
+}
+
+// Entry implements catalog.Workflows.
+func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+		e, err = entry(tx, id)
+		return err
+	})
+	if err != nil {
+		return catalog.Entry{}, fmt.Errorf("read workflow %s: %w", id, err)
+	}
+	return e, nil
+}
+
+// Entries implements catalog.Workflows.
+func (s *Store) Entries(ctx context.Context) (out []catalog.Entry, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+		out, err = readEntries(tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list workflows: %w", err)
+	}
+	return out, nil
+}
+
+func readEntries(tx db.Tx) (out []catalog.Entry, err error) {
+	err = tx.Query(sqlEntries, func(c []any) error {
+		out = append(out, readEntry(c))
+		return nil
+	})
+	return out, err
+}
+
+func readVersion(id string, c []any) catalog.Version {
+	return catalog.Version{
+		Workflow: id, Number: int(db.Int(c[0])), Format: str(c[1]), Name: str(c[2]), File: str(c[3]), Digest: str(c[4]),
+		Created: time.UnixMicro(db.Int(c[5])).UTC(),
+	}
+}
+
+// Versions implements catalog.Workflows.
+func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		out = nil
+		if _, err := entry(tx, id); err != nil {
+			return err
+		}
+		return tx.Query(sqlVersions, func(c []any) error {
+			out = append(out, readVersion(id, c))
+			return nil
+		}, id)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read workflow %s: %w", id, err)
+	}
+	return out, nil
+}
+
+// Version implements catalog.Workflows.
+func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.Version, err error) {
+	var hash []byte
+	isThere := false
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		isThere = false
+		return tx.Query(sqlVersion, func(c []any) error {
+			v, isThere = readVersion(id, c), true
+			hash, v.Text = blob(c[6]), blob(c[7])
+			return nil
+		}, id, number)
+	})
+	if err == nil && !isThere {
+		err = catalog.ErrNotFound
+	}
+	if sum := sha256.Sum256(v.Text); err == nil && !bytes.Equal(hash, sum[:]) {
+		err = &journal.CorruptError{Reason: "the text differs from the stored digest"}
+	}
+	if err != nil {
+		return catalog.Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, err)
+	}
+	return v, nil
+}
+
+// Delete implements catalog.Workflows.
+func (s *Store) Delete(ctx context.Context, id, expect string) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		if _, err := entry(tx, id); err != nil {
+			return err
+		}
+		if err := expected(tx, id, expect); err != nil {
+			return err
+		}
+		for _, q := range []db.Text{sqlForgetDocument, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
+			if _, err := tx.Exec(q, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("delete workflow %s: %w", id, err)
+	}
+	return nil
+}
+
+func str(v any) string {
+	switch s := v.(type) {
+	case string:
+		return s
+	case []byte:
+		return string(s)
+	}
+	return ""
+}
+
+func blob(v any) []byte {
+	switch b := v.(type) {
+	case []byte:
+		return b
+	case string: // another program may have written text
+		return []byte(b)
+	}
+	return []byte{}
+}

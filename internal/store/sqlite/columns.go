@@ -1,0 +1,31 @@
+package sqlite
+
+import "time"
+
+// Int gives a column that holds an integer. A column of another type reads as 0: the damage is found by checksums, or by what the reader expects.
+func Int(column any) int64 {
+	n, _ := column.(int64)
+	return n
+}
+
+// String gives a column that holds a text, "" for one of another type.
+func String(column any) string {
+	s, _ := column.(string)
+	return s
+}
+
+// Micros is a time as tables keep it: microseconds since 1970, 0 for none.
+func Micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// Time gives a column that Micros made, in UTC.
+func Time(column any) time.Time {
+	if us := Int(column); us != 0 {
+		return time.UnixMicro(us).UTC()
+	}
+	return time.Time{}
+}

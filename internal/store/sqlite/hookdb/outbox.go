@@ -1,0 +1,212 @@
+package hookdb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
+)
+
+// Cursor implements hookdata.Store.
+func (s *Store) Cursor(ctx context.Context) (at int64, found bool, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+		at, found, err = cursor(tx)
+		return err
+	})
+	if err != nil {
+		return 0, false, fmt.Errorf("read cursor: %w", err)
+	}
+	return at, found, nil
+}
+
+func cursor(tx db.Tx) (at int64, found bool, err error) {
+	err = tx.Query(sqlCursor, func(c []any) error {
+		at, found = db.Int(c[0]), true
+		return nil
+	})
+	return at, found, err
+}
+
+// Post implements hookdata.Store.
+func (s *Store) Post(ctx context.Context, from, to int64, notifications []hookdata.Notification) error {
+	bytes := rowBytes
+	for _, n := range notifications {
+		bytes += rowBytes + 2*len(n.Body)
+	}
+	err := s.db.Write(ctx, bytes, func(tx db.Tx) error {
+		at, _, err := cursor(tx)
+		if err != nil {
+			return err
+		}
+		if at != from {
+			return hookdata.ErrMoved
+		}
+		if err := post(tx, notifications); err != nil {
+			return err
+		}
+		_, err = tx.Exec(sqlSetCursor, to)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("post notifications: %w", err)
+	}
+	return nil
+}
+
+func post(tx db.Tx, notifications []hookdata.Notification) error {
+	for _, n := range notifications {
+		data, err := json.Marshal(n)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, n.Run, string(n.State), db.Micros(n.Due), db.Micros(n.Settled), string(data)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Take implements hookdata.Store.
+func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hookdata.Notification, err error) {
+	names, err := json.Marshal(append([]string{}, but...))
+	if err != nil {
+		return nil, fmt.Errorf("take notifications: %w", err)
+	}
+	isDue := false
+	look := func(tx db.Tx) error {
+		isDue = false
+		return tx.Query(sqlTake, func([]any) error {
+			isDue = true
+			return nil
+		}, db.Micros(now), string(names), 1)
+	}
+	if err := s.db.View(ctx, look); err != nil || !isDue {
+		return nil, err // most of the time nothing is, and nothing is written
+	}
+	err = s.db.Write(ctx, rowBytes*limit, func(tx db.Tx) error {
+		out = nil
+		var taken []int64
+		if err := tx.Query(sqlTake, func(c []any) error {
+			var n hookdata.Notification
+			err := decode(c[1], &n)
+			out, taken = append(out, n), append(taken, db.Int(c[0]))
+			return err
+		}, db.Micros(now), string(names), limit); err != nil {
+			return err
+		}
+		for _, n := range taken {
+			if _, err := tx.Exec(sqlHide, db.Micros(until), n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take notifications: %w", err)
+	}
+	return out, nil
+}
+
+// Settle implements hookdata.Store.
+func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hookdata.Notification) error {
+	data, err := json.Marshal(n)
+	if err == nil {
+		err = s.db.Write(ctx, rowBytes+len(data), func(tx db.Tx) error {
+			if _, err := tx.Exec(sqlSettle, string(n.State), db.Micros(n.Due), db.Micros(n.Settled), string(data), n.ID); err != nil {
+				return err
+			}
+			return post(tx, next)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("settle notification: %w", err)
+	}
+	return nil
+}
+
+// Notifications implements hookdata.Store.
+func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery) (out []hookdata.Notification, next int64, err error) {
+	size := q.PageSize()
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		out, next = nil, 0
+		last := int64(0)
+		return tx.Query(sqlNotifications, func(c []any) error {
+			if len(out) == size {
+				next = last
+				return nil
+			}
+			n, err := notificationOf(c)
+			last, out = db.Int(c[0]), append(out, n)
+			return err
+		}, q.Before, string(q.State), q.Run, size+1)
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read notifications: %w", err)
+	}
+	return out, next, nil
+}
+
+func notificationOf(c []any) (n hookdata.Notification, err error) {
+	if err = decode(c[1], &n); err == nil && n.State == hookdata.StatePending {
+		n.Due = db.Time(c[2])
+	}
+	return n, err
+}
+
+// Notification implements hookdata.Store.
+func (s *Store) Notification(ctx context.Context, id string) (n hookdata.Notification, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		n = hookdata.Notification{}
+		return tx.Query(sqlNotification, func(c []any) (err error) {
+			n, err = notificationOf(c)
+			return err
+		}, id)
+	})
+	if err == nil && n.ID == "" {
+		err = hookdata.ErrNone
+	}
+	if err != nil {
+		return hookdata.Notification{}, fmt.Errorf("read notification: %w", err)
+	}
+	return n, nil
+}
+
+// Sweep implements hookdata.Store.
+func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		for _, q := range []struct {
+			text db.Text
+			at   time.Time
+		}{{sqlSweepDeliveries, now}, {sqlSweepUses, now}, {sqlSweepNotifications, before}} {
+			if _, err := tx.Exec(q.text, db.Micros(q.at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sweep hooks: %w", err)
+	}
+	return nil
+}
+
+// Backlog implements hookdata.Store.
+func (s *Store) Backlog(ctx context.Context) (pending, dead int, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		return tx.Query(sqlBacklog, func(c []any) error {
+			if n := int(db.Int(c[1])); hookdata.State(db.String(c[0])) == hookdata.StateDead {
+				dead = n
+			} else {
+				pending = n
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("count notifications: %w", err)
+	}
+	return pending, dead, nil
+}

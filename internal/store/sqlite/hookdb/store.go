@@ -1,0 +1,258 @@
+// Package hookdb keeps webhooks, endpoints, notifications and used approve links in a store's file, beside the runs.
+//
+// It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's migrations.
+//
+// Invariants: SQL text is constant (SEC7); the file is of one namespace, so no statement names one (SEC10); what a call wrote is on disk when it returns.
+package hookdb
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
+	db "github.com/hocket-run/hocket/internal/store/sqlite"
+)
+
+// rowBytes is about what a row costs beside its text.
+const rowBytes = 400
+
+// Store keeps hooks in a file. Safe for concurrent use, also by several processes.
+type Store struct{ db *db.Store }
+
+var _ hookdata.Store = (*Store)(nil)
+
+// New makes a Store in a file that is open, which it does not close.
+func New(file *db.Store) *Store { return &Store{file} }
+
+// deleted is the reason of webhooks that the store itself disabled, as it does when a workflow is deleted.
+const deleted = "the workflow was deleted"
+
+func webhookOf(c []any) (w hookdata.Webhook, err error) {
+	if err = decode(c[0], &w); err != nil {
+		return w, err
+	}
+	if at := db.Time(c[1]); !at.IsZero() && w.Disabled.IsZero() {
+		w.Disabled, w.Reason = at, deleted
+	}
+	return w, nil
+}
+
+// Webhooks implements hookdata.Store.
+func (s *Store) Webhooks(ctx context.Context) (out []hookdata.Webhook, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		out = nil
+		return tx.Query(sqlWebhooks, func(c []any) error {
+			w, err := webhookOf(c)
+			out = append(out, w)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read webhooks: %w", err)
+	}
+	return out, nil
+}
+
+// Webhook implements hookdata.Store.
+func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hookdata.Webhook, err error) {
+	found := false
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		found = false
+		return tx.Query(sqlWebhookByPath, func(c []any) (err error) {
+			found = true
+			w, err = webhookOf(c)
+			return err
+		}, path[:])
+	})
+	if err == nil && !found {
+		err = hookdata.ErrNone
+	}
+	if err != nil {
+		return hookdata.Webhook{}, fmt.Errorf("read webhook: %w", err)
+	}
+	return w, nil
+}
+
+// SetWebhook implements hookdata.Store.
+func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata.Webhook) error) (w hookdata.Webhook, err error) {
+	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		w = hookdata.Webhook{}
+		if err := tx.Query(sqlWebhook, func(c []any) (err error) {
+			w, err = webhookOf(c)
+			return err
+		}, id); err != nil {
+			return err
+		}
+		if err := change(&w); err != nil {
+			return err
+		}
+		w.ID = id
+		data, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		digest := w.Digest()
+		_, err = tx.Exec(sqlSetWebhook, w.ID, digest[:], w.Workflow, db.Micros(w.Created), db.Micros(w.Disabled), string(data))
+		return err
+	})
+	if err != nil {
+		return hookdata.Webhook{}, fmt.Errorf("write webhook: %w", err)
+	}
+	return w, nil
+}
+
+// DeleteWebhook implements hookdata.Store.
+func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		n, err := tx.Exec(sqlDeleteWebhook, id)
+		if err != nil || n == 0 {
+			return orNone(err)
+		}
+		_, err = tx.Exec(sqlDeleteDeliveries, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete webhook: %w", err)
+	}
+	return nil
+}
+
+func orNone(err error) error {
+	if err == nil {
+		return hookdata.ErrNone
+	}
+	return err
+}
+
+// Deliver implements hookdata.Store.
+func (s *Store) Deliver(ctx context.Context, d hookdata.Delivery) (hookdata.Delivery, error) {
+	first := d
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], db.Micros(d.At)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(sqlDeliver, d.Webhook, d.Key[:], db.Micros(d.At), db.Micros(d.Until)); err != nil {
+			return err
+		}
+		return tx.Query(sqlDelivery, func(c []any) error {
+			first.At, first.Until = db.Time(c[0]), db.Time(c[1])
+			return nil
+		}, d.Webhook, d.Key[:])
+	})
+	if err != nil {
+		return hookdata.Delivery{}, fmt.Errorf("write delivery: %w", err)
+	}
+	return first, nil
+}
+
+// Endpoints implements hookdata.Store.
+func (s *Store) Endpoints(ctx context.Context) (out []hookdata.Endpoint, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		out = nil
+		return tx.Query(sqlEndpoints, func(c []any) error {
+			var e hookdata.Endpoint
+			err := decode(c[0], &e)
+			out = append(out, e)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read endpoints: %w", err)
+	}
+	return out, nil
+}
+
+// SetEndpoint implements hookdata.Store.
+func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdata.Endpoint) error) (e hookdata.Endpoint, err error) {
+	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		e = hookdata.Endpoint{}
+		if err := tx.Query(sqlEndpoint, func(c []any) error { return decode(c[0], &e) }, id); err != nil {
+			return err
+		}
+		if err := change(&e); err != nil {
+			return err
+		}
+		e.ID = id
+		data, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(sqlSetEndpoint, e.ID, db.Micros(e.Created), string(data))
+		return err
+	})
+	if err != nil {
+		return hookdata.Endpoint{}, fmt.Errorf("write endpoint: %w", err)
+	}
+	return e, nil
+}
+
+// DeleteEndpoint implements hookdata.Store.
+func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		n, err := tx.Exec(sqlDeleteEndpoint, id)
+		if err != nil || n == 0 {
+			return orNone(err)
+		}
+		_, err = tx.Exec(sqlDropNotifications, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete endpoint: %w", err)
+	}
+	return nil
+}
+
+// Use implements hookdata.Store.
+func (s *Store) Use(ctx context.Context, u hookdata.Use) (hookdata.Use, error) {
+	data, err := json.Marshal(u)
+	if err == nil {
+		err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+			if _, err := tx.Exec(sqlUse, u.Nonce, db.Micros(u.Until), string(data)); err != nil {
+				return err
+			}
+			return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, u.Nonce)
+		})
+	}
+	if err != nil {
+		return hookdata.Use{}, fmt.Errorf("use link: %w", err)
+	}
+	return u, nil
+}
+
+// Used implements hookdata.Store.
+func (s *Store) Used(ctx context.Context, nonce string) (u hookdata.Use, err error) {
+	err = s.db.View(ctx, func(tx db.Tx) error {
+		u = hookdata.Use{}
+		return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, nonce)
+	})
+	if err == nil && u.Nonce == "" {
+		err = hookdata.ErrNone
+	}
+	if err != nil {
+		return hookdata.Use{}, fmt.Errorf("read use of link: %w", err)
+	}
+	return u, nil
+}
+
+// Unuse implements hookdata.Store.
+func (s *Store) Unuse(ctx context.Context, nonce string) error {
+	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		_, err := tx.Exec(sqlUnuse, nonce)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete use of link: %w", err)
+	}
+	return nil
+}
+
+// decode reads a column of JSON.
+func decode(column, into any) error {
+	text, _ := column.(string)
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("decode hooks row: %w", err)
+	}
+	return nil
+}
