@@ -66,9 +66,9 @@ type Engine struct {
 
 	closing atomic.Bool
 
-	mu     sync.Mutex
-	graphs map[string]*bound
-	named  map[graphName]string
+	mu      sync.Mutex
+	graphs  map[string]*bound
+	digests map[graphName]string
 }
 
 // Open opens the store, makes its file and folders where they are not there, and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	}
 	e := &Engine{
 		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
-		graphs: map[string]*bound{}, named: map[graphName]string{}, given: given,
+		graphs: map[string]*bound{}, digests: map[graphName]string{}, given: given,
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

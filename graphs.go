@@ -42,9 +42,9 @@ func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 	w := g.Workflow()
 	name := graphName{w.Name, w.Version}
 	e.mu.Lock()
-	was, taken := e.named[name]
+	was, taken := e.digests[name]
 	if !taken {
-		e.named[name] = g.Digest()
+		e.digests[name] = g.Digest()
 	}
 	e.mu.Unlock()
 	if taken && was != g.Digest() {
@@ -56,7 +56,7 @@ func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 	})
 	if err != nil && !taken {
 		e.mu.Lock()
-		delete(e.named, name)
+		delete(e.digests, name)
 		e.mu.Unlock()
 	}
 	return err
@@ -192,8 +192,8 @@ type subgraphs struct {
 	registering sync.Mutex
 	binds       []binding // one a name and version
 
-	mu    sync.Mutex
-	named map[string]graph.Subgraph
+	mu     sync.Mutex
+	byName map[string]graph.Subgraph
 }
 
 // binding binds a registered graph.
@@ -206,21 +206,21 @@ type binding struct {
 func (s *subgraphs) find(name string) (graph.Subgraph, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	g, ok := s.named[name]
+	g, ok := s.byName[name]
 	return g, ok
 }
 
 func (s *subgraphs) set(name string, g graph.Subgraph) (was graph.Subgraph) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was = s.named[name]
+	was = s.byName[name]
 	switch {
 	case g == nil:
-		delete(s.named, name)
-	case s.named == nil:
-		s.named = map[string]graph.Subgraph{name: g}
+		delete(s.byName, name)
+	case s.byName == nil:
+		s.byName = map[string]graph.Subgraph{name: g}
 	default:
-		s.named[name] = g
+		s.byName[name] = g
 	}
 	return was
 }

@@ -49,7 +49,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 		ctx = with
 	}
 	var before seen[S]
-	if err := c.codec.open(call.State, state, &before); err != nil {
+	if err := c.codec.read(call.State, state, &before); err != nil {
 		return out, err
 	}
 	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, state); err != nil {

@@ -22,8 +22,8 @@ type Builder[S any] struct {
 	open     []*conditional[S]
 	counter  int
 	handler  string
-	named    map[string]named // the branches that Branch added, by name
-	inside   bool             // of a call of Branch
+	byName   map[string]namedBranch // the branches that Branch added, by name
+	inside   bool                   // of a call of Branch
 	problems diag.List
 	began    diag.Span
 }

@@ -64,8 +64,8 @@ func (c *codec[S]) decode(state program.State) (S, error) {
 	return decode[S](state.Map())
 }
 
-// open makes a state of its fields in s, which is zero, and says in b what [codec.changes] needs.
-func (c *codec[S]) open(state program.State, s *S, b *seen[S]) (err error) {
+// read makes a state of its fields in s, which is zero, and says in b what [codec.changes] needs.
+func (c *codec[S]) read(state program.State, s *S, b *seen[S]) (err error) {
 	b.state = state
 	if b.base = c.base(state); b.base != nil && c.give(b.base, state, s, b) {
 		return nil
@@ -142,7 +142,7 @@ func (c *codec[S]) changes(b *seen[S], after *S) (program.Result, error) {
 // changed lets fn work on a state made of fields and gives what it changed.
 func (c *codec[S]) changed(state program.State, fn func(*S) error) (program.Fields, error) {
 	s, b := new(S), seen[S]{}
-	if err := c.open(state, s, &b); err != nil {
+	if err := c.read(state, s, &b); err != nil {
 		return nil, err
 	}
 	if err := fn(s); err != nil {

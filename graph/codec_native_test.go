@@ -109,7 +109,7 @@ func stepBoth[S any](t *rapid.T, c *codec[S], state typed.State, step int) (type
 
 	s, b := new(S), seen[S]{}
 	var out program.Result
-	err := c.open(&state, s, &b)
+	err := c.read(&state, s, &b)
 	if err == nil {
 		plain, plainErr := decode[S](fields)
 		if plainErr != nil || !reflect.DeepEqual(*s, plain) {
@@ -216,7 +216,7 @@ func TestListsThatExtendOne(t *testing.T) {
 	c := newCodec[listShape]()
 	add := func(state typed.State, role string, step int) typed.State {
 		s, b := new(listShape), seen[listShape]{}
-		if err := c.open(&state, s, &b); err != nil {
+		if err := c.read(&state, s, &b); err != nil {
 			t.Error(err)
 		}
 		s.Turns = append(s.Turns, turnShape{Role: role})
@@ -265,7 +265,7 @@ func TestElementsThatChangeByThemselves(t *testing.T) {
 	state := typed.StateOf(nil, 0)
 	for step := 1; step <= 3; step++ {
 		s, b := new(emptyShape), seen[emptyShape]{}
-		if err := c.open(&state, s, &b); err != nil {
+		if err := c.read(&state, s, &b); err != nil {
 			t.Fatal(err)
 		}
 		s.Ones = append(s.Ones, inner{Turn: turnShape{Tools: []string{}}, Text: strings.Repeat("x", 100)})

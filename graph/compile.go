@@ -100,7 +100,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 		c.checkNode(d)
 	}
 	c.checkTargets()
-	c.checkNamed(b.named)
+	c.checkNamed(b.byName)
 	c.place()
 	if c.problems.HasErrors() {
 		return nil, c.problems.Err()

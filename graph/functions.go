@@ -193,7 +193,7 @@ func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (pr
 			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
 		}
 		var before seen[S]
-		if err := c.codec.open(v.State, &n.State, &before); err != nil {
+		if err := c.codec.read(v.State, &n.State, &before); err != nil {
 			return program.Action{}, err
 		}
 		n.graph, n.seen, n.fields = c, viewed(v.Outputs), v.State

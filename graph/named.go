@@ -8,7 +8,7 @@ import (
 )
 
 // named is a branch that was added as a whole.
-type named struct {
+type namedBranch struct {
 	head string // its first node
 	at   diag.Span
 }
@@ -20,7 +20,7 @@ type named struct {
 // A node belongs to one branch: nothing leads from one into another, gotos neither.
 func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 	at := caller()
-	_, twice := b.named[name]
+	_, twice := b.byName[name]
 	switch {
 	case name == "":
 		b.problem(at, "empty-id", "Branch has no name")
@@ -43,10 +43,10 @@ func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 	if head == "" {
 		b.problem(at, "empty-branch", "Branch %q must contain at least one node", name)
 	}
-	if b.named == nil {
-		b.named = map[string]named{}
+	if b.byName == nil {
+		b.byName = map[string]namedBranch{}
 	}
-	b.named[name] = named{head: head, at: at}
+	b.byName[name] = namedBranch{head: head, at: at}
 	for i := range b.edges {
 		if e := &b.edges[i]; e.port == name && head != "" && b.index[e.From].shape == shapeParallel {
 			e.To = head
@@ -57,14 +57,14 @@ func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 
 // head gives the first node of a branch, as far as it is known.
 func (b *Builder[S]) head(branch string) string {
-	if n := b.named[branch]; n.head != "" {
+	if n := b.byName[branch]; n.head != "" {
 		return n.head
 	}
 	return branch
 }
 
 // checkNamed checks that the branches that were added as a whole are used, and that their names are theirs alone.
-func (c *compiler[S]) checkNamed(branches map[string]named) {
+func (c *compiler[S]) checkNamed(branches map[string]namedBranch) {
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		n := branches[name]
 		used := false

@@ -57,8 +57,8 @@ func (m *Memory) of(namespace string) []Hash {
 	return slices.DeleteFunc(slices.Clone(m.order), func(h Hash) bool { return m.tokens[h].Namespace != namespace })
 }
 
-// named gives the hash of a token; nil where the namespace has none of that id.
-func (m *Memory) named(namespace, id string) *Hash {
+// token gives the hash of a token; nil where the namespace has none of that id.
+func (m *Memory) token(namespace, id string) *Hash {
 	for _, h := range m.of(namespace) {
 		if m.tokens[h].ID == id {
 			return &h
@@ -92,7 +92,7 @@ func (m *Memory) List(_ context.Context, namespace string) ([]Token, error) {
 func (m *Memory) Revoke(_ context.Context, namespace, id string) (Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := m.named(namespace, id)
+	h := m.token(namespace, id)
 	if h == nil {
 		return Token{}, ErrNone
 	}
@@ -106,7 +106,7 @@ func (m *Memory) Revoke(_ context.Context, namespace, id string) (Token, error) 
 func (m *Memory) Touch(_ context.Context, namespace, id string, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if h := m.named(namespace, id); h != nil {
+	if h := m.token(namespace, id); h != nil {
 		t := m.tokens[*h]
 		if at = at.UTC().Truncate(time.Microsecond); at.After(t.Used) {
 			t.Used = at

@@ -7,7 +7,7 @@ type kind int
 
 const (
 	section  kind = iota // a map of the keys below
-	named                // a map of sections by names that people choose
+	byName               // a map of sections by names that people choose
 	text                 // any text
 	word                 // one of values
 	secretID             // a reference to a secret
@@ -48,11 +48,11 @@ const nameForm = `^[A-Za-z0-9][A-Za-z0-9._-]*$`
 func table() key {
 	return key{kind: section, doc: "The operator's configuration of Hocket.", keys: []key{
 		{name: "defaultModel", kind: text, doc: "The model of agents that name none, as a reference provider/model or a name under models. HOCKET_MODEL and --model take precedence."},
-		{name: "providers", kind: named, doc: "Model providers by name. An entry with the name of a known provider overrides the built-in settings; an entry of the same name in a document is ignored.", keys: providerKeys(), not: map[string]string{ //nolint:gosec // names of keys, no credentials
+		{name: "providers", kind: byName, doc: "Model providers by name. An entry with the name of a known provider overrides the built-in settings; an entry of the same name in a document is ignored.", keys: providerKeys(), not: map[string]string{ //nolint:gosec // names of keys, no credentials
 			"api_type": "write protocol: openai, anthropic or google", "kind": "write protocol: openai, anthropic or google",
 			"token_key": "write key: ${env.NAME}", "api_key": "write key: ${env.NAME}", "baseURL": "write base_url", "baseUrl": "write base_url",
 		}},
-		{name: "models", kind: named, doc: "Aliases of models, which documents and --model may use instead of provider/model.", keys: []key{
+		{name: "models", kind: byName, doc: "Aliases of models, which documents and --model may use instead of provider/model.", keys: []key{
 			{name: "provider", kind: text, required: true, doc: "The name of a provider: a key of providers, or a built-in provider."},
 			{name: "model", kind: text, required: true, doc: "The provider's name for the model."},
 			{name: "params", kind: section, doc: "Default parameters of calls, where the agent sets none.", keys: paramKeys()},

@@ -89,8 +89,8 @@ func (r *reader) value(n *source.Node, k key) (any, bool) {
 	switch k.kind {
 	case section:
 		return r.section(n, k)
-	case named:
-		return r.named(n, k)
+	case byName:
+		return r.byName(n, k)
 	case servers:
 		r.config.MCPs = r.servers(n)
 		return nil, false
@@ -170,7 +170,7 @@ func names(keys []key) []string {
 
 var nameText = regexp.MustCompile(nameForm)
 
-func (r *reader) named(n *source.Node, k key) (any, bool) {
+func (r *reader) byName(n *source.Node, k key) (any, bool) {
 	if n.Kind != source.Map {
 		return nil, r.wrong(n, "a map by name")
 	}

@@ -21,7 +21,7 @@ func writeKeys(b *strings.Builder, above string, keys []key) {
 		switch k.kind {
 		case section:
 			writeKeys(b, path+".", k.keys)
-		case named:
+		case byName:
 			writeKeys(b, path+".NAME.", k.keys)
 		}
 	}
@@ -30,7 +30,7 @@ func writeKeys(b *strings.Builder, above string, keys []key) {
 // value words what a key takes.
 func (k key) value() string {
 	text := map[kind]string{
-		section: "a map", named: "a map by name", text: "text", secretID: "a reference to a secret", address: "an http or https address",
+		section: "a map", byName: "a map by name", text: "text", secretID: "a reference to a secret", address: "an http or https address",
 		path: "a path", count: "a whole number", number: "a number", duration: "a duration such as `90s`, `1h30m` or `30d`",
 		flag: "`true` or `false`", texts: "a list of texts", free: "a map", toolset: "a list of toolsets", servers: "a map of MCP servers by name",
 	}[k.kind]
@@ -57,7 +57,7 @@ func Keys() []string {
 		for _, k := range keys {
 			path := above + k.name
 			out = append(out, path)
-			if k.kind == named {
+			if k.kind == byName {
 				path += ".NAME"
 			}
 			walk(path+".", k.keys)

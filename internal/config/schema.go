@@ -33,7 +33,7 @@ func schemaOf(k key) object {
 	switch k.kind {
 	case section:
 		s = sectionSchema(k.keys)
-	case named:
+	case byName:
 		item := sectionSchema(k.keys)
 		if len(item["required"].([]string)) == 0 {
 			item["type"] = orNull("object")

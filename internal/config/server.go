@@ -132,7 +132,7 @@ func serverKeys() []key {
 		{name: "mcp", kind: section, doc: "What /mcp offers in addition to the tools for workflows, agents and runs.", keys: []key{
 			{name: "workflows", kind: texts, doc: "Ids of published workflows that are offered as tools; [all] means every one."},
 		}},
-		{name: "notifications", kind: named, doc: "Webhook endpoints for events of runs of the namespace default, by name; see docs/webhooks.md.", keys: []key{
+		{name: "notifications", kind: byName, doc: "Webhook endpoints for events of runs of the namespace default, by name; see docs/webhooks.md.", keys: []key{
 			{name: "url", kind: address, required: true, doc: "The URL to which messages are posted; a private address is allowed."},
 			{name: "secret", kind: secretID, required: true, doc: "A reference to the signing secret, as in Standard Webhooks: whsec_ and base64, or any text of 16 bytes or more."},
 			{name: "on", kind: texts, doc: "The events to send: wait.opened, wait.reminded, wait.answered, wait.closed, run.completed, run.failed, run.cancelled. Default: all."},

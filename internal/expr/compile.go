@@ -86,7 +86,7 @@ func (p *program) reason(err error) string {
 		if node, ok := errors.AsType[*types.Err](err); ok {
 			names = p.operands[node.NodeID()]
 		}
-		return mismatch.named(names)
+		return mismatch.text(names)
 	}
 	text := p.s.unname(err.Error())
 	if key, ok := strings.CutPrefix(text, "no such key: "); ok {

@@ -166,7 +166,7 @@ func (r *rewriter) static(tree *ast.AST, opts Options) []Problem {
 			err.right = kindsOf(c.right)
 		}
 		if c.impossible(left, err.right) {
-			problems = append(problems, r.s.problemAt(r, c.id, CodeTypeMismatch, "", "%s", err.named(r.operandsOf(c))))
+			problems = append(problems, r.s.problemAt(r, c.id, CodeTypeMismatch, "", "%s", err.text(r.operandsOf(c))))
 		}
 	}
 	root := tree.Expr()

@@ -95,10 +95,10 @@ type typeError struct {
 	inside      bool   // the two stand inside a list or an object, so the operands' names would mislead
 }
 
-func (e *typeError) Error() string { return e.named([2]string{}) }
+func (e *typeError) Error() string { return e.text([2]string{}) }
 
-// named is Error with the operands' names, as far as they have one: `cannot compare $steps.a.output (a string) with 200 (a number)`.
-func (e *typeError) named(names [2]string) string {
+// text is Error with the operands' names, as far as they have one: `cannot compare $steps.a.output (a string) with 200 (a number)`.
+func (e *typeError) text(names [2]string) string {
 	with := func(name string, k kinds) string {
 		if name == "" || e.inside {
 			return k.String()

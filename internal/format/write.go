@@ -25,9 +25,9 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	}
 	data, unsaid := f.Write(w)
 	if !f.Branches {
-		named := branchesOf(w) // a writer may have named them too
-		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(named, u) })
-		unsaid = slices.Concat(named, unsaid)
+		branches := branchesOf(w) // a writer may have named them too
+		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(branches, u) })
+		unsaid = slices.Concat(branches, unsaid)
 	}
 	if len(unsaid) == 0 {
 		unsaid = silent(w, f, data)

@@ -7,5 +7,5 @@
 // The package does not read bodies and does not know HTTP. The guard of a server puts a claim into the context of each request, charges the body as it arrives and
 // each large write of an answer while it is being sent. Code that loads large values for an answer charges them itself, with [From] and [Claim.Take].
 //
-// Invariants: what is held of a pool is the sum of what its claims hold, never above the budget; no holder has more than the share; a closed claim holds nothing.
+// Invariants: the bytes in use of a pool are the sum of its claims, never above the budget; no holder has more than the share; a closed claim holds nothing.
 package inflight

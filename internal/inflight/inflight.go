@@ -18,13 +18,13 @@ type Pool struct {
 	cfg Config
 
 	mu      sync.Mutex
-	held    int64
+	bytes   int64
 	peak    int64
 	freed   int64 // given back since Freed told so
 	holders map[string]int64
 }
 
-// New makes a pool of which nothing is held.
+// New makes a pool without claims.
 func New(cfg Config) *Pool {
 	return &Pool{cfg: cfg, holders: map[string]int64{}}
 }
@@ -32,11 +32,11 @@ func New(cfg Config) *Pool {
 // Config gives the bounds of the pool.
 func (p *Pool) Config() Config { return p.cfg }
 
-// Held gives the bytes that are held now, and the most that were held at one time.
-func (p *Pool) Held() (now, peak int64) {
+// InUse gives the bytes that claims have now, and the most that they had at one time.
+func (p *Pool) InUse() (now, peak int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.held, p.peak
+	return p.bytes, p.peak
 }
 
 // Freed tells whether at least n bytes were given back since it last told so, and then counts from 0.
@@ -55,7 +55,7 @@ func (p *Pool) Claim(holder string) *Claim {
 	return &Claim{pool: p, holder: holder}
 }
 
-// retryAfter is how long a client should wait before it tries again. What is held is given back within seconds: bodies that stall are cut off.
+// retryAfter is how long a client should wait before it tries again. Claims are closed within seconds: bodies that stall are cut off.
 const retryAfter = 5 * time.Second
 
 // FullError says that a budget of bytes is used up. The request can be made again later.
@@ -81,7 +81,7 @@ type Claim struct {
 
 	// These are guarded by pool.mu.
 	holder string
-	held   int64
+	bytes  int64
 	closed bool
 }
 
@@ -98,7 +98,7 @@ func (c *Claim) Take(n int64) error {
 		return nil
 	case exceeds(p.holders[c.holder], n, p.cfg.Share):
 		return &FullError{OfHolder: true, Max: p.cfg.Share, Wanted: n, RetryAfter: retryAfter}
-	case exceeds(p.held, n, p.cfg.Total):
+	case exceeds(p.bytes, n, p.cfg.Total):
 		return &FullError{Max: p.cfg.Total, Wanted: n, RetryAfter: retryAfter}
 	}
 	c.add(n)
@@ -106,7 +106,7 @@ func (c *Claim) Take(n int64) error {
 }
 
 // exceeds tells whether n more bytes are too many. It does not overflow.
-func exceeds(held, n, limit int64) bool { return limit > 0 && n > limit-held }
+func exceeds(used, n, limit int64) bool { return limit > 0 && n > limit-used }
 
 // Give gives back n bytes, or all that the claim holds if that is less.
 func (c *Claim) Give(n int64) {
@@ -115,7 +115,7 @@ func (c *Claim) Give(n int64) {
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
-	c.add(-min(n, c.held))
+	c.add(-min(n, c.bytes))
 }
 
 // Rename charges what the claim holds, and will hold, to another holder. Errors: *FullError where that holder's share is too small; then nothing has changed.
@@ -129,24 +129,24 @@ func (c *Claim) Rename(holder string) error {
 	if c.closed || holder == c.holder {
 		return nil
 	}
-	held := c.held
-	if exceeds(p.holders[holder], held, p.cfg.Share) {
-		return &FullError{OfHolder: true, Max: p.cfg.Share, Wanted: held, RetryAfter: retryAfter}
+	n := c.bytes
+	if exceeds(p.holders[holder], n, p.cfg.Share) {
+		return &FullError{OfHolder: true, Max: p.cfg.Share, Wanted: n, RetryAfter: retryAfter}
 	}
-	c.add(-held)
+	c.add(-n)
 	c.holder = holder
-	c.add(held)
+	c.add(n)
 	return nil
 }
 
-// Held gives the bytes that the claim holds.
-func (c *Claim) Held() int64 {
+// Bytes gives the size of the claim.
+func (c *Claim) Bytes() int64 {
 	if c == nil {
 		return 0
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
-	return c.held
+	return c.bytes
 }
 
 // Close gives back what the claim holds. The claim takes nothing any more. Closing twice does nothing.
@@ -156,16 +156,16 @@ func (c *Claim) Close() {
 	}
 	c.pool.mu.Lock()
 	defer c.pool.mu.Unlock()
-	c.add(-c.held)
+	c.add(-c.bytes)
 	c.closed = true
 }
 
-// add changes what is held. pool.mu is held.
+// add changes the size of the claim. pool.mu is held.
 func (c *Claim) add(n int64) {
 	p := c.pool
-	c.held += n
-	p.held += n
-	p.peak = max(p.peak, p.held)
+	c.bytes += n
+	p.bytes += n
+	p.peak = max(p.peak, p.bytes)
 	p.freed += max(0, -n)
 	if p.holders[c.holder] += n; p.holders[c.holder] == 0 {
 		delete(p.holders, c.holder)

@@ -91,7 +91,7 @@ func TestPoolAgainstModel(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				total, by := sums()
-				if now, peak := p.Held(); now != total || peak < now || cfg.Total > 0 && peak > cfg.Total {
+				if now, peak := p.InUse(); now != total || peak < now || cfg.Total > 0 && peak > cfg.Total {
 					t.Fatalf("%d held with a peak of %d, the claims hold %d", now, peak, total)
 				}
 				for h, n := range by {
@@ -100,8 +100,8 @@ func TestPoolAgainstModel(t *testing.T) {
 					}
 				}
 				for _, o := range all {
-					if o.claim.Held() != o.held {
-						t.Fatalf("a claim holds %d, want %d", o.claim.Held(), o.held)
+					if o.claim.Bytes() != o.held {
+						t.Fatalf("a claim holds %d, want %d", o.claim.Bytes(), o.held)
 					}
 				}
 			},
@@ -138,7 +138,7 @@ func TestConcurrentClaims(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if now, peak := p.Held(); now != 0 || peak > 1000 || peak == 0 {
+	if now, peak := p.InUse(); now != 0 || peak > 1000 || peak == 0 {
 		t.Errorf("%d held, peak %d", now, peak)
 	}
 	if !p.Freed(1000) || p.Freed(1) {
@@ -150,7 +150,7 @@ func TestConcurrentClaims(t *testing.T) {
 func TestNoClaim(t *testing.T) {
 	t.Parallel()
 	c := inflight.From(context.Background())
-	if err := c.Take(1 << 60); err != nil || c.Held() != 0 || c.Rename("a") != nil {
+	if err := c.Take(1 << 60); err != nil || c.Bytes() != 0 || c.Rename("a") != nil {
 		t.Errorf("%v", err)
 	}
 	c.Give(1)

@@ -50,18 +50,18 @@ func New(cfg Config) *http.Client {
 		cfg.Resolve = lookup
 	}
 	guard := ssrf.New(ssrf.WithAnyPort())
-	open := &net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}
-	checked := *open
+	dialer := &net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: 30 * time.Second}
+	checked := *dialer
 	checked.Control = guard.Safe
 
 	t := &transport{
-		allow:   hostSet(cfg.Allow),
-		trace:   cfg.Trace,
-		guard:   guard,
-		proxy:   cfg.Proxy,
-		resolve: cfg.Resolve,
-		open:    newTransport(open, cfg.Proxy),
-		guarded: newTransport(&checked, nil),
+		allow:     hostSet(cfg.Allow),
+		trace:     cfg.Trace,
+		guard:     guard,
+		proxy:     cfg.Proxy,
+		resolve:   cfg.Resolve,
+		unguarded: newTransport(dialer, cfg.Proxy),
+		guarded:   newTransport(&checked, nil),
 	}
 	return &http.Client{Transport: t, CheckRedirect: checkRedirect}
 }
@@ -82,12 +82,12 @@ func newTransport(d *net.Dialer, proxy func(*http.Request) (*url.URL, error)) *h
 // transport decides for each request by which of two sets of connections it goes. They are apart, so that a connection that was
 // opened to a named target is never taken for a request that may not use it.
 type transport struct {
-	allow         map[string]bool
-	trace         bool
-	guard         *ssrf.Guardian
-	proxy         func(*http.Request) (*url.URL, error)
-	resolve       func(context.Context, string) ([]netip.Addr, error)
-	open, guarded *http.Transport
+	allow              map[string]bool
+	trace              bool
+	guard              *ssrf.Guardian
+	proxy              func(*http.Request) (*url.URL, error)
+	resolve            func(context.Context, string) ([]netip.Addr, error)
+	unguarded, guarded *http.Transport
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -97,7 +97,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		req = withTrace(req)
 	}
 	if t.isNamed(req) {
-		return t.open.RoundTrip(req)
+		return t.unguarded.RoundTrip(req)
 	}
 	via, err := t.proxy(req)
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			closeBody(req)
 			return nil, err
 		}
-		return t.open.RoundTrip(req)
+		return t.unguarded.RoundTrip(req)
 	}
 	resp, err := t.guarded.RoundTrip(req)
 	if isProhibited(err) {
@@ -120,7 +120,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // CloseIdleConnections is what http.Client.CloseIdleConnections calls.
 func (t *transport) CloseIdleConnections() {
-	t.open.CloseIdleConnections()
+	t.unguarded.CloseIdleConnections()
 	t.guarded.CloseIdleConnections()
 }
 

@@ -222,18 +222,18 @@ func (s *set) decide(r *reading) (Decision, string) {
 
 // allows decides about a call that no rule forbids or asks about.
 func (s *set) allows(r *reading) (Decision, string) {
-	named := ""
+	pattern := ""
 	for _, p := range s.allow {
 		fits, of := p.admits(r)
 		if fits {
 			return Allow, p.text
 		}
 		if of {
-			named = cmp.Or(named, p.text)
+			pattern = cmp.Or(pattern, p.text)
 		}
 	}
-	if named != "" && s.fallback < Ask {
-		return Ask, named
+	if pattern != "" && s.fallback < Ask {
+		return Ask, pattern
 	}
 	return s.fallback, ""
 }

@@ -23,14 +23,14 @@ func Weaker(was, now Rules) []string {
 			out = append(out, fmt.Sprintf("the permissions ask about %q, which may have been denied", p))
 		}
 	}
-	open := func(r Rules) bool { return or(r.Default, "allow") == "allow" }
+	allows := func(r Rules) bool { return or(r.Default, "allow") == "allow" }
 	for _, p := range now.Allow { // where a tool is listed, its other calls are asked about
-		if !slices.Contains(was.Allow, p) && (!open(was) || len(was.Allow) > 0) {
+		if !slices.Contains(was.Allow, p) && (!allows(was) || len(was.Allow) > 0) {
 			out = append(out, fmt.Sprintf("the permissions now allow %q", p))
 		}
 	}
 	for _, p := range was.Allow { // with other arguments its tool was asked about
-		if !slices.Contains(now.Allow, p) && open(now) {
+		if !slices.Contains(now.Allow, p) && allows(now) {
 			out = append(out, fmt.Sprintf("the permissions no longer restrict the calls of its tool to %q, so all of them are allowed", p))
 		}
 	}

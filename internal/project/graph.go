@@ -66,9 +66,9 @@ type GraphFolder struct {
 	run   *engine.Run
 	entry string
 	open  map[int]*graphStep
-	// held is a step that settled and may be the last: what the run does next tells.
-	held  *GraphStep
-	state GraphState
+	// pending is a settled step that may be the last one: what the run does next decides.
+	pending *GraphStep
+	state   GraphState
 	// stateOnly: no steps are made.
 	stateOnly bool
 	// settled, if not nil, is called with each step as it settles, which may be long before it is given.
@@ -115,10 +115,10 @@ func (f *GraphFolder) Add(ev engine.Event) ([]GraphStep, error) {
 	var out []GraphStep
 	if s := f.settle(&ev); s != nil {
 		out = f.release(out, engine.StatusRunning)
-		f.held = s
+		f.pending = s
 	}
 	out = f.rest(&ev, out)
-	if f.held != nil && f.run.IsBusy() {
+	if f.pending != nil && f.run.IsBusy() {
 		out = f.release(out, engine.StatusRunning)
 	}
 	return out, nil
@@ -141,14 +141,14 @@ func (f *GraphFolder) Observe(run *engine.Run, events []engine.Event) {
 	}
 }
 
-// release gives the held step on.
+// release gives out the pending step.
 func (f *GraphFolder) release(out []GraphStep, status engine.Status) []GraphStep {
-	if f.held == nil {
+	if f.pending == nil {
 		return out
 	}
-	f.held.Status = status
-	out = append(out, *f.held)
-	f.held = nil
+	f.pending.Status = status
+	out = append(out, *f.pending)
+	f.pending = nil
 	return out
 }
 
@@ -187,15 +187,15 @@ func (f *GraphFolder) rest(ev *engine.Event, out []GraphStep) []GraphStep {
 	return out
 }
 
-// last gives the last step. The held one is it where it explains how the run ended.
+// last gives the last step. It is the pending one where that explains how the run ended.
 func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Status, why *engine.Failure) []GraphStep {
 	if f.stateOnly {
 		return nil
 	}
-	if why != nil && f.held != nil && f.held.Failure == nil {
+	if why != nil && f.pending != nil && f.pending.Failure == nil {
 		out = f.release(out, engine.StatusRunning)
 	}
-	if f.held == nil {
+	if f.pending == nil {
 		s := GraphStep{Seq: ev.Seq, State: f.run.State(), Failure: why, Node: f.state.Current}
 		if why != nil && why.Node != "" {
 			s.Node = why.Node
@@ -203,7 +203,7 @@ func (f *GraphFolder) last(ev *engine.Event, out []GraphStep, status engine.Stat
 		if waits := f.run.Waits(); status == engine.StatusPaused && len(waits) > 0 {
 			s.Node = waits[0].Node
 		}
-		f.held = f.told(&s)
+		f.pending = f.told(&s)
 	}
 	return f.release(out, status)
 }

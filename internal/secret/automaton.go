@@ -23,7 +23,7 @@ type node struct {
 	first, edges int32 // in automaton.by
 	fail         int32 // the longest proper end of it that begins a pattern
 	depth        int32 // its length
-	open         int32 // the length of the longest end of it, itself too, that may become a longer pattern
+	partial      int32 // the length of the longest end of it, itself too, that may become a longer pattern
 	found        int32 // the length of the longest pattern that ends here; 0: none does
 	mark         string
 }
@@ -55,8 +55,8 @@ func newAutomaton(patterns map[string]string) *automaton {
 			order = append(order, to)
 		}
 		n.edges = int32(len(a.by)) - n.first
-		if n.open = a.nodes[n.fail].open; n.edges > 0 {
-			n.open = n.depth
+		if n.partial = a.nodes[n.fail].partial; n.edges > 0 {
+			n.partial = n.depth
 		}
 		for to := t.child[at]; to != 0; to = t.next[to] {
 			a.nodes[to].depth = n.depth + 1
@@ -140,7 +140,7 @@ type find struct {
 }
 
 // scan finds patterns in a text as an alphabet reads it, and gives where what may become one begins; len(text): nowhere.
-func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (open int) {
+func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (partial int) {
 	at := int32(0)
 	for i, c := range text {
 		if at == 0 && i+1 < len(text) && !a.begins(c, text[i+1], read) {
@@ -157,7 +157,7 @@ func (a *automaton) scan(text []byte, read *alphabet, finds func(find)) (open in
 			finds(find{read.back(text, i+1, int(n.found)), i + 1, n.mark})
 		}
 	}
-	return read.back(text, len(text), int(a.nodes[at].open))
+	return read.back(text, len(text), int(a.nodes[at].partial))
 }
 
 // merge orders finds and joins those that overlap: the one that begins first, of these the longest, gives its marker.

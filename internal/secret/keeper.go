@@ -151,12 +151,12 @@ func (m *matcher) scan(text string, end bool) (out, rest string) {
 			in   *automaton
 			read *alphabet
 		}{{m.plain, nil}, {m.base64, base64Alphabet}, {m.hex, hexAlphabet}} {
-			open := look.in.scan(v.text, look.read, func(f find) {
+			partial := look.in.scan(v.text, look.read, func(f find) {
 				f.start, f.end = v.at(f.start, f.end)
 				all = append(all, f)
 			})
-			if open < len(v.text) {
-				safe = min(safe, v.from(open, len(text)))
+			if partial < len(v.text) {
+				safe = min(safe, v.from(partial, len(text)))
 			}
 		}
 		last = v
@@ -200,13 +200,13 @@ func (m *matcher) scan(text string, end bool) (out, rest string) {
 	return b.String(), text[safe:]
 }
 
-// maxHeld bounds what a Tail holds back. Nothing but a text that goes on repeating the beginning of a value gets there.
-const maxHeld = 4 << 20
+// maxRest bounds what a Tail holds back. Nothing but a text that goes on repeating the beginning of a value gets there.
+const maxRest = 4 << 20
 
 // Tail redacts a text that comes in pieces: what may be the beginning of a value waits for the next piece. Not safe for concurrent use.
 type Tail struct {
 	keeper *Keeper
-	held   string
+	rest   string
 }
 
 // Tail begins a text.
@@ -216,12 +216,12 @@ func (k *Keeper) Tail() *Tail { return &Tail{keeper: k} }
 func (t *Tail) Write(piece string) string {
 	m := t.keeper.matcher()
 	if m == nil {
-		out := t.held + piece
-		t.held = ""
+		out := t.rest + piece
+		t.rest = ""
 		return out
 	}
-	out, rest := m.scan(t.held+piece, false)
-	if t.held = rest; len(rest) > maxHeld {
+	out, rest := m.scan(t.rest+piece, false)
+	if t.rest = rest; len(rest) > maxRest {
 		out += t.Flush()
 	}
 	return out
@@ -229,7 +229,7 @@ func (t *Tail) Write(piece string) string {
 
 // Flush gives the rest at the end of the text.
 func (t *Tail) Flush() string {
-	out := t.keeper.Redact(t.held)
-	t.held = ""
+	out := t.keeper.Redact(t.rest)
+	t.rest = ""
 	return out
 }

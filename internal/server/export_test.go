@@ -38,7 +38,7 @@ func (s *Server) Service(ctx context.Context, name string) (*service.Service, er
 }
 
 // Flight gives the bytes in flight, and the most that there were.
-func (s *Server) Flight() (now, peak int64) { return s.flight.Held() }
+func (s *Server) Flight() (now, peak int64) { return s.flight.InUse() }
 
 // BodyWeight is bodyWeight.
 const BodyWeight = bodyWeight

@@ -51,14 +51,14 @@ func newMetrics(version string, runs prometheus.Collector, flight *inflight.Pool
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "hocket_build_info", Help: "Always 1, with the version", ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes", Help: "Memory in bytes that requests and responses hold"}, func() float64 {
-		now, _ := flight.Held()
+	inUse := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hocket_http_in_flight_bytes", Help: "Memory in bytes that requests and responses hold"}, func() float64 {
+		now, _ := flight.InUse()
 		return float64(now)
 	})
 	for _, c := range m.hooks {
 		m.registry.MustRegister(c)
 	}
-	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, held, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.took, m.active, m.streams, inUse, build, runs, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

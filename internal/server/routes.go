@@ -91,20 +91,20 @@ func (s *Server) writeProblem(w http.ResponseWriter, r *http.Request, p transpor
 	transport.WriteProblem(w, r, p)
 }
 
-// Routes gives all routes of all transports, those that ask no token by open.
-func (s *Server) Routes() (guarded, open []string) {
+// Routes gives all routes of all transports, public those that ask for no token.
+func (s *Server) Routes() (guarded, public []string) {
 	for _, d := range s.table {
 		routes := d.Routes
 		if routes == nil {
 			routes = d.Patterns
 		}
 		if d.Open {
-			open = append(open, routes...)
+			public = append(public, routes...)
 		} else {
 			guarded = append(guarded, routes...)
 		}
 	}
-	return guarded, open
+	return guarded, public
 }
 
 // reading serves GET and HEAD alone.

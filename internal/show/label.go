@@ -32,11 +32,11 @@ func define(w *workflow.Workflow) *definition {
 }
 
 // nodeTitle is the name that people see, never empty.
-func nodeTitle(n *workflow.Node) string { return named(n.Name, n.ID) }
+func nodeTitle(n *workflow.Node) string { return title(n.Name, n.ID) }
 
-func agentTitle(a *workflow.Agent) string { return named(a.Name, a.ID) }
+func agentTitle(a *workflow.Agent) string { return title(a.Name, a.ID) }
 
-func named(words ...string) string {
+func title(words ...string) string {
 	for _, word := range words {
 		if s := clean(word); s != "" {
 			return s
@@ -190,7 +190,7 @@ func condition(c workflow.Condition) string {
 
 // branchTitle names a branch and tells when it runs.
 func branchTitle(b *workflow.Workflow) string {
-	title := named(b.ID)
+	title := title(b.ID)
 	if name := clean(b.Name); name != "" && name != title {
 		title += " (" + name + ")"
 	}

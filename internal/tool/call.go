@@ -64,9 +64,9 @@ func (s *Set) Call(ctx context.Context, c Call) (Result, error) {
 		return Result{}, e
 	}
 	if known, ok := errors.AsType[*Error](err); ok {
-		named := *known
-		named.Tool = offered
-		return Result{}, &named
+		renamed := *known
+		renamed.Tool = offered
+		return Result{}, &renamed
 	}
 	if errors.Is(err, ErrClosed) {
 		return Result{}, err

@@ -261,8 +261,8 @@ type queues struct {
 }
 
 type queue struct {
-	slots chan struct{}
-	held  int
+	slots   chan struct{}
+	sending int
 }
 
 // full gives the endpoints of which nothing more is taken: the others hold less than two turns, however much is due.
@@ -270,7 +270,7 @@ func (q *queues) full() (names []string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for name, one := range q.all {
-		if one.held >= takenAtOnce {
+		if one.sending >= takenAtOnce {
 			names = append(names, name)
 		}
 	}
@@ -286,11 +286,11 @@ func (q *queues) join(endpoint string) (slots chan struct{}, leave func()) {
 		one = &queue{slots: make(chan struct{}, perEndpoint)}
 		q.all[endpoint] = one
 	}
-	one.held++
+	one.sending++
 	return one.slots, func() {
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		switch one.held--; one.held {
+		switch one.sending--; one.sending {
 		case takenAtOnce / 2: // time to take more
 			select {
 			case q.drained <- struct{}{}:

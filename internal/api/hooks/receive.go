@@ -110,7 +110,7 @@ func (h *Hooks) delivered(w http.ResponseWriter, r *http.Request, webhook string
 	in, piece := http.MaxBytesReader(w, r.Body, h.cfg.MaxBody), make([]byte, 4<<10)
 	for {
 		_, err := in.Read(piece)
-		claim.Give(claim.Held())
+		claim.Give(claim.Bytes())
 		if err != nil {
 			return nil, transport.BodyError(err)
 		}

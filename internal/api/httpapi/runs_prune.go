@@ -48,7 +48,7 @@ func pruneRuns(ctx context.Context, c *transport.Caller, in *pruneInput) (*prune
 	}
 	for _, run := range b.Runs {
 		if err := deletable(ctx, c, run); errors.Is(err, journal.ErrNotFound) {
-			return nil, named(err, run)
+			return nil, inRun(err, run)
 		} else if err != nil {
 			return nil, err
 		}
@@ -68,8 +68,8 @@ func deleteRun(ctx context.Context, c *transport.Caller, in *RunPath) (*struct{}
 	return nil, err
 }
 
-// named says which of several runs an error is about.
-func named(err error, run string) *Problem {
+// inRun says which of several runs an error is about.
+func inRun(err error, run string) *Problem {
 	p := problemOf(err)
 	p.Detail = strconv.Quote(run) + ": " + p.Detail
 	return p

@@ -24,7 +24,7 @@ var (
 		opt("agentId", aText, "Alias of id."),
 	}
 	etagProp = opt("etag", aText, "The etag that get_… returned. If it was changed since, the call fails with the code conflict and changes nothing: read it again and repeat. Omit the etag to overwrite.")
-	anAgent  = open(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
+	anAgent  = extensible(req("id", aText, ""), req("name", aText, ""), opt("description", aText, ""), opt("systemPrompt", aText, ""), opt("model", aText, "Empty: the default model."), opt("tools", texts, ""))
 	agentOut = closed(
 		req("id", aText, "Use it in a workflow's node as config.agentId."), req("agent", string(anAgent), "The stored agent with all its keys."),
 		req("etag", aText, "Differs after every change of the agent."), opt("usedBy", texts, "Workflows that use this agent."),

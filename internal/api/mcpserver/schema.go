@@ -31,8 +31,8 @@ func maybe(typ string) string { return `{"type":["` + typ + `","null"]}` }
 // closed is an object with these properties and no others.
 func closed(props ...prop) json.RawMessage { return object(`,"additionalProperties":false`, props) }
 
-// open is an object that may have other properties too.
-func open(props ...prop) json.RawMessage { return object("", props) }
+// extensible is an object that may have other properties too.
+func extensible(props ...prop) json.RawMessage { return object("", props) }
 
 func object(rest string, props []prop) json.RawMessage {
 	var b bytes.Buffer

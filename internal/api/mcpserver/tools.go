@@ -77,7 +77,7 @@ func (t *tool) compile() {
 
 func (t *tool) input() json.RawMessage {
 	if t.isOpen {
-		return open(t.takes...)
+		return extensible(t.takes...)
 	}
 	return closed(t.takes...)
 }

@@ -81,7 +81,7 @@ func workflowTools() []*tool {
 				`"edges": [{"id": "e1", "from": "a1", "to": "a2"}, {"id": "e2", "from": "a2", "to": "a1"}], "maxRounds": 10}. ` +
 				"Instead of parts, `document` replaces the whole workflow by a document in any format: " + strings.Join(format.Names(), ", ") + ".",
 			takes: slices.Concat(workflowID, []prop{opt("name", aText, "The display name of the workflow."), opt("description", maybe("string"), "The purpose of the workflow.")}, graphProps, []prop{
-				opt("branches", `{"type":["array","null"],"items":`+string(open(branch...))+`}`, "ALL branches: graphs in addition to the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
+				opt("branches", `{"type":["array","null"],"items":`+string(extensible(branch...))+`}`, "ALL branches: graphs in addition to the main one, each with an id, nodes, edges, maxRounds, executionMode and schedule of its own. execute_workflow runs one by branchId."),
 				opt("agents", `{"type":["array","null"],"items":{"type":"object"}}`, "Agents inside the document, for this workflow only; usually agents are created with create_agent."),
 				opt("document", `{"type":["object","string"]}`, "Instead of parts: a whole document, as a JSON object or as YAML or JSON text."),
 				opt("format", oneOf(format.Names()...), "The format of `document`; omit it to have it detected."), allowUnknown,

@@ -15,14 +15,14 @@ import (
 //   - nothing is said twice: it has neither retries nor fallbacks, so that no text becomes void (P22);
 //   - no other step is open: of several ends, the one that is reached last gives the output.
 type live struct {
-	ends  map[string]*workflow.Agent // by node
-	open  map[int]string             // nodes of steps that have not ended
-	call  string                     // the call that speaks
-	try   int
-	heard int // bytes of it that were heard
-	lost  bool
-	sent  strings.Builder
-	held  []byte // blanks at the end of what was heard: whether they belong to the output is seen by what follows
+	ends   map[string]*workflow.Agent // by node
+	open   map[int]string             // nodes of steps that have not ended
+	call   string                     // the call that speaks
+	try    int
+	heard  int // bytes of it that were heard
+	lost   bool
+	sent   strings.Builder
+	blanks []byte // those at the end of the text so far: whether they belong to the output is seen by what follows
 }
 
 func newLive(w *workflow.Workflow) *live {
@@ -91,11 +91,11 @@ func (l *live) delta(d driver.Delta) string {
 	}
 	said := strings.TrimRight(text, blanks)
 	if said == "" {
-		l.held = append(l.held, text...)
+		l.blanks = append(l.blanks, text...)
 		return ""
 	}
-	text, said = text[len(said):], string(l.held)+said
-	l.held = append(l.held[:0], text...)
+	text, said = text[len(said):], string(l.blanks)+said
+	l.blanks = append(l.blanks[:0], text...)
 	l.sent.WriteString(said)
 	return said
 }

@@ -12,10 +12,10 @@ func Schema() part.Object {
 	node := part.Entry("", part.Properties(works, keep, part.Object{
 		"id": part.ID("the id of the node"), "type": part.Object{"const": "agent"}, "name": part.Word("the name that people see; that of the agent without it"), "config": settings, "parameters": settings,
 	}), "id", "type")
-	named := func(key string) part.Object {
+	inner := func(key string) part.Object {
 		return part.Object{"required": []string{key}, "properties": part.Object{key: part.Object{"type": "object", "required": []string{"agentId"}, "properties": part.Object{"agentId": part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1}}}}}
 	}
-	node["anyOf"] = []any{named("config"), named("parameters")}
+	node["anyOf"] = []any{inner("config"), inner("parameters")}
 	works, keep = Keys("edge")
 	edge := part.Entry("", part.Properties(works, keep, part.Object{
 		"id": text(""), "label": text("a text for pictures"), "from": text("the node that it leaves"), "to": text("the node that it leads to"), "source": text("another name of from"), "target": text("another name of to"),

@@ -189,8 +189,8 @@ func (r *reader) meant(id string) string {
 
 // findHandoff finds the person to whom a run is handed over (S3-15).
 func (r *reader) findHandoff(doc row) {
-	named := doc.text("humanHandoff")
-	if named == "" {
+	wanted := doc.text("humanHandoff")
+	if wanted == "" {
 		for _, n := range r.order {
 			switch {
 			case n.name != handoffName:
@@ -205,16 +205,16 @@ func (r *reader) findHandoff(doc row) {
 		}
 		return
 	}
-	n := r.nodes[named]
+	n := r.nodes[wanted]
 	if n == nil {
-		n = r.names[named]
+		n = r.names[wanted]
 	}
 	switch {
 	case n == nil && r.unclear:
 	case n == nil:
-		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is not a node", named).Hint = r.meant(named)
+		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is not a node", wanted).Hint = r.meant(wanted)
 	case n.kind != typeHuman && n.kind != "":
-		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is of type %s, not %s", named, n.kind, typeHuman)
+		r.diags.Errorf(r.handoffAt.Span, r.handoffAt.Path(), codeHandoff, "humanHandoff %q is of type %s, not %s", wanted, n.kind, typeHuman)
 	default:
 		r.handoff = n.id
 	}

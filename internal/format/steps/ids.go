@@ -32,10 +32,10 @@ func nameSteps(root *list) {
 		taken[s.id] = true
 	})
 	root.lists(func(l *list) {
-		l.named = make(map[string]*step, len(l.items))
+		l.byID = make(map[string]*step, len(l.items))
 		for _, s := range l.items {
-			if s.kind != jump && l.named[s.id] == nil {
-				l.named[s.id] = s
+			if s.kind != jump && l.byID[s.id] == nil {
+				l.byID[s.id] = s
 			}
 		}
 	})

@@ -83,7 +83,7 @@ func (r *reader) findRepeats(root *list) {
 			return
 		}
 		for at := s.in.owner; at != nil; at = at.in.owner {
-			t := at.in.named[s.id]
+			t := at.in.byID[s.id]
 			if t != nil && t.written && t.kind != jump && at.in.place[t] <= at.in.place[at] && (at.in.kind != lanes || t == at) {
 				r.repeat(s, t)
 				return
@@ -120,7 +120,7 @@ func (r *reader) aim(s *step) {
 	var outside *step
 	left := false
 	for at := s.in.owner; at != nil; at = at.in.owner {
-		t := at.in.named[s.wanted]
+		t := at.in.byID[s.wanted]
 		switch {
 		case t == nil || t.kind == jump:
 		case left || at.in.kind == lanes && t != at:

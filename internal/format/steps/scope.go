@@ -68,7 +68,7 @@ func (sc scope) find(id string) *step {
 	x := sc.r.steps
 	if x.shared[id] {
 		for at := sc.at; at != nil; at = at.in.owner {
-			if t := at.in.named[id]; t != nil && t.kind != jump {
+			if t := at.in.byID[id]; t != nil && t.kind != jump {
 				return t
 			}
 		}

@@ -38,7 +38,7 @@ type list struct {
 	items  []*step
 	order  []*step
 	place  map[*step]int    // index in order
-	named  map[string]*step // by id, the first where several have one
+	byID   map[string]*step // by id, the first where several have one
 }
 
 // step is one item of a list. Fields that its kind does not have are zero.

@@ -55,15 +55,15 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 
 // defaultModel is that of agents which name none (D26).
 func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
-	var named string
+	var ref string
 	if o.Env != nil {
-		named = o.Env("HOCKET_MODEL")
+		ref = o.Env("HOCKET_MODEL")
 	}
 	if o.Operator != nil {
-		named = cmp.Or(named, o.Operator.DefaultModel)
+		ref = cmp.Or(ref, o.Operator.DefaultModel)
 	}
 	f, _ := format.Of(w.Format)
-	return cmp.Or(named, f.DefaultModel)
+	return cmp.Or(ref, f.DefaultModel)
 }
 
 // retiredText says that a model is, or will be, retired; "" where no date is known, or where its provider is not the one that the table speaks of.

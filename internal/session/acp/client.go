@@ -123,15 +123,15 @@ func New(cfg Config) (*Client, error) {
 func environment(c Config) (vars map[string]string, secrets []string) {
 	environ := c.Environ()
 	vars = process.Inherited(environ)
-	named := map[string]string{}
+	env := map[string]string{}
 	for _, kv := range environ {
 		if name, value := cut(kv); slices.Contains(c.PassEnv, name) {
-			named[name] = value
+			env[name] = value
 		}
 	}
-	maps.Copy(named, c.Env)
-	maps.Copy(vars, named)
-	for name, value := range named {
+	maps.Copy(env, c.Env)
+	maps.Copy(vars, env)
+	for name, value := range env {
 		if process.LooksSecret(name) && len(value) >= process.MinSecretLen {
 			secrets = append(secrets, value)
 		}

@@ -124,8 +124,8 @@ func (p *peer) permission(r sdk.RequestPermissionRequest) Permission {
 	return ask
 }
 
-// named tells whether a list names the kind or the title of what is asked for.
-func (ask Permission) named(list []string) bool {
+// isIn tells whether a list names the kind or the title of what is asked for.
+func (ask Permission) isIn(list []string) bool {
 	return slices.ContainsFunc(list, func(word string) bool {
 		return word == "*" || word != "" && (word == ask.Kind || word == ask.Tool)
 	})
@@ -133,9 +133,9 @@ func (ask Permission) named(list []string) bool {
 
 func (p *peer) allowed(ctx context.Context, ask Permission) (ok bool) {
 	switch {
-	case ask.named(p.cfg.Deny):
+	case ask.isIn(p.cfg.Deny):
 		return false
-	case ask.named(p.cfg.Allow):
+	case ask.isIn(p.cfg.Allow):
 		return true
 	case p.cfg.Decide == nil:
 		return false

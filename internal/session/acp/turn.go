@@ -40,8 +40,8 @@ func (t *turn) wait(d int) {
 	}
 }
 
-// spent tells how long the agent has been at work, and whether it is: not while it waits for us.
-func (t *turn) spent() (d time.Duration, working bool) {
+// elapsed tells how long the agent has been at work, and whether it is: not while it waits for us.
+func (t *turn) elapsed() (d time.Duration, working bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.waits > 0 {
@@ -132,9 +132,9 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 	for {
 		select {
 		case <-t.wake:
-			spent, _ := t.spent()
+			elapsed, _ := t.elapsed()
 			idle.Reset(c.cfg.IdleTimeout)
-			total.Reset(c.cfg.TurnTimeout - spent)
+			total.Reset(c.cfg.TurnTimeout - elapsed)
 			if err := handOn(); err != nil {
 				return stop(err)
 			}
@@ -147,11 +147,11 @@ func (s *session) send(ctx context.Context, blocks []sdk.ContentBlock, yield fun
 		case <-ctx.Done():
 			return stop(ctx.Err())
 		case <-idle.C:
-			if _, working := t.spent(); working { // else the end of the wait wakes us
+			if _, working := t.elapsed(); working { // else the end of the wait wakes us
 				return stop(c.late(fmt.Errorf("no activity for %s", c.cfg.IdleTimeout)))
 			}
 		case <-total.C:
-			if _, working := t.spent(); working {
+			if _, working := t.elapsed(); working {
 				return stop(c.late(fmt.Errorf("the turn took longer than %s", c.cfg.TurnTimeout)))
 			}
 		}

@@ -124,7 +124,7 @@ func (w *writer) append(c *conn, p *pendingAppend) error {
 	if err != nil {
 		return err
 	}
-	if err := w.named(c, p); err != nil {
+	if err := w.findBlobs(c, p); err != nil {
 		return err
 	}
 	if t.isJustCreated {
@@ -133,8 +133,8 @@ func (w *writer) append(c *conn, p *pendingAppend) error {
 	return w.next(c, p, t)
 }
 
-// named refuses p where a blob that it only names is not stored.
-func (w *writer) named(c *conn, p *pendingAppend) error {
+// findBlobs refuses p where a blob that it only names is not stored.
+func (w *writer) findBlobs(c *conn, p *pendingAppend) error {
 	for i, b := range p.Blobs {
 		if b.Data != nil {
 			continue

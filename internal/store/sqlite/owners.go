@@ -123,12 +123,12 @@ func (o *owners) live() error {
 }
 
 func isSameFile(lock *flock.Flock, path string) bool {
-	named, err := os.Stat(path)
+	here, err := os.Stat(path)
 	if err != nil {
 		return false
 	}
-	held, err := lock.Stat()
-	return err == nil && os.SameFile(named, held)
+	locked, err := lock.Stat()
+	return err == nil && os.SameFile(here, locked)
 }
 
 func (o *owners) path(id string) string { return filepath.Join(o.dir, id+lockSuffix) }

@@ -156,9 +156,9 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 
 // dropRun deletes all of a run but its records, and tells how many blobs went with it.
 func dropRun(c *conn, id, record int64) (blobs int, err error) {
-	var held []int64
+	var ids []int64
 	err = c.each(sqlHeld, func(r row) error {
-		held = append(held, r.int(0))
+		ids = append(ids, r.int(0))
 		return nil
 	}, id)
 	if err != nil {
@@ -169,7 +169,7 @@ func dropRun(c *conn, id, record int64) (blobs int, err error) {
 			return 0, err
 		}
 	}
-	for _, blob := range held {
+	for _, blob := range ids {
 		n, err := c.change(sqlDropBlob, blob)
 		if err != nil {
 			return 0, err

@@ -301,9 +301,9 @@ func (t *OpenAPISet) load(ctx context.Context) ([]byte, *url.URL, error) {
 	}
 	a, err := t.documents.Do(ctx, req)
 	if e, ok := errors.AsType[*tool.Error](err); ok {
-		named := *e
-		named.Tool, named.Message = t.name, fmt.Sprintf("toolset %q: fetch its OpenAPI document: %s", t.name, e.Message)
-		return nil, nil, &named
+		inTool := *e
+		inTool.Tool, inTool.Message = t.name, fmt.Sprintf("toolset %q: fetch its OpenAPI document: %s", t.name, e.Message)
+		return nil, nil, &inTool
 	}
 	switch {
 	case err != nil:

@@ -19,14 +19,14 @@ func (c call) guard(name string, info fs.FileInfo) error {
 	t := c.set
 	own := startsPrograms(name, c.at.below) || c.at.entry && strings.EqualFold(path.Base(name), ".git") ||
 		t.own != nil && t.own(filepath.Join(t.realDir, filepath.FromSlash(name)), info, c.at.below)
-	if !own || t.named(name) {
+	if !own || t.isNamed(name) {
 		return nil
 	}
 	return refuse("%q is one of the operator's own files, which tools can access only if own_files of their toolset lists it", name)
 }
 
-// named tells whether own_files names a file, or a folder that it is in.
-func (t *Toolset) named(name string) bool {
+// isNamed tells whether own_files names a file, or a folder that it is in.
+func (t *Toolset) isNamed(name string) bool {
 	return slices.ContainsFunc(t.opts.OwnFiles, func(own string) bool {
 		own = path.Clean(filepath.ToSlash(own))
 		return own == name || strings.HasPrefix(name, own+"/")

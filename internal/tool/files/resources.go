@@ -248,14 +248,14 @@ func (c call) openPlain(name string) (*os.File, error) {
 	defer dir.Close()
 	before, err := dir.Lstat(base)
 	if err != nil {
-		return nil, named(err, name)
+		return nil, withName(err, name)
 	}
 	if before.Mode()&fs.ModeSymlink != 0 {
 		return nil, refuse("%q: %v", name, tool.ErrMoved)
 	}
 	f, err := dir.OpenFile(base, os.O_RDONLY|noWait, 0)
 	if err != nil {
-		return nil, named(err, name)
+		return nil, withName(err, name)
 	}
 	if now, err := f.Stat(); err != nil || !os.SameFile(before, now) {
 		_ = f.Close()
@@ -264,8 +264,8 @@ func (c call) openPlain(name string) (*os.File, error) {
 	return f, nil
 }
 
-// named puts the whole name into an error about its last element.
-func named(err error, name string) error {
+// withName puts the whole name into an error about its last element.
+func withName(err error, name string) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: pe.Op, Path: name, Err: pe.Err}
 	}

@@ -234,7 +234,7 @@ func (c call) remove(ctx context.Context, name string, recursive bool) error {
 	st, err := dir.Lstat(base)
 	switch {
 	case err != nil:
-		return named(err, name)
+		return withName(err, name)
 	case !st.IsDir():
 		return refuse("%q is not a folder", name)
 	case recursive:

@@ -8,9 +8,9 @@ import (
 )
 
 // environment gives what a server gets: the inherited variables and what the spec names, which wins.
-func environment(e *refs.Expander, environ []string, named map[string]string) ([]string, error) {
+func environment(e *refs.Expander, environ []string, vars map[string]string) ([]string, error) {
 	out := process.Inherited(environ)
-	for name, text := range named {
+	for name, text := range vars {
 		value, err := e.Named(name, text, false)
 		if err != nil {
 			return nil, fmt.Errorf("env %s: %w", name, err)
