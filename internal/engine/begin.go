@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
@@ -36,35 +37,23 @@ func MergeLimits(base, over workflow.Limits) workflow.Limits {
 	if over.MaxSteps != nil {
 		base.MaxSteps = over.MaxSteps
 	}
-	if over.MaxRounds > 0 {
-		base.MaxRounds = over.MaxRounds
-	}
-	if over.MaxLoopIterations > 0 {
-		base.MaxLoopIterations = over.MaxLoopIterations
-	}
-	if over.Timeout > 0 {
-		base.Timeout = over.Timeout
-	}
-	if over.MaxConcurrency > 0 {
-		base.MaxConcurrency = over.MaxConcurrency
-	}
-	if over.MaxTokens > 0 {
-		base.MaxTokens = over.MaxTokens
-	}
-	if over.MaxCostUSD > 0 {
-		base.MaxCostUSD = over.MaxCostUSD
-	}
-	if over.MaxCalls > 0 {
-		base.MaxCalls = over.MaxCalls
-	}
-	if over.MaxBytes > 0 {
-		base.MaxBytes = over.MaxBytes
-	}
-	if over.OnBudget != "" {
-		base.OnBudget = over.OnBudget
-	}
-	if over.Uncounted != "" {
-		base.Uncounted = over.Uncounted
-	}
+	override(&base.MaxRounds, over.MaxRounds)
+	override(&base.MaxLoopIterations, over.MaxLoopIterations)
+	override(&base.Timeout, over.Timeout)
+	override(&base.MaxConcurrency, over.MaxConcurrency)
+	override(&base.MaxTokens, over.MaxTokens)
+	override(&base.MaxCostUSD, over.MaxCostUSD)
+	override(&base.MaxCalls, over.MaxCalls)
+	override(&base.MaxBytes, over.MaxBytes)
+	override(&base.OnBudget, over.OnBudget)
+	override(&base.Uncounted, over.Uncounted)
 	return base
+}
+
+// override sets a limit that is above its zero value.
+func override[T cmp.Ordered](base *T, over T) {
+	var zero T
+	if over > zero {
+		*base = over
+	}
 }
