@@ -21,31 +21,22 @@ import (
 
 // registerRunViews registers what is computed from a run's events.
 func (a *API) registerRunViews() {
-	missing := []int{http.StatusNotFound}
-	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/events", ID: "listEvents", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "List the events of a run", Description: "The cursor is the number of the last event of the previous page.",
-	}, listEvents)
-	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/steps", ID: "listSteps", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "List the steps of a run", Description: "In the order of their starts.",
-	}, listSteps)
-	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/steps/{seq}", ID: "getStep", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show a step of a run",
-	}, getStep)
-	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/logs", ID: "getLogs", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show the log of a run", Description: "The entries in order.",
-	}, getLogs)
-	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/trail", ID: "getTrail", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show the input and output of each agent", Description: "The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed.",
-	}, getTrail)
-	add(a, route{
-		Method: http.MethodGet, Path: "/runs/{id}/context", ID: "getContext", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
-		Summary: "Show the step context of a run", Description: "Results by step, as conditions and templates of steps documents read them.",
-	}, getContext)
+	shows := func(path, id, summary, description string) route {
+		return route{
+			Method: http.MethodGet, Path: "/runs/{id}/" + path, ID: id, Tag: tagRuns, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
+			Summary: summary, Description: description,
+		}
+	}
+	add(a, shows("events", "listEvents", "List the events of a run", "The cursor is the number of the last event of the previous page."), listEvents)
+	add(a, shows("steps", "listSteps", "List the steps of a run", "In the order of their starts."), paging(func(r *view.Reader, ctx context.Context, p view.Page) ([]project.Step, string, error) {
+		run, err := r.Run(ctx, p)
+		return run.Steps, run.StepsNext, err
+	}))
+	add(a, shows("steps/{seq}", "getStep", "Show a step of a run", ""), getStep)
+	add(a, shows("logs", "getLogs", "Show the log of a run", "The entries in order."), paging((*view.Reader).Logs))
+	add(a, shows("trail", "getTrail", "Show the input and output of each agent",
+		"The executions that have ended, in the order of their starts. While the run is in progress, one that ends late may come before others that were already listed."), paging((*view.Reader).Trail))
+	add(a, shows("context", "getContext", "Show the step context of a run", "Results by step, as conditions and templates of steps documents read them."), getContext)
 	a.registerLong()
 }
 
@@ -128,16 +119,19 @@ type viewInput struct {
 	ViewPage
 }
 
-func listSteps(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[project.Step], error) {
-	r, err := c.Service.View(ctx, in.ID)
-	if err != nil {
-		return nil, err
+// paging serves the pages of a view that read gives.
+func paging[T any](read func(*view.Reader, context.Context, view.Page) ([]T, string, error)) func(context.Context, *transport.Caller, *viewInput) (*viewed[T], error) {
+	return func(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[T], error) {
+		r, err := c.Service.View(ctx, in.ID)
+		if err != nil {
+			return nil, err
+		}
+		items, next, err := read(r, ctx, in.page())
+		if err != nil {
+			return nil, paged(err)
+		}
+		return viewedOf(ctx, r, items, next, view.Limit)
 	}
-	run, err := r.Run(ctx, in.page())
-	if err != nil {
-		return nil, paged(err)
-	}
-	return viewedOf(ctx, r, run.Steps, run.StepsNext, view.Limit)
 }
 
 type stepInput struct {
@@ -172,30 +166,6 @@ type noStepError struct {
 
 func (e *noStepError) Error() string { return "run " + e.run + " has no step " + strconv.Itoa(e.seq) }
 func (e *noStepError) Unwrap() error { return journal.ErrNotFound }
-
-func getLogs(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[project.LogEntry], error) {
-	r, err := c.Service.View(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	entries, next, err := r.Logs(ctx, in.page())
-	if err != nil {
-		return nil, paged(err)
-	}
-	return viewedOf(ctx, r, entries, next, view.Limit)
-}
-
-func getTrail(ctx context.Context, c *transport.Caller, in *viewInput) (*viewed[project.TrailEntry], error) {
-	r, err := c.Service.View(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	entries, next, err := r.Trail(ctx, in.page())
-	if err != nil {
-		return nil, paged(err)
-	}
-	return viewedOf(ctx, r, entries, next, view.Limit)
-}
 
 // contextAnswer is the answer with a step context.
 type contextAnswer struct {

@@ -161,10 +161,7 @@ func updateAgent(ctx context.Context, c *call) (any, error) {
 		agentArgs
 		ETag string `json:"etag"`
 	}
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}
@@ -247,10 +244,7 @@ func agentRow(ctx context.Context, s *service.Service, id string) (catalog.Row, 
 
 func getAgent(ctx context.Context, c *call) (any, error) {
 	var args agentArgs
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}
@@ -296,10 +290,7 @@ func deleteAgent(ctx context.Context, c *call) (any, error) {
 		agentArgs
 		Force bool `json:"force"`
 	}
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}

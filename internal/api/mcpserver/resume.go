@@ -51,10 +51,7 @@ type resumeArgs struct {
 
 func resumeRun(ctx context.Context, c *call) (any, error) {
 	var args resumeArgs
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,7 @@ type retryArgs struct {
 
 func retryRun(ctx context.Context, c *call) (any, error) {
 	var args retryArgs
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}

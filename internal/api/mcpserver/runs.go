@@ -208,10 +208,7 @@ func cancelRun(ctx context.Context, c *call) (any, error) {
 		runArgs
 		Reason string `json:"reason"`
 	}
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}

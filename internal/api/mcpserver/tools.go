@@ -54,6 +54,14 @@ type call struct {
 // decode decodes the arguments.
 func (c *call) decode(into any) error { return c.tool.arguments(c.req.Params.Arguments, into) }
 
+// decodeID decodes the arguments and gives the id that they must have.
+func (c *call) decodeID(into interface{ id() (string, error) }) (string, error) {
+	if err := c.decode(into); err != nil {
+		return "", err
+	}
+	return into.id()
+}
+
 // table is all tools: their names, who may call them (SEC2), what they take and give. The documentation is made of it.
 func table() []*tool {
 	all := []*tool{}

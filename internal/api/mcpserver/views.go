@@ -58,10 +58,7 @@ func getRun(ctx context.Context, c *call) (any, error) {
 		Cursor string `json:"cursor"`
 		Limit  int    `json:"limit"`
 	}{Limit: defaultEntries}
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}
@@ -155,10 +152,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 		Types  []string `json:"types"`
 		Expand bool     `json:"expand"`
 	}{}
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}

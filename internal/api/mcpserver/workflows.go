@@ -169,10 +169,7 @@ type updateArgs struct {
 
 func updateWorkflow(ctx context.Context, c *call) (any, error) {
 	var args updateArgs
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}
@@ -281,10 +278,7 @@ func workflowShown(d service.Definition, problems diag.List) workflowResult {
 
 func getWorkflow(ctx context.Context, c *call) (any, error) {
 	var args workflowArgs
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}
@@ -379,10 +373,7 @@ func validateWorkflow(ctx context.Context, c *call) (any, error) {
 
 func deleteWorkflow(ctx context.Context, c *call) (any, error) {
 	var args workflowArgs
-	if err := c.decode(&args); err != nil {
-		return nil, err
-	}
-	id, err := args.id()
+	id, err := c.decodeID(&args)
 	if err != nil {
 		return nil, err
 	}
