@@ -1,0 +1,267 @@
+package project
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// engineState is what [enginetest.State] tells of a run, as far as projections derive the same.
+type engineState struct {
+	Status engine.Status
+	Graph  struct {
+		Steps struct {
+			Blocks [][]engineStep
+			N      int
+		}
+		Scopes []struct {
+			Owner, Branch, Arrived, Last int
+			Failed                       *engine.Failure
+			Entries                      []struct{ Step int }
+		}
+		Round int
+	}
+	Loop struct {
+		Calls map[string]struct{ Kind, State, Step int }
+	}
+	Waits struct {
+		List []struct {
+			WaitOpened struct{ Wait string }
+			Step       int
+			Ended      uint64
+		}
+	}
+	Ledger struct {
+		Used     struct{ Tokens, Cost, Calls int64 }
+		Children map[string]struct {
+			Step  int
+			Ended bool
+		}
+	}
+}
+
+type engineStep struct {
+	From   int
+	Status int
+	Output string
+	Work   struct {
+		Iter, Retries int
+		By            string
+		Loop          struct {
+			Agent *struct {
+				Root   int
+				Frames []struct{ Agent string }
+			}
+		}
+	}
+}
+
+// speaker is the agent that has the conversation of the step, where that is not the step's own; "" where it has ended without output.
+func (s *engineStep) speaker() string {
+	if a := s.Work.Loop.Agent; a != nil && s.Status == 0 {
+		return a.Frames[a.Root].Agent
+	}
+	return s.Work.By
+}
+
+// Numbers of states and kinds of calls in the engine's state.
+const (
+	callIsModel   = 1
+	callCancelled = 4
+)
+
+// stepStatuses are the statuses of steps, as the engine numbers them.
+var stepStatuses = []StepStatus{StepRunning, StepCompleted, StepFailed, StepCancelled, StepSkipped}
+
+// TestFolderIsTheEngine: after each event of a random run, with waits, failures, retries, tools, held calls, sub-agents, hand-offs, sub-flows, child runs, limits, cancellations, crashes and
+// reopenings, what the folder derived is what the engine derived from the same events. Package project says which derivations there are twice, and why.
+func TestFolderIsTheEngine(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		w := drawRun(t, rt)
+		if len(w.Events) > 150 { // the whole state is compared after each event
+			return
+		}
+		sameAsEngine(rt, w)
+	})
+}
+
+// sameAsEngine compares a folder with the engine after each event of a run.
+func sameAsEngine(t failing, w *enginetest.World) {
+	f, run := NewFolder("run1", w.Plan.Workflow()), engine.New(w.Plan, "run1")
+	for i, e := range w.Events {
+		early := f.Expand(e)
+		f.Add(e)
+		if late := f.Expand(e); !reflect.DeepEqual(early, late) {
+			t.Fatalf("event %d expanded before and after Add: %s", e.Seq, gocmp.Diff(early, late))
+		}
+		if err := run.Apply(w.Events[i : i+1]); err != nil {
+			t.Fatalf("event %d: %v\n%s", e.Seq, err, w.Log())
+		}
+		got, want := folderFacts(f), engineFacts(t, run, f)
+		if !maps.Equal(got, want) {
+			t.Fatalf("after event %d (-folder +engine):\n%s\n%s", e.Seq, gocmp.Diff(got, want), w.Log())
+		}
+	}
+}
+
+type failing interface{ Fatalf(string, ...any) }
+
+// folderFacts gives what a folder knows, a fact by name.
+func folderFacts(f *Folder) map[string]string {
+	facts := map[string]string{
+		"status": string(f.status), "steps": fmt.Sprint(len(f.steps)),
+		"used": fmt.Sprint(f.total.input+f.total.output, int64(f.total.cost), f.total.models+f.total.tools),
+	}
+	for n, st := range f.steps {
+		name := fmt.Sprintf("step %d ", n)
+		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(st.status), string(f.input(st)), string(st.output)
+		facts[name+"node"] = st.node
+		if st.data.Kind == workflow.KindAgent && (st.status == StepRunning || st.status == StepCompleted) {
+			facts[name+"speaker"] = st.speaker()
+		}
+		if st.status == StepRunning {
+			facts[name+"iteration"], facts[name+"attempt"], facts[name+"waits"] = fmt.Sprint(st.data.Iteration), fmt.Sprint(st.attempt), fmt.Sprint(st.waiting)
+		}
+	}
+	for n, sc := range f.scopes {
+		facts[fmt.Sprintf("scope %d", n)] = showScope(number(sc.owner), number(sc.arrived), number(sc.last), sc.failed, entryNumbers(sc.entries))
+	}
+	for key, c := range f.calls {
+		if c.model {
+			facts["model call "+key] = fmt.Sprint(c.step.n)
+		}
+	}
+	for run, b := range f.below {
+		facts["child "+run] = fmt.Sprint(b.step.n)
+	}
+	for i, w := range f.openWaits() {
+		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, w.Options, w.Since, w.Deadline, w.Tool, string(w.Arguments))
+	}
+	if st := f.find(f.output); st != nil && len(st.output) > 0 {
+		facts["result"] = string(st.output)
+	}
+	for name, v := range f.state.Map() {
+		facts["field "+name] = string(v)
+	}
+	return facts
+}
+
+func number(st *step) int {
+	if st == nil {
+		return 0
+	}
+	return st.n
+}
+
+func entryNumbers(steps []*step) (out []int) {
+	for _, st := range steps {
+		out = append(out, st.n)
+	}
+	return out
+}
+
+func showScope(owner, arrived, last int, failed bool, entries []int) string {
+	return fmt.Sprintf("of %d arrived %d last %d failed %t entries %v", owner, arrived, last, failed, entries)
+}
+
+// engineFacts gives the same facts of the engine. f tells which scopes of sub-flows it knows: the engine has them from the start of their steps.
+func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
+	var s engineState
+	if err := json.Unmarshal(enginetest.State(run), &s); err != nil {
+		t.Fatalf("%v", err)
+	}
+	facts := map[string]string{
+		"status": string(s.Status), "steps": fmt.Sprint(s.Graph.Steps.N), "used": fmt.Sprint(s.Ledger.Used.Tokens, s.Ledger.Used.Cost, s.Ledger.Used.Calls),
+	}
+	unknown := f.total.unknown > 0
+	waiting := map[int]int{}
+	for _, w := range s.Waits.List {
+		if w.Ended == 0 {
+			waiting[w.Step]++
+		}
+	}
+	steps := slices.Concat(s.Graph.Steps.Blocks...)[:s.Graph.Steps.N]
+	for i, st := range steps {
+		name := fmt.Sprintf("step %d ", i+1)
+		mine := f.steps[i+1]
+		if mine == nil {
+			t.Fatalf("step %d is missing", i+1)
+		}
+		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(stepStatuses[st.Status]), string(run.StepInput(i+1)), st.Output
+		if recipe := mine.data.Recipe; recipe != nil {
+			if err := recipe.Check(prompt.OfJSON(f.input(mine))); err != nil {
+				t.Fatalf("input of step %d: %v", i+1, err)
+			}
+		}
+		v, _ := run.StepView(i + 1)
+		facts[name+"node"] = mine.node
+		if mine.node != v.Node && !strings.HasSuffix(mine.node, "/"+v.Node) {
+			facts[name+"node"] = v.Node
+		}
+		if v.Kind == workflow.KindAgent && st.Status < 2 {
+			facts[name+"speaker"] = cmp.Or(st.speaker(), mine.data.Agent)
+		}
+		if st.Status == 0 {
+			facts[name+"iteration"], facts[name+"attempt"], facts[name+"waits"] = fmt.Sprint(st.Work.Iter), fmt.Sprint(st.Work.Retries+1), fmt.Sprint(waiting[i+1])
+		}
+	}
+	for n, sc := range s.Graph.Scopes {
+		var entries []int
+		for _, e := range sc.Entries {
+			entries = append(entries, e.Step)
+		}
+		shown := showScope(sc.Owner, sc.Arrived, sc.Last, sc.Failed != nil, entries)
+		if f.scopes[n] != nil || shown != showScope(sc.Owner, 0, 0, false, nil) {
+			facts[fmt.Sprintf("scope %d", n)] = shown
+		}
+	}
+	for key, c := range s.Loop.Calls {
+		if c.Kind == callIsModel && (c.State == 0 || c.State == callCancelled) {
+			facts["model call "+key] = fmt.Sprint(c.Step)
+		}
+	}
+	for run, c := range s.Ledger.Children {
+		facts["child "+run] = fmt.Sprint(c.Step)
+		if b := f.below[run]; b != nil && b.ended != c.Ended {
+			if unknown = true; b.ended { // to the engine a run has ended with the call that started it
+				t.Fatalf("run %s has ended, in the engine it has not", run)
+			}
+		}
+	}
+	if unknown { // views say that the use is not known, budgets bear what was reserved for it
+		facts["used"] = fmt.Sprint(f.total.input+f.total.output, int64(f.total.cost), f.total.models+f.total.tools)
+	}
+	waits := run.Waits()
+	if run.Status().Ended() {
+		waits = nil
+	}
+	for i, w := range waits {
+		options := w.Options
+		if w.Kind == workflow.WaitApproval && len(options) == 0 {
+			options = []string{workflow.PortApprove, workflow.PortReject}
+		}
+		facts[fmt.Sprintf("wait %d", i)] = fmt.Sprint(w.ID, w.Node, w.Kind, w.Prompt, append([]string{}, options...), w.Since, w.Deadline, w.Tool, string(w.Arguments))
+	}
+	if out := run.Output(); len(out) > 0 && run.Status() == engine.StatusCompleted {
+		facts["result"] = string(out)
+	}
+	for name, v := range run.State() {
+		facts["field "+name] = string(v)
+	}
+	return facts
+}
+
