@@ -43,6 +43,16 @@ type Message struct {
 	Extra json.RawMessage `json:"extra,omitempty"`
 }
 
+// Asked gives the tool call of that id for which the message asks; nil: there is none.
+func (m *Message) Asked(id string) *ToolCall {
+	for i := range m.ToolCalls {
+		if m.ToolCalls[i].ID == id {
+			return &m.ToolCalls[i]
+		}
+	}
+	return nil
+}
+
 // ToolCall is a model's wish to call a tool. Arguments is a JSON object as the model wrote it; an adapter that receives text which is no
 // JSON hands it on as a JSON string, so that the engine can tell the model.
 type ToolCall struct {

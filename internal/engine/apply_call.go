@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
@@ -59,32 +58,31 @@ func checkLoop[P Data](check func(*loop.Loop, loop.World, *Event, P) string) fun
 
 func applyModelCalled(s *state, ev *Event, d *ModelCalled) {
 	loop.ApplyModelCalled(&s.Loop, s, ev, d)
-	s.charge(ev, ledger.Amount{Calls: 1})
+	s.countCalls(ev)
 	if v := d.Reserved; v != nil {
 		s.Ledger.Reserve(d.Call, ev.Step, d.Model, v.Input, v.Output)
 	}
 }
 
 func applyModelReplied(s *state, ev *Event, d *ModelReplied) {
-	s.spend(ev, d.Call, d.Usage, d.CostUSD, false, false)
+	s.spend(ev, d.Call, d.Usage, d.CostUSD, false)
 	loop.ApplyModelReplied(&s.Loop, s, ev, d)
 }
 
 func applyModelFailed(s *state, ev *Event, d *ModelFailed) {
-	s.spend(ev, d.Call, d.Usage, d.CostUSD, isFree(d.Error.Code), d.Withheld())
+	s.spend(ev, d.Call, d.Usage, d.CostUSD, d.IsFree())
+	s.countCalls(ev)
 	loop.ApplyModelFailed(&s.Loop, s, ev, d)
 }
 
 func applyToolCalled(s *state, ev *Event, d *ToolCalled) {
 	loop.ApplyToolCalled(&s.Loop, s, ev, d)
-	s.charge(ev, ledger.Amount{Calls: 1})
+	s.countCalls(ev)
 }
 
 func applyToolReturned(s *state, ev *Event, d *ToolReturned) {
 	loop.ApplyToolReturned(&s.Loop, s, ev, d)
-	if d.Call != "" && !d.Late {
-		s.graph.SetGiven(ev.Step, d)
-	}
+	s.graph.SetGiven(ev.Step, d)
 }
 
 func applyFuncCalled(s *state, ev *Event, d *FuncCalled) {
@@ -103,11 +101,8 @@ func checkFuncReturned(s *state, ev *Event, d *FuncReturned) string {
 
 func applyFuncReturned(s *state, ev *Event, d *FuncReturned) {
 	loop.ApplyFuncReturned(&s.Loop, s, ev, d)
-	switch {
-	case d.Late:
-	case d.Error == nil:
-		s.graph.SetGiven(ev.Step, d)
-	case !d.Kept && d.Error.Code != CodeCancelled:
+	s.graph.SetGiven(ev.Step, d)
+	if d.Error != nil && !d.Late && !d.Kept && d.Error.Code != CodeCancelled {
 		s.failed(ev, d.Error.Message, d.Attempt)
 	}
 }

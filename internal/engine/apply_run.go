@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/engine/waits"
@@ -27,8 +28,15 @@ func checkRunCreated(s *state, _ *Event, d *RunCreated) string {
 	return ""
 }
 
+// applyStatus gives the run the status that the event says.
+func (s *state) applyStatus(ev *Event) { s.Status = event.StatusOf(ev.Data) }
+
+// becomes is the apply of events that change the status alone. That a run failed has no check: drivers fail runs that cannot go on, whatever is at work in them.
+func becomes[P Data](s *state, ev *Event, _ P) { s.applyStatus(ev) }
+
 func applyRunCreated(s *state, ev *Event, d *RunCreated) {
-	s.Created, s.Limits, s.Status = d, &d.Limits, StatusPending
+	s.applyStatus(ev)
+	s.Created, s.Limits = d, &d.Limits
 	s.Waits = waits.New(s.plan.root.Workflow.Rules.HoldWhilePaused)
 	s.openLedger(d)
 	first := typed.State{}
@@ -53,8 +61,6 @@ func checkRunStarted(s *state, _ *Event, _ *RunStarted) string {
 	return ""
 }
 
-func applyRunStarted(s *state, _ *Event, _ *RunStarted) { s.Status = StatusRunning }
-
 func checkRunPaused(s *state, ev *Event, d *RunPaused) string {
 	if s.Status != StatusRunning || s.Waits.CheckOpen(ev, d.Wait) != "" {
 		return "no open wait"
@@ -62,8 +68,8 @@ func checkRunPaused(s *state, ev *Event, d *RunPaused) string {
 	return ""
 }
 
-func applyRunPaused(s *state, _ *Event, _ *RunPaused) {
-	s.Status = StatusPaused
+func applyRunPaused(s *state, ev *Event, _ *RunPaused) {
+	s.applyStatus(ev)
 	s.Waits.Pause()
 }
 
@@ -75,8 +81,8 @@ func checkRunResumed(s *state, _ *Event, d *RunResumed) string {
 	return ""
 }
 
-func applyRunResumed(s *state, _ *Event, d *RunResumed) {
-	s.Status = StatusRunning
+func applyRunResumed(s *state, ev *Event, d *RunResumed) {
+	s.applyStatus(ev)
 	if d.Reason == reasonRecovered || d.Reason == reasonReopened {
 		s.Ledger.DropSessions()
 	}
@@ -100,19 +106,12 @@ func checkRunCompleted(s *state, _ *Event, d *RunCompleted) string {
 	return ""
 }
 
-func applyRunCompleted(s *state, _ *Event, _ *RunCompleted) { s.Status = StatusCompleted }
-
-// applyRunFailed has no check: drivers fail runs that cannot go on, whatever is at work in them.
-func applyRunFailed(s *state, _ *Event, _ *RunFailed) { s.Status = StatusFailed }
-
 func checkRunCancelled(s *state, _ *Event, _ *RunCancelled) string {
 	if len(s.graph.Running) > 0 {
 		return "steps have not ended"
 	}
 	return ""
 }
-
-func applyRunCancelled(s *state, _ *Event, _ *RunCancelled) { s.Status = StatusCancelled }
 
 func checkRunCancelling(s *state, _ *Event, _ *RunCancelling) string {
 	if s.Status != StatusRunning || s.cancelled() {

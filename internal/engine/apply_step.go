@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -71,7 +71,7 @@ func applyStepCompleted(s *state, ev *Event, d *StepCompleted) {
 		s.Updated = ev.At
 	}
 	s.approvalsBelow(ev.Step)
-	s.endStep(ev.Step, graph.Completed)
+	s.endStep(ev)
 }
 
 func applyStepFailed(s *state, ev *Event, d *StepFailed) {
@@ -82,25 +82,23 @@ func applyStepFailed(s *state, ev *Event, d *StepFailed) {
 	if s.graph.Fail(ev.Step, &f, d.Port != "") && s.Ending == nil {
 		s.Ending = &ending{Status: StatusFailed, Failure: f}
 	}
-	s.endStep(ev.Step, graph.Failed)
+	s.endStep(ev)
 }
 
 func applyStepCancelled(s *state, ev *Event, d *StepCancelled) {
 	if d.Run != nil {
 		s.Ending, s.Limit = &ending{Status: StatusCancelled, Reason: d.Run.Reason}, ""
 	}
-	s.endStep(ev.Step, graph.Cancelled)
+	s.endStep(ev)
 }
 
-func applyStepSkipped(s *state, ev *Event, _ *StepSkipped) {
-	s.endStep(ev.Step, graph.Skipped)
-}
+func applyStepSkipped(s *state, ev *Event, _ *StepSkipped) { s.endStep(ev) }
 
-// endStep ends a step: its calls that are out are cancelled, its timers and conversations are gone.
-func (s *state) endStep(id int, status graph.Status) {
-	s.Loop.End(s, id, s.At)
-	calls := &s.graph.Step(id).Loop
-	s.graph.End(id, status, calls.Numbered, calls.Calls > 0)
+// endStep ends the step of an event as it says: its calls that are out are cancelled, its timers and conversations are gone.
+func (s *state) endStep(ev *Event) {
+	s.Loop.End(s, ev.Step, s.At)
+	calls := &s.graph.Step(ev.Step).Loop
+	s.graph.End(ev.Step, event.StepEnd(ev.Data), calls.Numbered, calls.Calls > 0)
 }
 
 func checkStepRetrying(s *state, ev *Event, d *StepRetrying) string {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -36,9 +35,7 @@ func applyWaitOpened(s *state, ev *Event, d *WaitOpened) {
 		s.graph.Step(ev.Step).Await(d.Wait)
 	} else if s.Loop.Call(d.Call) != nil {
 		s.Loop.Ask(s, d.Call)
-		if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // it was not made; it counts when it is
-			s.charge(ev, ledger.Amount{Calls: -1})
-		}
+		s.countCalls(ev)
 	}
 }
 

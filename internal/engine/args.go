@@ -29,7 +29,7 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 		}
 		d.Input = out
 	case len(input) > 0 && input[0] != '{':
-		d.Input = graph.Object([]graph.Field{{Name: "input", Value: expr.Quote(expr.Text(input))}})
+		d.Input = expr.Object([]expr.Member{{Name: "input", Value: expr.Quote(expr.Text(input))}})
 	}
 	return nil
 }

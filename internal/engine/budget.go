@@ -168,32 +168,19 @@ func ledgerState(c *loop.Call) ledger.CallState {
 	return ledger.CallOther
 }
 
-// spend counts what a model call used. free: it was turned away before it cost anything; unmade: its driver did not make it.
-func (s *state) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free, unmade bool) {
-	c := s.Loop.Call(key)
-	if c == nil {
-		return // endCall says what is wrong
-	}
-	used := s.Ledger.UseOfModel(key, c.Model, u, costUSD, free || unmade)
-	if unmade {
-		used.Calls = -1 // it was counted when it was asked for
-	}
-	s.charge(ev, used)
+// spend counts what a model call used. free: it was turned away before it cost anything.
+func (s *state) spend(ev *Event, key string, u *chat.Usage, costUSD *float64, free bool) {
+	s.Ledger.Charge(s, ev.Step, s.Ledger.UseOfModel(key, s.Loop.Call(key).Model, u, costUSD, free))
 }
 
-// charge adds to what the run and the nodes around the step of an event have used.
-func (s *state) charge(ev *Event, a ledger.Amount) { s.Ledger.Charge(s, ev.Step, a) }
+// countCalls counts the calls that an event adds, for the run and for the nodes around its step.
+func (s *state) countCalls(ev *Event) {
+	if models, tools := event.CallsOf(ev.Data); models+tools != 0 {
+		s.Ledger.Charge(s, ev.Step, ledger.Amount{Calls: int64(models + tools)})
+	}
+}
 
 // isBudget tells whether a run that ended by this limit makes no calls any more that use something.
 func isBudget(limit string) bool {
 	return limit == CodeBudget || limit == CodeParentBudget || limit == CodeMaxBytes
-}
-
-// isFree tells whether a model call that failed with this code was turned away before it cost anything. The codes are those of package model.
-func isFree(code string) bool {
-	switch code {
-	case "rate_limit", "overloaded", "auth", "quota_exceeded", "invalid_request", "context_length_exceeded", "no_reply", CodeWorkflowBudget:
-		return true
-	}
-	return false
 }

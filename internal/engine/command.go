@@ -155,23 +155,6 @@ func (*CancelCalls) command() {}
 func (*OpenWait) command()    {}
 func (*Finish) command()      {}
 
-// Status is the state of a run as everybody sees it.
-type Status string
-
-const (
-	StatusPending   Status = "pending"
-	StatusRunning   Status = "running"
-	StatusPaused    Status = "paused"
-	StatusCompleted Status = "completed"
-	StatusFailed    Status = "failed"
-	StatusCancelled Status = "cancelled"
-)
-
-// Ended tells whether the run takes no further step unless it is reopened.
-func (s Status) Ended() bool {
-	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
-}
-
 // Decision is what an activation gives: events to be stored in one transaction, then commands to be carried out.
 type Decision struct {
 	Events   []Event

@@ -4,14 +4,18 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // What events hold is in package event.
 type (
 	Event = event.Event
 	Type  = event.Type
-	Data  = event.Data
-	Value = event.Value
+	// Status is described at [event.Status], StepStatus at [event.StepStatus].
+	Status     = event.Status
+	StepStatus = event.StepStatus
+	Data       = event.Data
+	Value      = event.Value
 	// Edit is a change of a part of one field of a typed state.
 	Edit              = typed.Edit
 	Failure           = event.Failure
@@ -94,6 +98,15 @@ const (
 )
 
 const (
+	StatusPending   = event.StatusPending
+	StatusRunning   = event.StatusRunning
+	StatusPaused    = event.StatusPaused
+	StatusCompleted = event.StatusCompleted
+	StatusFailed    = event.StatusFailed
+	StatusCancelled = event.StatusCancelled
+)
+
+const (
 	FactDate        = event.FactDate
 	FactEnvironment = event.FactEnvironment
 	FactFile        = event.FactFile
@@ -108,6 +121,21 @@ const (
 	ChannelApproveAll = event.ChannelApproveAll
 	ChannelClock      = event.ChannelClock
 )
+
+// StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], CallsOf [event.CallsOf], IsResult [event.IsResult], ResultValue [event.ResultValue], LimitsOf
+// [event.LimitsOf], WithLimits [event.WithLimits].
+func StatusOf(d Data) Status             { return event.StatusOf(d) }
+func StepEnd(d Data) StepStatus          { return event.StepEnd(d) }
+func IsFree(code string) bool            { return event.IsFree(code) }
+func CallsOf(d Data) (models, tools int) { return event.CallsOf(d) }
+func IsResult(d Data) bool               { return event.IsResult(d) }
+func ResultValue(d Data, jsonOf func(text string) (Value, bool)) Value {
+	return event.ResultValue(d, jsonOf)
+}
+func LimitsOf(d Data) *workflow.Limits { return event.LimitsOf(d) }
+func WithLimits(d Data, change func(workflow.Limits) workflow.Limits) Data {
+	return event.WithLimits(d, change)
+}
 
 // JSONOf is [event.JSONOf], LocalBy [event.LocalBy], ReplyWarning [event.ReplyWarning].
 func JSONOf(text string) (Value, bool)                 { return event.JSONOf(text) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -79,7 +80,7 @@ func (r *Run) copiedTurns(f *plan.Flow, t graph.Token, instruction string) strin
 	type turn struct{ name, text string }
 	var turns []turn
 	for i := r.graph.Steps.Len() - 1; i >= 0 && len(turns) < 12; i-- {
-		if st := r.graph.Steps.At(i); st.Status == graph.Completed && st.Scope == t.Scope && f.Nodes[st.Node].Kind == workflow.KindAgent {
+		if st := r.graph.Steps.At(i); st.Status == event.Completed && st.Scope == t.Scope && f.Nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, turn{r.graph.SpeakerName(f, i+1), expr.Text(st.Output.Value())})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
@@ -54,18 +55,18 @@ func (s *starter) join(nodeIdx, scopeID int) {
 	s.emit(id, s.graph.PathOf(s.graph.Scope(scopeID).Flow, n.ID), &StepStarted{
 		Tokens: ids, Kind: n.Kind, Iteration: s.graph.Flows.Counts(s.graph.Scope(scopeID).Flow).Of(nodeIdx) + 1, Scope: scopeID, From: from[0].From,
 	})
-	out, size := make([]graph.Field, len(from)), int64(0)
+	out, size := make([]expr.Member, len(from)), int64(0)
 	for i, t := range from {
 		source := "input"
 		if t.From > 0 {
 			source = s.graph.StepNode(t.From).ID
 		}
-		out[i] = graph.Field{Name: source, Value: s.graph.Value(t.From)}
+		out[i] = expr.Member{Name: source, Value: s.graph.Value(t.From)}
 		size += int64(len(out[i].Value))
 	}
 	if f := s.state.fitting(size); f != nil {
 		s.steps.failStep(id, *f)
 		return
 	}
-	s.steps.complete(id, &StepCompleted{Output: graph.Object(out)}, s.state.plan.out...)
+	s.steps.complete(id, &StepCompleted{Output: expr.Object(out)}, s.state.plan.out...)
 }

@@ -123,12 +123,12 @@ func nothing[P Data](*state, *Event, P) {}
 // kinds is never written after start. A check or an apply cannot make events: it is given the state alone.
 var kinds = map[Type]kind{
 	"run.created":        kindOf(checkRunCreated, applyRunCreated).with(beforeStart),
-	"run.started":        kindOf(checkRunStarted, applyRunStarted).with(beforeStart),
+	"run.started":        kindOf(checkRunStarted, becomes[*RunStarted]).with(beforeStart),
 	"run.paused":         kindOf(checkRunPaused, applyRunPaused),
 	"run.resumed":        kindOf(checkRunResumed, applyRunResumed).with(afterEnd),
-	"run.completed":      kindOf(checkRunCompleted, applyRunCompleted),
-	"run.failed":         kindOf(nil, applyRunFailed),
-	"run.cancelled":      kindOf(checkRunCancelled, applyRunCancelled),
+	"run.completed":      kindOf(checkRunCompleted, becomes[*RunCompleted]),
+	"run.failed":         kindOf(nil, becomes[*RunFailed]),
+	"run.cancelled":      kindOf(checkRunCancelled, becomes[*RunCancelled]),
 	"run.cancelling":     kindOf(checkRunCancelling, applyRunCancelling),
 	"step.started":       kindOf(ofGraph((*runGraph).CheckStepStarted), applyStepStarted).with(needsNewStep),
 	"step.retrying":      kindOf(checkStepRetrying, applyStepRetrying).with(needsRunning),

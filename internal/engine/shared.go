@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -93,7 +93,7 @@ func (s *agents) repliedShared(id, fr int, reply chat.Message) {
 // lastWords is what an agent said last before step id (S3-22).
 func (s *agents) lastWords(id int) string {
 	for i := id - 1; i >= 1; i-- {
-		if st := s.graph.Step(i); st.Status == graph.Completed && s.graph.StepNode(i).Kind == workflow.KindAgent {
+		if st := s.graph.Step(i); st.Status == event.Completed && s.graph.StepNode(i).Kind == workflow.KindAgent {
 			if text := st.Output.Text().String(); text != "" {
 				return text
 			}

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
@@ -60,7 +61,7 @@ type ending struct {
 type runGraph = graph.Graph[loop.Step]
 
 // stepRunning is the status of a step that has not ended.
-const stepRunning = graph.Running
+const stepRunning = event.Running
 
 // openLedger begins the account of a run.
 func (s *state) openLedger(d *RunCreated) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -10,19 +11,19 @@ import (
 
 // outputOf is the output that a step has once done is applied.
 func (s *state) outputOf(id int, done *StepCompleted) graph.Output {
-	switch {
-	case done.Same:
+	switch done.Source(s.graph.StepNode(id).Kind) {
+	case event.OutputSame:
 		return s.graph.Given(id)
-	case done.Given:
+	case event.OutputGiven:
 		return s.graph.Step(id).ResultOutput()
-	case done.Reply:
+	case event.OutputReply:
 		return s.replyText(id, s.graph.Step(id).Loop.Agent.Root)
-	case done.JSON:
+	case event.OutputJSON:
 		out, _ := JSONOf(s.lastReply(id, s.graph.Step(id).Loop.Agent.Root).Text.String())
 		return graph.OutputOf(out)
-	case done.Output == nil && s.graph.StepNode(id).Kind == workflow.KindFork:
+	case event.OutputBlock:
 		return s.graph.BlockOutput(id)
-	case done.Output == nil && s.graph.StepNode(id).Kind == workflow.KindSubflow:
+	case event.OutputFlow:
 		return s.graph.FlowOutput(id)
 	}
 	return graph.OutputOf(done.Output)

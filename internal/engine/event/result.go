@@ -26,14 +26,6 @@ func JSONOf(text string) (Value, bool) {
 	return Compact(v), true
 }
 
-// Value is what the call gave: its structured result, or its text as a JSON string.
-func (d *ToolReturned) Value() Value {
-	if d = d.Whole(JSONOf); d.Structured != nil {
-		return d.Structured
-	}
-	return expr.Quote(d.Text)
-}
-
 // Whole gives the result as the tool gave it, with the text in Structured again. jsonOf is [JSONOf], or does the same with what it was given in the place of a
 // text. What cannot be restored, which the engine does not make, stays as it is.
 func (d *ToolReturned) Whole(jsonOf func(text string) (Value, bool)) *ToolReturned {

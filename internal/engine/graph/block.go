@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -44,7 +45,7 @@ const (
 // Verdict tells what the branches of a fork say (D12): by Until which branches are waited for, by OnFailure what a failed one does. failed are the scopes of those that failed.
 func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 	st, n := g.Step(id), g.StepNode(id)
-	if st.Status != Running || st.Block == nil || st.Block.Scopes == nil {
+	if st.Status != event.Running || st.Block == nil || st.Block.Scopes == nil {
 		return blockWaits, nil
 	}
 	var count [branchFailed + 1]int
@@ -99,14 +100,14 @@ func (g *Graph[L]) BlockOutput(step int) Output {
 	if n.Fork.Shape != workflow.ShapeMap {
 		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.left(step)}.JSON()}
 	}
-	var out []Field
+	var out []expr.Member
 	for _, s := range g.Step(step).Block.Scopes {
 		sc := g.Scope(s)
 		if sc.Arrived > 0 && g.Scope(s).Outcome() == BranchArrived {
-			out = append(out, Field{n.Fork.Branches[sc.Branch-1].ID, g.Value(sc.Arrived)})
+			out = append(out, expr.Member{Name: n.Fork.Branches[sc.Branch-1].ID, Value: g.Value(sc.Arrived)})
 		}
 	}
-	return Output{value: Object(out)}
+	return Output{value: expr.Object(out)}
 }
 
 // BlockSize measures what [Graph.BlockOutput] would make.

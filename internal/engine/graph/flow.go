@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // openFlow gives a subflow step a graph and a scope of its own, empty ones each time that it begins.
@@ -55,9 +56,9 @@ func (g *Graph[L]) FlowOutput(id int) Output {
 // FlowState is the typed state of the sub-flow that step id runs, as one value.
 func (g *Graph[L]) FlowState(id int) event.Value {
 	state := g.Scope(g.Step(id).Block.Scopes[0]).State
-	fields := make([]Field, 0, state.Len())
+	fields := make([]expr.Member, 0, state.Len())
 	for name, v := range state.All() {
-		fields = append(fields, Field{name, v.JSON()})
+		fields = append(fields, expr.Member{Name: name, Value: v.JSON()})
 	}
-	return Object(fields)
+	return expr.Object(fields)
 }

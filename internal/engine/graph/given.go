@@ -9,8 +9,11 @@ import (
 
 // A value that one event has is not repeated in a later event of the same step. This file says what follows from what.
 
-// SetGiven keeps the last result of a step, to which its completion may refer, with what it changes in the state that the step saw.
+// SetGiven keeps d where it is a result of a step, to which its completion may refer, with what it changes in the state that the step saw.
 func (g *Graph[L]) SetGiven(id int, d event.Data) {
+	if !event.IsResult(d) {
+		return
+	}
 	switch g.StepNode(id).Kind {
 	case workflow.KindFunc, workflow.KindTool, workflow.KindExec, workflow.KindWait:
 		st := g.Step(id)
@@ -23,35 +26,21 @@ func (g *Graph[L]) SetGiven(id int, d event.Data) {
 
 // ResultOutput is the output that the last result of a step says; none where there was no result.
 func (s *Step[L]) ResultOutput() Output {
-	switch d := s.given.(type) {
-	case *event.FuncReturned:
-		return OutputOf(d.Output)
-	case *event.ToolReturned:
-		if d.Structured == nil && !d.JSON {
-			return TextOutput(text.Of(d.Text))
-		}
-		return OutputOf(d.Value())
-	case *event.WaitAnswered:
-		return OutputOf(d.Answer)
+	if d, ok := s.given.(*event.ToolReturned); ok && d.Structured == nil && !d.JSON {
+		return TextOutput(text.Of(d.Text))
 	}
-	return Output{}
+	return OutputOf(event.ResultValue(s.given, event.JSONOf))
 }
 
 // GotoOf gives the nodes that follow a step by its own word once done is applied.
 func (s *Step[L]) GotoOf(done *event.StepCompleted) []string {
-	if f, ok := s.given.(*event.FuncReturned); ok && done.Given && done.Goto == nil {
-		return f.Goto
-	}
-	return done.Goto
+	return done.Next(s.given)
 }
 
 // ChangesOf gives what a step changes in the state once done is applied.
 func (g *Graph[L]) ChangesOf(id int, done *event.StepCompleted) typed.Changes {
 	st := g.Step(id)
-	switch {
-	case done.Given && done.Update == nil && done.Edits == nil:
-		return st.changed
-	case g.completing == done:
+	if done.HasGivenChanges() || g.completing == done {
 		return st.changed
 	}
 	return g.Scope(st.Scope).State.ChangesOf(done.Update, done.Edits, id)
@@ -83,7 +72,7 @@ func (g *Graph[L]) SetNative(step int, state any) { g.native = native{step, stat
 func (g *Graph[L]) StateAfter(id int, done *event.StepCompleted, changes typed.Changes) typed.State {
 	now := g.Scope(g.Step(id).Scope).State
 	var form any
-	if g.native.step == id && done.Given && done.Update == nil && done.Edits == nil && now.Same(g.Step(id).View) {
+	if g.native.step == id && done.HasGivenChanges() && now.Same(g.Step(id).View) {
 		form = g.native.state
 	}
 	if len(changes) == 0 && form == nil {

@@ -120,17 +120,6 @@ type Token struct {
 	Group int
 }
 
-// Status is where a step stands.
-type Status uint8
-
-const (
-	Running Status = iota // it has not ended
-	Completed
-	Failed
-	Cancelled
-	Skipped
-)
-
 // block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.
 type block struct {
 	Scopes []int

@@ -87,7 +87,7 @@ func (g *Graph[L]) OutputText(step int) (text.Text, bool) {
 	switch {
 	case step == 0:
 		return g.runInput().Text(), true
-	case step < 0 || step > g.Steps.Len() || g.Step(step).Status == Running:
+	case step < 0 || step > g.Steps.Len() || g.Step(step).Status == event.Running:
 		return text.Text{}, false
 	}
 	return g.Step(step).Output.Text(), true
@@ -146,30 +146,4 @@ func (g *Graph[L]) Given(id int) Output {
 		return g.runInput()
 	}
 	return g.Step(st.From).Output
-}
-
-// Field is one member of an object whose order matters.
-type Field struct {
-	Name  string
-	Value event.Value
-}
-
-// Object writes an object with its members in the order given.
-func Object(fields []Field) event.Value {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range fields {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(expr.Quote(f.Name))
-		b.WriteByte(':')
-		if len(f.Value) == 0 {
-			b.WriteString("null")
-		} else {
-			b.Write(f.Value)
-		}
-	}
-	b.WriteByte('}')
-	return b.Bytes()
 }

@@ -58,7 +58,7 @@ func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior 
 func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
 	for i := g.Steps.Len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
-		if st := g.Steps.At(i); st.Status == Completed && st.Scope == scopeID && f.Nodes[st.Node].Kind == workflow.KindAgent {
+		if st := g.Steps.At(i); st.Status == event.Completed && st.Scope == scopeID && f.Nodes[st.Node].Kind == workflow.KindAgent {
 			turns = append(turns, prompt.Turn{Speaker: g.SpeakerName(f, i+1), Step: i + 1})
 		}
 	}

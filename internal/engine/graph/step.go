@@ -210,7 +210,7 @@ func (g *Graph[L]) Fail(id int, f *event.Failure, handled bool) bool {
 }
 
 // End takes a step out of what is alive, with its branches. calls is how many calls it has numbered; awaited: the loop still needs its part of the step.
-func (g *Graph[L]) End(id int, status Status, calls int, awaited bool) {
+func (g *Graph[L]) End(id int, status event.StepStatus, calls int, awaited bool) {
 	st := g.Step(id)
 	st.Status = status
 	if i := slices.Index(g.Running, id); i >= 0 {

@@ -14,7 +14,7 @@ type Step[L any] struct {
 	// Approval is the last answered approval on the path to the step, the step itself included: the number of its wait; 0: there is none.
 	Approval int
 	Calls    int // calls that were numbered, once the step has ended
-	Status   Status
+	Status   event.StepStatus
 	Output   Output
 	*work[L]
 }

@@ -176,11 +176,10 @@ func (l *Loop) Arguments(w World, c *Call) json.RawMessage {
 	if c.Args != nil {
 		return c.Args
 	}
-	for _, m := range slices.Backward(l.convs[frame(w, c.Step, c.Frame).Conv]) {
-		for _, tc := range m.ToolCalls {
-			if tc.ID == c.ToolID {
-				return tc.Arguments
-			}
+	conv := l.convs[frame(w, c.Step, c.Frame).Conv]
+	for i := range slices.Backward(conv) {
+		if tc := conv[i].Asked(c.ToolID); tc != nil {
+			return tc.Arguments
 		}
 	}
 	return nil

@@ -184,12 +184,21 @@ func (s State) ChangesOf(whole map[string]json.RawMessage, edits []Edit, step in
 			return one.changes[:]
 		}
 	}
+	return s.ChangesBy((*Value).Edited, whole, edits, step)
+}
+
+// ChangesBy is [State.ChangesOf] for values that edited edits, which is as [Value.Edited].
+func (s State) ChangesBy(edited func(v *Value, e *Edit, step int) (*Value, error), whole map[string]json.RawMessage, edits []Edit, step int) Changes {
 	out := make(Changes, 0, len(whole)+len(edits))
 	for name, v := range whole {
 		out = append(out, Change{name, Of(v, step)})
 	}
 	for i := range edits {
-		if v, err := s.Value(edits[i].Field).Edited(&edits[i], step); err == nil {
+		old := s.Value(edits[i].Field)
+		if old == nil {
+			continue
+		}
+		if v, err := edited(old, &edits[i], step); err == nil {
 			out = append(out, Change{edits[i].Field, v})
 		}
 	}

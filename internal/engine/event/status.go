@@ -1,0 +1,68 @@
+package event
+
+// Status is the state of a run as everybody sees it.
+type Status string
+
+const (
+	StatusPending   Status = "pending"
+	StatusRunning   Status = "running"
+	StatusPaused    Status = "paused"
+	StatusCompleted Status = "completed"
+	StatusFailed    Status = "failed"
+	StatusCancelled Status = "cancelled"
+)
+
+// Ended tells whether the run takes no further step unless it is reopened.
+func (s Status) Ended() bool {
+	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
+}
+
+// StatusOf gives the status that an event gives to its run; "" where the event does not change it.
+func StatusOf(d Data) Status {
+	switch d.(type) {
+	case *RunCreated:
+		return StatusPending
+	case *RunStarted, *RunResumed:
+		return StatusRunning
+	case *RunPaused:
+		return StatusPaused
+	case *RunCompleted:
+		return StatusCompleted
+	case *RunFailed:
+		return StatusFailed
+	case *RunCancelled:
+		return StatusCancelled
+	}
+	return ""
+}
+
+// StepStatus is the state of a step. The zero StepStatus is Running.
+type StepStatus uint8
+
+const (
+	Running StepStatus = iota // it has not ended
+	Completed
+	Failed
+	Cancelled
+	Skipped
+)
+
+// String gives the word for the status.
+func (s StepStatus) String() string {
+	return [...]string{"running", "completed", "failed", "cancelled", "skipped"}[s]
+}
+
+// StepEnd gives the status of a step that ends with an event; Running where the event ends none.
+func StepEnd(d Data) StepStatus {
+	switch d.(type) {
+	case *StepCompleted:
+		return Completed
+	case *StepFailed:
+		return Failed
+	case *StepCancelled:
+		return Cancelled
+	case *StepSkipped:
+		return Skipped
+	}
+	return Running
+}
