@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // Context gives the step context (S4-34): one object by step id, in the order in which the steps were first executed, each with its latest output;
@@ -30,14 +31,13 @@ func (f *Folder) Context() engine.Value {
 			steps[i] = st
 		}
 	}
-	var o object
+	var out []expr.Child
 	for _, st := range steps {
-		if st.def.Hidden {
-			continue
+		if !st.def.Hidden {
+			out = append(out, expr.Child{ID: st.node, Entry: contextEntry(st, former[st.node])})
 		}
-		o.add(st.node, contextEntry(st, former[st.node]))
 	}
-	return o.value()
+	return expr.Entries(out)
 }
 
 // hasResult tells whether any step in the branches of a fork has a result.

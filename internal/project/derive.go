@@ -1,16 +1,13 @@
 package project
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/jsontext"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// null is the Value of a result that is not there.
-var null = engine.Value(`null`)
 
 // input gives what a step was given.
 func (f *Folder) input(st *step) engine.Value {
@@ -26,35 +23,33 @@ func (f *Folder) input(st *step) engine.Value {
 	if st.data.From == 0 {
 		return f.created.Input
 	}
-	from := f.find(st.data.From)
-	switch from {
-	case nil:
-		return nil
-	case st.scope.owner:
-		return f.input(from) // the branch of a fork begins with what the fork was given
+	if from := f.find(st.data.From); from != nil {
+		return from.output
 	}
-	return from.output
+	return nil
 }
 
 // completed gives the output of a step that ends with d. That of a fork is not known where its definition is not.
 func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
-	switch {
-	case d.Same:
-		return f.input(st)
-	case d.Given:
-		return f.givenOutput(st)
-	case d.JSON:
-		return f.jsonReply(st, st.root)
-	case d.Reply:
-		if m := st.reply(st.root); m != nil {
-			return quote(m.Text.String())
-		}
-	case len(d.Output) > 0:
+	switch d.Source(st.def.Kind) {
+	case event.OutputHere:
 		return d.Output
-	case st.def.Fork != nil:
-		return blockOutput(st)
-	case st.child != nil && st.child.last != nil && !st.child.flow.Rules.StateFlows:
-		return st.child.last.output
+	case event.OutputSame:
+		return f.input(st)
+	case event.OutputGiven:
+		return event.ResultValue(st.given, f.values.JSONOf)
+	case event.OutputJSON:
+		return f.jsonReply(st, st.root)
+	case event.OutputReply:
+		return st.replyText(st.root)
+	case event.OutputBlock:
+		if st.def.Fork != nil {
+			return blockOutput(st)
+		}
+	case event.OutputFlow:
+		if st.child != nil && st.child.last != nil && !st.child.flow.Rules.StateFlows {
+			return st.child.last.output
+		}
 	}
 	return nil
 }
@@ -62,21 +57,20 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 // blockOutput gives the output of a fork from what its branches did.
 func blockOutput(st *step) engine.Value {
 	if st.def.Fork.Shape != workflow.ShapeMap {
-		return blockSteps(st, nil, false)
+		return expr.Entry{Children: blockSteps(st, nil, false)}.JSON()
 	}
-	var o object
+	var out []expr.Member
 	for i, b := range st.def.Fork.Branches {
 		if sc := st.branches[i+1]; sc != nil && sc.arrived != nil && !sc.failed {
-			o.add(b.ID, sc.arrived.output)
+			out = append(out, expr.Member{Name: b.ID, Value: sc.arrived.output})
 		}
 	}
-	return o.value()
+	return expr.Object(out)
 }
 
-// blockSteps is {"steps":{id:entry},"order":[ids]} of the steps that ran in a fork's branches, in declared order (S4-34). Where the block was cut
-// short, blocks inside it that were too are shown with what they have done, and former is its last execution that ended, whose outputs stay until a
+// blockSteps are the steps that ran in a fork's branches, in declared order (S4-34). Where the block was cut short, blocks inside it that were too are shown with what they have done, and former is its last execution that ended, whose outputs stay until a
 // branch has newer ones (S4-4); nil: none.
-func blockSteps(st, former *step, cut bool) engine.Value {
+func blockSteps(st, former *step, cut bool) []expr.Child {
 	ran := map[string]*step{}
 	if former != nil {
 		former.lastOf(ran)
@@ -89,27 +83,17 @@ func blockSteps(st, former *step, cut bool) engine.Value {
 			inside[id], ran[id] = ran[id], sc.fork
 		}
 	}
-	var steps object
-	order := []string{}
+	steps := []expr.Child{}
 	nodes := st.scope.flow.Nodes
 	for i := range nodes {
 		if nodes[i].Parent != st.def.ID {
 			continue
 		}
 		if o := ran[nodes[i].ID]; o != nil {
-			id := localID(o.def.ID)
-			steps.add(id, contextEntry(o, inside[o.def.ID]))
-			order = append(order, id)
+			steps = append(steps, expr.Child{ID: localID(o.def.ID), Entry: contextEntry(o, inside[o.def.ID])})
 		}
 	}
-	var names list
-	for _, id := range order {
-		names.add(quote(id))
-	}
-	var o object
-	o.add("steps", steps.value())
-	o.add("order", names.value())
-	return o.value()
+	return steps
 }
 
 // lastOf adds the steps of a fork's branches that gave an output to ran, by node.
@@ -128,65 +112,15 @@ func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // contextEntry is a step as the step context shows it (S4-34): the agent is the one that answered. Steps without agent have "" for it.
 // former is the execution of a block before st where st did not end.
-func contextEntry(st, former *step) engine.Value {
+func contextEntry(st, former *step) expr.Entry {
 	if st.def.Kind == workflow.KindFork {
-		return blockSteps(st, former, st.status != StepCompleted)
+		return expr.Entry{Children: blockSteps(st, former, st.status != StepCompleted)}
 	}
-	agent := ""
+	e := expr.Entry{Output: st.output}
 	if st.def.Agent != nil {
-		agent = st.agent(st.speaker())
+		e.Agent = st.agent(st.speaker())
 	}
-	var o object
-	o.add("output", st.output)
-	o.add("agent", quote(agent))
-	return o.value()
-}
-
-// failureValue is what an error edge carries (P30).
-func failureValue(e *engine.Failure) engine.Value {
-	b, err := json.Marshal(map[string]*engine.Failure{"error": e})
-	if err != nil {
-		return null
-	}
-	return b
-}
-
-// object builds a JSON object that keeps its order.
-type object struct{ buf []byte }
-
-func (o *object) add(key string, v engine.Value) {
-	if len(o.buf) > 0 {
-		o.buf = append(o.buf, ',')
-	}
-	o.buf = append(append(o.buf, quote(key)...), ':')
-	if len(v) == 0 {
-		v = null
-	}
-	o.buf = append(o.buf, v...)
-}
-
-func (o *object) value() engine.Value {
-	return append(append([]byte{'{'}, o.buf...), '}')
-}
-
-// list builds a JSON list.
-type list struct{ buf []byte }
-
-func (l *list) add(v engine.Value) {
-	if len(l.buf) > 0 {
-		l.buf = append(l.buf, ',')
-	}
-	l.buf = append(l.buf, v...)
-}
-
-func (l *list) value() engine.Value {
-	return append(append([]byte{'['}, l.buf...), ']')
-}
-
-// quote gives a text as a Value.
-func quote(s string) engine.Value {
-	b, _ := jsontext.AppendString(nil, s)
-	return b
+	return e
 }
 
 // Shown is [Folder.Expand], or [Folder.ExpandAll] where all is set.
@@ -237,14 +171,8 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 		if len(d.Output) == 0 {
 			c := *d
 			c.Output, c.Same, c.Reply, c.JSON, c.Given = f.completed(st, d), false, false, false, false
-			if g, ok := st.given.(*engine.FuncReturned); ok && d.Given {
-				if c.Goto == nil {
-					c.Goto = g.Goto
-				}
-				if c.Update == nil && c.Edits == nil {
-					c.Update, c.Edits = g.Update, g.Edits
-				}
-			}
+			c.Goto = d.Next(st.given)
+			c.Update, c.Edits, _ = d.Changes(st.given)
 			e.Data = &c
 		}
 	case *engine.ToolCalled:
@@ -263,8 +191,8 @@ func (f *Folder) Expand(e engine.Event) engine.Event {
 		}
 		if d.Reply {
 			c := *d
-			if m := st.reply(d.Frame); m != nil {
-				c.Output, c.Reply = quote(m.Text.String()), false
+			if v := st.replyText(d.Frame); v != nil {
+				c.Output, c.Reply = v, false
 			}
 			e.Data = &c
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/internal/text"
@@ -219,21 +220,23 @@ func (f *Folder) Add(e engine.Event) {
 }
 
 func (f *Folder) addRun(e engine.Event) {
+	f.status = event.StatusOf(e.Data)
+	if f.status.Ended() {
+		f.endedAt = e.At
+	}
 	switch d := e.Data.(type) {
 	case *engine.RunCreated:
 		f.created = *d
 		f.initState(d)
 	case *engine.RunStarted:
-		f.status, f.startedAt = engine.StatusRunning, e.At
+		f.startedAt = e.At
 		if f.created.Retry {
 			f.startedAt = f.created.ForkedAt
 		}
-	case *engine.RunPaused:
-		f.status = engine.StatusPaused
 	case *engine.RunResumed:
-		f.status, f.endedAt, f.failure, f.reason = engine.StatusRunning, time.Time{}, nil, ""
+		f.endedAt, f.failure, f.reason = time.Time{}, nil, ""
 	case *engine.RunCompleted:
-		f.status, f.endedAt, f.output = engine.StatusCompleted, e.At, d.OutputStep
+		f.output = d.OutputStep
 		if st := f.find(d.OutputStep); st != nil {
 			if st.sentTo != "" && f.isForgotten(st.n) {
 				f.forget.missed[st.n] = true
@@ -241,9 +244,9 @@ func (f *Folder) addRun(e engine.Event) {
 			st.sentTo = "" // the rounds were over: it was not received
 		}
 	case *engine.RunFailed:
-		f.status, f.endedAt, f.failure = engine.StatusFailed, e.At, &d.Error
+		f.failure = &d.Error
 	case *engine.RunCancelled:
-		f.status, f.endedAt, f.reason = engine.StatusCancelled, e.At, d.Reason
+		f.reason = d.Reason
 	}
 }
 
@@ -253,16 +256,13 @@ func (f *Folder) addWait(e engine.Event) {
 		w := &wait{WaitOpened: *d, step: f.find(e.Step), node: e.Node, since: e.At, seq: e.Seq}
 		if w.step != nil {
 			w.step.waiting++
-			if d.Binding != "" && (d.Kind == workflow.WaitApproval || d.Below != nil) { // the call was not made; it counts when it is
-				w.step.tally.tools--
-				f.total.tools--
-			}
+			f.countCalls(w.step, d)
 		}
 		f.waits = append(f.waits, w)
 	case *engine.WaitAnswered:
 		w := f.endWait(d.Wait)
 		if w != nil && w.step != nil {
-			w.step.given = d
+			w.step.result(d)
 		}
 		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, By: d.By, At: e.At})
 		if w != nil && d.Decision != "" && w.Call == "" {

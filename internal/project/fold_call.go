@@ -3,16 +3,17 @@ package project
 import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // addCall folds what happens inside a step: calls, and the loops of its agents.
 func (f *Folder) addCall(st *step, e engine.Event) {
 	f.keepCall(st, e.Data)
 	st.result(e.Data)
+	f.countCalls(st, e.Data)
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
-		st.tally.models++
-		f.total.models++
 		f.open(d.Call, &call{step: st, frame: d.Frame, model: true})
 		if fr := st.frame(d.Frame); fr.sub == nil {
 			st.root = d.Frame
@@ -34,21 +35,15 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 			st.model = d.Model
 		}
 	case *engine.ModelFailed:
-		if d.Withheld() {
-			st.tally.models--
-			f.total.models--
-		}
 		if c := f.calls[d.Call]; c != nil && d.Model != "" && st.frame(c.frame).sub == nil {
 			st.model = d.Model
 		}
 		f.close(d.Call)
 		st.modelError = d.Error.Message
-		if !d.Withheld() && (d.Usage != nil || d.Late || !isFree(d.Error.Code)) {
+		if !d.IsFree() {
 			f.use(st, d.Usage, d.CostUSD)
 		}
 	case *engine.ToolCalled:
-		st.tally.tools++
-		f.total.tools++
 		f.open(d.Call, &call{step: st, frame: d.Frame})
 	case *engine.ToolReturned:
 		f.close(d.Call)
@@ -98,14 +93,13 @@ func (b *below) goesOn(st *step, goesOn bool) {
 	}
 }
 
-// isFree tells whether a model call that failed with this code was turned away before it cost anything. What one cost that was cut off, broke off or
-// was withheld is not known (D10, D14). The codes are those of package model.
-func isFree(code string) bool {
-	switch code {
-	case "rate_limit", "overloaded", "auth", "quota_exceeded", "invalid_request", "context_length_exceeded", "no_reply", engine.CodeWorkflowBudget:
-		return true
+// countCalls counts the calls that an event adds.
+func (f *Folder) countCalls(st *step, d engine.Data) {
+	models, tools := event.CallsOf(d)
+	for _, t := range []*tally{&st.tally, &f.total} {
+		t.models += models
+		t.tools += tools
 	}
-	return false
 }
 
 // use adds what a model call used, late ones and failed ones too (D10).
@@ -179,27 +173,27 @@ func (st *step) reply(frame int) *chat.Message {
 	return nil
 }
 
+// replyText gives the text of the last reply in a frame; nil where there is none.
+func (st *step) replyText(frame int) engine.Value {
+	if m := st.reply(frame); m != nil {
+		return expr.Quote(m.Text.String())
+	}
+	return nil
+}
+
 // arguments finds the arguments of a tool call in the reply that asked for it: in the step's own frame, or, for a step that carries out the calls
 // of another, in that one's.
 func (f *Folder) arguments(st *step, d *engine.ToolCalled) engine.Value {
 	if d.ToolCallID == "" {
 		return f.input(st)
 	}
-	if v := argumentsIn(st.reply(d.Frame), d); v != nil {
-		return v
+	if m := st.reply(d.Frame); m != nil {
+		if tc := m.Asked(d.ToolCallID); tc != nil {
+			return tc.Arguments
+		}
 	}
-	if from := f.find(st.data.From); from != nil {
-		return argumentsIn(from.reply(from.root), d)
-	}
-	return nil
-}
-
-func argumentsIn(m *chat.Message, d *engine.ToolCalled) engine.Value {
-	if m == nil {
-		return nil
-	}
-	for _, tc := range m.ToolCalls {
-		if tc.ID == d.ToolCallID {
+	if from := f.find(st.data.From); from != nil && from.reply(from.root) != nil {
+		if tc := from.reply(from.root).Asked(d.ToolCallID); tc != nil {
 			return tc.Arguments
 		}
 	}

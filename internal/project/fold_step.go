@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -88,24 +89,23 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 		}
 		return
 	}
-	st.endedAt = e.At
+	st.endedAt, st.status = e.At, StepStatus(event.StepEnd(e.Data).String())
 	st.ended()
 	switch d := e.Data.(type) {
 	case *engine.StepCompleted:
-		st.status = StepCompleted
 		st.output = f.completed(st, d)
 		f.complete(st, d)
 	case *engine.StepFailed:
-		st.status, st.failure = StepFailed, &d.Error
+		st.failure = &d.Error
 		if d.Port != "" {
-			st.output = failureValue(&d.Error)
+			st.output = d.Error.Value()
 		} else {
 			st.scope.failed = true
 		}
 	case *engine.StepCancelled:
-		st.status, st.reason = StepCancelled, d.Reason
+		st.reason = d.Reason
 	case *engine.StepSkipped:
-		st.status, st.reason = StepSkipped, d.Reason
+		st.reason = d.Reason
 	}
 }
 

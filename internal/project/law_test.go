@@ -264,4 +264,3 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 	}
 	return facts
 }
-

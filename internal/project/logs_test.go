@@ -50,7 +50,7 @@ func TestLogs(t *testing.T) {
 			run(&engine.RunFailed{Error: engine.Failure{Message: "no turns left", Node: "w"}}), []entry{
 			{"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"}, {"w", "error", "no turns left"}}},
 		"failure goes outward once": {"S0-15", begun(`"x"`).step(1, "par", started(workflow.KindFork, 0), branch("w", 1, 1)).
-			step(2, "w", inScope(agentStarted("a", 1, ""), 1), &engine.ModelFailed{Call: "c", Error: modelError}, &engine.StepFailed{Error: modelError}).
+			step(2, "w", inScope(agentStarted("a", 0, ""), 1), &engine.ModelFailed{Call: "c", Error: modelError}, &engine.StepFailed{Error: modelError}).
 			step(1, "par", &engine.StepFailed{Error: modelError}).run(&engine.RunFailed{Error: modelError}), []entry{
 			{"par", "step_start", "par fork node"}, {"w", "step_start", "Writer agent node"}, {"w", "start_prompt", "x"}, {"w", "llm_error", "429 slow down"}}},
 		"error of no node": {"S0-3", begun(`"x"`).run(&engine.RunFailed{Error: engine.Failure{Message: "Exceeded maximum steps (5)"}}), []entry{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -151,7 +152,7 @@ func (f *ModeFolder) state(s *GraphStep) map[string]engine.Value {
 	}
 	outputs := f.graph.Outputs()
 	maps.DeleteFunc(outputs, func(_ string, v engine.Value) bool { return v == nil })
-	out["executionId"], out["lastUpdated"], out["outputs"] = quote(f.run), quote(f.at.UTC().Format(time.RFC3339Nano)), asObject(outputs)
+	out["executionId"], out["lastUpdated"], out["outputs"] = expr.Quote(f.run), expr.Quote(f.at.UTC().Format(time.RFC3339Nano)), asObject(outputs)
 	return out
 }
 
@@ -193,7 +194,7 @@ func asObject(m map[string]engine.Value) engine.Value {
 	}
 	b, err := json.Marshal(m)
 	if err != nil {
-		return null // recorded values always have a form
+		return engine.Value(`null`) // recorded values always have a form
 	}
 	return b
 }

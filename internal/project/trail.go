@@ -2,6 +2,7 @@ package project
 
 import (
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -64,7 +65,7 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 		}
 	case *engine.ToolFailed:
 		if c := find(d.Call); c != nil {
-			c.Error = quote(d.Error.Message + " (" + d.Error.Code + ")")
+			c.Error = expr.Quote(d.Error.Message + " (" + d.Error.Code + ")")
 		}
 	}
 }
@@ -74,7 +75,7 @@ func resultOf(d *engine.ToolReturned) engine.Value {
 	if d.Text == "" && len(d.Structured) > 0 {
 		return d.Structured
 	}
-	return quote(d.Text)
+	return expr.Quote(d.Text)
 }
 
 // argumentsOf gives the arguments of a call, from the event or from the reply that asked for it.

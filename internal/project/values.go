@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -32,33 +33,10 @@ func (whole) Edited(v *typed.Value, e *engine.Edit, step int) (*typed.Value, err
 func (f *Folder) Short(v Values) { f.values = v }
 
 // result keeps the last result of a step, to which its completion may refer.
-func (st *step) result(e engine.Data) {
-	switch d := e.(type) {
-	case *engine.ToolReturned:
-		if d.Call != "" && !d.Late {
-			st.given = d
-		}
-	case *engine.FuncReturned:
-		if d.Error == nil && !d.Late {
-			st.given = d
-		}
+func (st *step) result(d engine.Data) {
+	if event.IsResult(d) {
+		st.given = d
 	}
-}
-
-// givenOutput is the output that the last result of a step says.
-func (f *Folder) givenOutput(st *step) engine.Value {
-	switch d := st.given.(type) {
-	case *engine.FuncReturned:
-		return d.Output
-	case *engine.ToolReturned:
-		if d = d.Whole(f.values.JSONOf); d.Structured != nil {
-			return d.Structured
-		}
-		return quote(d.Text)
-	case *engine.WaitAnswered:
-		return d.Answer
-	}
-	return nil
 }
 
 // jsonReply is the JSON in the last reply of a frame.
@@ -89,22 +67,10 @@ func Fields(v engine.Value) (map[string]engine.Value, bool) {
 
 // change takes what a step of the run's own scope changed in the typed state. Changes that do not apply, which the engine does not make, are left out.
 func (f *Folder) change(st *step, d *engine.StepCompleted) {
-	update, edits, before := d.Update, d.Edits, f.state
-	if g, ok := st.given.(*engine.FuncReturned); ok && d.Given && update == nil && edits == nil {
-		update, edits, before = g.Update, g.Edits, st.view
+	update, edits, ofView := d.Changes(st.given)
+	before := f.state
+	if ofView {
+		before = st.view
 	}
-	var changes typed.Changes
-	for name, v := range update {
-		changes = append(changes, typed.Change{Field: name, Value: typed.Of(v, st.n)})
-	}
-	for i := range edits {
-		old := before.Value(edits[i].Field)
-		if old == nil {
-			continue
-		}
-		if v, err := f.values.Edited(old, &edits[i], st.n); err == nil {
-			changes = append(changes, typed.Change{Field: edits[i].Field, Value: v})
-		}
-	}
-	f.state = f.state.With(changes)
+	f.state = f.state.With(before.ChangesBy(f.values.Edited, update, edits, st.n))
 }
