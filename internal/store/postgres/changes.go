@@ -35,6 +35,7 @@ type changes struct {
 	mu      sync.Mutex
 	closed  bool
 	listens bool
+	deafen  func()                    // ends listening to a relay
 	runs    map[uint64]map[string]int // subscribed ones, by hash
 	pending map[uint64]struct{}       // runs to tell of
 	kinds   string                    // what else to tell: n, r, o
@@ -95,14 +96,19 @@ func (ch *changes) enter(topics []journal.Topic) {
 			waits = true
 		}
 	}
-	if ch.closed || ch.store.db.cfg.NoListen {
+	if ch.closed {
 		return
 	}
-	if !ch.listens {
+	relay := ch.store.db.cfg.Relay
+	switch {
+	case ch.listens:
+	case relay != nil:
+		ch.listens, ch.deafen = true, relay.Listen(ch.channel, ch.heard)
+	default:
 		ch.listens = true
 		ch.wg.Go(ch.listen)
 	}
-	if waits && !ch.probing {
+	if waits && !ch.probing && relay == nil {
 		ch.probing = true
 		ch.wg.Go(ch.probe)
 	}
@@ -153,9 +159,6 @@ func (ch *changes) add(kind string) {
 func (ch *changes) tell() {
 	switch {
 	case ch.closed:
-	case ch.store.db.cfg.NoListen:
-		clear(ch.pending)
-		ch.kinds = ""
 	case !ch.telling:
 		ch.telling = true
 		ch.wg.Go(ch.teller)
@@ -205,6 +208,12 @@ func (ch *changes) take() []string {
 }
 
 func (ch *changes) send(texts []string) error {
+	if r := ch.store.db.cfg.Relay; r != nil {
+		for _, text := range texts {
+			r.Send(ch.channel, text)
+		}
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), tellTime)
 	defer cancel()
 	_, err := ch.store.db.pool.Exec(ctx, `SELECT pg_notify($1, t) FROM unnest($2::text[]) t`, ch.channel, texts)
@@ -293,7 +302,11 @@ func (ch *changes) close(ctx context.Context) error {
 	close(ch.stop)
 	ch.mu.Unlock()
 	ch.wg.Wait()
-	if !ch.listens {
+	switch {
+	case !ch.listens:
+		return nil
+	case ch.deafen != nil:
+		ch.deafen()
 		return nil
 	}
 	return ch.store.db.session.deafen(ctx, ch)
@@ -301,8 +314,5 @@ func (ch *changes) close(ctx context.Context) error {
 
 // died tells others that this handle owns nothing any more.
 func (ch *changes) died() error {
-	if ch.store.db.cfg.NoListen {
-		return nil
-	}
 	return ch.send([]string{ch.sender + " o "})
 }

@@ -38,9 +38,16 @@ type Config struct {
 	Kind journal.Kind
 	// MaxConns bounds the pool; 0: 10. One connection more holds the locks of owners and listens.
 	MaxConns int
-	// NoListen keeps the store from listening for what other handles stored, and from telling them: waiters find it by polling. For bubbles of synctest, whose clock stops while a
-	// goroutine waits for a network.
-	NoListen bool
+	// Relay passes on what the handles tell each other, in the place of the server; nil: the server does. It is for bubbles of synctest, whose clock stops while a goroutine waits for a network.
+	Relay Relay
+}
+
+// Relay passes texts from handles to handles.
+type Relay interface {
+	// Send passes a text on to those who listen to a channel. It does not block.
+	Send(channel, text string)
+	// Listen calls heard for each text of a channel, until stop.
+	Listen(channel string, heard func(text string)) (stop func())
 }
 
 // schemaParameter is the parameter of a URL that is Config.Schema.
@@ -136,7 +143,7 @@ func connect(ctx context.Context, cfg Config) (*database, error) {
 		pc.MaxConns = int32(min(cfg.MaxConns, 1<<16)) //nolint:gosec,nolintlint // bounded
 	}
 	pc.MaxConnIdleTime, pc.HealthCheckPeriod = idleTime, idleTime
-	if cfg.NoListen { // the clock of a bubble passes years
+	if cfg.Relay != nil { // the clock of a bubble passes years
 		pc.MaxConnIdleTime, pc.HealthCheckPeriod, pc.MaxConnLifetime = never, never, never
 	}
 	pool, err := pgxpool.NewWithConfig(context.WithoutCancel(ctx), pc)
