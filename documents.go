@@ -144,23 +144,24 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 		return "", err
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
-	above, err := e.begin(ctx, o.ID)
+	by := callerOf(ctx)
+	above, err := e.begin(ctx, by, o.ID)
 	if err != nil {
 		return "", err
 	}
-	if run, err = e.start(ctx, w, o, above); err == nil && driver.LedgerOf(ctx).Info() != nil {
-		go e.report(ctx, run)
+	if run, err = e.start(ctx, by, w, o, above); err == nil && by.Info() != nil {
+		go e.report(ctx, by, run)
 	}
 	return run, err
 }
 
-func (e *Engine) start(ctx context.Context, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
+func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
 	if err != nil {
-		e.unbegun(ctx, o.ID)
+		e.unbegun(by, o.ID)
 	}
 	var invalid *service.InvalidError
 	if errors.As(err, &invalid) && invalid.Diagnostics.HasErrors() {
@@ -185,16 +186,17 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
 		return stillbornRun(w, o), nil
 	}
-	above, err := e.begin(ctx, o.ID)
+	by := callerOf(ctx)
+	above, err := e.begin(ctx, by, o.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer e.service.Hold(o.ID)()
 	// Under ctx it would not be known whether the run has begun.
-	if _, err := e.start(context.WithoutCancel(ctx), w, o, above); err != nil {
+	if _, err := e.start(context.WithoutCancel(ctx), by, w, o, above); err != nil {
 		return nil, err
 	}
-	defer e.tell(ctx, o.ID)
+	defer e.tell(ctx, by, o.ID)
 	return e.Wait(ctx, o.ID)
 }
 

@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	}
 	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
 	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.definitions()
-	sc.Spawns, sc.Pages, sc.Telemetry = true, given.pages, given.exporting(sc, e.log)
+	sc.Pages, sc.Telemetry = given.pages, given.exporting(sc, e.log)
 	s, err := service.Open(ctx, sc)
 	if err != nil {
 		return nil, err

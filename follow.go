@@ -87,7 +87,7 @@ func (f *following) waitLaunched(ctx context.Context) (driver.State, *project.Gr
 	begun, err := f.launched.Wait(ctx)
 	switch {
 	case !begun:
-		return driver.State{}, nil, f.notBegun(ctx, err)
+		return driver.State{}, nil, f.notBegun(err)
 	case err != nil:
 		return driver.State{}, nil, err
 	}
@@ -233,6 +233,8 @@ type following struct {
 	e   *Engine
 	b   *bound
 	run string
+	// by is the call that follows the run.
+	by driver.Ledger
 	// after is the event from which on steps are given.
 	after uint64
 	// stillborn is the state of a run that was cancelled before it started; nil for all others.
@@ -251,11 +253,11 @@ type following struct {
 }
 
 // notBegun says that the run was not stored, because of err.
-func (f *following) notBegun(ctx context.Context, err error) error {
+func (f *following) notBegun(err error) error {
 	f.done()
 	f.release()
 	f.unbegun = true
-	f.e.unbegun(ctx, f.run)
+	f.e.unbegun(f.by, f.run)
 	return known(err)
 }
 
@@ -269,7 +271,7 @@ func (f *following) left() {
 
 // follow notes who follows a run; done takes the note back, and release says that nothing of the run is read any more.
 func follow(ctx context.Context, e *Engine, b *bound, run string) *following {
-	return &following{e: e, b: b, run: run, self: e.followers.add(run, ctx), release: e.service.Hold(run)}
+	return &following{e: e, b: b, run: run, by: callerOf(ctx), self: e.followers.add(run, ctx), release: e.service.Hold(run)}
 }
 
 func (f *following) done() { f.e.followers.remove(f.run, f.self) }

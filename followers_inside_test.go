@@ -14,7 +14,7 @@ import (
 // called is a program that tells that it was called.
 type called struct{ driver.Program }
 
-func (called) Call(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+func (called) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	return engine.FuncResult{Output: engine.Value("1")}
 }
 

@@ -98,18 +98,32 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 	return b, nil
 }
 
-var _ service.Offerer = functions{}
-
-// functions are those of one run: its node functions get what the engine offers, and none begins once its follower has given the run up (S2-36).
+// functions are those of one run: none begins once its follower has given the run up (S2-36).
 type functions struct {
 	driver.Program
-	engine   *Engine
-	services any // a graph.Runtime, put into an interface once
+	engine *Engine
 }
 
-// functionsOf makes the functions of a run.
+// functionsOf makes the functions of a run: they get what the engine offers.
 func (e *Engine) functionsOf(info driver.Info) driver.Program {
-	return functions{info.Program, e, e.runtime(info)}
+	if p, ok := info.Program.(*driverprogram.Program); ok {
+		info.Program = p.With(&program.Services{Runtime: e.runtime(info), Uncounted: func(ctx context.Context, c program.Caller) error {
+			return e.service.AllowUncounted(ctx, hostOf(c))
+		}})
+	}
+	return functions{info.Program, e}
+}
+
+// callerOf gives the call whose function or tool, written in Go, calls the engine with ctx: a function has a context alone (ADR 71). All else is given its Caller.
+func callerOf(ctx context.Context) driver.Caller { return hostOf(program.CallerOf(ctx)) }
+
+func hostOf(c program.Caller) driver.Caller {
+	if c != nil {
+		if by, ok := c.Host().(driver.Caller); ok {
+			return by
+		}
+	}
+	return driver.NoCaller{}
 }
 
 // runtime is what the nodes of a run are offered (S2-71): the tools, the sessions and the agents of the engine, and a bridge to runs of agents.
@@ -120,13 +134,8 @@ func (e *Engine) runtime(info driver.Info) graph.Runtime {
 	}
 }
 
-// Within implements service.Offerer.
-func (f functions) Within(ctx context.Context) context.Context {
-	return program.WithUncounted(program.WithServices(ctx, f.services), f.engine.service.AllowUncounted)
-}
-
 // Call implements driver.Program.
-func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, by driver.Caller) engine.FuncResult {
 	for wait := f.engine.followers.abandoned(run); wait != nil; wait = f.engine.followers.abandoned(run) {
 		select {
 		case <-ctx.Done(): // it was interrupted
@@ -136,7 +145,7 @@ func (f functions) Call(ctx context.Context, run string, c *engine.CallFunc, rec
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
 		}
 	}
-	return f.Program.Call(ctx, run, c, rec)
+	return f.Program.Call(ctx, run, c, by)
 }
 
 // check tells whether a run belongs to the graph.
@@ -246,14 +255,13 @@ func (s *subgraphs) register(name graphName, g graph.Subgraph, bind func() error
 // A run that a node function or a tool starts by Run, Stream, Engine.Run or Engine.Start, with the context that it was given, is a run below that of the function: it gets a part of what
 // that one's budgets leave, and what it uses counts there (P20, ADR 35).
 
-// begin asks the run of the call that ctx belongs to for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
-func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error) {
-	ledger := driver.LedgerOf(ctx)
-	if ledger.Info() == nil {
+// begin asks the run of the call by for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
+func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*workflow.Budget, error) {
+	if by.Info() == nil {
 		return nil, nil //nolint:nilnil // nothing bounds the run
 	}
-	driver.Idle(ctx) // others may hold what is left, and need slots
-	above, err := ledger.Begin(ctx, run, 1, nil)
+	by.Idle() // others may hold what is left, and need slots
+	above, err := by.Begin(ctx, run, 1, nil)
 	if short, ok := errors.AsType[*engine.BudgetError](err); ok {
 		return nil, &BudgetError{Code: engine.CodeBudget, Limit: limitNames[short.Detail], Message: short.Error() + " for another run"}
 	}
@@ -261,33 +269,32 @@ func (e *Engine) begin(ctx context.Context, run string) (*workflow.Budget, error
 }
 
 // unbegun says that a run was not stored after all.
-func (e *Engine) unbegun(ctx context.Context, run string) {
-	if err := driver.LedgerOf(ctx).Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
+func (e *Engine) unbegun(by driver.Ledger, run string) {
+	if err := by.Use(engine.CallUse{Run: run, Ended: true}); err != nil && !errors.Is(err, engine.ErrCallLate) {
 		e.log.Warn("cannot release the budget of a run that did not start", "run", run, "err", err)
 	}
 }
 
-// tell reports what a run used to that of the call which ctx belongs to. Where it ended because it had used its part, the function that started it has met the budget of its own run.
-func (e *Engine) tell(ctx context.Context, run string) {
-	ledger := driver.LedgerOf(ctx)
-	if ledger.Info() == nil {
+// tell reports what a run used to that of the call by. Where it ended because it had used its part, the function that started it has met the budget of its own run.
+func (e *Engine) tell(ctx context.Context, by driver.Ledger, run string) {
+	if by.Info() == nil {
 		return
 	}
-	short, err := e.service.Children().Report(context.WithoutCancel(ctx), ledger, run)
+	short, err := e.service.Children().Report(context.WithoutCancel(ctx), by, run)
 	switch {
 	case errors.Is(err, engine.ErrCallLate):
 	case err != nil:
 		e.log.Warn("cannot report the usage of a run to its parent run", "run", run, "err", err)
 	case short != "":
-		ledger.Short(short)
+		by.Short(short)
 	}
 }
 
-// report tells the run of the call that ctx belongs to what another one used that it started and does not wait for, so that what is kept for that one is free once it has ended. It
-// ends with the call.
-func (e *Engine) report(ctx context.Context, run string) {
+// report tells the run of the call by what another one used that it started and does not wait for, so that what is kept for that one is free once it has ended. It ends with the call,
+// whose context ctx is.
+func (e *Engine) report(ctx context.Context, by driver.Ledger, run string) {
 	_, _ = e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted }) // what is known of it counts
 	if ctx.Err() == nil {
-		e.tell(ctx, run)
+		e.tell(ctx, by, run)
 	}
 }

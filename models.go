@@ -14,7 +14,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/internal/tool"
 )
 
@@ -303,8 +305,22 @@ func (t *goTool) Policy() tool.Policy {
 	return cmp.Or(tool.Policy(t.options.Unknown), tool.PolicyAsk)
 }
 
+// toolCaller is the Caller of the function of a tool, which has no sub-steps of its own.
+type toolCaller struct{ by driver.Caller }
+
+var _ program.Caller = toolCaller{}
+
+// Notes implements program.Caller.
+func (toolCaller) Notes() program.Notes { return nil }
+
+// Host implements program.Caller.
+func (c toolCaller) Host() any { return c.by }
+
 // Call implements tool.Tool.
 func (t *goTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
+	if by, ok := c.Caller.(driver.Caller); ok {
+		ctx = program.WithCaller(ctx, toolCaller{by})
+	}
 	raw, err := t.invoke(ctx, c.Arguments, ToolCallInfo{Run: c.Run, Node: c.Node, Agent: c.Agent, Key: c.Key})
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -45,7 +45,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	defer f.release()
 	r, err := settle(ctx, g, f)
 	if !f.unbegun {
-		e.tell(ctx, f.run)
+		e.tell(ctx, f.by, f.run)
 	}
 	return r, err
 }
@@ -62,7 +62,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 			return
 		}
 		defer f.release()
-		defer e.tell(ctx, f.run)
+		defer e.tell(ctx, f.by, f.run)
 		stream(ctx, g, f, yield)
 	}
 }
@@ -164,14 +164,14 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		run = service.NewRunID()
 	}
 	if ctx.Err() != nil { // an aborted run executes nothing (S2-36)
-		return &following{e: e, b: b, run: run, stillborn: input, release: func() {}}, nil //nolint:nilerr // its result says so
+		return &following{e: e, b: b, run: run, by: callerOf(ctx), stillborn: input, release: func() {}}, nil //nolint:nilerr // its result says so
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
 		Limits: o.Limits.Workflow(),
 	}
 	q.Limits.MaxSteps = o.MaxSteps
-	if q.Above, err = e.begin(ctx, run); err != nil {
+	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
 		return nil, err
 	}
 	f := follow(ctx, e, b, run)
@@ -186,7 +186,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		_, err = e.service.StartGraph(whole, q)
 	}
 	if err != nil {
-		return nil, f.notBegun(ctx, err)
+		return nil, f.notBegun(err)
 	}
 	return f, nil
 }

@@ -77,7 +77,7 @@ func (e *Engine) Sessions(agentType string) graph.Client { return e.client(agent
 // client gives the client of a type for the nodes of a run; "" for those of none.
 func (e *Engine) client(agentType, run string) graph.Client {
 	if c := e.given.sessions[agentType]; c != nil {
-		return uncounted{c}
+		return uncounted{c, e.service}
 	}
 	c, ok := e.llm[agentType]
 	if !ok {
@@ -110,7 +110,9 @@ func (e *Engine) openSessions() error {
 			Models: models, Model: t.Model, SystemPrompt: t.SystemPrompt, Params: model.Params{Temperature: t.Temperature, MaxTokens: t.MaxTokens},
 			MaxTurns: t.MaxTurns, NoProgress: t.NoProgress, Window: t.ContextWindow, KeepGroups: t.KeepGroups,
 			ModelTimeout: t.ModelTimeout, ModelIdle: t.ModelIdle, ToolTimeout: t.ToolTimeout, Logger: e.log,
-			Account: e.service.AccountSession,
+			Account: func(ctx context.Context, models model.Client, key string) model.Client {
+				return e.service.AccountSession(callerOf(ctx), models, key)
+			},
 		}
 		if c.Model == "" {
 			c.Model = fallback
@@ -183,33 +185,36 @@ func (t sessionTools) Call(ctx context.Context, c llm.ToolCall) (llm.ToolResult,
 			return llm.ToolResult{}, fmt.Errorf("tool %q: %w", c.Name, graph.ErrUnknownOutcome)
 		}
 	}
-	settle, err := t.service.AccountTool(ctx, c.Key)
+	settle, err := t.service.AccountTool(ctx, callerOf(ctx), c.Key)
 	if err != nil {
 		return llm.ToolResult{}, fmt.Errorf("%w: %w", llm.ErrWithheld, err)
 	}
 	defer settle()
-	r, err := t.set.Call(context.WithValue(ctx, sessionAgentKey{}, c.Agent), tool.Call{
-		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key,
+	r, err := t.set.Call(ctx, tool.Call{
+		Run: t.run, Agent: anySession, Node: c.Node, Name: c.Name, Arguments: c.Arguments, Key: c.Key, Caller: sessionAgent(c.Agent),
 	})
 	return llm.ToolResult{Text: r.Text, IsError: r.IsError}, err
 }
 
-// sessionAgentKey is the key of the agent whose session calls a tool.
-type sessionAgentKey struct{}
+// sessionAgent is the agent whose session calls a tool: the Caller of the tool call.
+type sessionAgent string
 
 // sessionTool is a tool that is given the agent whose session calls it.
 type sessionTool struct{ *goTool }
 
 // Call implements tool.Tool.
 func (t sessionTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
-	if agent, ok := ctx.Value(sessionAgentKey{}).(string); ok {
-		c.Agent = agent
+	if agent, ok := c.Caller.(sessionAgent); ok {
+		c.Agent = string(agent)
 	}
 	return t.goTool.Call(ctx, c)
 }
 
 // uncounted is a client of the program's own, whose sessions do not report what they use: under a budget of tokens or money they work only where it allows that.
-type uncounted struct{ graph.Client }
+type uncounted struct {
+	graph.Client
+	service *service.Service
+}
 
 var _ program.Counted = uncounted{}
 
@@ -218,22 +223,25 @@ func (uncounted) Counted() {}
 
 // CreateSession implements graph.Client.
 func (c uncounted) CreateSession(ctx context.Context, cfg graph.SessionConfig) (graph.Session, error) {
-	if err := program.Uncounted(ctx); err != nil {
+	if err := c.service.AllowUncounted(ctx, callerOf(ctx)); err != nil {
 		return nil, err
 	}
 	s, err := c.Client.CreateSession(ctx, cfg)
 	if err != nil || s == nil {
 		return s, err
 	}
-	return uncountedSession{s}, nil
+	return uncountedSession{s, c.service}, nil
 }
 
 // uncountedSession asks again for each message: a session may outlive the run that it was made in.
-type uncountedSession struct{ graph.Session }
+type uncountedSession struct {
+	graph.Session
+	service *service.Service
+}
 
 // Stream implements graph.Session.
 func (s uncountedSession) Stream(ctx context.Context, message string) iter.Seq2[graph.AgentMessage, error] {
-	if err := program.Uncounted(ctx); err != nil {
+	if err := s.service.AllowUncounted(ctx, callerOf(ctx)); err != nil {
 		return func(yield func(graph.AgentMessage, error) bool) { yield(graph.AgentMessage{}, err) }
 	}
 	return s.Session.Stream(ctx, message)
@@ -241,7 +249,7 @@ func (s uncountedSession) Stream(ctx context.Context, message string) iter.Seq2[
 
 // Summarize implements graph.Session.
 func (s uncountedSession) Summarize(ctx context.Context) error {
-	if err := program.Uncounted(ctx); err != nil {
+	if err := s.service.AllowUncounted(ctx, callerOf(ctx)); err != nil {
 		return err
 	}
 	return s.Session.Summarize(ctx)

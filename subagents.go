@@ -112,7 +112,7 @@ func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.Subagen
 func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (graph.SubagentResult, error) {
 	run := agentRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
 	err := b.e.service.Children().Drive(ctx, service.ChildWork{
-		Parent: b.info.Run, Run: run, Ledger: driver.LedgerOf(ctx), Shares: shares, WaitsForPerson: true,
+		Parent: b.info.Run, Run: run, Caller: callerOf(ctx), Shares: shares, WaitsForPerson: true,
 		Start: func(ctx context.Context, parent *workflow.Budget) error { return b.start(ctx, run, o, parent) },
 		Ended: func(ctx context.Context) error { return b.reopen(ctx, run) },
 	})
@@ -124,7 +124,7 @@ func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (g
 		return graph.SubagentResult{}, err
 	}
 	if r.Status == engine.StatusFailed && r.Error != nil && r.Error.Code == engine.CodeWorkflowBudget { // it goes on with the run above
-		driver.LedgerOf(ctx).Short(engine.CodeWorkflowBudget)
+		callerOf(ctx).Short(engine.CodeWorkflowBudget)
 		return graph.SubagentResult{}, &BudgetError{Code: engine.CodeWorkflowBudget, Message: r.Error.Message}
 	}
 	return subagentResult(o.AgentID, r), nil

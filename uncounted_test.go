@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // silent is a client of coding agents that never tells what its agents use.
@@ -114,5 +115,37 @@ func TestGraphBudgetUncounted(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// SEC13, P20: nor is it by a tool of a document.
+func TestDocumentBudgetUncounted(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int64]string{0: "", 1000: "uncounted"} {
+		var made atomic.Int32
+		got := "not called"
+		var seen atomic.Pointer[hocket.ModelRequest]
+		var e *hocket.Engine
+		e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", echo(&seen)), hocket.WithSessions("agent", silent{&made}),
+			hocket.WithTool("lookup", "", func(ctx context.Context, _ lookupArgs) (string, error) {
+				_, err := e.Sessions("agent").CreateSession(ctx, graph.SessionConfig{})
+				coded := (interface{ FailureCode() string })(nil)
+				if got = ""; errors.As(err, &coded) {
+					got = coded.FailureCode()
+				}
+				return "", err
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		w, err := e.Parse("w.yaml", []byte(writerDoc))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Limits: workflow.Limits{MaxTokens: limit}})
+		if err != nil || got != want || made.Load() > 0 != (want == "") {
+			t.Errorf("limit %d: %q, %v; %d sessions, want %q", limit, got, err, made.Load(), want)
+		}
 	}
 }

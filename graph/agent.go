@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/hocket-run/hocket/internal/program"
 )
 
 // AgentNodeRetry is how agent nodes are tried again where they do not say otherwise (S2-60): 3 attempts, after 1 s and 2 s.
@@ -110,10 +108,8 @@ func (c AgentConfig[S]) converse(ctx context.Context, n *Context[S], message str
 	if client == nil {
 		return a, fmt.Errorf("No client provider set for agent type %q", c.AgentType) //nolint:staticcheck // S2-68
 	}
-	if _, counted := client.(program.Counted); !counted {
-		if err := program.Uncounted(ctx); err != nil {
-			return a, fmt.Errorf("agent of type %q: %w", c.AgentType, err)
-		}
+	if err := n.mayUse(ctx, client); err != nil {
+		return a, fmt.Errorf("agent of type %q: %w", c.AgentType, err)
 	}
 	session, err := client.CreateSession(ctx, c.session(n))
 	if err != nil {

@@ -32,20 +32,20 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	var (
 		n     *Context[S] // nil for functions of Do, which see the state alone
 		state *S
-		with  *noted
+		with  *program.CallerContext
 	)
 	if d.do != nil {
 		sees := new(struct {
 			state S
-			notes noted
+			with  program.CallerContext
 		})
-		state, with = &sees.state, &sees.notes
+		state, with = &sees.state, &sees.with
 	} else {
-		n = c.context(ctx, d, &call)
-		state, with = &n.State, &n.notes
+		n = c.context(d, &call)
+		state, with = &n.State, &n.within
 	}
-	if call.Notes != nil {
-		*with = noted{ctx, call.Notes}
+	if call.Caller != nil {
+		*with = program.CallerContext{Context: ctx, Caller: call.Caller}
 		ctx = with
 	}
 	var before seen[S]
@@ -119,14 +119,14 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 }
 
 // context gives what the attempt sees, but for the state.
-func (c *compiler[S]) context(ctx context.Context, d *def[S], call *program.Call) *Context[S] {
+func (c *compiler[S]) context(d *def[S], call *program.Call) *Context[S] {
 	n := &Context[S]{
 		ExecutionID: call.Run, NodeID: d.id, Attempt: call.Attempt, Key: call.Key, Input: c.input(call.Input, call.Outputs), Errors: executionErrors(call.Errors),
 		LastUpdated: call.Updated, Config: &c.config,
 	}
-	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(ctx, c.config.Runtime)
+	n.Model, n.Runtime = c.model(d, call.State), runtimeFor(call.Services, c.config.Runtime)
 	n.ContextWindowUsage, n.ContextWindowThreshold = usageIn(call.State), c.config.threshold()
-	n.graph, n.seen, n.fields = c, call.Outputs, call.State
+	n.graph, n.seen, n.fields, n.services = c, call.Outputs, call.State, call.Services
 	above := strings.TrimSuffix(call.Node, d.id) // an inner graph sees its own names
 	switch {
 	case call.Last != nil:

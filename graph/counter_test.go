@@ -43,7 +43,7 @@ func TestCountersAreRecordedAsCalls(t *testing.T) {
 				if _, counts := p.Counter(c.Func); counts {
 					called[i]++
 				}
-				r := p.Call(t.Context(), "run1", c, w)
+				r := p.Call(t.Context(), "run1", c, caller{World: w})
 				return &r
 			}
 			w.StartWith(engine.RunCreated{})

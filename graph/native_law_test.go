@@ -47,7 +47,7 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 				} else if c.State.Native() != nil {
 					native++
 				}
-				r := p.Call(t.Context(), "run1", c, w)
+				r := p.Call(t.Context(), "run1", c, caller{World: w})
 				if way == 0 {
 					r.Update, r.Grown, r.Native = typed.Whole(r.Update, r.Grown), nil, nil
 				}

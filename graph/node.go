@@ -72,12 +72,13 @@ type Context[S any] struct {
 	graph interface {
 		outputsOf(program.Outputs, program.State) map[string]json.RawMessage
 	}
-	seen    program.Outputs
-	fields  program.State
-	loaded  map[string]json.RawMessage
-	notes   noted
-	emitted []program.Signal
-	problem error // an event that could not be kept
+	seen     program.Outputs
+	fields   program.State
+	loaded   map[string]json.RawMessage
+	within   program.CallerContext
+	services *program.Services
+	emitted  []program.Signal
+	problem  error // an event that could not be kept
 }
 
 // Emit sends an event of the program's own, of any type, to watchers of the run (S2-73). It is recorded with what the attempt gives; those of an

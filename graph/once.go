@@ -37,13 +37,13 @@ import (
 //
 // Safe for concurrent use.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (T, error) {
-	notes, ok := ctx.Value(notesKey{}).(program.Notes)
-	if !ok {
+	by := program.CallerOf(ctx)
+	if by == nil || by.Notes() == nil {
 		return fn(ctx)
 	}
 	var zero T
-	raw, err := notes.Once(ctx, key, func(ctx context.Context) (program.Value, error) {
-		v, err := fn(ctx)
+	raw, err := by.Notes().Once(ctx, key, func(ctx context.Context, by program.Caller) (program.Value, error) {
+		v, err := fn(program.WithCaller(ctx, by))
 		if err != nil {
 			return nil, err
 		}
@@ -68,19 +68,3 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 	}
 	return v, nil
 }
-
-// noted is a context that carries notes.
-type noted struct {
-	context.Context
-	notes program.Notes
-}
-
-func (c *noted) Value(key any) any {
-	if key == (notesKey{}) {
-		return c.notes
-	}
-	return c.Context.Value(key)
-}
-
-// notesKey is the key of the context under which node functions carry their program.Notes.
-type notesKey struct{}

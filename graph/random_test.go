@@ -203,7 +203,7 @@ func TestAnyGraph(t *testing.T) {
 			w := enginetest.New(t, c.Workflow(), p)
 			w.SkipLaws = true
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-				r := p.Call(t.Context(), "run1", c, w)
+				r := p.Call(t.Context(), "run1", c, caller{World: w})
 				return &r
 			}
 			w.StartWith(engine.RunCreated{})

@@ -23,9 +23,12 @@ type Runtime struct {
 	WorkflowResolver func(name string) (Subgraph, bool)
 }
 
-// runtimeFor fills what is nil of a graph's runtime from that of the running side, a Runtime among the context's services.
-func runtimeFor(ctx context.Context, r Runtime) Runtime {
-	from, _ := program.Services(ctx).(Runtime)
+// runtimeFor fills what is nil of a graph's runtime from what the running side offers; s may be nil.
+func runtimeFor(s *program.Services, r Runtime) Runtime {
+	var from Runtime
+	if s != nil {
+		from, _ = s.Runtime.(Runtime)
+	}
 	if r.ClientProvider == nil {
 		r.ClientProvider = from.ClientProvider
 	}

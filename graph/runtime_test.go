@@ -18,7 +18,7 @@ func offering(t *testing.T, services any, b *graph.Builder[state], first state, 
 	t.Helper()
 	w := newWorld(t, compiled(t, b, cfg...))
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-		r := w.program.Call(program.WithServices(t.Context(), services), "run1", c, w)
+		r := w.program.With(&program.Services{Runtime: services}).Call(t.Context(), "run1", c, caller{World: w.World})
 		return &r
 	}
 	w.begin(first)

@@ -65,7 +65,7 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 		}
 		return Result[S]{}, fmt.Errorf("Sub-agent %q not found in registry. Available agents: %s", c.Agent, listed(names)) //nolint:staticcheck // S2-54
 	}
-	if err := mayBridge(ctx, bridge); err != nil {
+	if err := n.mayUse(ctx, bridge); err != nil {
 		return Result[S]{}, fmt.Errorf("Sub-agent %q: %w", c.Agent, err) //nolint:staticcheck // as S2-54
 	}
 	r, err := bridge.Spawn(ctx, c.agent().spawn(n, c.ID, ""))
@@ -84,12 +84,12 @@ func (c SubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], 
 	return Result[S]{Update: &n.State}, err
 }
 
-// mayBridge tells whether agents may be run by a bridge: one of the program's own does not report what they use.
-func mayBridge(ctx context.Context, bridge SubagentBridge) error {
-	if _, counted := bridge.(program.Counted); counted {
+// mayUse tells whether the node may work by a client or bridge: one of the program's own does not report what it uses.
+func (c *Context[S]) mayUse(ctx context.Context, by any) error {
+	if _, counted := by.(program.Counted); counted || c.services == nil || c.services.Uncounted == nil {
 		return nil
 	}
-	return program.Uncounted(ctx)
+	return c.services.Uncounted(ctx, c.within.Caller)
 }
 
 // listed names what there is instead.
@@ -182,7 +182,7 @@ func (c ParallelSubagentConfig[S]) call(ctx context.Context, n *Context[S]) (Res
 	for i, a := range c.Agents {
 		work[i] = a.spawn(n, c.ID, fmt.Sprintf("-%d", i))
 	}
-	if err := mayBridge(ctx, bridge); err != nil {
+	if err := n.mayUse(ctx, bridge); err != nil {
 		return Result[S]{}, fmt.Errorf("spawn parallel sub-agents: %w", err)
 	}
 	results, err := bridge.SpawnParallel(ctx, work)

@@ -154,7 +154,12 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 	}
 	t.Include(d.id+suffixGraph, inner.functions(), func(call program.Func) program.Func {
 		return func(ctx context.Context, p program.Call) program.Result {
-			return call(program.WithServices(ctx, runtimeFor(ctx, c.config.Runtime)), p)
+			inner := program.Services{Runtime: runtimeFor(p.Services, c.config.Runtime)}
+			if p.Services != nil {
+				inner.Uncounted = p.Services.Uncounted
+			}
+			p.Services = &inner
+			return call(ctx, p)
 		}
 	})
 }

@@ -306,7 +306,7 @@ func TestAnySubgraph(t *testing.T) {
 			w := &world{enginetest.New(t, g.Workflow(), p), p}
 			w.SkipLaws = rapid.IntRange(0, 3).Draw(rt, "laws") > 0
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-				r := p.Call(context.Background(), "run1", c, w)
+				r := p.Call(context.Background(), "run1", c, caller{World: w.World})
 				return &r
 			}
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{}`), Limits: workflow.Limits{MaxSteps: &most}})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
@@ -30,12 +31,20 @@ type world struct {
 	program *program.Program
 }
 
+// caller is a call of a world: its notes are the world's.
+type caller struct {
+	driver.NoCaller
+	*enginetest.World
+}
+
+func (c caller) Record(n engine.FuncNote) error { return c.World.Record(n) }
+
 func newWorld(t *testing.T, g *graph.Compiled[state]) *world {
 	t.Helper()
 	p := program.New(g.Running().Program())
 	w := &world{enginetest.New(t, g.Workflow(), p), p}
 	w.Func = func(c *engine.CallFunc) *engine.FuncResult {
-		r := p.Call(t.Context(), "run1", c, w)
+		r := p.Call(t.Context(), "run1", c, caller{World: w.World})
 		return &r
 	}
 	return w

@@ -9,8 +9,8 @@
 //  1. Start compiles the workflow. What can be known before the first call is an error here and stores nothing (D25).
 //  2. Inputs are activated, the events of the decision are made durable, and only then its commands begin (D7).
 //  3. A call goes through [Effects.Model], [Effects.Tool] or [Effects.Func] and comes back as an input, whatever happened to it.
-//     A Go function under way may have notes taken by its [Recorder]: inputs too, which are answered when they are durable.
-//     So may a tool call or function have taken what it starts and what that used by its [Ledger] (ADR 30).
+//     A Go function under way may have notes taken by its [Caller]: inputs too, which are answered when they are durable.
+//     So may a tool call or function have taken what it starts and what that used (ADR 30). The Caller is a parameter (ADR 71).
 //  4. A run that pauses or ends leaves memory. An answer, a cancellation or a deadline brings it back from its journal.
 //
 // Invariants, checked by package drivertest: no result that was journaled is asked for again (D8); a run has one owner at a time (P18); every

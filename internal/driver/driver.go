@@ -174,8 +174,8 @@ type Delta struct {
 // Program is a Go program that registered functions: the pure ones that the engine calls, and the nodes.
 type Program interface {
 	engine.Host
-	// Call carries out a node function. It returns soon after ctx is done, and keeps nothing of c, which is used again. rec takes what its sub-steps give.
-	Call(ctx context.Context, run string, c *engine.CallFunc, rec Recorder) engine.FuncResult
+	// Call carries out a node function. It returns soon after ctx is done, and keeps nothing of c, which is used again. by takes what its sub-steps give, what it starts and what it uses; nil: nothing does.
+	Call(ctx context.Context, run string, c *engine.CallFunc, by Caller) engine.FuncResult
 }
 
 // Recorder takes notes of calls that are under way. Safe for concurrent use.

@@ -168,7 +168,7 @@ type gives struct {
 	engine.FuncResult
 }
 
-func (g gives) Call(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+func (g gives) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	return g.FuncResult
 }
 
@@ -188,7 +188,7 @@ func TestFailures(t *testing.T) {
 		return k.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Agent: &workflow.Agent{ID: "a"}}, nil).Failure
 	}
 	use := func(k *driver.RunResources) *engine.Failure {
-		return toolResult(k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"})).Failure
+		return toolResult(k.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Tool: "x"}, nil)).Failure
 	}
 	call := func(k *driver.RunResources) *engine.Failure {
 		return k.CallFunc(t.Context(), &driver.Info{}, &engine.CallFunc{Func: "f"}, nil).Failure
@@ -240,7 +240,7 @@ func TestTimeout(t *testing.T) {
 		}
 		failures := []*engine.Failure{
 			kit.CallModel(t.Context(), &driver.Info{}, &engine.CallModel{Timeout: time.Second}, nil).Failure,
-			toolResult(kit.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Timeout: time.Second})).Failure,
+			toolResult(kit.CallTool(t.Context(), &driver.Info{}, &engine.CallTool{Timeout: time.Second}, nil)).Failure,
 		}
 		for i, f := range failures {
 			if isModel := i == 0; f == nil || f.Code != engine.CodeTimeout || f.Retryable != isModel {

@@ -45,7 +45,7 @@ func (h hostile) OnError(string, engine.Failure, error, engine.View) (engine.Err
 	return engine.ErrorAction{Kind: "skip", Update: h.fields()}, nil
 }
 
-func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+func (h hostile) Call(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 	if rapid.IntRange(0, 4).Draw(h.rt, "fails") == 0 {
 		return engine.FuncResult{Failure: &engine.Failure{Code: h.name(), Message: h.name(), Stack: h.name()}, Output: h.value()}
 	}

@@ -2,8 +2,10 @@ package driver
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -39,26 +41,48 @@ type Grant struct {
 	Key string
 }
 
-type ledgerKey struct{}
-
-// LedgerOf gives the ledger of the call that ctx belongs to; one that bounds and keeps nothing where there is none.
-func LedgerOf(ctx context.Context) Ledger {
-	if l, ok := ctx.Value(ledgerKey{}).(Ledger); ok {
-		return l
-	}
-	return noLedger{}
+// Caller is a call that is under way, as those see it who carry it out. Safe for concurrent use.
+type Caller interface {
+	Ledger
+	Recorder
+	// Idle says that the call does nothing any more but wait for other runs, which need slots themselves: it holds none from now on (P14). It may be called several times.
+	Idle()
 }
 
-type noLedger struct{}
+// CallerOf gives the Caller of a tool call; one that bounds and keeps nothing where no driver made the call.
+func CallerOf(c tool.Call) Caller {
+	if by, ok := c.Caller.(Caller); ok {
+		return by
+	}
+	return NoCaller{}
+}
 
-func (noLedger) Begin(context.Context, string, int, *workflow.Budget) (*workflow.Budget, error) {
-	return nil, nil
-} //nolint:nilnil // nothing bounds the run
+// NoCaller is the Caller of what no call of a run does: it bounds and keeps nothing, and takes no notes.
+type NoCaller struct{}
 
-func (noLedger) Use(engine.CallUse) error { return nil }
+var _ Caller = NoCaller{}
 
-func (noLedger) Reserve(context.Context, engine.CallReserve) (Grant, error) { return Grant{}, nil }
+// Begin implements Ledger.
+func (NoCaller) Begin(context.Context, string, int, *workflow.Budget) (*workflow.Budget, error) {
+	return nil, nil //nolint:nilnil // nothing bounds the run
+}
 
-func (noLedger) Short(string) {}
+// Use implements Ledger.
+func (NoCaller) Use(engine.CallUse) error { return nil }
 
-func (noLedger) Info() *Info { return nil }
+// Reserve implements Ledger.
+func (NoCaller) Reserve(context.Context, engine.CallReserve) (Grant, error) { return Grant{}, nil }
+
+// Short implements Ledger.
+func (NoCaller) Short(string) {}
+
+// Info implements Ledger.
+func (NoCaller) Info() *Info { return nil }
+
+// Record implements Recorder.
+func (NoCaller) Record(engine.FuncNote) error {
+	return fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote)
+}
+
+// Idle implements Caller.
+func (NoCaller) Idle() {}

@@ -70,12 +70,8 @@ type RunResources struct {
 	Stateless bool
 	// Waits says that tool calls of the run do nothing but wait for other runs: they hold none of the slots that those need (Config.MaxCalls).
 	Waits bool
-	// Idles says that calls of the run may wait for other runs: they are made with contexts for [Idle].
-	Idles bool
 	// Program carries out CallFunc; nil for documents.
 	Program Program
-	// Within gives the context within which calls are made: it holds what the program offers its functions. It is asked once. Nil: the context as it is.
-	Within func(ctx context.Context) context.Context
 	// Trace gives the context of a call that others are asked under: with its span, where telemetry is on. Nil: the context as it is.
 	Trace func(ctx context.Context, c Traced) context.Context
 	// MaxReplyBytes bounds one reply of a model, and MaxReplyCalls the tool calls in it: a larger reply is a failure that names the bound, with what the call cost (SEC17).
@@ -303,8 +299,8 @@ func deltas(info *Info, c *engine.CallModel, onDelta func(Delta)) func(model.Del
 }
 
 // CallFunc carries out one call of a node function and always gives a result for c.ID. The caller ends ctx when it has the result. Without c.Timeout it may take as long as it likes:
-// it is the program's own code. rec takes its notes.
-func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, rec Recorder) (res engine.FuncResult) {
+// it is the program's own code. by is the call; nil: none.
+func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallFunc, by Caller) (res engine.FuncResult) {
 	defer func() {
 		if v := recover(); v != nil {
 			res = engine.FuncResult{ID: c.ID, Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
@@ -321,7 +317,7 @@ func (k *RunResources) CallFunc(ctx context.Context, info *Info, c *engine.CallF
 		ctx, cancel = withTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
-	res = k.Program.Call(ctx, info.Run, c, rec)
+	res = k.Program.Call(ctx, info.Run, c, by)
 	res.ID = c.ID
 	if cause := context.Cause(ctx); res.Failure != nil && cause != nil {
 		res.Failure, res.Cause = FailureOf(ctx, cause), nil

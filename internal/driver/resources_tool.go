@@ -12,9 +12,9 @@ import (
 )
 
 // CallTool carries out one tool call and always gives a result for c.ID: an engine.ToolResult, or an engine.ToolHeld where a person must decide first and
-// nothing was called. Where c says no time limit, the toolset's holds.
-func (k *RunResources) CallTool(ctx context.Context, info *Info, c *engine.CallTool) engine.InputData {
-	res, hold := k.callTool(ctx, info, c)
+// nothing was called. Where c says no time limit, the toolset's holds. by is the call; nil: none.
+func (k *RunResources) CallTool(ctx context.Context, info *Info, c *engine.CallTool, by Caller) engine.InputData {
+	res, hold := k.callTool(ctx, info, c, by)
 	pins := k.newPins()
 	if hold != nil {
 		return engine.ToolHeld{ID: c.ID, Hold: *hold, Pins: pins}
@@ -23,7 +23,7 @@ func (k *RunResources) CallTool(ctx context.Context, info *Info, c *engine.CallT
 	return res
 }
 
-func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallTool) (res engine.ToolResult, hold *engine.Hold) {
+func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallTool, by Caller) (res engine.ToolResult, hold *engine.Hold) {
 	defer func() {
 		if v := recover(); v != nil {
 			res, hold = engine.ToolResult{Failure: panicked(fmt.Sprintf("tool %q", c.Tool), v)}, nil
@@ -37,7 +37,9 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfTool, Step: c.Step})
 	ctx, cancel := withTimeout(ctx, c.Timeout)
 	defer cancel()
-	out, err := k.Tools.Call(ctx, toolCall(info.Run, c))
+	call := toolCall(info.Run, c)
+	call.Caller = by
+	out, err := k.Tools.Call(ctx, call)
 	if e, ok := errors.AsType[*tool.HoldError](err); ok {
 		h := e.Hold
 		hold := &engine.Hold{

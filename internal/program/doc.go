@@ -1,7 +1,7 @@
 // Package program is the table of a Go program's functions, by the names under which its workflow calls them, with raw JSON in and out.
 //
 // It is what package graph, which makes the functions, and the running side, which calls them, have in common, so that neither knows the other. It
-// holds types only and refuses to call anything. Services of the running side reach the functions beside their arguments, in the context.
+// holds types only and refuses to call anything. Services of the running side reach the functions in the [Call].
 //
 // The flow: graph.Compile fills a [Table]; internal/driver/program adapts it to the engine's host and to the driver's program.
 //

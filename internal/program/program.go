@@ -108,8 +108,10 @@ type Call struct {
 	// Errors are the failed attempts of the run, oldest first; of many the last ones. Updated is when a step had completed last.
 	Errors  []FailedAttempt
 	Updated time.Time
-	// Notes keep what the sub-steps of this execution give.
-	Notes Notes
+	// Caller is what the function may ask of the call; nil: nothing.
+	Caller Caller
+	// Services are what the program offers.
+	Services *Services
 }
 
 // Outputs are the outputs of nodes. Safe for concurrent use.
@@ -122,10 +124,10 @@ type Outputs interface {
 
 // Notes keep the results of sub-steps of one execution of a node, over its attempts. Safe for concurrent use.
 type Notes interface {
-	// Once gives the value noted under key, or calls fn and notes its value durably before it gives it. Of calls with the same key at the same time one
+	// Once gives the value noted under key, or calls fn and notes its value durably before it gives it. fn does its own sub-steps by the Caller that it is given. Of calls with the same key at the same time one
 	// calls fn and the others get what it gave, its error too. Errors are not noted. Once the call has ended, or is not this process's any more, it gives
 	// ctx's error. A panic of fn is an error here, and a failure of the attempt whatever the function then returns.
-	Once(ctx context.Context, key string, fn func(context.Context) (Value, error)) (Value, error)
+	Once(ctx context.Context, key string, fn func(context.Context, Caller) (Value, error)) (Value, error)
 }
 
 // Result is what a node function gave. Where Failure is set all else but Output counts for nothing.
@@ -190,7 +192,7 @@ type Table struct {
 	Report func(run string, f Failure, at time.Time) *Signal
 	// Counters are those of Calls that only count.
 	Counters map[string]Counter
-	// Brief are those of Calls that keep nothing of a Call but its Notes once they have returned.
+	// Brief are those of Calls that keep nothing of a Call but its Caller once they have returned.
 	Brief map[string]bool
 	// Calls are the node functions. They return soon after ctx is done.
 	Calls map[string]func(ctx context.Context, c Call) Result

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
@@ -133,7 +134,6 @@ func ReadFile(path string, in io.Reader) ([]byte, error) { return definition.Rea
 type (
 	Files       = resources.Files
 	ModelOffers = resources.ModelOffers
-	Offerer     = resources.Offerer
 	ToolOffers  = resources.ToolOffers
 	ToolReport  = resources.ToolReport
 )
@@ -157,17 +157,19 @@ func (s *Service) ModelOffers() ModelOffers { return s.opener.ModelOffers() }
 func (s *Service) ToolOffers() ToolOffers { return s.opener.ToolOffers() }
 
 // AccountSession is [resources.Opener.AccountSession].
-func (s *Service) AccountSession(models model.Client, key string) model.Client {
-	return s.opener.AccountSession(models, key)
+func (s *Service) AccountSession(by driver.Ledger, models model.Client, key string) model.Client {
+	return s.opener.AccountSession(by, models, key)
 }
 
 // AccountTool is [resources.Opener.AccountTool].
-func (s *Service) AccountTool(ctx context.Context, key string) (settle func(), err error) {
-	return s.opener.AccountTool(ctx, key)
+func (s *Service) AccountTool(ctx context.Context, by driver.Ledger, key string) (settle func(), err error) {
+	return s.opener.AccountTool(ctx, by, key)
 }
 
 // AllowUncounted is [resources.Opener.AllowUncounted].
-func (s *Service) AllowUncounted(ctx context.Context) error { return s.opener.AllowUncounted(ctx) }
+func (s *Service) AllowUncounted(ctx context.Context, by driver.Ledger) error {
+	return s.opener.AllowUncounted(ctx, by)
+}
 
 // Runs: package run.
 type (

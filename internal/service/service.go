@@ -85,8 +85,6 @@ type Config struct {
 	Program string
 	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.
 	Functions func(driver.Info) driver.Program
-	// Spawns says that functions may start runs and wait for them: such calls hold no slot while they wait (driver.Idle).
-	Spawns bool
 	// Telemetry makes traces and metrics of the runs that are driven here; nil: none, at no cost. The service closes its exporter.
 	Telemetry *telemetry.Config
 	// Metrics counts what Telemetry counts, for [Service.Metrics], also without Telemetry.
@@ -230,7 +228,7 @@ func (c Config) runs() run.Config {
 func (c Config) resources(home *store.Home) resources.Config {
 	r := resources.Config{
 		Kind: c.Kind, Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
-		Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Spawns: c.Spawns, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
+		Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
 	}
 	if home != nil {
 		r.Journal, r.Memory = home.Journal, home.Memories

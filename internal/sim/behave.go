@@ -30,7 +30,7 @@ func Behave(seed uint64) *World {
 			"act":  {Policy: tool.PolicyAsk, Do: b.tool},
 		},
 	}
-	w.Func = func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w.Func = func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		return b.function(ctx, w, run, c, rec)
 	}
 	return w
@@ -142,7 +142,7 @@ func (b *behaviour) tool(ctx context.Context, c tool.Call) (tool.Result, error) 
 }
 
 // function does some sub-steps and tells what they gave.
-func (b *behaviour) function(ctx context.Context, w *World, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+func (b *behaviour) function(ctx context.Context, w *World, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 	var parts []string
 	for i := range b.hash("sub-steps", c.Node, string(c.Input)) % 4 {
 		key := fmt.Sprintf("k%d", i)

@@ -13,7 +13,7 @@ import (
 // Once does a sub-step of a function and has a note taken of what it gave, unless the call brings the note. It is checked against the journal as
 // calls are, see Wrong: a sub-step whose note is there is not done again (D8), and a note that was taken is there (D7). It gives the errors of
 // do and of rec.
-func (w *World) Once(run string, c *engine.CallFunc, rec driver.Recorder, key string, do func() (engine.Value, error)) (engine.Value, error) {
+func (w *World) Once(run string, c *engine.CallFunc, rec driver.Caller, key string, do func() (engine.Value, error)) (engine.Value, error) {
 	if i := slices.IndexFunc(c.Notes, func(n engine.Note) bool { return n.Key == key }); i >= 0 {
 		return c.Notes[i].Value, nil
 	}

@@ -22,7 +22,7 @@ type World struct {
 	// Tools answer tool calls, by name.
 	Tools map[string]Tool
 	// Func answers node functions; rec takes their notes.
-	Func func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult
+	Func func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult
 
 	mu       sync.Mutex
 	calls    []Call
@@ -278,7 +278,7 @@ type program struct {
 	p *Process
 }
 
-func (p program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+func (p program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 	p.p.begin(run, Call{Key: c.Key, Node: c.Node, Kind: "func", Name: c.Func, Text: string(c.Input)})
 	if p.p.w.Func == nil {
 		return engine.FuncResult{Output: c.Input}

@@ -57,6 +57,8 @@ type Call struct {
 	Offered     []string `json:"-"`
 	HandoffTool string   `json:"-"`
 	Handoffs    []string `json:"-"`
+	// Caller is the call that this one is made for, as the maker of Calls has it, for tools that start runs: a driver.Caller in runs; nil: there is none.
+	Caller any `json:"-"`
 }
 
 // Decode reads the arguments into what into points at; there being none changes nothing in it. The error is an *Error of KindInvalidArguments.

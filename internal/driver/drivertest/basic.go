@@ -317,7 +317,7 @@ func testManyRuns(t *testing.T, c Cluster) {
 }
 
 func testFuncs(t *testing.T, c Cluster) {
-	w := &sim.World{Func: func(_ context.Context, _ string, f *engine.CallFunc, _ driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(_ context.Context, _ string, f *engine.CallFunc, _ driver.Caller) engine.FuncResult {
 		switch f.Func {
 		case "boom":
 			panic("in a function")

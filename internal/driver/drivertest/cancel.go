@@ -25,7 +25,7 @@ func startTyped(t *testing.T, p Process, f *flow) string {
 
 // testCancelFunc: what functions of a cancelled run give within 5 s counts, notes too, and nothing follows them (S2-36, ADR 15).
 func testCancelFunc(t *testing.T, c Cluster) {
-	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		<-ctx.Done()
 		if err := wait(context.Background(), 4*time.Second); err != nil {
 			t.Error(err)
@@ -52,7 +52,7 @@ func testCancelFunc(t *testing.T, c Cluster) {
 // free soon after (ADR 15, P11).
 func testCancelDeafFunc(t *testing.T, c Cluster) {
 	let := make(chan struct{})
-	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 		<-let
 		return engine.FuncResult{Output: text("too late")}
 	}}
@@ -85,7 +85,7 @@ func testCancelFuncFaults(t *testing.T, c Cluster) {
 	for _, how := range []sim.Fault{sim.FaultDieBefore, sim.FaultDieAfter, sim.FaultError, sim.FaultSilent} {
 		for k := 2; k <= 5; k++ {
 			c, calls := c.Fresh(t), 0
-			w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+			w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 				if calls++; calls > 1 {
 					return engine.FuncResult{Output: text("again")}
 				}

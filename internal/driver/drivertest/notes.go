@@ -26,7 +26,7 @@ func substeps() (*flow, *sim.World) {
 	f := chain(funcNode("a"))
 	f.fork("a", "f", workflow.Fork{}, nodes(funcNode("x")), nodes(funcNode("y")))
 	w := &sim.World{}
-	w.Func = func(_ context.Context, run string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w.Func = func(_ context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		for i, key := range []string{"k1", "k2"} {
 			_, err := w.Once(run, c, rec, key, func() (engine.Value, error) { return text("did " + key), nil })
 			if err == nil && i == 0 && c.Node == "a" && c.Attempt == 1 {
@@ -80,7 +80,7 @@ func testNotes(t *testing.T, c Cluster) {
 func testNotesRefused(t *testing.T, c Cluster) {
 	results := make(chan error, 1)
 	var hold chan struct{}
-	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		key := "k"
 		switch {
 		case f.Node == "refused":
@@ -132,7 +132,7 @@ func testNotesRefused(t *testing.T, c Cluster) {
 // testNotesInterrupted: what a sub-step gives while its run is being interrupted is kept; its function is called again and does what is missing.
 func testNotesInterrupted(t *testing.T, c Cluster) {
 	var did []string
-	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(ctx context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		for _, key := range []string{"k1", "k2", "k3"} {
 			if slices.ContainsFunc(f.Notes, func(had engine.Note) bool { return had.Key == key && string(had.Value) == `"`+key+`"` }) {
 				continue

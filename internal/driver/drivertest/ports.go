@@ -99,7 +99,7 @@ func testClock(t *testing.T, c Cluster) {
 
 // testForeign: an answer to a run whose functions another program has is left in the store, and that program takes it (D29).
 func testForeign(t *testing.T, c Cluster) {
-	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 		return engine.FuncResult{Output: text("done")}
 	}}
 	program := c.Open(t, Options{World: w})

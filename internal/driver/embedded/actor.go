@@ -62,7 +62,6 @@ type actor struct {
 	asked            map[string]bool // waits that ApproveAll answered
 	work             sync.WaitGroup  // calls
 	ready            []*call         // calls that are to be started
-	within           context.Context // what calls are made within: ctx, with what their program offers
 	here             [1]*message     // a batch of one
 	first            [1]*message     // room for the first mail
 	used             *call           // one that has ended, to be used again
@@ -76,7 +75,6 @@ func (d *Driver) newActor(run string) *actor {
 	}
 	a.mail = a.first[:0]
 	a.ctx, a.cancel = context.WithCancelCause(d.work)
-	a.within = a.ctx
 	return a
 }
 

@@ -40,12 +40,10 @@ func (a *actor) begin(id string, cmd engine.Command, limit time.Duration, slot b
 	if a.used = nil; c == nil {
 		c = &call{}
 	}
-	*c = call{callContext: &callContext{parent: a.within, actor: a, id: id, call: c}, cmd: cmd, limit: limit, slots: slot}
+	*c = call{callContext: &callContext{parent: a.ctx, actor: a, id: id, call: c}, cmd: cmd, limit: limit, slots: slot}
 	if cm, ok := cmd.(*engine.CallModel); ok && a.kit.Admit != nil {
 		c.turn = a.kit.Admit(&a.info, cm)
 	}
-	c.idles = a.kit.Idles && slot
-	c.tells = (a.kit.Idles || a.kit.Waits) && !isModelCall(cmd)
 	a.calls.put(c)
 	a.work.Add(1)
 	a.ready = append(a.ready, c)
@@ -244,9 +242,9 @@ func (c *call) ask() (data engine.InputData) {
 		defer unpin()
 		data = a.kit.CallModel(c.callContext, &a.info, cmd, a.say)
 	case *engine.CallTool:
-		data = a.kit.CallTool(c.callContext, &a.info, cmd)
+		data = a.kit.CallTool(c.callContext, &a.info, cmd, c.callContext)
 	case *engine.CallFunc:
-		c.returned = a.kit.CallFunc(c.callContext, &a.info, cmd, a)
+		c.returned = a.kit.CallFunc(c.callContext, &a.info, cmd, c.callContext)
 		data = &c.returned
 	}
 	data = c.mark(data)

@@ -43,7 +43,7 @@ func TestLoneCall(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		// within is what the second function of three does; drive does something to the run meanwhile.
-		within func(ctx context.Context, c *engine.CallFunc, rec driver.Recorder, driven func())
+		within func(ctx context.Context, c *engine.CallFunc, rec driver.Caller, driven func())
 		drive  func(ctx context.Context, d *embedded.Driver, run string) error
 		limit  time.Duration
 		// same tells whether the third function is called by the goroutine of the first; ends is how the run ends, "" where it stays interrupted.
@@ -51,26 +51,26 @@ func TestLoneCall(t *testing.T) {
 		ends engine.Status
 	}{
 		"nothing comes": {same: true, ends: engine.StatusCompleted},
-		"a note": {within: func(_ context.Context, c *engine.CallFunc, rec driver.Recorder, _ func()) {
+		"a note": {within: func(_ context.Context, c *engine.CallFunc, rec driver.Caller, _ func()) {
 			if err := rec.Record(engine.FuncNote{ID: c.ID, Key: "k", Value: engine.Value("1")}); err != nil {
 				panic(err)
 			}
 		}, ends: engine.StatusCompleted},
-		"its goroutine ends": {within: func(context.Context, *engine.CallFunc, driver.Recorder, func()) { runtime.Goexit() }, ends: engine.StatusFailed},
-		"it panics":          {within: func(context.Context, *engine.CallFunc, driver.Recorder, func()) { panic("oops") }, ends: engine.StatusFailed},
-		"it heeds no limit": {within: func(_ context.Context, _ *engine.CallFunc, _ driver.Recorder, _ func()) { time.Sleep(time.Hour) },
+		"its goroutine ends": {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) { runtime.Goexit() }, ends: engine.StatusFailed},
+		"it panics":          {within: func(context.Context, *engine.CallFunc, driver.Caller, func()) { panic("oops") }, ends: engine.StatusFailed},
+		"it heeds no limit": {within: func(_ context.Context, _ *engine.CallFunc, _ driver.Caller, _ func()) { time.Sleep(time.Hour) },
 			limit: time.Second, ends: engine.StatusFailed},
-		"cancelled": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Recorder, driven func()) {
+		"cancelled": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
 		},
 			drive: func(ctx context.Context, d *embedded.Driver, run string) error { return d.Cancel(ctx, run, "") }, ends: engine.StatusCancelled},
-		"interrupted": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Recorder, driven func()) {
+		"interrupted": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
 		},
 			drive: func(ctx context.Context, d *embedded.Driver, run string) error { return d.Interrupt(ctx, run) }},
-		"the driver is closed": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Recorder, driven func()) {
+		"the driver is closed": {within: func(ctx context.Context, _ *engine.CallFunc, _ driver.Caller, driven func()) {
 			driven()
 			<-ctx.Done()
 		},
@@ -84,7 +84,7 @@ func TestLoneCall(t *testing.T) {
 					ran = map[string]string{}
 				)
 				called, driven := make(chan struct{}), make(chan struct{})
-				w := &sim.World{Func: func(ctx context.Context, _ string, c *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+				w := &sim.World{Func: func(ctx context.Context, _ string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 					mu.Lock()
 					ran[c.Func] = goroutine()
 					mu.Unlock()
@@ -145,7 +145,7 @@ func TestLoneCall(t *testing.T) {
 func TestInterruptedLoneCalls(t *testing.T) {
 	t.Parallel()
 	const runs = 200
-	w := &sim.World{Func: func(ctx context.Context, _ string, _ *engine.CallFunc, _ driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(ctx context.Context, _ string, _ *engine.CallFunc, _ driver.Caller) engine.FuncResult {
 		runtime.Gosched()
 		if ctx.Err() != nil {
 			return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
@@ -198,7 +198,7 @@ func TestForkedCallsGoOnTogether(t *testing.T) {
 	}
 	var here sync.WaitGroup
 	here.Add(branches)
-	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(context.Context, string, *engine.CallFunc, driver.Caller) engine.FuncResult {
 		here.Done()
 		here.Wait()
 		return engine.FuncResult{Output: engine.Value("1")}

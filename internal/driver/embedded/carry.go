@@ -55,11 +55,6 @@ func callID(c engine.Command) string {
 	return ""
 }
 
-func isModelCall(c engine.Command) bool {
-	_, ok := c.(*engine.CallModel)
-	return ok
-}
-
 // stopCalls stops all calls that are under way.
 func (a *actor) stopCalls() {
 	for c := range a.calls.all() {

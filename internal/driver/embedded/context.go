@@ -5,19 +5,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/hocket-run/hocket/internal/driver"
 )
 
 // callContext is the context of one call. Most functions never ask for its end, so what tells of that is made when it is asked for: the context costs no more than its
-// own place. It is the call's ledger and slot too. It is never used for another call, since functions may keep it.
+// own place. It is the driver.Caller of the call too. It is never used for another call, since functions may keep it.
 type callContext struct {
 	parent context.Context //nolint:containedctx // it is a context
 	actor  *actor
 	id     string // of the call's command
 	call   *call  // not to be looked at once the context is over
-	// idles and tells: driver.Idle and driver.LedgerOf find it.
-	idles, tells bool
 	// short is the detail of the last *engine.BudgetError.
 	short atomic.Pointer[string]
 
@@ -45,8 +41,8 @@ func (c *callContext) end(cause error) {
 	}
 }
 
-// Release implements driver.Slot.
-func (c *callContext) Release() {
+// Idle implements driver.Caller.
+func (c *callContext) Idle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {
@@ -92,17 +88,6 @@ func (c *callContext) Err() error {
 
 // Value implements context.Context.
 func (c *callContext) Value(key any) any {
-	switch driver.AskedOf(key) {
-	case driver.AskedSlot:
-		if c.idles {
-			return driver.Slot(c)
-		}
-	case driver.AskedLedger:
-		if c.tells {
-			return driver.Ledger(c)
-		}
-	case driver.AskedElse:
-	}
 	c.mu.Lock()
 	from := c.parent
 	if c.over || c.done != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-var _ driver.Ledger = (*callContext)(nil)
+var _ driver.Caller = (*callContext)(nil)
 
 // Begin implements driver.Ledger.
 func (l *callContext) Begin(ctx context.Context, run string, shares int, more *workflow.Budget) (*workflow.Budget, error) {
@@ -47,7 +47,7 @@ func (l *callContext) Reserve(ctx context.Context, q engine.CallReserve) (driver
 	}
 	told := make(chan error, 1)
 	a := l.actor
-	m := &message{at: a.d.now(), data: q, done: func(err error) { told <- err }, parked: l.Release}
+	m := &message{at: a.d.now(), data: q, done: func(err error) { told <- err }, parked: l.Idle}
 	a.put(m)
 	select {
 	case err := <-told:

@@ -34,10 +34,9 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		w := &sim.World{Func: func(ctx context.Context, _ string, c *engine.CallFunc, _ driver.Recorder) engine.FuncResult {
+		w := &sim.World{Func: func(ctx context.Context, _ string, c *engine.CallFunc, l driver.Caller) engine.FuncResult {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
-			l := driver.LedgerOf(ctx)
 			_, err := l.Begin(ctx, "first", 1, nil)
 			check(err)
 			gate := make(chan struct{})
@@ -62,13 +61,7 @@ func TestPartFreedInTheSameBatch(t *testing.T) {
 			check(l.Use(engine.CallUse{Run: "second", Ended: true, Used: engine.Used{}}))
 			return engine.FuncResult{Output: c.Input}
 		}}
-		d := open(t, m, embedded.Config{Store: o, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
-			kit, err := w.Open(ctx, info)
-			if err == nil {
-				kit.Idles = true
-			}
-			return kit, err
-		}, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+		d := open(t, m, embedded.Config{Store: o, Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 		one := &workflow.Workflow{Name: "test", Entry: "n", Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
 		run, err := d.Start(t.Context(), driver.Spec{Workflow: one, Input: engine.Value(`1`), Limits: workflow.Limits{MaxTokens: 1000}})
 		if err != nil {

@@ -77,7 +77,7 @@ func (a *actor) load() error {
 	}
 	kit, err := a.equip(a.ctx)
 	a.kitErr = err
-	a.use(kit)
+	a.kit = kit
 	return nil
 }
 
@@ -174,14 +174,6 @@ func (d *Driver) definition(ctx context.Context, digest string) (compiled, error
 		return compiled{}, &defectError{err}
 	}
 	return c, nil
-}
-
-// use takes the models, tools and functions of the run.
-func (a *actor) use(k *driver.RunResources) {
-	a.kit = k
-	if k != nil && k.Within != nil {
-		a.within = k.Within(a.ctx)
-	}
 }
 
 // equip opens models and tools and gives stateful tools what they were told so far.

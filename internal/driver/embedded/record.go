@@ -6,9 +6,10 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Record implements driver.Recorder for the calls of this actor. The actor answers in each case: it commits the note, or says why it does not.
-func (a *actor) Record(note engine.FuncNote) error {
+// Record implements driver.Caller. The actor answers in each case: it commits the note, or says why it does not.
+func (c *callContext) Record(note engine.FuncNote) error {
 	reply := make(chan error, 1)
+	a := c.actor
 	a.put(&message{at: a.d.now(), data: note, done: func(err error) { reply <- err }})
 	return <-reply
 }

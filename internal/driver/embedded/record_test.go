@@ -20,7 +20,7 @@ func TestNoteAfterTheRunLeft(t *testing.T) {
 		gone chan struct{}
 		told chan error
 	)
-	w := &sim.World{Func: func(_ context.Context, _ string, f *engine.CallFunc, rec driver.Recorder) engine.FuncResult {
+	w := &sim.World{Func: func(_ context.Context, _ string, f *engine.CallFunc, rec driver.Caller) engine.FuncResult {
 		<-gone
 		told <- rec.Record(engine.FuncNote{ID: f.ID, Key: "k"})
 		return engine.FuncResult{}

@@ -110,7 +110,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	if err != nil {
 		return nil, err
 	}
-	a.use(kit)
+	a.kit = kit
 	start := engine.Start{Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),

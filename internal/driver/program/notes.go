@@ -18,7 +18,7 @@ type notes struct {
 	ctx    context.Context // the call's
 	id     string          // of its command
 	before []engine.Note
-	rec    driver.Recorder
+	by     driver.Caller            // nil: no driver made the call
 	begun  atomic.Pointer[substeps] // nil: there was none yet
 }
 
@@ -33,29 +33,43 @@ type substeps struct {
 // flight is a sub-step under way. value and err are written before done is closed.
 type flight struct {
 	key   string
-	owner *notes
 	outer *flight // the sub-step that it is part of
 	done  chan struct{}
 	value engine.Value
 	err   error
 }
 
-// inside is the key of the context that a sub-step's function gets: it holds the flight.
-type inside struct{}
+// Notes implements program.Caller.
+func (n *notes) Notes() program.Notes { return inside{n, nil} }
 
-var _ program.Notes = (*notes)(nil)
+// Host implements program.Caller.
+func (n *notes) Host() any { return n.by }
+
+// inside is what the code in a sub-step is given: the notes, and the sub-step; nil: it is in none.
+type inside struct {
+	*notes
+	outer *flight
+}
+
+var (
+	_ program.Caller = (*notes)(nil)
+	_ program.Caller = inside{}
+	_ program.Notes  = inside{}
+)
+
+// Notes implements program.Caller.
+func (n inside) Notes() program.Notes { return n }
 
 // Once implements program.Notes.
-func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (program.Value, error)) (program.Value, error) {
+func (n inside) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (program.Value, error) {
 	if err := n.over(ctx); err != nil {
 		return nil, err
 	}
 	if err := engine.CheckNoteKey(key); err != nil {
 		return nil, refused(key, err)
 	}
-	outer, _ := ctx.Value(inside{}).(*flight)
-	for f := outer; f != nil; f = f.outer {
-		if f.key == key && f.owner == n {
+	for f := n.outer; f != nil; f = f.outer {
+		if f.key == key {
 			return nil, refused(key, fmt.Errorf("%w: it is nested in another one with this key", engine.ErrNote))
 		}
 	}
@@ -73,7 +87,7 @@ func (n *notes) Once(ctx context.Context, key string, fn func(context.Context) (
 		s.mu.Unlock()
 		return nil, refused(key, fmt.Errorf("%w: one execution of a node may have at most %d", engine.ErrNote, engine.MaxNotes))
 	}
-	f := &flight{key: key, owner: n, outer: outer, done: make(chan struct{})}
+	f := &flight{key: key, outer: n.outer, done: make(chan struct{})}
 	if s.flights == nil {
 		s.flights = map[string]*flight{}
 	}
@@ -122,7 +136,7 @@ func (n *notes) over(ctx context.Context) error {
 }
 
 // fly does a sub-step: what fn gave is durable before anybody gets it.
-func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context.Context) (program.Value, error)) {
+func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context.Context, program.Caller) (program.Value, error)) {
 	f.err = fmt.Errorf("sub-step %q did not return", f.key) // it left its goroutine
 	defer func() {
 		v := recover()
@@ -140,7 +154,7 @@ func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context
 		delete(s.flights, f.key)
 		close(f.done)
 	}()
-	v, err := fn(context.WithValue(ctx, inside{}, f))
+	v, err := fn(ctx, inside{n, f})
 	if err == nil {
 		err = n.record(ctx, engine.FuncNote{ID: n.id, Key: f.key, Value: v})
 	}
@@ -152,10 +166,10 @@ func (n *notes) fly(ctx context.Context, s *substeps, f *flight, fn func(context
 }
 
 func (n *notes) record(ctx context.Context, note engine.FuncNote) error {
-	if n.rec == nil {
+	if n.by == nil {
 		return refused(note.Key, fmt.Errorf("%w: notes cannot be recorded here", engine.ErrNote))
 	}
-	err := n.rec.Record(note)
+	err := n.by.Record(note)
 	switch {
 	case err == nil:
 		return nil

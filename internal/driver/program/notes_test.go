@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	driverprogram "github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/program"
@@ -17,6 +18,7 @@ import (
 
 // book takes notes, or gives its error.
 type book struct {
+	driver.NoCaller
 	mu    sync.Mutex
 	notes []engine.FuncNote
 	err   error
@@ -35,7 +37,7 @@ func (b *book) Record(n engine.FuncNote) error {
 func inside(ctx context.Context, b *book, former []engine.Note, fn func(context.Context, program.Notes)) engine.FuncResult {
 	p := driverprogram.New(&program.Table{Calls: map[string]func(context.Context, program.Call) program.Result{
 		"f": func(ctx context.Context, c program.Call) program.Result {
-			fn(ctx, c.Notes)
+			fn(ctx, c.Caller.Notes())
 			return program.Result{Output: program.Value("1")}
 		},
 	}})
@@ -46,18 +48,21 @@ func inside(ctx context.Context, b *book, former []engine.Note, fn func(context.
 	return p.Call(ctx, "r", c, b)
 }
 
-func gives(v string) func(context.Context) (program.Value, error) {
-	return func(context.Context) (program.Value, error) { return program.Value(v), nil }
+// step is what a sub-step does.
+type step = func(context.Context, program.Caller) (program.Value, error)
+
+func gives(v string) step {
+	return func(context.Context, program.Caller) (program.Value, error) { return program.Value(v), nil }
 }
 
-func wantNote(t *testing.T, n program.Notes, ctx context.Context, key string, fn func(context.Context) (program.Value, error), want string) {
+func wantNote(t *testing.T, n program.Notes, ctx context.Context, key string, fn step, want string) {
 	t.Helper()
 	if v, err := n.Once(ctx, key, fn); err != nil || string(v) != want {
 		t.Errorf("%s gave %s, %v; want %s", key, v, err, want)
 	}
 }
 
-func wantRefused(t *testing.T, n program.Notes, ctx context.Context, key string, fn func(context.Context) (program.Value, error), want error, text string) {
+func wantRefused(t *testing.T, n program.Notes, ctx context.Context, key string, fn step, want error, text string) {
 	t.Helper()
 	if v, err := n.Once(ctx, key, fn); v != nil || !errors.Is(err, want) || !strings.Contains(fmt.Sprint(err), text) {
 		t.Errorf("%s gave %s, %v; want %v with %q", key, v, err, want, text)
@@ -68,14 +73,15 @@ func wantRefused(t *testing.T, n program.Notes, ctx context.Context, key string,
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	b := &book{}
-	never := func(context.Context) (program.Value, error) {
+	never := func(context.Context, program.Caller) (program.Value, error) {
 		t.Error("called though its note is there")
 		return nil, nil
 	}
 	inside(t.Context(), b, []engine.Note{{Key: "old", Value: engine.Value("7")}, {Key: "null"}}, func(ctx context.Context, n program.Notes) {
 		wantNote(t, n, ctx, "old", never, "7")
 		wantNote(t, n, ctx, "null", never, "")
-		wantNote(t, n, ctx, "outer", func(ctx context.Context) (program.Value, error) {
+		wantNote(t, n, ctx, "outer", func(ctx context.Context, c program.Caller) (program.Value, error) {
+			n := c.Notes()
 			wantNote(t, n, ctx, "inner", gives("1"), "1")
 			wantNote(t, n, ctx, "old", never, "7")
 			wantRefused(t, n, ctx, "outer", never, engine.ErrNote, `sub-step "outer": note refused: it is nested in another one with this key`)
@@ -97,7 +103,7 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 	inside(t.Context(), &book{err: fmt.Errorf("%w: so many", engine.ErrNote)}, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many")
 		wantRefused(t, n, ctx, "a", gives("1"), engine.ErrNote, "so many") // it was not kept here either
-		wantRefused(t, n, ctx, "a", func(context.Context) (program.Value, error) { return nil, broken }, broken, "broken")
+		wantRefused(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) { return nil, broken }, broken, "broken")
 	})
 	inside(t.Context(), &book{err: engine.ErrNoteLate}, nil, func(ctx context.Context, n program.Notes) {
 		wantRefused(t, n, ctx, "a", gives("1"), context.Canceled, "no longer accepts notes")
@@ -108,7 +114,7 @@ func TestNotesThatAreNotTaken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := &book{}
 	inside(ctx, b, []engine.Note{{Key: "old"}}, func(ctx context.Context, n program.Notes) {
-		wantNote(t, n, ctx, "a", func(context.Context) (program.Value, error) {
+		wantNote(t, n, ctx, "a", func(context.Context, program.Caller) (program.Value, error) {
 			cancel()
 			return program.Value("1"), nil // it was done: it is offered
 		}, "1")
@@ -143,7 +149,7 @@ func TestNotesTogether(t *testing.T) {
 				r := inside(t.Context(), b, nil, func(ctx context.Context, n program.Notes) {
 					release := make(chan struct{})
 					once := func(ctx context.Context) string {
-						v, err := n.Once(ctx, "k", func(context.Context) (program.Value, error) {
+						v, err := n.Once(ctx, "k", func(context.Context, program.Caller) (program.Value, error) {
 							calls++
 							<-release
 							tc.fn()

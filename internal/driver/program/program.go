@@ -15,6 +15,8 @@ import (
 type Program struct {
 	table *program.Table
 	calls map[string]function
+	// services are what node functions are offered; nil: nothing.
+	services *program.Services
 }
 
 // function is a node function. brief: Table.Brief has it.
@@ -31,12 +33,15 @@ var (
 
 // New makes the program of a table, which must not change any more.
 func New(t *program.Table) *Program {
-	p := &Program{t, make(map[string]function, len(t.Calls))}
+	p := &Program{table: t, calls: make(map[string]function, len(t.Calls))}
 	for name, call := range t.Calls {
 		p.calls[name] = function{call, t.Brief[name]}
 	}
 	return p
 }
+
+// With gives the program with what its node functions are offered.
+func (p *Program) With(s *program.Services) *Program { return &Program{p.table, p.calls, s} }
 
 // Condition implements engine.Host, as the methods after it do.
 func (p *Program) Condition(name string, v engine.View) (bool, error) {
@@ -111,7 +116,7 @@ func (p *Program) Counter(name string) (engine.Counter, bool) {
 }
 
 // Call implements driver.Program. A panic is a failure of the attempt, in a sub-step too.
-func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec driver.Recorder) (out engine.FuncResult) {
+func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by driver.Caller) (out engine.FuncResult) {
 	f, ok := p.calls[c.Func]
 	if !ok {
 		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: unknown(c.Func).Error()}}
@@ -121,7 +126,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
-	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, rec: rec}
+	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, by: by}
 	outputs, state := &c.Outputs, &c.State
 	if !f.brief { // the function may keep what it sees, and nothing of c
 		sees := &struct {
@@ -131,7 +136,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, rec 
 		outputs, state = &sees.outputs, &sees.state
 	}
 	call := program.Call{
-		Notes: n, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: state, Outputs: outputs,
+		Caller: n, Services: p.services, Run: run, Node: c.Node, Step: c.Step, Attempt: c.Attempt, Key: c.Key, Input: c.Input, State: state, Outputs: outputs,
 		Errors: attempts(c.Errors), Updated: c.Updated,
 	}
 	if c.Last != nil {

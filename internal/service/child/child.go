@@ -63,8 +63,8 @@ type Runs struct{ Config }
 type Work struct {
 	// Parent is the run of the call, Run the id of the child run: see driver.ChildRunID.
 	Parent, Run string
-	// Ledger is that of the call.
-	Ledger driver.Ledger
+	// Caller is the call.
+	Caller driver.Caller
 	// Shares is in how many parts what the parent's budgets leave is divided, this one included, where calls start runs beside one another; 0 is 1.
 	Shares int
 	// WaitsForPerson: a child that is paused is waited for. Otherwise Drive returns when it is, and the call says what becomes of it.
@@ -80,7 +80,7 @@ type Work struct {
 //
 // Errors: *engine.BudgetError where the parent's budgets leave nothing (more) for it: the call is to be made again under a larger one; those of Start and Ended; that of ctx.
 func (r *Runs) Drive(ctx context.Context, w Work) error {
-	driver.Idle(ctx)
+	w.Caller.Idle()
 	r.Host.Inherit(w.Run, w.Parent)
 	err := r.begin(ctx, w)
 	for goesOn := true; err == nil && goesOn; {
@@ -106,7 +106,7 @@ func (r *Runs) begin(ctx context.Context, w Work) error {
 	if err != nil {
 		return err
 	}
-	parent, err := w.Ledger.Begin(ctx, w.Run, w.Shares, nil)
+	parent, err := w.Caller.Begin(ctx, w.Run, w.Shares, nil)
 	switch {
 	case err != nil:
 		return err
@@ -121,7 +121,7 @@ func (r *Runs) begin(ctx context.Context, w Work) error {
 		return r.takeUp(ctx, w)
 	}
 	if err != nil && ctx.Err() == nil {
-		_, told := r.report(ctx, w.Ledger, w.Run) // nothing is kept for it any more
+		_, told := r.report(ctx, w.Caller, w.Run) // nothing is kept for it any more
 		err = errors.Join(err, told)
 	}
 	return err
@@ -155,11 +155,11 @@ func (r *Runs) takeUp(ctx context.Context, w Work) error {
 
 // settle reports what a run used that has ended or is paused. One that ended because it had used what was left for it goes on if there is more by now.
 func (r *Runs) settle(ctx context.Context, w Work) (goesOn bool, err error) {
-	u, err := r.report(ctx, w.Ledger, w.Run)
+	u, err := r.report(ctx, w.Caller, w.Run)
 	if err != nil || u.Short == nil {
 		return false, err
 	}
-	parent, err := w.Ledger.Begin(ctx, w.Run, 1, u.Short)
+	parent, err := w.Caller.Begin(ctx, w.Run, 1, u.Short)
 	if err != nil {
 		return false, err
 	}
@@ -217,7 +217,7 @@ func (r *Runs) leave(ctx context.Context, w Work) {
 		defer cancel()
 		ctx = within
 	}
-	if _, err := r.report(ctx, w.Ledger, w.Run); err != nil && !errors.Is(err, engine.ErrCallLate) {
+	if _, err := r.report(ctx, w.Caller, w.Run); err != nil && !errors.Is(err, engine.ErrCallLate) {
 		r.Logger.Debug("usage of a run was not reported to its parent", "run", w.Run, "parent", w.Parent, "error", err)
 	}
 }

@@ -102,7 +102,7 @@ func (w *world) Usage(context.Context, string) (child.Usage, error) {
 }
 
 type ledger struct {
-	driver.Ledger
+	driver.NoCaller
 	*world
 }
 
@@ -155,7 +155,7 @@ func TestDrive(t *testing.T) {
 		w.cancel = cancel
 		r := &child.Runs{Config: child.Config{Driver: w, Journal: w, Host: w, Logger: slog.New(slog.DiscardHandler)}}
 		err := r.Drive(ctx, child.Work{
-			Parent: "p", Run: "c", Ledger: ledger{world: w}, Shares: 2, WaitsForPerson: c.waits,
+			Parent: "p", Run: "c", Caller: ledger{world: w}, Shares: 2, WaitsForPerson: c.waits,
 			Start: func(_ context.Context, b *workflow.Budget) error {
 				w.notef("start c within %d", b.MaxCalls)
 				if c.start == nil || errors.Is(c.start, journal.ErrExists) {
@@ -180,7 +180,7 @@ func TestDriveOfAnothersRun(t *testing.T) {
 	t.Parallel()
 	w := &world{parent: "other"}
 	r := &child.Runs{Config: child.Config{Driver: w, Journal: w, Host: w, Logger: slog.New(slog.DiscardHandler)}}
-	err := r.Drive(t.Context(), child.Work{Parent: "p", Run: "c", Ledger: ledger{world: w}})
+	err := r.Drive(t.Context(), child.Work{Parent: "p", Run: "c", Caller: ledger{world: w}})
 	if err == nil || err.Error() != "run c is not a child of run p" || len(w.log) > 0 {
 		t.Errorf("%v, %q", err, w.log)
 	}

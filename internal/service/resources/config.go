@@ -41,9 +41,8 @@ type Config struct {
 	Permissions tool.Permissions
 	// Prices says what models cost.
 	Prices *price.Table
-	// Functions makes the program of one run of Info.Program; nil leaves it. Spawns says that functions and tools of the program may start runs.
+	// Functions makes the program of one run of Info.Program; nil leaves it.
 	Functions func(driver.Info) driver.Program
-	Spawns    bool
 	// Version is what other programs see of this one.
 	Version string
 	Logger  *slog.Logger

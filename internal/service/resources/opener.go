@@ -121,7 +121,6 @@ func (op *Opener) Open(ctx context.Context, info driver.Info, r FromRuns) (*driv
 		ModelTimeout: time.Duration(limits.ModelTimeout), ModelIdle: time.Duration(limits.ModelIdleTimeout),
 	}
 	kit.Trace = r.Trace
-	kit.Idles = op.cfg.Spawns // tools of the program may start runs
 	if info.Workflow.Format == definition.FormatGraph {
 		if err := op.openProgram(info, kit); err != nil {
 			return nil, err

@@ -13,27 +13,27 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// AccountSession makes of the client for one model call of a session one that is bound by the budgets of the run whose call its context belongs to: the call reserves what it may use before it is
-// made, and its use counts in the run. Where there is no such run it is the client as it is. key names the call within the call of the function that makes it.
+// AccountSession makes of the client for one model call of a session one that is bound by the budgets of the run of the call by: the call reserves what it may use before it is
+// made, and its use counts in the run. Where by is that of no run it is the client as it is. key names the call within the call of the function that makes it.
 //
 // Errors of the client: those of models; *engine.BudgetError where a budget leaves nothing for the call, which is then not made.
-func (op *Opener) AccountSession(models model.Client, key string) model.Client {
-	return &sessionModels{op, models, key}
+func (op *Opener) AccountSession(by driver.Ledger, models model.Client, key string) model.Client {
+	if by.Info() == nil {
+		return models
+	}
+	return &sessionModels{op, by, models, key}
 }
 
 type sessionModels struct {
 	opener *Opener
+	ledger driver.Ledger
 	models model.Client
 	key    string
 }
 
 // Call implements model.Client.
 func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta func(model.Delta)) (model.Reply, error) {
-	ledger := driver.LedgerOf(ctx)
-	info := ledger.Info()
-	if info == nil {
-		return m.models.Call(ctx, req, onDelta)
-	}
+	ledger := m.ledger
 	q := engine.CallReserve{Key: m.key, Model: req.Model, Input: model.EstimateInput(req), Output: mostOutput(req.Params)}
 	if rate, ok := m.opener.rateOf(&workflow.Workflow{}, false, req.Model); ok {
 		q.Rate = &rate
@@ -49,9 +49,9 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 		req.Params = driver.Within(req.Params, grant.Output)
 	}
 	claimed := req
-	claimed.IdempotencyKey = info.Run + "/" + grant.Key
-	reply, err := m.opener.withinBudget(keyed{m.models, req.IdempotencyKey}, *info).Call(ctx, claimed, onDelta)
-	if told := m.use(ctx, ledger, q, grant, reply, err); told != nil && err == nil {
+	claimed.IdempotencyKey = ledger.Info().Run + "/" + grant.Key
+	reply, err := m.opener.withinBudget(keyed{m.models, req.IdempotencyKey}, *ledger.Info()).Call(ctx, claimed, onDelta)
+	if told := m.use(ctx, q, grant, reply, err); told != nil && err == nil {
 		return model.Reply{}, told
 	}
 	failed, ok := errors.AsType[*model.Error](err)
@@ -66,7 +66,7 @@ func (m *sessionModels) Call(ctx context.Context, req model.Request, onDelta fun
 }
 
 // use reports what the call used.
-func (m *sessionModels) use(ctx context.Context, ledger driver.Ledger, q engine.CallReserve, grant driver.Grant, reply model.Reply, callErr error) error {
+func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant driver.Grant, reply model.Reply, callErr error) error {
 	u, estimated := reply.Usage, reply.UsageEstimated
 	if callErr != nil {
 		u, estimated = model.UsageOf(callErr), model.EstimatedOf(callErr)
@@ -109,7 +109,7 @@ func (m *sessionModels) use(ctx context.Context, ledger driver.Ledger, q engine.
 	if use.Used == (engine.Used{}) && !grant.Reserved {
 		return nil
 	}
-	err := ledger.Use(use)
+	err := m.ledger.Use(use)
 	if errors.Is(err, engine.ErrCallLate) {
 		return nil
 	}
@@ -128,16 +128,15 @@ func (k keyed) Call(ctx context.Context, req model.Request, onDelta func(model.D
 	return k.Client.Call(ctx, req, onDelta)
 }
 
-// AccountTool counts a tool call of a session in the run whose call ctx belongs to; key names it within that call. The caller calls settle when the tool has returned. Errors:
+// AccountTool counts a tool call of a session in the run of the call by; key names it within that call. The caller calls settle when the tool has returned. Errors:
 // *engine.BudgetError: a budget leaves no call, and the tool must not be called; that of ctx.
-func (op *Opener) AccountTool(ctx context.Context, key string) (settle func(), err error) {
-	ledger := driver.LedgerOf(ctx)
-	grant, err := ledger.Reserve(ctx, engine.CallReserve{Key: key, Tool: true})
+func (op *Opener) AccountTool(ctx context.Context, by driver.Ledger, key string) (settle func(), err error) {
+	grant, err := by.Reserve(ctx, engine.CallReserve{Key: key, Tool: true})
 	if err != nil {
 		return nil, err
 	}
 	return func() {
-		err := ledger.Use(engine.CallUse{Key: grant.Key, Ended: true, Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
+		err := by.Use(engine.CallUse{Key: grant.Key, Ended: true, Used: engine.Used{ToolCalls: 1, Borne: engine.Spent{Calls: 1}}})
 		if err != nil && !errors.Is(err, engine.ErrCallLate) {
 			op.cfg.Logger.Debug("tool call of a session was not counted", "error", err)
 		}
@@ -156,13 +155,11 @@ func mostOutput(p model.Params) int64 {
 	return want
 }
 
-// AllowUncounted tells whether work whose use is never reported, such as that of a coding agent that speaks ACP, may begin in the call that ctx belongs to; it may where there is no such
-// call. Errors: *engine.UncountedError; that of ctx.
-func (op *Opener) AllowUncounted(ctx context.Context) error {
-	ledger := driver.LedgerOf(ctx)
-	if b := op.cfg.Operator.Budgets; ledger.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
+// AllowUncounted tells whether work whose use is never reported, such as that of a coding agent that speaks ACP, may begin in the call by; it may where that is of no run. Errors: *engine.UncountedError; that of ctx.
+func (op *Opener) AllowUncounted(ctx context.Context, by driver.Ledger) error {
+	if b := op.cfg.Operator.Budgets; by.Info() != nil && b.Uncounted != workflow.UncountedAllow && (b.Workflow.Tokens > 0 || b.Workflow.CostUSD > 0) {
 		return &engine.UncountedError{Bound: engine.BoundByWorkflow}
 	}
-	_, err := ledger.Reserve(ctx, engine.CallReserve{})
+	_, err := by.Reserve(ctx, engine.CallReserve{})
 	return err
 }

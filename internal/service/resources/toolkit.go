@@ -75,23 +75,8 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 	if err != nil {
 		return err
 	}
-	kit.Idles = kit.Idles || callsWorkflows(cfg.Agents, cfg.Extra)
 	kit.Tools = cleanTools{set, op.cfg.Keeper}
 	return nil
-}
-
-// callsWorkflows tells whether an agent lists a workflow as a tool: such calls wait for other runs.
-func callsWorkflows(agents map[string]tool.Grant, extra []tool.Spec) bool {
-	isWorkflow := func(s tool.Spec) bool { return s.Type == tool.TypeWorkflow }
-	if slices.ContainsFunc(extra, isWorkflow) {
-		return true
-	}
-	for _, g := range agents {
-		if slices.ContainsFunc(g.Toolsets, isWorkflow) {
-			return true
-		}
-	}
-	return false
 }
 
 // grants says what each agent of a workflow may use, those of its sub-flows too (SEC13). trusted is the hash of the commands that were allowed. Agents go

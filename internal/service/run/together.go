@@ -65,7 +65,7 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 	}
 	run := branchRun(b.info.Run, b.info.Workflow.Branches[i].ID, i)
 	err := b.s.children.Drive(ctx, child.Work{
-		Parent: b.info.Run, Run: run, Ledger: driver.LedgerOf(ctx), Start: func(ctx context.Context, parent *workflow.Budget) error {
+		Parent: b.info.Run, Run: run, Caller: driver.CallerOf(c), Start: func(ctx context.Context, parent *workflow.Budget) error {
 			spec, err := b.spec(ctx, run, b.info.Workflow.Branches[i], c)
 			if spec.Above = parent; err == nil {
 				err = b.s.opener.Price(&spec)

@@ -119,7 +119,7 @@ func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, erro
 	defer leave()
 	run := driver.ChildRunID(c.Run, "", c.Key)
 	err := t.runner.children.Drive(ctx, child.Work{
-		Parent: c.Run, Run: run, Ledger: driver.LedgerOf(ctx), Start: func(ctx context.Context, parent *workflow.Budget) error {
+		Parent: c.Run, Run: run, Caller: driver.CallerOf(c), Start: func(ctx context.Context, parent *workflow.Budget) error {
 			return t.start(ctx, run, depth, args.Input, parent)
 		},
 	})

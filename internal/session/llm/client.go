@@ -38,8 +38,8 @@ type Config struct {
 	KeepGroups int
 	// ModelTimeout and ModelIdle bound one model call as model.WithTimeouts says (P11); 0: 10 and 2 minutes. ToolTimeout bounds one tool call; 0: 5 minutes.
 	ModelTimeout, ModelIdle, ToolTimeout time.Duration
-	// Account makes of the client for one model call, with its timeouts, one that counts the call and may withhold it; key names the call. Nil: no call is counted.
-	Account func(models model.Client, key string) model.Client
+	// Account makes of the client for one model call, with its timeouts, one that counts the call and may withhold it; key names the call, and ctx is that of the function which makes it. Nil: no call is counted.
+	Account func(ctx context.Context, models model.Client, key string) model.Client
 	// Logger gets a record of each compaction, failed ones too; nil: none.
 	Logger *slog.Logger
 }

@@ -126,7 +126,7 @@ func (s *session) call(ctx context.Context, kind string, asked [sha256.Size]byte
 		defer guard("model client", &err)
 		models := model.WithTimeouts(s.cfg.Models, s.cfg.ModelTimeout, s.cfg.ModelIdle)
 		if s.cfg.Account != nil {
-			models = s.cfg.Account(models, key)
+			models = s.cfg.Account(ctx, models, key)
 		}
 		reply, err := models.Call(ctx, req, nil)
 		return answer{Message: reply.Message, Reasoning: reply.Reasoning, Usage: reply.Usage, Stop: reply.StopReason}, err

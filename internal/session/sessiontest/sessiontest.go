@@ -13,14 +13,20 @@ import (
 	"github.com/hocket-run/hocket/internal/program"
 )
 
-// Notes is what is left of a node function after a crash: the values of its sub-steps. The zero Notes is empty. It is a program.Notes.
+// Notes is what is left of a node function after a crash: the values of its sub-steps. The zero Notes is empty. It is a program.Notes, and the program.Caller of the function.
 type Notes struct {
 	mu   sync.Mutex
 	kept map[string]program.Value
 }
 
+// Notes implements program.Caller.
+func (n *Notes) Notes() program.Notes { return n }
+
+// Host implements program.Caller.
+func (n *Notes) Host() any { return nil }
+
 // Once implements program.Notes.
-func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context) (program.Value, error)) (program.Value, error) {
+func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (program.Value, error) {
 	if key == "" || len(key) > 256 {
 		return nil, fmt.Errorf("key %q is bad", key)
 	}
@@ -30,7 +36,7 @@ func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context) (
 	if ok {
 		return v, nil
 	}
-	v, err := fn(ctx)
+	v, err := fn(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +66,7 @@ func (n *Notes) Run(ctx context.Context, t *testing.T, fn func(context.Context) 
 		t.Fatal(err)
 	}
 	for _, call := range g.Running().Program().Calls {
-		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Notes: n, State: program.StateOf(nil)})
+		r := call(ctx, program.Call{Run: "run1", Node: "n", Step: 1, Attempt: 1, Key: "run1/n", Caller: n, State: program.StateOf(nil)})
 		if r.Failure != nil {
 			t.Fatalf("the function failed: %s", r.Failure.Message)
 		}
