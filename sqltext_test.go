@@ -11,7 +11,7 @@ import (
 )
 
 // sqlRoom is the room whose type Text is all that its transactions take for SQL. Its own conversions are held by a test beside it.
-const sqlRoom = "internal/store/sqlite"
+const sqlRoom = "internal/store/tables"
 
 // TestSQLText: no statement is built from input (SEC7): no room that keeps tables in the store's file converts anything to Text but constants.
 func TestSQLText(t *testing.T) {
@@ -26,7 +26,7 @@ func TestSQLText(t *testing.T) {
 			t.Errorf("%s: a conversion to Text", file.fset.Position(problem))
 		}
 	}
-	for _, room := range []string{"internal/store/sqlite/catalogdb", "internal/store/sqlite/accessdb", "internal/store/sqlite/checkpointdb", "internal/store/sqlite/hookdb", "internal/store/sqlite/memorydb"} {
+	for _, room := range []string{"internal/store/tables/catalogdb", "internal/store/tables/accessdb", "internal/store/tables/checkpointdb", "internal/store/tables/hookdb", "internal/store/tables/memorydb"} {
 		if seen[room] == 0 {
 			t.Errorf("the test looks in the wrong place: no statement in %s", room)
 		}
@@ -37,7 +37,7 @@ func TestSQLText(t *testing.T) {
 func TestSQLTextSees(t *testing.T) {
 	t.Parallel()
 	const text = `package x
-import db "github.com/hocket-run/hocket/internal/store/sqlite"
+import db "github.com/hocket-run/hocket/internal/store/tables"
 const fine = db.Text("SELECT 1")
 var bad = db.Text(build())
 func f(s string) db.Text { return db.Text(s) }

@@ -109,7 +109,7 @@ func (a *app) audited(ctx context.Context, s *service.Service, r access.Record) 
 		return s.Home().Access.Record(ctx, r)
 	}
 	cfg := a.config()
-	cfg.DB = a.defaultDB
+	cfg.At = a.defaultAt
 	d, err := service.Open(ctx, cfg)
 	if err != nil {
 		return err

@@ -266,7 +266,7 @@ func (a *app) completeNotifications(c *cobra.Command, _ []string, prefix string)
 func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context, *hooks.Hooks, *service.Service) []string) ([]string, cobra.ShellCompDirective) {
 	ctx, done := completing(c)
 	defer done()
-	if !a.exists() {
+	if !a.exists(ctx) {
 		return nil, orderedWords // to open it would make it
 	}
 	h, s, err := a.hooks(ctx)
@@ -284,11 +284,11 @@ func (a *app) hookIDs(c *cobra.Command, prefix string, list func(context.Context
 }
 
 // exists tells whether there is a store to look into; to open another one would make it.
-func (a *app) exists() bool {
+func (a *app) exists(ctx context.Context) bool {
 	at, err := a.config().Locator()
 	if err != nil || at.IsMemory() {
 		return false
 	}
-	exists, _, err := at.Exists()
-	return exists && err == nil
+	view, err := at.Look(ctx)
+	return view.Exists && err == nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,7 +23,7 @@ func (a *app) doctorCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			r := findings{Report: service.Diagnose(c.Context(), a.config()), MemoryLimit: memlimit.Current().Bytes}
 			if r.Store.Exists && r.Store.Problem == "" && !a.entered {
-				r.Server = a.findServer(c.Context(), r.Store.Path)
+				r.Server = a.findServer(c.Context())
 			}
 			r.Config.Path, r.Config.Problem = a.configReport()
 			if asJSON {
@@ -61,12 +60,13 @@ type serverFindings struct {
 }
 
 // findServer looks for namespaces; nil where the store does not tell.
-func (a *app) findServer(ctx context.Context, db string) *serverFindings {
+func (a *app) findServer(ctx context.Context) *serverFindings {
 	names, err := a.namespaces(ctx)
-	if err != nil {
+	at, wrong := a.config().Locator()
+	if err != nil || wrong != nil {
 		return nil
 	}
-	f := &serverFindings{Namespaces: names, TokenFile: filepath.Join(filepath.Dir(db), server.TokenFile)}
+	f := &serverFindings{Namespaces: names, TokenFile: at.Beside(server.TokenFile)}
 	_, err = os.Stat(f.TokenFile)
 	f.TokenExists = err == nil
 	return f
@@ -108,6 +108,9 @@ func (a *app) showReport(r findings) error {
 		fmt.Fprintf(t, "store\t%s\tnot found; the first run creates it\n", r.Store.Path)
 	default:
 		fmt.Fprintf(t, "store\t%s\t%s\n", r.Store.Path, bytesText(r.Store.Bytes))
+	}
+	for _, f := range r.Store.Server {
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", f.Name, clean(f.Value), a.outColor.red(clean(f.Warning)))
 	}
 	a.showServer(t, r.Server)
 	switch {

@@ -23,6 +23,7 @@ import (
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/tool/fetch/page"
 )
 
@@ -52,6 +53,8 @@ type Streams struct {
 type Wiring struct {
 	Version  string
 	Adapters map[model.Protocol]model.Factory
+	// Postgres opens stores in PostgreSQL; nil: they are refused.
+	Postgres store.Kind
 }
 
 // app is one invocation.
@@ -60,10 +63,13 @@ type app struct {
 	wiring Wiring
 
 	db string
-	// namespace is the flag; entered tells that db is the store of that namespace, and defaultDB is then that of the default one.
-	namespace string
-	entered   bool
-	defaultDB string
+	// keyFile and allowUnsafe are the flags for stores on database servers.
+	keyFile     string
+	allowUnsafe bool
+	// namespace is the flag; entered tells that at is the store of that namespace, and defaultAt is then that of the default one.
+	namespace     string
+	entered       bool
+	at, defaultAt store.Locator
 	// server is the flag, and then the address of the server that is meant; "": none.
 	server string
 	// configFile is the flag; operator is what was read, with what is wrong in it.
@@ -322,7 +328,7 @@ func (a *app) config() service.Config {
 	log := a.logger()
 	return service.Config{
 		Operator: a.operator, Keeper: a.keeper,
-		DB: a.db, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
+		DB: a.db, At: a.at, Stores: store.Servers{Postgres: a.wiring.Postgres, KeyFile: a.keyFile, AllowUnsafe: a.allowUnsafe}, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
 		Telemetry: a.telemetry(log), Logger: log, LockTimeout: a.lockTimeout, Locked: a.locked,
 	}
 }

@@ -50,7 +50,7 @@ func (a *app) enter(ctx context.Context) error {
 	if a.tenant() == access.DefaultNamespace || a.entered {
 		return nil
 	}
-	if err := a.present(); err != nil {
+	if err := a.present(ctx); err != nil {
 		return err
 	}
 	s, err := a.lookHere(ctx)
@@ -72,7 +72,7 @@ func (a *app) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.defaultDB, a.db = at.String(), of.String()
+	a.defaultAt, a.at = at, of
 	a.entered = true
 	return nil
 }

@@ -298,7 +298,7 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	}
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll
-	if err := a.present(); err != nil {
+	if err := a.present(c.Context()); err != nil {
 		return nil, "", err
 	}
 	here, err := service.Look(c.Context(), cfg)

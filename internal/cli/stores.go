@@ -6,7 +6,6 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/service"
-	"github.com/hocket-run/hocket/internal/store"
 )
 
 // look opens the service for verbs that only look.
@@ -19,30 +18,30 @@ func (a *app) look(ctx context.Context) (*service.Service, error) {
 
 // reads opens the service for verbs that only read: a store that was named and is not there is an error.
 func (a *app) reads(ctx context.Context) (*service.Service, error) {
-	if err := a.present(); err != nil {
+	if err := a.present(ctx); err != nil {
 		return nil, err
 	}
 	return a.look(ctx)
 }
 
 // present refuses a store that was named by --db and is not there. What HOCKET_DB and the configuration name may be missing: it is empty until something is stored.
-func (a *app) present() error {
+func (a *app) present(ctx context.Context) error {
 	path := a.db
 	if path == "" || a.entered {
 		return nil
 	}
-	at, err := store.Parse(path)
+	at, err := a.config().Locator()
 	if err != nil {
-		return usef("%v", err)
+		return err
 	}
-	if exists, _, err := at.Exists(); exists || err != nil {
+	if view, err := at.Look(ctx); view.Exists || err != nil {
 		return nil //nolint:nilerr // opening the store reports it
 	}
 	hint := "hocket run, workflows apply and serve create a store; hocket doctor shows which one is used"
-	if near, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")); err == nil {
+	if near, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.db")); err == nil && at.URL() == nil {
 		if name := diag.Suggest(path, near); name != "" {
 			hint = "did you mean " + quote(name) + "?"
 		}
 	}
-	return usef("store %s not found; nothing was created\nhint: %s", quote(path), hint)
+	return usef("store %s not found; nothing was created\nhint: %s", quote(at.String()), hint)
 }

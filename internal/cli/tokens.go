@@ -34,7 +34,7 @@ func (a *app) tokensCmd() *cobra.Command {
 func (a *app) accessStore(ctx context.Context, look bool) (*service.Service, store.Access, error) {
 	open := a.open
 	if look {
-		if err := a.present(); err != nil {
+		if err := a.present(ctx); err != nil {
 			return nil, nil, err
 		}
 		open = a.lookHere

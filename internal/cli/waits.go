@@ -75,10 +75,25 @@ func (a *app) storeFlag() string {
 	switch {
 	case a.server != "":
 		return " --server " + quote(a.server)
-	case a.db != "":
-		return " --db " + quote(a.db)
+	case a.entered && a.at.URL() == nil: // the file of the namespace
+		return " --db " + quote(a.at.String())
 	}
-	return ""
+	flags := ""
+	if a.db != "" {
+		flags = " --db " + quote(a.shownDB())
+	}
+	if a.entered {
+		flags += " --namespace " + quote(a.namespace)
+	}
+	return flags
+}
+
+// shownDB is --db without a password.
+func (a *app) shownDB() string {
+	if at, err := a.config().Locator(); err == nil {
+		return at.String()
+	}
+	return a.db // no store is used then
 }
 
 // lineOf is the command line of a verb that takes a run.

@@ -19,7 +19,7 @@ import (
 
 // hooks gives the hooks of the store of this invocation, and its service, which is to be closed.
 func (a *app) hooks(ctx context.Context) (*hooks.Hooks, *service.Service, error) {
-	if err := a.present(); err != nil { // without a store there is no workflow to start, and no webhook
+	if err := a.present(ctx); err != nil { // without a store there is no workflow to start, and no webhook
 		return nil, nil, err
 	}
 	s, err := a.open(ctx)

@@ -36,7 +36,7 @@ func (a *app) open(ctx context.Context) (*service.Service, error) {
 // listed is open for lists of the catalog: people fill its tables by SQL, for which the default store is made. One that was named
 // and is not there is an error.
 func (a *app) listed(ctx context.Context) (*service.Service, error) {
-	if err := a.present(); err != nil {
+	if err := a.present(ctx); err != nil {
 		return nil, err
 	}
 	return a.open(ctx)

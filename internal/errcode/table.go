@@ -110,6 +110,11 @@ const (
 	NoHomeFolder         Code = "no-home-folder"
 )
 
+// Codes of errors about stores on database servers.
+const (
+	StoreURL Code = "store-url"
+)
+
 // Entries returns the rows of all codes, in the order of the table.
 func Entries() []Entry { return entries[:] }
 
@@ -289,5 +294,6 @@ var entries = [...]Entry{
 	{JournalDiverged, Unusable, "the journal does not match the workflow version", [3]string{}, "The journal cannot have come from the definition that is stored with it."},
 	{InvalidStore, Invalid, "{cause}", [3]string{}, "The place of the store is not a path, or names a kind of store that is not supported."},
 	{NoHomeFolder, Invalid, "there is no home folder for the store", [3]string{"give --db PATH or set HOCKET_HOME", "", ""}, "Neither HOME nor a setting says where the store is."},
+	{StoreURL, Invalid, "the URL of the store is not valid: {problem}", [3]string{"write postgres://user@host:5432/database; the password may also be in PGPASSWORD or a password file", "", ""}, "The URL of a store in PostgreSQL has an error or an unknown option."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 	if cfg.Service.Telemetry != nil {
 		s.tenants = telemetry.Among(cfg.Service.Telemetry.Exporter)
 	}
-	first, err := service.Open(ctx, s.config(access.DefaultNamespace, cfg.Service.DB))
+	first, err := service.Open(ctx, s.config(access.DefaultNamespace, cfg.Service.At))
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +92,9 @@ func Open(ctx context.Context, cfg Config) (*Set, error) {
 }
 
 // config gives what the service of a namespace is made of.
-func (s *Set) config(name, db string) service.Config {
+func (s *Set) config(name string, at store.Locator) service.Config {
 	cfg := s.cfg.Service
-	cfg.DB = db
+	cfg.At = at
 	if s.tenants != nil {
 		t := *cfg.Telemetry
 		t.Exporter = s.tenants.Of(name)
@@ -106,7 +106,7 @@ func (s *Set) config(name, db string) service.Config {
 // Store gives where tokens, namespaces and the audit log are kept, as long as the Set is open.
 func (s *Set) Store() store.Access { return s.home.Access }
 
-// DB is the path of the default store, or service.Memory.
+// DB is the path of the default store, its URL without the password, or service.Memory.
 func (s *Set) DB() string { return s.home.Locator().String() }
 
 // Names gives the names of all namespaces, sorted.
@@ -118,11 +118,11 @@ func (s *Set) Names(ctx context.Context) ([]string, error) { return s.home.Acces
 func (s *Set) Service(ctx context.Context, name string) (*service.Service, error) {
 	e := s.find(name)
 	if e == nil {
-		path, err := s.known(ctx, name)
+		at, err := s.known(ctx, name)
 		if err != nil {
 			return nil, err
 		}
-		if e = s.begin(name, path); e == nil {
+		if e = s.begin(name, at); e == nil {
 			return nil, ErrClosed
 		}
 	}
@@ -146,24 +146,24 @@ func (s *Set) find(name string) *entry {
 	return s.opened[name]
 }
 
-// known gives the path of a namespace that exists.
-func (s *Set) known(ctx context.Context, name string) (string, error) {
+// known gives where the store of a namespace that exists is.
+func (s *Set) known(ctx context.Context, name string) (store.Locator, error) {
 	at, err := s.home.Locator().Namespace(name)
 	if err != nil {
-		return "", err
+		return store.Locator{}, err
 	}
 	names, err := s.home.Access.Namespaces(ctx)
 	switch {
 	case err != nil:
-		return "", err
+		return store.Locator{}, err
 	case !slices.Contains(names, name):
-		return "", access.ErrNoNamespace
+		return store.Locator{}, access.ErrNoNamespace
 	}
-	return at.String(), nil
+	return at, nil
 }
 
 // begin opens a namespace in a goroutine, unless another call has begun to; nil where the Set is closed.
-func (s *Set) begin(name, path string) *entry {
+func (s *Set) begin(name string, at store.Locator) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -176,7 +176,7 @@ func (s *Set) begin(name, path string) *entry {
 	s.opened[name] = e
 	s.wg.Go(func() {
 		defer close(e.ready)
-		if e.service, e.err = service.Open(s.ctx, s.config(name, path)); e.err != nil {
+		if e.service, e.err = service.Open(s.ctx, s.config(name, at)); e.err != nil {
 			e.err = fmt.Errorf("open namespace %s: %w", name, e.err)
 			s.mu.Lock()
 			delete(s.opened, name)

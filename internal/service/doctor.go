@@ -7,6 +7,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/service/resources"
@@ -34,9 +35,11 @@ type StoreReport struct {
 	Exists  bool   `json:"exists"`
 	Bytes   int64  `json:"bytes"`
 	Problem string `json:"problem,omitempty"`
+	// Server is what the database server of the store says of itself; empty for a store that has none.
+	Server []store.Fact `json:"server,omitempty"`
 }
 
-// Diagnose looks at what this machine offers. It connects to nothing and leaves nothing behind.
+// Diagnose looks at what this machine offers. It connects to nothing but the database server of the store, and leaves nothing behind.
 func Diagnose(ctx context.Context, cfg Config) Report {
 	cfg = cfg.withDefaults()
 	r := Report{Version: cfg.Version, DefaultModel: cmp.Or(cfg.Env("HOCKET_MODEL"), cfg.Operator.DefaultModel), Store: diagnoseStore(ctx, cfg), Config: resources.ReportConfig(cfg.Operator)}
@@ -56,36 +59,28 @@ func Diagnose(ctx context.Context, cfg Config) Report {
 }
 
 func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
-	path, err := cfg.Path()
-	if err != nil {
-		return StoreReport{Problem: err.Error()}
-	}
-	r := StoreReport{Path: path}
 	at, err := cfg.Locator()
 	if err != nil {
-		r.Problem = err.Error()
-		return r
+		return StoreReport{Problem: errcode.Text(err, errcode.Command)}
 	}
+	r := StoreReport{Path: at.String()}
 	if at.IsMemory() {
 		return r
 	}
-	exists, bytes, err := at.Exists()
-	if err == nil && !exists {
-		err = at.CanCreate()
-	}
-	if err != nil || !exists {
-		if err != nil {
-			r.Problem = err.Error()
+	view, err := at.Look(ctx)
+	r.Server = view.Facts
+	switch {
+	case err == nil && view.Exists:
+		r.Exists, r.Bytes = true, view.Bytes
+		var home *store.Home
+		if home, err = at.Open(ctx, cfg.open()); err == nil {
+			err = home.Close()
 		}
-		return r
-	}
-	r.Exists, r.Bytes = true, bytes
-	home, err := store.Open(ctx, path, cfg.open())
-	if err == nil {
-		err = home.Close()
+	case err == nil:
+		err = view.CanCreate
 	}
 	if err != nil {
-		r.Problem = err.Error()
+		r.Problem = errcode.Text(err, errcode.Command)
 	}
 	return r
 }

@@ -38,8 +38,12 @@ const Memory = store.Memory
 
 // Config is what a Service is made of.
 type Config struct {
-	// DB is the path of the store, or Memory; "" is DefaultDB(Env).
+	// DB is the path or URL of the store, or Memory; "" is DefaultDB(Env). It may hold a password and is not to be shown; see Service.DB.
 	DB string
+	// At is the store where it is known already; it wins over DB.
+	At store.Locator
+	// Stores are the kinds of stores on database servers that DB may name. Its Folder is that of the default store where it is "".
+	Stores store.Servers
 	// Kind is what kind of process this is (D15); "" is journal.KindRun.
 	Kind journal.Kind
 	// RetainRuns is how many ended runs Memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
@@ -113,16 +117,25 @@ type Service struct {
 	opener *resources.Opener
 }
 
-// DefaultDB gives the path of the store: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
+// DefaultDB gives where the store is: HOCKET_DB, else hocket.db in HOCKET_HOME, else in the data folder of the XDG rules.
 func DefaultDB(env func(string) string) (string, error) {
 	if db := env("HOCKET_DB"); db != "" {
 		return db, nil
 	}
+	folder, err := localFolder(env)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, "hocket.db"), nil
+}
+
+// localFolder gives the folder of the default store on this machine.
+func localFolder(env func(string) string) (string, error) {
 	if home := env("HOCKET_HOME"); home != "" {
-		return filepath.Join(home, "hocket.db"), nil
+		return home, nil
 	}
 	if data := env("XDG_DATA_HOME"); filepath.IsAbs(data) {
-		return filepath.Join(data, "hocket", "hocket.db"), nil
+		return filepath.Join(data, "hocket"), nil
 	}
 	home := env("HOME")
 	if home == "" {
@@ -131,7 +144,7 @@ func DefaultDB(env func(string) string) (string, error) {
 			return "", failure.Refuse(errcode.NoHomeFolder, nil, err)
 		}
 	}
-	return filepath.Join(home, ".local", "share", "hocket", "hocket.db"), nil
+	return filepath.Join(home, ".local", "share", "hocket"), nil
 }
 
 func (c Config) withDefaults() Config {
@@ -166,6 +179,10 @@ func (c Config) withDefaults() Config {
 		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
 	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)
+	c.Stores.KeyFile = cmp.Or(c.Stores.KeyFile, c.Env("HOCKET_KEY_FILE"))
+	if folder, err := localFolder(c.Env); c.Stores.Folder == "" && err == nil {
+		c.Stores.Folder = folder
+	}
 	if c.Shared == nil {
 		c.Shared = newShared(c)
 	}
@@ -239,11 +256,11 @@ func (c Config) resources(home *store.Home) resources.Config {
 // stores gives the stores of this process's operator: that of the runs, and the default one.
 func (c Config) stores() []store.Locator {
 	var out []store.Locator
-	if at, err := store.Parse(c.DB); err == nil {
+	if at, err := c.Locator(); err == nil {
 		out = append(out, at)
 	}
 	if db, err := DefaultDB(c.Env); err == nil {
-		if at, err := store.Parse(db); err == nil {
+		if at, err := store.Parse(db, c.Stores); err == nil {
 			out = append(out, at)
 		}
 	}
@@ -252,19 +269,25 @@ func (c Config) stores() []store.Locator {
 
 // Locator gives where the store is. Errors: *InvalidError where no path can be told, or what is named is no store of a kind that is supported.
 func (c Config) Locator() (store.Locator, error) {
-	path, err := c.Path()
+	if !c.At.IsZero() {
+		return c.At, nil
+	}
+	path, err := c.path()
 	if err != nil {
 		return store.Locator{}, err
 	}
-	at, err := store.Parse(path)
+	at, err := store.Parse(path, c.Stores)
+	if code, _ := errcode.Of(err); err != nil && code != "" {
+		return store.Locator{}, err
+	}
 	if err != nil {
 		return store.Locator{}, failure.Refuse(errcode.InvalidStore, nil, err)
 	}
 	return at, nil
 }
 
-// Path gives the path of the store: the one that was given, HOCKET_DB, the operator's, the default.
-func (c Config) Path() (string, error) {
+// path gives what names the store: the one that was given, HOCKET_DB, the operator's, the default.
+func (c Config) path() (string, error) {
 	switch {
 	case c.DB != "":
 		return c.DB, nil
@@ -281,26 +304,26 @@ func Look(ctx context.Context, cfg Config) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.DB = at.String()
-	if exists, _, err := at.Exists(); !exists && err == nil {
-		cfg.DB = Memory
+	cfg.At = at
+	if view, err := at.Look(ctx); !view.Exists && err == nil {
+		cfg.At, cfg.DB = store.Locator{}, Memory
 	}
 	return Open(ctx, cfg)
 }
 
 // Open opens the store and makes a Service on it. Close it.
 //
-// Errors: *StoreError around those of store.Open; those of Config.Locator.
+// Errors: *StoreError around those of store.Locator.Open; those of Config.Locator.
 func Open(ctx context.Context, cfg Config) (*Service, error) {
 	cfg = cfg.withDefaults()
 	at, err := cfg.Locator()
 	if err != nil {
 		return nil, err
 	}
-	cfg.DB = at.String()
-	home, err := store.Open(ctx, cfg.DB, cfg.open())
+	cfg.At = at
+	home, err := at.Open(ctx, cfg.open())
 	if err != nil {
-		return nil, &failure.StoreError{Path: cfg.DB, Err: err}
+		return nil, &failure.StoreError{Path: at.String(), Err: err}
 	}
 	s := &Service{Catalog: definition.New(cfg.definitions(), home.Catalog), cfg: cfg, home: home, opener: resources.New(cfg.resources(home))}
 	if s.Runner, err = run.New(cfg.runs(), home.Journal, s.Catalog, s.opener, s.drive); err != nil {
@@ -318,8 +341,8 @@ func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	})
 }
 
-// DB is the path of the store, or Memory.
-func (s *Service) DB() string { return s.cfg.DB }
+// DB is the path of the store, its URL without the password, or Memory.
+func (s *Service) DB() string { return s.home.Locator().String() }
 
 // Home is the store with all its parts. It is closed with the service.
 func (s *Service) Home() *store.Home { return s.home }

@@ -13,11 +13,11 @@ import (
 	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/memorydb"
+	"github.com/hocket-run/hocket/internal/store/tables/accessdb"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/checkpointdb"
+	"github.com/hocket-run/hocket/internal/store/tables/hookdb"
+	"github.com/hocket-run/hocket/internal/store/tables/memorydb"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
@@ -27,17 +27,28 @@ type Access interface {
 	access.Log
 }
 
-// Home is an open store with all its parts, which are safe for concurrent use and of no use after Close.
-type Home struct {
+// Parts are what is kept of a namespace. All are safe for concurrent use.
+type Parts struct {
 	Journal     journal.Backend
 	Catalog     catalog.Store
 	Access      Access
 	Hooks       hookdata.Store
 	Checkpoints checkpoint.Store
 	Memories    memory.Store
+}
 
-	at  Locator
-	key func() ([]byte, error)
+// Home is an open store with all its parts, which are of no use after Close.
+type Home struct {
+	Parts
+
+	at    Locator
+	key   func() ([]byte, error)
+	sizes func() []Size
+}
+
+// New makes the home of parts, for the kinds of stores. key gives the key, for [Home.Key], and sizes how large the store is, for [Home.Sizes]. The home's Close closes Journal.
+func New(at Locator, parts Parts, key func() ([]byte, error), sizes func() []Size) *Home {
+	return &Home{Parts: parts, at: at, key: key, sizes: sizes}
 }
 
 // Config says how to open a home. Its zero value is good for reading.
@@ -58,36 +69,52 @@ const (
 	maxRetainEvents   = 100_000
 )
 
-// Open opens the home that a locator names, as [Parse] reads it, and makes it, readable by its owner alone, where there is none. An older one is brought up to date.
+// Open opens the home that a locator names, and makes it, readable by its owner alone, where there is none. An older one is brought up to date.
 //
 // Errors: those of Parse; journal.ErrNotStore where something else is there, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written and
-// another process holds it; those that match journal.ErrUnavailable, which may pass.
+// another process holds it; those that match journal.ErrUnavailable, which may pass; of a server, those of its state, each with a code.
 func Open(ctx context.Context, locator string, cfg Config) (*Home, error) {
-	at, err := Parse(locator)
+	at, err := Parse(locator, Servers{})
 	if err != nil {
 		return nil, err
 	}
-	if at.IsMemory() {
-		return openMemory(at, cfg), nil
+	return at.Open(ctx, cfg)
+}
+
+// Open opens the home at the locator, as [Open] does.
+func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
+	switch {
+	case l.url != nil:
+		return l.servers.Postgres.Open(ctx, l, cfg)
+	case l.IsMemory():
+		return openMemory(l, cfg), nil
 	}
-	file, err := sqlite.Open(ctx, at.text, sqlite.Config{Kind: cfg.Kind, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked})
+	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked})
 	if err != nil {
 		return nil, err
 	}
-	return &Home{
+	sizes := func() []Size {
+		out := []Size{{Part: "main"}, {Part: "wal"}}
+		for i, suffix := range []string{"", "-wal"} {
+			if st, err := os.Stat(l.text + suffix); err == nil {
+				out[i].Bytes = st.Size()
+			}
+		}
+		return out
+	}
+	parts := Parts{
 		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file),
-		at: at, key: func() ([]byte, error) { return readKey(at.KeyFile()) },
-	}, nil
+	}
+	return New(l, parts, func() ([]byte, error) { return readKey(l.KeyFile()) }, sizes), nil
 }
 
 func openMemory(at Locator, cfg Config) *Home {
 	key := newKey()
 	runs := journal.NewMemory()
 	runs.Retain(max(0, cmp.Or(cfg.RetainRuns, defaultRetainRuns)), maxRetainEvents)
-	return &Home{
+	return New(at, Parts{
 		Journal: runs.Open(cfg.Kind), Catalog: &catalog.Memory{}, Access: &access.Memory{}, Hooks: &hookdata.Memory{}, Checkpoints: &checkpoint.Memory{}, Memories: &memory.Kept{},
-		at: at, key: func() ([]byte, error) { return slices.Clone(key), nil },
-	}
+	}, func() ([]byte, error) { return slices.Clone(key), nil }, func() []Size { return nil })
 }
 
 // Locator says where the home is.
@@ -102,25 +129,14 @@ func (h *Home) IsDurable() bool { return !h.at.IsMemory() }
 // Errors: the key cannot be read or made; others can read it; it has another length.
 func (h *Home) Key() ([]byte, error) { return h.key() }
 
-// Size is a part of a store on disk: `main`, or `wal` for its write-ahead log.
+// Size is a part of a store on disk: `main`, or `wal` for the write-ahead log of a file.
 type Size struct {
 	Part  string
 	Bytes int64
 }
 
 // Sizes gives how large the store is on disk; nil in memory. A part that is not there is empty.
-func (h *Home) Sizes() []Size {
-	if h.at.IsMemory() {
-		return nil
-	}
-	sizes := []Size{{Part: "main"}, {Part: "wal"}}
-	for i, suffix := range []string{"", "-wal"} {
-		if st, err := os.Stat(h.at.text + suffix); err == nil {
-			sizes[i].Bytes = st.Size()
-		}
-	}
-	return sizes
-}
+func (h *Home) Sizes() []Size { return h.sizes() }
 
 // Close waits for what is being written, gives up every run that the home's journal owns, and frees everything. A second Close does nothing.
 func (h *Home) Close() error { return h.Journal.Close() }

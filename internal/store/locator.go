@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,15 +13,21 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/store/pgurl"
 )
 
 // Memory is the locator of a home that keeps nothing beyond the process.
 const Memory = ":memory:"
 
-// Locator says where a home is: the path of a file, or [Memory]. The zero Locator names nothing.
-type Locator struct{ text string }
+// Locator says where a home is: the path of a file, [Memory], or the URL of a store on a database server. The zero Locator names nothing.
+type Locator struct {
+	text    string     // the path, or Memory; "" for a store on a server
+	url     *pgurl.URL // nil: no store on a server
+	tenant  string     // the namespace of url
+	servers Servers
+}
 
-// UnsupportedError says that a locator names a kind of store that this version does not have.
+// UnsupportedError says that a locator names a kind of store that this program does not have.
 type UnsupportedError struct {
 	// Locator is what was given, without its password. Kind is its scheme: `postgres`.
 	Locator, Kind string
@@ -36,47 +44,65 @@ func (e *UnsupportedError) Error() string {
 // scheme is how a URL begins. One letter is a drive of Windows.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
 
-// Parse reads a locator. Errors: an empty one; *UnsupportedError for a URL.
-func Parse(text string) (Locator, error) {
+// Parse reads a locator. servers are the kinds of stores that URLs may name.
+//
+// Errors: an empty one; *UnsupportedError for a URL of a kind that servers does not have; *errcode.Error with errcode.StoreURL for an invalid URL.
+func Parse(text string, servers Servers) (Locator, error) {
 	if text == "" {
 		return Locator{}, errors.New("the store has no path")
 	}
-	if m := scheme.FindStringSubmatch(text); m != nil {
-		shown := m[0] + "…"
-		if u, err := url.Parse(text); err == nil {
-			shown = m[0] + u.Host + u.EscapedPath()
+	m := scheme.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return Locator{text: text}, nil
+	case pgurl.Is(text) && servers.Postgres != nil:
+		u, err := pgurl.Parse(text)
+		if err != nil {
+			return Locator{}, err
 		}
-		return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1])}
+		return Locator{url: u, tenant: access.DefaultNamespace, servers: servers}, nil
 	}
-	return Locator{text}, nil
+	shown := m[0] + "…"
+	if u, err := url.Parse(text); err == nil {
+		shown = m[0] + u.Host + u.EscapedPath()
+	}
+	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1])}
 }
 
-// String gives the locator as it was written.
-func (l Locator) String() string { return l.text }
+// String gives the locator as it was written, of a URL without its password.
+func (l Locator) String() string {
+	if l.url != nil {
+		return l.url.String()
+	}
+	return l.text
+}
 
 // IsMemory tells whether the home keeps nothing beyond the process.
 func (l Locator) IsMemory() bool { return l.text == Memory }
 
-// Exists tells whether something is there, and how large it is in bytes, without opening it. What is in memory is always there, and empty. Errors: those of asking.
-func (l Locator) Exists() (exists bool, bytes int64, err error) {
-	if l.IsMemory() {
-		return true, 0, nil
+// IsZero tells whether the locator names nothing.
+func (l Locator) IsZero() bool { return l.text == "" && l.url == nil }
+
+// Look tells what is there without opening it; a server is asked. What is in memory is always there, and empty. Errors: those of asking.
+func (l Locator) Look(ctx context.Context) (View, error) {
+	switch {
+	case l.url != nil:
+		return l.servers.Postgres.Look(ctx, l)
+	case l.IsMemory():
+		return View{Exists: true}, nil
 	}
 	st, err := os.Stat(l.text)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, 0, nil
+		return View{CanCreate: l.canCreate()}, nil
 	case err != nil:
-		return false, 0, err
+		return View{}, err
 	}
-	return true, st.Size(), nil
+	return View{Exists: true, Bytes: st.Size()}, nil
 }
 
-// CanCreate tells why no home can be made where none exists, in folders that may not be there yet; nil where it can.
-func (l Locator) CanCreate() error {
-	if l.IsMemory() {
-		return nil
-	}
+// canCreate tells why no file can be made where none exists, in folders that may not be there yet; nil where it can.
+func (l Locator) canCreate() error {
 	dir := filepath.Dir(l.text)
 	for {
 		st, err := os.Stat(dir)
@@ -97,18 +123,25 @@ func (l Locator) CanCreate() error {
 	}
 }
 
-// Beside gives the path of a file of that name in the folder of the home; "" where there is no folder.
+// Beside gives the path of a file of that name in the folder of the home, of a store on a server in Servers.Folder; "" where there is no folder.
 func (l Locator) Beside(name string) string {
-	if l.IsMemory() {
+	switch {
+	case l.IsMemory(), l.url != nil && l.servers.Folder == "":
 		return ""
+	case l.url != nil:
+		return filepath.Join(l.servers.Folder, name)
 	}
 	return filepath.Join(filepath.Dir(l.text), name)
 }
 
-// KeyFile is the file of the home's key: beside the store, so that a copy of the store alone opens no secret and signs no link (SEC11); "" in memory.
+// KeyFile is the file of the home's key: beside the store, so that a copy of the store alone opens no secret and signs no link (SEC11), of a store on a server Servers.KeyFile;
+// "" in memory, and where there is no folder.
 func (l Locator) KeyFile() string {
-	if l.IsMemory() {
+	switch {
+	case l.IsMemory():
 		return ""
+	case l.url != nil:
+		return cmp.Or(l.servers.KeyFile, l.Beside("hocket.key"))
 	}
 	return strings.TrimSuffix(l.text, ".db") + ".key"
 }
@@ -117,7 +150,7 @@ func (l Locator) KeyFile() string {
 const namespaces = ".namespaces"
 
 // Namespace gives the locator of a namespace's home: <path without .db>.namespaces/<name>.db, or l itself for access.DefaultNamespace. l is that of the default
-// namespace, and may be a link: the file that it leads to counts. In memory each namespace is one more [Memory].
+// namespace, and may be a link: the file that it leads to counts. In memory each namespace is one more [Memory]. Homes on a server have one URL.
 //
 // Errors: *access.InvalidError for what is no name (SEC16); those of following links.
 func (l Locator) Namespace(name string) (Locator, error) {
@@ -125,6 +158,10 @@ func (l Locator) Namespace(name string) (Locator, error) {
 		return Locator{}, err
 	}
 	if name == access.DefaultNamespace || l.IsMemory() {
+		return l, nil
+	}
+	if l.url != nil {
+		l.tenant = name
 		return l, nil
 	}
 	file, err := filepath.EvalSymlinks(l.text)
@@ -137,16 +174,24 @@ func (l Locator) Namespace(name string) (Locator, error) {
 	if err != nil {
 		return Locator{}, fmt.Errorf("find the store of a namespace: %w", err)
 	}
-	return Locator{filepath.Join(strings.TrimSuffix(file, ".db")+namespaces, name+".db")}, nil
+	return Locator{text: filepath.Join(strings.TrimSuffix(file, ".db")+namespaces, name+".db")}, nil
 }
 
 // Files gives the paths of all that belongs to the home, whether they are there or not: the store, its log, its owners, the key, the homes of other namespaces.
-// Of the home of a namespace, those of the default one too. None in memory.
+// Of the home of a namespace, those of the default one too. Of a store on a server, the files of its key and of passwords. None in memory.
 func (l Locator) Files() []string {
-	if l.IsMemory() {
-		return nil
-	}
 	var out []string
+	switch {
+	case l.IsMemory():
+		return nil
+	case l.url != nil:
+		for _, p := range []string{l.KeyFile(), l.url.Setting("passfile"), l.url.Setting("sslkey")} {
+			if p != "" {
+				out = append(out, p)
+			}
+		}
+		return out
+	}
 	paths := []string{l.text}
 	if folder := filepath.Dir(l.text); strings.HasSuffix(folder, namespaces) {
 		paths = append(paths, strings.TrimSuffix(folder, namespaces)+".db")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -13,7 +12,7 @@ import (
 
 func parse(t *testing.T, text string) store.Locator {
 	t.Helper()
-	l, err := store.Parse(text)
+	l, err := store.Parse(text, store.Servers{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,7 @@ func TestNamespace(t *testing.T) {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{store.Memory, "hocket.db", "/x/y.db", `C:\x\y.db`, "a:b", "postgres"} {
-		if l, err := store.Parse(text); err != nil || l.String() != text || l.IsMemory() != (text == store.Memory) {
+		if l, err := store.Parse(text, store.Servers{}); err != nil || l.String() != text || l.IsMemory() != (text == store.Memory) {
 			t.Errorf("%q: %v, %v", text, l, err)
 		}
 	}
@@ -67,7 +66,7 @@ func TestParse(t *testing.T) {
 		"postgres://ann:sec ret@%zz":                                     "cannot use the store postgres://…: PostgreSQL stores are not supported yet; give the path of a file, or :memory:",
 		"mysql://db/x":                                                   `cannot use the store mysql://db/x: stores of kind "mysql" are not supported; give the path of a file, or :memory:`,
 	} {
-		if _, err := store.Parse(text); err == nil || err.Error() != want {
+		if _, err := store.Parse(text, store.Servers{}); err == nil || err.Error() != want {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 		if _, err := store.Open(t.Context(), text, store.Config{}); err == nil || err.Error() != want {
@@ -76,21 +75,21 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestCanCreate: whether a home can be made is told before one is.
-func TestCanCreate(t *testing.T) {
+// TestLook: whether a home can be made is told before one is.
+func TestLook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{filepath.Join(dir, "a", "b", "hocket.db"): "", filepath.Join(file, "hocket.db"): "folder", store.Memory: ""} {
-		err := parse(t, path).CanCreate()
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", path, err)
+	for _, path := range []string{filepath.Join(dir, "a", "b", "hocket.db"), filepath.Join(dir, "hocket.db"), store.Memory} {
+		view, err := parse(t, path).Look(t.Context())
+		if err != nil || view.CanCreate != nil || view.Exists != (path == store.Memory) {
+			t.Errorf("%s: %+v, %v", path, view, err)
 		}
 	}
-	if exists, _, err := parse(t, filepath.Join(dir, "a", "hocket.db")).Exists(); exists || err != nil {
-		t.Errorf("a store that was not made: %t, %v", exists, err)
+	if view, err := parse(t, filepath.Join(file, "hocket.db")).Look(t.Context()); err == nil && view.CanCreate == nil {
+		t.Errorf("below a file: %+v", view)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // TestUnusableRun: a run that cannot be read any more is passed over, and notifications of all others are sent (P18).
@@ -18,13 +19,13 @@ func TestUnusableRun(t *testing.T) {
 	stop()
 	broken := w.start(echo, "yaml", "", "hello")
 	whole := w.start(echo, "yaml", "", "hello")
-	const damage = db.Text(`UPDATE records SET data = x'00' WHERE run = (SELECT id FROM runs WHERE run = ?)`)
+	const damage = tables.Text(`UPDATE records SET data = x'00' WHERE run = (SELECT id FROM runs WHERE run = ?)`)
 	file, err := db.Open(t.Context(), w.db, db.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	err = file.Write(context.WithoutCancel(t.Context()), 100, func(tx db.Tx) error {
+	err = file.Write(context.WithoutCancel(t.Context()), 100, func(tx tables.Tx) error {
 		_, err := tx.Exec(damage, broken)
 		return err
 	})

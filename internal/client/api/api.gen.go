@@ -202,87 +202,181 @@ func (e ProblemCode) Valid() bool {
 
 // Defines values for ProblemReason.
 const (
-	AgentInUse          ProblemReason = "agent-in-use"
-	AgentNotFound       ProblemReason = "agent-not-found"
-	BranchNeeded        ProblemReason = "branch-needed"
-	BranchNotFound      ProblemReason = "branch-not-found"
-	DefinitionChanged   ProblemReason = "definition-changed"
-	DeliveryNotFound    ProblemReason = "delivery-not-found"
-	InvalidAnswer       ProblemReason = "invalid-answer"
-	InvalidCursor       ProblemReason = "invalid-cursor"
-	InvalidDocument     ProblemReason = "invalid-document"
-	JournalCorrupt      ProblemReason = "journal-corrupt"
-	JournalDiverged     ProblemReason = "journal-diverged"
-	JournalNewer        ProblemReason = "journal-newer"
-	LimitBytes          ProblemReason = "limit-bytes"
-	LimitCalls          ProblemReason = "limit-calls"
-	LimitCost           ProblemReason = "limit-cost"
-	LimitPasses         ProblemReason = "limit-passes"
-	LimitSteps          ProblemReason = "limit-steps"
-	LimitTime           ProblemReason = "limit-time"
-	LimitTokens         ProblemReason = "limit-tokens"
-	ModelUnusable       ProblemReason = "model-unusable"
-	NoBranches          ProblemReason = "no-branches"
-	PermissionElsewhere ProblemReason = "permission-elsewhere"
-	PermissionNeeded    ProblemReason = "permission-needed"
-	PriceMissing        ProblemReason = "price-missing"
-	RunCompleted        ProblemReason = "run-completed"
-	RunEnded            ProblemReason = "run-ended"
-	RunExists           ProblemReason = "run-exists"
-	RunForeign          ProblemReason = "run-foreign"
-	RunLimitNotRaised   ProblemReason = "run-limit-not-raised"
-	RunNotEnded         ProblemReason = "run-not-ended"
-	RunNotFound         ProblemReason = "run-not-found"
-	RunNotReopenable    ProblemReason = "run-not-reopenable"
-	RunOwned            ProblemReason = "run-owned"
-	RunParentBudget     ProblemReason = "run-parent-budget"
-	ServiceLimit        ProblemReason = "service-limit"
-	SessionBusy         ProblemReason = "session-busy"
-	SeveralDocuments    ProblemReason = "several-documents"
-	StoreLocked         ProblemReason = "store-locked"
-	StoreRejected       ProblemReason = "store-rejected"
-	StoreUnavailable    ProblemReason = "store-unavailable"
-	StoreUnusable       ProblemReason = "store-unusable"
-	VersionNotFound     ProblemReason = "version-not-found"
-	WaitAmbiguous       ProblemReason = "wait-ambiguous"
-	WaitAnswered        ProblemReason = "wait-answered"
-	WaitClosed          ProblemReason = "wait-closed"
-	WaitNoApproval      ProblemReason = "wait-no-approval"
-	WaitNotFound        ProblemReason = "wait-not-found"
-	WebhookNotFound     ProblemReason = "webhook-not-found"
-	WorkflowDraftOnly   ProblemReason = "workflow-draft-only"
-	WorkflowNoDraft     ProblemReason = "workflow-no-draft"
-	WorkflowNotFound    ProblemReason = "workflow-not-found"
-	WorkflowRowsDeleted ProblemReason = "workflow-rows-deleted"
-	WorkflowTwoSources  ProblemReason = "workflow-two-sources"
+	AgentAmbiguous       ProblemReason = "agent-ambiguous"
+	AgentInUse           ProblemReason = "agent-in-use"
+	AgentNotFound        ProblemReason = "agent-not-found"
+	AnswerAndLimits      ProblemReason = "answer-and-limits"
+	AnswerMissing        ProblemReason = "answer-missing"
+	ApprovalTooLong      ProblemReason = "approval-too-long"
+	BranchNeeded         ProblemReason = "branch-needed"
+	BranchNotFound       ProblemReason = "branch-not-found"
+	BranchRemoved        ProblemReason = "branch-removed"
+	BudgetMissing        ProblemReason = "budget-missing"
+	BudgetTooLarge       ProblemReason = "budget-too-large"
+	CommandSendsSecret   ProblemReason = "command-sends-secret"
+	DefinitionChanged    ProblemReason = "definition-changed"
+	DeliveryNotFound     ProblemReason = "delivery-not-found"
+	DocumentDiffers      ProblemReason = "document-differs"
+	FileTooLarge         ProblemReason = "file-too-large"
+	FileUnreadable       ProblemReason = "file-unreadable"
+	InputTooLarge        ProblemReason = "input-too-large"
+	InvalidAccess        ProblemReason = "invalid-access"
+	InvalidAnswer        ProblemReason = "invalid-answer"
+	InvalidArgument      ProblemReason = "invalid-argument"
+	InvalidArguments     ProblemReason = "invalid-arguments"
+	InvalidBusyPolicy    ProblemReason = "invalid-busy-policy"
+	InvalidCursor        ProblemReason = "invalid-cursor"
+	InvalidDocument      ProblemReason = "invalid-document"
+	InvalidForkPoint     ProblemReason = "invalid-fork-point"
+	InvalidHook          ProblemReason = "invalid-hook"
+	InvalidKey           ProblemReason = "invalid-key"
+	InvalidLimits        ProblemReason = "invalid-limits"
+	InvalidRunId         ProblemReason = "invalid-run-id"
+	InvalidSchedule      ProblemReason = "invalid-schedule"
+	InvalidStore         ProblemReason = "invalid-store"
+	JournalCorrupt       ProblemReason = "journal-corrupt"
+	JournalDiverged      ProblemReason = "journal-diverged"
+	JournalNewer         ProblemReason = "journal-newer"
+	KeyAndRunId          ProblemReason = "key-and-run-id"
+	KeyReused            ProblemReason = "key-reused"
+	LimitBytes           ProblemReason = "limit-bytes"
+	LimitCalls           ProblemReason = "limit-calls"
+	LimitCost            ProblemReason = "limit-cost"
+	LimitPasses          ProblemReason = "limit-passes"
+	LimitSteps           ProblemReason = "limit-steps"
+	LimitTime            ProblemReason = "limit-time"
+	LimitTokens          ProblemReason = "limit-tokens"
+	MainGraphEmpty       ProblemReason = "main-graph-empty"
+	MemoryWithoutOwner   ProblemReason = "memory-without-owner"
+	ModelUnusable        ProblemReason = "model-unusable"
+	NoBranchOfMode       ProblemReason = "no-branch-of-mode"
+	NoBranches           ProblemReason = "no-branches"
+	NoHomeFolder         ProblemReason = "no-home-folder"
+	NothingToChange      ProblemReason = "nothing-to-change"
+	PermissionElsewhere  ProblemReason = "permission-elsewhere"
+	PermissionNeeded     ProblemReason = "permission-needed"
+	PriceMissing         ProblemReason = "price-missing"
+	RecordingBranches    ProblemReason = "recording-branches"
+	RecordingUnusable    ProblemReason = "recording-unusable"
+	ResultTooLarge       ProblemReason = "result-too-large"
+	RunCompleted         ProblemReason = "run-completed"
+	RunEnded             ProblemReason = "run-ended"
+	RunExists            ProblemReason = "run-exists"
+	RunForeign           ProblemReason = "run-foreign"
+	RunLimitNotRaised    ProblemReason = "run-limit-not-raised"
+	RunNotEnded          ProblemReason = "run-not-ended"
+	RunNotFound          ProblemReason = "run-not-found"
+	RunNotReopenable     ProblemReason = "run-not-reopenable"
+	RunNotWaiting        ProblemReason = "run-not-waiting"
+	RunOfGraph           ProblemReason = "run-of-graph"
+	RunOwned             ProblemReason = "run-owned"
+	RunParentBudget      ProblemReason = "run-parent-budget"
+	RunWithoutSteps      ProblemReason = "run-without-steps"
+	ServerFixed          ProblemReason = "server-fixed"
+	ServerNotFound       ProblemReason = "server-not-found"
+	ServiceLimit         ProblemReason = "service-limit"
+	SessionBusy          ProblemReason = "session-busy"
+	SessionMissing       ProblemReason = "session-missing"
+	SeveralDocuments     ProblemReason = "several-documents"
+	StepNotExecuted      ProblemReason = "step-not-executed"
+	StoreLocked          ProblemReason = "store-locked"
+	StoreRejected        ProblemReason = "store-rejected"
+	StoreUnavailable     ProblemReason = "store-unavailable"
+	StoreUnusable        ProblemReason = "store-unusable"
+	StoreUrl             ProblemReason = "store-url"
+	ToolNotOffered       ProblemReason = "tool-not-offered"
+	ToolsetNameTaken     ProblemReason = "toolset-name-taken"
+	VersionNotFound      ProblemReason = "version-not-found"
+	WaitAmbiguous        ProblemReason = "wait-ambiguous"
+	WaitAnswered         ProblemReason = "wait-answered"
+	WaitClosed           ProblemReason = "wait-closed"
+	WaitNoApproval       ProblemReason = "wait-no-approval"
+	WaitNotFound         ProblemReason = "wait-not-found"
+	WebhookNotFound      ProblemReason = "webhook-not-found"
+	WorkflowDraftOnly    ProblemReason = "workflow-draft-only"
+	WorkflowNoDraft      ProblemReason = "workflow-no-draft"
+	WorkflowNotFound     ProblemReason = "workflow-not-found"
+	WorkflowRowsDeleted  ProblemReason = "workflow-rows-deleted"
+	WorkflowTwoSources   ProblemReason = "workflow-two-sources"
+	WorkflowWithoutParts ProblemReason = "workflow-without-parts"
 )
 
 // Valid indicates whether the value is a known member of the ProblemReason enum.
 func (e ProblemReason) Valid() bool {
 	switch e {
+	case AgentAmbiguous:
+		return true
 	case AgentInUse:
 		return true
 	case AgentNotFound:
+		return true
+	case AnswerAndLimits:
+		return true
+	case AnswerMissing:
+		return true
+	case ApprovalTooLong:
 		return true
 	case BranchNeeded:
 		return true
 	case BranchNotFound:
 		return true
+	case BranchRemoved:
+		return true
+	case BudgetMissing:
+		return true
+	case BudgetTooLarge:
+		return true
+	case CommandSendsSecret:
+		return true
 	case DefinitionChanged:
 		return true
 	case DeliveryNotFound:
 		return true
+	case DocumentDiffers:
+		return true
+	case FileTooLarge:
+		return true
+	case FileUnreadable:
+		return true
+	case InputTooLarge:
+		return true
+	case InvalidAccess:
+		return true
 	case InvalidAnswer:
+		return true
+	case InvalidArgument:
+		return true
+	case InvalidArguments:
+		return true
+	case InvalidBusyPolicy:
 		return true
 	case InvalidCursor:
 		return true
 	case InvalidDocument:
+		return true
+	case InvalidForkPoint:
+		return true
+	case InvalidHook:
+		return true
+	case InvalidKey:
+		return true
+	case InvalidLimits:
+		return true
+	case InvalidRunId:
+		return true
+	case InvalidSchedule:
+		return true
+	case InvalidStore:
 		return true
 	case JournalCorrupt:
 		return true
 	case JournalDiverged:
 		return true
 	case JournalNewer:
+		return true
+	case KeyAndRunId:
+		return true
+	case KeyReused:
 		return true
 	case LimitBytes:
 		return true
@@ -298,15 +392,31 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case LimitTokens:
 		return true
+	case MainGraphEmpty:
+		return true
+	case MemoryWithoutOwner:
+		return true
 	case ModelUnusable:
 		return true
+	case NoBranchOfMode:
+		return true
 	case NoBranches:
+		return true
+	case NoHomeFolder:
+		return true
+	case NothingToChange:
 		return true
 	case PermissionElsewhere:
 		return true
 	case PermissionNeeded:
 		return true
 	case PriceMissing:
+		return true
+	case RecordingBranches:
+		return true
+	case RecordingUnusable:
+		return true
+	case ResultTooLarge:
 		return true
 	case RunCompleted:
 		return true
@@ -324,15 +434,29 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case RunNotReopenable:
 		return true
+	case RunNotWaiting:
+		return true
+	case RunOfGraph:
+		return true
 	case RunOwned:
 		return true
 	case RunParentBudget:
+		return true
+	case RunWithoutSteps:
+		return true
+	case ServerFixed:
+		return true
+	case ServerNotFound:
 		return true
 	case ServiceLimit:
 		return true
 	case SessionBusy:
 		return true
+	case SessionMissing:
+		return true
 	case SeveralDocuments:
+		return true
+	case StepNotExecuted:
 		return true
 	case StoreLocked:
 		return true
@@ -341,6 +465,12 @@ func (e ProblemReason) Valid() bool {
 	case StoreUnavailable:
 		return true
 	case StoreUnusable:
+		return true
+	case StoreUrl:
+		return true
+	case ToolNotOffered:
+		return true
+	case ToolsetNameTaken:
 		return true
 	case VersionNotFound:
 		return true
@@ -365,6 +495,8 @@ func (e ProblemReason) Valid() bool {
 	case WorkflowRowsDeleted:
 		return true
 	case WorkflowTwoSources:
+		return true
+	case WorkflowWithoutParts:
 		return true
 	default:
 		return false

@@ -143,7 +143,7 @@ func (s *Store) drop(ctx context.Context, victims []victim, res *journal.PruneRe
 				return err
 			})
 		})
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == codeForeignKey {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == stateForeignKey {
 			continue
 		}
 		if err != nil {

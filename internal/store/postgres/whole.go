@@ -13,11 +13,11 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Codes of the server for rows that another transaction changed between two statements of this one.
+// SQLSTATEs of rows that another transaction changed between two statements of this one.
 const (
-	codeNotNull    = "23502"
-	codeForeignKey = "23503"
-	codeUnique     = "23505"
+	stateNotNull    = "23502"
+	stateForeignKey = "23503"
+	stateUnique     = "23505"
 )
 
 // lostTime is how long a batch is tried again while the server cannot be reached.
@@ -72,7 +72,7 @@ func (w *writer) whole(batch []*pending) {
 // isMoved tells whether another transaction changed something between two statements of the one that failed.
 func isMoved(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code == codeNotNull || e.Code == codeForeignKey || e.Code == codeUnique
+		return e.Code == stateNotNull || e.Code == stateForeignKey || e.Code == stateUnique
 	}
 	return errors.Is(err, errMoved)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // maxMemory bounds what the writer remembers of runs: about 200 bytes each, and only of those that the handle is driving.
@@ -213,7 +214,7 @@ func free(c *conn, p *pendingAppend, t *target) error {
 func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	n := p.Create
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
-	res, err := c.exec(sqlNewRun, p.Run, Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
+	res, err := c.exec(sqlNewRun, p.Run, tables.Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
 		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session)
 	if err != nil {
 		return err
@@ -225,7 +226,7 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.exec(sqlNewHead, t.id, t.owner, t.last, sealed, t.record, Micros(p.At)); err != nil {
+	if _, err := c.exec(sqlNewHead, t.id, t.owner, t.last, sealed, t.record, tables.Micros(p.At)); err != nil {
 		return err
 	}
 	return w.besides(c, p, t)
@@ -238,7 +239,7 @@ func (w *writer) next(c *conn, p *pendingAppend, t *target) error {
 	if err != nil {
 		return err
 	}
-	n, err := c.change(sqlMoveHead, t.last, sealed, t.record, Micros(p.At), t.id, t.epoch, former)
+	n, err := c.change(sqlMoveHead, t.last, sealed, t.record, tables.Micros(p.At), t.id, t.epoch, former)
 	switch {
 	case err != nil:
 		return err
@@ -286,7 +287,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 		}
 	}
 	for _, n := range p.Notices {
-		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, Micros(p.At)); err != nil {
+		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, tables.Micros(p.At)); err != nil {
 			return err
 		}
 	}
@@ -336,7 +337,7 @@ func (p *pendingAppend) ended(former int64) int64 {
 	case former != 0:
 		return former
 	}
-	return Micros(p.At)
+	return tables.Micros(p.At)
 }
 
 // sealBytes is the size of a seal.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // looking is a handle that looks only when a test says so.
@@ -62,8 +63,8 @@ func TestLook(t *testing.T) {
 	}
 	defer other.Close()
 	ctx := t.Context()
-	rename := func(q Text) error {
-		return other.Write(ctx, 0, func(tx Tx) error {
+	rename := func(q tables.Text) error {
+		return other.Write(ctx, 0, func(tx tables.Tx) error {
 			_, err := tx.Exec(q)
 			return err
 		})

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"modernc.org/sqlite"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // always is the context of statements that belong to several callers, so that none of them can end it.
@@ -17,7 +19,7 @@ var always = context.Background()
 
 // sqlText is SQL. Its values are the constants of queries.go and the embedded migrations: a string that was built converts to it only
 // explicitly, and a test forbids the conversion (SEC7).
-type sqlText string
+type sqlText = tables.Text
 
 // conn is one connection with its prepared statements. It speaks to the driver directly: database/sql would cost as much as the statements.
 // Not safe for concurrent use.
@@ -71,7 +73,7 @@ func (c *conn) prepare(q sqlText) (stmt, error) {
 	return s, nil
 }
 
-// bind makes arguments of int64, string, []byte and nil. A nil []byte is an empty blob: nothing here is NULL unless it is said.
+// bind makes arguments of int64, string, tables.Raw, []byte and nil. A nil []byte is an empty blob: nothing here is NULL unless it is said.
 func (c *conn) bind(args []any) []driver.NamedValue {
 	c.args = c.args[:0]
 	for i, a := range args {
@@ -84,6 +86,8 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 			if v == nil {
 				a = []byte{}
 			}
+		case tables.Raw: // TEXT keeps any bytes
+			a = string(v)
 		}
 		c.args = append(c.args, driver.NamedValue{Ordinal: i + 1, Value: a})
 	}
@@ -171,9 +175,9 @@ func (c *conn) lookUp(q sqlText, args ...any) (row, error) { return c.one(always
 // row is a result. A column of another type than asked for reads as zero: the damage is found by the checksums.
 type row []driver.Value
 
-func (r row) int(i int) int64 { return Int(r[i]) }
+func (r row) int(i int) int64 { return tables.Int(r[i]) }
 
-func (r row) text(i int) string { return String(r[i]) }
+func (r row) text(i int) string { return tables.String(r[i]) }
 
 func (r row) bytes(i int) []byte {
 	v, _ := r[i].([]byte)

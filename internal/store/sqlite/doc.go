@@ -14,7 +14,7 @@
 //  4. Every few milliseconds the writer looks whether another process waits for the lock, and steps aside.
 //
 // Readers have connections of their own, which cannot write, and never wait for writers. Rooms that keep tables of their own in the file (the catalog)
-// work in transactions that are lent to them ([Store.Write], [Store.View]): they take their turn in the same line.
+// work in transactions that are lent to them ([Store.Write], [Store.View], package tables): they take their turn in the same line.
 //
 // Invariants:
 //

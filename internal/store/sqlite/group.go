@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // group are the appends of the present transaction whose statements are still to be done. Each continues a run that the writer remembers, with one record and
@@ -57,7 +58,7 @@ func (w *writer) join(p *pendingAppend) bool {
 	t.last, t.isGrouped = p.Record.Last, true
 	begin := len(g.seals)
 	g.seals = appendSeal(g.seals, p.Record.Version, t.sum)
-	g.rows = append(g.rows, groupRow{t: t, last: int64(t.last), seal: g.seals[begin:], data: p.Record.Data, time: Micros(p.At)})
+	g.rows = append(g.rows, groupRow{t: t, last: int64(t.last), seal: g.seals[begin:], data: p.Record.Data, time: tables.Micros(p.At)})
 	return true
 }
 

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Post implements journal.Inbox.
 func (s *Store) Post(ctx context.Context, q journal.Request) (uint64, error) {
 	var id int64
 	err := s.writer.write(ctx, len(q.Data), func(c *conn) error {
-		res, err := c.exec(sqlPost, q.Kind, q.Data, Micros(q.At), q.Run)
+		res, err := c.exec(sqlPost, q.Kind, q.Data, tables.Micros(q.At), q.Run)
 		if err != nil {
 			return err
 		}
@@ -45,7 +46,7 @@ func (s *Store) Take(ctx context.Context) ([]journal.Request, error) {
 		open = nil
 		return c.query(ctx, sqlOpen, func(r row) error {
 			open = append(open, journal.Request{
-				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: Time(r[4]),
+				ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: tables.Time(r[4]),
 			})
 			return nil
 		}, self, self)
@@ -89,7 +90,7 @@ func (s *Store) Unclaimed(ctx context.Context, run string) ([]journal.Request, e
 			}
 			if !alive {
 				open = append(open, journal.Request{
-					ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: Time(r[4]),
+					ID: uint64(r.int(0)), Run: r.text(1), Kind: r.text(2), Data: r.bytes(3), At: tables.Time(r[4]),
 				})
 			}
 			return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Owner implements journal.Ownership.
@@ -32,7 +33,7 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	self, err := s.owners.register(ctx, s.writer)
 	if err == nil {
 		err = s.writer.write(ctx, 0, func(c *conn) error {
-			_, err := c.exec(sqlSign, Micros(at), self)
+			_, err := c.exec(sqlSign, tables.Micros(at), self)
 			return err
 		})
 	}
@@ -48,7 +49,7 @@ func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
 	err := s.readers.read(ctx, func(c *conn) error {
 		found = nil
 		return c.query(ctx, sqlOwners, func(r row) error {
-			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: Time(r[4])})
+			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4])})
 			return nil
 		})
 	})
@@ -94,7 +95,7 @@ func headOwner(r row) journal.Owner {
 	if r.text(17) == "" {
 		return journal.Owner{}
 	}
-	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: Time(r[22])}
+	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: tables.Time(r[22])}
 }
 
 // errMoved says that the run changed between looking at its owner and claiming it.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // entry is a head with its place in the list.
@@ -182,8 +183,8 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 	e := entry{Cursor: journal.Cursor{Created: r.int(2), Key: r.int(0)}}
 	h := &e.Head
 	h.Run = r.text(1)
-	h.Created = Time(r[2])
-	h.Status, h.Waiting, h.Ended = journal.Status(r.text(3)), int(r.int(4)), Time(r[5])
+	h.Created = tables.Time(r[2])
+	h.Status, h.Waiting, h.Ended = journal.Status(r.text(3)), int(r.int(4)), tables.Time(r[5])
 	h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Kind = r.text(6), r.text(7), r.text(8), r.text(9), journal.Kind(r.text(10))
 	if def := r.bytes(11); def != nil {
 		h.Definition = hex.EncodeToString(def)
@@ -193,7 +194,7 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 			return e, &journal.CorruptError{Run: h.Run, Reason: "meta: " + err.Error()}
 		}
 	}
-	h.Epoch, h.LastSeq, h.Updated = uint64(r.int(13)), uint64(r.int(14)), Time(r[15])
+	h.Epoch, h.LastSeq, h.Updated = uint64(r.int(13)), uint64(r.int(14)), tables.Time(r[15])
 	h.Owner, h.By, h.Session = r.text(17), headOwner(r), r.text(20)
 	if !h.Status.IsActive() {
 		return e, nil

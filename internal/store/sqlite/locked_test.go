@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // TestOpenWhileLocked: a store that is up to date is opened, read and closed while another program holds its write lock. Who writes is told by whom it is held, gets an
@@ -81,14 +82,14 @@ func TestHolder(t *testing.T) {
 	holds, release := make(chan struct{}), make(chan struct{})
 	done := make(chan error)
 	go func() {
-		done <- writer.Write(context.Background(), 0, func(sqlite.Tx) error {
+		done <- writer.Write(context.Background(), 0, func(tables.Tx) error {
 			close(holds)
 			<-release
 			return nil
 		})
 	}()
 	<-holds
-	err = waiter.Write(t.Context(), 0, func(sqlite.Tx) error { return nil })
+	err = waiter.Write(t.Context(), 0, func(tables.Tx) error { return nil })
 	var locked *journal.LockedError
 	if !errors.As(err, &locked) || locked.Holder != writer.Owner().String() {
 		t.Errorf("got %v, want that %s holds the store", err, writer.Owner())
@@ -97,7 +98,7 @@ func TestHolder(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := waiter.Write(t.Context(), 0, func(sqlite.Tx) error { return nil }); err != nil {
+	if err := waiter.Write(t.Context(), 0, func(tables.Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -127,11 +128,11 @@ func TestRejected(t *testing.T) {
 	behind(t, path, `ALTER TABLE blobs RENAME TO elsewhere`)
 	_, err := s.Blob(t.Context(), journal.HashOf(nil))
 	rejected("SQLITE_ERROR by a reader", err)
-	rejected("SQLITE_ERROR by a lent transaction", s.Write(t.Context(), 0, func(tx sqlite.Tx) error {
+	rejected("SQLITE_ERROR by a lent transaction", s.Write(t.Context(), 0, func(tx tables.Tx) error {
 		_, err := tx.Exec(`INSERT INTO blobs VALUES (1)`)
 		return err
 	}))
-	rejected("SQLITE_ERROR by a lent view", s.View(t.Context(), func(tx sqlite.Tx) error {
+	rejected("SQLITE_ERROR by a lent view", s.View(t.Context(), func(tx tables.Tx) error {
 		return tx.Query(`SELECT 1 FROM blobs`, func([]any) error { return nil })
 	}))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Registrations implements journal.Schedules.
@@ -15,8 +16,8 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 		return c.query(ctx, sqlSchedules, func(r row) error {
 			list = append(list, journal.Registration{
 				Workflow: r.text(0), Branch: r.text(1), Version: int(r.int(2)), Mode: r.text(3), Spec: r.text(4), TimeZone: r.text(5),
-				Registered: Time(r[6]), Planned: Time(r[7]),
-				CatchUpAfter: Time(r[8]), CatchUpTo: Time(r[9]), Run: r.text(10),
+				Registered: tables.Time(r[6]), Planned: tables.Time(r[7]),
+				CatchUpAfter: tables.Time(r[8]), CatchUpTo: tables.Time(r[9]), Run: r.text(10),
 			})
 			return nil
 		})
@@ -33,8 +34,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Version, r.Mode, r.Spec, r.TimeZone, Micros(r.Registered), Micros(r.Planned),
-			Micros(r.CatchUpAfter), Micros(r.CatchUpTo), r.Run)
+		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Version, r.Mode, r.Spec, r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
+			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run)
 		return err
 	})
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 		found = journal.Owner{}
 		r, err := c.one(ctx, sqlLeader)
 		if r != nil {
-			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: Time(r[4])}
+			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4])}
 		}
 		return err
 	})

@@ -10,16 +10,17 @@ import (
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 const (
-	addAgent    sqlite.Text = `INSERT INTO agents (id, name) VALUES (?, ?)`
-	countAgents sqlite.Text = `SELECT count(*) FROM agents`
+	addAgent    tables.Text = `INSERT INTO agents (id, name) VALUES (?, ?)`
+	countAgents tables.Text = `SELECT count(*) FROM agents`
 )
 
 func agentsIn(t *testing.T, s *sqlite.Store) (n int64) {
 	t.Helper()
-	err := s.View(t.Context(), func(tx sqlite.Tx) error {
+	err := s.View(t.Context(), func(tx tables.Tx) error {
 		return tx.Query(countAgents, func(c []any) error { n, _ = c[0].(int64); return nil })
 	})
 	if err != nil {
@@ -36,7 +37,7 @@ func TestWrite(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
-			err := s.Write(t.Context(), 0, func(tx sqlite.Tx) error {
+			err := s.Write(t.Context(), 0, func(tx tables.Tx) error {
 				if _, err := tx.Exec(addAgent, fmt.Sprint("a", i), nil); err != nil {
 					return err
 				}
@@ -62,7 +63,7 @@ func TestWrite(t *testing.T) {
 	if page, _, err := s.List(t.Context(), journal.Query{}); err != nil || len(page) != 50 {
 		t.Errorf("%d runs, %v", len(page), err)
 	}
-	err := s.Write(t.Context(), 0, func(tx sqlite.Tx) error {
+	err := s.Write(t.Context(), 0, func(tx tables.Tx) error {
 		n, err := tx.Exec(addAgent, "a0", nil) // it is there
 		return errors.Join(err, fmt.Errorf("changed %d", n))
 	})
@@ -74,7 +75,7 @@ func TestWrite(t *testing.T) {
 func TestView(t *testing.T) {
 	t.Parallel()
 	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
-	err := s.View(t.Context(), func(tx sqlite.Tx) error {
+	err := s.View(t.Context(), func(tx tables.Tx) error {
 		_, err := tx.Exec(addAgent, "a", nil)
 		return err
 	})
@@ -83,7 +84,7 @@ func TestView(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	nothing := func(sqlite.Tx) error { return nil }
+	nothing := func(tables.Tx) error { return nil }
 	if err := s.View(ctx, nothing); !errors.Is(err, context.Canceled) {
 		t.Errorf("view: %v", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/checkpoint/checkpointtest"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/checkpointdb"
+	"github.com/hocket-run/hocket/internal/store/tables/checkpointdb"
 )
 
 func open(t *testing.T, path string) *checkpointdb.Store {

@@ -7,7 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/catalog/catalogtest"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
 )
 
 func open(t *testing.T, path string) *catalogdb.Store {

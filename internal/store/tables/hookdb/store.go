@@ -1,8 +1,8 @@
-// Package hookdb keeps webhooks, endpoints, notifications and used approve links in a store's file, beside the runs.
+// Package hookdb keeps webhooks, endpoints, notifications and used approve links in a store, beside the runs.
 //
 // It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's migrations.
 //
-// Invariants: SQL text is constant (SEC7); the file is of one namespace, so no statement names one (SEC10); what a call wrote is on disk when it returns.
+// Invariants: SQL text is constant (SEC7); the store is of one namespace, so no statement names one (SEC10); what a call wrote is on disk when it returns.
 package hookdb
 
 import (
@@ -12,19 +12,19 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // rowBytes is about what a row costs beside its text.
 const rowBytes = 400
 
-// Store keeps hooks in a file. Safe for concurrent use, also by several processes.
-type Store struct{ db *db.Store }
+// Store keeps hooks in a store's tables. Safe for concurrent use, also by several processes.
+type Store struct{ db tables.DB }
 
 var _ hookdata.Store = (*Store)(nil)
 
-// New makes a Store in a file that is open, which it does not close.
-func New(file *db.Store) *Store { return &Store{file} }
+// New makes a Store in a store that is open, which it does not close.
+func New(db tables.DB) *Store { return &Store{db} }
 
 // deleted is the reason of webhooks that the store itself disabled, as it does when a workflow is deleted.
 const deleted = "the workflow was deleted"
@@ -33,7 +33,7 @@ func webhookOf(c []any) (w hookdata.Webhook, err error) {
 	if err = decode(c[0], &w); err != nil {
 		return w, err
 	}
-	if at := db.Time(c[1]); !at.IsZero() && w.Disabled.IsZero() {
+	if at := tables.Time(c[1]); !at.IsZero() && w.Disabled.IsZero() {
 		w.Disabled, w.Reason = at, deleted
 	}
 	return w, nil
@@ -41,7 +41,7 @@ func webhookOf(c []any) (w hookdata.Webhook, err error) {
 
 // Webhooks implements hookdata.Store.
 func (s *Store) Webhooks(ctx context.Context) (out []hookdata.Webhook, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(sqlWebhooks, func(c []any) error {
 			w, err := webhookOf(c)
@@ -58,7 +58,7 @@ func (s *Store) Webhooks(ctx context.Context) (out []hookdata.Webhook, err error
 // Webhook implements hookdata.Store.
 func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hookdata.Webhook, err error) {
 	found := false
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		found = false
 		return tx.Query(sqlWebhookByPath, func(c []any) (err error) {
 			found = true
@@ -77,7 +77,7 @@ func (s *Store) Webhook(ctx context.Context, path [sha256.Size]byte) (w hookdata
 
 // SetWebhook implements hookdata.Store.
 func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata.Webhook) error) (w hookdata.Webhook, err error) {
-	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		w = hookdata.Webhook{}
 		if err := tx.Query(sqlWebhook, func(c []any) (err error) {
 			w, err = webhookOf(c)
@@ -94,7 +94,7 @@ func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata
 			return err
 		}
 		digest := w.Digest()
-		_, err = tx.Exec(sqlSetWebhook, w.ID, digest[:], w.Workflow, db.Micros(w.Created), db.Micros(w.Disabled), string(data))
+		_, err = tx.Exec(sqlSetWebhook, w.ID, digest[:], w.Workflow, tables.Micros(w.Created), tables.Micros(w.Disabled), string(data))
 		return err
 	})
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata
 
 // DeleteWebhook implements hookdata.Store.
 func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		n, err := tx.Exec(sqlDeleteWebhook, id)
 		if err != nil || n == 0 {
 			return orNone(err)
@@ -129,15 +129,15 @@ func orNone(err error) error {
 // Deliver implements hookdata.Store.
 func (s *Store) Deliver(ctx context.Context, d hookdata.Delivery) (hookdata.Delivery, error) {
 	first := d
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], db.Micros(d.At)); err != nil {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
+		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], tables.Micros(d.At)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlDeliver, d.Webhook, d.Key[:], db.Micros(d.At), db.Micros(d.Until)); err != nil {
+		if _, err := tx.Exec(sqlDeliver, d.Webhook, d.Key[:], tables.Micros(d.At), tables.Micros(d.Until)); err != nil {
 			return err
 		}
 		return tx.Query(sqlDelivery, func(c []any) error {
-			first.At, first.Until = db.Time(c[0]), db.Time(c[1])
+			first.At, first.Until = tables.Time(c[0]), tables.Time(c[1])
 			return nil
 		}, d.Webhook, d.Key[:])
 	})
@@ -149,7 +149,7 @@ func (s *Store) Deliver(ctx context.Context, d hookdata.Delivery) (hookdata.Deli
 
 // Endpoints implements hookdata.Store.
 func (s *Store) Endpoints(ctx context.Context) (out []hookdata.Endpoint, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(sqlEndpoints, func(c []any) error {
 			var e hookdata.Endpoint
@@ -166,7 +166,7 @@ func (s *Store) Endpoints(ctx context.Context) (out []hookdata.Endpoint, err err
 
 // SetEndpoint implements hookdata.Store.
 func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdata.Endpoint) error) (e hookdata.Endpoint, err error) {
-	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		e = hookdata.Endpoint{}
 		if err := tx.Query(sqlEndpoint, func(c []any) error { return decode(c[0], &e) }, id); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdat
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(sqlSetEndpoint, e.ID, db.Micros(e.Created), string(data))
+		_, err = tx.Exec(sqlSetEndpoint, e.ID, tables.Micros(e.Created), string(data))
 		return err
 	})
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdat
 
 // DeleteEndpoint implements hookdata.Store.
 func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		n, err := tx.Exec(sqlDeleteEndpoint, id)
 		if err != nil || n == 0 {
 			return orNone(err)
@@ -208,8 +208,8 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
 func (s *Store) Use(ctx context.Context, u hookdata.Use) (hookdata.Use, error) {
 	data, err := json.Marshal(u)
 	if err == nil {
-		err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-			if _, err := tx.Exec(sqlUse, u.Nonce, db.Micros(u.Until), string(data)); err != nil {
+		err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
+			if _, err := tx.Exec(sqlUse, u.Nonce, tables.Micros(u.Until), string(data)); err != nil {
 				return err
 			}
 			return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, u.Nonce)
@@ -223,7 +223,7 @@ func (s *Store) Use(ctx context.Context, u hookdata.Use) (hookdata.Use, error) {
 
 // Used implements hookdata.Store.
 func (s *Store) Used(ctx context.Context, nonce string) (u hookdata.Use, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		u = hookdata.Use{}
 		return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, nonce)
 	})
@@ -238,7 +238,7 @@ func (s *Store) Used(ctx context.Context, nonce string) (u hookdata.Use, err err
 
 // Unuse implements hookdata.Store.
 func (s *Store) Unuse(ctx context.Context, nonce string) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		_, err := tx.Exec(sqlUnuse, nonce)
 		return err
 	})

@@ -1,4 +1,4 @@
-// Package memorydb keeps agents' memories in the store's file, beside the runs.
+// Package memorydb keeps agents' memories in the store, beside the runs.
 //
 // It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The table comes with that store's
 // migrations.
@@ -12,47 +12,47 @@ import (
 	"strconv"
 	"time"
 
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 )
 
 // All SQL of memories.
 const (
-	sqlFind   = db.Text(`SELECT n FROM memories WHERE space = ? AND key = ?`)
-	sqlCount  = db.Text(`SELECT count(*) FROM memories WHERE space = ?`)
-	sqlAdd    = db.Text(`INSERT INTO memories (space, key, category, text, at) VALUES (?, ?, ?, ?, ?)`)
-	sqlAll    = db.Text(`SELECT n, category, text, at FROM memories WHERE space = ? ORDER BY n`)
-	sqlChange = db.Text(`UPDATE memories SET category = ?, text = ?, at = ? WHERE space = ? AND n = ?`)
-	sqlRemove = db.Text(`DELETE FROM memories WHERE space = ? AND n = ?`)
+	sqlFind   = tables.Text(`SELECT n FROM memories WHERE space = ? AND key = ?`)
+	sqlCount  = tables.Text(`SELECT count(*) FROM memories WHERE space = ?`)
+	sqlAdd    = tables.Text(`INSERT INTO memories (space, key, category, text, at) VALUES (?, ?, ?, ?, ?)`)
+	sqlAll    = tables.Text(`SELECT n, category, text, at FROM memories WHERE space = ? ORDER BY n`)
+	sqlChange = tables.Text(`UPDATE memories SET category = ?, text = ?, at = ? WHERE space = ? AND n = ?`)
+	sqlRemove = tables.Text(`DELETE FROM memories WHERE space = ? AND n = ?`)
 )
 
 // rowBytes is about what an entry costs beside its text.
 const rowBytes = 300
 
-// Store keeps memories in a file. Safe for concurrent use, also by several processes.
-type Store struct{ db *db.Store }
+// Store keeps memories in a store's tables. Safe for concurrent use, also by several processes.
+type Store struct{ db tables.DB }
 
 var _ memory.Store = (*Store)(nil)
 
-// New makes a Store in a file that is open, which it does not close.
-func New(file *db.Store) *Store { return &Store{file} }
+// New makes a Store in a store that is open, which it does not close.
+func New(db tables.DB) *Store { return &Store{db} }
 
 // Add implements memory.Store.
 func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id string, err error) {
-	find := func(tx db.Tx) error {
+	find := func(tx tables.Tx) error {
 		return tx.Query(sqlFind, func(c []any) error {
-			id = strconv.FormatInt(db.Int(c[0]), 10)
+			id = strconv.FormatInt(tables.Int(c[0]), 10)
 			return nil
 		}, space, key)
 	}
-	err = s.db.Write(ctx, rowBytes+len(e.Text), func(tx db.Tx) error {
+	err = s.db.Write(ctx, rowBytes+len(e.Text), func(tx tables.Tx) error {
 		id = ""
 		if err := find(tx); err != nil || id != "" {
 			return err
 		}
 		count := int64(0)
 		if err := tx.Query(sqlCount, func(c []any) error {
-			count = db.Int(c[0])
+			count = tables.Int(c[0])
 			return nil
 		}, space); err != nil {
 			return err
@@ -73,10 +73,10 @@ func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id 
 
 // All implements memory.Store.
 func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(sqlAll, func(c []any) error {
-			e := memory.Entry{ID: strconv.FormatInt(db.Int(c[0]), 10)}
+			e := memory.Entry{ID: strconv.FormatInt(tables.Int(c[0]), 10)}
 			e.Category, _ = c[1].(string)
 			e.Text, _ = c[2].(string)
 			at, _ := c[3].(string)
@@ -96,25 +96,25 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 
 // Change implements memory.Store.
 func (s *Store) Change(ctx context.Context, space string, e memory.Entry) error {
-	return s.one(ctx, "change memory", rowBytes+len(e.Text), e.ID, func(tx db.Tx, n int64) (int64, error) {
+	return s.one(ctx, "change memory", rowBytes+len(e.Text), e.ID, func(tx tables.Tx, n int64) (int64, error) {
 		return tx.Exec(sqlChange, e.Category, e.Text, e.At.UTC().Format(time.RFC3339), space, n)
 	})
 }
 
 // Remove implements memory.Store.
 func (s *Store) Remove(ctx context.Context, space, id string) error {
-	return s.one(ctx, "delete memory", rowBytes, id, func(tx db.Tx, n int64) (int64, error) {
+	return s.one(ctx, "delete memory", rowBytes, id, func(tx tables.Tx, n int64) (int64, error) {
 		return tx.Exec(sqlRemove, space, n)
 	})
 }
 
 // one does something to the entry of an id, which must be there.
-func (s *Store) one(ctx context.Context, what string, bytes int, id string, do func(tx db.Tx, n int64) (int64, error)) error {
+func (s *Store) one(ctx context.Context, what string, bytes int, id string, do func(tx tables.Tx, n int64) (int64, error)) error {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != id {
 		return fmt.Errorf("%s: %w", what, memory.ErrNone)
 	}
-	err = s.db.Write(ctx, bytes, func(tx db.Tx) error {
+	err = s.db.Write(ctx, bytes, func(tx tables.Tx) error {
 		changed, err := do(tx, n)
 		if err == nil && changed == 0 {
 			err = memory.ErrNone

@@ -9,8 +9,8 @@ import (
 	"github.com/hocket-run/hocket/internal/api/hooks/hookdata/hookdatatest"
 	"github.com/hocket-run/hocket/internal/catalog"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
-	"github.com/hocket-run/hocket/internal/store/sqlite/hookdb"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/hookdb"
 )
 
 func openFile(t *testing.T, path string) *db.Store {

@@ -10,36 +10,36 @@ import (
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/journal"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // All SQL of checkpoints. What is saved last has the highest n.
 const (
-	sqlForget = db.Text(`DELETE FROM checkpoints WHERE execution = ? AND label = ?`)
-	sqlClear  = db.Text(`DELETE FROM checkpoints WHERE execution = ?`)
-	sqlSave   = db.Text(`INSERT INTO checkpoints (execution, label, hash, state) VALUES (?, ?, ?, ?)`)
-	sqlLast   = db.Text(`SELECT label, hash, state FROM checkpoints WHERE execution = ? ORDER BY n DESC LIMIT 1`)
-	sqlLoad   = db.Text(`SELECT label, hash, state FROM checkpoints WHERE execution = ? AND label = ?`)
-	sqlList   = db.Text(`SELECT label FROM checkpoints WHERE execution = ? ORDER BY n`)
+	sqlForget = tables.Text(`DELETE FROM checkpoints WHERE execution = ? AND label = ?`)
+	sqlClear  = tables.Text(`DELETE FROM checkpoints WHERE execution = ?`)
+	sqlSave   = tables.Text(`INSERT INTO checkpoints (execution, label, hash, state) VALUES (?, ?, ?, ?)`)
+	sqlLast   = tables.Text(`SELECT label, hash, state FROM checkpoints WHERE execution = ? ORDER BY n DESC LIMIT 1`)
+	sqlLoad   = tables.Text(`SELECT label, hash, state FROM checkpoints WHERE execution = ? AND label = ?`)
+	sqlList   = tables.Text(`SELECT label FROM checkpoints WHERE execution = ? ORDER BY n`)
 )
 
 // rowBytes is about what a checkpoint costs beside its state.
 const rowBytes = 200
 
-// Store keeps checkpoints in a file. Safe for concurrent use, also by several processes.
-type Store struct{ db *db.Store }
+// Store keeps checkpoints in a store's tables. Safe for concurrent use, also by several processes.
+type Store struct{ db tables.DB }
 
 var _ checkpoint.Store = (*Store)(nil)
 
-// New makes a Store in a file that is open, which it does not close.
-func New(file *db.Store) *Store { return &Store{file} }
+// New makes a Store in a store that is open, which it does not close.
+func New(db tables.DB) *Store { return &Store{db} }
 
 // Save implements hocket.Checkpointer. The state is on disk when it returns.
 func (s *Store) Save(ctx context.Context, execution string, state json.RawMessage, label string) error {
 	err := checkpoint.Check(execution, label, state)
 	if err == nil {
 		sum := sha256.Sum256(state)
-		err = s.db.Write(ctx, rowBytes+len(state), func(tx db.Tx) error {
+		err = s.db.Write(ctx, rowBytes+len(state), func(tx tables.Tx) error {
 			name := label
 			if name == "" {
 				labels, err := list(tx, execution)
@@ -68,10 +68,10 @@ func (s *Store) Load(ctx context.Context, execution, label string) (json.RawMess
 	isThere := false
 	err := checkpoint.CheckNames(execution, label)
 	if err == nil {
-		err = s.db.View(ctx, func(tx db.Tx) error {
+		err = s.db.View(ctx, func(tx tables.Tx) error {
 			isThere = false
 			each := func(c []any) error {
-				found, isThere = db.String(c[0]), true
+				found, isThere = tables.String(c[0]), true
 				hash, _ = c[1].([]byte)
 				state, _ = c[2].([]byte)
 				return nil
@@ -100,7 +100,7 @@ func (s *Store) Load(ctx context.Context, execution, label string) (json.RawMess
 func (s *Store) List(ctx context.Context, execution string) (out []string, err error) {
 	err = checkpoint.CheckNames(execution, "")
 	if err == nil {
-		err = s.db.View(ctx, func(tx db.Tx) (err error) {
+		err = s.db.View(ctx, func(tx tables.Tx) (err error) {
 			out, err = list(tx, execution)
 			return err
 		})
@@ -111,10 +111,10 @@ func (s *Store) List(ctx context.Context, execution string) (out []string, err e
 	return out, nil
 }
 
-func list(tx db.Tx, execution string) ([]string, error) {
+func list(tx tables.Tx, execution string) ([]string, error) {
 	out := []string{}
 	err := tx.Query(sqlList, func(c []any) error {
-		out = append(out, db.String(c[0]))
+		out = append(out, tables.String(c[0]))
 		return nil
 	}, execution)
 	return out, err
@@ -124,7 +124,7 @@ func list(tx db.Tx, execution string) ([]string, error) {
 func (s *Store) Delete(ctx context.Context, execution, label string) error {
 	err := checkpoint.CheckNames(execution, label)
 	if err == nil {
-		err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+		err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 			var err error
 			if label == "" {
 				_, err = tx.Exec(sqlClear, execution)

@@ -1,4 +1,4 @@
-package sqlite
+package tables
 
 import "time"
 
@@ -8,10 +8,26 @@ func Int(column any) int64 {
 	return n
 }
 
-// String gives a column that holds a text, "" for one of another type.
+// String gives a column that holds a text or bytes, "" for one of another type.
 func String(column any) string {
-	s, _ := column.(string)
-	return s
+	switch s := column.(type) {
+	case string:
+		return s
+	case []byte:
+		return string(s)
+	}
+	return ""
+}
+
+// Bytes gives a column that holds bytes, or a text that another program wrote in their place; never nil.
+func Bytes(column any) []byte {
+	switch b := column.(type) {
+	case []byte:
+		return b
+	case string:
+		return []byte(b)
+	}
+	return []byte{}
 }
 
 // Micros is a time as tables keep it: microseconds since 1970, 0 for none.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
 )
 
 // envChild is the file in which a child process stores documents until it is killed.

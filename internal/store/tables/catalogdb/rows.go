@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/catalog"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Rows implements catalog.Workflows.
 func (s *Store) Rows(ctx context.Context, id string) (rows catalog.Rows, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		var isThere bool
 		rows, isThere, err = readRows(tx, id)
 		if err == nil && !isThere {
@@ -25,8 +25,8 @@ func (s *Store) Rows(ctx context.Context, id string) (rows catalog.Rows, err err
 	return rows, nil
 }
 
-func readRows(tx db.Tx, id string) (rows catalog.Rows, isThere bool, err error) {
-	list := func(q db.Text) (out []catalog.Row) {
+func readRows(tx tables.Tx, id string) (rows catalog.Rows, isThere bool, err error) {
+	list := func(q tables.Text) (out []catalog.Row) {
 		if err == nil {
 			err = tx.Query(q, func(c []any) error {
 				out = append(out, append(catalog.Row(nil), c...))
@@ -43,7 +43,7 @@ func readRows(tx db.Tx, id string) (rows catalog.Rows, isThere bool, err error) 
 }
 
 // setRows makes the rows of a workflow those of want, nil for none, and tells whether they were so already (S3-20).
-func setRows(tx db.Tx, id string, want *catalog.Rows, replace bool) (isSo bool, err error) {
+func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bool, err error) {
 	have, isThere, err := readRows(tx, id)
 	switch {
 	case err != nil:
@@ -55,7 +55,7 @@ func setRows(tx db.Tx, id string, want *catalog.Rows, replace bool) (isSo bool, 
 		return true, nil
 	}
 	if want == nil || replace {
-		for _, q := range []db.Text{sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
+		for _, q := range []tables.Text{sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
 			if _, err := tx.Exec(q, id); err != nil {
 				return false, err
 			}
@@ -69,8 +69,11 @@ func setRows(tx db.Tx, id string, want *catalog.Rows, replace bool) (isSo bool, 
 	}
 	for _, t := range []struct {
 		rows           []catalog.Row
-		ids, drop, set db.Text
-	}{{want.Nodes, sqlNodeIDs, sqlDropNode, sqlSetNodeRow}, {want.Edges, sqlEdgeIDs, sqlDropEdge, sqlSetEdgeRow}} {
+		ids, drop, set tables.Text
+	}{
+		{want.Nodes, sqlNodeIDs, sqlDropNode, tx.Dialect().Pick(sqlSetNodeRow, sqlSetNodeRowPostgres)},
+		{want.Edges, sqlEdgeIDs, sqlDropEdge, tx.Dialect().Pick(sqlSetEdgeRow, sqlSetEdgeRowPostgres)},
+	} {
 		if err := dropOthers(tx, id, t.ids, t.drop, t.rows); err != nil {
 			return false, err
 		}
@@ -84,7 +87,7 @@ func setRows(tx db.Tx, id string, want *catalog.Rows, replace bool) (isSo bool, 
 }
 
 // dropOthers deletes the rows that are not among keep. A row without an id is another one each time.
-func dropOthers(tx db.Tx, id string, ids, drop db.Text, keep []catalog.Row) error {
+func dropOthers(tx tables.Tx, id string, ids, drop tables.Text, keep []catalog.Row) error {
 	kept := map[string]bool{}
 	for _, r := range keep {
 		if s, ok := r.Normal()[0].(string); ok {
@@ -93,8 +96,8 @@ func dropOthers(tx db.Tx, id string, ids, drop db.Text, keep []catalog.Row) erro
 	}
 	var gone []int64
 	err := tx.Query(ids, func(c []any) error {
-		if c[1] == nil || !kept[str(c[1])] {
-			gone = append(gone, db.Int(c[0]))
+		if c[1] == nil || !kept[tables.String(c[1])] {
+			gone = append(gone, tables.Int(c[0]))
 		}
 		return nil
 	}, id)
@@ -111,7 +114,7 @@ func dropOthers(tx db.Tx, id string, ids, drop db.Text, keep []catalog.Row) erro
 
 // PutAgents implements catalog.Agents.
 func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace bool, expect map[string]string) error {
-	return s.db.Write(ctx, len(agents)*rowBytes, func(tx db.Tx) error {
+	return s.db.Write(ctx, len(agents)*rowBytes, func(tx tables.Tx) error {
 		for id, tag := range expect {
 			if err := expectedAgent(tx, id, tag); err != nil {
 				return fmt.Errorf("store agent %s: %w", id, err)
@@ -122,7 +125,7 @@ func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace boo
 }
 
 // expectedAgent gives catalog.ErrChanged where the agent has another tag; "" is any.
-func expectedAgent(tx db.Tx, id, expect string) error {
+func expectedAgent(tx tables.Tx, id, expect string) error {
 	tag := catalog.TagAbsent
 	err := tx.Query(sqlAgent, func(c []any) error {
 		tag = catalog.AgentTag(catalog.Row(c))
@@ -134,7 +137,7 @@ func expectedAgent(tx db.Tx, id, expect string) error {
 	return catalog.Expected(expect, tag)
 }
 
-func putAgents(tx db.Tx, agents []catalog.Row, replace bool) error {
+func putAgents(tx tables.Tx, agents []catalog.Row, replace bool) error {
 	for _, a := range agents {
 		a = a.Normal()
 		if replace {
@@ -151,7 +154,7 @@ func putAgents(tx db.Tx, agents []catalog.Row, replace bool) error {
 
 // Agents implements catalog.Agents.
 func (s *Store) Agents(ctx context.Context) (out []catalog.Row, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(sqlAgents, func(c []any) error {
 			out = append(out, append(catalog.Row(nil), c...))
@@ -166,7 +169,7 @@ func (s *Store) Agents(ctx context.Context) (out []catalog.Row, err error) {
 
 // DeleteAgent implements catalog.Agents.
 func (s *Store) DeleteAgent(ctx context.Context, id, expect string, may func(entries []catalog.Entry) bool) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		changed := expectedAgent(tx, id, expect)
 		if changed != nil && !errors.Is(changed, catalog.ErrChanged) {
 			return changed

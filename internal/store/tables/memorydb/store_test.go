@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/memorydb"
+	"github.com/hocket-run/hocket/internal/store/tables/memorydb"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/internal/tool/memory/memorytest"
 )

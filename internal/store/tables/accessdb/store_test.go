@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/access/accesstest"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/store/sqlite/accessdb"
+	"github.com/hocket-run/hocket/internal/store/tables/accessdb"
 )
 
 func TestStore(t *testing.T) {

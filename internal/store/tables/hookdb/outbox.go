@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Cursor implements hookdata.Store.
 func (s *Store) Cursor(ctx context.Context) (at int64, found bool, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+	err = s.db.View(ctx, func(tx tables.Tx) (err error) {
 		at, found, err = cursor(tx)
 		return err
 	})
@@ -22,9 +22,9 @@ func (s *Store) Cursor(ctx context.Context) (at int64, found bool, err error) {
 	return at, found, nil
 }
 
-func cursor(tx db.Tx) (at int64, found bool, err error) {
+func cursor(tx tables.Tx) (at int64, found bool, err error) {
 	err = tx.Query(sqlCursor, func(c []any) error {
-		at, found = db.Int(c[0]), true
+		at, found = tables.Int(c[0]), true
 		return nil
 	})
 	return at, found, err
@@ -36,7 +36,7 @@ func (s *Store) Post(ctx context.Context, from, to int64, notifications []hookda
 	for _, n := range notifications {
 		bytes += rowBytes + 2*len(n.Body)
 	}
-	err := s.db.Write(ctx, bytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, bytes, func(tx tables.Tx) error {
 		at, _, err := cursor(tx)
 		if err != nil {
 			return err
@@ -56,13 +56,13 @@ func (s *Store) Post(ctx context.Context, from, to int64, notifications []hookda
 	return nil
 }
 
-func post(tx db.Tx, notifications []hookdata.Notification) error {
+func post(tx tables.Tx, notifications []hookdata.Notification) error {
 	for _, n := range notifications {
 		data, err := json.Marshal(n)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, n.Run, string(n.State), db.Micros(n.Due), db.Micros(n.Settled), string(data)); err != nil {
+		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, n.Run, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data)); err != nil {
 			return err
 		}
 	}
@@ -76,29 +76,29 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 		return nil, fmt.Errorf("take notifications: %w", err)
 	}
 	isDue := false
-	look := func(tx db.Tx) error {
+	look := func(tx tables.Tx) error {
 		isDue = false
-		return tx.Query(sqlTake, func([]any) error {
+		return tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), func([]any) error {
 			isDue = true
 			return nil
-		}, db.Micros(now), string(names), 1)
+		}, tables.Micros(now), string(names), 1)
 	}
 	if err := s.db.View(ctx, look); err != nil || !isDue {
 		return nil, err // most of the time nothing is, and nothing is written
 	}
-	err = s.db.Write(ctx, rowBytes*limit, func(tx db.Tx) error {
+	err = s.db.Write(ctx, rowBytes*limit, func(tx tables.Tx) error {
 		out = nil
 		var taken []int64
-		if err := tx.Query(sqlTake, func(c []any) error {
+		if err := tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), func(c []any) error {
 			var n hookdata.Notification
 			err := decode(c[1], &n)
-			out, taken = append(out, n), append(taken, db.Int(c[0]))
+			out, taken = append(out, n), append(taken, tables.Int(c[0]))
 			return err
-		}, db.Micros(now), string(names), limit); err != nil {
+		}, tables.Micros(now), string(names), limit); err != nil {
 			return err
 		}
 		for _, n := range taken {
-			if _, err := tx.Exec(sqlHide, db.Micros(until), n); err != nil {
+			if _, err := tx.Exec(sqlHide, tables.Micros(until), n); err != nil {
 				return err
 			}
 		}
@@ -114,8 +114,8 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hookdata.Notification) error {
 	data, err := json.Marshal(n)
 	if err == nil {
-		err = s.db.Write(ctx, rowBytes+len(data), func(tx db.Tx) error {
-			if _, err := tx.Exec(sqlSettle, string(n.State), db.Micros(n.Due), db.Micros(n.Settled), string(data), n.ID); err != nil {
+		err = s.db.Write(ctx, rowBytes+len(data), func(tx tables.Tx) error {
+			if _, err := tx.Exec(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data), n.ID); err != nil {
 				return err
 			}
 			return post(tx, next)
@@ -130,7 +130,7 @@ func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hoo
 // Notifications implements hookdata.Store.
 func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery) (out []hookdata.Notification, next int64, err error) {
 	size := q.PageSize()
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out, next = nil, 0
 		last := int64(0)
 		return tx.Query(sqlNotifications, func(c []any) error {
@@ -139,9 +139,9 @@ func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery)
 				return nil
 			}
 			n, err := notificationOf(c)
-			last, out = db.Int(c[0]), append(out, n)
+			last, out = tables.Int(c[0]), append(out, n)
 			return err
-		}, q.Before, string(q.State), q.Run, size+1)
+		}, q.Before, q.Before, string(q.State), string(q.State), q.Run, q.Run, size+1)
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("read notifications: %w", err)
@@ -151,14 +151,14 @@ func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery)
 
 func notificationOf(c []any) (n hookdata.Notification, err error) {
 	if err = decode(c[1], &n); err == nil && n.State == hookdata.StatePending {
-		n.Due = db.Time(c[2])
+		n.Due = tables.Time(c[2])
 	}
 	return n, err
 }
 
 // Notification implements hookdata.Store.
 func (s *Store) Notification(ctx context.Context, id string) (n hookdata.Notification, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		n = hookdata.Notification{}
 		return tx.Query(sqlNotification, func(c []any) (err error) {
 			n, err = notificationOf(c)
@@ -176,12 +176,12 @@ func (s *Store) Notification(ctx context.Context, id string) (n hookdata.Notific
 
 // Sweep implements hookdata.Store.
 func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		for _, q := range []struct {
-			text db.Text
+			text tables.Text
 			at   time.Time
 		}{{sqlSweepDeliveries, now}, {sqlSweepUses, now}, {sqlSweepNotifications, before}} {
-			if _, err := tx.Exec(q.text, db.Micros(q.at)); err != nil {
+			if _, err := tx.Exec(q.text, tables.Micros(q.at)); err != nil {
 				return err
 			}
 		}
@@ -195,9 +195,9 @@ func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
 
 // Backlog implements hookdata.Store.
 func (s *Store) Backlog(ctx context.Context) (pending, dead int, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		return tx.Query(sqlBacklog, func(c []any) error {
-			if n := int(db.Int(c[1])); hookdata.State(db.String(c[0])) == hookdata.StateDead {
+			if n := int(tables.Int(c[1])); hookdata.State(tables.String(c[0])) == hookdata.StateDead {
 				dead = n
 			} else {
 				pending = n

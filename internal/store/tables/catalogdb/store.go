@@ -10,16 +10,16 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/journal"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
-// Store is the catalog in the file of a journal. Safe for concurrent use.
-type Store struct{ db *db.Store }
+// Store is the catalog in a store. Safe for concurrent use.
+type Store struct{ db tables.DB }
 
 var _ catalog.Store = (*Store)(nil)
 
-// New gives the catalog in the file of a journal, which stays the caller's to close.
-func New(file *db.Store) *Store { return &Store{file} }
+// New gives the catalog in a store that is open, which stays the caller's to close.
+func New(db tables.DB) *Store { return &Store{db} }
 
 const rowBytes = 200 // about what a row costs beside its texts
 
@@ -30,7 +30,7 @@ func (s *Store) Put(ctx context.Context, puts []catalog.Put, agents []catalog.Ro
 		size += 2*len(p.Text) + rowBytes
 	}
 	var out []catalog.Stored
-	err := s.db.Write(ctx, size, func(tx db.Tx) error {
+	err := s.db.Write(ctx, size, func(tx tables.Tx) error {
 		out = out[:0]
 		for _, p := range puts {
 			st, err := put(tx, p)
@@ -50,20 +50,20 @@ func (s *Store) Put(ctx context.Context, puts []catalog.Put, agents []catalog.Ro
 // document is a row of workflow_documents.
 type document struct{ published, draft, latest, updated int64 }
 
-func readDocument(tx db.Tx, id string) (d document, err error) {
+func readDocument(tx tables.Tx, id string) (d document, err error) {
 	err = tx.Query(sqlDocument, func(c []any) error {
-		d = document{db.Int(c[0]), db.Int(c[1]), db.Int(c[2]), db.Int(c[3])}
+		d = document{tables.Int(c[0]), tables.Int(c[1]), tables.Int(c[2]), tables.Int(c[3])}
 		return nil
 	}, id)
 	return d, err
 }
 
-func (d document) write(tx db.Tx, id string) error {
+func (d document) write(tx tables.Tx, id string) error {
 	_, err := tx.Exec(sqlSetDocument, id, d.published, d.draft, d.latest, d.updated)
 	return err
 }
 
-func put(tx db.Tx, p catalog.Put) (catalog.Stored, error) {
+func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	var st catalog.Stored
 	d, err := readDocument(tx, p.ID)
 	if err != nil {
@@ -112,7 +112,7 @@ func put(tx db.Tx, p catalog.Put) (catalog.Stored, error) {
 
 // Publish implements catalog.Workflows.
 func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.Entry, err error) {
-	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		d, err := readDocument(tx, p.ID)
 		if err != nil {
 			return err
@@ -148,12 +148,12 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.E
 
 func readEntry(c []any) catalog.Entry {
 	return catalog.Entry{
-		ID: str(c[0]), Name: str(c[1]), Format: str(c[2]), Published: int(db.Int(c[3])), Draft: int(db.Int(c[4])), HasRows: db.Int(c[5]) != 0,
-		Updated: db.Time(c[6]),
+		ID: tables.String(c[0]), Name: tables.String(c[1]), Format: tables.String(c[2]), Published: int(tables.Int(c[3])), Draft: int(tables.Int(c[4])), HasRows: tables.Int(c[5]) != 0,
+		Updated: tables.Time(c[6]),
 	}
 }
 
-func entry(tx db.Tx, id string) (e catalog.Entry, err error) {
+func entry(tx tables.Tx, id string) (e catalog.Entry, err error) {
 	isThere := false
 	err = tx.Query(sqlEntry, func(c []any) error {
 		e, isThere = readEntry(c), true
@@ -166,7 +166,7 @@ func entry(tx db.Tx, id string) (e catalog.Entry, err error) {
 }
 
 // expected gives catalog.ErrChanged where the workflow has another tag; "" is any.
-func expected(tx db.Tx, id, expect string) error {
+func expected(tx tables.Tx, id, expect string) error {
 	if expect == "" {
 		return nil
 	}
@@ -189,7 +189,7 @@ func expected(tx db.Tx, id, expect string) error {
 
 // Entry implements catalog.Workflows.
 func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+	err = s.db.View(ctx, func(tx tables.Tx) (err error) {
 		e, err = entry(tx, id)
 		return err
 	})
@@ -201,7 +201,7 @@ func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err erro
 
 // Entries implements catalog.Workflows.
 func (s *Store) Entries(ctx context.Context) (out []catalog.Entry, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) (err error) {
+	err = s.db.View(ctx, func(tx tables.Tx) (err error) {
 		out, err = readEntries(tx)
 		return err
 	})
@@ -211,7 +211,7 @@ func (s *Store) Entries(ctx context.Context) (out []catalog.Entry, err error) {
 	return out, nil
 }
 
-func readEntries(tx db.Tx) (out []catalog.Entry, err error) {
+func readEntries(tx tables.Tx) (out []catalog.Entry, err error) {
 	err = tx.Query(sqlEntries, func(c []any) error {
 		out = append(out, readEntry(c))
 		return nil
@@ -221,14 +221,14 @@ func readEntries(tx db.Tx) (out []catalog.Entry, err error) {
 
 func readVersion(id string, c []any) catalog.Version {
 	return catalog.Version{
-		Workflow: id, Number: int(db.Int(c[0])), Format: str(c[1]), Name: str(c[2]), File: str(c[3]), Digest: str(c[4]),
-		Created: time.UnixMicro(db.Int(c[5])).UTC(),
+		Workflow: id, Number: int(tables.Int(c[0])), Format: tables.String(c[1]), Name: tables.String(c[2]), File: tables.String(c[3]), Digest: tables.String(c[4]),
+		Created: time.UnixMicro(tables.Int(c[5])).UTC(),
 	}
 }
 
 // Versions implements catalog.Workflows.
 func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		if _, err := entry(tx, id); err != nil {
 			return err
@@ -248,11 +248,11 @@ func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version,
 func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.Version, err error) {
 	var hash []byte
 	isThere := false
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		isThere = false
 		return tx.Query(sqlVersion, func(c []any) error {
 			v, isThere = readVersion(id, c), true
-			hash, v.Text = blob(c[6]), blob(c[7])
+			hash, v.Text = tables.Bytes(c[6]), tables.Bytes(c[7])
 			return nil
 		}, id, number)
 	})
@@ -270,14 +270,14 @@ func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.V
 
 // Delete implements catalog.Workflows.
 func (s *Store) Delete(ctx context.Context, id, expect string) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		if _, err := entry(tx, id); err != nil {
 			return err
 		}
 		if err := expected(tx, id, expect); err != nil {
 			return err
 		}
-		for _, q := range []db.Text{sqlForgetDocument, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
+		for _, q := range []tables.Text{sqlForgetDocument, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
 			if _, err := tx.Exec(q, id); err != nil {
 				return err
 			}
@@ -288,24 +288,4 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 		return fmt.Errorf("delete workflow %s: %w", id, err)
 	}
 	return nil
-}
-
-func str(v any) string {
-	switch s := v.(type) {
-	case string:
-		return s
-	case []byte:
-		return string(s)
-	}
-	return ""
-}
-
-func blob(v any) []byte {
-	switch b := v.(type) {
-	case []byte:
-		return b
-	case string: // another program may have written text
-		return []byte(b)
-	}
-	return []byte{}
 }

@@ -1,4 +1,4 @@
-// Package accessdb keeps access tokens, namespaces and the audit log in the store's file, beside the runs.
+// Package accessdb keeps access tokens, namespaces and the audit log in the store, beside the runs.
 //
 // It refuses to know the database driver: it reads and writes in transactions that the journal's store lends. The tables come with that store's
 // migrations.
@@ -15,37 +15,37 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // All SQL of access.
 const (
-	sqlCount      = db.Text(`SELECT count(*) FROM access_tokens WHERE namespace = ?`)
-	sqlNames      = db.Text(`SELECT name FROM namespaces ORDER BY name`)
-	sqlCountNames = db.Text(`SELECT count(*), coalesce(sum(name = ?), 0) FROM namespaces`)
-	sqlName       = db.Text(`INSERT INTO namespaces (name, created) VALUES (?, ?)`)
-	sqlAdd        = db.Text(`INSERT INTO access_tokens (hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	sqlFind       = db.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE hash = ?`)
-	sqlOne        = db.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? AND id = ?`)
-	sqlList       = db.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? ORDER BY n`)
-	sqlRevoke     = db.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
-	sqlTouch      = db.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
-	sqlLast       = db.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
-	sqlRecord     = db.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	sqlForget     = db.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
-	sqlRecords    = db.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
+	sqlCount      = tables.Text(`SELECT count(*) FROM access_tokens WHERE namespace = ?`)
+	sqlNames      = tables.Text(`SELECT name FROM namespaces ORDER BY name`)
+	sqlCountNames = tables.Text(`SELECT count(*), coalesce(sum(CASE WHEN name = ? THEN 1 ELSE 0 END), 0) FROM namespaces`)
+	sqlName       = tables.Text(`INSERT INTO namespaces (name, created) VALUES (?, ?)`)
+	sqlAdd        = tables.Text(`INSERT INTO access_tokens (hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlFind       = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE hash = ?`)
+	sqlOne        = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? AND id = ?`)
+	sqlList       = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? ORDER BY n`)
+	sqlRevoke     = tables.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
+	sqlTouch      = tables.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
+	sqlLast       = tables.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
+	sqlRecord     = tables.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlForget     = tables.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
+	sqlRecords    = tables.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
 		WHERE namespace = ? AND n < ? AND at >= ? ORDER BY n DESC LIMIT ?`)
 )
 
 // rowBytes is about what a row costs.
 const rowBytes = 400
 
-// Store keeps tokens and records in a file. Safe for concurrent use, also by several processes.
+// Store keeps tokens and records in a store's tables. Safe for concurrent use, also by several processes.
 type Store struct {
 	// Keep bounds the records of a namespace; 0: access.MaxRecords. It is not changed once the store is used.
 	Keep int
 
-	db *db.Store
+	db tables.DB
 }
 
 var (
@@ -53,12 +53,12 @@ var (
 	_ access.Log   = (*Store)(nil)
 )
 
-// New makes a Store in a file that is open, which it does not close.
-func New(file *db.Store) *Store { return &Store{db: file} }
+// New makes a Store in a store that is open, which it does not close.
+func New(db tables.DB) *Store { return &Store{db: db} }
 
 // Add implements access.Store.
 func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		tokens, err := number(tx, sqlCount, t.Namespace)
 		switch {
 		case err != nil:
@@ -71,7 +71,7 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 				return err
 			}
 		}
-		_, err = tx.Exec(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), db.Micros(t.Created), db.Micros(t.Expires), db.Micros(t.Used))
+		_, err = tx.Exec(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), tables.Micros(t.Created), tables.Micros(t.Expires), tables.Micros(t.Used))
 		return err
 	})
 	if err != nil {
@@ -81,10 +81,10 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 }
 
 // makeNamespace makes a namespace that is not there.
-func makeNamespace(tx db.Tx, name string, at time.Time) error {
+func makeNamespace(tx tables.Tx, name string, at time.Time) error {
 	var all, same int64
 	if err := tx.Query(sqlCountNames, func(c []any) error {
-		all, same = db.Int(c[0]), db.Int(c[1])
+		all, same = tables.Int(c[0]), tables.Int(c[1])
 		return nil
 	}, name); err != nil || same > 0 {
 		return err
@@ -92,7 +92,7 @@ func makeNamespace(tx db.Tx, name string, at time.Time) error {
 	if all+1 >= access.MaxNamespaces {
 		return access.ErrFullNamespaces
 	}
-	_, err := tx.Exec(sqlName, name, db.Micros(at))
+	_, err := tx.Exec(sqlName, name, tables.Micros(at))
 	return err
 }
 
@@ -113,8 +113,8 @@ func (s *Store) List(ctx context.Context, namespace string) ([]access.Token, err
 	return s.tokens(ctx, sqlList, namespace)
 }
 
-func (s *Store) tokens(ctx context.Context, q db.Text, args ...any) (out []access.Token, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+func (s *Store) tokens(ctx context.Context, q tables.Text, args ...any) (out []access.Token, err error) {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(q, func(c []any) error {
 			out = append(out, token(c))
@@ -129,7 +129,7 @@ func (s *Store) tokens(ctx context.Context, q db.Text, args ...any) (out []acces
 
 // Revoke implements access.Store.
 func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Token, err error) {
-	err = s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
+	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		found := false
 		if err := tx.Query(sqlOne, func(c []any) error {
 			t, found = token(c), true
@@ -151,8 +151,8 @@ func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Toke
 
 // Touch implements access.Store.
 func (s *Store) Touch(ctx context.Context, namespace, id string, at time.Time) error {
-	err := s.db.Write(ctx, rowBytes, func(tx db.Tx) error {
-		_, err := tx.Exec(sqlTouch, db.Micros(at), namespace, id, db.Micros(at))
+	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
+		_, err := tx.Exec(sqlTouch, tables.Micros(at), namespace, id, tables.Micros(at))
 		return err
 	})
 	if err != nil {
@@ -163,10 +163,10 @@ func (s *Store) Touch(ctx context.Context, namespace, id string, at time.Time) e
 
 // Namespaces implements access.Store.
 func (s *Store) Namespaces(ctx context.Context) (out []string, err error) {
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = []string{access.DefaultNamespace}
 		return tx.Query(sqlNames, func(c []any) error {
-			out = append(out, db.String(c[0]))
+			out = append(out, tables.String(c[0]))
 			return nil
 		})
 	})
@@ -181,12 +181,12 @@ func (s *Store) Namespaces(ctx context.Context) (out []string, err error) {
 func (s *Store) Record(ctx context.Context, r access.Record) error {
 	r = r.Clean()
 	size := rowBytes + len(r.Actor) + len(r.Action) + len(r.Target) + len(r.Request) + len(r.Remote)
-	err := s.db.Write(ctx, size, func(tx db.Tx) error {
+	err := s.db.Write(ctx, size, func(tx tables.Tx) error {
 		last, err := number(tx, sqlLast, r.Namespace)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, db.Micros(r.At), r.Token, r.Actor, r.Channel, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
+		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, r.Actor, r.Channel, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
 			return err
 		}
 		_, err = tx.Exec(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
@@ -205,15 +205,15 @@ func (s *Store) Records(ctx context.Context, q access.Query) (access.Page, error
 		return access.Page{}, err
 	}
 	var found []access.Record
-	err = s.db.View(ctx, func(tx db.Tx) error {
+	err = s.db.View(ctx, func(tx tables.Tx) error {
 		found = nil
 		return tx.Query(sqlRecords, func(c []any) error {
 			found = append(found, access.Record{
-				ID: db.Int(c[0]), At: db.Time(c[1]), Namespace: db.String(c[2]), Token: db.String(c[3]), Actor: db.String(c[4]), Channel: db.String(c[5]), Action: db.String(c[6]),
-				Target: db.String(c[7]), Outcome: db.String(c[8]), Request: db.String(c[9]), Remote: db.String(c[10]),
+				ID: tables.Int(c[0]), At: tables.Time(c[1]), Namespace: tables.String(c[2]), Token: tables.String(c[3]), Actor: tables.String(c[4]), Channel: tables.String(c[5]), Action: tables.String(c[6]),
+				Target: tables.String(c[7]), Outcome: tables.String(c[8]), Request: tables.String(c[9]), Remote: tables.String(c[10]),
 			})
 			return nil
-		}, q.Namespace, before, db.Micros(q.Since), limit+1)
+		}, q.Namespace, before, tables.Micros(q.Since), limit+1)
 	})
 	if err != nil {
 		return access.Page{}, fmt.Errorf("read audit log: %w", err)
