@@ -279,39 +279,6 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// TestHistory: arguments are found where they stand, sub-agents keep theirs apart, and failed calls are not told (D19).
-func TestHistory(t *testing.T) {
-	t.Parallel()
-	asks := func(id, args string) *engine.ModelReplied {
-		return &engine.ModelReplied{Source: "2", Message: chat.Message{ToolCalls: []chat.ToolCall{{ID: id, Name: "t", Arguments: json.RawMessage(args)}}}}
-	}
-	h := driver.NewHistory("r", func(int) engine.Value { return nil })
-	for _, e := range []engine.Event{
-		{Node: "n", Step: 1, Data: &engine.StepStarted{Agent: "outer"}},
-		{Node: "n", Step: 1, Data: asks("c1", `{"by":"reply"}`)},
-		{Node: "n", Step: 1, Data: &engine.ToolCalled{Call: "1.0.2", Tool: "t", ToolCallID: "c1"}},
-		{Node: "n", Step: 1, Data: &engine.SubagentStarted{Frame: 1, Agent: "inner"}},
-		{Node: "n", Step: 1, Data: &engine.ToolCalled{Call: "1.1.1", Frame: 1, Tool: "t", Arguments: engine.Value(`{"by":"itself"}`)}},
-		{Node: "n", Step: 1, Data: &engine.ToolFailed{Call: "1.1.1"}},
-		{Node: "n", Step: 1, Data: &engine.ToolCalled{Call: "1.1.1", Attempt: 2, Frame: 1, Tool: "t", Arguments: engine.Value(`{"by":"itself"}`)}},
-		{Node: "n", Step: 1, Data: &engine.ToolReturned{Call: "1.1.1", Text: "inner"}},
-		{Node: "n", Step: 1, Data: &engine.ToolReturned{Call: "1.0.2", Text: "outer", IsError: true}},
-		{Node: "m", Step: 2, Data: &engine.ToolCalled{Call: "2.0.1", Tool: "u"}},
-	} {
-		h.Add(e)
-	}
-	want := []tool.Finished{
-		{Call: tool.Call{Run: "r", Agent: "inner", Node: "n", Name: "t", Arguments: json.RawMessage(`{"by":"itself"}`), Key: "r/1.1.1"}, Result: tool.Result{Text: "inner"}},
-		{Call: tool.Call{Run: "r", Agent: "outer", Node: "n", Name: "t", Arguments: json.RawMessage(`{"by":"reply"}`), Key: "r/1.0.2"}, Result: tool.Result{Text: "outer", IsError: true}},
-	}
-	if diff := cmp.Diff(want, h.Tools); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]int{2}, h.Replies); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // P37: the id of a planned run follows from its parts alone; other parts give another.
 func TestDerivedRunID(t *testing.T) {
 	t.Parallel()

@@ -19,56 +19,27 @@ type History struct {
 	// Replies are the entries of the reply script that are used up, counted from 1.
 	Replies []int
 
-	agents map[frame]string           // whose frame it is
-	asked  map[askedCall]engine.Value // arguments of tool calls that models asked for
-	open   map[string]tool.Call       // by call
-	run    string
-	inputs func(step int) engine.Value
+	run  string
+	fold *engine.Run
+	open map[string]tool.Call // by call
 }
 
-type frame struct{ step, frame int }
-
-// own stands for a frame of a step that is its agent's, also after a hand-off.
-const own = -1
-
-type askedCall struct {
-	step int
-	id   string
+// NewHistory makes the history of a run. fold folds the same events.
+func NewHistory(run string, fold *engine.Run) *History {
+	return &History{run: run, fold: fold, open: map[string]tool.Call{}}
 }
 
-// NewHistory makes the history of a run. inputs gives what a step was given, which is what a tool node calls its tool with; it is asked as long as events are
-// added.
-func NewHistory(run string, inputs func(step int) engine.Value) *History {
-	return &History{run: run, inputs: inputs, agents: map[frame]string{}, asked: map[askedCall]engine.Value{}, open: map[string]tool.Call{}}
-}
-
-// Add takes the next event in.
+// Add takes the next event in. It is the last one that the fold was given.
 func (h *History) Add(e engine.Event) {
 	switch d := e.Data.(type) {
-	case *engine.StepStarted:
-		h.agents[frame{e.Step, 0}], h.agents[frame{e.Step, own}] = d.Agent, d.Agent
-	case *engine.SubagentStarted:
-		h.agents[frame{e.Step, d.Frame}] = d.Agent
-	case *engine.AgentHanded:
-		h.agents[frame{e.Step, d.Frame}] = d.Agent
 	case *engine.ModelReplied:
-		for _, c := range d.Message.ToolCalls {
-			h.asked[askedCall{e.Step, c.ID}] = c.Arguments
-		}
 		h.used(d.Source)
 	case *engine.ModelFailed:
 		h.used(d.Source)
 	case *engine.ToolCalled:
-		c := tool.Call{Run: h.run, Node: e.Node, Name: d.Tool, Arguments: d.Arguments, Key: h.run + "/" + d.Call}
-		c.Agent = h.agentOf(e.Step, d.Frame)
-		switch {
-		case c.Arguments != nil:
-		case d.ToolCallID == "":
-			c.Arguments = h.inputs(e.Step)
-		default:
-			c.Arguments = h.asked[askedCall{e.Step, d.ToolCallID}]
+		if agent, arguments, ok := h.fold.ToolCall(d.Call); ok {
+			h.open[d.Call] = tool.Call{Run: h.run, Agent: agentID(agent), Node: e.Node, Name: d.Tool, Arguments: arguments, Key: h.run + "/" + d.Call}
 		}
-		h.open[d.Call] = c
 	case *engine.ToolReturned:
 		if c, ok := h.open[d.Call]; ok {
 			delete(h.open, d.Call)
@@ -92,14 +63,6 @@ func (h *History) pin(raw engine.Value) {
 		h.Pins = tool.Pins{}
 	}
 	maps.Copy(h.Pins, pins)
-}
-
-// agentOf gives the agent of a frame. A frame that began anew with a retried step is the step's own agent again.
-func (h *History) agentOf(step, n int) string {
-	if a, ok := h.agents[frame{step, n}]; ok {
-		return a
-	}
-	return h.agents[frame{step, own}]
 }
 
 func (h *History) used(source string) {

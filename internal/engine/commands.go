@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Timer ids of the run itself; those of calls, steps and waits are built by callTimer, stepTimer and package waits.
@@ -207,8 +208,8 @@ func (c *commander) command(key string, call *loop.Call) Command {
 	case loop.Tool:
 		cmd := &CallTool{ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
 			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved}
-		if st.Loop.Agent != nil {
-			cmd.Agent, cmd.Offered = g.FlowOf(call.Step).Agents[st.Loop.Agent.Frames[call.Frame].Agent].Agent, c.agents.offered(call.Step, call.Frame)
+		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
+			cmd.Offered = c.agents.offered(call.Step, call.Frame)
 		}
 		return cmd
 	default:
@@ -242,6 +243,24 @@ func (s *state) errors(n int) []FailedAttempt {
 		return nil
 	}
 	return slices.Clip(s.Errors[max(0, n-MaxErrors):n])
+}
+
+// ToolCall gives the agent for which an open tool call is made, nil for a tool node, and its arguments, as its [CallTool] has them. False: there is no such call.
+func (r *Run) ToolCall(call string) (agent *workflow.Agent, arguments Value, ok bool) {
+	c := r.state.Loop.Call(call)
+	if c == nil || c.Kind != loop.Tool || c.State != loop.Open {
+		return nil, nil, false
+	}
+	return r.state.agentOf(c), r.state.argumentsOf(c), true
+}
+
+// agentOf gives the agent for which an open tool call is made; nil for a tool node.
+func (s *state) agentOf(c *loop.Call) *workflow.Agent {
+	a := s.graph.Step(c.Step).Loop.Agent
+	if a == nil {
+		return nil
+	}
+	return s.graph.FlowOf(c.Step).Agents[a.Frames[c.Frame].Agent].Agent
 }
 
 // argumentsOf gives the arguments of a tool call, which for that of a tool node are what the step was given.

@@ -34,15 +34,6 @@ func (r *Run) StepView(id int) (StepView, bool) {
 	return v, ok
 }
 
-// StepInput gives what a step was given, nil where there is none of that number.
-func (r *Run) StepInput(id int) Value {
-	g := r.graph
-	if id < 1 || id > g.Steps.Len() {
-		return nil
-	}
-	return g.StepInput(id)
-}
-
 // StepPlace is [Run.StepView] without State and Output: what never changes once the step has started.
 func (r *Run) StepPlace(id int) (StepView, bool) {
 	g := r.graph

@@ -58,6 +58,7 @@ type engineStep struct {
 	Status int
 	Output string
 	Work   struct {
+		Input         string
 		Iter, Retries int
 		By            string
 		Loop          struct {
@@ -201,11 +202,17 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		if mine == nil {
 			t.Fatalf("step %d is missing", i+1)
 		}
-		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(stepStatuses[st.Status]), string(run.StepInput(i+1)), st.Output
-		if recipe := mine.data.Recipe; recipe != nil {
+		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(stepStatuses[st.Status]), st.Work.Input, st.Output
+		switch recipe := mine.data.Recipe; {
+		case recipe != nil:
 			if err := recipe.Check(prompt.OfJSON(f.input(mine))); err != nil {
 				t.Fatalf("input of step %d: %v", i+1, err)
 			}
+			facts[name+"input"] = string(f.input(mine))
+		case st.Work.Input == "" && st.From > 0:
+			facts[name+"input"] = steps[st.From-1].Output
+		case st.Work.Input == "":
+			facts[name+"input"] = string(run.Created().Input)
 		}
 		v, _ := run.StepView(i + 1)
 		facts[name+"node"] = mine.node

@@ -208,13 +208,9 @@ func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	var h *driver.History
 	err := a.persist("read run", func() (err error) {
 		fold := newRun(a.plan, a.id)
-		h = driver.NewHistory(a.id, fold.StepInput)
+		h = driver.NewHistory(a.id, fold)
 		defer text.Recover(&err)
-		return a.d.foldInto(ctx, fold, a.id, a.loadText, func(events []engine.Event) {
-			for _, e := range events {
-				h.Add(e)
-			}
-		})
+		return a.d.foldInto(ctx, fold, a.id, a.loadText, h.Add)
 	})
 	return h, err
 }

@@ -72,22 +72,33 @@ func (d *Driver) loadText(ctx context.Context, run, hash string) (string, error)
 }
 
 // foldInto folds the stored events of a run. Large texts of its messages are not read.
-func (d *Driver) foldInto(ctx context.Context, run *engine.Run, id string, load loader, after func([]engine.Event)) error {
+func (d *Driver) foldInto(ctx context.Context, run *engine.Run, id string, load loader, after func(engine.Event)) error {
 	stored := func(hash string, size int64) text.Text {
 		return text.AtPlace(size, func() (string, error) { return load(hash) }).Text()
 	}
 	return journal.EachStored(ctx, d.cfg.Store, id, stored, func(events []engine.Event, aside []string) error {
-		if err := run.Apply(events); err != nil {
+		if err := applyAll(run, events, after); err != nil {
 			return err
 		}
 		for _, fn := range releases(run, load, func(hash string) bool { return slices.Contains(aside, hash) }) {
 			fn()
 		}
-		if after != nil {
-			after(events)
-		}
 		return nil
 	})
+}
+
+// applyAll folds events. after, if not nil, is called with each of them before the next one is folded.
+func applyAll(run *engine.Run, events []engine.Event, after func(engine.Event)) error {
+	if after == nil {
+		return run.Apply(events)
+	}
+	for i := range events {
+		if err := run.Apply(events[i : i+1]); err != nil {
+			return err
+		}
+		after(events[i])
+	}
+	return nil
 }
 
 // pinned keeps the texts of a model call in memory until unpin is called.
