@@ -123,7 +123,7 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 	live := ev.Seq > o.after
 	switch d := ev.Data.(type) {
 	case *engine.FuncReturned:
-		if d.Error != nil && !d.Late {
+		if d.HasFailed() {
 			o.failed(st, v, d.Error, live)
 		}
 	case *engine.SignalRaised:

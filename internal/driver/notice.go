@@ -19,9 +19,12 @@ func StatusOf(run *engine.Run) journal.Status {
 func Notices(events []engine.Event) []journal.Notice {
 	var list []journal.Notice
 	for _, e := range events {
+		is := engine.StatusOf(e.Data).Ended()
 		switch e.Data.(type) {
-		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled, *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitReminded,
-			*engine.WaitClosed:
+		case *engine.WaitOpened, *engine.WaitAnswered, *engine.WaitReminded, *engine.WaitClosed:
+			is = true
+		}
+		if is {
 			list = append(list, journal.Notice{Seq: e.Seq, Type: string(e.Data.Type())})
 		}
 	}

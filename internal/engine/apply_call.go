@@ -102,7 +102,7 @@ func checkFuncReturned(s *state, ev *Event, d *FuncReturned) string {
 func applyFuncReturned(s *state, ev *Event, d *FuncReturned) {
 	loop.ApplyFuncReturned(&s.Loop, s, ev, d)
 	s.graph.SetGiven(ev.Step, d)
-	if d.Error != nil && !d.Late && !d.Kept && d.Error.Code != CodeCancelled {
+	if d.HasFailed() && d.Error.Code != CodeCancelled {
 		s.failed(ev, d.Error.Message, d.Attempt)
 	}
 }

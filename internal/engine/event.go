@@ -104,6 +104,8 @@ const (
 	StatusCompleted = event.StatusCompleted
 	StatusFailed    = event.StatusFailed
 	StatusCancelled = event.StatusCancelled
+
+	StepRunning = event.Running
 )
 
 const (

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -84,7 +85,7 @@ type graphStep struct {
 	signals  []engine.SignalRaised
 	emitted  []engine.SignalRaised
 	// given is the last result of a function.
-	given *engine.FuncReturned
+	given engine.Data
 	// failed is the last attempt whose failure was noted.
 	failed int
 }
@@ -262,10 +263,7 @@ func (f *GraphFolder) settle(ev *engine.Event) *GraphStep {
 		waits = true
 	case *engine.StepCompleted:
 		if !f.stateOnly {
-			update, output, gotos = st.changed(d, v.State), v.Output, d.Goto
-			if d.Given && st.given != nil && gotos == nil {
-				gotos = st.given.Goto
-			}
+			update, output, gotos = st.changed(d, v.State), v.Output, d.Next(st.given)
 		}
 	case *engine.StepFailed:
 		f.failed(ev, st, d.Error.Message)
@@ -298,7 +296,7 @@ func (f *GraphFolder) plain(ev *engine.Event) bool {
 	}
 	switch d := ev.Data.(type) {
 	case *engine.FuncReturned:
-		return d.Error == nil || d.Late
+		return !d.HasFailed()
 	case *engine.SignalRaised, *engine.StepRetrying, *engine.StepFailed:
 		return false
 	}
@@ -328,20 +326,16 @@ func (f *GraphFolder) inside(ev *engine.Event, v engine.StepView) {
 // returned notes what a function gave.
 func (f *GraphFolder) returned(ev *engine.Event, st *graphStep, d *engine.FuncReturned) {
 	switch {
-	case d.Late:
-	case d.Error != nil:
+	case d.HasFailed():
 		f.failed(ev, st, d.Error.Message)
-	case st != nil:
+	case st != nil && event.IsResult(d):
 		st.given = d // its signals come as events of their own
 	}
 }
 
 // changed gives the fields that a step changed, of the state after it.
 func (st *graphStep) changed(d *engine.StepCompleted, after typed.State) map[string]engine.Value {
-	update, edits := d.Update, d.Edits
-	if d.Given && st.given != nil && update == nil && edits == nil {
-		update, edits = st.given.Update, st.given.Edits
-	}
+	update, edits, _ := d.Changes(st.given)
 	if len(update)+len(edits) == 0 {
 		return nil
 	}

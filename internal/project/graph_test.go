@@ -57,6 +57,14 @@ func TestGraphFolder(t *testing.T) {
 			w.Finish("a", set("2"))
 			w.Feed(engine.Cancel{})
 		}, "a running 2; q paused 2; q cancelled 2: the run was cancelled", "cancelled at q: Run cancelled by user, visited [a], n=2"},
+		"more budget": {nil, func(w *enginetest.World) { // the same attempt is made again: it has not failed
+			w.Finish("a", &engine.FuncResult{Failure: &engine.Failure{Code: "func", Message: "no budget"}, Budget: "tokens"})
+			w.Pending = nil
+			w.Feed(engine.Reopen{Limits: workflow.Limits{MaxTokens: 2000}})
+			w.Finish("a", fails)
+			w.Go(nil)
+			w.Finish("a", set("2"))
+		}, "a failed 1: the run's budget of 1000 tokens is used up; a running 2 (2 attempts); q paused 2", "paused at q, visited [a], n=2, waits 1, errors [a#1 no luck]"},
 		"limit": {new(1), func(w *enginetest.World) { w.Finish("a", set("2")) }, "a running 2; a failed 2: Exceeded maximum steps (1)",
 			"failed at a: Exceeded maximum steps (1), visited [a], pending [q], n=2"},
 	} {
@@ -64,7 +72,7 @@ func TestGraphFolder(t *testing.T) {
 			t.Parallel()
 			g := enginetest.Graph([]workflow.Node{does("a"), enginetest.Question("q"), does("b")}, "a -> q; q -> b")
 			g.Rules = workflow.TypedRules()
-			g.Rules.Serial, g.Limits.MaxSteps = true, tc.limit
+			g.Rules.Serial, g.Limits.MaxSteps, g.Limits.MaxTokens = true, tc.limit, 1000
 			w := enginetest.New(t, g, nil)
 			w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":1}`), Limits: g.Limits})
 			tc.play(w)

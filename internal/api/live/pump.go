@@ -141,12 +141,7 @@ func (p *pump) read(ctx context.Context) (*frame, error) {
 // see takes the next event in.
 func (e *end) see(ev *engine.Event) {
 	e.Seq = ev.Seq
-	switch ev.Data.(type) {
-	case *engine.RunCompleted:
-		e.Status = engine.StatusCompleted
-	case *engine.RunFailed:
-		e.Status = engine.StatusFailed
-	case *engine.RunCancelled:
-		e.Status = engine.StatusCancelled
+	if s := engine.StatusOf(ev.Data); s.Ended() {
+		e.Status = s
 	}
 }

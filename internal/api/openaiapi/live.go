@@ -63,10 +63,9 @@ func speaksOnce(a *workflow.Agent) bool {
 
 // event takes in what happened.
 func (l *live) event(e engine.Event) {
-	switch e.Data.(type) {
-	case *engine.StepStarted:
+	if _, ok := e.Data.(*engine.StepStarted); ok {
 		l.open[e.Step] = e.Node
-	case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped:
+	} else if engine.StepEnd(e.Data) != engine.StepRunning {
 		delete(l.open, e.Step)
 	}
 }

@@ -258,12 +258,7 @@ func (w *watcher) live(u driver.Update) bool {
 func (w *watcher) give(e *engine.Event) {
 	w.seq = e.Seq
 	w.left = !w.yield(driver.Update{Event: e}, nil)
-	switch e.Data.(type) {
-	case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
-		w.ended = true
-	default:
-		w.ended = false
-	}
+	w.ended = engine.StatusOf(e.Data).Ended()
 }
 
 // catchUp reads what the journal has after seq. A run that ended and was reopened goes on.

@@ -109,9 +109,8 @@ func (r *Runs) continues(ctx context.Context, p journal.Bundle) error {
 		return fmt.Errorf("the stored run has different events: %w", journal.ErrConflict)
 	}
 	for _, ev := range here.Events[n:] {
-		switch ev.Data.(type) {
-		case *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.WaitAnswered, *engine.RunCompleted, *engine.RunFailed,
-			*engine.RunCancelled:
+		_, answered := ev.Data.(*engine.WaitAnswered)
+		if answered || engine.StatusOf(ev.Data).Ended() || engine.StepEnd(ev.Data) != engine.StepRunning {
 			return fmt.Errorf("the stored run continued after event %d: %w", n, journal.ErrConflict)
 		}
 	}

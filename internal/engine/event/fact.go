@@ -131,6 +131,9 @@ func (d *StepCompleted) Next(last Data) []string {
 	return d.Goto
 }
 
+// HasFailed tells whether the attempt of a function failed, and is not made again under a larger budget.
+func (d *FuncReturned) HasFailed() bool { return d.Error != nil && !d.Late && !d.Kept }
+
 // LimitsOf gives the limits that an event puts into force; nil where it leaves them as they are. They are the event's.
 func LimitsOf(d Data) *workflow.Limits {
 	switch d := d.(type) {

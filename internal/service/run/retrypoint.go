@@ -118,7 +118,7 @@ func (h *history) failedCall(step int) (call string, at int, ok bool) {
 func (h *history) beforeFailure(keep bool) []engine.Event {
 	step := h.failure()
 	end := len(h.events)
-	for end > 0 && isEnd(h.events[end-1].Data) {
+	for end > 0 && engine.StatusOf(h.events[end-1].Data).Ended() {
 		end--
 	}
 	if step == 0 {
@@ -266,14 +266,6 @@ func isOfCall(d engine.Data, call string) bool {
 		return d.Call == call
 	case *engine.TimerFired:
 		return d.Timer == "retry:"+call
-	}
-	return false
-}
-
-func isEnd(d engine.Data) bool {
-	switch d.(type) {
-	case *engine.RunFailed, *engine.RunCancelled, *engine.RunCompleted:
-		return true
 	}
 	return false
 }
