@@ -15,28 +15,24 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
-	if err := s.enter(ctx); err != nil {
-		return fmt.Errorf("append to run %s: %w", a.Run, err)
-	}
-	defer s.leave()
-	p := &pending{Append: a, owner: s.owner.number.Load(), done: make(chan error, 1)}
-	if err := p.prepare(); err != nil {
+	p := &pending{Append: a, done: make(chan error, 1)}
+	err := p.prepare()
+	if err != nil {
 		return err
 	}
 	if a.Create != nil {
-		var err error
-		if p.owner, err = s.register(ctx); err != nil {
+		if _, err := s.register(ctx); err != nil {
 			return fmt.Errorf("append to run %s: %w", a.Run, err)
 		}
 	}
-	if err := s.writer.do(ctx, p); err != nil {
+	if err = s.enter(ctx); err == nil {
+		p.owner = s.owner.number.Load()
+		err = s.writer.do(ctx, p)
+		s.leave()
+	}
+	if err != nil {
 		return fmt.Errorf("append to run %s: %w", a.Run, err)
 	}
-	topics := []journal.Topic{journal.OfRun(a.Run), journal.OfNotices()}
-	if len(a.Notices) == 0 {
-		topics = topics[:1]
-	}
-	s.changes.stored(topics...)
 	return nil
 }
 

@@ -145,7 +145,7 @@ func (w *writer) simple(batch []*pending) []*pending {
 			return nil
 		})
 	}
-	var left []*pending
+	var left, stored []*pending
 	w.mu.Lock()
 	for _, p := range batch {
 		t := after[p.known.id]
@@ -157,18 +157,19 @@ func (w *writer) simple(batch []*pending) []*pending {
 			delete(w.memory, p.Run)
 		case p.Release:
 			delete(w.memory, p.Run)
+			stored = append(stored, p)
 			continue
 		default:
 			w.memory[p.Run] = t
+			stored = append(stored, p)
 			continue
 		}
 		left = append(left, p)
 	}
 	w.mu.Unlock()
-	for _, p := range batch {
-		if err == nil && moved[p.known.id] {
-			p.done <- nil
-		}
+	w.s.changes.appended(stored)
+	for _, p := range stored {
+		p.done <- nil
 	}
 	return left
 }

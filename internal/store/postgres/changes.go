@@ -140,6 +140,30 @@ func (ch *changes) stored(topics ...journal.Topic) {
 	ch.tell()
 }
 
+// appended signals and tells what a batch stored.
+func (ch *changes) appended(batch []*pending) {
+	if len(batch) == 0 {
+		return
+	}
+	notices := false
+	ch.mu.Lock()
+	for _, p := range batch {
+		ch.pending[hashOf(p.Run)] = struct{}{}
+		notices = notices || len(p.Notices) > 0
+	}
+	if notices {
+		ch.add("n")
+	}
+	ch.tell()
+	ch.mu.Unlock()
+	for _, p := range batch {
+		ch.hub.Signal(journal.OfRun(p.Run))
+	}
+	if notices {
+		ch.hub.Signal(journal.OfNotices())
+	}
+}
+
 // all signals and tells that any run may have changed.
 func (ch *changes) all() {
 	ch.hub.SignalKind(journal.TopicRun)

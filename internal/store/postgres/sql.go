@@ -26,21 +26,20 @@ func (s *Store) text(q sqlText) string {
 	return t
 }
 
-// enter begins a call, which leave ends: Close waits for it. Errors: ctx's, journal.ErrClosed.
+// enter begins a call, which leave ends: Close waits for it. A call must not enter again before it has left. Errors: ctx's, journal.ErrClosed.
 func (s *Store) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.open.RLock()
 	if s.closed {
+		s.open.RUnlock()
 		return journal.ErrClosed
 	}
-	s.calls.Add(1)
 	return nil
 }
 
-func (s *Store) leave() { s.calls.Done() }
+func (s *Store) leave() { s.open.RUnlock() }
 
 // readTries is how often a read is done whose connection is lost: what the pool has may be of before a restart of the server.
 const readTries = 3

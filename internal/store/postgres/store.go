@@ -67,9 +67,8 @@ type Store struct {
 	writer  *writer
 	changes *changes
 
-	mu     sync.Mutex
-	closed bool
-	calls  sync.WaitGroup // Add with mu held
+	open   sync.RWMutex // held for reading by each call
+	closed bool         // guarded by open
 
 	batchBytes int64 // a test makes it small
 }
@@ -196,16 +195,15 @@ func (d *database) release(ctx context.Context) error {
 
 // Close implements journal.Backend.
 func (s *Store) Close() error {
-	s.mu.Lock()
+	s.open.Lock()
 	isFirst := !s.closed
 	s.closed = true
-	s.mu.Unlock()
+	s.open.Unlock()
 	if !isFirst {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
-	s.calls.Wait()
 	s.writer.close()
 	// Where the server is gone, so are the locks: what fails here is done by it.
 	_ = s.changes.close(ctx)

@@ -37,6 +37,13 @@ func (w *writer) whole(batch []*pending) {
 		c := classify(err)
 		switch {
 		case err == nil:
+			var stored []*pending
+			for _, p := range batch {
+				if refused[p] == nil {
+					stored = append(stored, p)
+				}
+			}
+			w.s.changes.appended(stored)
 			for _, p := range batch {
 				p.done <- refused[p]
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -28,6 +29,7 @@ type writer struct {
 	busy     map[string]bool // runs in the batches under way
 	underWay int
 	memory   map[string]*target
+	took     time.Duration // what a batch takes, about
 }
 
 func newWriter(s *Store) *writer {
@@ -53,7 +55,7 @@ func (w *writer) do(ctx context.Context, p *pending) error {
 	if leads {
 		w.store(batch)
 		if w.rest(batch) {
-			go w.drain() //nolint:contextcheck,nolintlint // it works for many callers
+			go w.drain(len(batch)) //nolint:contextcheck,nolintlint // it works for many callers
 		}
 	}
 	select {
@@ -71,10 +73,10 @@ func (w *writer) do(ctx context.Context, p *pending) error {
 	return <-p.done
 }
 
-// drain stores batches until nothing waits.
-func (w *writer) drain() {
+// drain stores batches until nothing waits. answered is how many the batch before had.
+func (w *writer) drain(answered int) {
 	for {
-		w.gather()
+		w.gather(answered)
 		w.mu.Lock()
 		batch := w.take()
 		w.mu.Unlock()
@@ -82,20 +84,32 @@ func (w *writer) drain() {
 		if !w.rest(batch) {
 			return
 		}
+		answered = len(batch)
 	}
 }
 
-// gather lets those who were answered just now come again before the batch: without it a batch of many is followed by one of the few that were quickest.
-func (w *writer) gather() {
-	for before := -1; ; {
+// Those who were answered come again at once, if they come, but not all before the next batch: it waits for them in steps of a part of what a batch takes, as long as many come in each.
+const (
+	gatherSteps = 8
+	gatherPart  = 32
+	gatherMin   = 16 // answered at once
+)
+
+// gather waits for those who were answered just now: without it a batch of many is followed by one of the few that were quickest, which takes nearly as long.
+func (w *writer) gather(answered int) {
+	if answered < gatherMin {
 		runtime.Gosched()
+		return
+	}
+	for n, before := 0, 0; n < gatherSteps; n++ {
 		w.mu.Lock()
-		n := len(w.queue)
+		now, step := len(w.queue), w.took/gatherPart
 		w.mu.Unlock()
-		if n <= before || n >= maxBatch {
+		if now >= maxBatch || n > 0 && now <= before+before/16 {
 			return
 		}
-		before = n
+		before = now
+		time.Sleep(step)
 	}
 }
 
@@ -168,7 +182,12 @@ func (w *writer) rest(batch []*pending) bool {
 // store does a batch, and answers all in it.
 func (w *writer) store(batch []*pending) {
 	if len(batch) > 0 && batch[0].known != nil {
+		began := time.Now()
 		batch = w.simple(batch)
+		took := time.Since(began)
+		w.mu.Lock()
+		w.took += (took - w.took) / 8
+		w.mu.Unlock()
 	}
 	if len(batch) > 0 {
 		w.whole(batch)
