@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/text"
 )
 
 // Record implements driver.Caller. The actor answers in each case: it commits the note, or says why it does not.
@@ -24,7 +25,8 @@ func isNote(m *message) bool {
 }
 
 // lastWord commits a message of a call that was stopped, while the run is still ours. An error ends it: the run in memory may be ahead of its journal.
-func (a *actor) lastWord(m *message) error {
+func (a *actor) lastWord(m *message) (err error) {
+	defer text.Recover(&err)
 	if a.takeover || !a.owned || begins(m) {
 		return errStopped
 	}

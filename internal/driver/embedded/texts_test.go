@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/text"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -94,4 +95,33 @@ func TestLargeTextsAreLoaded(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A text that cannot be loaded while the last result of an interrupted run is stored leaves the run as its journal has it.
+func TestTextThatIsGoneAtTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := journal.NewMemory()
+		o := &odd{Backend: m.Open(journal.KindServe)}
+		var isLost atomic.Bool
+		o.append = func(ctx context.Context, a journal.Append) error {
+			if isLost.Load() { // as the encoder does
+				panic(&text.LoadError{Err: errStore})
+			}
+			return o.Backend.Append(ctx, a)
+		}
+		w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+			<-ctx.Done()
+			return sim.Reply("done"), nil
+		}}
+		d := open(t, m, embedded.Config{Store: o, Open: w.Open})
+		run := start(t, d, agents("a"))
+		synctest.Wait()
+		isLost.Store(true)
+		err := d.Interrupt(t.Context(), run)
+		isLost.Store(false)
+		if s := status(t, d, run); err != nil || !s.Interrupted {
+			t.Errorf("%+v, %v; want interrupted", s, err)
+		}
+	})
 }
