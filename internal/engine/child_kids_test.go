@@ -135,7 +135,7 @@ func (k *kids) finish(res engine.InputData) {
 	case engine.ToolHeld:
 		id = d.ID
 	}
-	k.w.Pending = slices.DeleteFunc(k.w.Pending, func(c engine.Command) bool { return enginetest.ID(c) == id })
+	k.w.Pending = slices.DeleteFunc(k.w.Pending, func(c engine.Command) bool { return engine.CallID(c) == id })
 	k.w.Feed(res)
 }
 

@@ -166,7 +166,7 @@ func (f *family) step() bool {
 			i = rapid.IntRange(0, len(f.Pending)-1).Draw(f.rt, "next")
 		}
 		c := f.Pending[i]
-		if tool, ok := c.(*engine.CallTool); !ok || f.Cancelled[enginetest.ID(c)] {
+		if tool, ok := c.(*engine.CallTool); !ok || f.Cancelled[engine.CallID(c)] {
 			f.Pending = slices.Delete(f.Pending, i, i+1)
 			f.Feed(f.Answer(c))
 		} else if !f.kids.call(tool) {
@@ -247,9 +247,9 @@ func (f *family) crash() {
 	f.kids.untold++
 	var lost []engine.Lost
 	for _, c := range f.Pending {
-		f.Calls[enginetest.ID(c)]--
+		f.Calls[engine.CallID(c)]--
 		if _, ok := c.(*engine.CallTool); ok {
-			lost = append(lost, engine.Lost{ID: enginetest.ID(c), Policy: rapid.SampledFrom([]string{"retry", "retry", "retry", "skip", "fail"}).Draw(f.rt, "policy")})
+			lost = append(lost, engine.Lost{ID: engine.CallID(c), Policy: rapid.SampledFrom([]string{"retry", "retry", "retry", "skip", "fail"}).Draw(f.rt, "policy")})
 		}
 	}
 	f.Crash(lost...)

@@ -181,3 +181,16 @@ type WaitInfo struct {
 	Schema    Value
 	Below     *Below
 }
+
+// CallID gives the id of a command that asks for a call, which its result has; "" for others.
+func CallID(c Command) string {
+	switch c := c.(type) {
+	case *CallModel:
+		return c.ID
+	case *CallTool:
+		return c.ID
+	case *CallFunc:
+		return c.ID
+	}
+	return ""
+}

@@ -32,7 +32,7 @@ func everything(t *testing.T) *enginetest.World {
 	w.Approve("g")
 	w.Finish("k", enginetest.Returns("found"))
 	for _, key := range []string{"k1", "k2"} {
-		w.Feed(engine.FuncNote{ID: enginetest.ID(w.Pending[0]), Key: key, Value: enginetest.Text(key)})
+		w.Feed(engine.FuncNote{ID: engine.CallID(w.Pending[0]), Key: key, Value: enginetest.Text(key)})
 	}
 	w.Finish("n", &engine.FuncResult{Output: enginetest.Text("n")})
 	w.Finish("u/v", enginetest.Say("v"))

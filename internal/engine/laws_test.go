@@ -42,10 +42,10 @@ func TestTwin(t *testing.T) {
 			c := w.Pending[i]
 			w.Pending = append(w.Pending[:i:i], w.Pending[i+1:]...)
 			in := w.Answer(c)
-			if journaled[enginetest.ID(c)] {
-				rt.Fatalf("call %s was made again though its result is in the journal (D8)", enginetest.ID(c))
+			if journaled[engine.CallID(c)] {
+				rt.Fatalf("call %s was made again though its result is in the journal (D8)", engine.CallID(c))
 			}
-			journaled[enginetest.ID(c)] = true
+			journaled[engine.CallID(c)] = true
 			w.Feed(in)
 			if crash && rapid.IntRange(0, 9).Draw(rt, "now") == 0 && !w.Run.Status().Ended() {
 				w.Crash()

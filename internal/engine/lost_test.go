@@ -18,7 +18,7 @@ func TestLostTwice(t *testing.T) {
 	w.Start("go")
 	ids := map[string]bool{}
 	for range 3 {
-		call := enginetest.ID(w.Pending[0])
+		call := engine.CallID(w.Pending[0])
 		w.Crash(engine.Lost{ID: call, Policy: "ask"})
 		wantStatus(t, w, engine.StatusPaused)
 		id := w.Run.Waits()[0].ID
@@ -130,7 +130,7 @@ func TestSeveralLost(t *testing.T) {
 			w := solo(t, workflow.Agent{}, nil)
 			w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`), enginetest.Call("2", "y", `{}`)))
 			after := len(w.Events)
-			lost := []engine.Lost{{ID: enginetest.ID(w.Pending[0]), Policy: tc.policies[0]}, {ID: enginetest.ID(w.Pending[1]), Policy: tc.policies[1]},
+			lost := []engine.Lost{{ID: engine.CallID(w.Pending[0]), Policy: tc.policies[0]}, {ID: engine.CallID(w.Pending[1]), Policy: tc.policies[1]},
 				{ID: "9.9.9#1", Policy: "fail"}, {ID: "nonsense", Policy: "skip"}, {ID: "1.0.1#1", Policy: "fail"}}
 			w.Crash(lost...)
 			w.Go(nil)
@@ -191,7 +191,7 @@ func TestReopenAsksAboutLostCalls(t *testing.T) {
 	}
 	var lost []engine.Lost
 	for _, c := range w.Run.Unfinished() {
-		lost = append(lost, engine.Lost{ID: enginetest.ID(c), Policy: "ask"})
+		lost = append(lost, engine.Lost{ID: engine.CallID(c), Policy: "ask"})
 	}
 	w.Crash()
 	w.Feed(engine.Reopen{Limits: workflow.Limits{Timeout: workflow.Duration(time.Hour)}, Lost: lost})

@@ -58,7 +58,7 @@ func shaky(t *testing.T, more ...workflow.Node) *enginetest.World {
 
 func take(t *testing.T, w *enginetest.World, key, value string) {
 	t.Helper()
-	if err := w.Record(engine.FuncNote{ID: enginetest.ID(w.Pending[0]), Key: key, Value: engine.Value(value)}); err != nil {
+	if err := w.Record(engine.FuncNote{ID: engine.CallID(w.Pending[0]), Key: key, Value: engine.Value(value)}); err != nil {
 		t.Fatalf("note %s: %v", key, err)
 	}
 }

@@ -127,7 +127,7 @@ func TestBudgetHolds(t *testing.T) {
 			}
 			if rapid.IntRange(0, 20).Draw(rt, "crash") == 0 && w.Run.Status() == engine.StatusRunning {
 				for _, c := range w.Pending { // what was out is asked again, and was perhaps paid for: not our matter here
-					w.Calls[enginetest.ID(c)]--
+					w.Calls[engine.CallID(c)]--
 				}
 				w.Crash()
 			}

@@ -27,7 +27,7 @@ func callOf(t *testing.T, w *enginetest.World, node string) string {
 	t.Helper()
 	for _, c := range w.Pending {
 		if enginetest.Node(c) == node {
-			return enginetest.ID(c)
+			return engine.CallID(c)
 		}
 	}
 	t.Fatalf("no call of %s is pending\n%s", node, w.Log())

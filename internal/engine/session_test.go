@@ -55,7 +55,7 @@ func TestSessionCallsWithinBudget(t *testing.T) {
 				continue
 			}
 			c := w.Pending[rapid.IntRange(0, len(w.Pending)-1).Draw(rt, "call")]
-			id, node := enginetest.ID(c), enginetest.Node(c)
+			id, node := engine.CallID(c), enginetest.Node(c)
 			switch rapid.IntRange(0, 9).Draw(rt, "what") {
 			case 0, 1, 2, 3: // it asks for a model call
 				made++

@@ -154,7 +154,7 @@ func (s *script) command(t *testing.T, d *datadriven.TestData) (string, engine.C
 	t.Helper()
 	if id := stringOf(d, "id"); id != "" {
 		for _, c := range s.w.Pending {
-			if enginetest.ID(c) == id {
+			if engine.CallID(c) == id {
 				return id, c
 			}
 		}
@@ -179,7 +179,7 @@ func (s *script) command(t *testing.T, d *datadriven.TestData) (string, engine.C
 	if len(found) != 1 {
 		d.Fatalf(t, "%d calls match; %d are out\n%s", len(found), len(s.w.Pending), s.w.Log())
 	}
-	return enginetest.ID(found[0]), found[0]
+	return engine.CallID(found[0]), found[0]
 }
 
 // timer lets the time of a timer come; with `early` the timer fires although it has not.
@@ -267,7 +267,7 @@ func (s *script) standing() string {
 		if t, ok := c.(*engine.StartTimer); ok {
 			timers = append(timers, t.ID)
 		} else {
-			calls = append(calls, enginetest.ID(c))
+			calls = append(calls, engine.CallID(c))
 		}
 	}
 	for _, w := range s.w.Run.Waits() {

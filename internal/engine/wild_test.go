@@ -78,7 +78,7 @@ func (w *wild) step() bool {
 	if limit := w.Plan.Workflow().Limits.MaxConcurrency; limit > 0 {
 		busy := map[int]bool{}
 		for _, c := range w.Pending {
-			if !w.Cancelled[enginetest.ID(c)] {
+			if !w.Cancelled[engine.CallID(c)] {
 				busy[stepOf(c)] = true
 			}
 		}
@@ -117,7 +117,7 @@ func (w *wild) step() bool {
 func (w *wild) answer(i int) {
 	w.T.Helper()
 	c := w.Pending[i]
-	id := enginetest.ID(c)
+	id := engine.CallID(c)
 	if w.done[id] {
 		w.T.Fatalf("call %s was made again though its result is in the journal (D8)\n%s", id, w.Log())
 	}

@@ -42,19 +42,6 @@ func (a *actor) carry(cmds []engine.Command) {
 	}
 }
 
-// callID gives the id of a command that has a result; "" for others.
-func callID(c engine.Command) string {
-	switch c := c.(type) {
-	case *engine.CallModel:
-		return c.ID
-	case *engine.CallTool:
-		return c.ID
-	case *engine.CallFunc:
-		return c.ID
-	}
-	return ""
-}
-
 // stopCalls stops all calls that are under way.
 func (a *actor) stopCalls() {
 	for c := range a.calls.all() {

@@ -235,7 +235,7 @@ func (a *actor) reread() error {
 		a.run = run
 		a.orphans = map[string]engine.Command{}
 		for _, c := range run.Open() {
-			if id := callID(c); id != "" && a.calls.get(id) == nil {
+			if id := engine.CallID(c); id != "" && a.calls.get(id) == nil {
 				a.orphans[id] = c
 			}
 		}

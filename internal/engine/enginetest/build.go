@@ -141,7 +141,7 @@ func (w *World) FinishAt(i int, in any) {
 	w.T.Helper()
 	c := w.Pending[i]
 	w.Pending = append(w.Pending[:i:i], w.Pending[i+1:]...)
-	w.Feed(w.result(ID(c), in))
+	w.Feed(w.result(engine.CallID(c), in))
 }
 
 // result makes the result of the command id out of what a test says.
@@ -258,7 +258,7 @@ func Node(c engine.Command) string {
 func (w *World) PendingNodes() string {
 	var out []string
 	for _, c := range w.Pending {
-		if !w.Cancelled[ID(c)] {
+		if !w.Cancelled[engine.CallID(c)] {
 			out = append(out, Node(c))
 		}
 	}

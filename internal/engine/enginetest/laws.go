@@ -51,7 +51,7 @@ func (w *World) openLaws(folded *engine.Run) {
 		return
 	}
 	for _, c := range w.Pending {
-		if !w.Cancelled[ID(c)] {
+		if !w.Cancelled[engine.CallID(c)] {
 			want = append(want, Show([]engine.Command{c}))
 		}
 	}

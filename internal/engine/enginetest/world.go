@@ -116,7 +116,7 @@ func (w *World) accept(cmds []engine.Command) {
 			}
 		case *engine.OpenWait, *engine.Finish:
 		default:
-			w.Calls[ID(c)]++
+			w.Calls[engine.CallID(c)]++
 			w.Pending = append(w.Pending, c)
 		}
 	}
@@ -142,22 +142,9 @@ func (w *World) noted(events []engine.Event) {
 	}
 }
 
-// ID gives the id of a command that asks for a call.
-func ID(c engine.Command) string {
-	switch c := c.(type) {
-	case *engine.CallModel:
-		return c.ID
-	case *engine.CallTool:
-		return c.ID
-	case *engine.CallFunc:
-		return c.ID
-	}
-	return ""
-}
-
 // Answer makes the result of a command by the world's script; nil leaves it pending.
 func (w *World) Answer(c engine.Command) engine.InputData {
-	if w.Cancelled[ID(c)] {
+	if w.Cancelled[engine.CallID(c)] {
 		f := &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}
 		switch c := c.(type) {
 		case *engine.CallModel:

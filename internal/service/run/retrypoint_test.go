@@ -102,7 +102,7 @@ func (w *retried) drive() {
 func (w *retried) answer(i int) {
 	w.T.Helper()
 	c := w.Pending[i]
-	id := enginetest.ID(c)
+	id := engine.CallID(c)
 	if w.kept[id] {
 		w.T.Fatalf("call %s is made again though its success is kept: %s\n%s", id, w.shape, w.Log())
 	}
