@@ -188,8 +188,9 @@ var layers = []layer{
 	{"internal/model/aimocktest", nil, "it has tests only"},
 	{"bench", nil, "it has tests only"},
 	{"bench/internal/floor", nil, "it measures the database driver without Hocket"},
+	{"bench/internal/drive", []string{"internal/driver/program", "internal/engine"}, "it runs graphs on the engine alone"},
 	{"bench/growth", []string{
-		".", "graph", "workflow", "internal/access", "internal/api/httpapi", "internal/api/transport", "internal/chat", "internal/cli", "internal/driver/program", "internal/engine", "internal/journal", "internal/model",
+		"bench/internal/drive", ".", "graph", "workflow", "internal/access", "internal/api/httpapi", "internal/api/transport", "internal/chat", "internal/cli", "internal/driver/program", "internal/engine", "internal/journal", "internal/model",
 		"internal/model/providers", "internal/service", "internal/store", "internal/text",
 	}, "it measures the public API, the engine, the service and its HTTP API; no package imports it"},
 	{"docs", nil, "it has tests only"},

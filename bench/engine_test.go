@@ -70,8 +70,8 @@ var (
 	done = engine.Value(`"done"`)
 )
 
-// drive runs a workflow in memory, answering every call at once, and gives the number of steps.
-func drive(b *testing.B, p *engine.Plan, calls int) {
+// answerAll runs a workflow in memory, answering every call at once, and gives the number of steps.
+func answerAll(b *testing.B, p *engine.Plan, calls int) {
 	r := engine.New(p, "run")
 	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{}}})
 	queue := d.Commands
@@ -119,7 +119,7 @@ func BenchmarkMemory(b *testing.B) {
 			p := compile(b, bc.w)
 			b.ReportAllocs()
 			for b.Loop() {
-				drive(b, p, bc.calls)
+				answerAll(b, p, bc.calls)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(bc.steps), "ns/step")
 		})

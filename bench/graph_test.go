@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/bench/internal/drive"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
@@ -127,7 +127,11 @@ func BenchmarkGraph(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			perStep(b, gg.steps, func() { driveGraph(b, plan, p, input, gg.want) })
+			perStep(b, gg.steps, func() {
+				if err := drive.Graph(b.Context(), plan, p, input, gg.want); err != nil {
+					b.Fatal(err)
+				}
+			})
 		})
 		b.Run("memory/"+gg.name, func(b *testing.B) {
 			store := journal.NewMemory().Open(journal.KindServe)
@@ -257,32 +261,6 @@ func perStep(b *testing.B, steps int, run func()) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n)/float64(steps), "ns/step")
 	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(n)/float64(steps), "allocs/step")
 	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(n)/float64(steps), "B/step")
-}
-
-// driveGraph runs a graph in memory, each function called in place.
-func driveGraph(b *testing.B, plan *engine.Plan, p *program.Program, input engine.Value, want int) {
-	r := engine.New(plan, "run")
-	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
-	queue := slices.Clone(d.Commands)
-	var res engine.FuncResult
-	for next := 0; err == nil && next < len(queue); {
-		c, ok := queue[next].(*engine.CallFunc)
-		if next++; next == len(queue) {
-			queue, next = queue[:0], 0
-		}
-		if !ok {
-			continue
-		}
-		id := c.ID
-		res = p.Call(context.Background(), "run", c, nil)
-		res.ID = id
-		r.Reuse(c)
-		d, err = r.Activate([]engine.Input{{At: at, Data: &res}})
-		queue = append(queue, d.Commands...)
-	}
-	if got := string(r.State()["n"]); err != nil || r.Status() != engine.StatusCompleted || got != fmt.Sprint(want) {
-		b.Fatalf("%v, n is %s, not %d: %v", r.Status(), got, want, err)
-	}
 }
 
 func openGraph(b *testing.B, store journal.Backend, g *graph.Compiled[small]) *embedded.Driver {

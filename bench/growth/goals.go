@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/bench/internal/drive"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -103,7 +102,7 @@ func typedGoals(ctx context.Context) ([]goal, error) {
 		runtime.ReadMemStats(&before)
 		began := time.Now()
 		for range runs {
-			if err := drive(ctx, plan, p, input, nodes); err != nil {
+			if err := drive.Graph(ctx, plan, p, input, nodes); err != nil {
 				return nil, err
 			}
 		}
@@ -118,37 +117,6 @@ func typedGoals(ctx context.Context) ([]goal, error) {
 		{Name: what + "allocations", Measured: median(allocations), Goal: 5},
 		{Name: what + "bytes", Measured: median(allocated), Goal: 1000, Unit: "B"},
 	}, nil
-}
-
-// drive runs a graph in memory, each function called in place.
-func drive(ctx context.Context, plan *engine.Plan, p *program.Program, input engine.Value, want int) error {
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := engine.New(plan, "run")
-	d, err := r.Activate([]engine.Input{{At: at, Data: engine.Start{Created: engine.RunCreated{Input: input}}}})
-	queue := slices.Clone(d.Commands)
-	var res engine.FuncResult
-	for next := 0; err == nil && next < len(queue); {
-		c, ok := queue[next].(*engine.CallFunc)
-		if next++; next == len(queue) {
-			queue, next = queue[:0], 0
-		}
-		if !ok {
-			continue
-		}
-		id := c.ID
-		res = p.Call(ctx, "run", c, nil)
-		res.ID = id
-		r.Reuse(c)
-		d, err = r.Activate([]engine.Input{{At: at, Data: &res}})
-		queue = append(queue, d.Commands...)
-	}
-	if err != nil {
-		return err
-	}
-	if n := string(r.State()["n"]); r.Status() != engine.StatusCompleted || n != strconv.Itoa(want) {
-		return fmt.Errorf("the run is %s, n is %s", r.Status(), n)
-	}
-	return nil
 }
 
 // pausedGoal stores runs that wait for a person after one step, and tells what each takes beyond what it took in and made.
