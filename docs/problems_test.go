@@ -29,7 +29,7 @@ func TestProblems(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		transport.ErrUnauthorized, &transport.ForbiddenError{Reason: "no"}, &transport.TooLargeError{Limit: "1 MiB"}, &service.InvalidError{Message: "bad"}, journal.ErrNotFound,
+		transport.ErrUnauthorized, &transport.ForbiddenError{Reason: "no"}, &transport.TooLargeError{Limit: "1 MiB"}, &service.InvalidError{Err: errors.New("bad")}, journal.ErrNotFound,
 		runengine.ErrWaitAmbiguous, runengine.ErrWaitClosed, &service.LimitError{Limit: "runs", Max: 3}, errors.New("broken"),
 	} {
 		p := transport.ProblemOf(err)

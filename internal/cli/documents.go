@@ -71,7 +71,7 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 	switch {
 	case errors.As(err, &invalid):
 		var list diag.List
-		list.Errorf(diag.Span{File: path}, "", "unreadable", "%s", strings.TrimPrefix(invalid.Message, path+": "))
+		list.Errorf(diag.Span{File: path}, "", "unreadable", "%s", strings.TrimPrefix(invalid.Error(), path+": "))
 		return list, nil
 	case err != nil:
 		return nil, err

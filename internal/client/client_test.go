@@ -141,7 +141,7 @@ func TestProblems(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprint(w, `{"title": "Authentication required", "status": 401, "code": "unauthorized"}`)
 	})
-	if _, err := r.Show(t.Context(), "r"); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(err.Error(), "HOCKET_TOKEN") {
+	if _, err := r.Show(t.Context(), "r"); service.CodeOf(err) != service.CodeInvalid || !strings.Contains(errcode.Text(err, errcode.Command), "HOCKET_TOKEN") {
 		t.Errorf("no token: %v", err)
 	}
 	r = at(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") })

@@ -42,7 +42,7 @@ type Remote struct {
 func New(cfg Config) (*Remote, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
-		return nil, &service.InvalidError{Message: fmt.Sprintf("invalid server address %q; write it as http://127.0.0.1:7788", cfg.URL)}
+		return nil, service.Refuse(errcode.InvalidServerAddress, errcode.Fields{"address": cfg.URL}, nil)
 	}
 	base := u.Scheme + "://" + u.Host
 	h := outbound.New(outbound.Config{Allow: []string{base}})
@@ -121,7 +121,7 @@ func (r *Remote) problem(status int, body []byte) error {
 		text = p.Title
 	}
 	if status == http.StatusUnauthorized {
-		return &service.InvalidError{Message: r.url + ": " + text + "; the command line sends the token of HOCKET_TOKEN"}
+		return service.Refuse(errcode.TokenRejected, errcode.Fields{"server": r.url, "problem": text}, nil)
 	}
 	if status >= http.StatusInternalServerError {
 		return fmt.Errorf("%s: %s", r.url, text)
@@ -129,5 +129,5 @@ func (r *Remote) problem(status int, body []byte) error {
 	if _, known := errcode.Find(p.Reason); !known && p.Hint != "" { // a newer server's: its own hint is better than none
 		text += "; " + p.Hint
 	}
-	return &service.InvalidError{Message: text, Diagnostics: p.Diagnostics, Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
+	return &service.InvalidError{Diagnostics: p.Diagnostics, Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
 }

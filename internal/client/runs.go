@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/client/api"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -260,7 +261,7 @@ func (r *Remote) Prune(ctx context.Context, q journal.PruneQuery) (journal.Prune
 // rights are not asked. Errors: those of reading; *service.InvalidError where there is no such place.
 func (r *Remote) Fork(ctx context.Context, run string, at uint64, _ service.ForkRights) (string, error) {
 	if at > math.MaxInt64 {
-		return "", &service.InvalidError{Message: fmt.Sprintf("run %s has no event %d", run, at)}
+		return "", service.Refuse(errcode.InvalidForkPoint, nil, fmt.Errorf("run %s has no event %d", run, at))
 	}
 	res, err := r.api.ForkRun(ctx, run, api.ForkRunJSONRequestBody{At: int64(at)})
 	var made struct {

@@ -159,12 +159,12 @@ var roundsDocument = []rule{
 		if !errors.As(err, &invalid) {
 			t.Fatalf("start: %v", err)
 		}
-		same(t, "error", invalid.Message, `branch "onec" not found; the branches are once (one_time), often (interval), ever (continuous); did you mean "once"?`)
+		same(t, "error", invalid.Error(), `branch "onec" not found; the branches are once (one_time), often (interval), ever (continuous); did you mean "once"?`)
 		wf.Nodes, wf.Edges, wf.Entry = nil, nil, ""
 		if _, err = w.Start(t.Context(), service.StartRequest{Workflow: wf}); !errors.As(err, &invalid) {
 			t.Fatalf("start of an empty main graph: %v", err)
 		}
-		same(t, "error", invalid.Message, "the main graph has no nodes; name the branch to run: once (one_time), often (interval), ever (continuous)")
+		same(t, "error", invalid.Error(), "the main graph has no nodes; name the branch to run: once (one_time), often (interval), ever (continuous)")
 		w.noRuns()
 	}},
 	{name: "S1-22 modes that need a schedule are refused without a good one", test: func(t *testing.T) {

@@ -37,6 +37,8 @@ const (
 	ToolNotOffered      Code = "tool-not-offered"
 	ToolsetNameTaken    Code = "toolset-name-taken"
 	MemoryWithoutOwner  Code = "memory-without-owner"
+	InvalidWorkflow     Code = "invalid-workflow"
+	DocumentNotStored   Code = "document-not-stored"
 )
 
 // Codes of errors about runs and waits.
@@ -108,6 +110,12 @@ const (
 	ServiceLimit         Code = "service-limit"
 	InvalidStore         Code = "invalid-store"
 	NoHomeFolder         Code = "no-home-folder"
+	InvalidServerSetting Code = "invalid-server-setting"
+	AddressUnusable      Code = "address-unusable"
+	CertificateUnusable  Code = "certificate-unusable"
+	ServerUnprotected    Code = "server-unprotected"
+	InvalidServerAddress Code = "invalid-server-address"
+	TokenRejected        Code = "token-rejected"
 )
 
 // Codes of errors about stores on database servers.
@@ -202,6 +210,8 @@ var entries = [...]Entry{
 		MemoryWithoutOwner, Invalid, "toolset {toolset:q}: a document that is neither stored nor a file of this machine has no memory of its own; store it as a workflow, or name a memory " +
 			"that workflows share (memory: NAME), which must be trusted", [3]string{}, "A memory belongs to a stored workflow or to a file.",
 	},
+	{InvalidWorkflow, Invalid, "workflow {id} has errors", [3]string{}, "Each error is in `diagnostics`. The document was stored before what it needs was deleted or changed."},
+	{DocumentNotStored, Invalid, "the document has errors; nothing was stored", [3]string{}, "Each error is in `diagnostics`, with its place and a code of its own."},
 
 	{RunNotFound, NotFound, "run not found", [3]string{"", "", "list_runs lists the runs"}, "The id is wrong, or the run was deleted or belongs to another namespace."},
 	{RunExists, Conflict, "a run with this id already exists", [3]string{}, "The request names the id of a stored run."},
@@ -295,5 +305,11 @@ var entries = [...]Entry{
 	{InvalidStore, Invalid, "{cause}", [3]string{}, "The place of the store is not a path, or names a kind of store that is not supported."},
 	{NoHomeFolder, Invalid, "there is no home folder for the store", [3]string{"give --db PATH or set HOCKET_HOME", "", ""}, "Neither HOME nor a setting says where the store is."},
 	{StoreURL, Invalid, "the URL of the store is not valid: {problem}", [3]string{"write postgres://user@host:5432/database; the password may also be in PGPASSWORD or a password file", "", ""}, "The URL of a store in PostgreSQL has an error or an unknown option."},
+	{InvalidServerSetting, Invalid, "{cause}", [3]string{}, "A flag of `hocket serve`, or a key below `server` in hocket.yaml, has a value with which the server cannot start."},
+	{AddressUnusable, Invalid, "{cause}", [3]string{"choose another address with --addr", "", ""}, "Another process has the address of the server, or it is not one of this machine."},
+	{CertificateUnusable, Invalid, "the certificate is not usable: {cause}", [3]string{}, "The files of `server: {tls: …}` cannot be read, or do not belong together."},
+	{ServerUnprotected, Invalid, "{cause}", [3]string{}, "Other machines reach the address of the server, and it has no token, or one that can be guessed."},
+	{InvalidServerAddress, Invalid, "invalid server address {address:q}; write it as http://127.0.0.1:7788", [3]string{}, "`--server` or HOCKET_SERVER is not the address of a server."},
+	{TokenRejected, Invalid, "{server}: {problem}", [3]string{"the command line sends the token of HOCKET_TOKEN", "", ""}, "The server does not accept the token of the request."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

@@ -10,7 +10,7 @@ var (
 	// ErrNotFound says that there is no such run, blob or request.
 	ErrNotFound = errors.New("not found")
 	// ErrExists says that a run with this id exists.
-	ErrExists = errors.New("run exists")
+	ErrExists = errors.New("already exists")
 	// ErrConflict says that Record.First does not continue the journal. The caller's copy of the run is stale: it reads the journal again.
 	ErrConflict = errors.New("record does not continue the journal")
 	// ErrFenced says that the caller does not own the run, or no longer in this epoch. It stops driving it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
@@ -103,43 +104,45 @@ func (c Config) withDefaults() Config {
 
 // Validate tells what cannot be served. Errors: *service.InvalidError.
 func (c Config) Validate() error {
-	bad := func(format string, args ...any) error {
-		return &service.InvalidError{Message: fmt.Sprintf(format, args...)}
-	}
 	if c.Addr != "" {
 		if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-			return bad("the address %q is not host:port, such as %s", c.Addr, DefaultAddr)
+			return invalidSetting("addr", "the address %q is not host:port, such as %s", c.Addr, DefaultAddr)
 		}
 	}
 	if c.URL != "" {
 		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return bad("the public address %q must be a full http or https URL", c.URL)
+			return invalidSetting("url", "the public address %q must be a full http or https URL", c.URL)
 		}
 	}
 	for _, h := range c.Hosts {
 		if !isHost(h) {
-			return bad("%q is not a host; write a name such as hocket.example.com or *.example.com, without scheme and port", h)
+			return invalidSetting("hosts", "%q is not a host; write a name such as hocket.example.com or *.example.com, without scheme and port", h)
 		}
 	}
 	for _, o := range c.Origins {
 		if u, err := url.Parse(o); err != nil || u.Host == "" || u.Scheme == "" || u.Scheme+"://"+u.Host != o {
-			return bad("%q is not an origin; write scheme://host[:port], such as https://app.example.com", o)
+			return invalidSetting("origins", "%q is not an origin; write scheme://host[:port], such as https://app.example.com", o)
 		}
 	}
 	if (c.Cert == "") != (c.Key == "") {
-		return bad("a certificate and its key must be given together (server: {tls: {cert: …, key: …}})")
+		return invalidSetting("tls", "a certificate and its key must be given together (server: {tls: {cert: …, key: …}})")
 	}
 	l := c.Limits
 	if min(c.Body, int64(c.Grace), int64(c.Delay), l.InFlight, l.TokenInFlight, int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
-		return bad("a limit of the server is negative")
+		return invalidSetting("limits", "a limit of the server is negative")
 	}
 	switch one := bodyWeight * c.Body; {
 	case l.InFlight < one:
-		return bad("the budget of %d bytes in flight (server: {limits: {inFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
+		return invalidSetting("limits.inFlight", "the budget of %d bytes in flight (server: {limits: {inFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.InFlight, one)
 	case l.TokenInFlight < one:
-		return bad("a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
+		return invalidSetting("limits.tokenInFlight", "a token's share of %d bytes in flight (server: {limits: {tokenInFlight: …}}) is too small for one body: it must be at least twice the limit of a body, %d", l.TokenInFlight, one)
 	}
 	return nil
+}
+
+// invalidSetting says what is wrong with a setting, by its key in the section server of hocket.yaml.
+func invalidSetting(setting, format string, args ...any) error {
+	return service.Refuse(errcode.InvalidServerSetting, errcode.Fields{"setting": setting}, fmt.Errorf(format, args...))
 }
 
 // isHost tells whether a text is the name of a host or of all below a name, or an address.
@@ -155,7 +158,7 @@ func isHost(h string) bool {
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if err != nil {
-		return nil, &service.InvalidError{Message: fmt.Sprintf("%v; choose another address with --addr", err), Err: err}
+		return nil, service.Refuse(errcode.AddressUnusable, errcode.Fields{"address": addr}, err)
 	}
 	return ln, nil
 }

@@ -27,10 +27,10 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		}
 		e, err := hooks.OperatorEndpoint(e, n.Secret)
 		if err != nil {
-			return nil, &service.InvalidError{Message: "server: " + err.Error(), Err: err}
+			return nil, invalidSetting("notifications."+name, "server: %w", err)
 		}
 		if e.ApproveLinks && s.cfg.URL == "" {
-			return nil, &service.InvalidError{Message: "server: notifications: " + name + ": approveLinks needs the server's public address (server: {url: …})"}
+			return nil, invalidSetting("notifications."+name, "server: notifications: %s: approveLinks needs the server's public address (server: {url: …})", name)
 		}
 		endpoints, allow = append(endpoints, e), append(allow, n.URL)
 	}
@@ -46,7 +46,7 @@ func (s *Server) openHooks() (*hooks.Hooks, error) {
 		Refused:  func(ctx context.Context, url string) error { return outbound.Check(ctx, guarded, url) },
 	})
 	if err != nil {
-		return nil, &service.InvalidError{Message: err.Error(), Err: err}
+		return nil, invalidSetting("notifications", "%w", err)
 	}
 	return h, nil
 }

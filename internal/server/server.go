@@ -17,6 +17,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/namespace"
@@ -78,15 +79,15 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s.flight = inflight.New(inflight.Config{Total: cfg.Limits.InFlight, Share: cfg.Limits.TokenInFlight})
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
-		return nil, &service.InvalidError{Message: err.Error(), Err: err}
+		return nil, invalidSetting("hosts", "%w", err)
 	}
 	if s.proxies, err = parseProxies(cfg.TrustedProxies); err != nil {
-		return nil, &service.InvalidError{Message: "server: trustedProxies: " + err.Error(), Err: err}
+		return nil, invalidSetting("trustedProxies", "server: trustedProxies: %w", err)
 	}
 	if cfg.Cert != "" {
 		s.cert = &certificate{cert: cfg.Cert, key: cfg.Key, log: s.log}
 		if _, err := s.cert.get(nil); err != nil {
-			return nil, &service.InvalidError{Message: "the certificate is not usable: " + err.Error(), Err: err}
+			return nil, service.Refuse(errcode.CertificateUnusable, nil, err)
 		}
 	}
 	if s.hooks, err = s.openHooks(); err != nil {
@@ -203,8 +204,7 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	}
 	if env && token.weak {
 		if where := s.reachable(start); where != "" {
-			weak := &ShortTokenError{where}
-			return start, &service.InvalidError{Message: weak.Error(), Err: weak}
+			return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": where}, &ShortTokenError{where})
 		}
 	}
 	switch found, err := s.tokens.Any(ctx); {
@@ -213,7 +213,7 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 	case found:
 		return start, nil
 	case start.Exposed:
-		return start, &service.InvalidError{Message: (&UnprotectedError{ln.Addr().String()}).Error(), Err: &UnprotectedError{ln.Addr().String()}}
+		return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": ln.Addr().String()}, &UnprotectedError{ln.Addr().String()})
 	}
 	if start.Token, err = s.tokens.First(ctx); err != nil {
 		return start, err

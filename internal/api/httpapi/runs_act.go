@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -166,7 +167,7 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 	if b.Document != "" {
 		w, problems, err := c.Service.Load(ctx, documentName, []byte(b.Document), service.LoadOptions{Format: string(b.Format), AllowUnknown: b.AllowUnknown})
 		if err == nil && problems.HasErrors() {
-			err = &service.InvalidError{Message: "the document has errors", Diagnostics: problems}
+			err = &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidDocument, nil, nil)}
 		}
 		if w != nil && w.Name == "" {
 			w.Name = b.Name
@@ -179,7 +180,7 @@ func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.S
 	}
 	w, d, problems, err := c.Service.LoadStored(ctx, b.Workflow, service.Which{Draft: b.Draft, Version: b.Version}, service.LoadOptions{})
 	if err == nil && problems.HasErrors() {
-		err = &service.InvalidError{Message: "workflow " + b.Workflow + " has errors", Diagnostics: problems}
+		err = &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidWorkflow, errcode.Fields{"id": b.Workflow}, nil)}
 	}
 	if err == nil && !c.May(access.RoleEdit) && service.Raises(q.Limits, w, b.Branch) {
 		err = raiseForbidden(c)

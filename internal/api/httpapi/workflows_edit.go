@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -84,9 +85,9 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 	return out, nil
 }
 
-// refused says that a document was not acceptable.
+// refused says that a document has errors.
 func refused(problems diag.List) error {
-	return &service.InvalidError{Message: "the document has errors; nothing was stored", Diagnostics: problems}
+	return &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.DocumentNotStored, nil, nil)}
 }
 
 func createWorkflow(ctx context.Context, c *transport.Caller, in *struct{ Body CreateBody }) (*definitionAnswer, error) {

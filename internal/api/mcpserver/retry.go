@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -74,7 +75,7 @@ func retryRun(ctx context.Context, c *call) (any, error) {
 	if args.Document != "" {
 		w, problems, err := c.Service.Load(ctx, "document", []byte(args.Document), service.LoadOptions{})
 		if err == nil && problems.HasErrors() {
-			err = &service.InvalidError{Message: "document: has errors", Diagnostics: problems}
+			err = &service.InvalidError{Diagnostics: problems, Err: errcode.New(errcode.InvalidDocument, nil, nil)}
 		}
 		if err != nil {
 			return nil, err

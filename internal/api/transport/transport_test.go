@@ -30,7 +30,7 @@ func TestProblemOf(t *testing.T) {
 		{access.ErrNone, 404, "not_found", access.ErrNone.Error()},
 		{access.ErrNoNamespace, 404, "not_found", access.ErrNoNamespace.Error()},
 		{access.ErrFullTokens, 409, "conflict", "at most 1000 tokens per namespace; revoke some"},
-		{&service.InvalidError{Message: "bad"}, 422, "invalid", "bad"},
+		{&service.InvalidError{Err: errors.New("bad")}, 422, "invalid", "bad"},
 		{fmt.Errorf("read: %w", journal.ErrNotFound), 404, "not_found", "run not found"},
 		{engine.ErrWaitAmbiguous, 409, "conflict", engine.ErrWaitAmbiguous.Error()},
 		{&service.BusyError{Session: "s", Run: "r"}, 409, "conflict", `session "s" is busy: its run r has not ended`},

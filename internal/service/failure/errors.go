@@ -29,20 +29,16 @@ const (
 // ErrUnavailable says that the store did not answer in time.
 var ErrUnavailable = errors.New("the store is temporarily unavailable")
 
-// InvalidError says that a request is not valid. Diagnostics, where there are any, say where and why.
+// InvalidError says that a request is not valid: by Err, by Diagnostics, or by both. Its text is that of Err, or else of Diagnostics.
 type InvalidError struct {
-	// Message is the text; "": that of Diagnostics, or else of Err.
-	Message     string
+	// Diagnostics say what is wrong with a document, and where; empty for other requests.
 	Diagnostics diag.List
-	// Err is the cause: an *errcode.Error where the reason has a code. Nil: none.
+	// Err is the reason, an *errcode.Error for most; nil: Diagnostics are.
 	Err error
 }
 
 func (e *InvalidError) Error() string {
-	switch {
-	case e.Message != "":
-		return e.Message
-	case len(e.Diagnostics) == 0 && e.Err != nil:
+	if e.Err != nil {
 		return e.Err.Error()
 	}
 	return e.Diagnostics.Error()
@@ -64,8 +60,7 @@ func (e *InvalidError) Unwrap() error { return e.Err }
 
 // Refuse returns the *InvalidError of a code, with its fields and its cause, which may be nil.
 func Refuse(code errcode.Code, fields errcode.Fields, cause error) error {
-	err := errcode.New(code, fields, cause)
-	return &InvalidError{Message: err.Error(), Err: err}
+	return &InvalidError{Err: errcode.New(code, fields, cause)}
 }
 
 // StoreError says that the store cannot be opened.

@@ -95,7 +95,7 @@ func (s *Runner) mayRetry(ctx context.Context, head journal.Head, w *workflow.Wo
 	}
 	if q.Model != "" {
 		if _, err := model.ParseRef(q.Model); err != nil {
-			return &failure.InvalidError{Message: err.Error(), Err: err}
+			return &failure.InvalidError{Err: err}
 		}
 	}
 	if q.With != nil {

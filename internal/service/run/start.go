@@ -255,7 +255,7 @@ func (s *Runner) checkRunID(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	}
-	return &failure.InvalidError{Message: fmt.Sprintf("run %s already exists", id), Err: journal.ErrExists}
+	return &failure.InvalidError{Err: fmt.Errorf("run %s %w", id, journal.ErrExists)}
 }
 
 // asks is what a document wants beside its tools: to send variables, and to tell its agents files that are no texts for readers.
