@@ -91,11 +91,11 @@ func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 	return alive, nil
 }
 
-// Sign implements journal.Ownership. A process that does not listen on the server looks at the session here.
+// Sign implements journal.Ownership. A process that does not listen looks here whether it still has the session.
 func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	self, err := s.register(ctx)
-	if err == nil && s.db.cfg.Relay != nil {
-		err = s.fault(ctx, s.db.session.ping(ctx))
+	if err == nil {
+		err = s.fault(ctx, s.db.session.check(ctx))
 	}
 	if err == nil {
 		_, err = s.exec(ctx, sqlSign, micros(at), self)

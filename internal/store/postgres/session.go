@@ -308,10 +308,17 @@ func (s *session) close(ctx context.Context) error {
 	return conn.Close(ctx)
 }
 
-// ping makes sure that the connection is there, by use: it is how a process that does not listen finds that it was lost.
-func (s *session) ping(ctx context.Context) error {
-	if err := s.run(ctx, func(c *pgx.Conn) error { return c.Ping(ctx) }); err == nil {
+// check makes sure that the connection is there. A process that listens knows by that.
+func (s *session) check(ctx context.Context) error {
+	s.mu.Lock()
+	listens := s.running
+	s.mu.Unlock()
+	if listens {
 		return nil
 	}
-	return s.run(ctx, func(c *pgx.Conn) error { return c.Ping(ctx) })
+	ping := func(c *pgx.Conn) error { return c.Ping(ctx) }
+	if err := s.run(ctx, ping); err == nil || ctx.Err() != nil {
+		return err
+	}
+	return s.run(ctx, ping) // it is closed now, and made anew
 }

@@ -91,7 +91,7 @@ type database struct {
 // Errors: journal.ErrNotStore where the schema has tables of another program, *journal.NewerError where a newer Hocket made it, both with the database unchanged; those that match
 // journal.ErrUnavailable, which may pass; *journal.RejectedError for what the server refuses, whose cause is a *pgconn.PgError or *pgconn.ConnectError.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	db, err := connect(ctx, cfg)
+	db, err := connect(ctx, cfg, func(c net.Conn) net.Conn { return c })
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", explain(err))
 	}
@@ -108,8 +108,8 @@ func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
 	return s.db.open(ctx, schema, s.owner.self.Kind)
 }
 
-// connect makes the pool. It makes no connection yet.
-func connect(ctx context.Context, cfg Config) (*database, error) {
+// connect makes the pool. It makes no connection yet. Those that are dialled pass through wrap.
+func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*database, error) {
 	conn := cfg.Conn
 	if conn == nil {
 		var err error
@@ -128,7 +128,13 @@ func connect(ctx context.Context, cfg Config) (*database, error) {
 	}
 	// A server that vanished is noticed after some 11 s where nothing is on its way to it; what is on its way is bounded by patience.
 	d := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
-	conn.DialFunc = d.DialContext
+	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(c), nil
+	}
 	if conn.ConnectTimeout == 0 {
 		conn.ConnectTimeout = dialTimeout
 	}

@@ -30,6 +30,10 @@ func (s *Store) View(ctx context.Context, do func(tx pgx.Tx) error) error {
 
 // Tx runs do once inside a transaction of its own kind. The tables have their plain names. Errors: as for Write.
 func (s *Store) Tx(ctx context.Context, o pgx.TxOptions, do func(tx pgx.Tx) error) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
 	// One message to the server: the path is set before any statement of do is parsed.
 	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + s.schema
 	err := pgx.BeginTxFunc(ctx, s.db.pool, o, do)

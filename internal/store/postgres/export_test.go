@@ -1,0 +1,34 @@
+package postgres
+
+import (
+	"context"
+	"net"
+)
+
+// OpenOver opens a store whose connections are made by wrap of those that are dialled.
+func OpenOver(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*Store, error) {
+	db, err := connect(ctx, cfg, wrap)
+	if err != nil {
+		return nil, err
+	}
+	return db.open(ctx, db.cfg.Schema, cfg.Kind)
+}
+
+// Number is the number of the handle among the owners; 0 until it owns something.
+func (s *Store) Number() int64 { return s.owner.number.Load() }
+
+// SetBatchBytes makes Each read batches of one record that ends beyond n bytes.
+func (s *Store) SetBatchBytes(n int64) { s.batchBytes = n }
+
+// Classes of errors.
+const (
+	ClassNone     = classNone
+	ClassConflict = classConflict
+	ClassLost     = classLost
+	ClassServer   = classServer
+	ClassDamage   = classDamage
+	ClassRejected = classRejected
+)
+
+// Classify sorts an error.
+var Classify = classify
