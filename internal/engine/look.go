@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -48,6 +49,9 @@ func (r *Run) StepPlace(id int) (StepView, bool) {
 	}
 	return StepView{Node: n.ID, Hidden: n.Hidden, Kind: n.Kind, Nested: sc.Flow != 0, Outer: outer, Block: sc.Owner}, true
 }
+
+// HidesLosers tells whether a fork of a workflow hides what those branches gave that did not reach the join (S2-57).
+func HidesLosers(w *workflow.Workflow, f *workflow.Fork) bool { return graph.HidesLosers(w, f) }
 
 // Outputs gives the outputs that the run itself sees, by node id; nil where there are none. The map is the caller's, the values are not.
 func (r *Run) Outputs() map[string]Value {

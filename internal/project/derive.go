@@ -98,8 +98,9 @@ func blockSteps(st, former *step, cut bool) []expr.Child {
 
 // lastOf adds the steps of a fork's branches that gave an output to ran, by node.
 func (st *step) lastOf(ran map[string]*step) {
+	hidden := st.def.Fork != nil && engine.HidesLosers(st.scope.flow, st.def.Fork)
 	for i := range len(st.branches) {
-		if sc := st.branches[i+1]; sc != nil {
+		if sc := st.branches[i+1]; sc != nil && (!hidden || sc.arrived != nil && !sc.failed) {
 			for _, o := range sc.entries {
 				ran[o.def.ID] = o
 			}

@@ -52,7 +52,7 @@ func TestOutputsAreTheEngines(t *testing.T) {
 		"block": blockFlow("", "", "", nil), "map": blockFlow(workflow.ShapeMap, "", "", nil),
 		"race": blockFlow("", workflow.UntilRace, "", nil), "any as map": blockFlow(workflow.ShapeMap, workflow.UntilAny, "", nil),
 		"going on": blockFlow(workflow.ShapeMap, "", workflow.FailContinue, nil), "collecting": blockFlow("", "", workflow.FailCollect, nil),
-		"again": blockFlow("", "", "", &workflow.Retry{MaxRetries: 2}),
+		"race without losers": hidingLosers(blockFlow("", workflow.UntilAny, "", nil)), "again": blockFlow("", "", "", &workflow.Retry{MaxRetries: 2}),
 		"sub-flow": {
 			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), {ID: "sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "f"}}, agentNode("b", "", "b")},
 			Edges: []workflow.Edge{{From: "a", To: "sub"}, {From: "sub", To: "b"}}, Flows: map[string]*workflow.Workflow{"f": blockFlow("", "", "", nil)},
@@ -64,6 +64,16 @@ func TestOutputsAreTheEngines(t *testing.T) {
 			}},
 		},
 		"hand-offs": handing(blockFlow("", "", "", &workflow.Retry{MaxRetries: 2})),
+		"arrived and at work": {
+			Entry: "par", Agents: definition("").Agents, Nodes: []workflow.Node{
+				{ID: "par", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "par/join", Shape: workflow.ShapeMap, Until: workflow.UntilAny, Branches: []workflow.Branch{{ID: "p"}, {ID: "r"}}}},
+				agentNode("p", "par", "a"), agentNode("q", "par", "b"), agentNode("r", "par", "gen"), closing("par/join", "par", ""), agentNode("after", "", "b"),
+			},
+			Edges: []workflow.Edge{
+				{From: "par", Port: "p", To: "p"}, {From: "par", Port: "r", To: "r"}, {From: "p", To: "par/join"}, {From: "p", To: "q"}, {From: "q", To: "par/join"}, {From: "r", To: "par/join"},
+				{From: "par/join", To: "after"},
+			},
+		},
 		"error edge": {
 			Entry: "a", Agents: definition("").Agents, Nodes: []workflow.Node{agentNode("a", "", "a"), agentNode("b", "", "b"), agentNode("h", "", "gen")},
 			Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "a", Port: workflow.PortError, To: "h"}},
@@ -104,6 +114,12 @@ func TestOutputsAreTheEngines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hidingLosers hides what the branches gave that lost, as Go graphs do (S2-57).
+func hidingLosers(w *workflow.Workflow) *workflow.Workflow {
+	w.Rules.HideLosers = true
+	return w
 }
 
 // handing lets every agent hand over to the next one.

@@ -21,6 +21,15 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	s := enginetest.DrawWild(rt, 3)
 	s.SetLoops(rapid.IntRange(1, 3).Draw(rt, "loops"))
 	def := s.Compile()
+	input := enginetest.Text("go")
+	if rapid.IntRange(0, 2).Draw(rt, "typed") == 0 {
+		def.Format, def.Rules, input = formatGraph, workflow.TypedRules(), engine.Value(`{"n":1,"log":"begun"}`)
+	}
+	for i := range def.Nodes {
+		if f := def.Nodes[i].Fork; f != nil {
+			f.Shape = rapid.SampledFrom([]string{workflow.ShapeMap, workflow.ShapeSteps}).Draw(rt, "shape")
+		}
+	}
 	def.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 2).Draw(rt, "concurrency"))
 	def.Rules.HoldWhilePaused = rapid.IntRange(0, 3).Draw(rt, "hold") == 0
 	def.Rules.OnFailure = rapid.SampledFrom([]string{"", workflow.FailDrain}).Draw(rt, "on failure")
@@ -35,7 +44,7 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	case 1:
 		p.limits.MaxCalls = int64(rapid.IntRange(1, 5).Draw(rt, "most calls"))
 	}
-	w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Limits: p.limits})
+	w.StartWith(engine.RunCreated{Input: input, Format: def.Format, Limits: p.limits})
 	for range rapid.IntRange(1, 200).Draw(rt, "happenings") {
 		if !p.next() {
 			break

@@ -144,6 +144,11 @@ func writer[L any](g *Graph[L], id int, field string) string {
 	return g.StepNode(id).ID
 }
 
+// HidesLosers tells whether a fork of a workflow hides what losers gave: it counts as little as what they changed (S2-57).
+func HidesLosers(w *workflow.Workflow, f *workflow.Fork) bool {
+	return w.Rules.HideLosers && Losers(f.Until)
+}
+
 // Losers tells whether a fork that waits until then has branches that do not count.
 func Losers(until string) bool {
 	return until == workflow.UntilAny || until == workflow.UntilRace || until == workflow.UntilQuorum

@@ -124,9 +124,9 @@ func (s Sight[L]) left(block int) []expr.Child {
 // ran gives the steps of a block's branches that gave an output, by node.
 func (s Sight[L]) ran(block int) map[int]int {
 	out := map[int]int{}
-	hidden := s.f.Workflow.Rules.HideLosers && Losers(s.f.Nodes[s.g.Step(block).Node].Fork.Until)
+	hidden := HidesLosers(s.f.Workflow, s.f.Nodes[s.g.Step(block).Node].Fork)
 	for _, id := range s.g.Step(block).Block.Scopes {
-		if hidden && s.g.Scope(id).Outcome() != BranchArrived { // what losers gave counts as little as what they changed (S2-57)
+		if hidden && s.g.Scope(id).Outcome() != BranchArrived {
 			continue
 		}
 		for _, x := range s.g.Scope(id).Entries {
