@@ -48,17 +48,6 @@ func (s *state) Calls() iter.Seq[ledger.Call] {
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// example is twice a budget, as people write it.
-func example(d *LimitReached) string {
-	switch d.Detail {
-	case ledger.DetailTokens:
-		return strconv.FormatInt(chat.AddTokens(d.Max, d.Max), 10)
-	case ledger.DetailCalls:
-		return fmt.Sprintf("%dcalls", chat.AddTokens(d.Max, d.Max))
-	}
-	return strconv.FormatFloat(2*float64(max(d.Max, 1))/1e6, 'f', -1, 64) + "USD"
-}
-
 // budgetMet says that a budget is used up: the node fails, the run ends, or a person is asked for more.
 func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit int64) {
 	switch {
@@ -75,7 +64,7 @@ func (b *budgets) budgetMet(id int, met *ledger.Balance, detail string, limit in
 		b.withheld = true
 		b.emitStep(id, &WaitOpened{
 			Wait: fmt.Sprintf("b%d", b.state.Waits.Len()+1), Kind: workflow.WaitQuestion, Limit: d, Remind: b.state.remindAt(b.now, 0),
-			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.state.limitFailure(d, "").Message), example(d), workflow.BudgetStop),
+			Prompt: fmt.Sprintf("%s. How much may it use in total? Answer with an amount such as %s, or with %s.", sentence(b.state.limitFailure(d, "").Message), ledger.Text(detail, chat.AddTokens(max(limit, 1), max(limit, 1))), workflow.BudgetStop),
 		})
 	default:
 		b.emitStep(id, &LimitReached{Limit: CodeBudget, Max: limit, Detail: detail})
@@ -127,8 +116,7 @@ func (b *budgets) largerBudget(met *LimitReached, text string) (*workflow.Limits
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w, or %s", ErrAnswer, err, workflow.BudgetStop)
 	}
-	more := map[string]int64{ledger.DetailTokens: l.MaxTokens, ledger.DetailCalls: l.MaxCalls, ledger.DetailMoney: ledger.MicroUSD(l.MaxCostUSD)}[met.Detail]
-	if more <= met.Max {
+	if ledger.Limit(l.Budget(), met.Detail) <= met.Max {
 		return nil, fmt.Errorf("%w: the run used up its budget of %d %s; answer with a larger one", ErrAnswer, met.Max, met.Detail)
 	}
 	l = MergeLimits(*b.state.Limits, l)

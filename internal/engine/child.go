@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/engine/loop"
@@ -29,7 +28,7 @@ func applyChildStarted(s *state, ev *Event, d *ChildStarted) {
 }
 
 func applyCallUsed(s *state, ev *Event, d *CallUsed) {
-	if used := amountOf(d.Used.Borne); d.Run == "" {
+	if used := ledger.NewAmount(d.Used.Borne.Tokens, d.Used.Borne.CostUSD, d.Used.Borne.Calls); d.Run == "" {
 		s.Ledger.UseSession(s, ev.Step, d.Call, d.Key, used)
 	} else {
 		s.Ledger.UseChild(s, ev.Step, d.Run, used, d.Ended)
@@ -127,8 +126,4 @@ func (b *budgets) allot(key string, c *loop.Call, d ChildStart) (allotment *work
 	allotment = amount.Budget()
 	ledger.AllowUncounted(allotment, balances)
 	return allotment, true, nil
-}
-
-func amountOf(s event.Spent) ledger.Amount {
-	return ledger.Amount{Tokens: max(s.Tokens, 0), Cost: max(chat.ToMoney(s.CostUSD), 0), Calls: max(s.Calls, 0)}
 }

@@ -7,13 +7,6 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// What a budget bounds, as events and errors name it.
-const (
-	DetailTokens = "tokens"
-	DetailMoney  = "micro-USD"
-	DetailCalls  = "calls"
-)
-
 // Amount is what was used, or is reserved. Of a bound, zero means that nothing bounds it.
 type Amount struct {
 	Tokens int64
@@ -26,7 +19,12 @@ func AmountOf(b *workflow.Budget) Amount {
 	if b == nil {
 		return Amount{}
 	}
-	return Amount{max(b.MaxTokens, 0), max(chat.ToMoney(b.MaxCostUSD), 0), max(b.MaxCalls, 0)}
+	return NewAmount(b.MaxTokens, b.MaxCostUSD, b.MaxCalls)
+}
+
+// NewAmount gives an Amount of what events hold, which is doubted: what is below 0 counts as 0.
+func NewAmount(tokens int64, usd float64, calls int64) Amount {
+	return Amount{max(tokens, 0), max(chat.ToMoney(usd), 0), max(calls, 0)}
 }
 
 // Budget gives a budget with this amount as its bounds; nil for the zero Amount.
@@ -37,8 +35,8 @@ func (a Amount) Budget() *workflow.Budget {
 	return &workflow.Budget{MaxTokens: a.Tokens, MaxCostUSD: a.Cost.USD(), MaxCalls: a.Calls}
 }
 
-// plus adds b. Negative tokens and money count as 0; a negative number of calls takes back calls that were counted and are not made.
-func (a Amount) plus(b Amount) Amount {
+// Plus adds b. Negative tokens and money count as 0; a negative number of calls takes back calls that were counted and are not made.
+func (a Amount) Plus(b Amount) Amount {
 	calls := chat.AddTokens(a.Calls, b.Calls)
 	if b.Calls < 0 {
 		calls = max(a.Calls+b.Calls, 0)
@@ -59,18 +57,12 @@ func (a Amount) beyond(b Amount) Amount {
 // fields are tokens, money and calls, in this order.
 type fields [3]int64
 
-// Details name the fields of an Amount, in their order.
-var Details = [3]string{DetailTokens, DetailMoney, DetailCalls}
-
 // leastAllotment is what a child run must get at least.
 var leastAllotment = fields{MinOutput, 1, 1}
 
 func (a Amount) fields() fields { return fields{a.Tokens, int64(a.Cost), a.Calls} }
 
 func (f fields) amount() Amount { return Amount{f[0], chat.Money(f[1]), f[2]} }
-
-// MicroUSD gives an amount of money as events name it.
-func MicroUSD(usd float64) int64 { return int64(usd * 1e6) }
 
 // Balance is a budget and what is left of it for one step.
 type Balance struct {
@@ -110,7 +102,7 @@ func (b *Balance) Room(input int64, taken Amount, rate chat.Rate, priced bool) (
 			most = rate.MostOutput(input, left)
 		}
 		if most < output {
-			output, detail, limit = most, DetailMoney, MicroUSD(usd)
+			output, detail, limit = most, DetailMoney, microUSD(usd)
 		}
 	}
 	return output, detail, limit
@@ -118,7 +110,7 @@ func (b *Balance) Room(input int64, taken Amount, rate chat.Rate, priced bool) (
 
 // RoomNow is Room after all that was used and is reserved.
 func (b *Balance) RoomNow(input int64, rate chat.Rate, priced bool) (output int64, detail string, limit int64) {
-	return b.Room(input, b.Used.plus(b.Reserved), rate, priced)
+	return b.Room(input, b.Used.Plus(b.Reserved), rate, priced)
 }
 
 // bound gives the bound of detail and what is left of it; 0 where nothing bounds it.

@@ -174,7 +174,7 @@ func (l *Ledger) CloseCall(w World, call string) {
 		}
 		if rest := c.rest(); rest != (Amount{}) {
 			l.Charge(w, c.step, rest)
-			c.used = c.used.plus(rest)
+			c.used = c.used.Plus(rest)
 		}
 		c.ended = true
 	}
@@ -203,7 +203,7 @@ func (l *Ledger) HasReserved(call string) bool { return l.reservedBy(call) != Am
 func (l *Ledger) reservedBy(call string) (sum Amount) {
 	for _, c := range l.children {
 		if c.call == call {
-			sum = sum.plus(c.rest())
+			sum = sum.Plus(c.rest())
 		}
 	}
 	return sum
@@ -226,7 +226,7 @@ func (l *Ledger) Own(w World, call string) (own, idle Amount) {
 		case c.Key == call:
 			own = l.reservedForCall(c)
 		case has && (c.State == CallIdle || c.State == CallApproved):
-			idle = idle.plus(l.reservedBy(c.Key)).plus(l.reservedForCall(c))
+			idle = idle.Plus(l.reservedBy(c.Key)).Plus(l.reservedForCall(c))
 		}
 	}
 	return own, idle

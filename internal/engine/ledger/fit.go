@@ -60,7 +60,7 @@ func FitCalls(balances []Balance, own, idle Amount) (fit Fit) {
 		switch {
 		case most <= 0:
 			continue
-		case b.Used.plus(idle).Calls >= most:
+		case b.Used.Plus(idle).Calls >= most:
 			return Fit{Met: b, MetDetail: DetailCalls, MetLimit: most}
 		case b.Used.Calls+b.Reserved.Calls-own.Calls >= most:
 			return Fit{Waits: true}
@@ -97,7 +97,7 @@ func LeastLeft(balances []Balance, detail string) (least *Balance, limit int64) 
 		}
 	}
 	if least != nil && detail == DetailMoney {
-		limit = MicroUSD(least.Budget.MaxCostUSD)
+		limit = microUSD(least.Budget.MaxCostUSD)
 	}
 	return least, limit
 }

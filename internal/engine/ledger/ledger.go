@@ -118,22 +118,22 @@ func (l *Ledger) Balances(w World, step int) []Balance {
 func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
 	for _, v := range l.models {
 		if match(v.step) {
-			sum = sum.plus(v.amount)
+			sum = sum.Plus(v.amount)
 		}
 	}
 	for c := range w.Calls() {
 		if match(c.Step) {
-			sum = sum.plus(l.reservedForCall(c))
+			sum = sum.Plus(l.reservedForCall(c))
 		}
 	}
 	for _, c := range l.children {
 		if match(c.step) {
-			sum = sum.plus(c.rest())
+			sum = sum.Plus(c.rest())
 		}
 	}
 	for _, v := range l.sessions {
 		if match(v.Step) {
-			sum = sum.plus(v.Amount)
+			sum = sum.Plus(v.Amount)
 		}
 	}
 	return sum
@@ -141,12 +141,12 @@ func (l *Ledger) reserved(w World, match func(step int) bool) (sum Amount) {
 
 // Charge counts what a step used.
 func (l *Ledger) Charge(w World, step int, a Amount) {
-	l.used = l.used.plus(a)
+	l.used = l.used.Plus(a)
 	for node, budget, outward := w.Around(step); budget != nil; node, budget, outward = w.Around(outward) {
 		if l.byNode == nil {
 			l.byNode = map[string]Amount{}
 		}
-		l.byNode[node] = l.byNode[node].plus(a)
+		l.byNode[node] = l.byNode[node].Plus(a)
 	}
 }
 
