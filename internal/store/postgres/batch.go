@@ -45,17 +45,18 @@ FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = ANY ($1::bytea[]) ORDER 
 	sqlHashes = sqlText(`SELECT hash FROM @blobs WHERE hash = ANY ($1::bytea[])`)
 
 	sqlNewRuns = sqlText(`INSERT INTO @runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session)
-SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::int[], $5::bigint[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])
+SELECT unnest($1::bytea[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::int[]), unnest($5::bigint[]), unnest($6::bytea[]), unnest($7::bytea[]), unnest($8::bytea[]),
+  unnest($9::bytea[]), unnest($10::bytea[]), unnest($11::bytea[]), unnest($12::bytea[]), unnest($13::bytea[])
 ON CONFLICT DO NOTHING RETURNING id, run`)
 	sqlThere    = sqlText(`SELECT run FROM @runs WHERE run = ANY ($1::bytea[])`)
 	sqlOpenRuns = sqlText(`SELECT session, run FROM @runs WHERE session = ANY ($1::bytea[]) AND session <> '' AND status IN ('pending', 'running', 'paused')`)
 
 	sqlNewHeads = sqlText(`INSERT INTO @heads (id, epoch, owner, last, seal, updated) SELECT v.id, v.epoch, v.owner, v.last, v.seal, v.updated FROM ` + heads)
 	sqlMoveHead = sqlText(`UPDATE @heads h SET last = v.last, seal = v.seal, updated = v.updated, owner = v.owner FROM ` + heads + ` WHERE h.id = v.id`)
-	sqlRecords  = sqlText(`INSERT INTO @records (run, last, seal, data) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::bytea[])`)
+	sqlRecords  = sqlText(`INSERT INTO @records (run, last, seal, data) SELECT unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::bytea[]), unnest($4::bytea[])`)
 	sqlStatus   = sqlText(`UPDATE @runs u SET status = c.status, waiting = c.waiting, ended = c.ended
 FROM unnest($1::bigint[], $2::text[], $3::int[], $4::bigint[]) AS c(id, status, waiting, ended) WHERE u.id = c.id`)
-	sqlNewBlobs = sqlText(`INSERT INTO @blobs (hash, data) SELECT * FROM unnest($1::bytea[], $2::bytea[]) ORDER BY 1 ON CONFLICT (hash) DO NOTHING`)
+	sqlNewBlobs = sqlText(`INSERT INTO @blobs (hash, data) SELECT v.hash, v.data FROM unnest($1::bytea[], $2::bytea[]) AS v(hash, data) ORDER BY v.hash ON CONFLICT (hash) DO NOTHING`)
 	// A blob that a prune deleted meanwhile is NULL, or refused by the reference: the batch is done again.
 	sqlHolds   = sqlText(`INSERT INTO @holds (run, blob) SELECT v.run, (SELECT b.id FROM @blobs b WHERE b.hash = v.hash) FROM unnest($1::bigint[], $2::bytea[]) AS v(run, hash) ON CONFLICT DO NOTHING`)
 	sqlNoticed = sqlText(`WITH counted AS (UPDATE @notice_counter SET last = last + cardinality($1::bigint[]) RETURNING last)

@@ -32,3 +32,10 @@ const (
 
 // Classify sorts an error.
 var Classify = classify
+
+// Queued is how many appends wait for a batch.
+func (s *Store) Queued() int {
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
+	return len(s.writer.queue)
+}

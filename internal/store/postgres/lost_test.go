@@ -18,9 +18,21 @@ import (
 // cutter cuts one connection of a store at a chosen write of all its connections.
 type cutter struct {
 	mu     sync.Mutex
-	writes int  // since it was armed
-	at     int  // the write to cut at; 0: none
-	after  bool // once the server has answered it; otherwise before it gets there
+	writes int           // since it was armed
+	at     int           // the write to cut at; 0: none
+	after  bool          // once the server has answered it; otherwise before it gets there
+	gate   chan struct{} // writes wait until it is closed; nil: they do not wait
+}
+
+func (c *cutter) wrap(n net.Conn) net.Conn { return &cutConn{n, c} }
+
+// hold makes writes wait until release.
+func (c *cutter) hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gate := make(chan struct{})
+	c.gate = gate
+	return func() { close(gate) }
 }
 
 func (c *cutter) arm(at int, after bool) {
@@ -33,6 +45,11 @@ func (c *cutter) arm(at int, after bool) {
 func (c *cutter) next() (cut, after bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if gate := c.gate; gate != nil {
+		c.mu.Unlock()
+		<-gate
+		c.mu.Lock()
+	}
 	c.writes++
 	return c.writes == c.at, c.after
 }
@@ -61,7 +78,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	if _, err := c.Conn.Write(b); err != nil {
 		return 0, err
 	}
-	_, err := c.Conn.Read(make([]byte, 1<<16)) // the server has done it
+	_, err := c.Read(make([]byte, 1<<16)) // the server has done it
 	return len(b), err
 }
 
@@ -69,7 +86,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 func TestLostInAppend(t *testing.T) {
 	t.Parallel()
 	c := &cutter{}
-	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: pgtest.URL(t), Kind: journal.KindRun}, func(n net.Conn) net.Conn { return &cutConn{n, c} })
+	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: pgtest.URL(t), Kind: journal.KindRun}, c.wrap)
 	if err != nil {
 		t.Fatal(err)
 	}

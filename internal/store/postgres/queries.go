@@ -61,9 +61,11 @@ const (
 
 	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
 	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE` + inPage + inOrder)
-	// A stream for each status, each with as much as a page can take.
+	// A stream for each status, each with as much as a page can take. The columns are headColumns.
+	//nolint:unqueryvet,nolintlint // they are listed one level below
 	sqlListStatus = sqlText(`SELECT x.* FROM unnest($7::text[]) AS s(status) CROSS JOIN LATERAL (
 SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.status = s.status AND` + inPage + inOrder + `) x`)
+	//nolint:unqueryvet,nolintlint // likewise
 	sqlListWorkflow = sqlText(`SELECT x.* FROM unnest($7::text[]) AS s(status) CROSS JOIN LATERAL (
 SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.workflow = $8 AND r.status = s.status AND` + inPage + inOrder + `) x`)
 	sqlListParent  = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.parent = $9 AND r.parent <> '' AND` + inPage + besides + inOrder)

@@ -187,9 +187,8 @@ func (s *session) listen(ctx context.Context, e *changes) error {
 	s.mu.Lock()
 	if !s.running {
 		s.running, s.ended = true, make(chan struct{})
-		wait, wake := context.WithCancel(context.Background()) //nolint:gosec,nolintlint // loop calls it
-		s.wake = wake
-		go s.loop(wait) //nolint:contextcheck,nolintlint // it lives as long as the process
+		s.wake = func() {}
+		go s.loop() //nolint:contextcheck,gosec,nolintlint // it lives as long as the process
 	}
 	s.mu.Unlock()
 	return s.run(ctx, func(c *pgx.Conn) error {
@@ -210,36 +209,40 @@ func (s *session) deafen(ctx context.Context, e *changes) error {
 }
 
 // loop waits for notifications, and does errands between them, until the session is closed.
-func (s *session) loop(wait context.Context) {
+func (s *session) loop() {
 	defer close(s.ended)
-	pause := minPause
+	between := minPause
 	for isFirst := true; ; isFirst = false {
+		wait := s.wakeable() // what comes from now on ends the wait below
 		err := s.connected(isFirst)
-		isOver := s.errands(err)
-		if isOver {
+		if s.errands(err) {
 			return
 		}
-		if err != nil {
-			t := time.NewTimer(pause)
-			select {
-			case <-t.C:
-			case <-wait.Done():
-			}
-			t.Stop()
-			pause = min(2*pause, maxPause)
-		} else {
-			pause = minPause
-			var n *pgconn.Notification
-			if n, err = s.conn.WaitForNotification(wait); err == nil {
+		if err == nil {
+			between = minPause
+			if n, err := s.conn.WaitForNotification(wait); err == nil {
 				s.heard(n)
 			}
+			continue
 		}
-		if wait.Err() != nil {
-			s.mu.Lock()
-			wait, s.wake = context.WithCancel(context.Background())
-			s.mu.Unlock()
+		t := time.NewTimer(between)
+		select {
+		case <-t.C:
+		case <-wait.Done():
 		}
+		t.Stop()
+		between = min(2*between, maxPause)
 	}
+}
+
+// wakeable gives a context that the next errand ends.
+func (s *session) wakeable() context.Context {
+	ctx, wake := context.WithCancel(context.Background())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake() // of the one before
+	s.wake = wake
+	return ctx
 }
 
 // connected connects where there is no connection, and signals all who may have missed something.

@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+)
+
+func tryOpen(t *testing.T, cfg postgres.Config) error {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), cfg)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// TestMigrateAtOnce: of many processes that open a new store at once one makes it.
+func TestMigrateAtOnce(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if err := tryOpen(t, postgres.Config{URL: url}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	var numbers, times int
+	if err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT count(*), count(DISTINCT applied) FROM hocket_store`).Scan(&numbers, &times); err != nil || numbers == 0 || times != 1 {
+		t.Errorf("%d migrations at %d times, %v", numbers, times, err)
+	}
+}
+
+// TestMigrateRefuses: what another program or a newer Hocket made is not changed.
+func TestMigrateRefuses(t *testing.T) {
+	t.Parallel()
+	foreign := pgtest.URL(t)
+	c := pgtest.Connect(t, foreign)
+	var schema string
+	if err := c.QueryRow(t.Context(), `SELECT current_setting('search_path')`).Scan(&schema); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Exec(t.Context(), `CREATE SCHEMA `+schema+`; CREATE TABLE invoices (n int)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := tryOpen(t, postgres.Config{URL: foreign}); !errors.Is(err, journal.ErrNotStore) {
+		t.Errorf("a schema of another program: %v", err)
+	}
+	var tables int
+	if err := c.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = $1::regnamespace`, schema).Scan(&tables); err != nil || tables != 1 {
+		t.Errorf("it has %d tables afterwards, %v", tables, err)
+	}
+	if _, err := c.Exec(t.Context(), `DROP TABLE invoices`); err != nil {
+		t.Fatal(err)
+	}
+	if err := tryOpen(t, postgres.Config{URL: foreign}); err != nil {
+		t.Errorf("an empty schema: %v", err)
+	}
+	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name) VALUES (9999, 'of tomorrow')`); err != nil {
+		t.Fatal(err)
+	}
+	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: foreign})); !ok || newer.Found != 9999 {
+		t.Errorf("a store of a newer program: %v", newer)
+	}
+}
+
+// TestOpenWritesNothing: a store that is up to date can be opened and read where nothing may be written, such as on a replica.
+func TestOpenWritesNothing(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	open(t, url)
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: url + "&default_transaction_read_only=on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if page, _, err := s.List(t.Context(), journal.Query{}); err != nil || len(page) != 0 {
+		t.Errorf("list: %v, %v", page, err)
+	}
+	if err := s.Append(t.Context(), story("r")[0]); !errors.Is(err, journal.ErrUnavailable) {
+		t.Errorf("append to a store that is read-only: %v", err)
+	}
+}
+
+// TestOpenRefuses: bad names and addresses are errors, with the server's own error in them.
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	for _, name := range []string{`x"; DROP TABLE runs`, "Upper", "1st", "a-b", "ä"} {
+		if err := tryOpen(t, postgres.Config{URL: url, Schema: name}); err == nil {
+			t.Errorf("schema %q was taken", name)
+		}
+	}
+	if err := tryOpen(t, postgres.Config{URL: "postgres://u@/d?host=/nowhere"}); !errors.Is(err, journal.ErrUnavailable) {
+		t.Errorf("no server: %v", err)
+	}
+	if _, ok := errors.AsType[*journal.RejectedError](tryOpen(t, postgres.Config{URL: url + "&dbname=none"})); !ok {
+		t.Error("a database that is not there is not rejected")
+	}
+}
+
+// TestBeside: namespaces are schemas behind one pool, and the last to close ends it.
+func TestBeside(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	one := open(t, url)
+	var name string
+	if err := one.View(t.Context(), func(tx pgx.Tx) error {
+		return tx.QueryRow(t.Context(), `SELECT current_schema()`).Scan(&name)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	two, err := one.Beside(t.Context(), name+"_n1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*postgres.Store{one, two} {
+		for _, a := range story("r") {
+			if err := s.Append(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		told(t, s, "r")
+	}
+	if err := two.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.Head(t.Context(), "r"); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("head of a store that is closed: %v", err)
+	}
+	if err := two.View(t.Context(), func(pgx.Tx) error { return nil }); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("transaction of a store that is closed: %v", err)
+	}
+	told(t, one, "r")
+}
