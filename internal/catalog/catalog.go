@@ -9,6 +9,16 @@ import (
 // ErrNotFound says that there is no such workflow, version or agent.
 var ErrNotFound = errors.New("not found")
 
+// TextError says that a store cannot keep a text; nothing was stored. PostgreSQL has no NUL and only valid UTF-8; SQLite keeps any text.
+type TextError struct {
+	// Column is where the text would be: `agent_workflow_nodes.prompt`.
+	Column string
+	// Reason is such as `has a NUL character, which PostgreSQL does not store`.
+	Reason string
+}
+
+func (e *TextError) Error() string { return "the text of " + e.Column + " " + e.Reason }
+
 // ErrChanged says that the stored workflows are not those that the caller knew of; nothing was done.
 var ErrChanged = errors.New("stored workflows have changed")
 
@@ -82,9 +92,9 @@ type Workflows interface {
 	// A document is published, unless it is a draft: the text of the published version again makes no new version; nor does that of the draft, which is
 	// published then. A draft with the text of the present draft, or of the published version where there is no draft, makes none either.
 	//
-	// Errors: ErrChanged where a workflow is not as Put.Expect says.
+	// Errors: ErrChanged where a workflow is not as Put.Expect says; *TextError.
 	Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, error)
-	// Publish publishes a version. Errors: ErrNotFound, ErrChanged.
+	// Publish publishes a version. Errors: ErrNotFound, ErrChanged, *TextError.
 	Publish(ctx context.Context, p Publication) (Entry, error)
 	// Entry gives one workflow. Errors: ErrNotFound.
 	Entry(ctx context.Context, id string) (Entry, error)
@@ -104,7 +114,7 @@ type Workflows interface {
 // Agents keeps agents, by their columns (AgentColumns). As Workflows otherwise.
 type Agents interface {
 	// PutAgents changes the agents that are there and adds the others, all or none. With replace their rows are deleted first, so that what other
-	// programs wrote into columns of their own goes with them. expect holds the tags that agents must have, by id, or TagAbsent; nil is none. Errors: ErrChanged.
+	// programs wrote into columns of their own goes with them. expect holds the tags that agents must have, by id, or TagAbsent; nil is none. Errors: ErrChanged, *TextError.
 	PutAgents(ctx context.Context, agents []Row, replace bool, expect map[string]string) error
 	// Agents gives all agents by id.
 	Agents(ctx context.Context) ([]Row, error)

@@ -9,5 +9,5 @@ import (
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	catalogtest.Run(t, func(*testing.T) catalog.Store { return &catalog.Memory{} })
+	catalogtest.Run(t, nil, func(*testing.T) catalog.Store { return &catalog.Memory{} })
 }

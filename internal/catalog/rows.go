@@ -56,6 +56,9 @@ type Column struct {
 	shown     bool // as null where it is NULL: the key must not be missing
 }
 
+// IsNumber tells whether the column holds whole numbers; others hold text.
+func (c Column) IsNumber() bool { return c.kind == number || c.kind == flag }
+
 // WorkflowColumns are those of agent_workflows.
 func WorkflowColumns() []Column {
 	return []Column{

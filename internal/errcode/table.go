@@ -104,6 +104,7 @@ const (
 	StoreLocked          Code = "store-locked"
 	StoreUnavailable     Code = "store-unavailable"
 	StoreRejected        Code = "store-rejected"
+	TextNotStorable      Code = "text-not-storable"
 	JournalCorrupt       Code = "journal-corrupt"
 	JournalNewer         Code = "journal-newer"
 	JournalDiverged      Code = "journal-diverged"
@@ -299,6 +300,7 @@ var entries = [...]Entry{
 	{StoreLocked, Unavailable, "the store is locked", [3]string{}, "Another process held the store for longer than the caller waits."},
 	{StoreUnavailable, Unavailable, "the store is temporarily unavailable", [3]string{}, "The disk is full, or the store did not respond in time."},
 	{StoreRejected, Unusable, "the store rejected the operation permanently", [3]string{}, "The tables of the store were changed by another program."},
+	{TextNotStorable, Invalid, "{cause}", [3]string{}, "The store is in PostgreSQL, which keeps neither NUL characters nor invalid UTF-8, and no identifiers of thousands of bytes."},
 	{JournalCorrupt, Unusable, "the stored data is damaged", [3]string{}, "What is in the store is not what was written."},
 	{JournalNewer, Unusable, "the stored data was written by a newer version", [3]string{}, "A newer hocket wrote the record or the store."},
 	{JournalDiverged, Unusable, "the journal does not match the workflow version", [3]string{}, "The journal cannot have come from the definition that is stored with it."},

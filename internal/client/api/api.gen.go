@@ -202,6 +202,7 @@ func (e ProblemCode) Valid() bool {
 
 // Defines values for ProblemReason.
 const (
+	AddressUnusable      ProblemReason = "address-unusable"
 	AgentAmbiguous       ProblemReason = "agent-ambiguous"
 	AgentInUse           ProblemReason = "agent-in-use"
 	AgentNotFound        ProblemReason = "agent-not-found"
@@ -213,10 +214,12 @@ const (
 	BranchRemoved        ProblemReason = "branch-removed"
 	BudgetMissing        ProblemReason = "budget-missing"
 	BudgetTooLarge       ProblemReason = "budget-too-large"
+	CertificateUnusable  ProblemReason = "certificate-unusable"
 	CommandSendsSecret   ProblemReason = "command-sends-secret"
 	DefinitionChanged    ProblemReason = "definition-changed"
 	DeliveryNotFound     ProblemReason = "delivery-not-found"
 	DocumentDiffers      ProblemReason = "document-differs"
+	DocumentNotStored    ProblemReason = "document-not-stored"
 	FileTooLarge         ProblemReason = "file-too-large"
 	FileUnreadable       ProblemReason = "file-unreadable"
 	InputTooLarge        ProblemReason = "input-too-large"
@@ -233,7 +236,10 @@ const (
 	InvalidLimits        ProblemReason = "invalid-limits"
 	InvalidRunId         ProblemReason = "invalid-run-id"
 	InvalidSchedule      ProblemReason = "invalid-schedule"
+	InvalidServerAddress ProblemReason = "invalid-server-address"
+	InvalidServerSetting ProblemReason = "invalid-server-setting"
 	InvalidStore         ProblemReason = "invalid-store"
+	InvalidWorkflow      ProblemReason = "invalid-workflow"
 	JournalCorrupt       ProblemReason = "journal-corrupt"
 	JournalDiverged      ProblemReason = "journal-diverged"
 	JournalNewer         ProblemReason = "journal-newer"
@@ -274,6 +280,7 @@ const (
 	RunWithoutSteps      ProblemReason = "run-without-steps"
 	ServerFixed          ProblemReason = "server-fixed"
 	ServerNotFound       ProblemReason = "server-not-found"
+	ServerUnprotected    ProblemReason = "server-unprotected"
 	ServiceLimit         ProblemReason = "service-limit"
 	SessionBusy          ProblemReason = "session-busy"
 	SessionMissing       ProblemReason = "session-missing"
@@ -284,6 +291,8 @@ const (
 	StoreUnavailable     ProblemReason = "store-unavailable"
 	StoreUnusable        ProblemReason = "store-unusable"
 	StoreUrl             ProblemReason = "store-url"
+	TextNotStorable      ProblemReason = "text-not-storable"
+	TokenRejected        ProblemReason = "token-rejected"
 	ToolNotOffered       ProblemReason = "tool-not-offered"
 	ToolsetNameTaken     ProblemReason = "toolset-name-taken"
 	VersionNotFound      ProblemReason = "version-not-found"
@@ -304,6 +313,8 @@ const (
 // Valid indicates whether the value is a known member of the ProblemReason enum.
 func (e ProblemReason) Valid() bool {
 	switch e {
+	case AddressUnusable:
+		return true
 	case AgentAmbiguous:
 		return true
 	case AgentInUse:
@@ -326,6 +337,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case BudgetTooLarge:
 		return true
+	case CertificateUnusable:
+		return true
 	case CommandSendsSecret:
 		return true
 	case DefinitionChanged:
@@ -333,6 +346,8 @@ func (e ProblemReason) Valid() bool {
 	case DeliveryNotFound:
 		return true
 	case DocumentDiffers:
+		return true
+	case DocumentNotStored:
 		return true
 	case FileTooLarge:
 		return true
@@ -366,7 +381,13 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case InvalidSchedule:
 		return true
+	case InvalidServerAddress:
+		return true
+	case InvalidServerSetting:
+		return true
 	case InvalidStore:
+		return true
+	case InvalidWorkflow:
 		return true
 	case JournalCorrupt:
 		return true
@@ -448,6 +469,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case ServerNotFound:
 		return true
+	case ServerUnprotected:
+		return true
 	case ServiceLimit:
 		return true
 	case SessionBusy:
@@ -467,6 +490,10 @@ func (e ProblemReason) Valid() bool {
 	case StoreUnusable:
 		return true
 	case StoreUrl:
+		return true
+	case TextNotStorable:
+		return true
+	case TokenRejected:
 		return true
 	case ToolNotOffered:
 		return true

@@ -49,6 +49,7 @@ var known = []struct {
 	{errcode.JournalCorrupt, typed(func(*journal.CorruptError) errcode.Fields { return nil }), false},
 	{errcode.JournalNewer, typed(func(*journal.NewerError) errcode.Fields { return nil }), false},
 	{errcode.JournalDiverged, typed(func(*engine.DivergenceError) errcode.Fields { return nil }), false},
+	{errcode.TextNotStorable, typed(func(e *catalog.TextError) errcode.Fields { return errcode.Fields{"cause": e.Error()} }), false},
 	{errcode.StoreRejected, typed(func(*journal.RejectedError) errcode.Fields { return nil }), false},
 	{errcode.StoreUnavailable, sentinel(ErrUnavailable), false},
 	{errcode.StoreUnavailable, sentinel(journal.ErrClosed), false},

@@ -66,7 +66,7 @@ func classifyCode(code string) class {
 		return classDamage
 	case "57014": // query_canceled, by a bound of time
 		return classServer
-	case "57P01", "57P02", "57P03", "57P05": // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout
+	case "57P01", "57P02", "57P03", "57P05", "25P03": // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout, idle_in_transaction_session_timeout
 		return classLost
 	case "55P03": // lock_not_available
 		return classServer

@@ -114,7 +114,7 @@ func TestBeside(t *testing.T) {
 	url := pgtest.URL(t)
 	one := open(t, url)
 	var name string
-	if err := one.View(t.Context(), func(tx pgx.Tx) error {
+	if err := one.Tx(t.Context(), pgx.TxOptions{}, func(tx pgx.Tx) error {
 		return tx.QueryRow(t.Context(), `SELECT current_schema()`).Scan(&name)
 	}); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestBeside(t *testing.T) {
 	if _, err := two.Head(t.Context(), "r"); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("head of a store that is closed: %v", err)
 	}
-	if err := two.View(t.Context(), func(pgx.Tx) error { return nil }); !errors.Is(err, journal.ErrClosed) {
+	if err := two.Tx(t.Context(), pgx.TxOptions{}, func(pgx.Tx) error { return nil }); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("transaction of a store that is closed: %v", err)
 	}
 	told(t, one, "r")

@@ -13,29 +13,22 @@ import (
 // retries is how often a transaction is done again that the server ended because of others.
 const retries = 50
 
-// Write runs do inside a transaction that writes, and returns after its commit. Transactions of Write look as if they ran one after another (SERIALIZABLE), as those of a SQLite
-// store do: where others are in the way, do runs again from its beginning, so what it keeps outside must not add up. The tables in the schema of the store have their plain names. An error of
-// do rolls back what it did.
+// Tx runs do once inside a transaction. The tables of the schema have their plain names. An error of do rolls back what it did; do must pass on the errors of tx as they are, or wrapped.
 //
-// do must pass on the errors of tx as they are, or wrapped. Errors: do's, journal.ErrClosed, ctx's, *journal.CorruptError, *journal.RejectedError, those that match journal.ErrUnavailable: where the connection was lost in the commit it is
+// Errors: do's, ctx's, journal.ErrClosed, *journal.CorruptError, *journal.RejectedError, those that match journal.ErrUnavailable: where the connection was lost in the commit it is
 // not known whether it was done.
-func (s *Store) Write(ctx context.Context, do func(tx pgx.Tx) error) error {
-	return s.again(ctx, func() error { return s.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, do) })
-}
-
-// View runs do inside a transaction that reads: do sees one state of the store, and never waits for writers. The tables have their plain names. Errors: as for Write.
-func (s *Store) View(ctx context.Context, do func(tx pgx.Tx) error) error {
-	return s.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, do)
-}
-
-// Tx runs do once inside a transaction of its own kind. The tables have their plain names. Errors: as for Write.
 func (s *Store) Tx(ctx context.Context, o pgx.TxOptions, do func(tx pgx.Tx) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
+	return s.lend(ctx, o, "", do)
+}
+
+// lend is Tx whose transaction begins with more settings.
+func (s *Store) lend(ctx context.Context, o pgx.TxOptions, settings string, do func(tx pgx.Tx) error) error {
 	// One message to the server: the path is set before any statement of do is parsed.
-	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + s.schema
+	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + s.schema + settings
 	err := pgx.BeginTxFunc(ctx, s.db.pool, o, do)
 	if err != nil && errors.Is(err, pgx.ErrTxCommitRollback) {
 		err = fmt.Errorf("commit: %w", err)

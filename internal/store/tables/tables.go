@@ -1,6 +1,9 @@
 package tables
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Text is SQL. A constant is one by itself; a text that was built converts to it only explicitly, and a test forbids that (SEC7). Its places for arguments are ?.
 type Text string
@@ -51,9 +54,16 @@ type DB interface {
 
 // TextError says that a store cannot keep a text. Nothing was done.
 type TextError struct {
-	// What names the text: `agent_workflow_nodes.prompt`; "" where it is not known.
+	// Arg is the position of the argument, -1 where it is not known. What names the text or its table: `agent_workflow_nodes.prompt`; "" where it is not known.
+	Arg    int
 	What   string
 	Reason string
+}
+
+// IsAbsent tells whether an error says that a text of a query cannot be in the store: nothing is found by it.
+func IsAbsent(err error) bool {
+	_, ok := errors.AsType[*TextError](err)
+	return ok
 }
 
 func (e *TextError) Error() string {

@@ -121,7 +121,7 @@ func (s *Store) tokens(ctx context.Context, q tables.Text, args ...any) (out []a
 			return nil
 		}, args...)
 	})
-	if err != nil {
+	if err != nil && !tables.IsAbsent(err) {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
 	return out, nil
@@ -143,6 +143,9 @@ func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Toke
 		_, err := tx.Exec(sqlRevoke, namespace, id)
 		return err
 	})
+	if tables.IsAbsent(err) {
+		err = access.ErrNone
+	}
 	if err != nil {
 		return access.Token{}, fmt.Errorf("revoke token: %w", err)
 	}
@@ -155,7 +158,7 @@ func (s *Store) Touch(ctx context.Context, namespace, id string, at time.Time) e
 		_, err := tx.Exec(sqlTouch, tables.Micros(at), namespace, id, tables.Micros(at))
 		return err
 	})
-	if err != nil {
+	if err != nil && !tables.IsAbsent(err) {
 		return fmt.Errorf("note use of token: %w", err)
 	}
 	return nil
@@ -186,7 +189,7 @@ func (s *Store) Record(ctx context.Context, r access.Record) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, r.Actor, r.Channel, r.Action, r.Target, r.Outcome, r.Request, r.Remote); err != nil {
+		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel, tables.Raw(r.Action), tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request), tables.Raw(r.Remote)); err != nil {
 			return err
 		}
 		_, err = tx.Exec(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
@@ -215,7 +218,7 @@ func (s *Store) Records(ctx context.Context, q access.Query) (access.Page, error
 			return nil
 		}, q.Namespace, before, tables.Micros(q.Since), limit+1)
 	})
-	if err != nil {
+	if err != nil && !tables.IsAbsent(err) {
 		return access.Page{}, fmt.Errorf("read audit log: %w", err)
 	}
 	return access.PageOf(found, limit), nil

@@ -2,33 +2,57 @@ package accessdb_test
 
 import (
 	"bytes"
+	"encoding/hex"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/access/accesstest"
+	"github.com/hocket-run/hocket/internal/store/postgres"
 	db "github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/internal/store/tables/accessdb"
+	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	accesstest.Run(t, func(t *testing.T) (accesstest.Both, func() accesstest.Both) {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "hocket.db")
-		again := func() accesstest.Both {
-			file, err := db.Open(t.Context(), path, db.Config{})
-			if err != nil {
-				t.Fatal(err)
+	tablestest.Each(t, postgres.Access, func(t *testing.T, fresh func(t testing.TB) tablestest.Store) {
+		accesstest.Run(t, func(t *testing.T) (accesstest.Both, func() accesstest.Both) {
+			t.Helper()
+			at := fresh(t)
+			again := func() accesstest.Both {
+				s := accessdb.New(at.Open(t))
+				s.Keep = accesstest.Keep
+				return s
 			}
-			t.Cleanup(func() { _ = file.Close() })
-			s := accessdb.New(file)
-			s.Keep = accesstest.Keep
-			return s
-		}
-		return again(), again
+			return again(), again
+		})
 	})
+}
+
+// TestAtRestInServer: as TestAtRest, of all columns of all tables in PostgreSQL.
+func TestAtRestInServer(t *testing.T) {
+	t.Parallel()
+	at := tablestest.Postgres(t, postgres.Access)
+	s := accessdb.New(at.Open(t))
+	text, _, err := access.NewTokens(access.Config{Store: s}).Create(t.Context(), access.Grant{Name: "the-deploy-job", Role: access.RoleEdit})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stored string
+	if err := at.SQL(t).QueryRowContext(t.Context(), `SELECT string_agg(a::text, ' ') FROM access_tokens a`).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{text, text[3:], text[:24], text[23:], hex.EncodeToString([]byte(text))} {
+		if strings.Contains(stored, part) {
+			t.Errorf("a part of %d characters is stored", len(part))
+		}
+	}
+	if !strings.Contains(stored, "the-deploy-job") {
+		t.Error("the search does not find the name")
+	}
 }
 
 // TestAtRest: the file holds no text of a token, nor a part of one that would do (SEC2). Its name is found in the same way, so the search can find.

@@ -7,17 +7,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/catalog"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
 	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
-// envChild is the file in which a child process stores documents until it is killed.
+// envChild is the store in which a child process stores documents until it is killed.
 const envChild = "HOCKET_TEST_CATALOG"
 
 func TestMain(m *testing.M) {
@@ -42,13 +43,28 @@ func numbered(n int) catalog.Put {
 	return p
 }
 
+// openAt opens the store at a path or a URL.
+func openAt(ctx context.Context, at string) (*catalogdb.Store, error) {
+	if strings.HasPrefix(at, "postgres://") {
+		s, err := postgres.Open(ctx, postgres.Config{URL: at})
+		if err != nil {
+			return nil, err
+		}
+		return catalogdb.New(s.Tables(postgres.Catalog)), nil
+	}
+	file, err := sqlite.Open(ctx, at, sqlite.Config{})
+	if err != nil {
+		return nil, err
+	}
+	return catalogdb.New(file), nil
+}
+
 // child stores one document after another and says so, each as it is acknowledged.
 func child(path string) error {
-	file, err := db.Open(context.Background(), path, db.Config{})
+	s, err := openAt(context.Background(), path)
 	if err != nil {
 		return err
 	}
-	s := catalogdb.New(file)
 	for n := 1; ; n++ {
 		got, err := s.Put(context.Background(), []catalog.Put{numbered(n)}, []catalog.Row{{"last", fmt.Sprint(n), nil, nil, nil, nil, nil}})
 		if err != nil {
@@ -64,11 +80,14 @@ func child(path string) error {
 // alike (S3-20).
 func TestKill(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
+	tablestest.One(t, postgres.Catalog, testKill)
+}
+
+func testKill(t *testing.T, at tablestest.Store) {
 	last := 0
 	for kill := range 5 {
 		c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
-		c.Env = append(os.Environ(), envChild+"="+path)
+		c.Env = append(os.Environ(), envChild+"="+at.At)
 		c.Stderr = os.Stderr
 		out, err := c.StdoutPipe()
 		if err != nil {
@@ -94,19 +113,16 @@ func TestKill(t *testing.T) {
 		if err := c.Wait(); err == nil {
 			t.Fatal("the child ended by itself")
 		}
-		last = check(t, path, acknowledged, last)
+		last = check(t, at, acknowledged, last)
 	}
 }
 
 // check compares what the killed child left, and gives the version that is published.
-func check(t *testing.T, path, acknowledged string, before int) int {
+func check(t *testing.T, at tablestest.Store, acknowledged string, before int) int {
 	t.Helper()
-	file, err := db.Open(t.Context(), path, db.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	s := catalogdb.New(file)
+	lent, closeIt := at.OpenFor(t)
+	defer func() { _ = closeIt() }()
+	s := catalogdb.New(lent)
 	e, err := s.Entry(t.Context(), "chat")
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func (s *Store) Rows(ctx context.Context, id string) (rows catalog.Rows, err err
 		return err
 	})
 	if err != nil {
-		return catalog.Rows{}, fmt.Errorf("read rows of workflow %s: %w", id, err)
+		return catalog.Rows{}, fmt.Errorf("read rows of workflow %s: %w", id, absent(err))
 	}
 	return rows, nil
 }
@@ -64,21 +64,23 @@ func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bo
 	if want == nil {
 		return false, nil
 	}
-	if _, err := tx.Exec(sqlSetWorkflowRow, want.Workflow.Normal()...); err != nil {
+	if err := writeRow(tx, sqlSetWorkflowRow, "agent_workflows", catalog.WorkflowColumns(), want.Workflow); err != nil {
 		return false, err
 	}
 	for _, t := range []struct {
+		table          string
+		columns        []catalog.Column
 		rows           []catalog.Row
 		ids, drop, set tables.Text
 	}{
-		{want.Nodes, sqlNodeIDs, sqlDropNode, tx.Dialect().Pick(sqlSetNodeRow, sqlSetNodeRowPostgres)},
-		{want.Edges, sqlEdgeIDs, sqlDropEdge, tx.Dialect().Pick(sqlSetEdgeRow, sqlSetEdgeRowPostgres)},
+		{"agent_workflow_nodes", catalog.NodeColumns(), want.Nodes, sqlNodeIDs, sqlDropNode, tx.Dialect().Pick(sqlSetNodeRow, sqlSetNodeRowPostgres)},
+		{"agent_workflow_edges", catalog.EdgeColumns(), want.Edges, sqlEdgeIDs, sqlDropEdge, tx.Dialect().Pick(sqlSetEdgeRow, sqlSetEdgeRowPostgres)},
 	} {
 		if err := dropOthers(tx, id, t.ids, t.drop, t.rows); err != nil {
 			return false, err
 		}
 		for _, r := range t.rows {
-			if _, err := tx.Exec(t.set, r.Normal()...); err != nil {
+			if err := writeRow(tx, t.set, t.table, t.columns, r); err != nil {
 				return false, err
 			}
 		}
@@ -131,7 +133,7 @@ func expectedAgent(tx tables.Tx, id, expect string) error {
 		tag = catalog.AgentTag(catalog.Row(c))
 		return nil
 	}, id)
-	if err != nil {
+	if err = absent(err); err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
 	return catalog.Expected(expect, tag)
@@ -139,13 +141,12 @@ func expectedAgent(tx tables.Tx, id, expect string) error {
 
 func putAgents(tx tables.Tx, agents []catalog.Row, replace bool) error {
 	for _, a := range agents {
-		a = a.Normal()
 		if replace {
-			if _, err := tx.Exec(sqlDropAgent, a.ID()); err != nil {
+			if err := write(tx, sqlDropAgent, "agents", []string{"id"}, a.Normal().ID()); err != nil {
 				return fmt.Errorf("store agent %s: %w", a.ID(), err)
 			}
 		}
-		if _, err := tx.Exec(sqlSetAgent, a...); err != nil {
+		if err := writeRow(tx, sqlSetAgent, "agents", catalog.AgentColumns(), a); err != nil {
 			return fmt.Errorf("store agent %s: %w", a.ID(), err)
 		}
 	}
@@ -192,7 +193,7 @@ func (s *Store) DeleteAgent(ctx context.Context, id, expect string, may func(ent
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("delete agent %s: %w", id, err)
+		return fmt.Errorf("delete agent %s: %w", id, absent(err))
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,44 +15,29 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
-
-// beside opens the file as another program does.
-func beside(t *testing.T, path string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
-func execute(t *testing.T, db *sql.DB, statements ...string) {
-	t.Helper()
-	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
-		}
-	}
-}
 
 // TestColumns: the tables have the columns of the lists in package catalog, which docs/catalog.md documents.
 func TestColumns(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
-	open(t, path)
-	db := beside(t, path)
+	one(t, testColumns)
+}
+
+func testColumns(t *testing.T, at tablestest.Store, _ *catalogdb.Store, db *sql.DB) {
+	names := at.Dialect.Pick(`SELECT group_concat(name, ' ' ORDER BY cid) FROM pragma_table_info(?)`,
+		`SELECT string_agg(attname, ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0`)
 	for table, columns := range map[string][]catalog.Column{
 		"agents": catalog.AgentColumns(), "agent_workflows": catalog.WorkflowColumns(),
 		"agent_workflow_nodes": catalog.NodeColumns(), "agent_workflow_edges": catalog.EdgeColumns(),
 	} {
-		var names string
-		err := db.QueryRowContext(t.Context(), `SELECT group_concat(name, ' ' ORDER BY cid) FROM pragma_table_info(?)`, table).Scan(&names)
-		if err != nil {
+		var all string
+		if err := db.QueryRowContext(t.Context(), string(names), table).Scan(&all); err != nil {
 			t.Fatal(err)
 		}
-		got := strings.Fields(names)
+		got := slices.DeleteFunc(strings.Fields(all), func(name string) bool { return name == "rowid" }) // which SQLite does not list
 		var want []string
 		for _, c := range columns {
 			want = append(want, c.Name)
@@ -86,15 +70,17 @@ func store(t *testing.T, s catalog.Store, p catalog.Put) (catalog.Stored, error)
 // TestRowsAfterDelete: rows that are written by SQL under the id of a workflow that was deleted are a new workflow: they have nothing of the old one.
 func TestRowsAfterDelete(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
-	s, db := open(t, path), beside(t, path)
+	one(t, testRowsAfterDelete)
+}
+
+func testRowsAfterDelete(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *sql.DB) {
 	if _, err := store(t, s, chat("one", "a")); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Delete(t.Context(), "chat", ""); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, db, `INSERT INTO agent_workflows (id, name) VALUES ('chat', 'new')`)
+	tablestest.Do(t, db, `INSERT INTO agent_workflows (id, name) VALUES ('chat', 'new')`)
 	e, err := s.Entry(t.Context(), "chat")
 	want := catalog.Entry{ID: "chat", Name: "new", Format: catalog.FormatRoutes, HasRows: true}
 	if diff := cmp.Diff(want, e); err != nil || diff != "" {
@@ -105,12 +91,14 @@ func TestRowsAfterDelete(t *testing.T) {
 // TestOtherColumns: columns that other programs added keep what they hold where a row is changed in place, and go with rows that are replaced (S3-20).
 func TestOtherColumns(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
-	s, db := open(t, path), beside(t, path)
+	one(t, testOtherColumns)
+}
+
+func testOtherColumns(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *sql.DB) {
 	if _, err := store(t, s, chat("one", "a", "b")); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, db, `ALTER TABLE agent_workflow_nodes ADD COLUMN x INTEGER`, `UPDATE agent_workflow_nodes SET x = 7`)
+	tablestest.Do(t, db, `ALTER TABLE agent_workflow_nodes ADD COLUMN x INTEGER`, `UPDATE agent_workflow_nodes SET x = 7`)
 	sum := func() (n sql.NullInt64) {
 		if err := db.QueryRowContext(t.Context(), `SELECT sum(x) FROM agent_workflow_nodes`).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -139,48 +127,60 @@ func TestAtomic(t *testing.T) {
 	for _, replace := range []bool{false, true} {
 		t.Run(fmt.Sprint("replace ", replace), func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), "hocket.db")
-			s, db := open(t, path), beside(t, path)
-			first := chat("one", "a", "b")
-			before, err := store(t, s, first)
-			if err != nil {
-				t.Fatal(err)
-			}
-			execute(t, db, `CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges WHEN new.id = 'to z' BEGIN SELECT raise(ABORT, 'refused'); END`)
-			p := chat("two", "x", "y", "z", "b")
-			p.Replace = replace
-			agents := []catalog.Row{{"new", nil, nil, nil, nil, nil, nil}}
-			if _, err := s.Put(t.Context(), []catalog.Put{p}, agents); err == nil || !strings.Contains(err.Error(), "refused") {
-				t.Fatalf("got error %v", err)
-			}
-			e, err := s.Entry(t.Context(), "chat")
-			if diff := cmp.Diff(before.Entry, e); err != nil || diff != "" {
-				t.Errorf("entry (-before +now): %v\n%s", err, diff)
-			}
-			rows, err := s.Rows(t.Context(), "chat")
-			if diff := cmp.Diff(*first.Rows, rows); err != nil || diff != "" {
-				t.Errorf("rows (-before +now): %v\n%s", err, diff)
-			}
-			if v, err := s.Versions(t.Context(), "chat"); err != nil || len(v) != 1 {
-				t.Errorf("%d versions, %v", len(v), err)
-			}
-			if a, err := s.Agents(t.Context()); err != nil || len(a) != 0 {
-				t.Errorf("%d agents, %v", len(a), err)
-			}
+			one(t, func(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.DB) {
+				testAtomic(t, at, s, db, replace)
+			})
 		})
 	}
 }
 
-// TestWrittenBySQL: rows alone are a workflow, whatever types they hold, with foreign keys on and edges that lead nowhere (S3-8).
+func testAtomic(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.DB, replace bool) {
+	first := chat("one", "a", "b")
+	before, err := store(t, s, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tablestest.Do(t, db, string(at.Dialect.Pick(
+		`CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges WHEN new.id = 'to z' BEGIN SELECT raise(ABORT, 'refused'); END`,
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+		CREATE TRIGGER refuse BEFORE INSERT ON agent_workflow_edges FOR EACH ROW WHEN (new.id = 'to z') EXECUTE FUNCTION refuse()`)))
+	p := chat("two", "x", "y", "z", "b")
+	p.Replace = replace
+	agents := []catalog.Row{{"new", nil, nil, nil, nil, nil, nil}}
+	if _, err := s.Put(t.Context(), []catalog.Put{p}, agents); err == nil || !strings.Contains(err.Error(), "refused") {
+		t.Fatalf("got error %v", err)
+	}
+	e, err := s.Entry(t.Context(), "chat")
+	if diff := cmp.Diff(before.Entry, e); err != nil || diff != "" {
+		t.Errorf("entry (-before +now): %v\n%s", err, diff)
+	}
+	rows, err := s.Rows(t.Context(), "chat")
+	if diff := cmp.Diff(*first.Rows, rows); err != nil || diff != "" {
+		t.Errorf("rows (-before +now): %v\n%s", err, diff)
+	}
+	if v, err := s.Versions(t.Context(), "chat"); err != nil || len(v) != 1 {
+		t.Errorf("%d versions, %v", len(v), err)
+	}
+	if a, err := s.Agents(t.Context()); err != nil || len(a) != 0 {
+		t.Errorf("%d agents, %v", len(a), err)
+	}
+}
+
+// TestWrittenBySQL: rows alone are a workflow, whatever types SQLite holds, with foreign keys on and edges that lead nowhere (S3-8).
 func TestWrittenBySQL(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
-	s, db := open(t, path), beside(t, path)
-	db.SetMaxOpenConns(1)
-	execute(t, db, `PRAGMA foreign_keys = ON`, `BEGIN`,
+	one(t, testWrittenBySQL)
+}
+
+func testWrittenBySQL(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.DB) {
+	tablestest.Do(t, db, string(at.Dialect.Pick(`PRAGMA foreign_keys = ON`, `SELECT`)), strings.Join([]string{
+		`BEGIN`,
 		`INSERT INTO agent_workflow_edges VALUES (NULL, 'w', 'n1', 'ghost', 'ALWAYS', NULL), (NULL, 'w', 'n1', NULL, 'CONDITIONAL', 'END')`,
-		`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
-		`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 'true', '20', 'soon')`, `COMMIT`)
+		string(at.Dialect.Pick(`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', x'6162')`,
+			`INSERT INTO agent_workflow_nodes (workflow_id, id, node_type, agent_id) VALUES ('w', 'n2', 'AGENT', 7), ('w', 'n1', 'AGENT', 'ab')`)),
+		string(at.Dialect.Pick(`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 'true', '20', 'soon')`,
+			`INSERT INTO agent_workflows (id, name, is_conversational, max_steps, timeout_ms) VALUES ('w', 12.5, 1, '20', 7)`)), `COMMIT`,
+	}, "; "))
 	entries, err := s.Entries(t.Context())
 	if diff := cmp.Diff([]catalog.Entry{{ID: "w", Name: "12.5", Format: "routes", HasRows: true}}, entries); err != nil || diff != "" {
 		t.Errorf("entries (-want +got): %v\n%s", err, diff)
@@ -199,7 +199,7 @@ func TestWrittenBySQL(t *testing.T) {
   "isConversational": true,
   "entrypointNodeId": null,
   "maxSteps": 20,
-  "timeoutMs": "soon",
+  "timeoutMs": ` + string(at.Dialect.Pick(`"soon"`, `7`)) + `,
   "nodes": [
     {"id": "n2", "workflowId": "w", "nodeType": "AGENT", "agentId": "7"},
     {"id": "n1", "workflowId": "w", "nodeType": "AGENT", "agentId": "ab"}
@@ -214,7 +214,8 @@ func TestWrittenBySQL(t *testing.T) {
 		t.Errorf("document (-want +got):\n%s", diff)
 	}
 	// A row may be replaced without taking the others with it.
-	execute(t, db, `INSERT OR REPLACE INTO agent_workflows (id, name) VALUES ('w', 'again')`)
+	tablestest.Do(t, db, string(at.Dialect.Pick(`INSERT OR REPLACE INTO agent_workflows (id, name) VALUES ('w', 'again')`,
+		`BEGIN; DELETE FROM agent_workflows; INSERT INTO agent_workflows (id, name) VALUES ('w', 'again'); COMMIT`)))
 	if rows, err = s.Rows(t.Context(), "w"); err != nil || len(rows.Nodes) != 2 || len(rows.Edges) != 2 {
 		t.Errorf("rows %v, %v", rows, err)
 	}
@@ -232,24 +233,29 @@ func TestWrittenBySQL(t *testing.T) {
 // TestDamagedText: a text that is not what was stored is not handed out (P17).
 func TestDamagedText(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
-	s, db := open(t, path), beside(t, path)
+	one(t, testDamagedText)
+}
+
+func testDamagedText(t *testing.T, _ tablestest.Store, s *catalogdb.Store, db *sql.DB) {
 	if _, err := store(t, s, chat("one", "a")); err != nil {
 		t.Fatal(err)
 	}
-	execute(t, db, `UPDATE workflow_versions SET text = 'two'`)
+	tablestest.Do(t, db, `UPDATE workflow_versions SET text = 'two'`)
 	v, err := s.Version(t.Context(), "chat", 1)
 	if _, isCorrupt := errors.AsType[*journal.CorruptError](err); !isCorrupt || v.Text != nil {
 		t.Errorf("got %q, %v", v.Text, err)
 	}
 }
 
-// TestBusy: two handles and a program that holds the lock now and then; no caller sees that the file was busy (P10).
+// TestBusy: two handles and a program that writes the same rows all the time; no caller sees that they were busy (P10).
 func TestBusy(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "hocket.db")
-	s := []*struct{ catalog.Store }{{open(t, path)}, {open(t, path)}}
-	db := beside(t, path)
+	tablestest.One(t, postgres.Catalog, testBusy)
+}
+
+func testBusy(t *testing.T, at tablestest.Store) {
+	s := []*catalogdb.Store{catalogdb.New(at.Open(t)), catalogdb.New(at.Open(t))}
+	db := at.SQL(t)
 	ctx, stop := context.WithCancel(t.Context())
 	held := make(chan struct{})
 	go func() {
@@ -259,7 +265,8 @@ func TestBusy(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = tx.ExecContext(ctx, `INSERT OR REPLACE INTO agents (id) VALUES ('busy')`)
+			_, _ = tx.ExecContext(ctx, `INSERT INTO agents (id) VALUES ('busy') ON CONFLICT (id) DO UPDATE SET name = 'x'`)
+			_, _ = tx.ExecContext(ctx, `UPDATE agent_workflow_nodes SET prompt = 'busy'`)
 			_ = tx.Commit()
 		}
 	}()

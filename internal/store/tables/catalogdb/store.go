@@ -63,11 +63,14 @@ func (d document) write(tx tables.Tx, id string) error {
 	return err
 }
 
+// versionColumns are those of workflow_versions, in the order of sqlNewVersion.
+var versionColumns = []string{"workflow_id", "version", "format", "name", "file", "digest", "hash", "created", "text"}
+
 func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	var st catalog.Stored
 	d, err := readDocument(tx, p.ID)
 	if err != nil {
-		return st, err
+		return st, named(err, "workflow_documents.id")
 	}
 	if err := expected(tx, p.ID, p.Expect); err != nil {
 		return st, err
@@ -82,11 +85,11 @@ func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	}
 	now := catalog.Plan(p.Draft, int(d.published), int(d.draft), int(d.latest), says)
 	if err != nil {
-		return st, err
+		return st, named(err, "workflow_versions.format")
 	}
 	same := !now.IsNew && int64(now.Published) == d.published && int64(now.Draft) == d.draft
 	if now.IsNew {
-		_, err := tx.Exec(sqlNewVersion, p.ID, now.Version, p.Format, p.Name, p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text)
+		err := write(tx, sqlNewVersion, "workflow_versions", versionColumns, p.ID, now.Version, p.Format, p.Name, p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text)
 		if err != nil {
 			return st, err
 		}
@@ -141,7 +144,7 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.E
 		return err
 	})
 	if err != nil {
-		return catalog.Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, err)
+		return catalog.Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, absent(err))
 	}
 	return e, nil
 }
@@ -194,7 +197,7 @@ func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err erro
 		return err
 	})
 	if err != nil {
-		return catalog.Entry{}, fmt.Errorf("read workflow %s: %w", id, err)
+		return catalog.Entry{}, fmt.Errorf("read workflow %s: %w", id, absent(err))
 	}
 	return e, nil
 }
@@ -239,7 +242,7 @@ func (s *Store) Versions(ctx context.Context, id string) (out []catalog.Version,
 		}, id)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read workflow %s: %w", id, err)
+		return nil, fmt.Errorf("read workflow %s: %w", id, absent(err))
 	}
 	return out, nil
 }
@@ -263,7 +266,7 @@ func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.V
 		err = &journal.CorruptError{Reason: "the text differs from the stored digest"}
 	}
 	if err != nil {
-		return catalog.Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, err)
+		return catalog.Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, absent(err))
 	}
 	return v, nil
 }
@@ -285,7 +288,7 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("delete workflow %s: %w", id, err)
+		return fmt.Errorf("delete workflow %s: %w", id, absent(err))
 	}
 	return nil
 }

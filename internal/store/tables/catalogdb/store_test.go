@@ -1,30 +1,38 @@
 package catalogdb_test
 
 import (
-	"path/filepath"
+	"database/sql"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/catalog/catalogtest"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/store/tables"
 	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
 
-func open(t *testing.T, path string) *catalogdb.Store {
+// one runs a test on a store of each kind, with a program beside it.
+func one(t *testing.T, test func(t *testing.T, at tablestest.Store, s *catalogdb.Store, db *sql.DB)) {
 	t.Helper()
-	file, err := db.Open(t.Context(), path, db.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := file.Close(); err != nil {
-			t.Error(err)
-		}
+	tablestest.One(t, postgres.Catalog, func(t *testing.T, at tablestest.Store) {
+		s := catalogdb.New(at.Open(t))
+		test(t, at, s, at.SQL(t))
 	})
-	return catalogdb.New(file)
+}
+
+// refuses gives which texts a store refuses. Rows are made valid UTF-8 before they are stored.
+func refuses(d tables.Dialect) func(string) bool {
+	if d == tables.Postgres {
+		return func(text string) bool { return strings.ContainsRune(text, 0) }
+	}
+	return nil
 }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	catalogtest.Run(t, func(t *testing.T) catalog.Store { return open(t, filepath.Join(t.TempDir(), "hocket.db")) })
+	tablestest.Each(t, postgres.Catalog, func(t *testing.T, fresh func(t testing.TB) tablestest.Store) {
+		catalogtest.Run(t, refuses(fresh(t).Dialect), func(t *testing.T) catalog.Store { return catalogdb.New(fresh(t).Open(t)) })
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
@@ -62,7 +64,7 @@ func post(tx tables.Tx, notifications []hookdata.Notification) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, n.Run, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data)); err != nil {
+		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, tables.Raw(n.Run), string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data)); err != nil {
 			return err
 		}
 	}
@@ -71,30 +73,37 @@ func post(tx tables.Tx, notifications []hookdata.Notification) error {
 
 // Take implements hookdata.Store.
 func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but []string) (out []hookdata.Notification, err error) {
-	names, err := json.Marshal(append([]string{}, but...))
-	if err != nil {
-		return nil, fmt.Errorf("take notifications: %w", err)
+	find := func(tx tables.Tx, limit int, each func([]any) error) error {
+		names := append([]string{}, but...)
+		if tx.Dialect() == tables.Postgres { // which has no NUL: no endpoint of such a name is there
+			names = slices.DeleteFunc(names, func(name string) bool { return strings.ContainsRune(name, 0) })
+		}
+		list, err := json.Marshal(names)
+		if err != nil {
+			return err
+		}
+		return tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), each, tables.Micros(now), string(list), limit)
 	}
 	isDue := false
 	look := func(tx tables.Tx) error {
 		isDue = false
-		return tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), func([]any) error {
+		return find(tx, 1, func([]any) error {
 			isDue = true
 			return nil
-		}, tables.Micros(now), string(names), 1)
+		})
 	}
-	if err := s.db.View(ctx, look); err != nil || !isDue {
-		return nil, err // most of the time nothing is, and nothing is written
+	if err := s.db.View(ctx, look); err != nil || !isDue { // most of the time nothing is, and nothing is written
+		return nil, err
 	}
 	err = s.db.Write(ctx, rowBytes*limit, func(tx tables.Tx) error {
 		out = nil
 		var taken []int64
-		if err := tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), func(c []any) error {
+		if err := find(tx, limit, func(c []any) error {
 			var n hookdata.Notification
 			err := decode(c[1], &n)
 			out, taken = append(out, n), append(taken, tables.Int(c[0]))
 			return err
-		}, tables.Micros(now), string(names), limit); err != nil {
+		}); err != nil {
 			return err
 		}
 		for _, n := range taken {
@@ -115,7 +124,7 @@ func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hoo
 	data, err := json.Marshal(n)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes+len(data), func(tx tables.Tx) error {
-			if _, err := tx.Exec(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data), n.ID); err != nil {
+			if _, err := tx.Exec(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data), n.ID); err != nil && !tables.IsAbsent(err) {
 				return err
 			}
 			return post(tx, next)
@@ -141,9 +150,9 @@ func (s *Store) Notifications(ctx context.Context, q hookdata.NotificationQuery)
 			n, err := notificationOf(c)
 			last, out = tables.Int(c[0]), append(out, n)
 			return err
-		}, q.Before, q.Before, string(q.State), string(q.State), q.Run, q.Run, size+1)
+		}, q.Before, q.Before, string(q.State), string(q.State), len(q.Run), tables.Raw(q.Run), size+1)
 	})
-	if err != nil {
+	if err != nil && !tables.IsAbsent(err) {
 		return nil, 0, fmt.Errorf("read notifications: %w", err)
 	}
 	return out, next, nil
@@ -165,7 +174,7 @@ func (s *Store) Notification(ctx context.Context, id string) (n hookdata.Notific
 			return err
 		}, id)
 	})
-	if err == nil && n.ID == "" {
+	if err == nil && n.ID == "" || tables.IsAbsent(err) {
 		err = hookdata.ErrNone
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	sqlTakePostgres  = tables.Text(`SELECT n, data FROM notifications WHERE state = 'pending' AND due <= ? AND endpoint NOT IN (SELECT json_array_elements_text(CAST(? AS json))) ORDER BY due, n LIMIT ?`)
 	sqlHide          = tables.Text(`UPDATE notifications SET due = ? WHERE n = ?`)
 	sqlSettle        = tables.Text(`UPDATE notifications SET state = ?, due = ?, settled = ?, data = ? WHERE id = ?`)
-	sqlNotifications = tables.Text(`SELECT n, data, due FROM notifications WHERE (CAST(? AS bigint) = 0 OR n < ?) AND (CAST(? AS text) = '' OR state = ?) AND (CAST(? AS text) = '' OR run = ?) ORDER BY n DESC LIMIT ?`)
+	sqlNotifications = tables.Text(`SELECT n, data, due FROM notifications WHERE (CAST(? AS bigint) = 0 OR n < ?) AND (CAST(? AS text) = '' OR state = ?) AND (CAST(? AS bigint) = 0 OR run = ?) ORDER BY n DESC LIMIT ?`)
 	sqlBacklog       = tables.Text(`SELECT state, count(*) FROM notifications WHERE state IN ('pending', 'dead') GROUP BY state`)
 	sqlNotification  = tables.Text(`SELECT n, data, due FROM notifications WHERE id = ?`)
 

@@ -119,8 +119,9 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 	return nil
 }
 
+// orNone is the error of changing a row that is not there.
 func orNone(err error) error {
-	if err == nil {
+	if err == nil || tables.IsAbsent(err) {
 		return hookdata.ErrNone
 	}
 	return err
@@ -227,7 +228,7 @@ func (s *Store) Used(ctx context.Context, nonce string) (u hookdata.Use, err err
 		u = hookdata.Use{}
 		return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, nonce)
 	})
-	if err == nil && u.Nonce == "" {
+	if err == nil && u.Nonce == "" || tables.IsAbsent(err) {
 		err = hookdata.ErrNone
 	}
 	if err != nil {
@@ -242,7 +243,7 @@ func (s *Store) Unuse(ctx context.Context, nonce string) error {
 		_, err := tx.Exec(sqlUnuse, nonce)
 		return err
 	})
-	if err != nil {
+	if err != nil && !tables.IsAbsent(err) {
 		return fmt.Errorf("delete use of link: %w", err)
 	}
 	return nil

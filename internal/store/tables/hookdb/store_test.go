@@ -1,43 +1,38 @@
 package hookdb_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/hooks/hookdata"
 	"github.com/hocket-run/hocket/internal/api/hooks/hookdata/hookdatatest"
 	"github.com/hocket-run/hocket/internal/catalog"
-	db "github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/postgres"
 	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
 	"github.com/hocket-run/hocket/internal/store/tables/hookdb"
+	"github.com/hocket-run/hocket/internal/store/tables/tablestest"
 )
-
-func openFile(t *testing.T, path string) *db.Store {
-	t.Helper()
-	file, err := db.Open(t.Context(), path, db.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = file.Close() })
-	return file
-}
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	hookdatatest.Run(t, func(t *testing.T) (hookdata.Store, func() hookdata.Store) {
-		t.Helper()
-		path := filepath.Join(t.TempDir(), "hocket.db")
-		again := func() hookdata.Store { return hookdb.New(openFile(t, path)) }
-		return again(), again
+	tablestest.Each(t, postgres.Hooks, func(t *testing.T, fresh func(t testing.TB) tablestest.Store) {
+		hookdatatest.Run(t, func(t *testing.T) (hookdata.Store, func() hookdata.Store) {
+			t.Helper()
+			at := fresh(t)
+			again := func() hookdata.Store { return hookdb.New(at.Open(t)) }
+			return again(), again
+		})
 	})
 }
 
-// TestWorkflowDeleted: webhooks of a deleted workflow are disabled with it, and a new workflow of its id does not get them (SEC18).
+// TestWorkflowDeleted: when a workflow is deleted, by whatever program, its webhooks are disabled with it, and a new workflow of its id does not get them (SEC18).
 func TestWorkflowDeleted(t *testing.T) {
 	t.Parallel()
-	file := openFile(t, filepath.Join(t.TempDir(), "hocket.db"))
-	s, stored := hookdb.New(file), catalogdb.New(file)
+	tablestest.One(t, postgres.Hooks, testWorkflowDeleted)
+}
+
+func testWorkflowDeleted(t *testing.T, at tablestest.Store) {
+	s, stored := hookdb.New(at.Open(t)), catalogdb.New(at.As(postgres.Catalog).Open(t))
 	save := func(id string) {
 		t.Helper()
 		if _, err := stored.Put(t.Context(), []catalog.Put{{ID: id, Format: "steps", Name: id, Text: []byte("x: y"), At: time.Now()}}, nil); err != nil {
@@ -71,5 +66,27 @@ func TestWorkflowDeleted(t *testing.T) {
 	save("w")
 	if !disabled("w") || disabled("other") {
 		t.Errorf("w: %v, other: %v", disabled("w"), disabled("other"))
+	}
+	tablestest.Do(t, at.SQL(t), `DELETE FROM workflow_documents WHERE id = 'other'`)
+	if !disabled("other") {
+		t.Error("a workflow that another program deleted has its webhook")
+	}
+}
+
+// TestOtherPath: in PostgreSQL the tables of the schema are written, whatever the search path of the program is that deletes.
+func TestOtherPath(t *testing.T) {
+	t.Parallel()
+	at := tablestest.Postgres(t, postgres.Hooks)
+	s := hookdb.New(at.Open(t))
+	if _, err := s.SetWebhook(t.Context(), "wh", func(h *hookdata.Webhook) error {
+		*h = hookdata.Webhook{Path: "p", Workflow: "w", Created: time.Now().UTC()}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	schema := at.Schema(t)
+	tablestest.Do(t, at.SQL(t), `SET search_path = public`, `INSERT INTO `+schema+`.workflow_documents VALUES ('w', 1, 0, 1, 1)`, `DELETE FROM `+schema+`.workflow_documents`)
+	if w, err := s.Webhook(t.Context(), hookdata.Webhook{Path: "p"}.Digest()); err != nil || w.Disabled.IsZero() {
+		t.Errorf("%+v, %v", w, err)
 	}
 }

@@ -43,7 +43,7 @@ func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id 
 		return tx.Query(sqlFind, func(c []any) error {
 			id = strconv.FormatInt(tables.Int(c[0]), 10)
 			return nil
-		}, space, key)
+		}, tables.Raw(space), tables.Raw(key))
 	}
 	err = s.db.Write(ctx, rowBytes+len(e.Text), func(tx tables.Tx) error {
 		id = ""
@@ -54,13 +54,13 @@ func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id 
 		if err := tx.Query(sqlCount, func(c []any) error {
 			count = tables.Int(c[0])
 			return nil
-		}, space); err != nil {
+		}, tables.Raw(space)); err != nil {
 			return err
 		}
 		if count >= memory.MaxEntries {
 			return memory.ErrFull
 		}
-		if _, err := tx.Exec(sqlAdd, space, key, e.Category, e.Text, e.At.UTC().Format(time.RFC3339)); err != nil {
+		if _, err := tx.Exec(sqlAdd, tables.Raw(space), tables.Raw(key), tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339)); err != nil {
 			return err
 		}
 		return find(tx)
@@ -76,17 +76,14 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 	err = s.db.View(ctx, func(tx tables.Tx) error {
 		out = nil
 		return tx.Query(sqlAll, func(c []any) error {
-			e := memory.Entry{ID: strconv.FormatInt(tables.Int(c[0]), 10)}
-			e.Category, _ = c[1].(string)
-			e.Text, _ = c[2].(string)
-			at, _ := c[3].(string)
+			e := memory.Entry{ID: strconv.FormatInt(tables.Int(c[0]), 10), Category: tables.String(c[1]), Text: tables.String(c[2])}
 			var err error
-			if e.At, err = time.Parse(time.RFC3339, at); err != nil {
+			if e.At, err = time.Parse(time.RFC3339, tables.String(c[3])); err != nil {
 				return fmt.Errorf("memory %s: %w", e.ID, err)
 			}
 			out = append(out, e)
 			return nil
-		}, space)
+		}, tables.Raw(space))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read memories: %w", err)
@@ -97,14 +94,14 @@ func (s *Store) All(ctx context.Context, space string) (out []memory.Entry, err 
 // Change implements memory.Store.
 func (s *Store) Change(ctx context.Context, space string, e memory.Entry) error {
 	return s.one(ctx, "change memory", rowBytes+len(e.Text), e.ID, func(tx tables.Tx, n int64) (int64, error) {
-		return tx.Exec(sqlChange, e.Category, e.Text, e.At.UTC().Format(time.RFC3339), space, n)
+		return tx.Exec(sqlChange, tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339), tables.Raw(space), n)
 	})
 }
 
 // Remove implements memory.Store.
 func (s *Store) Remove(ctx context.Context, space, id string) error {
 	return s.one(ctx, "delete memory", rowBytes, id, func(tx tables.Tx, n int64) (int64, error) {
-		return tx.Exec(sqlRemove, space, n)
+		return tx.Exec(sqlRemove, tables.Raw(space), n)
 	})
 }
 

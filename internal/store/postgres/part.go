@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+// maxShared is how many writes share a transaction. Beyond 64 savepoints a transaction costs all others time.
+const maxShared = 50
+
+// part is the tables of a part, and the line of those in this process who write them. Whoever waits shares a transaction and is answered after its commit: one commit at a time would be
+// a few hundred a second on a disk, and they cannot overlap.
+type part struct {
+	store *Store
+	name  Part
+
+	mu     sync.Mutex
+	line   []*write
+	isBusy bool // a goroutine writes
+}
+
+// write is one call of Write.
+type write struct {
+	do   func(tables.Tx) error
+	err  error
+	done chan struct{}
+}
+
+// Write implements tables.DB.
+func (p *part) Write(ctx context.Context, _ int, do func(tx tables.Tx) error) error {
+	if err := p.store.enter(ctx); err != nil {
+		return err
+	}
+	defer p.store.leave()
+	w := &write{do: do, done: make(chan struct{})}
+	p.mu.Lock()
+	p.line = append(p.line, w)
+	leads := !p.isBusy
+	p.isBusy = true
+	p.mu.Unlock()
+	if leads {
+		go p.drain(context.WithoutCancel(ctx))
+	}
+	select {
+	case <-w.done:
+		return w.err
+	case <-ctx.Done():
+	}
+	p.mu.Lock()
+	at := slices.Index(p.line, w)
+	if at >= 0 {
+		p.line = slices.Delete(p.line, at, at+1)
+	}
+	p.mu.Unlock()
+	if at >= 0 {
+		return ctx.Err()
+	}
+	<-w.done
+	return w.err
+}
+
+// drain writes until the line is empty.
+func (p *part) drain(ctx context.Context) {
+	for {
+		p.share(ctx)
+		p.mu.Lock()
+		if len(p.line) == 0 {
+			p.isBusy = false
+			p.mu.Unlock()
+			return
+		}
+		p.mu.Unlock()
+	}
+}
+
+// take takes writes out of the line: their turn has come.
+func (p *part) take() []*write {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(len(p.line), maxShared)
+	out := slices.Clone(p.line[:n])
+	p.line = slices.Delete(p.line, 0, n)
+	return out
+}
+
+// settings of transactions of a part. A process that stops in the middle of one is disconnected, so that it holds up the others no longer than that, and they do not wait for ever.
+func (p *part) settings(attempt int) string {
+	text := "; SET LOCAL idle_in_transaction_session_timeout = '20s'; SET LOCAL lock_timeout = '30s'; LOCK TABLE " + string(p.name) + "_turn IN EXCLUSIVE MODE"
+	if shared := sharedTables[p.name]; shared != "" && attempt >= patient {
+		text += "; LOCK TABLE " + shared + " IN SHARE ROW EXCLUSIVE MODE"
+	}
+	return text
+}
+
+// sharedTables are those that other programs write. One that writes them all the time would be in the way for ever: after some attempts they are locked.
+var sharedTables = map[Part]string{Catalog: "agents, agent_workflows, agent_workflow_nodes, agent_workflow_edges, workflow_documents"}
+
+// patient is how many attempts are made without that.
+const patient = 3
+
+// share does the writes that wait in one transaction, and answers them.
+func (p *part) share(ctx context.Context) {
+	var all []*write
+	isTaken := false
+	err := p.turn(ctx, func(tx pgx.Tx) error {
+		if !isTaken {
+			all, isTaken = p.take(), true
+		}
+		if len(all) == 1 {
+			return all[0].do(lent{ctx, tx})
+		}
+		return together(ctx, tx, all)
+	})
+	if !isTaken { // no transaction could begin
+		all = p.take()
+	}
+	if isTaken && len(all) > 1 && classify(err) == classRejected {
+		// The commit was refused because of one of them, as by a constraint that is checked there: each is done by itself.
+		for _, w := range all {
+			w.err = p.turn(ctx, func(tx pgx.Tx) error { return w.do(lent{ctx, tx}) })
+			close(w.done)
+		}
+		return
+	}
+	for _, w := range all {
+		if err != nil {
+			w.err = err
+		}
+		close(w.done)
+	}
+}
+
+// turn runs do inside a transaction that has the part's lock, again where another program was in the way, and where the connection was lost before it began.
+func (p *part) turn(ctx context.Context, do func(tx pgx.Tx) error) error {
+	attempt := -1
+	return p.store.again(ctx, func() (err error) {
+		attempt++
+		for range readTries {
+			hasBegun := false
+			err = p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt), func(tx pgx.Tx) error {
+				hasBegun = true
+				return do(tx)
+			})
+			if hasBegun || classify(err) != classLost {
+				break
+			}
+		}
+		return err
+	})
+}
+
+// together does writes one after another. One that fails is undone alone, but for errors that end the transaction: those are returned.
+func together(ctx context.Context, tx pgx.Tx, all []*write) error {
+	next := "SAVEPOINT one"
+	for _, w := range all {
+		if next != "" {
+			if _, err := tx.Exec(ctx, next, pgx.QueryExecModeSimpleProtocol); err != nil {
+				return err
+			}
+		}
+		w.err = w.do(lent{ctx, tx})
+		next = "RELEASE SAVEPOINT one; SAVEPOINT one"
+		if w.err == nil {
+			continue
+		}
+		if c := classify(w.err); c == classConflict || c == classLost {
+			return w.err
+		}
+		w.err = explain(w.err)
+		if _, err := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT one", pgx.QueryExecModeSimpleProtocol); err != nil {
+			return err
+		}
+		next = "" // the savepoint is still there
+	}
+	return nil
+}

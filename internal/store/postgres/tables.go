@@ -1,0 +1,175 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+// Part is a group of tables beside the journal that are written in turn. Each has a table of its name with `_turn`, which is always empty.
+type Part string
+
+// The parts.
+const (
+	Catalog     Part = "catalog"
+	Access      Part = "access"
+	Hooks       Part = "hooks"
+	Checkpoints Part = "checkpoints"
+	Memories    Part = "memories"
+)
+
+// Tables lends transactions for the tables of a part. Writers of one part take turns, in this process and others: the first statement of each transaction locks the part's table,
+// before the transaction sees the state of the store, so that none of them fails because of another. Programs of others that write the tables by SQL need not take the lock: where one of them was in the way,
+// the transaction is done again.
+func (s *Store) Tables(p Part) tables.DB { return &part{store: s, name: p} }
+
+// View implements tables.DB.
+func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
+	var err error
+	for range readTries {
+		err = p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return do(lent{ctx, tx}) })
+		if classify(err) != classLost || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// lent is a transaction that is lent.
+type lent struct {
+	ctx context.Context //nolint:containedctx,nolintlint // it lives as long as the call that it came with
+	tx  pgx.Tx
+}
+
+// Dialect implements tables.Tx.
+func (lent) Dialect() tables.Dialect { return tables.Postgres }
+
+// Exec implements tables.Tx.
+func (l lent) Exec(q tables.Text, args ...any) (int64, error) {
+	bound, err := bind(args)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := l.tx.Exec(l.ctx, numbered(q), bound...)
+	return tag.RowsAffected(), tooLong(err)
+}
+
+// Query implements tables.Tx.
+func (l lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
+	bound, err := bind(args)
+	if err != nil {
+		return err
+	}
+	rows, err := l.tx.Query(l.ctx, numbered(q), bound...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		columns, err := rows.Values()
+		if err != nil {
+			return err
+		}
+		for i, c := range columns {
+			if columns[i], err = column(c); err != nil {
+				return fmt.Errorf("column %s: %w", rows.FieldDescriptions()[i].Name, err)
+			}
+		}
+		if err := each(columns); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// column gives a value as tables.Tx promises it.
+func column(v any) (any, error) {
+	switch v := v.(type) {
+	case nil, int64, float64, string, []byte:
+		return v, nil
+	case int32:
+		return int64(v), nil
+	case int16:
+		return int64(v), nil
+	case float32:
+		return float64(v), nil
+	case bool:
+		if v {
+			return int64(1), nil
+		}
+		return int64(0), nil
+	}
+	return nil, fmt.Errorf("it has the type %T, which no table of Hocket has", v)
+}
+
+// bind gives arguments of the driver. It leaves args as they are.
+func bind(args []any) ([]any, error) {
+	out := make([]any, len(args))
+	for i, a := range args {
+		switch v := a.(type) {
+		case string:
+			if reason := unfit(v); reason != "" {
+				return nil, &tables.TextError{Arg: i, Reason: reason}
+			}
+		case tables.Raw:
+			a = []byte(v)
+		case []byte:
+			if v == nil {
+				a = []byte{}
+			}
+		}
+		out[i] = a
+	}
+	return out, nil
+}
+
+// unfit says why PostgreSQL has no such text; "": it has.
+func unfit(s string) string {
+	switch {
+	case strings.IndexByte(s, 0) >= 0:
+		return "has a NUL character, which PostgreSQL does not store"
+	case !utf8.ValidString(s):
+		return "is not valid UTF-8, and PostgreSQL stores no other"
+	}
+	return ""
+}
+
+// tooLong gives a *tables.TextError for a text that is too long for an index.
+func tooLong(err error) error {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || e.Code != "54000" || e.ConstraintName == "" {
+		return err
+	}
+	return &tables.TextError{Arg: -1, What: e.TableName, Reason: "is too long for an index of PostgreSQL, which takes 2,704 bytes at most"}
+}
+
+// numberedTexts are the statements of packages with tables, each in the form of PostgreSQL.
+var numberedTexts sync.Map
+
+// numbered gives a statement with $1, $2, … in the places of ?. No statement has ? elsewhere.
+func numbered(q tables.Text) string {
+	if t, ok := numberedTexts.Load(q); ok {
+		return t.(string) //nolint:forcetypeassert,nolintlint // see below
+	}
+	var b strings.Builder
+	n := 0
+	for i, part := range strings.Split(string(q), "?") {
+		if i > 0 {
+			n++
+			b.WriteByte('$')
+			b.WriteString(strconv.Itoa(n))
+		}
+		b.WriteString(part)
+	}
+	numberedTexts.Store(q, b.String())
+	return b.String()
+}

@@ -1,0 +1,97 @@
+package catalogdb
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+// write runs a statement whose arguments are columns of a table, and names the column of a text that the store cannot keep.
+func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...any) error {
+	_, err := tx.Exec(q, args...)
+	if e, ok := errors.AsType[*tables.TextError](err); ok && e.Arg >= 0 && e.Arg < len(columns) {
+		table += "." + columns[e.Arg]
+	}
+	return named(err, table)
+}
+
+// named names the column of a text that the store cannot keep.
+func named(err error, column string) error {
+	if e, ok := errors.AsType[*tables.TextError](err); ok {
+		return &catalog.TextError{Column: column, Reason: e.Reason}
+	}
+	return err
+}
+
+// writeRow is write for a row.
+func writeRow(tx tables.Tx, q tables.Text, table string, columns []catalog.Column, r catalog.Row) error {
+	args, names := r.Normal(), make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+		if tx.Dialect() != tables.Postgres {
+			continue
+		}
+		value, ok := fit(c, args[i])
+		if !ok {
+			return &catalog.TextError{Column: table + "." + c.Name, Reason: "is no whole number, and PostgreSQL keeps nothing else in this column"}
+		}
+		args[i] = value
+	}
+	return write(tx, q, table, names, args...)
+}
+
+// fit gives a value in the type of its column, as SQLite converts it by itself. It is false for one that is none of a column of numbers, which SQLite keeps as it is.
+func fit(c catalog.Column, v any) (any, bool) {
+	if v == nil {
+		return nil, true
+	}
+	if !c.IsNumber() {
+		switch v := v.(type) {
+		case int64:
+			return strconv.FormatInt(v, 10), true
+		case float64:
+			return strconv.FormatFloat(v, 'g', -1, 64), true
+		case []byte:
+			return string(v), true
+		}
+		return v, true
+	}
+	switch n := v.(type) {
+	case int64:
+		return n, true
+	case float64:
+		return whole(n)
+	case []byte:
+		v = string(n)
+	}
+	text, _ := v.(string)
+	text = strings.TrimSpace(text)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, false
+	}
+	return whole(f)
+}
+
+// whole gives a number that has no fraction.
+func whole(f float64) (any, bool) {
+	if f != math.Trunc(f) || math.Abs(f) >= 1<<63 {
+		return nil, false
+	}
+	return int64(f), true
+}
+
+// absent is the error of looking for an id: none has one that the store cannot keep.
+func absent(err error) error {
+	if tables.IsAbsent(err) {
+		return catalog.ErrNotFound
+	}
+	return err
+}
