@@ -64,13 +64,8 @@ func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 
 func (o *observing[S]) saw(ev *engine.Event, f *project.GraphFolder) {
 	o.now = ev.At
-	switch d := ev.Data.(type) {
-	case *engine.RunCreated:
-		o.maxSteps = d.Limits.Steps()
-	case *engine.RunResumed:
-		if d.Limits != nil && d.Limits.MaxSteps != nil {
-			o.maxSteps = *d.Limits.MaxSteps
-		}
+	if l := engine.LimitsOf(ev.Data); l != nil {
+		o.maxSteps = l.Steps()
 	}
 	if ev.Seq > o.after {
 		o.begin()

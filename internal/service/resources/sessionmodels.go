@@ -95,7 +95,7 @@ func (m *sessionModels) use(ctx context.Context, q engine.CallReserve, grant dri
 		}
 	case code == engine.CodeWorkflowBudget: // it was withheld
 		use.Used = engine.Used{}
-	case code != "" && isFree(code):
+	case engine.IsFree(code):
 	case grant.Reserved && errors.Is(context.Cause(ctx), driver.ErrInterrupted):
 		return nil // it is made again when the run goes on, and reserves anew
 	case grant.Reserved:

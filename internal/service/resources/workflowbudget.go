@@ -176,14 +176,18 @@ func (a *account) take(run string, e *engine.Event) {
 		key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
 	case *engine.ModelFailed:
 		switch {
-		case d.Usage == nil && d.Error.Code == engine.CodeWorkflowBudget: // it was never made
+		case d.Withheld():
 			return
-		case d.Usage == nil && isFree(d.Error.Code):
+		case d.IsFree():
 			key, u = d.Call, used{calls: 1}
 		default:
 			key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
 		}
-	case *engine.ToolReturned, *engine.ToolFailed:
+	case *engine.ToolReturned:
+		if d.Call != "" { // else the engine answered itself
+			u.calls = 1
+		}
+	case *engine.ToolFailed:
 		u.calls = 1
 	case *engine.ChildStarted:
 		a.below[d.Run] = true
@@ -203,15 +207,6 @@ func (a *account) take(run string, e *engine.Event) {
 			return first
 		})
 	}
-}
-
-// isFree tells whether a model call was turned away before it cost anything.
-func isFree(code string) bool {
-	switch model.ErrorKind(code) {
-	case model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest, model.KindContextLength, model.KindNoReply:
-		return true
-	}
-	return false
 }
 
 func (a *account) cost(ref string, u *chat.Usage, usd *float64) used {
@@ -341,7 +336,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 		a.settle(c, new(a.cost(req.Model, reply.Usage, m.opener.cfg.cost(reply.Model, *reply.Usage))))
 	case u != nil:
 		a.settle(c, new(a.cost(req.Model, u, nil)))
-	case err != nil && isFree(driver.FailureOf(ctx, err).Code):
+	case err != nil && engine.IsFree(driver.FailureOf(ctx, err).Code):
 		a.settle(c, &used{calls: 1})
 	default:
 		a.settle(c, nil)

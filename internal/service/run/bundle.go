@@ -34,17 +34,8 @@ func (s *Runner) Import(ctx context.Context, p journal.Bundle, g Graph) error {
 func (s *Runner) checkBundle(p journal.Bundle) error {
 	var l workflow.Limits
 	for i := range p.Events {
-		switch d := p.Events[i].Data.(type) {
-		case *engine.RunCreated:
-			l = d.Limits
-		case *engine.RunResumed:
-			if d.Limits != nil {
-				l = *d.Limits
-			}
-		case *engine.WaitAnswered:
-			if d.Limits != nil {
-				l = *d.Limits
-			}
+		if set := engine.LimitsOf(p.Events[i].Data); set != nil {
+			l = *set
 		}
 	}
 	for _, b := range []struct {

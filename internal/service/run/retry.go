@@ -270,23 +270,9 @@ func (q *RetryRequest) limit(past []engine.Event, was *workflow.Workflow, spec *
 		return engine.MergeLimits(l, q.Limits)
 	}
 	for i := range past {
-		switch d := past[i].Data.(type) {
-		case *engine.RunCreated:
-			c := *d
-			c.Limits, c.Retry = over(d.Limits), true
-			past[i].Data = &c
-		case *engine.RunResumed:
-			if d.Limits != nil {
-				r := *d
-				r.Limits = new(over(*d.Limits))
-				past[i].Data = &r
-			}
-		case *engine.WaitAnswered:
-			if d.Limits != nil {
-				a := *d
-				a.Limits = new(over(*d.Limits))
-				past[i].Data = &a
-			}
+		past[i].Data = engine.WithLimits(past[i].Data, over)
+		if d, ok := past[i].Data.(*engine.RunCreated); ok { // it is a copy
+			d.Retry = true
 		}
 	}
 }
