@@ -1,8 +1,6 @@
 package telemetry
 
 import (
-	"slices"
-
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
@@ -93,20 +91,20 @@ func (c *content) opened(step int, d *engine.SubagentStarted) {
 }
 
 // closed answers the wish that a sub-agent carried out.
-func (c *content) closed(step, frame int, output engine.Value, isJSON bool) {
-	t := c.talks[loop{step, frame}]
+func (c *content) closed(e engine.Event, frame int) {
+	t := c.talks[loop{e.Step, frame}]
 	if t == nil || frame == 0 {
 		return
 	}
-	said := plain(output)
-	if n := len(t.messages); output == nil && n > 0 {
-		said = t.messages[n-1].Text.String()
-		if v, ok := engine.JSONOf(said); ok && isJSON {
-			said = plain(v)
-		}
+	said := ""
+	switch d := c.folder.Expand(e).Data.(type) {
+	case *engine.SubagentCompleted:
+		said = plain(d.Output)
+	case *engine.SubagentFailed:
+		said = d.Error.Message
 	}
-	delete(c.talks, loop{step, frame})
-	c.answered(step, t.above.frame, t.answers, said)
+	delete(c.talks, loop{e.Step, frame})
+	c.answered(e.Step, t.above.frame, t.answers, said)
 }
 
 // forget drops the talks of a step.
@@ -142,21 +140,9 @@ func (c *content) calls(o *open, step int, d *engine.ToolCalled) {
 	if !c.wanted {
 		return
 	}
-	args := d.Arguments
-	if t := c.at(step, d.Frame); args == nil && t != nil {
-		for _, m := range slices.Backward(t.messages) {
-			if i := slices.IndexFunc(m.ToolCalls, func(tc chat.ToolCall) bool { return tc.ID == d.ToolCallID }); i >= 0 {
-				args = m.ToolCalls[i].Arguments
-				break
-			}
-		}
+	if whole, ok := c.folder.Expand(engine.Event{Step: step, Data: d}).Data.(*engine.ToolCalled); ok {
+		o.set(Attr{ToolArguments, string(whole.Arguments)})
 	}
-	if args == nil && d.ToolCallID == "" { // a tool node's are its input
-		if d, ok := c.folder.Expand(engine.Event{Step: step, Data: d}).Data.(*engine.ToolCalled); ok {
-			args = d.Arguments
-		}
-	}
-	o.set(Attr{ToolArguments, string(args)})
 }
 
 func (c *content) result(o *open, d *engine.ToolReturned) {

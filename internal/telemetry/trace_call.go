@@ -59,10 +59,10 @@ func (t *Tracer) call(e engine.Event) {
 	case *engine.AgentHanded:
 		t.handed(e, st, d)
 	case *engine.SubagentCompleted:
-		t.content.closed(e.Step, d.Frame, d.Output, d.JSON)
+		t.content.closed(e, d.Frame)
 		t.subagentEnded(e, st, d.Frame, nil)
 	case *engine.SubagentFailed:
-		t.content.closed(e.Step, d.Frame, engine.Value(d.Error.Message), false)
+		t.content.closed(e, d.Frame)
 		t.subagentEnded(e, st, d.Frame, &d.Error)
 	}
 }

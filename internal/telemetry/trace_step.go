@@ -30,14 +30,10 @@ func (t *Tracer) step(e engine.Event) {
 		if d.Branch > 0 || st.kind == workflow.KindSubflow && !st.ended && d.Edge < 0 {
 			t.scopes[d.Scope] = st
 		}
-	case *engine.StepCompleted:
-		t.endStep(e, st, "completed", nil)
 	case *engine.StepFailed:
-		t.endStep(e, st, "failed", &d.Error)
-	case *engine.StepCancelled:
-		t.endStep(e, st, "cancelled", nil)
-	case *engine.StepSkipped:
-		t.endStep(e, st, "skipped", nil)
+		t.endStep(e, st, engine.StepEnd(d).String(), &d.Error)
+	case *engine.StepCompleted, *engine.StepCancelled, *engine.StepSkipped:
+		t.endStep(e, st, engine.StepEnd(d).String(), nil)
 	}
 }
 
