@@ -13,6 +13,11 @@
 //
 // What the engine does not store twice is derived in derive.go: the output that is the input, that is the model's reply, that is the branches'.
 //
+// What one event says is derived by package engine/event, for the engine too. What follows from the events together is derived by the engine and here: the steps, attempts and agents at work; what scopes have arrived, failed and gave; open waits,
+// calls and child runs; values by reference; the typed state. The engine cannot be asked instead: it keeps every step of a run, needs the compiled definition with the functions of its program, and takes no tokens in the place of long values. A Folder
+// shows a run of any length in bounded memory, also where its definition or program is not known (ADR 72). TestFolderIsTheEngine compares both after each event. They differ on purpose in what is not known: where the use of a call or of a child run was not
+// reported, budgets bear what was reserved for it, and views say that its cost is not known. A [GraphFolder] is with those who have the definition and its program: it asks an engine that it folds.
+//
 // Invariants: nothing that has not ended is shown of a run that has; views share the values of the events, which are not changed; a view that was
 // given out does not change when more events are added.
 package project

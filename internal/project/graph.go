@@ -33,13 +33,8 @@ type GraphStep struct {
 	Attempts int
 }
 
-// GraphError is a failed attempt.
-type GraphError struct {
-	Node    string
-	Message string
-	At      time.Time
-	Attempt int
-}
+// GraphError is a failed attempt of a node.
+type GraphError = engine.FailedAttempt
 
 // GraphState is everything about a run of a Go graph at one moment (S2-63).
 type GraphState struct {

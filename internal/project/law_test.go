@@ -97,7 +97,40 @@ func TestFolderIsTheEngine(t *testing.T) {
 			return
 		}
 		sameAsEngine(rt, w)
+		sameErrors(rt, w)
 	})
+}
+
+// sameErrors compares the failed attempts of functions, as a folder of a Go graph and the engine note them. The folder has those of other nodes too, the engine those of sub-flows.
+func sameErrors(t failing, w *enginetest.World) {
+	def := w.Plan.Workflow()
+	if !def.Rules.KeepErrors {
+		return
+	}
+	isFunc := func(id string) bool { n := def.Node(id); return n != nil && n.Kind == workflow.KindFunc }
+	f, run := NewGraphFolder("run1", w.Plan), engine.New(w.Plan, "run1")
+	for i, e := range w.Events {
+		if _, err := f.Add(e); err != nil {
+			t.Fatalf("event %d: %v", e.Seq, err)
+		}
+		if err := run.Apply(w.Events[i : i+1]); err != nil {
+			t.Fatalf("event %d: %v", e.Seq, err)
+		}
+		var got, want []GraphError
+		for _, x := range f.State().Errors {
+			if isFunc(x.Node) && x.Message != "cancelled" {
+				got = append(got, x)
+			}
+		}
+		for _, x := range run.Errors() {
+			if isFunc(x.Node) {
+				want = append(want, x)
+			}
+		}
+		if diff := gocmp.Diff(got, want); diff != "" {
+			t.Fatalf("failed attempts after event %d (-folder +engine):\n%s\n%s", e.Seq, diff, w.Log())
+		}
+	}
 }
 
 // sameAsEngine compares a folder with the engine after each event of a run.
