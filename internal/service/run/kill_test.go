@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -105,7 +106,7 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 // child drives a run to its end or pause, in a process of its own.
 func child(run string) int {
 	ctx := context.Background()
-	s, err := service.Open(ctx, service.Config{DB: os.Getenv("HOCKET_DB"), Adapters: providers.Adapters(nil)})
+	s, err := service.Open(ctx, service.Config{DB: os.Getenv("HOCKET_DB"), Stores: servers, Adapters: providers.Adapters(nil)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -135,11 +136,22 @@ func child(run string) int {
 // make test, 300 in make soak.
 func TestKill(t *testing.T) {
 	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		kill(t, filepath.Join(t.TempDir(), "hocket.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		kill(t, pgtest.URL(t))
+	})
+}
+
+func kill(t *testing.T, db string) {
+	t.Helper()
 	f := &fake{seen: map[string]int{}, done: map[string]bool{}}
 	server := modeltest.Start(t, f.answer)
-	db := filepath.Join(t.TempDir(), "hocket.db")
 	ctx := context.Background()
-	watch, err := service.Open(ctx, service.Config{DB: db})
+	watch, err := service.Open(ctx, service.Config{DB: db, Stores: servers})
 	if err != nil {
 		t.Fatal(err)
 	}
