@@ -29,6 +29,13 @@ var telescope = kinds.Kind{
 		}
 		return nil
 	},
+	Local: func(options []byte, at kinds.At) (kinds.Local, error) {
+		var o struct{ Atlas string }
+		if err := json.Unmarshal(options, &o); err != nil || o.Atlas == "" {
+			return kinds.Local{}, err
+		}
+		return kinds.Local{Lines: []string{"read the atlas " + at(o.Atlas)}, Programs: kinds.Programs{File: o.Atlas}}, nil
+	},
 	How: "toolset in a document; needs a clear sky", Gives: "stars", Wants: "for planets", Page: "toolsets/telescope.md",
 }
 
@@ -66,6 +73,26 @@ func TestAddedTypeChecksItsOptions(t *testing.T) {
 		if list.Error() != want && (want != "" || len(list) > 0) {
 			t.Errorf("%s gives %v, want %s", options, list, want)
 		}
+	}
+}
+
+// TestAddedTypeNeedsTrust: what a type reaches of the machine is shown, and needs trust (SEC5).
+func TestAddedTypeNeedsTrust(t *testing.T) {
+	for options, want := range map[string][]string{
+		`{"aperture":8}`:    nil,
+		`{"atlas":"north"}`: {"read the atlas " + filepath.Join("sky", "north") + " (toolset telescope)"},
+		`{"atlas":7}`:       {`use these options: {"atlas":7} (toolset telescope)`},
+	} {
+		spec := tool.Spec{Type: "telescope", Options: json.RawMessage(options)}
+		if got := tool.Access([]tool.Spec{spec}, "sky"); !slices.Equal(got, want) {
+			t.Errorf("%s reaches %q, want %q", options, got, want)
+		}
+		if err := spec.CheckTrusted(); (err != nil) != (want != nil) {
+			t.Errorf("%s without trust: %v", options, err)
+		}
+	}
+	if got := (tool.Spec{Type: "telescope", Options: json.RawMessage(`{"atlas":"north"}`)}).Programs(); got.File != "north" {
+		t.Errorf("programs %+v", got)
 	}
 }
 

@@ -1,5 +1,13 @@
 package kinds
 
+import "strings"
+
+// PostEdit is a command of a toolset of type filesystem, run after a file was written whose path matches the pattern Path.
+type PostEdit struct {
+	Path string `json:"path"`
+	Cmd  string `json:"cmd"`
+}
+
 var filesystem = Kind{
 	Name: "filesystem",
 	Keys: []string{"path", "read_only", "ignore_vcs", "post_edit", "own_files"},
@@ -9,8 +17,29 @@ var filesystem = Kind{
 	},
 	Path:    "path",
 	Guarded: true,
-	How:     "toolset in a document with --trust, or in --tools; the files under one folder",
-	Gives:   "files below one folder",
-	Wants:   "yes",
-	Page:    "toolsets/files.md",
+	Local: local(func(o struct {
+		Path     string     `json:"path"`
+		ReadOnly bool       `json:"read_only"`
+		PostEdit []PostEdit `json:"post_edit"`
+		OwnFiles []string   `json:"own_files"`
+	}, at At,
+	) Local {
+		verb := "read and write files"
+		if o.ReadOnly {
+			verb = "read files"
+		}
+		l := Local{Lines: []string{verb + " under " + at(o.Path)}}
+		if len(o.OwnFiles) > 0 {
+			l.Lines = append(l.Lines, "access the operator's own files: "+strings.Join(o.OwnFiles, ", "))
+		}
+		for _, p := range o.PostEdit {
+			l.Lines = append(l.Lines, "run "+oneLine(p.Cmd)+" after edits of "+p.Path)
+			l.Programs.Lines = append(l.Programs.Lines, ProgramLine{p.Cmd, o.Path})
+		}
+		return l
+	}),
+	How:   "toolset in a document with --trust, or in --tools; the files under one folder",
+	Gives: "files below one folder",
+	Wants: "yes",
+	Page:  "toolsets/files.md",
 }

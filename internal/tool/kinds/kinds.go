@@ -22,6 +22,9 @@ type Kind struct {
 	Path string
 	// Guarded types are asked about again each time a toolset is opened: they read files or start programs, which may have changed.
 	Guarded bool
+	// Local says what a toolset with these options reaches of this machine: a document that names it must be trusted. A relative path is below at. An error says that the
+	// options cannot be read; what was read of them is in the answer nevertheless. Nil: toolsets of the type reach nothing by themselves.
+	Local func(options []byte, at At) (Local, error)
 	// How says on one line how an agent gets the tools and what they need, for `hocket doctor`.
 	How string
 	// Gives, Wants and Page are for the table in docs/tools.md: what an agent gets, when it needs --trust or the operator, and the page below docs.
