@@ -136,7 +136,7 @@ func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 		if err := s.catchUp(ctx, w.Below.Run, depth+1); err != nil && !isOver(err) {
 			return err
 		}
-		below, err := s.Read(ctx, w.Below.Run) // the answer is given on, whole
+		below, err := s.ReadShort(ctx, w.Below.Run)
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
@@ -155,8 +155,14 @@ func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 			value = Decide(workflow.PortReject)
 		}
 		answer := engine.Answer{Wait: w.Wait, Value: value, Note: "run " + w.Below.Run + " is no longer waiting", By: Actor{Channel: engine.ChannelClock}}
-		for _, b := range below.Waits { // what was answered there
-			if d := b.Answer; d != nil && b.Wait == w.Below.Wait {
+		if slices.ContainsFunc(below.Waits, func(b *Asked) bool { return b.Answer != nil && b.Wait == w.Below.Wait }) {
+			if below, err = s.Read(ctx, w.Below.Run); err != nil { // what was answered there is given on whole
+				return err
+			}
+			for _, d := range below.Object().Answers {
+				if d.Wait != w.Below.Wait {
+					continue
+				}
 				answer.Value, answer.Note, answer.By = d.Answer, d.Note, d.By
 				if d.Decision != "" {
 					answer.Value = Decide(d.Decision)

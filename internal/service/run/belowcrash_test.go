@@ -1,9 +1,12 @@
 package run_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -30,6 +33,35 @@ func TestAnswerBelowIsRepeated(t *testing.T) {
 			if o := ended(t, s, "r"); string(o.Output) != `"one"` {
 				t.Errorf("told %d, again at %d: status %s, waiting %+v", told, at, o.Status, o.Waiting)
 			}
+		}
+	}
+}
+
+// P8, D17: an answer that only the innermost run has is given to the runs above whole when they are resumed, however long it is.
+func TestLongAnswerBelowIsRepeated(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	nested(t, s, "agents:\n  A4: {model: openai/x, toolsets: [{type: user_prompt}]}\n", `- {agent: A4, toolCalls: [{name: user_prompt, arguments: {message: "Which?"}}]}`+"\n  - {agent: A4, contains: the end, text: four}")
+	ended(t, s, "r")
+	runs := chain(t, s, "r")
+	if len(runs) != 4 {
+		t.Fatalf("runs %v", runs)
+	}
+	long := expr.Quote(strings.Repeat("many words, ", 10_000) + "the end")
+	answer := service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: long}
+	if err := s.AnswerOnly(t.Context(), runs[3], ended(t, s, runs[3]).Waiting[0].ID, answer); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, s, runs[3])
+	if err := s.Resume(t.Context(), "r"); err != nil && !errors.Is(err, engine.ErrEnded) { // the runs above may have continued by themselves
+		t.Fatal(err)
+	}
+	if o := ended(t, s, "r"); string(o.Output) != `"one"` {
+		t.Errorf("status %s, output %s, error %+v", o.Status, o.Output, o.Error)
+	}
+	for _, run := range runs {
+		if got := answers(ended(t, s, run)); len(got) != 1 || got[0] != string(long) {
+			t.Errorf("run %s has the answers %.200q", run, got)
 		}
 	}
 }
