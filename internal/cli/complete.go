@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -135,17 +136,15 @@ func (a *app) catalogIDs(c *cobra.Command, prefix string, list func(context.Cont
 	return words, orderedWords
 }
 
-// completeWaits completes ids of the open waits of the run named before, or of their nodes.
-func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
+// completeOfRun completes what words gives of the run named before; none where the run cannot be read.
+func (a *app) completeOfRun(words func(ctx context.Context, s sight, run string) ([]string, error)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		ctx := c.Context()
-		if ctx == nil {
-			ctx = context.Background()
-		}
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		s, err := a.look(ctx)
+		ctx, done := completing(c)
+		defer done()
+		s, err := a.sees(c)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -154,22 +153,42 @@ func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		rec, err := s.Read(ctx, run)
+		all, err := words(ctx, s, run)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var words []string
+		return slices.DeleteFunc(all, func(word string) bool { return !strings.HasPrefix(word, prefix) }), orderedWords
+	}
+}
+
+// completeWaits completes ids of the open waits of the run named before, or of their nodes.
+func (a *app) completeWaits(byNode bool) cobra.CompletionFunc {
+	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
+		rec, err := s.Read(ctx, run)
 		for _, w := range rec.Object().Waiting {
 			word, about := w.ID, w.Kind+" at "+clean(w.Node)
 			if byNode {
 				word, about = clean(w.Node), w.Kind+" "+w.ID
 			}
-			if strings.HasPrefix(word, prefix) {
-				words = append(words, cobra.CompletionWithDesc(word, about))
-			}
+			words = append(words, cobra.CompletionWithDesc(word, about))
 		}
-		return words, orderedWords
-	}
+		return words, err
+	})
+}
+
+// completeSteps completes the steps that the run named before executed.
+func (a *app) completeSteps() cobra.CompletionFunc {
+	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
+		seen := map[string]bool{}
+		err = s.EachEvent(ctx, run, 0, func(e engine.Event) error {
+			if _, ok := e.Data.(*engine.StepStarted); ok && !seen[e.Node] {
+				seen[e.Node] = true
+				words = append(words, clean(e.Node))
+			}
+			return nil
+		})
+		return words, err
+	})
 }
 
 // completeBranches completes ids of the branches of the document or the stored workflow that is to run; none where it cannot be read.

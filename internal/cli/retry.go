@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/client"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -58,7 +57,7 @@ func (a *app) retryCmd() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&fl.from, "from", "", "continue from the last execution of `STEP`")
-	must(c.RegisterFlagCompletionFunc("from", a.completeSteps))
+	must(c.RegisterFlagCompletionFunc("from", a.completeSteps()))
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent in the remaining steps, such as openai/gpt-6.1-terra")
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
 	f.StringVar(&fl.with, "with", "", "continue with the corrected document `FILE`, in which steps that already ran must not differ")
@@ -261,34 +260,4 @@ func (a *app) retryThere(c *cobra.Command, r *client.Remote, fl *retryFlags, run
 		return "", usef("%v", err)
 	}
 	return id, a.notRetried(c.Context(), r, inFile(err, fl.with), run)
-}
-
-// completeSteps completes the steps that the run executed.
-func (a *app) completeSteps(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) != 1 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx, done := completing(c)
-	defer done()
-	s, err := a.sees(c)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer s.Close()
-	run, err := a.runID(ctx, s, args[0])
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var out []string
-	seen := map[string]bool{}
-	if err := s.EachEvent(ctx, run, 0, func(e engine.Event) error {
-		if _, ok := e.Data.(*engine.StepStarted); ok && !seen[e.Node] {
-			seen[e.Node] = true
-			out = append(out, clean(e.Node))
-		}
-		return nil
-	}); err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }
