@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -142,12 +143,12 @@ func (e *BudgetError) Error() string { return e.Message }
 func (e *BudgetError) FailureCode() string { return e.Code }
 
 // limitNames are the names of what a budget bounds, by those of the engine.
-var limitNames = map[string]string{"tokens": "tokens", "micro-USD": "costUSD", "calls": "calls"}
+var limitNames = map[string]string{ledger.DetailTokens: "tokens", ledger.DetailMoney: "costUSD", ledger.DetailCalls: "calls"}
 
 // amountOf gives how much of something there was; the engine counts money in millionths of a dollar.
 func amountOf(limit string, n int64) float64 {
-	if limitNames[limit] == "costUSD" {
-		return float64(n) / 1e6
+	if limit == ledger.DetailMoney {
+		return ledger.USD(n)
 	}
 	return float64(n)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -261,10 +262,10 @@ func limitText(d *engine.LimitReached) string {
 		return d.Detail
 	case d.Limit == engine.CodeTimeout:
 		return duration(time.Duration(d.Max)*time.Millisecond) + " of running time"
-	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) && d.Detail != "micro-USD":
+	case (d.Limit == engine.CodeBudget || d.Limit == engine.CodeNodeBudget || d.Limit == engine.CodeParentBudget) && d.Detail != ledger.DetailMoney:
 		return counted(d.Max, strings.TrimSuffix(d.Detail, "s"))
 	case d.Limit == engine.CodeBudget, d.Limit == engine.CodeNodeBudget, d.Limit == engine.CodeParentBudget:
-		return fmt.Sprintf("%.2f USD", float64(d.Max)/1e6)
+		return fmt.Sprintf("%.2f USD", ledger.USD(d.Max))
 	case d.Limit == engine.CodeOscillation: // Max may pass; the one after it is the limit (S3-15)
 		return fmt.Sprintf("the same reply on the same path, %d times", d.Max+1)
 	}

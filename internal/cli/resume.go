@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,9 +23,8 @@ type resumeFlags struct {
 	approveAll         bool
 	takeOver           bool
 	trust              bool
-	maxSteps           int
-	timeout            time.Duration
-	budget             string
+	limitFlags
+	budget string
 }
 
 const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
@@ -102,51 +99,20 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 	return q, true, nil
 }
 
-// limits gives the limits of a reopening; false where the flags hold none.
-func (fl *resumeFlags) limits(c *cobra.Command) (l workflow.Limits, reopens bool, err error) {
-	if c.Flags().Changed("max-steps") {
-		if reopens = true; fl.maxSteps < 0 {
-			return l, true, mustBe("max-steps", "0 or more", strconv.Itoa(fl.maxSteps))
-		}
-		l.MaxSteps = &fl.maxSteps
-	}
-	if c.Flags().Changed("timeout") {
-		if reopens = true; fl.timeout <= 0 {
-			return l, true, mustBe("timeout", "above 0", fl.timeout.String())
-		}
-		l.Timeout = workflow.Duration(fl.timeout)
-	}
-	if c.Flags().Changed("budget") {
-		reopens = true
-		budget, err := parseBudget(fl.budget)
-		if err != nil {
-			return l, true, err
-		}
-		l.MaxTokens, l.MaxCostUSD, l.MaxCalls = budget.MaxTokens, budget.MaxCostUSD, budget.MaxCalls
-	}
-	return l, reopens, nil
-}
-
-const amounts = "tokens such as 200000, money such as 2.50USD, or calls such as 100calls"
-
-func parseBudget(text string) (workflow.Limits, error) {
-	l, err := workflow.ParseBudget(text)
-	if err != nil {
-		return l, mustBe("budget", amounts, text)
-	}
-	return l, nil
-}
-
 func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	ctx := c.Context()
 	answer, answers, err := fl.answer(c)
 	if err != nil {
 		return err
 	}
-	limits, reopens, err := fl.limits(c)
+	if c.Flags().Changed("budget") {
+		fl.budgets = []string{fl.budget}
+	}
+	limits, err := fl.limits(c)
 	if err != nil {
 		return err
 	}
+	reopens := limits != (workflow.Limits{})
 	if answers && reopens {
 		return usef("%s", errcode.Message(errcode.AnswerAndLimits, nil))
 	}

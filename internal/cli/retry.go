@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,10 +21,8 @@ type retryFlags struct {
 	from, model, with  string
 	json, full, events bool
 	approveAll, trust  bool
-	maxSteps, maxLoops int
-	timeout            time.Duration
-	budgets            []string
-	runID              string
+	limitFlags
+	runID string
 }
 
 const retryHelp = `Creates a new run from one that failed, reached a limit or was cancelled, and
@@ -76,17 +72,6 @@ func (a *app) retryCmd() *cobra.Command {
 	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` in total: "+amounts+" (repeatable, one of each kind)")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the new run; it must not exist yet")
 	return c
-}
-
-// limits gives the limits that the flags set.
-func (fl *retryFlags) limits(c *cobra.Command) (workflow.Limits, error) {
-	limits, err := (&runFlags{maxSteps: fl.maxSteps, timeout: fl.timeout, budgets: fl.budgets}).limits(c)
-	if err == nil && c.Flags().Changed("max-iterations") {
-		if limits.MaxLoopIterations = fl.maxLoops; fl.maxLoops < 1 {
-			err = mustBe("max-iterations", "1 or more", strconv.Itoa(fl.maxLoops))
-		}
-	}
-	return limits, err
 }
 
 func (a *app) retry(c *cobra.Command, fl *retryFlags, run string) error {

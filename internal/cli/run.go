@@ -1,16 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -33,12 +30,9 @@ type runFlags struct {
 	json, full bool
 	events     bool
 	approveAll bool
-	maxSteps   int
-	timeout    time.Duration
-	maxConc    int
-	budgets    []string
-	runID      string
-	context    bool // exec: print the step context
+	limitFlags
+	runID   string
+	context bool // exec: print the step context
 }
 
 const inputHelp = `With --workflow ID, it runs a stored workflow instead of FILE: the published
@@ -122,37 +116,6 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+" (repeatable, one of each kind)")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must not exist yet")
 	must(c.MarkFlagFilename("record"))
-}
-
-// limits gives the limits that the flags set.
-func (fl *runFlags) limits(c *cobra.Command) (workflow.Limits, error) {
-	var l workflow.Limits
-	if c.Flags().Changed("max-steps") {
-		if fl.maxSteps < 0 {
-			return l, mustBe("max-steps", "0 or more", strconv.Itoa(fl.maxSteps))
-		}
-		l.MaxSteps = &fl.maxSteps
-	}
-	if c.Flags().Changed("timeout") {
-		if fl.timeout <= 0 {
-			return l, mustBe("timeout", "above 0", fl.timeout.String())
-		}
-		l.Timeout = workflow.Duration(fl.timeout)
-	}
-	if c.Flags().Changed("max-concurrency") {
-		if fl.maxConc < 1 {
-			return l, mustBe("max-concurrency", "1 or more", strconv.Itoa(fl.maxConc))
-		}
-		l.MaxConcurrency = fl.maxConc
-	}
-	for _, text := range fl.budgets {
-		b, err := parseBudget(text)
-		if err != nil {
-			return l, err
-		}
-		l.MaxTokens, l.MaxCostUSD, l.MaxCalls = cmp.Or(b.MaxTokens, l.MaxTokens), cmp.Or(b.MaxCostUSD, l.MaxCostUSD), cmp.Or(b.MaxCalls, l.MaxCalls)
-	}
-	return l, nil
 }
 
 // load reads a document, prints its problems and gives it where it may run.

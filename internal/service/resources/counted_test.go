@@ -36,7 +36,7 @@ func TestCountedCalls(t *testing.T) {
 		{"model not asked", &engine.ModelFailed{Call: "1.0.1", Error: engine.Failure{Code: engine.CodeWorkflowBudget}}, 0},
 	} {
 		a := &account{}
-		if a.take("r", &engine.Event{Data: tt.data}); a.told.calls != tt.want || a.told.tokens != 0 {
+		if a.take("r", &engine.Event{Data: tt.data}); a.told.Calls != tt.want || a.told.Tokens != 0 {
 			t.Errorf("%s: %+v, want %d calls", tt.name, a.told, tt.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -28,21 +29,10 @@ const (
 	lifeSign = 30 * time.Second
 )
 
-// used is what calls used, or may use.
-type used struct {
-	tokens int64
-	cost   chat.Money
-	calls  int64
-}
-
-func (u used) plus(v used) used {
-	return used{chat.AddTokens(u.tokens, v.tokens), u.cost.Plus(max(v.cost, 0)), u.calls + v.calls}
-}
-
 // claim is one model call of this process: what it may use, and once it is done what it did. It counts until the journal tells of the call.
 type claim struct {
 	run, key string
-	used     used
+	used     ledger.Amount
 	done     bool
 }
 
@@ -54,7 +44,7 @@ type account struct {
 
 	mu      sync.Mutex
 	since   time.Time
-	told    used              // by journals
+	told    ledger.Amount     // by journals
 	read    map[string]uint64 // the last event that counts in told, by run
 	below   map[string]bool   // the runs of agents that runs of the workflow started, and that have not ended
 	claims  []*claim
@@ -91,7 +81,7 @@ func start(per string, at time.Time) time.Time {
 // refresh reads what the journals tell since it was last asked.
 func (a *account) refresh(ctx context.Context) error {
 	if since := start(a.budget.Per, time.Now()); !since.Equal(a.since) {
-		a.since, a.told = since, used{}
+		a.since, a.told = since, ledger.Amount{}
 		clear(a.read)
 		a.drop(func(c *claim) bool { return c.done })
 	}
@@ -169,7 +159,7 @@ func (a *account) follow(ctx context.Context, h *journal.Head) error {
 func (a *account) take(run string, e *engine.Event) {
 	var (
 		key string
-		u   used
+		u   ledger.Amount
 	)
 	switch d := e.Data.(type) {
 	case *engine.ModelReplied:
@@ -179,25 +169,25 @@ func (a *account) take(run string, e *engine.Event) {
 		case d.Withheld():
 			return
 		case d.IsFree():
-			key, u = d.Call, used{calls: 1}
+			key, u = d.Call, ledger.Amount{Calls: 1}
 		default:
 			key, u = d.Call, a.cost(d.Model, d.Usage, d.CostUSD)
 		}
 	case *engine.ToolReturned:
 		if d.Call != "" { // else the engine answered itself
-			u.calls = 1
+			u.Calls = 1
 		}
 	case *engine.ToolFailed:
-		u.calls = 1
+		u.Calls = 1
 	case *engine.ChildStarted:
 		a.below[d.Run] = true
 	case *engine.CallUsed:
 		if d.Run == "" { // a session's
-			key, u = d.Key, used{chat.AddTokens(d.Used.Borne.Tokens, 0), max(chat.ToMoney(d.Used.Borne.CostUSD), 0), max(d.Used.Borne.Calls, 0)}
+			key, u = d.Key, ledger.NewAmount(d.Used.Borne.Tokens, d.Used.Borne.CostUSD, d.Used.Borne.Calls)
 		}
 	}
 	if !e.At.Before(a.since) {
-		a.told = a.told.plus(u)
+		a.told = a.told.Plus(u)
 	}
 	if key != "" {
 		found := false
@@ -209,15 +199,15 @@ func (a *account) take(run string, e *engine.Event) {
 	}
 }
 
-func (a *account) cost(ref string, u *chat.Usage, usd *float64) used {
+func (a *account) cost(ref string, u *chat.Usage, usd *float64) ledger.Amount {
 	if u == nil {
 		u = &chat.Usage{OutputTokens: unknownOutput}
 	}
-	out := used{tokens: chat.AddTokens(u.InputTokens, u.OutputTokens), calls: 1}
+	out := ledger.Amount{Tokens: chat.AddTokens(u.InputTokens, u.OutputTokens), Calls: 1}
 	if usd != nil {
-		out.cost = chat.ToMoney(*usd)
+		out.Cost = chat.ToMoney(*usd)
 	} else if rate, ok := a.opener.cfg.Prices.Rate(fullRef(ref)); ok {
-		out.cost = rate.Cost(*u)
+		out.Cost = rate.Cost(*u)
 	}
 	return out
 }
@@ -243,9 +233,9 @@ func (a *account) ask(ctx context.Context, run, key string, input, want int64, r
 	}
 	spent, all := a.told, a.told
 	for _, c := range a.claims {
-		all = all.plus(c.used)
+		all = all.Plus(c.used)
 		if c.done {
-			spent = spent.plus(c.used)
+			spent = spent.Plus(c.used)
 		}
 	}
 	least := min(leastOutput, want)
@@ -255,28 +245,16 @@ func (a *account) ask(ctx context.Context, run, key string, input, want int64, r
 	if output = a.room(all, input, want, rate); output < least {
 		return nil, 0, a.changed, nil
 	}
-	c = &claim{run: run, key: key, used: used{tokens: chat.AddTokens(input, output), cost: rate.Most(input, output), calls: 1}}
+	c = &claim{run: run, key: key, used: ledger.Amount{Tokens: chat.AddTokens(input, output), Cost: rate.Most(input, output), Calls: 1}}
 	a.claims = append(a.claims, c)
 	return c, output, nil, nil
 }
 
 // room gives how many tokens of output, up to want, there are for a call with that input; below 0: not even the input fits.
-func (a *account) room(taken used, input, want int64, rate chat.Rate) int64 {
-	b, out := a.budget, want
-	if b.Calls > 0 && taken.calls >= b.Calls {
-		return -1
-	}
-	if b.Tokens > 0 {
-		out = min(out, b.Tokens-taken.tokens-input)
-	}
-	if b.CostUSD > 0 {
-		left := chat.ToMoney(b.CostUSD) - taken.cost
-		if left <= 0 {
-			return -1
-		}
-		out = min(out, rate.MostOutput(input, left))
-	}
-	return out
+func (a *account) room(taken ledger.Amount, input, want int64, rate chat.Rate) int64 {
+	b := ledger.Balance{Budget: workflow.Budget{MaxTokens: a.budget.Tokens, MaxCostUSD: a.budget.CostUSD, MaxCalls: a.budget.Calls}}
+	room, _, _ := b.Room(input, taken, rate, true)
+	return min(room, want)
 }
 
 func (a *account) spentText() string {
@@ -285,11 +263,11 @@ func (a *account) spentText() string {
 		span = "since " + a.since.Format(time.DateOnly) + " (UTC)"
 	}
 	return fmt.Sprintf("the budget for all runs of workflow %q leaves nothing for this call: they used %d tokens, %d calls and %.4f USD %s; see budgets.workflow of %s",
-		a.workflow, a.told.tokens, a.told.calls, a.told.cost.USD(), span, config.Name)
+		a.workflow, a.told.Tokens, a.told.Calls, a.told.Cost.USD(), span, config.Name)
 }
 
 // settle says what a call used. Nil: unknown, and it counts as what it claimed.
-func (a *account) settle(c *claim, u *used) {
+func (a *account) settle(c *claim, u *ledger.Amount) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if u != nil {
@@ -337,7 +315,7 @@ func (m *accountModels) Call(ctx context.Context, req model.Request, onDelta fun
 	case u != nil:
 		a.settle(c, new(a.cost(req.Model, u, nil)))
 	case err != nil && engine.IsFree(driver.FailureOf(ctx, err).Code):
-		a.settle(c, &used{calls: 1})
+		a.settle(c, &ledger.Amount{Calls: 1})
 	default:
 		a.settle(c, nil)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -161,12 +162,15 @@ func raises(met *engine.LimitReached, code string, l workflow.Limits) error {
 		return failure.Refuse(errcode.LimitBytes, errcode.Fields{"max": met.Max}, nil)
 	case met.Limit == engine.CodeTimeout && time.Duration(l.Timeout).Milliseconds() <= met.Max:
 		return failure.Refuse(errcode.LimitTime, errcode.Fields{"max": (time.Duration(met.Max) * time.Millisecond).String()}, nil)
-	case met.Limit == engine.CodeBudget && met.Detail == "tokens" && l.MaxTokens <= met.Max:
-		return failure.Refuse(errcode.LimitTokens, errcode.Fields{"max": met.Max}, nil)
-	case met.Limit == engine.CodeBudget && met.Detail == "calls" && l.MaxCalls <= met.Max:
-		return failure.Refuse(errcode.LimitCalls, errcode.Fields{"max": met.Max}, nil)
-	case met.Limit == engine.CodeBudget && met.Detail == "micro-USD" && int64(l.MaxCostUSD*1e6) <= met.Max:
-		return failure.Refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", float64(met.Max)/1e6)}, nil)
+	case met.Limit == engine.CodeBudget && ledger.Limit(l.Budget(), met.Detail) <= met.Max:
+		switch met.Detail {
+		case ledger.DetailTokens:
+			return failure.Refuse(errcode.LimitTokens, errcode.Fields{"max": met.Max}, nil)
+		case ledger.DetailCalls:
+			return failure.Refuse(errcode.LimitCalls, errcode.Fields{"max": met.Max}, nil)
+		case ledger.DetailMoney:
+			return failure.Refuse(errcode.LimitCost, errcode.Fields{"max": fmt.Sprintf("%.2f", ledger.USD(met.Max))}, nil)
+		}
 	}
 	return nil
 }
