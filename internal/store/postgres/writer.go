@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,6 +80,7 @@ func (w *writer) drain(answered int) {
 		w.gather(answered)
 		w.mu.Lock()
 		batch := w.take()
+		w.share()
 		w.mu.Unlock()
 		w.store(batch)
 		if !w.rest(batch) {
@@ -86,6 +88,19 @@ func (w *writer) drain(answered int) {
 		}
 		answered = len(batch)
 	}
+}
+
+// share begins another batch where there is room for one and appends wait. w.mu is held.
+func (w *writer) share() {
+	if w.underWay < maxUnderWay && w.waits() {
+		w.underWay++
+		go w.drain(0)
+	}
+}
+
+// waits tells whether an append waits that a batch could have. w.mu is held.
+func (w *writer) waits() bool {
+	return slices.ContainsFunc(w.queue, func(p *pending) bool { return !p.gone && !w.busy[p.Run] })
 }
 
 // Those who were answered come again at once, if they come, but not all before the next batch: it waits for them in steps of a part of what a batch takes, as long as many come in each.
@@ -113,17 +128,25 @@ func (w *writer) gather(answered int) {
 	}
 }
 
-// take takes the next batch out of the queue: appends that only continue a run which the writer knows, or else all. w.mu is held.
+// splitFrom is how many appends there are before they are split over the batches that may be under way: below, the time of a batch hardly depends on how many it has.
+const splitFrom = 64
+
+// take takes the next batch out of the queue: appends that only continue a run which the writer knows, or else all. Of many it takes a part, so that the batches under way are of one size, and those who
+// are answered come again while the other one is stored. w.mu is held.
 func (w *writer) take() []*pending {
 	var batch []*pending
 	left := w.queue[:0]
 	size := 0
+	most := maxBatch
+	if all := len(w.queue) + len(w.busy); all >= splitFrom {
+		most = min(most, (all+maxUnderWay-1)/maxUnderWay)
+	}
 	var simple, decided bool
 	for i, p := range w.queue {
 		if p.gone {
 			continue
 		}
-		if len(batch) == maxBatch || size >= maxBatchBytes {
+		if len(batch) == most || size >= maxBatchBytes {
 			left = append(left, w.queue[i:]...)
 			break
 		}
@@ -161,17 +184,15 @@ func (w *writer) knownTo(p *pending) *target {
 	return t
 }
 
-// rest ends a batch. It tells whether its place is kept for another one.
+// rest ends a batch. It tells whether its place is kept: for others that wait, or for those whom it answered, if they were many.
 func (w *writer) rest(batch []*pending) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range batch {
 		delete(w.busy, p.Run)
 	}
-	for _, p := range w.queue {
-		if !p.gone && !w.busy[p.Run] {
-			return true
-		}
+	if len(batch) >= gatherMin || w.waits() {
+		return true
 	}
 	if w.underWay--; w.underWay == 0 {
 		w.idle.Broadcast()
