@@ -19,7 +19,7 @@ type noRelay struct{}
 func (noRelay) Send(string, string)                       {}
 func (noRelay) Listen(string, func(string)) (stop func()) { return func() {} }
 
-// TestGroupCommit: what waits while two batches are under way goes with the next one.
+// TestGroupCommit: what waits while two batches are under way goes with the next ones, of which each takes half or more of what is left while there is much.
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
 	const runs = 600
@@ -51,7 +51,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 	appendAll(0)
 	appendAll(1)
-	if n := c.count(); n > 6 {
+	if n := c.count(); n > 20 {
 		t.Errorf("%d messages for %d appends that waited for two others", n, runs)
 	}
 }
