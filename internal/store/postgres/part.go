@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -138,19 +139,21 @@ func (p *part) share(ctx context.Context) {
 // turn runs do inside a transaction that has the part's lock, again where another program was in the way, and where the connection was lost before it began.
 func (p *part) turn(ctx context.Context, do func(tx pgx.Tx) error) error {
 	attempt := -1
-	return p.store.again(ctx, func() (err error) {
+	return p.store.again(ctx, func() error {
 		attempt++
-		for range readTries {
+		var done error // of the transaction that began
+		err := p.store.fresh(func() error {
 			hasBegun := false
-			err = p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt), func(tx pgx.Tx) error {
+			err := p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt), func(tx pgx.Tx) error {
 				hasBegun = true
 				return do(tx)
 			})
-			if hasBegun || classify(err) != classLost {
-				break
+			if hasBegun {
+				done, err = err, nil
 			}
-		}
-		return err
+			return err
+		})
+		return cmp.Or(err, done)
 	})
 }
 

@@ -34,14 +34,22 @@ func (s *Store) Tables(p Part) tables.DB { return &part{store: s, name: p} }
 
 // View implements tables.DB.
 func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
-	var err error
-	for range readTries {
-		err = p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return do(lent{ctx, tx}) })
-		if classify(err) != classLost || ctx.Err() != nil {
-			break
+	return p.store.fresh(func() error {
+		return p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return do(lent{ctx, tx}) })
+	})
+}
+
+// fresh does do again as long as it gets a connection of the pool that was lost before, as all are after a restart of the server. do must have done nothing where it lost one.
+func (s *Store) fresh(do func() error) error {
+	for n := s.db.pool.Stat().MaxConns(); ; n-- {
+		err := do()
+		if n <= 0 || classify(err) != classLost {
+			return err
+		}
+		if _, ok := errors.AsType[*pgconn.ConnectError](err); ok { // the server is not there
+			return err
 		}
 	}
-	return err
 }
 
 // lent is a transaction that is lent.
