@@ -59,12 +59,12 @@ func CheckNames(execution, label string) error {
 	if execution == "" {
 		return errors.New("the run has no id")
 	}
-	for what, name := range map[string]string{"the id of the run": execution, "the label": label} {
+	for _, part := range []struct{ what, name string }{{"the id of the run", execution}, {"the label", label}} {
 		switch {
-		case len(name) > MaxName:
-			return fmt.Errorf("%s has %d bytes; the limit is %d", what, len(name), MaxName)
-		case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
-			return fmt.Errorf("%s must be valid UTF-8 without NUL", what)
+		case len(part.name) > MaxName:
+			return fmt.Errorf("%s has %d bytes; the limit is %d", part.what, len(part.name), MaxName)
+		case !utf8.ValidString(part.name) || strings.ContainsRune(part.name, 0):
+			return fmt.Errorf("%s must be valid UTF-8 without NUL", part.what)
 		}
 	}
 	return nil

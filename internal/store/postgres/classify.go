@@ -120,7 +120,7 @@ func explain(err error) error {
 	case classDamage:
 		return &journal.CorruptError{Reason: err.Error()}
 	case classRejected:
-		return &journal.RejectedError{Err: err}
+		return &journal.RejectedError{Err: tooLong(err)}
 	case classConflict, classLost, classServer:
 		return unavailableError{err}
 	}

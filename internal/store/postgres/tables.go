@@ -151,10 +151,13 @@ func unfit(s string) string {
 	return ""
 }
 
+// stateLimit is the SQLSTATE of rows that are larger than a page or its part for an index.
+const stateLimit = "54000"
+
 // tooLong gives a *tables.TextError for a text that is too long for an index.
 func tooLong(err error) error {
 	e, ok := errors.AsType[*pgconn.PgError](err)
-	if !ok || e.Code != "54000" || e.ConstraintName == "" {
+	if !ok || e.Code != stateLimit {
 		return err
 	}
 	return &tables.TextError{Arg: -1, What: e.TableName, Reason: "is too long for an index of PostgreSQL, which takes 2,704 bytes at most"}
