@@ -23,7 +23,7 @@ func (w *writer) round(ctx context.Context, gathers bool) {
 		if w.taken(first) {
 			err := w.prepare(always)
 			if err == nil {
-				err = first.do(w.conn)
+				err = first.run(w.conn)
 			}
 			first.answer(explain(err))
 		}
@@ -124,7 +124,7 @@ func (w *writer) single(o *op) error {
 		return err
 	}
 	clear(w.memory) // perhaps it is why o could not be done
-	if err := o.do(w.conn); err != nil {
+	if err := o.run(w.conn); err != nil {
 		w.rollback()
 		return explain(err)
 	}

@@ -14,6 +14,7 @@ type op struct {
 	alone   bool // outside of any transaction: checkpoints
 	state   atomic.Int32
 	err     error // set before done is sent to
+	panic   any   // what do panicked with, set likewise; nil: it returned
 	done    chan struct{}
 }
 
@@ -30,9 +31,25 @@ func newOp(bytes int, do func(c *conn) error) *op {
 // take keeps the caller of o from giving it up. It tells false where that is too late.
 func (o *op) take() bool { return o.state.CompareAndSwap(opWaiting, opTaken) }
 
+// errPanicked is the error of an operation that panicked. Its caller gets the panic.
+var errPanicked = errors.New("the operation panicked")
+
+// run calls do. One that panicked is not done again.
+func (o *op) run(c *conn) (err error) {
+	if o.panic != nil {
+		return errPanicked
+	}
+	defer func() {
+		if o.panic = recover(); o.panic != nil {
+			err = errPanicked
+		}
+	}()
+	return o.do(c)
+}
+
 // perform does o inside a transaction and keeps what it said. The error is that of an operation that cannot be done: a refusal is none.
 func (o *op) perform(c *conn) error {
-	o.err = o.do(c)
+	o.err = o.run(c)
 	if _, isRefusal := errors.AsType[refusal](o.err); isRefusal {
 		return nil
 	}

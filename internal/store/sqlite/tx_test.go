@@ -101,3 +101,37 @@ func TestView(t *testing.T) {
 		t.Errorf("write: %v", err)
 	}
 }
+
+// A panic inside a transaction reaches its own caller, whichever goroutine writes: the others commit, and the store can be used and closed.
+func TestWriteThatPanics(t *testing.T) {
+	t.Parallel()
+	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			panics := i%5 == 0
+			defer func() {
+				if v := recover(); (v != nil) != panics || panics && v != i {
+					t.Errorf("write %d panicked with %v", i, v)
+				}
+			}()
+			err := s.Write(t.Context(), 0, func(tx tables.Tx) error {
+				_, err := tx.Exec(addAgent, fmt.Sprint("a", i), nil)
+				if panics {
+					panic(i)
+				}
+				return err
+			})
+			if err != nil || panics {
+				t.Errorf("write %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := agentsIn(t, s); n != 40 {
+		t.Errorf("%d agents, want 40", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -115,13 +115,15 @@ func (w *writer) do(ctx context.Context, o *op) (err error, isOver bool) {
 	}
 	select {
 	case <-o.done:
-		return o.err, true
 	case <-ctx.Done():
+		if o.state.CompareAndSwap(opWaiting, opGivenUp) {
+			return ctx.Err(), false
+		}
+		<-o.done
 	}
-	if o.state.CompareAndSwap(opWaiting, opGivenUp) {
-		return ctx.Err(), false
+	if o.panic != nil {
+		panic(o.panic)
 	}
-	<-o.done
 	return o.err, true
 }
 
