@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // batchTime bounds a statement, or the statements of a transaction. A server that hangs looks like one that was lost.
@@ -123,28 +121,22 @@ func (r *rows) noticeColumns() []any {
 // simple does a batch of appends to runs that the writer knows, answers those that were stored, and gives the others: what the writer knows of them is not so, or it is not known whether they were
 // stored.
 func (w *writer) simple(batch []*pending) []*pending {
-	var r rows
+	m, _ := w.moves.Get().(*move)
+	if m == nil {
+		m = &move{}
+	}
+	m.reset()
 	after := make(map[int64]*target, len(batch))
 	for _, p := range batch {
-		t := r.add(p, p.known)
+		t := m.add(p, p.known)
 		after[t.id] = t
-	}
-	args := append(append(append(r.headColumns(), batch[0].owner), r.recordColumns()...), r.statusColumns()...)
-	text := sqlMoveOnly
-	if len(r.types) > 0 {
-		text = sqlMoveNotices
-		args = append(args, r.noticeColumns()...)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), batchTime)
 	defer cancel()
-	var id int64
 	moved := make(map[int64]bool, len(batch))
-	result, err := w.s.db.pool.Query(ctx, w.s.text(text), args...)
-	if err == nil {
-		_, err = pgx.ForEachRow(result, []any{&id}, func() error {
-			moved[id] = true
-			return nil
-		})
+	err := m.do(ctx, w.s, batch[0].owner, func(id int64) { moved[id] = true })
+	if cap(m.columns[colRecordData].buf) <= maxKept {
+		w.moves.Put(m)
 	}
 	var left, stored []*pending
 	w.mu.Lock()

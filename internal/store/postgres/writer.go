@@ -22,7 +22,8 @@ const (
 //
 // A caller that comes while fewer batches than maxUnderWay are under way does one itself. What came meanwhile is left to a goroutine, which ends when nothing waits.
 type writer struct {
-	s *Store
+	s     *Store
+	moves sync.Pool // of *move
 
 	mu       sync.Mutex
 	idle     sync.Cond // underWay became 0
