@@ -20,6 +20,9 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 	t.Helper()
 	s := enginetest.DrawWild(rt, 3)
 	s.SetLoops(rapid.IntRange(1, 3).Draw(rt, "loops"))
+	if rapid.IntRange(0, 2).Draw(rt, "functions") == 0 {
+		toFunctions(s)
+	}
 	def := s.Compile()
 	input := enginetest.Text("go")
 	if rapid.IntRange(0, 2).Draw(rt, "typed") == 0 {
@@ -51,6 +54,16 @@ func drawRun(t *testing.T, rt *rapid.T) *enginetest.World {
 		}
 	}
 	return w
+}
+
+// toFunctions makes functions of agents: they change the state, side by side too.
+func toFunctions(s *enginetest.Shape) {
+	if s.Kind == "agent" && !s.Fixed {
+		s.Kind = "func"
+	}
+	for _, p := range s.Parts {
+		toFunctions(p)
+	}
 }
 
 // recorded makes models tell what each call used, which budgets and views count alike, and functions change a field, in part where it is there.
