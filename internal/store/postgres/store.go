@@ -32,6 +32,8 @@ type Config struct {
 	URL string
 	// Conn is a configuration that pgx.ParseConfig made, and the caller completed; nil: URL is parsed.
 	Conn *pgx.ConnConfig
+	// Session is the configuration of the connection that keeps a session, where Conn leads to a pooler; nil: Conn, or URL. It is not looked at where Conn is nil.
+	Session *pgx.ConnConfig
 	// Schema is the schema of the tables; "": that of the parameter schema of the URL, or [DefaultSchema]. It is made where there is none. It begins with a lower-case letter, and has lower-case letters, digits and _, 63 at most.
 	Schema string
 	// Kind is the kind of process, for the errors that others get when it owns a run.
@@ -108,7 +110,7 @@ func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
 	return s.db.open(ctx, schema, s.owner.self.Kind)
 }
 
-// connect makes the pool. It makes no connection yet. Those that are dialled pass through wrap.
+// connect makes the pool. It makes no connection yet.
 func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*database, error) {
 	conn := cfg.Conn
 	if conn == nil {
@@ -122,21 +124,11 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	if cfg.Schema == "" {
 		cfg.Schema = conn.RuntimeParams[schemaParameter]
 	}
-	delete(conn.RuntimeParams, schemaParameter)
-	if conn.RuntimeParams["application_name"] == "" {
-		conn.RuntimeParams["application_name"] = "hocket"
-	}
-	// A server that vanished is noticed after some 11 s where nothing is on its way to it; what is on its way is bounded by patience.
-	d := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
-	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return wrap(c), nil
-	}
-	if conn.ConnectTimeout == 0 {
-		conn.ConnectTimeout = dialTimeout
+	prepare(conn, wrap)
+	kept := conn
+	if cfg.Session != nil && cfg.Conn != nil {
+		kept = cfg.Session.Copy()
+		prepare(kept, wrap)
 	}
 	pc, err := pgxpool.ParseConfig(conn.ConnString())
 	if err != nil {
@@ -155,9 +147,29 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	if err != nil {
 		return nil, err
 	}
-	db := &database{pool: pool, conn: conn, cfg: cfg}
+	db := &database{pool: pool, conn: kept, cfg: cfg}
 	db.session = &session{db: db}
 	return db, nil
+}
+
+// prepare sets what all connections have in common. Those that are dialled pass through wrap.
+func prepare(conn *pgx.ConnConfig, wrap func(net.Conn) net.Conn) {
+	delete(conn.RuntimeParams, schemaParameter)
+	if conn.RuntimeParams["application_name"] == "" {
+		conn.RuntimeParams["application_name"] = "hocket"
+	}
+	// A server that vanished is noticed after some 11 s where nothing is on its way to it; what is on its way is bounded by patience.
+	d := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
+	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(c), nil
+	}
+	if conn.ConnectTimeout == 0 {
+		conn.ConnectTimeout = dialTimeout
+	}
 }
 
 // dialTimeout bounds how long it takes to connect.
