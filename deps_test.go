@@ -64,6 +64,10 @@ var layers = []layer{
 	{"internal/format/formattest", []string{"internal/format/source", "workflow", "diag"}, "test support shared by all formats imports none of them"},
 	{"internal/format", []string{"internal/format/...", "internal/expr", "workflow", "diag"}, "it detects the format and calls its reader or writer; converting rewrites expressions too"},
 	{"internal/journal", []string{"internal/jsontext", "internal/engine", "internal/chat", "internal/text", "workflow"}, "the journal stores events and runs nothing"},
+	{"internal/store/pghome", []string{
+		"internal/store", "internal/store/pgurl", "internal/store/postgres", "internal/store/tables", "internal/store/tables/...", "internal/journal", "internal/access", "internal/errcode",
+	}, "it makes homes of the parts of a store on a server; only programs that ask for PostgreSQL import it"},
+	{"postgres", []string{".", "internal/store", "internal/store/pghome"}, "this option is apart from the public API, so that programs which do not ask for PostgreSQL do not link its driver"},
 	{"internal/store/pgurl", []string{"internal/errcode", "diag"}, "it reads URLs and connects to nothing, so that it is linked without a database driver"},
 	{"internal/store", []string{
 		"internal/store/pgurl", "internal/journal", "internal/catalog", "internal/access", "internal/api/hooks/hookdata", "internal/checkpoint", "internal/tool/memory", "internal/store/sqlite", "internal/store/tables/...",
@@ -170,8 +174,8 @@ var layers = []layer{
 	{"internal/client/api", nil, "generated from the OpenAPI document"},
 	{"internal/show", []string{"workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph, without a run"},
 	{"internal/show/layout", nil, "a leaf: it places boxes and arrows"},
-	{"cmd/hocket", []string{"internal/cli", "internal/memlimit", "internal/model/providers"}, "main: it links the adapters of models and calls the command line"},
-	{"internal/cli", []string{
+	{"cmd/hocket", []string{"internal/store/pghome", "internal/cli", "internal/memlimit", "internal/model/providers"}, "main: it links the adapters of models and calls the command line"},
+	{"internal/cli", []string{"internal/store/pgurl",
 		"internal/access", "internal/api/hooks", "internal/api/httpapi", "internal/api/mcpserver", "internal/api/transport", "internal/catalog", "internal/chat", "internal/client", "internal/config", "internal/docschema",
 		"internal/driver", "internal/engine", "internal/engine/ledger", "internal/errcode", "internal/explain", "internal/expr", "internal/format", "internal/journal", "internal/memlimit", "internal/model", "internal/price", "internal/process",
 		"internal/project", "internal/schedule", "internal/scheduler", "internal/secret", "internal/server", "internal/service", "internal/show", "internal/store", "internal/telemetry", "internal/telemetry/otlp",
@@ -214,8 +218,10 @@ var owners = []struct{ dependency, owner, reason string }{
 	{"github.com/anthropics/anthropic-sdk-go", "internal/model/anthropic", "no SDK type leaves its adapter"},
 	{"google.golang.org/genai", "internal/model/google", "no SDK type leaves its adapter"},
 	{"modernc.org/sqlite", "internal/store/sqlite bench/internal/floor", "only stores use a database driver, and the benchmark that measures it"},
-	{"github.com/jackc/pgx", "internal/pgtest internal/store/postgres internal/store/tables/tablestest", "only stores use a database driver, and the servers of their tests"},
+	{"github.com/jackc/pgx", "internal/pgtest internal/store/postgres internal/store/pghome internal/store/tables/tablestest", "only stores use a database driver, and the servers of their tests"},
 	{module + "internal/store/sqlite", "internal/store internal/store/tables/tablestest", "only internal/store names a kind of store; other packages get a port from it"},
+	{module + "internal/store/postgres", "internal/store/pghome internal/store/tables/tablestest", "one package makes homes of stores in PostgreSQL"},
+	{module + "internal/store/pghome", "cmd/hocket postgres", "a program links the driver of PostgreSQL only where it asks for it"},
 	{"github.com/modelcontextprotocol/go-sdk", "internal/tool/mcp internal/api/mcpserver", "no SDK type leaves its toolset, or the server"},
 	{"go.opentelemetry.io/otel", "oteltrack internal/tracecontext", "one package reads and writes trace contexts by OpenTelemetry's API; only the tracker for its SDK needs more"},
 	{"github.com/JohannesKaufmann/html-to-markdown", "internal/tool/fetch/page", "programs without web pages link no converter"},

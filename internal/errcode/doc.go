@@ -4,7 +4,7 @@
 // status and the exit status, the message with places for the fields, and a hint for each transport: flags and verbs for the command line, routes and fields for HTTP,
 // tools for MCP. A transport appends the hint that [Hint] words for it. It never edits the text of an error, which can contain data of users.
 //
-// The same table makes the codes of problems (RFC 9457), the enums of the OpenAPI document, the entries of `hocket explain` and docs/diagnostics.md. Hints of
+// The same table makes the codes of problems (RFC 9457), the enums of the OpenAPI document, the entries of `hocket explain` and docs/reasons.md. Hints of
 // diagnostics that differ by transport are remedies, with a table of their own ([Remedies]).
 //
 // The package imports diag alone, so that each layer can use it.

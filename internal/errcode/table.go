@@ -121,7 +121,26 @@ const (
 
 // Codes of errors about stores on database servers.
 const (
-	StoreURL Code = "store-url"
+	StoreURL             Code = "store-url"
+	StoreHostUnknown     Code = "store-host-unknown"
+	StoreRefused         Code = "store-refused"
+	StoreSilent          Code = "store-silent"
+	StorePassword        Code = "store-password"
+	StoreUserRejected    Code = "store-user-rejected"
+	StoreTLSDemanded     Code = "store-tls-demanded"
+	StoreTLSMissing      Code = "store-tls-missing"
+	StoreTLSUntrusted    Code = "store-tls-untrusted"
+	StoreDatabaseMissing Code = "store-database-missing"
+	StoreNoRight         Code = "store-no-right"
+	StoreForeign         Code = "store-foreign"
+	StoreReadOnly        Code = "store-read-only"
+	StoreFull            Code = "store-connections"
+	StorePooler          Code = "store-pooler"
+	StoreUnsafe          Code = "store-unsafe"
+	StoreServerOld       Code = "store-server-old"
+	StoreKeyDiffers      Code = "store-key-differs"
+	StoreKeyMissing      Code = "store-key-missing"
+	StoreConnection      Code = "store-connection"
 )
 
 // Entries returns the rows of all codes, in the order of the table.
@@ -313,5 +332,24 @@ var entries = [...]Entry{
 	{ServerUnprotected, Invalid, "{cause}", [3]string{}, "Other machines reach the address of the server, and it has no token, or one that can be guessed."},
 	{InvalidServerAddress, Invalid, "invalid server address {address:q}; write it as http://127.0.0.1:7788", [3]string{}, "`--server` or HOCKET_SERVER is not the address of a server."},
 	{TokenRejected, Invalid, "{server}: {problem}", [3]string{"the command line sends the token of HOCKET_TOKEN", "", ""}, "The server does not accept the token of the request."},
+	{StoreHostUnknown, Unavailable, "the host {host} of the store is not known", [3]string{"check the host name in the URL of the store", "", ""}, "The name of the PostgreSQL server cannot be resolved."},
+	{StoreRefused, Unavailable, "no PostgreSQL server accepts connections at {host}", [3]string{"check host and port in the URL of the store, and that the server runs", "", ""}, "Nothing listens at the address of the store, or a firewall refuses the connection."},
+	{StoreSilent, Unavailable, "the PostgreSQL server at {host} did not respond in time", [3]string{"check host and port in the URL of the store; connect_timeout sets how long to wait", "", ""}, "The address of the store does not respond."},
+	{StorePassword, Unavailable, "the PostgreSQL server at {host} rejected the password of user {user:q}", [3]string{"give the password in PGPASSWORD, in a password file, or in the URL of the store", "", ""}, "The password is wrong, missing or expired, or there is no such user."},
+	{StoreUserRejected, Unavailable, "the PostgreSQL server at {host} does not let user {user:q} connect to database {database:q}: {cause}", [3]string{"check user and database in the URL of the store, and pg_hba.conf on the server", "", ""}, "There is no such user, or the server's rules do not let it connect from here."},
+	{StoreTLSDemanded, Unavailable, "the PostgreSQL server at {host} accepts no connection without TLS", [3]string{"add sslmode=require or sslmode=verify-full to the URL of the store", "", ""}, "The server's rules demand TLS, and the URL or PGSSLMODE turns it off."},
+	{StoreTLSMissing, Unavailable, "the PostgreSQL server at {host} does not offer TLS, which sslmode={mode} demands", [3]string{"turn TLS on at the server, or lower sslmode in the URL of the store", "", ""}, "The URL or PGSSLMODE demands TLS, and the server has it turned off."},
+	{StoreTLSUntrusted, Unavailable, "the certificate of the PostgreSQL server at {host} is not trusted: {cause}", [3]string{"name the file of the certificate authority by sslrootcert in the URL of the store", "", ""}, "The certificate is of an unknown authority, for another host, or expired."},
+	{StoreDatabaseMissing, Unavailable, "the database {database:q} does not exist on the PostgreSQL server at {host}", [3]string{"create it with createdb, or correct the URL of the store", "", ""}, "The URL names a database that the server does not have."},
+	{StoreNoRight, Unavailable, "user {user:q} has no right to {action} in database {database:q}; run on the server: {grant}", [3]string{}, "The user of the store needs rights that the message names."},
+	{StoreForeign, Unusable, "schema {schema:q} of database {database:q} belongs to another program", [3]string{"name another schema by schema=NAME in the URL of the store", "", ""}, "The schema has tables that Hocket did not create."},
+	{StoreReadOnly, Unavailable, "the PostgreSQL server at {host} is read-only: {why}", [3]string{"connect to the primary server; with several hosts in the URL of the store, the first that can be written is used", "", ""}, "The server is a replica, or default_transaction_read_only is on."},
+	{StoreFull, Unavailable, "the PostgreSQL server at {host} has no connection left: {cause}", [3]string{"raise max_connections on the server, or the limit of the user or the database", "", ""}, "Too many programs are connected to the server."},
+	{StorePooler, Invalid, "there is a connection pooler at {host}, and some connections must reach the server itself", [3]string{"add lease_host=HOST:PORT, the address of the server, to the URL of the store", "", ""}, "A pooler moves a connection between sessions of the server, so that session locks and notifications do not work."},
+	{StoreUnsafe, Unavailable, "{setting} is off on the PostgreSQL server at {host}, so stored results can be lost in a crash", [3]string{"turn it on, or accept it with --allow-unsafe-store", "", ""}, "The server acknowledges commits before they are on disk."},
+	{StoreServerOld, Unavailable, "the server at {host} is PostgreSQL {version}; {least} or newer is needed", [3]string{}, "The server is too old."},
+	{StoreKeyDiffers, Invalid, "the key file {file} is not the one of this store: its fingerprint is {got}, the store has {want}", [3]string{"copy the key file of another machine that uses the store, and name it by --key-file or HOCKET_KEY_FILE", "", ""}, "All machines that use a store need the same key file."},
+	{StoreKeyMissing, Invalid, "the store needs its key file: {problem}", [3]string{"name it by --key-file or HOCKET_KEY_FILE; it is the same on all machines that use the store", "", ""}, "Secrets of webhooks and approval links need a key, which is not in the database."},
+	{StoreConnection, Unavailable, "cannot connect to the PostgreSQL server at {host}: {cause}", [3]string{}, "The server or the network reported another error."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

@@ -22,23 +22,24 @@ var (
 	words     = regexp.MustCompile(`^[a-z0-9]+([-_][a-z0-9]+)*$`)
 )
 
-var update = flag.Bool("update", false, "write docs/diagnostics.md")
+var update = flag.Bool("update", false, "write docs/diagnostics.md and docs/reasons.md")
 
-// TestPage: docs/diagnostics.md is made of the table; -update writes it.
-func TestPage(t *testing.T) {
-	const file = "../../docs/diagnostics.md"
-	want := explain.Page()
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
+// TestPages: docs/diagnostics.md and docs/reasons.md are made of the table; -update writes them.
+func TestPages(t *testing.T) {
+	for name, want := range explain.Pages() {
+		file := "../../docs/" + name
+		if *update {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	got, err := os.ReadFile(file)
-	if err != nil || string(got) != want {
-		t.Errorf("%s differs from the table (%v): run go test ./internal/explain -update", file, err)
-	}
-	if n := strings.Count(want, "\n"); n > 400 {
-		t.Errorf("the page has %d lines, at most 400 are allowed", n)
+		got, err := os.ReadFile(file)
+		if err != nil || string(got) != want {
+			t.Errorf("%s differs from the table (%v): run go test ./internal/explain -update", file, err)
+		}
+		if n := strings.Count(want, "\n"); n > 400 {
+			t.Errorf("%s has %d lines, at most 400 are allowed", file, n)
+		}
 	}
 	seen := map[string]bool{}
 	for _, code := range explain.Codes() {

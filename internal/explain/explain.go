@@ -1,7 +1,7 @@
 // Package explain holds the reference of all codes: what each one means, what causes it and how to repair it.
 //
 // The tables are data, in the folder codes: a line for each code with the columns code, meaning, cause and repair, and for some an example. `hocket explain CODE` prints
-// an entry, and docs/diagnostics.md is made from all of them by [Page]. A test reads the source of the program and checks that each code has an entry and each entry is
+// an entry, and docs/diagnostics.md and docs/reasons.md are made from all of them by [Pages]. A test reads the source of the program and checks that each code has an entry and each entry is
 // a code that the program reports. The codes of problems and their reasons are those of package errcode.
 package explain
 

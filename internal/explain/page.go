@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sections are the headings of the page, by kind.
+// sections are the headings of the pages, by kind.
 var sections = []struct{ kind, title, text string }{
 	{Document, "Documents", "`hocket validate` prints these codes in parentheses after the message; the HTTP API returns them as `code` in `diagnostics`. The same code can be an error or\na warning. Only errors prevent a document from running."},
 	{Graph, "Graphs", "The graph of a document or of a Go program is checked as a whole. In most documents the codes above are reported first."},
@@ -15,12 +15,24 @@ var sections = []struct{ kind, title, text string }{
 	{Exit, "Exit statuses", "The exit statuses of the command line."},
 }
 
-// Page returns docs/diagnostics.md.
-func Page() string {
+// Pages returns the pages of the folder docs that are made from the tables, by name.
+func Pages() map[string]string {
+	const made = "Each has a code that does not change. `hocket explain CODE` prints its entry; `hocket explain` lists all codes.\n" +
+		"This page is generated from the same tables: `go test ./internal/explain -update`.\n"
+	isReason := func(kind string) bool { return kind == Reason }
+	return map[string]string{
+		"diagnostics.md": "# Errors and diagnostic codes\n\n" + made + "The codes of errors of requests have [a page of their own](reasons.md).\n" + page(func(kind string) bool { return !isReason(kind) }),
+		"reasons.md":     "# Errors of requests and their codes\n\n" + made + page(isReason),
+	}
+}
+
+// page writes the sections of the kinds that it has.
+func page(has func(kind string) bool) string {
 	var b strings.Builder
-	b.WriteString("# Errors and diagnostic codes\n\nEach problem has a code that does not change. `hocket explain CODE` prints its entry; `hocket explain` lists all codes.\n" +
-		"This page is generated from the same tables: `go test ./internal/explain -update`.\n")
 	for _, s := range sections {
+		if !has(s.kind) {
+			continue
+		}
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| code | meaning | cause | repair |\n| --- | --- | --- | --- |\n", s.title, s.text)
 		for _, e := range All() {
 			if e.Kind == s.kind {

@@ -67,8 +67,8 @@ func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
 	if at.IsMemory() {
 		return r
 	}
+	r.Server, _ = at.Facts(ctx) // Look reports the same error
 	view, err := at.Look(ctx)
-	r.Server = view.Facts
 	switch {
 	case err == nil && view.Exists:
 		r.Exists, r.Bytes = true, view.Bytes

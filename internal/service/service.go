@@ -179,10 +179,6 @@ func (c Config) withDefaults() Config {
 		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
 	}
 	c.MaxCalls = cmp.Or(c.MaxCalls, c.Operator.Limits.MaxCalls)
-	c.Stores.KeyFile = cmp.Or(c.Stores.KeyFile, c.Env("HOCKET_KEY_FILE"))
-	if folder, err := localFolder(c.Env); c.Stores.Folder == "" && err == nil {
-		c.Stores.Folder = folder
-	}
 	if c.Shared == nil {
 		c.Shared = newShared(c)
 	}
@@ -212,7 +208,7 @@ func (c Config) takeOverAfter() time.Duration {
 
 // open says how the store is opened.
 func (c Config) open() store.Config {
-	q := store.Config{Kind: c.Kind, LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns}
+	q := store.Config{Kind: c.Kind, LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns, Logger: c.Logger}
 	if q.Locked == nil {
 		q.Locked = func(w journal.LockWait) {
 			c.Logger.Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
@@ -260,7 +256,7 @@ func (c Config) stores() []store.Locator {
 		out = append(out, at)
 	}
 	if db, err := DefaultDB(c.Env); err == nil {
-		if at, err := store.Parse(db, c.Stores); err == nil {
+		if at, err := store.Parse(db, c.servers()); err == nil {
 			out = append(out, at)
 		}
 	}
@@ -276,7 +272,7 @@ func (c Config) Locator() (store.Locator, error) {
 	if err != nil {
 		return store.Locator{}, err
 	}
-	at, err := store.Parse(path, c.Stores)
+	at, err := store.Parse(path, c.servers())
 	if code, _ := errcode.Of(err); err != nil && code != "" {
 		return store.Locator{}, err
 	}
@@ -284,6 +280,16 @@ func (c Config) Locator() (store.Locator, error) {
 		return store.Locator{}, failure.Refuse(errcode.InvalidStore, nil, err)
 	}
 	return at, nil
+}
+
+// servers gives the kinds of stores on servers with what the environment says of them.
+func (c Config) servers() store.Servers {
+	s := c.Stores
+	s.KeyFile = cmp.Or(s.KeyFile, c.Env("HOCKET_KEY_FILE"))
+	if folder, err := localFolder(c.Env); s.Folder == "" && err == nil {
+		s.Folder = folder
+	}
+	return s
 }
 
 // path gives what names the store: the one that was given, HOCKET_DB, the operator's, the default.

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"os"
 	"slices"
 	"time"
@@ -59,6 +60,8 @@ type Config struct {
 	LockTimeout time.Duration
 	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: it is not told.
 	Locked func(journal.LockWait)
+	// Logger gets what is remarkable about a server and no error, such as a clock that is wrong; nil: dropped.
+	Logger *slog.Logger
 	// RetainRuns is how many ended runs a home in memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
 	RetainRuns int
 }
@@ -105,7 +108,7 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 	parts := Parts{
 		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file),
 	}
-	return New(l, parts, func() ([]byte, error) { return readKey(l.KeyFile()) }, sizes), nil
+	return New(l, parts, func() ([]byte, error) { return ReadKey(l.KeyFile()) }, sizes), nil
 }
 
 func openMemory(at Locator, cfg Config) *Home {

@@ -13,10 +13,10 @@ import (
 // KeyBytes is the length of a home's key.
 const KeyBytes = 32
 
-// readKey reads the key in a file, and makes one, readable by its owner alone, where there is none. Of several processes that make it at once one does.
+// ReadKey reads the key of a home in a file, and makes one, readable by its owner alone, where there is none. Of several processes that make it at once one does.
 //
 //nolint:gosec,nolintlint // the path is beside the store, which the user names
-func readKey(path string) ([]byte, error) {
+func ReadKey(path string) ([]byte, error) {
 	key, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeKey(path); err == nil {
@@ -41,7 +41,7 @@ func readKey(path string) ([]byte, error) {
 
 // makeKey makes the file complete or not at all: it is written under another name and linked into place.
 //
-//nolint:gosec,nolintlint // see readKey
+//nolint:gosec,nolintlint // see ReadKey
 func makeKey(path string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
 	if err != nil {

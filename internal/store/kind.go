@@ -13,6 +13,9 @@ type Kind interface {
 	Open(ctx context.Context, at Locator, cfg Config) (*Home, error)
 	// Look connects and tells what is there. It makes nothing. Errors: those of Open, where the server cannot be used.
 	Look(ctx context.Context, at Locator) (View, error)
+	// Facts connects and gives what the server says of itself, in the order in which it is shown. It leaves nothing behind. Where the server cannot be used it gives what it knows and the
+	// error, which is that of Look.
+	Facts(ctx context.Context, at Locator) ([]Fact, error)
 }
 
 // Servers says which kinds of stores on database servers a program opens, and how. The zero value has none.
@@ -28,15 +31,29 @@ type Servers struct {
 	AllowUnsafe bool
 }
 
-// View is what can be told of a store on a server without opening it.
+// Place is a store with the kinds that open it, for programs that embed Hocket.
+type Place struct {
+	// URL is the store; "": another setting says it.
+	URL string
+	Servers
+}
+
+// String gives the URL without its password.
+func (p Place) String() string {
+	at, err := Parse(p.URL, p.Servers)
+	if err != nil {
+		return ""
+	}
+	return at.String()
+}
+
+// View is what can be told of a store without opening it.
 type View struct {
 	// Exists tells whether there is a store, and Bytes how large it is.
 	Exists bool
 	Bytes  int64
 	// CanCreate is why no store can be made where none exists; nil: it can.
 	CanCreate error
-	// Facts are what the server says of itself, in the order in which they are shown.
-	Facts []Fact
 }
 
 // Fact is one thing that a server says of itself.

@@ -36,7 +36,7 @@ type UnsupportedError struct {
 func (e *UnsupportedError) Error() string {
 	what := fmt.Sprintf("stores of kind %q are not supported", e.Kind)
 	if e.Kind == "postgres" || e.Kind == "postgresql" {
-		what = "PostgreSQL stores are not supported yet"
+		what = "this program was built without PostgreSQL"
 	}
 	return fmt.Sprintf("cannot use the store %s: %s; give the path of a file, or %s", e.Locator, what, Memory)
 }
@@ -99,6 +99,14 @@ func (l Locator) Look(ctx context.Context) (View, error) {
 		return View{}, err
 	}
 	return View{Exists: true, Bytes: st.Size()}, nil
+}
+
+// Facts gives what the server of the store says of itself; nil where there is no server. Errors: those of Look.
+func (l Locator) Facts(ctx context.Context) ([]Fact, error) {
+	if l.url == nil {
+		return nil, nil
+	}
+	return l.servers.Postgres.Facts(ctx, l)
 }
 
 // canCreate tells why no file can be made where none exists, in folders that may not be there yet; nil where it can.

@@ -21,7 +21,7 @@ type Problem struct {
 	Status int            `json:"status" doc:"The HTTP status" example:"422"`
 	Code   errcode.Family `json:"code" doc:"Kind of problem, for programs; the command line has an exit status for each" example:"invalid"`
 	Detail string         `json:"detail,omitempty" doc:"What is wrong in this case"`
-	Reason errcode.Code   `json:"reason,omitempty" doc:"Code of this error within its kind; see docs/diagnostics.md" example:"workflow-draft-only"`
+	Reason errcode.Code   `json:"reason,omitempty" doc:"Code of this error within its kind; see docs/reasons.md" example:"workflow-draft-only"`
 	Fields errcode.Fields `json:"fields,omitempty" doc:"Values of this case by name: texts, numbers and lists of texts"`
 	Hint   string         `json:"hint,omitempty" doc:"What to do about it"`
 	// Errors are those of the request's form.

@@ -286,11 +286,30 @@ const (
 	SessionMissing       ProblemReason = "session-missing"
 	SeveralDocuments     ProblemReason = "several-documents"
 	StepNotExecuted      ProblemReason = "step-not-executed"
+	StoreConnection      ProblemReason = "store-connection"
+	StoreConnections     ProblemReason = "store-connections"
+	StoreDatabaseMissing ProblemReason = "store-database-missing"
+	StoreForeign         ProblemReason = "store-foreign"
+	StoreHostUnknown     ProblemReason = "store-host-unknown"
+	StoreKeyDiffers      ProblemReason = "store-key-differs"
+	StoreKeyMissing      ProblemReason = "store-key-missing"
 	StoreLocked          ProblemReason = "store-locked"
+	StoreNoRight         ProblemReason = "store-no-right"
+	StorePassword        ProblemReason = "store-password"
+	StorePooler          ProblemReason = "store-pooler"
+	StoreReadOnly        ProblemReason = "store-read-only"
+	StoreRefused         ProblemReason = "store-refused"
 	StoreRejected        ProblemReason = "store-rejected"
+	StoreServerOld       ProblemReason = "store-server-old"
+	StoreSilent          ProblemReason = "store-silent"
+	StoreTlsDemanded     ProblemReason = "store-tls-demanded"
+	StoreTlsMissing      ProblemReason = "store-tls-missing"
+	StoreTlsUntrusted    ProblemReason = "store-tls-untrusted"
 	StoreUnavailable     ProblemReason = "store-unavailable"
+	StoreUnsafe          ProblemReason = "store-unsafe"
 	StoreUnusable        ProblemReason = "store-unusable"
 	StoreUrl             ProblemReason = "store-url"
+	StoreUserRejected    ProblemReason = "store-user-rejected"
 	TextNotStorable      ProblemReason = "text-not-storable"
 	TokenRejected        ProblemReason = "token-rejected"
 	ToolNotOffered       ProblemReason = "tool-not-offered"
@@ -481,15 +500,53 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case StepNotExecuted:
 		return true
+	case StoreConnection:
+		return true
+	case StoreConnections:
+		return true
+	case StoreDatabaseMissing:
+		return true
+	case StoreForeign:
+		return true
+	case StoreHostUnknown:
+		return true
+	case StoreKeyDiffers:
+		return true
+	case StoreKeyMissing:
+		return true
 	case StoreLocked:
+		return true
+	case StoreNoRight:
+		return true
+	case StorePassword:
+		return true
+	case StorePooler:
+		return true
+	case StoreReadOnly:
+		return true
+	case StoreRefused:
 		return true
 	case StoreRejected:
 		return true
+	case StoreServerOld:
+		return true
+	case StoreSilent:
+		return true
+	case StoreTlsDemanded:
+		return true
+	case StoreTlsMissing:
+		return true
+	case StoreTlsUntrusted:
+		return true
 	case StoreUnavailable:
+		return true
+	case StoreUnsafe:
 		return true
 	case StoreUnusable:
 		return true
 	case StoreUrl:
+		return true
+	case StoreUserRejected:
 		return true
 	case TextNotStorable:
 		return true
@@ -1505,7 +1562,7 @@ type Problem struct {
 	// Hint What to do about it
 	Hint *string `json:"hint,omitempty"`
 
-	// Reason Code of this error within its kind; see docs/diagnostics.md
+	// Reason Code of this error within its kind; see docs/reasons.md
 	//
 	// Examples: workflow-draft-only
 	Reason *ProblemReason `json:"reason,omitempty"`
@@ -1524,7 +1581,7 @@ type Problem struct {
 // Examples: invalid
 type ProblemCode string
 
-// ProblemReason Code of this error within its kind; see docs/diagnostics.md
+// ProblemReason Code of this error within its kind; see docs/reasons.md
 //
 // Examples: workflow-draft-only
 type ProblemReason string

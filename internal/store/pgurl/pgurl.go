@@ -228,12 +228,12 @@ func checkTimeout(v string) string {
 }
 
 // schemaName leaves room for the suffix of other namespaces in the 63 bytes that PostgreSQL allows.
-var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,47}$`)
+var schemaName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
 func checkSchema(v string) string {
 	switch {
 	case !schemaName.MatchString(v):
-		return "must be 1 to 48 lower-case letters, digits and _, and not begin with a digit"
+		return "must be 1 to 48 lower-case letters, digits and _, and begin with a letter"
 	case strings.HasPrefix(v, "pg_") || v == "information_schema":
 		return "names a schema of PostgreSQL itself"
 	}

@@ -50,7 +50,7 @@ func TestInvalid(t *testing.T) {
 		"postgres://u:s3cret@h/d?pool_max_conns=":   `unknown option "pool_max_conns"`,
 		"postgres://u:s3cret@h/d?sslmode=yes":       "the option sslmode must be one of disable, allow, prefer, require, verify-ca, verify-full",
 		"postgres://u:s3cret@h/d?schema=pg_temp":    "the option schema names a schema of PostgreSQL itself",
-		"postgres://u:s3cret@h/d?schema=Ann":        "the option schema must be 1 to 48 lower-case letters, digits and _, and not begin with a digit",
+		"postgres://u:s3cret@h/d?schema=Ann":        "the option schema must be 1 to 48 lower-case letters, digits and _, and begin with a letter",
 		"postgres://u:s3cret@h/d?schema=a&schema=b": "the option schema is given twice",
 		"postgres://u:s3cret@h/d?user=x":            "the option user is given twice",
 		"postgres://u:s3cret@h/d?schema":            "the option schema is empty",

@@ -1,0 +1,123 @@
+package pghome
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// secrets are what no error shows: those of the URL, and the password from elsewhere.
+func (t target) secrets() []string {
+	out := t.url.Secrets()
+	for _, c := range []*pgx.ConnConfig{t.conn, t.session} {
+		if c != nil && c.Password != "" {
+			out = append(out, c.Password)
+		}
+	}
+	return out
+}
+
+// said gives the words of server or system as the cause of an error.
+func (t target) said(err error) error {
+	text := err.Error()
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		text = e.Message
+	}
+	line, _, _ := strings.Cut(text, "\n")
+	return errors.New(scrub(line, t.secrets()))
+}
+
+// explain gives an error of connecting a code. Errors: ctx's where it ended the attempt.
+func (t target) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	host := t.host()
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return t.explainServer(host, e)
+	}
+	dns, isDNS := errors.AsType[*net.DNSError](err)
+	cert, isCert := errors.AsType[*tls.CertificateVerificationError](err)
+	timeout, isNet := errors.AsType[net.Error](err)
+	switch {
+	case isDNS && dns.IsNotFound:
+		return errcode.New(errcode.StoreHostUnknown, errcode.Fields{"host": dns.Name}, nil)
+	case isCert:
+		return errcode.New(errcode.StoreTLSUntrusted, errcode.Fields{"host": host}, t.said(cert.Err))
+	case slices.Contains([]string{"require", "verify-ca", "verify-full"}, t.mode()) && strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no value for it
+		return errcode.New(errcode.StoreTLSMissing, errcode.Fields{"host": host, "mode": t.mode()}, nil)
+	case errors.Is(err, pgconn.ErrReadOnlyConnection), errors.Is(err, pgconn.ErrStandbyConnection):
+		return errcode.New(errcode.StoreReadOnly, errcode.Fields{"host": host, "why": "it is a replica, or default_transaction_read_only is on"}, nil)
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, os.ErrNotExist):
+		return errcode.New(errcode.StoreRefused, errcode.Fields{"host": host}, nil)
+	case pgconn.Timeout(err), isNet && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		return errcode.New(errcode.StoreSilent, errcode.Fields{"host": host}, nil)
+	}
+	inner := err
+	if e, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		inner = e.Unwrap()
+	}
+	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.said(inner))
+}
+
+// mode is the sslmode that holds.
+func (t target) mode() string {
+	if m := t.url.Setting("sslmode"); m != "" {
+		return m
+	}
+	return os.Getenv("PGSSLMODE")
+}
+
+// explainServer gives an error of the server a code.
+func (t target) explainServer(host string, e *pgconn.PgError) error {
+	user, database := t.conn.User, t.conn.Database
+	if database == "" {
+		database = user
+	}
+	switch e.Code {
+	case "28P01": // invalid_password
+		return errcode.New(errcode.StorePassword, errcode.Fields{"host": host, "user": user}, nil)
+	case "28000": // invalid_authorization_specification
+		if strings.Contains(e.Message, "no encryption") || strings.Contains(e.Message, "SSL off") {
+			return errcode.New(errcode.StoreTLSDemanded, errcode.Fields{"host": host}, nil)
+		}
+		return errcode.New(errcode.StoreUserRejected, errcode.Fields{"host": host, "user": user, "database": database}, t.said(e))
+	case "3D000": // invalid_catalog_name
+		return errcode.New(errcode.StoreDatabaseMissing, errcode.Fields{"host": host, "database": database}, nil)
+	case "42501": // insufficient_privilege
+		return errcode.New(errcode.StoreNoRight, errcode.Fields{
+			"user": user, "database": database, "action": "connect", "grant": "GRANT CONNECT ON DATABASE " + quote(database) + " TO " + quote(user),
+		}, nil)
+	case "53300": // too_many_connections
+		return errcode.New(errcode.StoreFull, errcode.Fields{"host": host}, t.said(e))
+	}
+	return errcode.New(errcode.StoreConnection, errcode.Fields{"host": host}, t.said(e))
+}
+
+// opened gives an error of opening the store a code, where it has one of this package. Others, such as *journal.NewerError, stay as they are.
+func (t target) opened(s server, err error) error {
+	e, isServer := errors.AsType[*pgconn.PgError](err)
+	_, isConnect := errors.AsType[*pgconn.ConnectError](err)
+	switch {
+	case errors.Is(err, journal.ErrNotStore):
+		return errcode.New(errcode.StoreForeign, errcode.Fields{"schema": t.url.Schema(), "database": s.database}, err)
+	case isServer && e.Code == "42501":
+		return t.noTables(s)
+	case isServer && (e.Code == "53300" || strings.HasPrefix(e.Code, "28")):
+		return t.explainServer(t.host(), e)
+	case isConnect:
+		return t.explain(context.Background(), err)
+	}
+	return err
+}

@@ -1,0 +1,124 @@
+package pghome
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+const (
+	sqlFingerprint    tables.Text = `SELECT fingerprint FROM hocket_key`
+	sqlAddFingerprint tables.Text = `INSERT INTO hocket_key (id, fingerprint) VALUES (1, ?)`
+)
+
+// keyTimeout bounds how long the fingerprint is asked for when the key is needed.
+const keyTimeout = 30 * time.Second
+
+// fingerprint tells keys apart and says nothing of them: 16 hexadecimal digits.
+func fingerprint(key []byte) string {
+	sum := sha256.Sum256(append([]byte("hocket key fingerprint\x00"), key...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// derive gives the key of a namespace, so that what one namespace signs is worth nothing in another. That of the default one is the key itself.
+func derive(key []byte, namespace string) []byte {
+	if namespace == access.DefaultNamespace {
+		return key
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("hocket key of namespace\x00" + namespace))
+	return h.Sum(nil)
+}
+
+// storedFingerprint gives what the store knows of its key; "": nothing yet.
+func storedFingerprint(ctx context.Context, db tables.DB) (text string, err error) {
+	err = db.View(ctx, func(tx tables.Tx) error {
+		text = ""
+		return tx.Query(sqlFingerprint, func(c []any) error { text = tables.String(c[0]); return nil })
+	})
+	return text, err
+}
+
+// checkKey compares a key file that was named with the store, when it is opened. Errors have a code.
+func checkKey(ctx context.Context, db tables.DB, at store.Locator) error {
+	file := at.Servers().KeyFile
+	if file == "" {
+		return nil // the default file is read when the key is needed
+	}
+	want, err := storedFingerprint(ctx, db)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && want == "" {
+		return nil // it is made when it is needed
+	}
+	_, err = matchingKey(file, want)
+	return err
+}
+
+// matchingKey reads the key file of a store with a fingerprint, and makes one where the store has none.
+func matchingKey(file, want string) ([]byte, error) {
+	if file == "" {
+		return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": "none is named"}, nil)
+	}
+	_, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && want != "":
+		return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": file + " does not exist, and the store has a key with the fingerprint " + want}, nil)
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": err.Error()}, nil)
+		}
+	}
+	key, err := store.ReadKey(file)
+	if err != nil {
+		return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": err.Error()}, err)
+	}
+	if got := fingerprint(key); want != "" && got != want {
+		return nil, errcode.New(errcode.StoreKeyDiffers, errcode.Fields{"file": file, "got": got, "want": want}, nil)
+	}
+	return key, nil
+}
+
+// keyOf gives the key of the namespace of a locator. The first use of a key gives the store its fingerprint; of several processes with different keys one does it, and the others get an error. db is the store of the default namespace.
+func keyOf(ctx context.Context, db tables.DB, at store.Locator) ([]byte, error) {
+	want, err := storedFingerprint(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("open key: %w", err)
+	}
+	key, err := matchingKey(at.KeyFile(), want)
+	if err != nil {
+		return nil, err
+	}
+	if want == "" {
+		err := db.Write(ctx, 32, func(tx tables.Tx) error {
+			want = ""
+			if err := tx.Query(sqlFingerprint, func(c []any) error { want = tables.String(c[0]); return nil }); err != nil || want != "" {
+				return err
+			}
+			_, err := tx.Exec(sqlAddFingerprint, fingerprint(key))
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("open key: %w", err)
+		}
+		if want != "" { // another process was faster
+			if key, err = matchingKey(at.KeyFile(), want); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return derive(key, at.Tenant()), nil
+}

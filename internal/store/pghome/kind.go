@@ -1,0 +1,86 @@
+package pghome
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/store"
+)
+
+// Kind opens homes in PostgreSQL. Make one with [New]; safe for concurrent use.
+type Kind struct {
+	now func() time.Time
+
+	mu        sync.Mutex
+	databases map[string]*database // by what opens them, which is secret
+}
+
+// New makes a Kind. now gives the time of this machine, which is compared with that of servers; nil: time.Now.
+func New(now func() time.Time) *Kind {
+	if now == nil {
+		now = time.Now
+	}
+	return &Kind{now: now, databases: map[string]*database{}}
+}
+
+// sqlBytes gives how large the tables of a schema are, with their indexes.
+const sqlBytes = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'm')`
+
+// Look implements store.Kind.
+func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
+	t, err := targetOf(at.URL())
+	if err != nil {
+		return store.View{}, err
+	}
+	s, err := t.probe(ctx, at.Servers(), k.now)
+	if err != nil {
+		return store.View{}, err
+	}
+	view := store.View{Exists: s.isStore}
+	if !s.isStore {
+		return view, nil
+	}
+	err = t.with(ctx, func(c *pgx.Conn) error {
+		schema := t.url.Schema()
+		if at.Tenant() != access.DefaultNamespace {
+			var number int64
+			// The name of the schema has letters, digits and _ alone.
+			err := c.QueryRow(ctx, "SELECT number FROM "+schema+".namespaces WHERE name = $1", at.Tenant()).Scan(&number)
+			if view.Exists = !errors.Is(err, pgx.ErrNoRows); !view.Exists {
+				return nil
+			}
+			if err != nil {
+				return t.explain(ctx, err)
+			}
+			schema = schemaOf(schema, number)
+		}
+		if err := c.QueryRow(ctx, sqlBytes, schema).Scan(&view.Bytes); err != nil {
+			return t.explain(ctx, err)
+		}
+		return nil
+	})
+	return view, err
+}
+
+// with lends a connection.
+func (t target) with(ctx context.Context, do func(*pgx.Conn) error) error {
+	c, err := pgx.ConnectConfig(ctx, t.conn)
+	if err != nil {
+		return t.explain(ctx, err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	return do(c)
+}
+
+// warnOfClock tells of clocks that differ: deadlines and schedules go by that of the machine.
+func warnOfClock(log *slog.Logger, s server) {
+	if log != nil && s.offset.Abs() >= maxClockOffset {
+		log.Warn("the clocks of this machine and of the PostgreSQL server differ; deadlines and schedules use that of the machine", "server_ahead", s.offset.Round(time.Second/10))
+	}
+}

@@ -1,0 +1,157 @@
+package pghome
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/store/tables"
+	"github.com/hocket-run/hocket/internal/store/tables/accessdb"
+	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
+	"github.com/hocket-run/hocket/internal/store/tables/checkpointdb"
+	"github.com/hocket-run/hocket/internal/store/tables/hookdb"
+	"github.com/hocket-run/hocket/internal/store/tables/memorydb"
+)
+
+// sizeTimeout bounds how long the size of a store is asked for.
+const sizeTimeout = 10 * time.Second
+
+const sqlSize tables.Text = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'm')`
+
+// database is the open stores of this process on one database, which share its connections.
+type database struct {
+	mu     sync.Mutex
+	stores map[*postgres.Store]bool
+}
+
+// Open implements store.Kind.
+func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*store.Home, error) {
+	t, err := targetOf(at.URL())
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.probe(ctx, at.Servers(), k.now)
+	if err != nil {
+		return nil, err
+	}
+	warnOfClock(cfg.Logger, s)
+	d := k.databaseOf(t, cfg.Kind)
+	opened, err := k.open(ctx, t, d, at, cfg)
+	if err != nil {
+		return nil, t.opened(s, err)
+	}
+	parts := store.Parts{
+		Journal: handle{Store: opened, close: func() error { return d.close(opened) }}, Catalog: catalogdb.New(opened.Tables(postgres.Catalog)), Access: accessdb.New(opened.Tables(postgres.Access)),
+		Hooks: hookdb.New(opened.Tables(postgres.Hooks)), Checkpoints: checkpointdb.New(opened.Tables(postgres.Checkpoints)), Memories: memorydb.New(opened.Tables(postgres.Memories)),
+	}
+	key := func() (key []byte, err error) {
+		ctx, cancel := context.WithTimeout(context.Background(), keyTimeout)
+		defer cancel()
+		err = d.in(ctx, opened, at, func(db tables.DB) error {
+			key, err = keyOf(ctx, db, at)
+			return err
+		})
+		return key, err
+	}
+	return store.New(at, parts, key, func() []store.Size { return sizes(opened) }), nil
+}
+
+// handle is a store whose Close leaves the list of open ones first.
+type handle struct {
+	*postgres.Store
+	close func() error
+}
+
+// Close implements journal.Backend.
+func (h handle) Close() error { return h.close() }
+
+// databaseOf gives the open stores on a database.
+func (k *Kind) databaseOf(t target, kind journal.Kind) *database {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := t.url.Conninfo() + "\x00" + t.url.LeaseConninfo() + "\x00" + string(kind)
+	d := k.databases[key]
+	if d == nil {
+		d = &database{stores: map[*postgres.Store]bool{}}
+		k.databases[key] = d
+	}
+	return d
+}
+
+// open opens the store of a namespace, by way of that of the default one.
+func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator, cfg store.Config) (*postgres.Store, error) {
+	first, err := d.store(ctx, t, t.url.Schema(), cfg.Kind)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKey(ctx, first.Tables(postgres.Access), at); err != nil {
+		return nil, errors.Join(err, d.close(first))
+	}
+	if at.Tenant() == access.DefaultNamespace {
+		return first, nil
+	}
+	schema, err := tenantSchema(ctx, first.Tables(postgres.Access), t.url.Schema(), at.Tenant())
+	if err != nil {
+		return nil, errors.Join(err, d.close(first))
+	}
+	second, err := d.store(ctx, t, schema, cfg.Kind)
+	return second, errors.Join(err, d.close(first))
+}
+
+// store opens the store of a schema, with the connections of another one where one is open.
+func (d *database) store(ctx context.Context, t target, schema string, kind journal.Kind) (*postgres.Store, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var s *postgres.Store
+	var err error
+	for open := range d.stores {
+		s, err = open.Beside(ctx, schema)
+		break
+	}
+	if s == nil && err == nil {
+		s, err = postgres.Open(ctx, postgres.Config{Conn: t.conn, Session: t.session, Schema: schema, Kind: kind})
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.stores[s] = true
+	return s, nil
+}
+
+// close closes a store. The first call alone does something.
+func (d *database) close(s *postgres.Store) error {
+	d.mu.Lock()
+	delete(d.stores, s)
+	d.mu.Unlock()
+	return s.Close()
+}
+
+// in lends the access tables of the default namespace to do. opened is the store of the locator's namespace.
+func (d *database) in(ctx context.Context, opened *postgres.Store, at store.Locator, do func(tables.DB) error) error {
+	if at.Tenant() == access.DefaultNamespace {
+		return do(opened.Tables(postgres.Access))
+	}
+	first, err := opened.Beside(ctx, at.URL().Schema())
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(first.Tables(postgres.Access)), first.Close())
+}
+
+func sizes(s *postgres.Store) []store.Size {
+	ctx, cancel := context.WithTimeout(context.Background(), sizeTimeout)
+	defer cancel()
+	size := store.Size{Part: "main"}
+	err := s.Tables(postgres.Access).View(ctx, func(tx tables.Tx) error {
+		return tx.Query(sqlSize, func(c []any) error { size.Bytes = tables.Int(c[0]); return nil })
+	})
+	if err != nil {
+		return nil // the metric is left out
+	}
+	return []store.Size{size}
+}
