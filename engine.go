@@ -31,8 +31,8 @@ const Memory = ":memory:"
 
 // Config is what an [Engine] is made of. The zero value is good: a store in memory, keys of models from the environment, no log.
 type Config struct {
-	// DB is the path of the store, a SQLite file that is made where it is not there. Several processes may use one at once. "" and [Memory] keep runs in
-	// memory alone: they are gone with the engine, and a run whose context is done is cancelled instead of interrupted.
+	// DB is the path of the store, a SQLite file that is made where it is not there. Several processes may use one at once. With package postgres it may also be the URL of a
+	// PostgreSQL database. "" and [Memory] keep runs in memory alone: they are gone with the engine, and a run whose context is done is cancelled instead of interrupted.
 	DB string
 	// RetainRuns is how many ended runs a store in memory keeps, for [Engine.Get], [Engine.List], [Engine.Watch], [Engine.Fork] and [SnapshotOf]; those that ended first go
 	// first, and sooner where they have more than 100,000 events together. 0 is 1,000; a negative number keeps none, for programs that need no record of ended runs. A
@@ -80,6 +80,12 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		return nil, err
 	}
 	sc := service.Config{Keeper: &secret.Keeper{}}
+	if given.store != nil {
+		if cfg.DB != "" && given.store.URL != "" {
+			return nil, errors.New("Config.DB and the URL of a store are both given")
+		}
+		sc.Stores, cfg.DB = given.store.Servers, cmp.Or(cfg.DB, given.store.URL)
+	}
 	if given.config != "" {
 		if err := sc.ReadOperator(given.config); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -109,6 +110,8 @@ type settings struct {
 	llm      map[string]LLMSessions
 	pages    Pages
 	registry toolRegistry
+	// store is a store on a server; nil: Config.DB says it all.
+	store *store.Place
 	// telemetry is where traces and metrics go; nil: nowhere but where the configuration says.
 	telemetry *otlp.Config
 	// config is the operator's file; "": none.
@@ -172,6 +175,25 @@ func WithConfig(path string) Option {
 			return
 		}
 		s.config = path
+	}
+}
+
+// Store is a store on a database server. Only package postgres makes one.
+type Store interface {
+	// String names it, without its password.
+	String() string
+}
+
+// WithStore keeps runs on a database server. Programs say postgres.Open(url), and get the driver of PostgreSQL with it. [Config.DB] is "" then, unless the store names no server itself.
+// The last one given counts. Errors, of [Open]: s is not from package postgres; Config.DB is given too.
+func WithStore(s Store) Option {
+	return func(set *settings) {
+		place, ok := s.(store.Place)
+		if !ok {
+			set.problemf("the store is not from package postgres")
+			return
+		}
+		set.store = &place
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // maxSize bounds the program that `make build` makes (ADR 52), in bytes.
-const maxSize = 104 << 19 // 52 MiB
+const maxSize = 113 << 19 // 56.5 MiB; the driver of PostgreSQL is 4 MiB of it (ADR 84)
 
 // buildFlags reads from the Makefile what the program is built with.
 func buildFlags(t *testing.T) (goflags, ldflags string) {

@@ -8,11 +8,12 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 	"github.com/hocket-run/hocket/internal/memlimit"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
 func main() {
 	memlimit.Set()
-	os.Exit(cli.Process(cli.Wiring{Version: version(), Adapters: providers.Adapters(nil)}))
+	os.Exit(cli.Process(cli.Wiring{Version: version(), Adapters: providers.Adapters(nil), Postgres: pghome.New(nil)}))
 }
 
 // version is what the build recorded of itself.

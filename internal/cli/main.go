@@ -196,7 +196,7 @@ func (a *app) report(ctx context.Context, err error) int {
 	case errors.As(err, &again):
 		a.complain(a.wantsAgain(again) + "\nallow it with --trust; nothing was started or changed")
 		return ExitUse
-	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable:
+	case service.CodeOf(err) != service.CodeInternal && service.CodeOf(err) != service.CodeUnavailable, isServerState(err):
 		status = ExitUse
 	case errors.As(err, &quarantine):
 		status = ExitDefect
@@ -239,11 +239,16 @@ func (a *app) root() *cobra.Command {
 			if err := a.readConfig(c); err != nil {
 				return err
 			}
+			if err := a.checkServerFlags(c); err != nil {
+				return err
+			}
 			return a.chooseStore(c)
 		},
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.db, "db", "", "`PATH` of the store; :memory: stores nothing on disk (default: see hocket doctor)")
+	f.StringVar(&a.db, "db", "", "`PATH` of the store, or its postgres:// URL; :memory: stores nothing on disk (default: see hocket doctor)")
+	f.StringVar(&a.keyFile, "key-file", "", "`FILE` with the key of a store on PostgreSQL, the same on all machines (default: HOCKET_KEY_FILE)")
+	f.BoolVar(&a.allowUnsafe, "allow-unsafe-store", false, "accept a PostgreSQL server that can lose stored results in a crash")
 	a.addNamespaceFlag(root)
 	f.StringVar(&a.configFile, "config", "", "the operator's configuration `FILE` (default: see hocket doctor)")
 	f.DurationVar(&a.lockTimeout, "lock-timeout", 30*time.Second, "how long to wait for a store that another process has locked (`DURATION`)")

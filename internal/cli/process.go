@@ -16,8 +16,9 @@ const dumpableVar = "HOCKET_DUMPABLE"
 // Process runs the command line of this process and gives its exit status. The first SIGINT or SIGTERM interrupts it: what it drives is stored and
 // can be resumed. A second one ends it at once, which loses nothing that was acknowledged.
 //
-// Programs that it starts cannot read its memory and its environment (on Linux, and not where root runs it).
+// A URL of a database in its arguments is not shown to other users of the machine. Programs that it starts cannot read its memory and its environment (on Linux, and not where root runs it).
 func Process(w Wiring) int {
+	args := hideSecrets(os.Args)
 	if err := process.Protect(os.Getenv(dumpableVar) == "1"); err != nil {
 		fmt.Fprintf(os.Stderr, "hocket: protect the process from programs that it starts: %v\n  %s=1 disables the protection of memory and environment\n", err, dumpableVar)
 		return 1
@@ -25,5 +26,5 @@ func Process(w Wiring) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return Main(ctx, os.Args[1:], System(), w)
+	return Main(ctx, args[1:], System(), w)
 }

@@ -18,12 +18,15 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
 // Scripts run the command as a process of its own: this test binary under another name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"hocket":    func() { os.Exit(cli.Process(cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil)})) },
+		"hocket": func() {
+			os.Exit(cli.Process(cli.Wiring{Version: "v0-test", Adapters: providers.Adapters(nil), Postgres: pghome.New(nil)}))
+		},
 		"mcptool":   mcpTool,
 		"gossip":    gossipTool,
 		"goprogram": goProgram,
@@ -102,7 +105,7 @@ func scripts(t *testing.T, isThere bool) testscript.Params {
 			"exits": cmdExits, "start": cmdStart, "signal": cmdSignal, "finish": cmdFinish, "await": cmdAwait, "until": cmdUntil,
 			"value": cmdValue, "shape": cmdShape, "events": cmdEvents, "damage": cmdDamage, "poke": cmdPoke, "empty": cmdEmpty,
 			"fill": cmdFill, "sql": cmdSQL, "page": cmdPage, "crlf": cmdCRLF, "bytes": cmdBytes, "leaks": cmdLeaks, "ask": cmdAsk, "at": cmdAt,
-			"release": held.cmdRelease, "typed": cmdTyped,
+			"release": held.cmdRelease, "typed": cmdTyped, "hides": cmdHides,
 		},
 	}
 }

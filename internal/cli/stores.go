@@ -2,11 +2,42 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/service"
 )
+
+// checkServerFlags refuses flags of stores on database servers where the store is none.
+func (a *app) checkServerFlags(c *cobra.Command) error {
+	for _, name := range []string{"key-file", "allow-unsafe-store"} {
+		if f := c.Flags().Lookup(name); f == nil || !f.Changed {
+			continue
+		}
+		at, err := a.config().Locator()
+		if err != nil {
+			return err
+		}
+		if at.URL() == nil {
+			return usef("--%s is for stores on PostgreSQL; the store is %s", name, quote(at.String()))
+		}
+	}
+	return nil
+}
+
+// isServerState tells whether the server of the store could not be used when the verb began: nothing ran.
+func isServerState(err error) bool {
+	opening, ok := errors.AsType[*service.StoreError](err)
+	if !ok {
+		return false
+	}
+	code, _ := errcode.Of(opening.Err)
+	return code != ""
+}
 
 // look opens the service for verbs that only look.
 func (a *app) look(ctx context.Context) (*service.Service, error) {

@@ -101,7 +101,7 @@ func table() key {
 			{name: "allow", kind: texts, doc: "Hosts, host:port or addresses that may be private: requests to them are not checked. Without it, documents can access public addresses only."},
 		}},
 		{name: "store", kind: section, doc: "The store of runs.", keys: []key{
-			{name: "path", kind: path, doc: "The file of the store. --db and HOCKET_DB take precedence."},
+			{name: "path", kind: path, doc: "The file of the store, or its `postgres://` URL. --db and HOCKET_DB take precedence."},
 		}},
 		{name: "retention", kind: section, doc: "How long runs are kept. `hocket serve` and `hocket scheduler` delete older ones; `hocket runs prune` does so on demand. At most 3650d.", keys: []key{
 			{name: "ended", kind: duration, doc: "How long a run is kept after its end. Default: 30d."},

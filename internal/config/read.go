@@ -283,9 +283,9 @@ func (r *reader) text(n *source.Node, k key) (any, bool) {
 	return text, true
 }
 
-// inFolder gives a path as seen from the folder of the file.
+// inFolder gives a path as seen from the folder of the file. A URL stays as it is.
 func (r *reader) inFolder(path string) string {
-	if filepath.IsAbs(path) {
+	if filepath.IsAbs(path) || strings.Contains(path, "://") {
 		return path
 	}
 	return filepath.Join(r.folder, path)

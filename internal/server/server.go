@@ -265,7 +265,7 @@ const (
 //
 // Errors: *UnprotectedError before anything is answered; that of a listener that fails.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	if _, err := s.protect(ctx, ln); err != nil {
+	if _, err := s.protect(context.WithoutCancel(ctx), ln); err != nil { // a signal that comes now ends the server as any other
 		return errors.Join(err, ln.Close())
 	}
 	h := &http.Server{

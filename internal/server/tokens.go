@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -81,6 +82,9 @@ func (t *envTokens) Any(context.Context) (bool, error) { return true, nil }
 
 // writeToken keeps the first token where the clients of this machine find it.
 func writeToken(path, token string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a store on a server has made no folder
+		return fmt.Errorf("store the token: %w", err)
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("store the token: %w", err)

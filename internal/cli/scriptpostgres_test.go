@@ -1,0 +1,69 @@
+package cli_test
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/hocket-run/hocket/internal/pgtest"
+)
+
+// TestScriptsPostgres runs scripts a second time on stores in PostgreSQL: the same lines say the same, and end with the same statuses.
+func TestScriptsPostgres(t *testing.T) {
+	t.Parallel()
+	p := scripts(t, false)
+	for _, name := range []string{"run", "approval", "retry", "schedule", "webhooks", "serve"} {
+		p.Files = append(p.Files, filepath.Join("testdata", "script", name+".txtar"))
+	}
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		env.Setenv("HOCKET_DB", pgtest.URL(env.T().(testing.TB)))
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// TestPostgres runs the scripts of what is said of stores in PostgreSQL alone. PG_URL is that of an empty store, with a password that the server does not ask for.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	p := scripts(t, false)
+	p.Dir = filepath.Join("testdata", "postgres")
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		u, err := url.Parse(pgtest.URL(env.T().(testing.TB)))
+		if err != nil {
+			return err
+		}
+		u.User = url.UserPassword(pgtest.User, "canary-77-p4ss")
+		examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+		if err != nil {
+			return err
+		}
+		env.Setenv("PG_URL", u.String())
+		env.Setenv("EXAMPLES", examples)
+		if err := os.WriteFile(filepath.Join(env.WorkDir, "hocket.yaml"), fmt.Appendf(nil, "store: {path: %q}\n", u), 0o600); err != nil {
+			return err
+		}
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// cmdHides holds that the arguments of a process, as the system shows them, do not have a text: hides NAME TEXT
+func cmdHides(ts *testscript.TestScript, _ bool, args []string) {
+	c := find(ts, args[0])
+	if runtime.GOOS != "linux" {
+		return // arguments are not in a file there
+	}
+	shown, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", c.cmd.Process.Pid))
+	ts.Check(err)
+	if text := string(shown); strings.Contains(text, args[1]) || !strings.Contains(text, "postgres://***") {
+		ts.Fatalf("the system shows the arguments %q", text)
+	}
+}
