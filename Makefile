@@ -91,11 +91,11 @@ $(CHROMIUM): # the browser of the machine, that of apt where there is none
 	  { echo "no browser is here and apt-get could not install one: install chromium or google-chrome, and say make again"; exit 1; }
 	mkdir -p .cache && touch $@
 
-postgres: # the server's programs of the machine (internal/pgtest has the same folders), those of apt where there are none
-	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /usr/local/pgsql/bin/postgres /opt/homebrew/opt/postgresql*/bin/postgres \
-	  /usr/local/opt/postgresql*/bin/postgres 2>/dev/null | grep -q . || { \
-	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends postgresql; } || \
-	  { echo "PostgreSQL is not here and apt-get could not install it: install version 14 or newer with initdb, and say make again"; exit 1; }
+postgres: # the programs of the machine (internal/pgtest has the same folders), those of apt where there are none
+	@{ command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres /usr/pgsql-*/bin/postgres /usr/local/pgsql/bin/postgres /opt/homebrew/opt/postgresql*/bin/postgres \
+	  /usr/local/opt/postgresql*/bin/postgres 2>/dev/null | grep -q .; } && { command -v pgbouncer >/dev/null || test -x /usr/sbin/pgbouncer; } || { \
+	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends postgresql pgbouncer; } || \
+	  { echo "PostgreSQL or pgbouncer is not here and apt-get could not install it: install PostgreSQL 14 or newer with initdb, and pgbouncer, and say make again"; exit 1; }
 
 scripts/%/node_modules/.package-lock.json: scripts/%/package-lock.json
 	cd scripts/$* && npm ci --no-audit --no-fund

@@ -28,7 +28,10 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println(s.Dir)
+		if err := s.pool(pooler(), filepath.Join(s.Dir, "pool0")); err != nil {
+			panic(err)
+		}
+		fmt.Println(s.Dir, s.children["pool0"])
 		if how == "panic" {
 			panic("on purpose")
 		}
@@ -158,7 +161,7 @@ func TestEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dir := strings.TrimSpace(line)
+			dir, pid, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if how == "kill" {
 				if _, err := os.Stat(filepath.Join(dir, "data", "postmaster.pid")); err != nil {
 					t.Error(err)
@@ -167,11 +170,13 @@ func TestEnd(t *testing.T) {
 			}
 			_ = c.Wait()
 			for until := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-				if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+				_, left := os.Stat(dir)
+				running, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline")) // of a zombie it is empty
+				if errors.Is(left, fs.ErrNotExist) && !strings.Contains(string(running), dir) {
 					return
 				}
 				if time.Now().After(until) {
-					t.Fatalf("%s is left", dir)
+					t.Fatalf("%s is left, or its pooler %s: %s", dir, pid, running)
 				}
 			}
 		})
@@ -291,5 +296,30 @@ func BenchmarkURL(b *testing.B) {
 		_, schema, _ := strings.Cut(s.URL(b), "schema=")
 		s.Exec(b, "CREATE SCHEMA "+schema+" CREATE TABLE x (y int)")
 		s.drop(b, schema)
+	}
+}
+
+// TestPooler: through the pooler a client has another session of the server for each transaction.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	s := Start(t, Config{})
+	through := NewPooler(t, s)
+	at := through(s.URL(t))
+	cfg, err := pgx.ParseConfig(strings.Replace(at, "schema=", "application_name=", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeExec
+	c, err := pgx.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	if pid := one[uint32](t, c, "SELECT pg_backend_pid()"); pid == c.PgConn().PID() {
+		t.Error("the session is the client's own")
+	}
+	do(t, c, "CREATE TABLE x (y int)")
+	if n := one[int](t, Connect(t, s.Superuser(Name)), "SELECT count(*) FROM x"); n != 0 {
+		t.Errorf("%d rows", n)
 	}
 }

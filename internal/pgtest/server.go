@@ -54,7 +54,9 @@ type Server struct {
 	mu      sync.Mutex
 	pid     int // 0: stopped
 	watcher int
-	life    *os.File // the pipe whose end stops the server
+	// children are the poolers by their folders.
+	children map[string]int
+	life     *os.File // the pipe whose end stops the server
 }
 
 // settings are for tests: many connections, little memory, no file outside of the folder, and nothing that is safe only by luck.
@@ -73,7 +75,7 @@ func newServer(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: dir, Log: filepath.Join(dir, "log"), cfg: cfg, bin: found.dir}
+	s := &Server{Dir: dir, Log: filepath.Join(dir, "log"), cfg: cfg, bin: found.dir, children: map[string]int{}}
 	if err := s.watch(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -140,8 +142,12 @@ func passable(dir string) error {
 	}
 }
 
-// watching waits for the end of its input, stops the server at once and removes the folder. A process id counts only where its command names the folder.
+// watching waits for the end of its input, stops the server with its poolers at once and removes the folder. A process id counts only where its command names the folder.
 const watching = `cat >/dev/null
+for f in "$1"/pool*/pid; do
+  child=$(cat "$f" 2>/dev/null) || child=
+  if [ -n "$child" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$child/cmdline" 2>/dev/null; }; then kill -KILL "$child"; fi
+done
 pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) || pid=
 if [ -n "$pid" ] && { [ ! -d /proc/self ] || grep -q "$1" "/proc/$pid/cmdline" 2>/dev/null; }; then
   kill -QUIT "$pid"
