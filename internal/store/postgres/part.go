@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -27,9 +28,34 @@ type part struct {
 
 // write is one call of Write.
 type write struct {
-	do   func(tables.Tx) error
-	err  error
-	done chan struct{}
+	do    func(tables.Tx) error
+	err   error
+	panic any // what do panicked with; nil: it returned
+	done  chan struct{}
+}
+
+// errPanicked is the error of a write that panicked. Its caller gets the panic.
+var errPanicked = errors.New("the write panicked")
+
+// run calls do. One that panicked is not done again.
+func (w *write) run(ctx context.Context, tx pgx.Tx) (err error) {
+	if w.panic != nil {
+		return errPanicked
+	}
+	defer func() {
+		if w.panic = recover(); w.panic != nil {
+			err = errPanicked
+		}
+	}()
+	return w.do(lent{ctx, tx})
+}
+
+// result gives what the caller gets, once the write is done.
+func (w *write) result() error {
+	if w.panic != nil {
+		panic(w.panic)
+	}
+	return w.err
 }
 
 // Write implements tables.DB.
@@ -49,7 +75,7 @@ func (p *part) Write(ctx context.Context, _ int, do func(tx tables.Tx) error) er
 	}
 	select {
 	case <-w.done:
-		return w.err
+		return w.result()
 	case <-ctx.Done():
 	}
 	p.mu.Lock()
@@ -62,7 +88,7 @@ func (p *part) Write(ctx context.Context, _ int, do func(tx tables.Tx) error) er
 		return ctx.Err()
 	}
 	<-w.done
-	return w.err
+	return w.result()
 }
 
 // drain writes until the line is empty.
@@ -113,7 +139,7 @@ func (p *part) share(ctx context.Context) {
 			all, isTaken = p.take(), true
 		}
 		if len(all) == 1 {
-			return all[0].do(lent{ctx, tx})
+			return all[0].run(ctx, tx)
 		}
 		return together(ctx, tx, all)
 	})
@@ -123,7 +149,7 @@ func (p *part) share(ctx context.Context) {
 	if isTaken && len(all) > 1 && classify(err) == classRejected {
 		// The commit was refused because of one of them, as by a constraint that is checked there: each is done by itself.
 		for _, w := range all {
-			w.err = p.turn(ctx, func(tx pgx.Tx) error { return w.do(lent{ctx, tx}) })
+			w.err = p.turn(ctx, func(tx pgx.Tx) error { return w.run(ctx, tx) })
 			close(w.done)
 		}
 		return
@@ -166,7 +192,7 @@ func together(ctx context.Context, tx pgx.Tx, all []*write) error {
 				return err
 			}
 		}
-		w.err = w.do(lent{ctx, tx})
+		w.err = w.run(ctx, tx)
 		next = "RELEASE SAVEPOINT one; SAVEPOINT one"
 		if w.err == nil {
 			continue

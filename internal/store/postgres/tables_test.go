@@ -74,6 +74,37 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestWriteThatPanics: a panic inside a transaction reaches its own caller: the others commit, and the store can be used and closed.
+func TestWriteThatPanics(t *testing.T) {
+	t.Parallel()
+	db := open(t, pgtest.URL(t)).Tables(postgres.Catalog)
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			panics := i%5 == 0
+			defer func() {
+				if v := recover(); (v != nil) != panics || panics && v != i {
+					t.Errorf("write %d panicked with %v", i, v)
+				}
+			}()
+			err := db.Write(t.Context(), 0, func(tx tables.Tx) error {
+				_, err := tx.Exec(addAgent, fmt.Sprint("a", i), nil)
+				if panics {
+					panic(i)
+				}
+				return err
+			})
+			if err != nil || panics {
+				t.Errorf("write %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := row(t, db, countAgents)[0]; n != int64(40) {
+		t.Errorf("%d agents, want 40", n)
+	}
+}
+
 // TestTurns: what a write reads is what the write before it left, in all processes, while a program that takes no turn changes the same row.
 func TestTurns(t *testing.T) {
 	t.Parallel()
