@@ -129,6 +129,8 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	if cfg.Session != nil && cfg.Conn != nil {
 		kept = cfg.Session.Copy()
 		prepare(kept, wrap)
+		// A statement that is prepared belongs to a session, which a pooler gives to others after the transaction.
+		conn.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	pc, err := pgxpool.ParseConfig(conn.ConnString())
 	if err != nil {
