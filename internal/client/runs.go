@@ -201,14 +201,14 @@ func (r *Remote) Stopped(ctx context.Context, run string) (driver.State, error) 
 // lookEvery is how often a run is looked at that nothing is heard of.
 const lookEvery = time.Second
 
-// Wait waits until the run has ended, or is paused with nothing under way, or interrupted. Watch of the same run makes it look at once.
+// Wait waits until the run has ended, or is paused or interrupted. No step goes on in a paused run. Watch of the same run makes it look at once.
 func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 	for {
 		o, err := r.Show(ctx, run)
 		if err != nil {
 			return driver.State{}, err
 		}
-		if o.Status.Ended() || o.Interrupted || o.Status == engine.StatusPaused && !isBusy(o) {
+		if o.Status.Ended() || o.Interrupted || o.Status == engine.StatusPaused {
 			return driver.State{Status: o.Status, Interrupted: o.Interrupted}, nil
 		}
 		t := time.NewTimer(lookEvery)
@@ -221,20 +221,6 @@ func (r *Remote) Wait(ctx context.Context, run string) (driver.State, error) {
 		}
 		t.Stop()
 	}
-}
-
-// isBusy tells whether a step goes on beside those that wait. Forks and subflows go on for as long as something within them does, which has a step of its own.
-func isBusy(o project.Run) bool {
-	format := ""
-	if o.Workflow.Format != nil {
-		format = *o.Workflow.Format
-	}
-	for _, s := range o.Steps {
-		if s.Status == project.StepRunning && s.Kind != workflow.KindFork.In(format) && s.Kind != workflow.KindSubflow.In(format) {
-			return true
-		}
-	}
-	return false
 }
 
 // Prune deletes runs that are at rest: old ones, and those that are named. Errors: journal.ErrNotFound where there is none of a name; then nothing was deleted.
