@@ -16,7 +16,7 @@ import (
 // Texts are compared with [Text.Equal], not with ==.
 //
 // Operations that need the bytes of a text panic with a *[LoadError] where a part of it is [Stored] and cannot be loaded; those that return errors return it. Callers with
-// such texts call [Text.Pin] before, or recover by [Recover]. Len, IsZero, Append and Join need no bytes.
+// such texts call [Text.Pin] before, or recover by [Recover]. Len, IsZero and Append need no bytes.
 type Text struct {
 	s string // the text where n is nil
 	n *node
@@ -36,15 +36,6 @@ type node struct {
 
 // Of gives the text of a string.
 func Of(s string) Text { return Text{s: s} }
-
-// Join gives the text in which parts follow one another.
-func Join(parts ...Text) Text {
-	var t Text
-	for _, p := range parts {
-		t = t.Append(p)
-	}
-	return t
-}
 
 // Append gives the text t with u behind it, in constant time: it shares both.
 func (t Text) Append(u Text) Text {

@@ -152,7 +152,7 @@ func (w *brokenWriter) Write(p []byte) (int, error) {
 }
 
 func TestWriteToStopsAtError(t *testing.T) {
-	n, err := Join(Of("ab"), Of("cd"), Of("ef")).WriteTo(&brokenWriter{room: 3})
+	n, err := Of("ab").Append(Of("cd")).Append(Of("ef")).WriteTo(&brokenWriter{room: 3})
 	if n != 3 || !errors.Is(err, errFull) {
 		t.Errorf("got %d, %v", n, err)
 	}
