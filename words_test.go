@@ -48,6 +48,9 @@ var privateWords = []struct{ pattern, instead string }{
 	{`\bgives? none\b`, "has none"},
 }
 
+// privateComments are the phrases that comments do not have either, in tests too.
+var privateComments = regexp.MustCompile(`(?i)\b(nobody|somebody|whoever)\b|\b(stands?|standing|stood) (in|there|beside|twice)\b|\ball the same\b|\bminds? (it|them)\b`)
+
 // wordsOf gives the texts of Go files outside of tests that are written for people, by place.
 func wordsOf(t *testing.T, path string, each func(line int, text string)) {
 	t.Helper()
@@ -67,6 +70,37 @@ func wordsOf(t *testing.T, path string, each func(line int, text string)) {
 		}
 		return true
 	})
+}
+
+// TestPlainComments: comments are plain technical English.
+func TestPlainComments(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "testdata" || name == "node_modules" || path != "." && strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case !strings.HasSuffix(name, ".go"):
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				if word := privateComments.FindString(c.Text); word != "" {
+					t.Errorf("%s: %q in %q: name who or what in standard terms", fset.Position(c.Pos()), word, c.Text)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestPlainWords: errors, diagnostics, help and documents are written in standard terms.

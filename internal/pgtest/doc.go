@@ -5,7 +5,7 @@
 // sessions of a server for one transaction each.
 //
 // The programs are those of the machine, PostgreSQL 14 or newer. Where they are missing the test fails and names the command that installs them: it is never skipped.
-// As root the server runs as the user postgres, or nobody; otherwise as the user of the tests. Data and socket are in a temporary folder, fsync is on.
+// As root the server runs as an unprivileged user; otherwise as the user of the tests. Data and socket are in a temporary folder, fsync is on.
 // Where PostgreSQL can, the default collation is not that of "C", and the time zone is not UTC, so that what depends on either is seen.
 //
 // A server ends with its test process, however that ends: a process beside it waits for the end of a pipe that the test process alone holds, stops the server and removes its folder.

@@ -88,7 +88,7 @@ type player struct {
 	rt     *rapid.T
 	shape  *enginetest.Shape
 	limits workflow.Limits
-	told   map[string]engine.Used // what was told of child runs
+	told   map[string]engine.Used // what was reported for child runs
 }
 
 func (p *player) chance(n int, name string) bool { return rapid.IntRange(1, n).Draw(p.rt, name) == 1 }

@@ -47,7 +47,7 @@ func (p Place) String() string {
 	return at.String()
 }
 
-// View is what can be told of a store without opening it.
+// View is what is known about a store without opening it.
 type View struct {
 	// Exists tells whether there is a store, and Bytes how large it is.
 	Exists bool

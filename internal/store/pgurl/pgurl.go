@@ -96,7 +96,7 @@ func (u *URL) parse(text string) string {
 	return u.hosts(authority[at+1:])
 }
 
-// decode sets a value that stands in the URL in percent signs; an empty one is not set.
+// decode sets a percent-encoded value of the URL; an empty one is not set.
 func (u *URL) decode(key, text string) bool {
 	value, err := url.PathUnescape(text)
 	if err != nil || strings.Contains(value, "\x00") {
@@ -330,7 +330,7 @@ func (u *URL) String() string {
 // escape writes a part of a URL so that it ends nothing.
 func escape(text string) string { return strings.ReplaceAll(url.PathEscape(text), "@", "%40") }
 
-// writeHosts writes hosts and ports before the path where they can stand there.
+// writeHosts writes hosts and ports before the path where the URL form allows it.
 func (u *URL) writeHosts(b *strings.Builder) bool {
 	hosts, ports := strings.Split(u.settings["host"], ","), strings.Split(u.settings["port"], ",")
 	if u.settings["host"] == "" || u.settings["port"] != "" && len(ports) != len(hosts) || slices.ContainsFunc(hosts, func(h string) bool {

@@ -15,7 +15,7 @@ import (
 // maxShared is how many writes share a transaction. Beyond 64 savepoints a transaction costs all others time.
 const maxShared = 50
 
-// part is the tables of a part, and the line of those in this process who write them. Whoever waits shares a transaction and is answered after its commit: one commit at a time would be
+// part is the tables of a part, and the queue of those in this process who write them. Callers that wait share a transaction and are answered after its commit: one commit at a time would be
 // a few hundred a second on a disk, and they cannot overlap.
 type part struct {
 	store *Store
