@@ -95,14 +95,14 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 
 // dropOld deletes the runs of a status that have no living owner and are old enough.
 func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status, before time.Time, res *journal.PruneResult) error {
-	var created, id int64 = math.MinInt64, 0
+	var from, id int64 = math.MinInt64, 0
 	for {
 		var v victim
 		var at int64
 		var owned bool
 		rows, last := 0, [2]int64{}
 		var victims []victim
-		args := []any{string(status), created, id, ceilMicros(before)}
+		args := []any{string(status), from, id, ceilMicros(before)}
 		err := s.query(ctx, text, args, []any{&at, &v.id, &v.epoch, &v.last, &owned}, func() { rows, victims = 0, nil }, func() error {
 			rows++
 			last = [2]int64{at, v.id}
@@ -114,7 +114,7 @@ func (s *Store) dropOld(ctx context.Context, text sqlText, status journal.Status
 		if err != nil || rows == 0 {
 			return err
 		}
-		created, id = last[0], last[1]
+		from, id = last[0], last[1]
 		for len(victims) > 0 {
 			n := min(pruneRuns, len(victims))
 			if err := s.drop(ctx, victims[:n], res); err != nil {

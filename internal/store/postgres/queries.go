@@ -20,7 +20,8 @@ const (
 	sqlEvict  = sqlText(`UPDATE @heads h SET owner = 0, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
 	sqlDisown = sqlText(`UPDATE @heads h SET owner = 0 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
 
-	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND o.id NOT IN (SELECT owner FROM @heads) AND o.id NOT IN (SELECT owner FROM @schedule_leader)`)
+	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND NOT EXISTS (SELECT FROM @heads h WHERE h.owner = o.id AND h.owner <> 0)
+  AND o.id NOT IN (SELECT owner FROM @schedule_leader)`)
 )
 
 // Reading a run.
@@ -110,9 +111,9 @@ ON CONFLICT (id) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN ` + l
 
 // Pruning.
 const (
-	// Oldest first, on from (created, id). A run ends and pauses after it was created, which bounds the index.
-	sqlEnded = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
-WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND r.ended < $4 ORDER BY r.created, r.id LIMIT 200`)
+	// Ended runs come by their end, on from (ended, id); paused ones by their creation, since a head has no index of its time.
+	sqlEnded = sqlText(`SELECT r.ended, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
+WHERE r.status = $1 AND r.ended <> 0 AND (r.ended, r.id) > ($2, $3) AND r.ended < $4 ORDER BY r.ended, r.id LIMIT 200`)
 	sqlPaused = sqlText(`SELECT r.created, r.id, h.epoch, h.last, h.owner IN ` + living + ` FROM @runs r JOIN @heads h ON h.id = r.id
 WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND h.updated < $4 ORDER BY r.created, r.id LIMIT 200`)
 

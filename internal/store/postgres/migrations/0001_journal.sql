@@ -23,6 +23,7 @@ CREATE INDEX runs_workflow ON runs (workflow, status, created, id);
 -- Of the runs of one session at most one has not ended (P19): the index decides between several that would begin.
 CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND status IN ('pending', 'running', 'paused');
 CREATE INDEX runs_session ON runs (session, created, id) WHERE session <> '';
+CREATE INDEX runs_ended   ON runs (ended, id) WHERE ended <> 0;
 CREATE INDEX runs_parent  ON runs (parent, created, id) WHERE parent <> '';
 
 -- What changes with every append, apart from what seldom does. Half of each page is free, so that a new version of a row stays on the page of the old one, and no index changes.
@@ -34,6 +35,8 @@ CREATE TABLE heads (
   seal    bytea  NOT NULL,                   -- that of the last record
   updated bigint NOT NULL
 ) WITH (fillfactor = 50);
+-- An append does not change the owner, so that the index does not keep its new row from the page of the old one.
+CREATE INDEX heads_owner ON heads (owner) WHERE owner <> 0;
 
 -- A run's records are read by a range of the primary key. The first event of a record is the one after the last of the record before.
 CREATE TABLE records (
