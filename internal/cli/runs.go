@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 func (a *app) runsCmd() *cobra.Command {
@@ -43,26 +44,8 @@ type runLine struct {
 }
 
 func lineOf(h journal.Head) runLine {
-	l := runLine{
-		ID: h.Run, Workflow: h.WorkflowName, Format: h.Format, Status: string(h.Status), Waiting: h.Waiting, Interrupted: h.Interrupted,
-		CreatedAt: h.Created, UpdatedAt: h.Updated,
-	}
-	if l.Workflow == "" {
-		l.Workflow = h.Workflow
-	}
-	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
-		l.Version = &v
-	}
-	if b := h.Meta[project.MetaTargetBranchID]; b != "" {
-		l.Branch = &b
-	}
-	if !h.Ended.IsZero() {
-		l.EndedAt = &h.Ended
-	}
-	if h.Parent != "" {
-		l.ParentRun = &h.Parent
-	}
-	return l
+	l := view.LineOf(h)
+	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun}
 }
 
 // title names the workflow, its version in the catalog, and the branch where one ran (P38).

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,7 +89,7 @@ func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Hea
 		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
 	}
 	var page struct {
-		Items []api.RunLine
+		Items []view.RunLine
 		Next  string
 	}
 	res, err := r.api.ListRuns(ctx, &p)
@@ -98,23 +97,7 @@ func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Hea
 		return nil, "", err
 	}
 	for _, l := range page.Items {
-		h := journal.Head{
-			Run: l.Id, Status: journal.Status(l.Status), Waiting: int(l.Waiting), Updated: l.UpdatedAt, Interrupted: l.Interrupted,
-			NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{}},
-		}
-		if l.Version != nil {
-			h.Meta[project.MetaVersion] = strconv.FormatInt(*l.Version, 10)
-		}
-		if l.Branch != nil {
-			h.Meta[project.MetaTargetBranchID] = *l.Branch
-		}
-		if l.EndedAt != nil {
-			h.Ended = *l.EndedAt
-		}
-		if l.ParentRun != nil {
-			h.Parent = *l.ParentRun
-		}
-		heads = append(heads, h)
+		heads = append(heads, l.Head())
 	}
 	return heads, page.Next, nil
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
 )
 
@@ -30,35 +28,7 @@ func (a *API) registerRuns() {
 }
 
 // RunLine is a run in a list.
-type RunLine struct {
-	ID           string     `json:"id"`
-	Workflow     string     `json:"workflow" doc:"Id of the stored workflow, else the name of the document"`
-	WorkflowName string     `json:"workflowName"`
-	Version      *int       `json:"version" doc:"Version of the stored workflow; null: not a stored workflow"`
-	Branch       *string    `json:"branch" doc:"Branch of the workflow; null: its main graph"`
-	Format       string     `json:"format" doc:"Language of the document"`
-	Status       string     `json:"status" enum:"pending,running,paused,completed,failed,cancelled"`
-	Waiting      int        `json:"waiting" doc:"Number of open waits"`
-	Interrupted  bool       `json:"interrupted" doc:"No living process drives the run"`
-	CreatedAt    time.Time  `json:"createdAt"`
-	UpdatedAt    time.Time  `json:"updatedAt"`
-	EndedAt      *time.Time `json:"endedAt"`
-	ParentRun    *string    `json:"parentRun" doc:"The run that started this one"`
-}
-
-func lineOf(h journal.Head) RunLine {
-	l := RunLine{
-		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
-		Interrupted: h.Interrupted, CreatedAt: h.Created, UpdatedAt: h.Updated, Branch: some(h.Meta[project.MetaTargetBranchID]), ParentRun: some(h.Parent),
-	}
-	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
-		l.Version = &v
-	}
-	if !h.Ended.IsZero() {
-		l.EndedAt = &h.Ended
-	}
-	return l
-}
+type RunLine = view.RunLine
 
 // some gives nil for what is empty.
 func some(s string) *string {
@@ -102,7 +72,7 @@ func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listed[
 	}
 	items := make([]RunLine, len(heads))
 	for i, h := range heads {
-		items[i] = lineOf(h)
+		items[i] = view.LineOf(h)
 	}
 	return listOf(items, next), nil
 }

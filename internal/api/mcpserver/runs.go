@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -13,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -125,7 +125,7 @@ type runLine struct {
 	WorkflowID     string         `json:"workflowId"`
 	WorkflowName   string         `json:"workflowName"`
 	Format         string         `json:"format"`
-	Version        int            `json:"version,omitempty"`
+	Version        *int           `json:"version,omitempty"`
 	Status         journal.Status `json:"status"`
 	Interrupted    bool           `json:"interrupted,omitempty"`
 	Waiting        int            `json:"waiting,omitempty"`
@@ -138,15 +138,11 @@ type runLine struct {
 }
 
 func runLineOf(h journal.Head) runLine {
-	l := runLine{
+	l := view.LineOf(h)
+	return runLine{
 		ID: h.Run, WorkflowID: h.Workflow, WorkflowName: h.WorkflowName, Format: h.Format, Status: h.Status, Interrupted: h.Interrupted, Waiting: h.Waiting,
-		CreatedAt: h.Created, ParentRun: h.Parent, TargetType: h.Meta[project.MetaTargetType], TargetID: h.Meta[project.MetaTargetID], TargetBranchID: h.Meta[project.MetaTargetBranchID],
+		CreatedAt: h.Created, Version: l.Version, EndedAt: l.EndedAt, ParentRun: h.Parent, TargetType: h.Meta[project.MetaTargetType], TargetID: h.Meta[project.MetaTargetID], TargetBranchID: h.Meta[project.MetaTargetBranchID],
 	}
-	l.Version, _ = strconv.Atoi(h.Meta[project.MetaVersion]) // absent: 0
-	if !h.Ended.IsZero() {
-		l.EndedAt = &h.Ended
-	}
-	return l
 }
 
 func listRuns(ctx context.Context, c *call) (any, error) {

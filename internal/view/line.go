@@ -1,0 +1,70 @@
+package view
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+// RunLine is a run in a list: what its index entry says. Its tags are those of the HTTP API, which shows it as it is.
+type RunLine struct {
+	ID           string     `json:"id"`
+	Workflow     string     `json:"workflow" doc:"Id of the stored workflow, else the name of the document"`
+	WorkflowName string     `json:"workflowName"`
+	Version      *int       `json:"version" doc:"Version of the stored workflow; null: not a stored workflow"`
+	Branch       *string    `json:"branch" doc:"Branch of the workflow; null: its main graph"`
+	Format       string     `json:"format" doc:"Language of the document"`
+	Status       string     `json:"status" enum:"pending,running,paused,completed,failed,cancelled"`
+	Waiting      int        `json:"waiting" doc:"Number of open waits"`
+	Interrupted  bool       `json:"interrupted" doc:"No living process drives the run"`
+	CreatedAt    time.Time  `json:"createdAt"`
+	UpdatedAt    time.Time  `json:"updatedAt"`
+	EndedAt      *time.Time `json:"endedAt"`
+	ParentRun    *string    `json:"parentRun" doc:"The run that started this one"`
+}
+
+// LineOf gives the line of a run.
+func LineOf(h journal.Head) RunLine {
+	l := RunLine{
+		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
+		Interrupted: h.Interrupted, CreatedAt: h.Created, UpdatedAt: h.Updated, ParentRun: orNull(h.Parent),
+	}
+	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
+		l.Version = &v
+	}
+	if !h.Ended.IsZero() {
+		l.EndedAt = &h.Ended
+	}
+	return l
+}
+
+// Head gives what the line says of the index entry.
+func (l RunLine) Head() journal.Head {
+	h := journal.Head{
+		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt, Interrupted: l.Interrupted,
+		NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{}},
+	}
+	if l.Version != nil {
+		h.Meta[project.MetaVersion] = strconv.Itoa(*l.Version)
+	}
+	if l.Branch != nil {
+		h.Meta[project.MetaTargetBranchID] = *l.Branch
+	}
+	if l.EndedAt != nil {
+		h.Ended = *l.EndedAt
+	}
+	if l.ParentRun != nil {
+		h.Parent = *l.ParentRun
+	}
+	return h
+}
+
+// orNull gives nil for an empty text.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
