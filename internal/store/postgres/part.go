@@ -37,8 +37,8 @@ type write struct {
 // errPanicked is the error of a write that panicked. Its caller gets the panic.
 var errPanicked = errors.New("the write panicked")
 
-// run calls do. One that panicked is not done again.
-func (w *write) run(ctx context.Context, tx pgx.Tx) (err error) {
+// run calls do, and sends what it has left. One that panicked is not done again.
+func (w *write) run(l *lent) (err error) {
 	if w.panic != nil {
 		return errPanicked
 	}
@@ -47,7 +47,10 @@ func (w *write) run(ctx context.Context, tx pgx.Tx) (err error) {
 			err = errPanicked
 		}
 	}()
-	return w.do(lent{ctx, tx})
+	if err := w.do(l); err != nil {
+		return err
+	}
+	return l.flush()
 }
 
 // result gives what the caller gets, once the write is done.
@@ -139,7 +142,7 @@ func (p *part) share(ctx context.Context) {
 			all, isTaken = p.take(), true
 		}
 		if len(all) == 1 {
-			return all[0].run(ctx, tx)
+			return all[0].run(&lent{ctx: ctx, tx: tx})
 		}
 		return together(ctx, tx, all)
 	})
@@ -149,7 +152,7 @@ func (p *part) share(ctx context.Context) {
 	if isTaken && len(all) > 1 && classify(err) == classRejected {
 		// The commit was refused because of one of them, as by a constraint that is checked there: each is done by itself.
 		for _, w := range all {
-			w.err = p.turn(ctx, func(tx pgx.Tx) error { return w.run(ctx, tx) })
+			w.err = p.turn(ctx, func(tx pgx.Tx) error { return w.run(&lent{ctx: ctx, tx: tx}) })
 			close(w.done)
 		}
 		return
@@ -185,26 +188,35 @@ func (p *part) turn(ctx context.Context, do func(tx pgx.Tx) error) error {
 
 // together does writes one after another. One that fails is undone alone, but for errors that end the transaction: those are returned.
 func together(ctx context.Context, tx pgx.Tx, all []*write) error {
-	next := "SAVEPOINT one"
+	next := []string{sqlSavepoint}
 	for _, w := range all {
-		if next != "" {
-			if _, err := tx.Exec(ctx, next, pgx.QueryExecModeSimpleProtocol); err != nil {
-				return err
-			}
+		l := &lent{ctx: ctx, tx: tx}
+		for _, q := range next {
+			l.first.Queue(q)
 		}
-		w.err = w.run(ctx, tx)
-		next = "RELEASE SAVEPOINT one; SAVEPOINT one"
+		w.err = w.run(l)
 		if w.err == nil {
+			next = []string{sqlReleaseSavepoint, sqlSavepoint}
 			continue
 		}
 		if c := classify(w.err); c == classConflict || c == classLost {
 			return w.err
 		}
 		w.err = explain(w.err)
-		if _, err := tx.Exec(ctx, "ROLLBACK TO SAVEPOINT one", pgx.QueryExecModeSimpleProtocol); err != nil {
+		if !l.isSent { // neither was the savepoint
+			continue
+		}
+		if _, err := tx.Exec(ctx, sqlRollbackTo, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return err
 		}
-		next = "" // the savepoint is still there
+		next = nil // the savepoint is still there
 	}
 	return nil
 }
+
+// Statements around the writes that share a transaction.
+const (
+	sqlSavepoint        = `SAVEPOINT one`
+	sqlReleaseSavepoint = `RELEASE SAVEPOINT one`
+	sqlRollbackTo       = `ROLLBACK TO SAVEPOINT one`
+)

@@ -35,7 +35,7 @@ func (s *Store) Tables(p Part) tables.DB { return &part{store: s, name: p} }
 // View implements tables.DB.
 func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
 	return p.store.fresh(func() error {
-		return p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return do(lent{ctx, tx}) })
+		return p.store.Tx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return do(&lent{ctx: ctx, tx: tx}) })
 	})
 }
 
@@ -56,31 +56,106 @@ func (s *Store) fresh(do func() error) error {
 type lent struct {
 	ctx context.Context //nolint:containedctx,nolintlint // it lives as long as the call that it came with
 	tx  pgx.Tx
+	// first are statements that are sent with the next one: one message to the server and back for all of them.
+	first pgx.Batch
+	// isSent tells that something was sent.
+	isSent bool
 }
 
+// maxFirst bounds the statements of a message.
+const maxFirst = 200
+
 // Dialect implements tables.Tx.
-func (lent) Dialect() tables.Dialect { return tables.Postgres }
+func (*lent) Dialect() tables.Dialect { return tables.Postgres }
+
+// Do implements tables.Tx.
+func (l *lent) Do(q tables.Text, args ...any) error {
+	bound, err := bind(args)
+	if err != nil {
+		return err
+	}
+	l.first.Queue(numbered(q), bound...)
+	if l.first.Len() < maxFirst {
+		return nil
+	}
+	return l.flush()
+}
+
+// flush sends what was not sent yet.
+func (l *lent) flush() error {
+	if l.first.Len() == 0 {
+		return nil
+	}
+	results, err := l.send(l.first.Len())
+	if err != nil {
+		return err
+	}
+	return results.Close()
+}
+
+// send sends what was not sent yet, and reads the results of the first n statements.
+func (l *lent) send(n int) (pgx.BatchResults, error) {
+	sent := l.first
+	l.first, l.isSent = pgx.Batch{}, true
+	results := l.tx.SendBatch(l.ctx, &sent)
+	for range n {
+		if _, err := results.Exec(); err != nil {
+			_ = results.Close() // it has the same error
+			return nil, tooLong(err)
+		}
+	}
+	return results, nil
+}
 
 // Exec implements tables.Tx.
-func (l lent) Exec(q tables.Text, args ...any) (int64, error) {
+func (l *lent) Exec(q tables.Text, args ...any) (int64, error) {
 	bound, err := bind(args)
 	if err != nil {
 		return 0, err
 	}
-	tag, err := l.tx.Exec(l.ctx, numbered(q), bound...)
-	return tag.RowsAffected(), tooLong(err)
+	if l.first.Len() == 0 {
+		l.isSent = true
+		tag, err := l.tx.Exec(l.ctx, numbered(q), bound...)
+		return tag.RowsAffected(), tooLong(err)
+	}
+	l.first.Queue(numbered(q), bound...)
+	results, err := l.send(l.first.Len() - 1)
+	if err != nil {
+		return 0, err
+	}
+	tag, err := results.Exec()
+	return tag.RowsAffected(), tooLong(errors.Join(err, results.Close()))
 }
 
 // Query implements tables.Tx.
-func (l lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
+func (l *lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
 	bound, err := bind(args)
 	if err != nil {
 		return err
 	}
-	rows, err := l.tx.Query(l.ctx, numbered(q), bound...)
+	if l.first.Len() == 0 {
+		l.isSent = true
+		rows, err := l.tx.Query(l.ctx, numbered(q), bound...)
+		if err != nil {
+			return err
+		}
+		return scan(rows, each)
+	}
+	l.first.Queue(numbered(q), bound...)
+	results, err := l.send(l.first.Len() - 1)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = results.Close() }()
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	return scan(rows, each)
+}
+
+// scan calls each for every row, and closes rows.
+func scan(rows pgx.Rows, each func(columns []any) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		columns, err := rows.Values()

@@ -54,11 +54,9 @@ func TestTogether(t *testing.T) {
 				case 1:
 					return errMine
 				case 2:
-					_, err := tx.Exec(addAgent, fmt.Sprint("a", i), nil) // it is there
-					return err
+					return tx.Do(addAgent, fmt.Sprint("a", i), nil) // it is there
 				case 3:
-					_, err := tx.Exec(addNode, "no such workflow")
-					return err
+					return tx.Do(addNode, "no such workflow")
 				}
 				return nil
 			})

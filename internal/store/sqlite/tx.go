@@ -16,6 +16,12 @@ type lent struct {
 // Exec implements tables.Tx.
 func (t lent) Exec(q tables.Text, args ...any) (int64, error) { return t.c.change(q, args...) }
 
+// Do implements tables.Tx.
+func (t lent) Do(q tables.Text, args ...any) error {
+	_, err := t.c.change(q, args...)
+	return err
+}
+
 // Query implements tables.Tx.
 func (t lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
 	var columns []any

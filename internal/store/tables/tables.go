@@ -33,6 +33,8 @@ type Tx interface {
 	// Exec runs a statement and tells how many rows it changed. Arguments are int, int64, float64, string, Raw, []byte (nil is an empty blob) and nil, which is NULL. A transaction of View
 	// refuses statements that write. Errors: *TextError, where nothing was done.
 	Exec(q Text, args ...any) (int64, error)
+	// Do is Exec for a statement whose count is not needed. It may be sent with the statements that follow, whose error is then that of either. Errors: *TextError at once.
+	Do(q Text, args ...any) error
 	// Query calls each for every row. Columns are int64, float64, string, []byte and nil; a truth value is 0 or 1. The slice is each's only during the call, what it holds for ever. each
 	// must not use the transaction.
 	Query(q Text, each func(columns []any) error, args ...any) error

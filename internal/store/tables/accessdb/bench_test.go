@@ -38,6 +38,7 @@ func BenchmarkRecord(b *testing.B) {
 					}
 				} else {
 					b.SetParallelism(many.n)
+					b.ResetTimer()
 					b.RunParallel(func(pb *testing.PB) {
 						for pb.Next() {
 							add()

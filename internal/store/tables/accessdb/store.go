@@ -71,7 +71,7 @@ func (s *Store) Add(ctx context.Context, t access.Token, h access.Hash) error {
 				return err
 			}
 		}
-		_, err = tx.Exec(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), tables.Micros(t.Created), tables.Micros(t.Expires), tables.Micros(t.Used))
+		err = tx.Do(sqlAdd, h[:], t.Namespace, t.ID, t.Name, string(t.Role), flag(t.Approve), tables.Micros(t.Created), tables.Micros(t.Expires), tables.Micros(t.Used))
 		return err
 	})
 	if err != nil {
@@ -92,7 +92,7 @@ func makeNamespace(tx tables.Tx, name string, at time.Time) error {
 	if all+1 >= access.MaxNamespaces {
 		return access.ErrFullNamespaces
 	}
-	_, err := tx.Exec(sqlName, name, tables.Micros(at))
+	err := tx.Do(sqlName, name, tables.Micros(at))
 	return err
 }
 
@@ -140,7 +140,7 @@ func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Toke
 		if !found {
 			return access.ErrNone
 		}
-		_, err := tx.Exec(sqlRevoke, namespace, id)
+		err := tx.Do(sqlRevoke, namespace, id)
 		return err
 	})
 	if tables.IsAbsent(err) {
@@ -155,8 +155,7 @@ func (s *Store) Revoke(ctx context.Context, namespace, id string) (t access.Toke
 // Touch implements access.Store.
 func (s *Store) Touch(ctx context.Context, namespace, id string, at time.Time) error {
 	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
-		_, err := tx.Exec(sqlTouch, tables.Micros(at), namespace, id, tables.Micros(at))
-		return err
+		return tx.Do(sqlTouch, tables.Micros(at), namespace, id, tables.Micros(at))
 	})
 	if err != nil && !tables.IsAbsent(err) {
 		return fmt.Errorf("note use of token: %w", err)
@@ -189,11 +188,10 @@ func (s *Store) Record(ctx context.Context, r access.Record) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel, tables.Raw(r.Action), tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request), tables.Raw(r.Remote)); err != nil {
+		if err := tx.Do(sqlRecord, r.Namespace, last+1, tables.Micros(r.At), r.Token, tables.Raw(r.Actor), r.Channel, tables.Raw(r.Action), tables.Raw(r.Target), r.Outcome, tables.Raw(r.Request), tables.Raw(r.Remote)); err != nil {
 			return err
 		}
-		_, err = tx.Exec(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
-		return err
+		return tx.Do(sqlForget, r.Namespace, last+1-int64(cmp.Or(s.Keep, access.MaxRecords)))
 	})
 	if err != nil {
 		return fmt.Errorf("write audit log: %w", err)

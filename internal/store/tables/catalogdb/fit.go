@@ -1,6 +1,7 @@
 package catalogdb
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 
 // write runs a statement whose arguments are columns of a table, and names the column of a text that the store cannot keep.
 func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...any) error {
-	_, err := tx.Exec(q, args...)
+	err := tx.Do(q, args...)
 	if e, ok := errors.AsType[*tables.TextError](err); ok && e.Arg >= 0 && e.Arg < len(columns) {
 		table += "." + columns[e.Arg]
 	}
@@ -22,7 +23,7 @@ func write(tx tables.Tx, q tables.Text, table string, columns []string, args ...
 // named names the column of a text that the store cannot keep.
 func named(err error, column string) error {
 	if e, ok := errors.AsType[*tables.TextError](err); ok {
-		return &catalog.TextError{Column: column, Reason: e.Reason}
+		return &catalog.TextError{Column: cmp.Or(e.What, column), Reason: e.Reason}
 	}
 	return err
 }
@@ -90,8 +91,8 @@ func whole(f float64) (any, bool) {
 
 // absent is the error of looking for an id: none has one that the store cannot keep.
 func absent(err error) error {
-	if tables.IsAbsent(err) {
+	if e, ok := errors.AsType[*tables.TextError](err); ok && e.What == "" {
 		return catalog.ErrNotFound
 	}
-	return err
+	return named(err, "")
 }

@@ -56,7 +56,7 @@ func setRows(tx tables.Tx, id string, want *catalog.Rows, replace bool) (isSo bo
 	}
 	if want == nil || replace {
 		for _, q := range []tables.Text{sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
-			if _, err := tx.Exec(q, id); err != nil {
+			if err := tx.Do(q, id); err != nil {
 				return false, err
 			}
 		}
@@ -107,7 +107,7 @@ func dropOthers(tx tables.Tx, id string, ids, drop tables.Text, keep []catalog.R
 		return err
 	}
 	for _, rowid := range gone {
-		if _, err := tx.Exec(drop, rowid); err != nil {
+		if err := tx.Do(drop, rowid); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func dropOthers(tx tables.Tx, id string, ids, drop tables.Text, keep []catalog.R
 
 // PutAgents implements catalog.Agents.
 func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace bool, expect map[string]string) error {
-	return s.db.Write(ctx, len(agents)*rowBytes, func(tx tables.Tx) error {
+	err := s.db.Write(ctx, len(agents)*rowBytes, func(tx tables.Tx) error {
 		for id, tag := range expect {
 			if err := expectedAgent(tx, id, tag); err != nil {
 				return fmt.Errorf("store agent %s: %w", id, err)
@@ -124,6 +124,7 @@ func (s *Store) PutAgents(ctx context.Context, agents []catalog.Row, replace boo
 		}
 		return putAgents(tx, agents, replace)
 	})
+	return named(err, "agents")
 }
 
 // expectedAgent gives catalog.ErrChanged where the agent has another tag; "" is any.

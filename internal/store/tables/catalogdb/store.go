@@ -42,7 +42,7 @@ func (s *Store) Put(ctx context.Context, puts []catalog.Put, agents []catalog.Ro
 		return putAgents(tx, agents, false)
 	})
 	if err != nil {
-		return nil, err
+		return nil, named(err, "")
 	}
 	return out, nil
 }
@@ -59,8 +59,7 @@ func readDocument(tx tables.Tx, id string) (d document, err error) {
 }
 
 func (d document) write(tx tables.Tx, id string) error {
-	_, err := tx.Exec(sqlSetDocument, id, d.published, d.draft, d.latest, d.updated)
-	return err
+	return tx.Do(sqlSetDocument, id, d.published, d.draft, d.latest, d.updated)
 }
 
 // versionColumns are those of workflow_versions, in the order of sqlNewVersion.
@@ -281,7 +280,7 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 			return err
 		}
 		for _, q := range []tables.Text{sqlForgetDocument, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
-			if _, err := tx.Exec(q, id); err != nil {
+			if err := tx.Do(q, id); err != nil {
 				return err
 			}
 		}

@@ -48,10 +48,10 @@ func (s *Store) Save(ctx context.Context, execution string, state json.RawMessag
 				}
 				name = checkpoint.Name(labels)
 			}
-			if _, err := tx.Exec(sqlForget, execution, name); err != nil {
+			if err := tx.Do(sqlForget, execution, name); err != nil {
 				return err
 			}
-			_, err := tx.Exec(sqlSave, execution, name, sum[:], []byte(state))
+			err := tx.Do(sqlSave, execution, name, sum[:], []byte(state))
 			return err
 		})
 	}
@@ -127,9 +127,9 @@ func (s *Store) Delete(ctx context.Context, execution, label string) error {
 		err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 			var err error
 			if label == "" {
-				_, err = tx.Exec(sqlClear, execution)
+				err = tx.Do(sqlClear, execution)
 			} else {
-				_, err = tx.Exec(sqlForget, execution, label)
+				err = tx.Do(sqlForget, execution, label)
 			}
 			return err
 		})

@@ -49,7 +49,7 @@ func (s *Store) Post(ctx context.Context, from, to int64, notifications []hookda
 		if err := post(tx, notifications); err != nil {
 			return err
 		}
-		_, err = tx.Exec(sqlSetCursor, to)
+		err = tx.Do(sqlSetCursor, to)
 		return err
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func post(tx tables.Tx, notifications []hookdata.Notification) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlPost, n.ID, n.Endpoint, tables.Raw(n.Run), string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data)); err != nil {
+		if err := tx.Do(sqlPost, n.ID, n.Endpoint, tables.Raw(n.Run), string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data)); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 			return err
 		}
 		for _, n := range taken {
-			if _, err := tx.Exec(sqlHide, tables.Micros(until), n); err != nil {
+			if err := tx.Do(sqlHide, tables.Micros(until), n); err != nil {
 				return err
 			}
 		}
@@ -124,7 +124,7 @@ func (s *Store) Settle(ctx context.Context, n hookdata.Notification, next ...hoo
 	data, err := json.Marshal(n)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes+len(data), func(tx tables.Tx) error {
-			if _, err := tx.Exec(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data), n.ID); err != nil && !tables.IsAbsent(err) {
+			if err := tx.Do(sqlSettle, string(n.State), tables.Micros(n.Due), tables.Micros(n.Settled), string(data), n.ID); err != nil && !tables.IsAbsent(err) {
 				return err
 			}
 			return post(tx, next)
@@ -190,7 +190,7 @@ func (s *Store) Sweep(ctx context.Context, now, before time.Time) error {
 			text tables.Text
 			at   time.Time
 		}{{sqlSweepDeliveries, now}, {sqlSweepUses, now}, {sqlSweepNotifications, before}} {
-			if _, err := tx.Exec(q.text, tables.Micros(q.at)); err != nil {
+			if err := tx.Do(q.text, tables.Micros(q.at)); err != nil {
 				return err
 			}
 		}

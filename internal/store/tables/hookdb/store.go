@@ -94,7 +94,7 @@ func (s *Store) SetWebhook(ctx context.Context, id string, change func(*hookdata
 			return err
 		}
 		digest := w.Digest()
-		_, err = tx.Exec(sqlSetWebhook, w.ID, digest[:], w.Workflow, tables.Micros(w.Created), tables.Micros(w.Disabled), string(data))
+		err = tx.Do(sqlSetWebhook, w.ID, digest[:], w.Workflow, tables.Micros(w.Created), tables.Micros(w.Disabled), string(data))
 		return err
 	})
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, id string) error {
 		if err != nil || n == 0 {
 			return orNone(err)
 		}
-		_, err = tx.Exec(sqlDeleteDeliveries, id)
+		err = tx.Do(sqlDeleteDeliveries, id)
 		return err
 	})
 	if err != nil {
@@ -131,10 +131,10 @@ func orNone(err error) error {
 func (s *Store) Deliver(ctx context.Context, d hookdata.Delivery) (hookdata.Delivery, error) {
 	first := d
 	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
-		if _, err := tx.Exec(sqlForgetDelivery, d.Webhook, d.Key[:], tables.Micros(d.At)); err != nil {
+		if err := tx.Do(sqlForgetDelivery, d.Webhook, d.Key[:], tables.Micros(d.At)); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(sqlDeliver, d.Webhook, d.Key[:], tables.Micros(d.At), tables.Micros(d.Until)); err != nil {
+		if err := tx.Do(sqlDeliver, d.Webhook, d.Key[:], tables.Micros(d.At), tables.Micros(d.Until)); err != nil {
 			return err
 		}
 		return tx.Query(sqlDelivery, func(c []any) error {
@@ -180,7 +180,7 @@ func (s *Store) SetEndpoint(ctx context.Context, id string, change func(*hookdat
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(sqlSetEndpoint, e.ID, tables.Micros(e.Created), string(data))
+		err = tx.Do(sqlSetEndpoint, e.ID, tables.Micros(e.Created), string(data))
 		return err
 	})
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Store) DeleteEndpoint(ctx context.Context, id string) error {
 		if err != nil || n == 0 {
 			return orNone(err)
 		}
-		_, err = tx.Exec(sqlDropNotifications, id)
+		err = tx.Do(sqlDropNotifications, id)
 		return err
 	})
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Store) Use(ctx context.Context, u hookdata.Use) (hookdata.Use, error) {
 	data, err := json.Marshal(u)
 	if err == nil {
 		err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
-			if _, err := tx.Exec(sqlUse, u.Nonce, tables.Micros(u.Until), string(data)); err != nil {
+			if err := tx.Do(sqlUse, u.Nonce, tables.Micros(u.Until), string(data)); err != nil {
 				return err
 			}
 			return tx.Query(sqlUsed, func(c []any) error { return decode(c[0], &u) }, u.Nonce)
@@ -240,7 +240,7 @@ func (s *Store) Used(ctx context.Context, nonce string) (u hookdata.Use, err err
 // Unuse implements hookdata.Store.
 func (s *Store) Unuse(ctx context.Context, nonce string) error {
 	err := s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
-		_, err := tx.Exec(sqlUnuse, nonce)
+		err := tx.Do(sqlUnuse, nonce)
 		return err
 	})
 	if err != nil && !tables.IsAbsent(err) {

@@ -60,7 +60,7 @@ func (s *Store) Add(ctx context.Context, space, key string, e memory.Entry) (id 
 		if count >= memory.MaxEntries {
 			return memory.ErrFull
 		}
-		if _, err := tx.Exec(sqlAdd, tables.Raw(space), tables.Raw(key), tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339)); err != nil {
+		if err := tx.Do(sqlAdd, tables.Raw(space), tables.Raw(key), tables.Raw(e.Category), tables.Raw(e.Text), e.At.UTC().Format(time.RFC3339)); err != nil {
 			return err
 		}
 		return find(tx)
