@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -42,6 +43,10 @@ func refused(t *testing.T, l store.Locator, code errcode.Code, want string) {
 	if got != code {
 		t.Errorf("%s: code %q, want %q: %v", l, got, code, err)
 		return
+	}
+	entry, _ := errcode.Find(code)
+	if status := errcode.GroupOf(entry.Family).Status; status != http.StatusUnprocessableEntity && status != http.StatusServiceUnavailable {
+		t.Errorf("%s: status %d", code, status)
 	}
 	if text := errcode.Text(err, errcode.Command); text != want {
 		t.Errorf("%s:\n got %s\nwant %s", l, text, want)
