@@ -242,7 +242,7 @@ func TestSettings(t *testing.T) {
 		"user \"hocket\" has no right to connect in database \""+name+"\"; run on the server: GRANT CONNECT ON DATABASE \""+name+"\" TO \"hocket\"")
 }
 
-// TestServerOld and a pooler: the real server behind a program that changes what it says at the start.
+// TestServerOld: the real server behind a program that changes what it says at the start.
 func TestServerOld(t *testing.T) {
 	t.Parallel()
 	u := socketURL(t)
@@ -252,14 +252,22 @@ func TestServerOld(t *testing.T) {
 
 func TestPooler(t *testing.T) {
 	t.Parallel()
-	u := socketURL(t)
-	direct := u.Query().Get("host")
-	dir := between(t, direct, startup{pid: 77})
-	pooled := with(u, "host", dir)
+	s := pgtest.Shared(t)
+	direct, pooled := s.Dir, pgtest.NewPooler(t, s)(pgtest.URL(t))
+	p, err := url.Parse(pooled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := p.Query().Get("host")
 	refused(t, at(t, pooled, store.Servers{}), errcode.StorePooler,
 		"there is a connection pooler at "+dir+", and some connections must reach the server itself; add lease_host=HOST:PORT, the address of the server, to the URL of the store")
 	const hint = "; write postgres://user@host:5432/database; the password may also be in PGPASSWORD or a password file"
-	refused(t, at(t, pooled+"&lease_host="+url.QueryEscape(dir), store.Servers{}), errcode.StoreURL,
+	again := pgtest.NewPooler(t, s)(pgtest.URL(t))
+	p2, err := url.Parse(again)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, at(t, pooled+"&lease_host="+url.QueryEscape(p2.Query().Get("host")+":"+p2.Query().Get("port")), store.Servers{}), errcode.StoreURL,
 		"the URL of the store is not valid: lease_host is the address of a connection pooler, not of the server itself"+hint)
 	l := at(t, pooled+"&lease_host="+url.QueryEscape(direct), store.Servers{})
 	if view, err := l.Look(t.Context()); err != nil || view.Exists {

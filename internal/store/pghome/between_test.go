@@ -5,17 +5,17 @@ import (
 	"io"
 	"net"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
-// startup is what a program between client and server says in the place of the server; zero values leave what it says.
+// startup is what a program between client and server says in the place of the server.
 type startup struct {
 	version string
-	pid     uint32
 }
 
 // between listens on a Unix socket in a folder, which it gives, and passes everything to the server with a socket in another folder. It changes what the server says before it is ready for the first
-// query: its version, as an older server says it, or the number of the process, as a pooler does.
+// query: its version, as an older server says it.
 func between(t *testing.T, folder string, s startup) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,14 +61,11 @@ func (s startup) pass(client io.Writer, server io.Reader) {
 			return
 		}
 		const version = "server_version\x00"
-		switch {
-		case head[0] == 'K' && s.pid != 0:
-			binary.BigEndian.PutUint32(body, s.pid)
-		case head[0] == 'S' && s.version != "" && len(body) > len(version) && string(body[:len(version)]) == version:
+		if head[0] == 'S' && len(body) > len(version) && string(body[:len(version)]) == version {
 			body = []byte(version + s.version + "\x00")
 			binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
 		}
-		if _, err := client.Write(append(head, body...)); err != nil || head[0] == 'Z' {
+		if _, err := client.Write(slices.Concat(head, body)); err != nil || head[0] == 'Z' {
 			return
 		}
 	}

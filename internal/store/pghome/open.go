@@ -114,7 +114,11 @@ func (d *database) store(ctx context.Context, t target, schema string, kind jour
 		break
 	}
 	if s == nil && err == nil {
-		s, err = postgres.Open(ctx, postgres.Config{Conn: t.conn, Session: t.session, Schema: schema, Kind: kind})
+		cfg := postgres.Config{Conn: t.conn, Schema: schema, Kind: kind}
+		if t.session != t.conn {
+			cfg.Session = t.session
+		}
+		s, err = postgres.Open(ctx, cfg)
 	}
 	if err != nil {
 		return nil, err

@@ -233,9 +233,8 @@ func TestKey(t *testing.T) {
 // TestThroughPooler: sessions go to the server itself, everything else through the pooler.
 func TestThroughPooler(t *testing.T) {
 	t.Parallel()
-	u := socketURL(t)
-	direct := u.Query().Get("host")
-	l := at(t, with(u, "host", between(t, direct, startup{pid: 77}))+"&lease_host="+url.QueryEscape(direct), store.Servers{})
+	s := pgtest.Shared(t)
+	l := at(t, pgtest.NewPooler(t, s)(pgtest.URL(t))+"&lease_host="+url.QueryEscape(s.Dir), store.Servers{})
 	h := open(t, l)
 	fill(t, h)
 	holds(t, h, 1)

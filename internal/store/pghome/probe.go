@@ -49,8 +49,7 @@ func targetOf(u *pgurl.URL) (target, error) {
 		if t.session, err = parse(u, u.LeaseConninfo()); err != nil {
 			return t, err
 		}
-		// A pooler may give each transaction another session, which does not know the statements of the last one.
-		t.conn.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		t.conn.DefaultQueryExecMode = pgx.QueryExecModeExec // a pooler gives the session with its prepared statements to others
 	}
 	return t, nil
 }

@@ -138,7 +138,6 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9._-]+$|^/[^\x00-\x1f,]*$`)
 
 // splitHost reads `host`, `host:port`, `[::1]:port` or a folder in percent signs.
 func splitHost(text string) (host, port string, ok bool) {
-	host = text
 	if rest, isIP := strings.CutPrefix(text, "["); isIP {
 		host, port, ok = strings.Cut(rest, "]")
 		if !ok || net.ParseIP(host) == nil {
