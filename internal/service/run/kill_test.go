@@ -21,6 +21,8 @@ import (
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/pghome"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -36,6 +38,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// servers opens stores in PostgreSQL.
+var servers = store.Servers{Postgres: pghome.New(nil)}
 
 // killed is a loop of two ways back, a parallel block, retries and an approval.
 func killed() *workflow.Workflow {
