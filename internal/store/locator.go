@@ -31,6 +31,8 @@ type Locator struct {
 type UnsupportedError struct {
 	// Locator is what was given, without its password. Kind is its scheme: `postgres`.
 	Locator, Kind string
+	// HasPostgres: the program has stores in PostgreSQL.
+	HasPostgres bool
 }
 
 func (e *UnsupportedError) Error() string {
@@ -38,7 +40,11 @@ func (e *UnsupportedError) Error() string {
 	if e.Kind == "postgres" || e.Kind == "postgresql" {
 		what = "this program was built without PostgreSQL"
 	}
-	return fmt.Sprintf("cannot use the store %s: %s; give the path of a file, or %s", e.Locator, what, Memory)
+	others := "or " + Memory
+	if e.HasPostgres {
+		others = Memory + ", or the URL of a PostgreSQL database"
+	}
+	return fmt.Sprintf("cannot use the store %s: %s; give the path of a file, %s", e.Locator, what, others)
 }
 
 // scheme is how a URL begins. One letter is a drive of Windows.
@@ -66,7 +72,7 @@ func Parse(text string, servers Servers) (Locator, error) {
 	if u, err := url.Parse(text); err == nil {
 		shown = m[0] + u.Host + u.EscapedPath()
 	}
-	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1])}
+	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1]), HasPostgres: servers.Postgres != nil}
 }
 
 // String gives the locator as it was written, of a URL without its password.
