@@ -92,6 +92,9 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		}
 		cfg.DB = cmp.Or(cfg.DB, sc.Operator.Store.Path)
 	}
+	if given.store != nil && cfg.DB == "" {
+		return nil, errors.New("the store has no URL: give it to postgres.Open, in Config.DB, or in store.path of WithConfig")
+	}
 	e := &Engine{
 		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
 		graphs: map[string]*bound{}, digests: map[graphName]string{}, given: given,

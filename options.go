@@ -185,7 +185,7 @@ type Store interface {
 }
 
 // WithStore keeps runs on a database server. Programs say postgres.Open(url), and get the driver of PostgreSQL with it. [Config.DB] is "" then, unless the store names no server itself.
-// The last one given counts. Errors, of [Open]: s is not from package postgres; Config.DB is given too.
+// The last one given counts. Errors, of [Open]: s is not from package postgres; both Config.DB and s name a store, or neither.
 func WithStore(s Store) Option {
 	return func(set *settings) {
 		place, ok := s.(store.Place)

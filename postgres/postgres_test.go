@@ -73,6 +73,7 @@ func TestErrors(t *testing.T) {
 		options []hocket.Option
 	}{
 		"Config.DB and the URL of a store are both given": {hocket.Config{DB: "x.db"}, []hocket.Option{postgres.Open(u.String())}},
+		"the store has no URL":                            {hocket.Config{}, []hocket.Option{postgres.Open("")}},
 		"this program was built without PostgreSQL":       {hocket.Config{DB: u.String()}, nil},
 		`unknown option "shema"; did you mean "schema"?`:  {hocket.Config{}, []hocket.Option{postgres.Open("postgres://u:canary-77@h/d?shema=x")}},
 		`the database "nosuch" does not exist`:            {hocket.Config{}, []hocket.Option{postgres.Open(u.String())}},
