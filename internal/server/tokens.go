@@ -29,7 +29,7 @@ func (e *UnprotectedError) Error() string {
 	return fmt.Sprintf("%s is reachable from other machines, and no token is set: set %s, or start once on %s, which creates a token", e.Addr, EnvToken, DefaultAddr)
 }
 
-// Bounds of a token of the environment at an address that others reach: that anybody could guess it is no protection (SEC1).
+// Bounds of a token of the environment at an address that others reach: a token that can be guessed protects nothing (SEC1).
 const (
 	minToken    = 20 // characters
 	minDistinct = 8  // different ones

@@ -20,7 +20,7 @@ type peer struct {
 
 	mu       sync.Mutex
 	session  string
-	turn     *turn // nil between turns; what comes then is no answer to anybody
+	turn     *turn // nil between turns; what comes then answers no message
 	usage    *usage
 	commands []string
 	calls    map[sdk.ToolCallId]*call // of the turn
