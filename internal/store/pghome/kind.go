@@ -51,7 +51,7 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 		if at.Tenant() != access.DefaultNamespace {
 			var number int64
 			// The name of the schema has letters, digits and _ alone.
-			err := c.QueryRow(ctx, "SELECT number FROM "+schema+".namespaces WHERE name = $1", at.Tenant()).Scan(&number)
+			err := c.QueryRow(ctx, "SELECT number FROM "+quote(schema)+".namespaces WHERE name = $1", at.Tenant()).Scan(&number)
 			if view.Exists = !errors.Is(err, pgx.ErrNoRows); !view.Exists {
 				return nil
 			}

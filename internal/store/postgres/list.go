@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -148,7 +147,10 @@ func listText(q journal.Query) (sqlText, []any) {
 
 // beyond gives the first bytes that are beyond all that begin with prefix; nil where there are none.
 func beyond(prefix string) []byte {
-	b := bytes.TrimRight([]byte(prefix), "\xff")
+	b := []byte(prefix)
+	for len(b) > 0 && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
+	}
 	if len(b) == 0 {
 		return nil
 	}

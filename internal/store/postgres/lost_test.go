@@ -22,6 +22,7 @@ type cutter struct {
 	at     int           // the write to cut at; 0: none
 	after  bool          // once the server has answered it; otherwise before it gets there
 	gate   chan struct{} // writes wait until it is closed; nil: they do not wait
+	waits  chan struct{} // is closed when the first one waits
 }
 
 func (c *cutter) wrap(n net.Conn) net.Conn { return &cutConn{n, c} }
@@ -31,8 +32,18 @@ func (c *cutter) hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	gate := make(chan struct{})
-	c.gate = gate
+	c.gate, c.waits = gate, make(chan struct{})
 	return func() { close(gate) }
+}
+
+// held waits until a write waits.
+func (c *cutter) held() {
+	c.mu.Lock()
+	waits := c.waits
+	c.mu.Unlock()
+	if waits != nil {
+		<-waits
+	}
 }
 
 func (c *cutter) arm(at int, after bool) {
@@ -46,6 +57,10 @@ func (c *cutter) next() (cut, after bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if gate := c.gate; gate != nil {
+		if c.waits != nil {
+			close(c.waits)
+			c.waits = nil
+		}
 		c.mu.Unlock()
 		<-gate
 		c.mu.Lock()
@@ -264,13 +279,8 @@ func TestSessionLost(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			admin := pgtest.Connect(t, url)
-			var ended bool
-			err := admin.QueryRow(t.Context(), `SELECT pg_terminate_backend(pid, 10000) FROM pg_locks l WHERE locktype = 'advisory' AND objsubid = 2 AND objid::bigint = $1
-  AND classid::bigint = (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema())`, owner.Number()).Scan(&ended)
-			if err != nil || !ended {
-				t.Fatalf("the session is not ended: %v, %v", ended, err)
-			}
+			endSession(t, url, owner.Number())
+			var err error
 			if !listens {
 				if alive, err := other.Alive(t.Context(), owner.Owner().ID); err != nil || alive {
 					t.Errorf("without its session the owner lives: %v, %v", alive, err)
@@ -295,4 +305,25 @@ func TestSessionLost(t *testing.T) {
 			told(t, owner, "r")
 		})
 	}
+}
+
+// endSession ends the session that holds the lock of an owner.
+func endSession(t *testing.T, url string, owner int64) {
+	t.Helper()
+	var ended bool
+	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT pg_terminate_backend($1, 10000)`, sessionOf(t, url, owner)).Scan(&ended)
+	if err != nil || !ended {
+		t.Fatalf("the session is not ended: %v, %v", ended, err)
+	}
+}
+
+// sessionOf gives the process of the server that holds the lock of an owner.
+func sessionOf(t *testing.T, url string, owner int64) (pid int) {
+	t.Helper()
+	err := pgtest.Connect(t, url).QueryRow(t.Context(), `SELECT pid FROM pg_locks l WHERE locktype = 'advisory' AND objsubid = 2 AND objid::bigint = $1
+  AND classid::bigint = (SELECT oid::bigint FROM pg_namespace WHERE nspname = current_schema())`, owner).Scan(&pid)
+	if err != nil {
+		t.Fatalf("no session has the lock of owner %d: %v", owner, err)
+	}
+	return pid
 }

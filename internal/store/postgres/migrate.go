@@ -125,7 +125,7 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, steps []migration) error {
 		return err
 	}
 	if !hasSchema {
-		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+s.schema); err != nil {
+		if _, err := tx.Exec(ctx, "CREATE SCHEMA "+quoted(s.schema)); err != nil {
 			return err
 		}
 	}

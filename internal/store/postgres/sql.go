@@ -21,10 +21,13 @@ func (s *Store) text(q sqlText) string {
 	if t, ok := s.texts.Load(q); ok {
 		return t.(string) //nolint:forcetypeassert,nolintlint // see below
 	}
-	t := strings.ReplaceAll(strings.ReplaceAll(string(q), "@", s.schema+"."), "#", strconv.FormatInt(s.class, 10))
+	t := strings.ReplaceAll(strings.ReplaceAll(string(q), "@", quoted(s.schema)+"."), "#", strconv.FormatInt(s.class, 10))
 	s.texts.Store(q, t)
 	return t
 }
+
+// quoted is a name of [schemaName] as a part of a statement: it may be a key word.
+func quoted(name string) string { return `"` + name + `"` }
 
 // enter begins a call, which leave ends: Close waits for it. A call must not enter again before it has left. Errors: ctx's, journal.ErrClosed.
 func (s *Store) enter(ctx context.Context) error {

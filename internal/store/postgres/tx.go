@@ -28,7 +28,7 @@ func (s *Store) Tx(ctx context.Context, o pgx.TxOptions, do func(tx pgx.Tx) erro
 // lend is Tx whose transaction begins with more settings.
 func (s *Store) lend(ctx context.Context, o pgx.TxOptions, settings string, do func(tx pgx.Tx) error) error {
 	// One message to the server: the path is set before any statement of do is parsed.
-	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + s.schema + settings
+	o.BeginQuery = beginText(o) + "; SET LOCAL search_path TO " + quoted(s.schema) + settings
 	err := pgx.BeginTxFunc(ctx, s.db.pool, o, do)
 	if err != nil && errors.Is(err, pgx.ErrTxCommitRollback) {
 		err = fmt.Errorf("commit: %w", err)
@@ -55,11 +55,19 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 		if n == retries || !isConflict(err) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(pause(n)):
+		if err := rest(ctx, n); err != nil {
+			return err
 		}
+	}
+}
+
+// rest waits after the nth attempt. Errors: ctx's.
+func rest(ctx context.Context, n int) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause(n)):
+		return nil
 	}
 }
 
