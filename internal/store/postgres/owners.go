@@ -20,7 +20,8 @@ type owner struct {
 	self   journal.Owner
 	number atomic.Int64 // in the table of owners; 0 until the handle owns something
 
-	mu sync.Mutex // held while it registers
+	mu       sync.Mutex // held while it registers
+	reserved int64      // the number, from the first attempt to register on
 }
 
 func newOwner(kind journal.Kind) *owner {
@@ -59,11 +60,13 @@ func (s *Store) register(ctx context.Context) (int64, error) {
 	if n := o.number.Load(); n != 0 {
 		return n, nil
 	}
-	var n int64
-	if err := s.db.pool.QueryRow(ctx, s.text(sqlNextOwner)).Scan(&n); err != nil {
-		return 0, fmt.Errorf("register owner: %w", s.fault(ctx, err))
+	if o.reserved == 0 {
+		if err := s.db.pool.QueryRow(ctx, s.text(sqlNextOwner)).Scan(&o.reserved); err != nil {
+			return 0, fmt.Errorf("register owner: %w", s.fault(ctx, err))
+		}
 	}
-	err := s.db.session.hold(ctx, lock{s.class, n}, func(c *pgx.Conn) error {
+	n := o.reserved
+	err := s.db.session.hold(ctx, lock{s.class, n}, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host))
 		return err
 	})

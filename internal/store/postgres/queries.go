@@ -8,11 +8,12 @@ const (
   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
 
 	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
-	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0)`)
-	sqlAlive     = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
-	sqlLiving    = sqlText(living)
-	sqlSign      = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
-	sqlOwners    = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM @owners o WHERE o.id IN ` + living + `
+	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0)
+ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the answer to a former attempt was lost, or the session
+	sqlAlive  = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
+	sqlLiving = sqlText(living)
+	sqlSign   = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
+	sqlOwners = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM @owners o WHERE o.id IN ` + living + `
   AND (o.id IN (SELECT h.owner FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.status IN ('pending', 'running')) OR o.id = (SELECT owner FROM @schedule_leader))`)
 
 	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.

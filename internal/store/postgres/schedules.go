@@ -63,10 +63,18 @@ func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, err
 	if err != nil {
 		return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 	}
-	for {
+	for n := 0; ; n++ {
 		leader, alive, err := s.Leader(ctx)
 		if alive && (leader.ID != hung || hung == s.owner.self.ID) || err != nil {
 			return leader, leader.ID == s.owner.self.ID, err
+		}
+		if leader.ID == s.owner.self.ID { // it leads, and its session is lost
+			if err = s.fault(ctx, s.db.session.check(ctx)); err == nil {
+				err = rest(ctx, n)
+			}
+			if err != nil {
+				return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
+			}
 		}
 		if _, err := s.exec(ctx, sqlLead, self, leader.ID); err != nil {
 			return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)

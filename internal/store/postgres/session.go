@@ -21,7 +21,7 @@ type session struct {
 	db *database
 
 	kept  sync.Mutex // guards locks and ears
-	locks []lock
+	locks []held
 	ears  []*changes // of the stores that listen
 
 	mu   sync.Mutex
@@ -36,9 +36,18 @@ type session struct {
 // lock is the lock of an owner: its two keys.
 type lock struct{ class, number int64 }
 
-// errand is work for the connection.
+// held is a lock that the session keeps. row stores the row of its owner, which others delete where the lock is free.
+type held struct {
+	lock
+	row job
+}
+
+// job is work on the connection.
+type job func(ctx context.Context, c *pgx.Conn) error
+
+// errand is a job with the channel for its error.
 type errand struct {
-	do   func(c *pgx.Conn) error
+	do   job
 	done chan error
 }
 
@@ -62,26 +71,36 @@ const (
 // errandTime bounds an errand, with what it takes to connect.
 const errandTime = 30 * time.Second
 
-// run does do on the connection, which it makes where there is none.
-func (s *session) run(ctx context.Context, do func(c *pgx.Conn) error) error {
-	s.mu.Lock()
-	if !s.running {
-		defer s.mu.Unlock()
-		if err := s.connect(ctx); err != nil {
-			return err
-		}
-		return do(s.conn)
-	}
+// run does do on the connection, which it makes where there is none. A caller that gives up leaves do to its end: interrupting it would end the connection, and with it the locks of all owners.
+func (s *session) run(ctx context.Context, do job) error {
 	e := &errand{do: do, done: make(chan error, 1)}
-	s.queue = append(s.queue, e)
-	s.wake()
-	s.mu.Unlock()
+	s.mu.Lock()
+	if s.running {
+		s.queue = append(s.queue, e)
+		s.wake()
+		s.mu.Unlock()
+	} else {
+		go func() { //nolint:contextcheck,gosec,nolintlint // see above
+			defer s.mu.Unlock()
+			e.done <- s.carryOut(e.do)
+		}()
+	}
 	select {
 	case err := <-e.done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// carryOut does do, within errandTime. s.mu is held.
+func (s *session) carryOut(do job) error {
+	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+	defer cancel()
+	if err := s.connect(ctx); err != nil {
+		return err
+	}
+	return do(ctx, s.conn)
 }
 
 // connect makes the connection anew where it is lost. s.mu is held, or the goroutine calls it.
@@ -115,21 +134,24 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 	}
 	locks, ears := s.keeps()
 	for _, l := range locks {
-		ok, err := take(ctx, conn, l)
+		ok, err := take(ctx, conn, l.lock)
 		if err == nil && !ok && before != 0 {
 			if _, err = conn.Exec(ctx, sqlTerminate, l.class, l.number, before); err == nil {
-				ok, err = take(ctx, conn, l)
+				ok, err = take(ctx, conn, l.lock)
 			}
+		}
+		if err == nil && !ok {
+			err = errHeld
+		}
+		if err == nil {
+			err = l.row(ctx, conn)
 		}
 		if err != nil {
 			return err
 		}
-		if !ok {
-			return errHeld
-		}
 	}
 	for _, e := range ears {
-		if _, err := conn.Exec(ctx, "LISTEN "+e.channel); err != nil {
+		if _, err := conn.Exec(ctx, "LISTEN "+quoted(e.channel)); err != nil {
 			return err
 		}
 	}
@@ -137,7 +159,7 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 }
 
 // keeps gives what a new connection needs.
-func (s *session) keeps() (locks []lock, ears []*changes) {
+func (s *session) keeps() (locks []held, ears []*changes) {
 	s.kept.Lock()
 	defer s.kept.Unlock()
 	return slices.Clone(s.locks), slices.Clone(s.ears)
@@ -149,31 +171,36 @@ func take(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
 	return ok, err
 }
 
-// hold takes the lock of an owner, and keeps it until drop.
-func (s *session) hold(ctx context.Context, l lock, more func(c *pgx.Conn) error) error {
-	return s.run(ctx, func(c *pgx.Conn) error {
+// hold takes the lock of an owner, stores its row, and keeps both until drop. It may be called again after an error.
+func (s *session) hold(ctx context.Context, l lock, row job) error {
+	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		if locks, _ := s.keeps(); slices.ContainsFunc(locks, func(h held) bool { return h.lock == l }) {
+			return nil // for a caller that gave up
+		}
 		ok, err := take(ctx, c, l)
 		if err == nil && !ok {
 			err = fmt.Errorf("the lock of owner %d is taken", l.number)
 		}
-		if err == nil {
-			err = more(c)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			s.kept.Lock()
-			s.locks = append(s.locks, l)
-			s.kept.Unlock()
+		if err = row(ctx, c); err != nil {
+			_, _ = c.Exec(ctx, sqlUnlock, l.class, l.number) // where it fails the connection is lost, and the lock with it
+			return err
 		}
-		return err
+		s.kept.Lock()
+		defer s.kept.Unlock()
+		s.locks = append(s.locks, held{l, row})
+		return nil
 	})
 }
 
 // drop gives a lock up. Where the connection is lost the server does.
 func (s *session) drop(ctx context.Context, l lock) error {
 	s.kept.Lock()
-	s.locks = slices.DeleteFunc(s.locks, func(o lock) bool { return o == l })
+	s.locks = slices.DeleteFunc(s.locks, func(h held) bool { return h.lock == l })
 	s.kept.Unlock()
-	return s.run(ctx, func(c *pgx.Conn) error {
+	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, sqlUnlock, l.class, l.number)
 		return err
 	})
@@ -191,8 +218,8 @@ func (s *session) listen(ctx context.Context, e *changes) error {
 		go s.loop() //nolint:contextcheck,gosec,nolintlint // it lives as long as the process
 	}
 	s.mu.Unlock()
-	return s.run(ctx, func(c *pgx.Conn) error {
-		_, err := c.Exec(ctx, "LISTEN "+e.channel)
+	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "LISTEN "+quoted(e.channel))
 		return err
 	})
 }
@@ -202,8 +229,8 @@ func (s *session) deafen(ctx context.Context, e *changes) error {
 	s.kept.Lock()
 	s.ears = slices.DeleteFunc(s.ears, func(o *changes) bool { return o == e })
 	s.kept.Unlock()
-	return s.run(ctx, func(c *pgx.Conn) error {
-		_, err := c.Exec(ctx, "UNLISTEN "+e.channel)
+	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "UNLISTEN "+quoted(e.channel))
 		return err
 	})
 }
@@ -278,7 +305,9 @@ func (s *session) errands(err error) (isOver bool) {
 				e.done <- err
 				continue
 			}
-			e.done <- e.do(s.conn)
+			ctx, cancel := context.WithTimeout(context.Background(), errandTime)
+			e.done <- e.do(ctx, s.conn)
+			cancel()
 		}
 	}
 }
@@ -319,7 +348,7 @@ func (s *session) check(ctx context.Context) error {
 	if listens {
 		return nil
 	}
-	ping := func(c *pgx.Conn) error { return c.Ping(ctx) }
+	ping := func(ctx context.Context, c *pgx.Conn) error { return c.Ping(ctx) }
 	if err := s.run(ctx, ping); err == nil || ctx.Err() != nil {
 		return err
 	}

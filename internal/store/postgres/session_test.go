@@ -1,0 +1,124 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+)
+
+// TestLeadWithoutSession: a process whose session was lost takes it up again and leads.
+func TestLeadWithoutSession(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	if _, leads, err := s.Lead(t.Context(), ""); err != nil || !leads {
+		t.Fatal(leads, err)
+	}
+	endSession(t, url, s.Number())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, leads, err := s.Lead(ctx, ""); err != nil || !leads {
+		t.Errorf("it leads: %v, %v", leads, err)
+	}
+	if alive, err := open(t, url).Alive(t.Context(), s.Owner().ID); err != nil || !alive {
+		t.Errorf("it lives: %v, %v", alive, err)
+	}
+}
+
+// TestOwnerForgotten: an owner without runs, whose row was deleted while its session was lost, is known again once it has a session.
+func TestOwnerForgotten(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s, other := open(t, url), open(t, url)
+	for _, a := range story("r") {
+		if err := s.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	endSession(t, url, s.Number())
+	if _, err := other.Prune(t.Context(), journal.PruneQuery{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sign(t.Context(), time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Claim(t.Context(), "r"); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := other.Head(t.Context(), "r"); err != nil || h.Owner != s.Owner().ID {
+		t.Errorf("the owner is %q, %v", h.Owner, err)
+	}
+}
+
+// TestSessionOutlivesCallers: a caller that gives up while the session works for it ends neither the session nor the lock of another owner.
+func TestSessionOutlivesCallers(t *testing.T) {
+	t.Parallel()
+	c := &cutter{}
+	url := pgtest.URL(t)
+	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: url, Kind: journal.KindRun}, c.wrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, leads, err := s.Lead(t.Context(), ""); err != nil || !leads {
+		t.Fatal(leads, err)
+	}
+	session := sessionOf(t, url, s.Number())
+	release := c.hold()
+	ctx, cancel := context.WithCancel(t.Context())
+	signed := make(chan error)
+	go func() { signed <- s.Sign(ctx, time.Now()) }()
+	c.held()
+	cancel()
+	if err := <-signed; !errors.Is(err, context.Canceled) {
+		t.Errorf("the sign of a caller that gave up: %v", err)
+	}
+	release()
+	if err := s.Sign(t.Context(), time.Now()); err != nil {
+		t.Error(err)
+	}
+	if now := sessionOf(t, url, s.Number()); now != session {
+		t.Errorf("the session %d was ended; it is %d now", session, now)
+	}
+}
+
+// TestRegisterAgain: an attempt to become an owner whose answer was lost does not spoil the next one.
+func TestRegisterAgain(t *testing.T) {
+	t.Parallel()
+	c := &cutter{}
+	url := pgtest.URL(t)
+	first, err := postgres.OpenOver(t.Context(), postgres.Config{URL: url, Kind: journal.KindRun}, c.wrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	c.arm(0, false)
+	if err := first.Append(t.Context(), story("first")[0]); err != nil {
+		t.Fatal(err)
+	}
+	writes := c.count()
+	if writes < 5 {
+		t.Fatalf("%d writes: the test looks in the wrong place", writes)
+	}
+	for at := 1; at <= writes; at++ {
+		s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: url, Kind: journal.KindRun}, c.wrap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := fmt.Sprintf("write %d", at)
+		c.arm(at, true)
+		if err := stubborn(t.Context(), s, story(run)[0]); err != nil {
+			t.Errorf("%s: %v", run, err)
+		}
+		c.arm(0, false)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
