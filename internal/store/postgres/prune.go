@@ -83,8 +83,11 @@ func (s *Store) dropNamed(ctx context.Context, run string, res *journal.PruneRes
 		}
 		var e entry
 		found, err := s.one(ctx, sqlHead, []any{bytesOf(run)}, e.columns())
-		if err != nil || !found {
-			return errors.Join(err, journal.ErrNotFound)
+		if err == nil && !found {
+			err = journal.ErrNotFound
+		}
+		if err != nil {
+			return err
 		}
 		before := res.Runs
 		if err := s.drop(ctx, []victim{{e.key, e.epoch, e.last}}, res); err != nil || res.Runs > before {
@@ -188,7 +191,8 @@ func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs
 		blobs = tag.RowsAffected()
 		return nil
 	})
-	return int64(len(ids)), blobs, errors.Join(tx.SendBatch(ctx, b).Close())
+	err = tx.SendBatch(ctx, b).Close()
+	return int64(len(ids)), blobs, err
 }
 
 // emptyTrash deletes the records of vanished runs, in steps of about pruneTime.
