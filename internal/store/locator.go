@@ -69,7 +69,9 @@ func Parse(text string, servers Servers) (Locator, error) {
 		return Locator{url: u, tenant: access.DefaultNamespace, servers: servers}, nil
 	}
 	shown := m[0] + "…"
-	if u, err := url.Parse(text); err == nil {
+	_, tail, _ := strings.Cut(text, "://")
+	end := strings.IndexAny(tail+"/", "/?#")
+	if u, err := url.Parse(text); err == nil && !strings.Contains(tail[end:], "@") { // an @ behind the host: what looks like the host may be a part of a password
 		shown = m[0] + u.Host + u.EscapedPath()
 	}
 	return Locator{}, &UnsupportedError{Locator: shown, Kind: strings.ToLower(m[1]), HasPostgres: servers.Postgres != nil}

@@ -64,6 +64,9 @@ func TestParse(t *testing.T) {
 		"postgres://ann:secret@db.example.com:5432/runs?password=secret": "cannot use the store postgres://db.example.com:5432/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
 		"POSTGRESQL://ann:secret@db/runs":                                "cannot use the store POSTGRESQL://db/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
 		"postgres://ann:sec ret@%zz":                                     "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:12/34@db/runs":                                   "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:12?34@db/runs":                                   "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
+		"postgres://ann:12#34@db/runs":                                   "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
 		"mysql://db/x":                                                   `cannot use the store mysql://db/x: stores of kind "mysql" are not supported; give the path of a file, or :memory:`,
 	} {
 		if _, err := store.Parse(text, store.Servers{}); err == nil || err.Error() != want {
