@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"net"
+	"time"
 )
 
 // OpenOver opens a store whose connections are made by wrap of those that are dialled.
@@ -19,6 +20,9 @@ func (s *Store) Number() int64 { return s.owner.number.Load() }
 
 // SetBatchBytes makes Each read batches of one record that ends beyond n bytes.
 func (s *Store) SetBatchBytes(n int64) { s.batchBytes = n }
+
+// SetTurnTime bounds the transactions of parts.
+func (s *Store) SetTurnTime(d time.Duration) { s.turnTime = d }
 
 // Classes of errors.
 const (

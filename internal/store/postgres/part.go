@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -137,7 +138,7 @@ const patient = 3
 func (p *part) share(ctx context.Context) {
 	var all []*write
 	isTaken := false
-	err := p.turn(ctx, func(tx pgx.Tx) error {
+	err := p.turn(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if !isTaken {
 			all, isTaken = p.take(), true
 		}
@@ -152,7 +153,7 @@ func (p *part) share(ctx context.Context) {
 	if isTaken && len(all) > 1 && classify(err) == classRejected {
 		// The commit was refused because of one of them, as by a constraint that is checked there: each is done by itself.
 		for _, w := range all {
-			w.err = p.turn(ctx, func(tx pgx.Tx) error { return w.run(&lent{ctx: ctx, tx: tx}) })
+			w.err = p.turn(ctx, func(ctx context.Context, tx pgx.Tx) error { return w.run(&lent{ctx: ctx, tx: tx}) })
 			close(w.done)
 		}
 		return
@@ -165,18 +166,26 @@ func (p *part) share(ctx context.Context) {
 	}
 }
 
+// turnTime bounds a transaction of a part. A server that hangs looks like one that was lost.
+const turnTime = 2 * time.Minute
+
 // turn runs do inside a transaction that has the part's lock, again where another program was in the way, and where the connection was lost before it began.
-func (p *part) turn(ctx context.Context, do func(tx pgx.Tx) error) error {
+func (p *part) turn(ctx context.Context, do func(ctx context.Context, tx pgx.Tx) error) error {
 	attempt := -1
 	return p.store.again(ctx, func() error {
 		attempt++
+		ctx, cancel := context.WithTimeout(ctx, p.store.turnTime)
+		defer cancel()
 		var done error // of the transaction that began
 		err := p.store.fresh(func() error {
 			hasBegun := false
 			err := p.store.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, p.settings(attempt), func(tx pgx.Tx) error {
 				hasBegun = true
-				return do(tx)
+				return do(ctx, tx)
 			})
+			if err != nil && ctx.Err() != nil { // of the turn, not of a caller
+				err = unavailableError{err}
+			}
 			if hasBegun {
 				done, err = err, nil
 			}

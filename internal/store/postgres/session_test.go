@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // TestLeadWithoutSession: a process whose session was lost takes it up again and leads.
@@ -120,5 +121,32 @@ func TestRegisterAgain(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestTurnOnDeadLine: a write to a server that vanished ends with an error that may pass, and those that wait for it are not held up for as long as TCP takes.
+func TestTurnOnDeadLine(t *testing.T) {
+	t.Parallel()
+	p := pgtest.NewProxy(t, pgtest.URL(t))
+	s := open(t, p.URL())
+	db := s.Tables(postgres.Catalog)
+	write := func() error {
+		return db.Write(t.Context(), 0, func(tx tables.Tx) error {
+			_, err := tx.Exec(addAgent, "a", nil)
+			return err
+		})
+	}
+	if err := write(); err != nil {
+		t.Fatal(err)
+	}
+	s.SetTurnTime(200 * time.Millisecond)
+	p.Hold()
+	if err := write(); !errors.Is(err, journal.ErrUnavailable) {
+		t.Errorf("a server that vanished: %v", err)
+	}
+	s.SetTurnTime(time.Minute)
+	p.Release()
+	if err := db.View(t.Context(), func(tx tables.Tx) error { return tx.Query(countAgents, func([]any) error { return nil }) }); err != nil {
+		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -72,7 +72,8 @@ type Store struct {
 	open   sync.RWMutex // held for reading by each call
 	closed bool         // guarded by open
 
-	batchBytes int64 // a test makes it small
+	batchBytes int64         // a test makes it small
+	turnTime   time.Duration // likewise
 }
 
 var _ journal.Backend = (*Store)(nil)
@@ -160,7 +161,7 @@ func prepare(conn *pgx.ConnConfig, wrap func(net.Conn) net.Conn) {
 	if conn.RuntimeParams["application_name"] == "" {
 		conn.RuntimeParams["application_name"] = "hocket"
 	}
-	// A server that vanished is noticed after some 11 s where nothing is on its way to it; what is on its way is bounded by patience.
+	// A server that vanished is noticed after some 11 s where nothing is on its way to it.
 	d := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
 	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d.DialContext(ctx, network, address)
@@ -184,7 +185,7 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 	if !schemaName.MatchString(schema) {
 		return nil, fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with a letter, of 63 at most", schema)
 	}
-	s := &Store{db: d, schema: schema, owner: newOwner(kind), batchBytes: batchBytes}
+	s := &Store{db: d, schema: schema, owner: newOwner(kind), batchBytes: batchBytes, turnTime: turnTime}
 	s.writer, s.changes = newWriter(s), newChanges(s)
 	err := s.migrate(ctx)
 	if err == nil {
