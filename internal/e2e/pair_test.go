@@ -18,7 +18,10 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/pghome"
 )
 
 const (
@@ -59,10 +62,10 @@ type side struct {
 
 var pairInput = regexp.MustCompile(`(key|hook) \d+`)
 
-func newSide(t *testing.T, home, name string) *side {
+func newSide(t *testing.T, home, db, name string) *side {
 	s := &side{load: &load{home: home}, name: name}
 	s.model = modeltest.Start(t, s.answer)
-	s.env = []string{"OPENAI_BASE_URL=" + s.model.BaseURL(), "OPENAI_API_KEY=k"}
+	s.env = []string{"OPENAI_BASE_URL=" + s.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_DB=" + db}
 	s.p = serve(t, home, s.env)
 	s.url.Store(&s.p.url)
 	return s
@@ -84,10 +87,21 @@ func (s *side) answer(r modeltest.Request) modeltest.Answer {
 // The one that runs the schedules is killed in the middle. Each key, each delivery and each planned time has one run, every accepted run ends, and no reply that
 // was journaled was asked for again (P19, P23, SEC18, D8).
 func TestPair(t *testing.T) {
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		home := t.TempDir()
+		playPair(t, home, filepath.Join(home, "hocket.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		playPair(t, t.TempDir(), pgtest.URL(t))
+	})
+}
+
+func playPair(t *testing.T, home, db string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	home := t.TempDir()
-	a := newSide(t, home, "A")
+	a := newSide(t, home, db, "A")
 	a.applyTo(t, "chain", chain())
 	a.applyTo(t, "tick", tick)
 	status, made, err := a.do(ctx, http.MethodPost, "/api/v1/webhooks", []byte(`{"workflow": "chain"}`))
@@ -95,7 +109,7 @@ func TestPair(t *testing.T) {
 	if err != nil || json.Unmarshal(made, &hook) != nil || status != http.StatusCreated {
 		t.Fatal(status, string(made), err)
 	}
-	p := &pair{t: t, a: a, b: newSide(t, home, "B"), hook: hook.URL, secret: hook.Secret, runs: map[string]string{}}
+	p := &pair{t: t, a: a, b: newSide(t, home, db, "B"), db: db, hook: hook.URL, secret: hook.Secret, runs: map[string]string{}}
 	p.ticked(ctx, pairTicks)
 
 	var asks sync.WaitGroup
@@ -154,6 +168,7 @@ func TestPair(t *testing.T) {
 type pair struct {
 	t            *testing.T
 	a, b         *side
+	db           string // of both
 	hook, secret string
 
 	mu   sync.Mutex
@@ -262,7 +277,11 @@ func (p *pair) count(ctx context.Context, query string) int {
 // check reads the store, which no server has any more.
 func (p *pair) check() {
 	t := p.t
-	s, err := service.Look(t.Context(), service.Config{DB: filepath.Join(p.a.home, "hocket.db")})
+	at, err := store.Parse(p.db, store.Servers{Postgres: pghome.New(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := service.Look(t.Context(), service.Config{At: at})
 	if err != nil {
 		t.Fatal(err)
 	}
