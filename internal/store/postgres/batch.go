@@ -144,7 +144,7 @@ func (w *writer) simple(batch []*pending) []*pending {
 		t := after[p.known.id]
 		switch {
 		case err != nil:
-			p.isUncertain = classify(err) == classLost
+			p.isUncertain = isLost(err)
 			delete(w.memory, p.Run)
 		case !moved[t.id]:
 			delete(w.memory, p.Run)

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type cutter struct {
 	mu     sync.Mutex
 	writes int           // since it was armed
 	at     int           // the write to cut at; 0: none
+	cause  error         // what the write that is cut gives; nil: io.ErrUnexpectedEOF, and nothing where the server has answered it
 	after  bool          // once the server has answered it; otherwise before it gets there
 	gate   chan struct{} // writes wait until it is closed; nil: they do not wait
 	waits  chan struct{} // is closed when the first one waits
@@ -88,19 +90,31 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	}
 	defer c.Close()
 	if !after {
-		return 0, io.ErrUnexpectedEOF
+		return 0, cmp.Or(c.cutter.cause, io.ErrUnexpectedEOF)
 	}
 	if _, err := c.Conn.Write(b); err != nil {
 		return 0, err
 	}
 	_, err := c.Read(make([]byte, 1<<16)) // the server has done it
+	if c.cutter.cause != nil {
+		return 0, c.cutter.cause
+	}
 	return len(b), err
 }
 
 // TestLostInAppend: a connection that is lost at any write of an append, before the server gets it or after it has answered, is seen by no caller, and each append is stored once.
 func TestLostInAppend(t *testing.T) {
 	t.Parallel()
-	c := &cutter{}
+	for name, cause := range map[string]error{"end": nil, "unknown": errors.New("an error of a layer between")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lostInAppend(t, &cutter{cause: cause})
+		})
+	}
+}
+
+func lostInAppend(t *testing.T, c *cutter) {
+	t.Helper()
 	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: pgtest.URL(t), Kind: journal.KindRun}, c.wrap)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func (w *writer) whole(batch []*pending) {
 	began := time.Now()
 	for n := 0; ; n++ {
 		refused, err := w.transact(batch)
-		c := classify(err)
+		lost := err != nil && isLost(err)
 		switch {
 		case err == nil:
 			var stored []*pending
@@ -48,7 +48,7 @@ func (w *writer) whole(batch []*pending) {
 				p.done <- refused[p]
 			}
 			return
-		case c == classLost:
+		case lost:
 			for _, p := range batch {
 				p.isUncertain = true
 			}
@@ -56,13 +56,13 @@ func (w *writer) whole(batch []*pending) {
 				time.Sleep(pause(n))
 				continue
 			}
-		case c == classConflict, isMoved(err):
+		case isConflict(err), isMoved(err):
 			if n < retries {
 				time.Sleep(pause(n))
 				continue
 			}
 		}
-		if c != classLost && len(batch) > 1 { // one of several cannot be done
+		if !lost && len(batch) > 1 { // one of several cannot be done
 			for _, p := range batch {
 				w.whole([]*pending{p})
 			}
@@ -74,6 +74,12 @@ func (w *writer) whole(batch []*pending) {
 		}
 		return
 	}
+}
+
+// isLost tells whether a batch may be stored although it gave err: the server did not say that it is not.
+func isLost(err error) bool {
+	_, isSaid := errors.AsType[*pgconn.PgError](err)
+	return classify(err) == classLost || !isSaid && !errors.Is(err, errMoved)
 }
 
 // isMoved tells whether another transaction changed something between two statements of the one that failed.
