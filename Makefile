@@ -42,6 +42,7 @@ bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (
 
 lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff
+	cd bench/peers && go mod tidy -diff
 	$(ACTIONS)
 	$(LINT) run ./...
 
