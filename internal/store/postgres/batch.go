@@ -2,11 +2,18 @@ package postgres
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
 // batchTime bounds a statement, or the statements of a transaction. A server that hangs looks like one that was lost.
 const batchTime = 30 * time.Second
+
+// stepTime bounds how long the server waits for the next statement of a transaction that holds locks: others want the same runs, and the process may be stopped, or its machine gone.
+const stepTime = 20 * time.Second
+
+// stepLimit is stepTime as the server reads it, in milliseconds.
+func (s *Store) stepLimit() string { return strconv.FormatInt(s.stepTime.Milliseconds(), 10) }
 
 // Statements of appends.
 const (
@@ -32,7 +39,9 @@ counted AS (UPDATE @notice_counter SET last = last + (SELECT count(*) FROM told)
 noticed AS (INSERT INTO @notices (id, run, seq, type, at) SELECT c.last - (SELECT count(*) FROM told) + t.nr, t.run, t.seq, t.type, t.at FROM told t, counted c)
 SELECT id FROM moved`
 
-	sqlBegin    = sqlText(`BEGIN`)
+	sqlBegin = sqlText(`BEGIN`)
+	// What follows of the transaction has to come in time: see stepTime.
+	sqlInTime   = sqlText(`SELECT set_config('idle_in_transaction_session_timeout', $1, true)`)
 	sqlCommit   = sqlText(`COMMIT`)
 	sqlRollback = sqlText(`ROLLBACK`)
 

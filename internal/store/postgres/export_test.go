@@ -21,6 +21,9 @@ func (s *Store) Number() int64 { return s.owner.number.Load() }
 // SetBatchBytes makes Each read batches of one record that ends beyond n bytes.
 func (s *Store) SetBatchBytes(n int64) { s.batchBytes = n }
 
+// SetStepTime bounds how long the server waits for a process inside a transaction that holds locks.
+func (s *Store) SetStepTime(d time.Duration) { s.stepTime = d }
+
 // SetTurnTime bounds the transactions of parts.
 func (s *Store) SetTurnTime(d time.Duration) { s.turnTime = d }
 

@@ -25,7 +25,11 @@ type cutter struct {
 	after  bool          // once the server has answered it; otherwise before it gets there
 	gate   chan struct{} // writes wait until it is closed; nil: they do not wait
 	waits  chan struct{} // is closed when the first one waits
+	stall  *stall        // at the write to cut at; nil: it is cut at once
 }
+
+// stall is a process that is stopped: a write says that it has come, and goes no further until the process continues.
+type stall struct{ come, goOn chan struct{} }
 
 func (c *cutter) wrap(n net.Conn) net.Conn { return &cutConn{n, c} }
 
@@ -86,6 +90,11 @@ type cutConn struct {
 func (c *cutConn) Write(b []byte) (int, error) {
 	cut, after := c.cutter.next()
 	if !cut {
+		return c.Conn.Write(b)
+	}
+	if st := c.cutter.stall; st != nil {
+		close(st.come)
+		<-st.goOn
 		return c.Conn.Write(b)
 	}
 	defer c.Close()
@@ -212,6 +221,47 @@ func told(t *testing.T, s *postgres.Store, run string) {
 		if _, err := s.Blob(t.Context(), journal.HashOf([]byte(text))); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// TestStoppedInAppend: a process that is stopped after it locked a run, and before it stores, keeps others from the run for a bounded time. When it continues its append is fenced.
+func TestStoppedInAppend(t *testing.T) {
+	t.Parallel()
+	c := &cutter{stall: &stall{make(chan struct{}), make(chan struct{})}}
+	at := pgtest.URL(t)
+	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: at, Kind: journal.KindRun, MaxConns: 1, Relay: noRelay{}}, c.wrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.SetStepTime(300 * time.Millisecond)
+	other, err := postgres.Open(t.Context(), postgres.Config{URL: at, Kind: journal.KindRun, Relay: noRelay{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	appends := story("stopped")
+	for _, a := range append(story("prepared"), appends[:2]...) { // the statements
+		if err := s.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.arm(2, false) // the third append has a blob: its first message locks, its second one stores
+	done := make(chan error, 1)
+	go func() { done <- s.Append(t.Context(), appends[2]) }()
+	<-c.stall.come
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	err = other.Evict(ctx, "stopped", s.Owner().ID)
+	close(c.stall.goOn)
+	if err != nil {
+		t.Errorf("take the run of a process that is stopped: %v", err)
+	}
+	if err := <-done; !errors.Is(err, journal.ErrFenced) {
+		t.Errorf("append after the run was taken: %v, want %v", err, journal.ErrFenced)
+	}
+	if h, err := other.Head(t.Context(), "stopped"); err != nil || h.LastSeq != 2 || h.Owner != "" {
+		t.Errorf("%+v, %v", h, err)
 	}
 }
 

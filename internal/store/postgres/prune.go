@@ -166,6 +166,9 @@ func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs
 	for _, v := range victims {
 		ids, epochs, lasts = append(ids, v.id), append(epochs, v.epoch), append(lasts, v.last)
 	}
+	if _, err := tx.Exec(ctx, string(sqlInTime), s.stepLimit()); err != nil {
+		return 0, 0, err
+	}
 	if _, err := tx.Exec(ctx, s.text(sqlPruneLock)); err != nil {
 		return 0, 0, err
 	}

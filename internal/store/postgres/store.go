@@ -73,6 +73,7 @@ type Store struct {
 	closed bool         // guarded by open
 
 	batchBytes int64         // a test makes it small
+	stepTime   time.Duration // likewise
 	turnTime   time.Duration // likewise
 }
 
@@ -185,7 +186,7 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 	if !schemaName.MatchString(schema) {
 		return nil, fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with a letter, of 63 at most", schema)
 	}
-	s := &Store{db: d, schema: schema, owner: newOwner(kind), batchBytes: batchBytes, turnTime: turnTime}
+	s := &Store{db: d, schema: schema, owner: newOwner(kind), batchBytes: batchBytes, stepTime: stepTime, turnTime: turnTime}
 	s.writer, s.changes = newWriter(s), newChanges(s)
 	err := s.migrate(ctx)
 	if err == nil {

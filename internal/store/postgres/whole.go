@@ -181,6 +181,7 @@ func (a *attempt) lock() error {
 	}
 	b := &pgx.Batch{}
 	b.Queue(string(sqlBegin))
+	b.Queue(string(sqlInTime), a.w.s.stepLimit())
 	var run, seal []byte
 	var t target
 	var last int64
