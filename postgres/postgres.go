@@ -1,6 +1,6 @@
 // Package postgres lets programs that embed Hocket keep their runs in PostgreSQL, which processes on many machines share.
 //
-// It stands apart because it brings along the driver of PostgreSQL, which package hocket itself refuses to. It holds no state: [Open] is an option of hocket.Open. Nothing is connected before the engine is
+// It is a package of its own because it links the driver of PostgreSQL, which package hocket does not. It holds no state: [Open] is an option of hocket.Open. Nothing is connected before the engine is
 // opened.
 package postgres
 
