@@ -124,16 +124,10 @@ const (
 	ChannelClock      = event.ChannelClock
 )
 
-// StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], CallsOf [event.CallsOf], IsResult [event.IsResult], ResultValue [event.ResultValue], LimitsOf
-// [event.LimitsOf], WithLimits [event.WithLimits].
-func StatusOf(d Data) Status             { return event.StatusOf(d) }
-func StepEnd(d Data) StepStatus          { return event.StepEnd(d) }
-func IsFree(code string) bool            { return event.IsFree(code) }
-func CallsOf(d Data) (models, tools int) { return event.CallsOf(d) }
-func IsResult(d Data) bool               { return event.IsResult(d) }
-func ResultValue(d Data, jsonOf func(text string) (Value, bool)) Value {
-	return event.ResultValue(d, jsonOf)
-}
+// StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], LimitsOf [event.LimitsOf], WithLimits [event.WithLimits].
+func StatusOf(d Data) Status           { return event.StatusOf(d) }
+func StepEnd(d Data) StepStatus        { return event.StepEnd(d) }
+func IsFree(code string) bool          { return event.IsFree(code) }
 func LimitsOf(d Data) *workflow.Limits { return event.LimitsOf(d) }
 func WithLimits(d Data, change func(workflow.Limits) workflow.Limits) Data {
 	return event.WithLimits(d, change)

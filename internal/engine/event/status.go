@@ -1,6 +1,6 @@
 package event
 
-// Status is the state of a run as everybody sees it.
+// Status is the state of a run.
 type Status string
 
 const (
