@@ -135,6 +135,7 @@ var layers = []layer{
 	{"internal/outbound/outboundtest", nil, "a leaf: it serves tests of any HTTP client"},
 	{"internal/leaktest", nil, "a leaf: it checks any package for leaked goroutines"},
 	{"internal/randtest", nil, "a leaf: it sets the seed of random tests"},
+	{"internal/faultmatrix", nil, "a leaf: tests of all packages name the rows that they prove"},
 	{"internal/killtest", []string{"internal/randtest"}, "it kills processes, whatever they run; random tests need a seed"},
 	{"provider", []string{".", "internal/model", "internal/model/providers"}, "an option of the root package, so that only programs that use it link the SDKs"},
 	{"toolsets", []string{".", "internal/tool/fetch/page"}, "an option of the root package, so that only programs that use it link its libraries"},

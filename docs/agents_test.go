@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/steps"
@@ -62,6 +63,11 @@ func TestToolsetTable(t *testing.T) {
 // TestFormatTable: the page on documents has a row for each format; -update writes them.
 func TestFormatTable(t *testing.T) {
 	checkTables(t, "formats.md", map[string]string{"<!-- formats of documents -->": format.Table()})
+}
+
+// TestFailureTable: the page on operations has the failure matrix, whose rows name the tests that prove them; -update writes it.
+func TestFailureTable(t *testing.T) {
+	checkTables(t, "operations.md", map[string]string{"<!-- failures -->": faultmatrix.Table()})
 }
 
 // checkTables compares the tables of a page, each after its mark, with those of the code.

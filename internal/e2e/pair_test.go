@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -87,6 +88,7 @@ func (s *side) answer(r modeltest.Request) modeltest.Answer {
 // The one that runs the schedules is killed in the middle. Each key, each delivery and each planned time has one run, every accepted run ends, and no reply that
 // was journaled was asked for again (P19, P23, SEC18, D8).
 func TestPair(t *testing.T) {
+	faultmatrix.Proves(t, "killed-leading")
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
 		home := t.TempDir()

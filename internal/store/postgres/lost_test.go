@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/store/postgres"
@@ -114,6 +115,7 @@ func (c *cutConn) Write(b []byte) (int, error) {
 // TestLostInAppend: a connection that is lost at any write of an append, before the server gets it or after it has answered, is seen by no caller, and each append is stored once.
 func TestLostInAppend(t *testing.T) {
 	t.Parallel()
+	faultmatrix.Proves(t, "cut-in-append")
 	for name, cause := range map[string]error{"end": nil, "unknown": errors.New("an error of a layer between")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -268,6 +270,7 @@ func TestStoppedInAppend(t *testing.T) {
 // TestServerRestarts: appends wait while the server is away for a moment, however it went, and each is stored once.
 func TestServerRestarts(t *testing.T) {
 	t.Parallel()
+	faultmatrix.Proves(t, "restarted")
 	server := pgtest.Start(t, pgtest.Config{})
 	url := server.URL(t)
 	s := open(t, url)
