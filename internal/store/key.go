@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 )
 
 // KeyBytes is the length of a home's key.
@@ -30,8 +29,8 @@ func ReadKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open key: %w", err)
 	}
-	if mode := st.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, fmt.Errorf("open key: %s has the mode %04o, so other users can read it; run chmod 600 %s", path, mode, path)
+	if !IsPrivate(st) {
+		return nil, fmt.Errorf("open key: %s has the mode %04o, so other users can read it; run chmod 600 %s", path, st.Mode().Perm(), path)
 	}
 	if len(key) != KeyBytes {
 		return nil, fmt.Errorf("open key: %s has %d bytes, not %d", path, len(key), KeyBytes)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"net"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -62,7 +61,7 @@ func passfileProblem(file string) string {
 		return "the password file cannot be read: " + cause(err)
 	case st.IsDir():
 		return "the password file " + file + " is a folder"
-	case runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0:
+	case !store.IsPrivate(st):
 		return fmt.Sprintf("the password file %s has the mode %04o, so other users can read it; run chmod 600 %s", file, st.Mode().Perm(), file)
 	}
 	return ""
