@@ -7,10 +7,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
 // TestReadme runs README.md in a fresh checkout, block by block in its order: files are written, shell blocks are run with the binary that its first block builds,
-// and outputs are compared. Blocks that it does not run have a mark with a reason.
+// and outputs are compared. Then it runs the same with a store in PostgreSQL, which HOCKET_DB names: nothing that is printed differs. Blocks that it does not run have a mark with a reason.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -21,9 +23,16 @@ func TestReadme(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	checkout(t, dir)
+	t.Run("file", func(t *testing.T) { playReadme(t, dir) })
+	t.Run("postgres", func(t *testing.T) { playReadme(t, dir, "HOCKET_DB="+pgtest.URL(t)) })
+}
+
+// playReadme runs the blocks of README.md in a checkout, with env beside the environment of the blocks of all pages.
+func playReadme(t *testing.T, dir string, env ...string) {
 	found := blocks(t, "../README.md")
-	sh := newShell(t, []string{"hocket", "make", "go"}, true, "GOFLAGS=-trimpath", "GOPROXY=off",
-		"GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
+	sh := newShell(t, []string{"hocket", "make", "go"}, true, append([]string{
+		"GOFLAGS=-trimpath", "GOPROXY=off", "GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"),
+	}, env...)...)
 	sh.runner.Dir = dir
 	ran, skipped := 0, 0
 	for i, b := range found {

@@ -18,7 +18,7 @@ import (
 func TestScriptsPostgres(t *testing.T) {
 	t.Parallel()
 	p := scripts(t, false)
-	for _, name := range []string{"run", "approval", "retry", "schedule", "webhooks", "serve"} {
+	for _, name := range []string{"run", "approval", "retry", "schedule", "webhooks", "serve", "migrate"} {
 		p.Files = append(p.Files, filepath.Join("testdata", "script", name+".txtar"))
 	}
 	setup := p.Setup

@@ -42,14 +42,21 @@ type Parts struct {
 type Home struct {
 	Parts
 
-	at    Locator
-	key   func() ([]byte, error)
-	sizes func() []Size
+	at      Locator
+	key     func() ([]byte, error)
+	sizes   func() []Size
+	version Version
+}
+
+// Version is that of a store's tables. Each kind of store counts its own.
+type Version struct {
+	// Found is what was there when the home was opened; 0: no tables. Now is what is there since: the newest that this program knows. Both are 0 in memory.
+	Found, Now int
 }
 
 // New makes the home of parts, for the kinds of stores. key gives the key, for [Home.Key], and sizes how large the store is, for [Home.Sizes]. The home's Close closes Journal.
-func New(at Locator, parts Parts, key func() ([]byte, error), sizes func() []Size) *Home {
-	return &Home{Parts: parts, at: at, key: key, sizes: sizes}
+func New(at Locator, parts Parts, key func() ([]byte, error), sizes func() []Size, v Version) *Home {
+	return &Home{Parts: parts, at: at, key: key, sizes: sizes, version: v}
 }
 
 // Config says how to open a home. Its zero value is good for reading.
@@ -108,7 +115,7 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 	parts := Parts{
 		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file),
 	}
-	return New(l, parts, func() ([]byte, error) { return ReadKey(l.KeyFile()) }, sizes), nil
+	return New(l, parts, func() ([]byte, error) { return ReadKey(l.KeyFile()) }, sizes, versionOf(file)), nil
 }
 
 func openMemory(at Locator, cfg Config) *Home {
@@ -117,11 +124,19 @@ func openMemory(at Locator, cfg Config) *Home {
 	runs.Retain(max(0, cmp.Or(cfg.RetainRuns, defaultRetainRuns)), maxRetainEvents)
 	return New(at, Parts{
 		Journal: runs.Open(cfg.Kind), Catalog: &catalog.Memory{}, Access: &access.Memory{}, Hooks: &hookdata.Memory{}, Checkpoints: &checkpoint.Memory{}, Memories: &memory.Kept{},
-	}, func() ([]byte, error) { return slices.Clone(key), nil }, func() []Size { return nil })
+	}, func() ([]byte, error) { return slices.Clone(key), nil }, func() []Size { return nil }, Version{})
+}
+
+func versionOf(file *sqlite.Store) Version {
+	found, now := file.Version()
+	return Version{found, now}
 }
 
 // Locator says where the home is.
 func (h *Home) Locator() Locator { return h.at }
+
+// Version gives the version of the tables before the home was opened, and now.
+func (h *Home) Version() Version { return h.version }
 
 // IsDurable tells whether what is kept outlives the process.
 func (h *Home) IsDurable() bool { return !h.at.IsMemory() }

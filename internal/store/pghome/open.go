@@ -58,7 +58,8 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 		})
 		return key, err
 	}
-	return store.New(at, parts, key, func() []store.Size { return sizes(opened) }), nil
+	found, now := opened.Version()
+	return store.New(at, parts, key, func() []store.Size { return sizes(opened) }, store.Version{Found: found, Now: now}), nil
 }
 
 // handle is a store whose Close leaves the list of open ones first.

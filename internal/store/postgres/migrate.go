@@ -70,9 +70,10 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 	var missing []migration
 	err = s.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) (err error) {
-		missing, err = s.missing(ctx, tx, steps)
+		missing, s.found, err = s.missing(ctx, tx, steps)
 		return err
 	})
+	s.newest = steps[len(steps)-1].number
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -81,7 +82,7 @@ func (s *Store) migrate(ctx context.Context) error {
 			if _, err := tx.Exec(ctx, sqlMigrationLock, s.schema); err != nil {
 				return err
 			}
-			missing, err := s.missing(ctx, tx, steps)
+			missing, _, err := s.missing(ctx, tx, steps)
 			if err != nil || len(missing) == 0 {
 				return err
 			}
@@ -90,32 +91,38 @@ func (s *Store) migrate(ctx context.Context) error {
 	})
 }
 
-// missing gives the steps that the schema does not have. Errors: journal.ErrNotStore, *journal.NewerError.
-func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]migration, error) {
+// Version gives the version of the tables that was found when the store was opened, 0 for none, and the one that they have now.
+func (s *Store) Version() (found, now int) { return s.found, s.newest }
+
+// missing gives the steps that the schema does not have, and the number of the newest one that it has; 0: none. Errors: journal.ErrNotStore, *journal.NewerError.
+func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]migration, int, error) {
 	var hasSchema, isStore bool
 	var relations int
 	if err := tx.QueryRow(ctx, sqlWhose, s.schema).Scan(&hasSchema, &relations, &isStore); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	switch {
 	case !isStore && relations > 0:
-		return nil, fmt.Errorf("%w: the schema %s has tables of another program", journal.ErrNotStore, s.schema)
+		return nil, 0, fmt.Errorf("%w: the schema %s has tables of another program", journal.ErrNotStore, s.schema)
 	case !isStore:
-		return steps, nil
+		return steps, 0, nil
 	}
 	rows, err := tx.Query(ctx, sqlApplied)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	applied, err := pgx.CollectRows(rows, pgx.RowTo[int])
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	newest := steps[len(steps)-1].number
-	if n := len(applied); n > 0 && applied[n-1] > newest {
-		return nil, &journal.NewerError{What: "store", Have: newest, Found: applied[n-1]}
+	newest, found := steps[len(steps)-1].number, 0
+	if n := len(applied); n > 0 {
+		found = applied[n-1]
 	}
-	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }), nil
+	if found > newest {
+		return nil, 0, &journal.NewerError{What: "store", Have: newest, Found: found}
+	}
+	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }), found, nil
 }
 
 // apply does the steps. The schema is made only where there is none: a user without the right to make one can be given one that is empty.

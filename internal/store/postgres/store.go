@@ -64,6 +64,8 @@ type Store struct {
 	schema string
 	class  int64 // the number of the schema: the first key of its owners' locks
 
+	found, newest int // see Version
+
 	texts   sync.Map // sqlText to string
 	owner   *owner
 	writer  *writer

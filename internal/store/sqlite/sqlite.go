@@ -32,6 +32,8 @@ type Config struct {
 // Store is a handle on a database file. Safe for concurrent use.
 type Store struct {
 	path    string
+	found   int // see Version
+	newest  int
 	writer  *writer
 	readers *readers
 	owners  *owners
@@ -88,11 +90,15 @@ func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
 			return err
 		}
 		r, err := c.one(ctx, sqlJournalMode)
+		s.found, s.newest = have, newest(steps)
 		current = have == newest(steps) && r != nil && r.text(0) == "wal"
 		return err
 	})
 	return current, err
 }
+
+// Version gives the version of the tables that was found when the store was opened, 0 for none, and the one that they have now.
+func (s *Store) Version() (found, now int) { return s.found, s.newest }
 
 // Close implements journal.Backend.
 func (s *Store) Close() error {
