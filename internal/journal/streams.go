@@ -40,8 +40,8 @@ type TextSource interface {
 
 // EachStored is EachEvents from the first event on, for a reader to which the store gives long texts of messages when they are needed: in their places stands what stored gives for hash and size of
 // a blob. aside are the hashes of all values that the store holds beside the record. Errors: as for EachEvents, but for the content of blobs that are not read.
-func EachStored(ctx context.Context, s TextSource, run string, stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
-	return s.Each(ctx, run, 0, func(r Record) error {
+func EachStored(ctx context.Context, s TextSource, run string, after uint64, stored func(hash string, size int64) text.Text, take func(events []engine.Event, aside []string) error) error {
+	return s.Each(ctx, run, after, func(r Record) error {
 		events, refs, err := decode(r.Data)
 		if err == nil {
 			err = restore(events, refs, func(hash string) ([]byte, error) { return s.Blob(ctx, hash) }, func(hash string) (text.Text, error) {

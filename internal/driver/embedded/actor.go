@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
@@ -33,7 +33,7 @@ type actor struct {
 	notify chan struct{} // holds one token while there may be mail; nil: the actor has not waited for any yet
 	beside atomic.Bool   // another goroutine made a call, or was the actor
 
-	plan compiled
+	plan held.Compiled
 	info driver.Info
 	kit  *driver.RunResources
 	// kitErr: the kit cannot be opened. Such a run can only be cancelled.
@@ -174,7 +174,7 @@ func (a *actor) end(err error) {
 // live makes the run ready and drives it, as loop does.
 func (a *actor) live() error {
 	if a.create != nil {
-		a.run = newRun(a.plan, a.id)
+		a.run = held.NewRun(a.plan, a.id)
 	} else if err := a.load(); err != nil {
 		reply(a.take(), err)
 		return err
@@ -231,7 +231,7 @@ func (a *actor) step(batch []*message) (err error) {
 		if errors.Is(err, errStopped) {
 			return driver.ErrClosed
 		}
-		if isLoadError(err) {
+		if held.IsLoadError(err) {
 			return err
 		}
 		if err != nil {
@@ -240,7 +240,7 @@ func (a *actor) step(batch []*message) (err error) {
 		if len(dec.Events) > 0 {
 			committed, err := a.commit(dec)
 			switch {
-			case err != nil && isDefect(err):
+			case err != nil && held.IsDefect(err):
 				return a.quarantine(err)
 			case err != nil:
 				return err
@@ -277,23 +277,11 @@ func (e *kitError) Unwrap() error { return e.err }
 
 // try activates inputs one by one and gives the error of the last. The run is spoilt afterwards unless the first failed.
 func (a *actor) try(inputs []engine.Input) (err error) {
-	defer recovered(&err)
+	defer held.Recovered(&err)
 	for _, in := range inputs {
 		_, err = a.run.Activate([]engine.Input{in})
 	}
 	return err
-}
-
-// due gives the timers of waits that are due by now, the earliest first, for a run that was just read (D21).
-func due(run *engine.Run, now time.Time) []*engine.StartTimer {
-	var due []*engine.StartTimer
-	for _, c := range run.Open() {
-		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && !t.At.After(now) {
-			due = append(due, t)
-		}
-	}
-	slices.SortStableFunc(due, func(a, b *engine.StartTimer) int { return a.At.Compare(b.At) })
-	return due
 }
 
 // accepted forgets the calls and timers whose results are in the journal now.
@@ -343,7 +331,7 @@ func (a *actor) leave(err error) {
 	paused := err == nil && a.run != nil && a.run.Status() == engine.StatusPaused
 	var deadline time.Time
 	if paused {
-		deadline = earliest(a.run.Open())
+		deadline = held.Earliest(a.run.Open())
 	}
 	kit := a.kit
 	if a.beside.Load() || kit.Opened() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -233,7 +234,7 @@ func (c *call) ask() (data engine.InputData) {
 	a := c.actor
 	switch cmd := c.cmd.(type) {
 	case *engine.CallModel:
-		unpin, err := pinned(cmd)
+		unpin, err := held.Pin(cmd)
 		if err != nil {
 			a.interrupt(err)
 			data = driver.Unsent(cmd)

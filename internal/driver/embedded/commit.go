@@ -1,33 +1,25 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
-
-// refusals are never written.
-var refusals = []error{
-	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
-	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
-	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
-}
 
 // commit stores the events of a decision. committed is false with a nil error where they are not stored and the run was read again; then the
 // same inputs may be given once more. After an error nothing may be given any more.
 func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
 	ap, err := a.append(dec.Events)
 	if err != nil {
-		return false, &defectError{err}
+		return false, &held.DefectError{Err: err}
 	}
 	if err := a.d.cfg.Store.Append(a.d.root, ap); err != nil {
 		return a.uncertain(ap, err)
@@ -41,31 +33,18 @@ const maxBuf = 4 << 10
 
 // append builds what is stored in one transaction. Its data is overwritten by the next one.
 func (a *actor) append(events []engine.Event) (journal.Append, error) {
-	var (
-		more  []journal.Record
-		blobs []journal.Blob
-		err   error
-	)
-	record := journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq}
-	values := a.d.keepsEvents && journal.IsEncodable(events)
-	if !values {
-		if record, more, blobs, err = journal.EncodeParts(a.buf, events); err != nil {
-			return journal.Append{}, err
-		}
-		if a.buf = record.Data; cap(a.buf) > maxBuf {
+	ap, err := held.NewAppend(a.run, a.id, events, a.buf, a.d.keepsEvents)
+	if err != nil {
+		return ap, err
+	}
+	if ap.Events == nil {
+		if a.buf = ap.Record.Data; cap(a.buf) > maxBuf {
 			a.buf = nil
 		}
 	}
-	ap := journal.Append{
-		Run: a.id, Create: a.create, Epoch: a.epoch, At: events[len(events)-1].At,
-		Record: record, More: more,
-		Blobs:  append(slices.Clip(a.blobs), blobs...),
-		Status: driver.StatusOf(a.run), Waiting: len(a.run.Waits()), Notices: driver.Notices(events),
-		Release: a.settled() && !a.hasMail() && len(a.unapproved()) == 0,
-	}
-	if values {
-		ap.Events = events
-	}
+	ap.Create, ap.Epoch = a.create, a.epoch
+	ap.Blobs = append(slices.Clip(a.blobs), ap.Blobs...)
+	ap.Release = a.settled() && !a.hasMail() && len(a.unapproved()) == 0
 	return ap, ap.Validate()
 }
 
@@ -116,8 +95,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		return false, cause
 	case errors.Is(cause, journal.ErrBusy):
 		return false, cause // nothing was stored; a run that had ended is given up again
-	case isDamage(cause):
-		return false, &defectError{cause}
+	case held.IsDamage(cause):
+		return false, &held.DefectError{Err: cause}
 	}
 	level := slog.LevelDebug
 	if a.pause.last == 0 {
@@ -135,8 +114,8 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		case errors.Is(err, journal.ErrClosed):
 			a.owned = false
 			return false, err
-		case isDamage(err):
-			return false, &defectError{err}
+		case held.IsDamage(err):
+			return false, &held.DefectError{Err: err}
 		}
 		if err := a.patience(); err != nil {
 			return false, err
@@ -163,7 +142,7 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 	}
 	mine := head.Owner == a.d.cfg.Store.Owner().ID && head.Epoch == epoch
 	err = a.persist("read run", func() error {
-		committed, err = a.d.hasStored(ap)
+		committed, err = held.HasStored(a.d.root, a.d.cfg.Store, ap)
 		return err
 	})
 	switch {
@@ -208,40 +187,6 @@ func (a *actor) stillOwned(batch []*message) error {
 	return err
 }
 
-// hasStored tells whether the journal has exactly the records of ap.
-func (d *Driver) hasStored(ap journal.Append) (bool, error) {
-	first, more := ap.Record, ap.More
-	if ap.Events != nil {
-		var err error
-		if first, more, _, err = journal.EncodeParts(nil, ap.Events); err != nil {
-			return false, err
-		}
-	}
-	n := 0
-	err := d.cfg.Store.Each(d.root, ap.Run, first.First-1, func(r journal.Record) error {
-		switch want := first; {
-		case n > len(more):
-			return nil
-		case n > 0:
-			want = more[n-1]
-			fallthrough
-		default:
-			if r.First != want.First || r.Last != want.Last || !bytes.Equal(r.Data, want.Data) {
-				return errOther
-			}
-		}
-		n++
-		return nil
-	})
-	if errors.Is(err, errOther) {
-		return false, nil
-	}
-	return n > len(more), err
-}
-
-// errOther: a record is another one.
-var errOther = errors.New("the record has different events")
-
 // quarantine gives the run up after a defect: it ends as failed if its journal still allows to say so (P18). It is logged here, once.
 func (a *actor) quarantine(cause error) error {
 	q := &driver.QuarantineError{Run: a.id, Err: cause}
@@ -277,7 +222,7 @@ func (a *actor) release() {
 	var b backoff
 	for a.owned {
 		err := a.d.cfg.Store.Release(a.d.root, a.id, a.epoch)
-		if err == nil || errors.Is(err, journal.ErrFenced) || permanent(err) {
+		if err == nil || errors.Is(err, journal.ErrFenced) || held.IsPermanent(err) {
 			break
 		}
 		if b.last == 0 {
@@ -288,15 +233,4 @@ func (a *actor) release() {
 		}
 	}
 	a.owned = false
-}
-
-// earliest gives the first deadline of a wait among open commands; zero where there is none.
-func earliest(open []engine.Command) time.Time {
-	var first time.Time
-	for _, c := range open {
-		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && (first.IsZero() || t.At.Before(first)) {
-			first = t.At
-		}
-	}
-	return first
 }

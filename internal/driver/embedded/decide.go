@@ -1,18 +1,16 @@
 package embedded
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/text"
 )
 
 // decide activates a batch in order of arrival: what the run's former owner left first, results together, everything else by itself. It gives
 // one decision for all of it. Mistakes of a sender are reported to the sender; an error is a defect.
 func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
-	defer recovered(&err)
+	defer held.Recovered(&err)
 	ended := a.run.Status().Ended() // a recovery may end it, as the resume asks
 	add := func(inputs ...engine.Input) error {
 		part, err := a.run.Activate(inputs)
@@ -30,7 +28,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			return dec, err
 		}
 		in := engine.Input{At: batch[0].at, Data: engine.Recovered{Lost: lost, Trace: batch[0].trace}}
-		if err := add(in); err != nil && !refusal(err) {
+		if err := add(in); err != nil && !held.IsRefusal(err) {
 			return dec, err
 		}
 	}
@@ -50,10 +48,10 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			return nil
 		}
 		err := add(group...)
-		if err != nil && refusal(err) { // one of them is stale; the others count
+		if err != nil && held.IsRefusal(err) { // one of them is stale; the others count
 			err = nil
 			for _, in := range group {
-				if e := add(in); e != nil && !refusal(e) {
+				if e := add(in); e != nil && !held.IsRefusal(e) {
 					err = e
 				}
 			}
@@ -74,7 +72,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			continue
 		}
 		in := engine.Input{At: m.at, Data: m.data}
-		if m.done == nil && isResult(m.data) {
+		if m.done == nil && held.IsResult(m.data) {
 			group = append(group, in)
 			continue
 		}
@@ -82,7 +80,7 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 			return dec, err
 		}
 		if err := add(in); err != nil {
-			if !refusal(err) {
+			if !held.IsRefusal(err) {
 				return dec, err
 			}
 			m.refused = err
@@ -94,14 +92,14 @@ func (a *actor) decide(batch []*message) (dec engine.Decision, err error) {
 // passDeadlines fires the timers of waits that are due in a run that was just read (D21). An answer that was left in the store before a deadline comes before it;
 // early gets those that were given to the engine.
 func (a *actor) passDeadlines(batch []*message, early map[*message]bool, add func(...engine.Input) error) error {
-	for _, t := range due(a.run, batch[0].at) {
+	for _, t := range held.Due(a.run, batch[0].at) {
 		for _, m := range batch {
 			if _, ok := m.data.(engine.Answer); !ok || early[m] || !m.given().Before(t.At) {
 				continue
 			}
 			early[m], m.refused = true, nil
 			if err := add(engine.Input{At: m.at, Data: m.data}); err != nil {
-				if !refusal(err) {
+				if !held.IsRefusal(err) {
 					return err
 				}
 				m.refused = err
@@ -124,50 +122,4 @@ func cancels(batch []*message) bool {
 		}
 	}
 	return false
-}
-
-func isResult(d engine.InputData) bool {
-	switch d.(type) {
-	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, *engine.FuncResult, engine.TimerDue:
-		return true
-	}
-	return false
-}
-
-// refusal tells whether err is the engine's answer to an input that it cannot take. Everything else is a defect.
-func refusal(err error) bool {
-	if _, ok := errors.AsType[*engine.BudgetError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[*engine.UncountedError](err); ok {
-		return true
-	}
-	for _, known := range refusals {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
-}
-
-// recovered turns a panic of the engine into an error: a defect in one run must not stop the others. A text that cannot be loaded is no defect.
-func recovered(err *error) {
-	switch v := recover().(type) {
-	case nil:
-	case *text.LoadError:
-		*err = v
-	default:
-		*err = &defectError{fmt.Errorf("engine panicked: %v", v)}
-	}
-}
-
-// defectError is an error that would come again however often the same is tried.
-type defectError struct{ err error }
-
-func (e *defectError) Error() string { return e.err.Error() }
-func (e *defectError) Unwrap() error { return e.err }
-
-func isDefect(err error) bool {
-	_, ok := errors.AsType[*defectError](err)
-	return ok
 }

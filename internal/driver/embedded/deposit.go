@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -36,15 +37,15 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 }
 
 // checkAnswer tells whether a run takes an answer as it stands, and gives its wait; "" where the same answer was given before. Deadlines that are over count as such.
-func (d *Driver) checkAnswer(ctx context.Context, run string, c compiled, a engine.Answer) (wait string, err error) {
-	folded, err := d.fold(ctx, run, c, nil)
+func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a engine.Answer) (wait string, err error) {
+	folded, err := held.Fold(ctx, d.cfg.Store, run, c, nil)
 	if err != nil {
 		return "", err
 	}
-	defer recovered(&err)
+	defer held.Recovered(&err)
 	now := d.now()
-	for _, t := range due(folded, now) {
-		if _, err := folded.Activate([]engine.Input{{At: now, Data: engine.TimerDue{ID: t.ID}}}); err != nil && !refusal(err) {
+	for _, t := range held.Due(folded, now) {
+		if _, err := folded.Activate([]engine.Input{{At: now, Data: engine.TimerDue{ID: t.ID}}}); err != nil && !held.IsRefusal(err) {
 			return "", err
 		}
 	}
@@ -52,7 +53,7 @@ func (d *Driver) checkAnswer(ctx context.Context, run string, c compiled, a engi
 }
 
 // foreign tells whether a run has functions that another program has, and no living owner.
-func (d *Driver) foreign(ctx context.Context, run string) (c compiled, foreign bool, err error) {
+func (d *Driver) foreign(ctx context.Context, run string) (c held.Compiled, foreign bool, err error) {
 	head, err := d.cfg.Store.Head(ctx, run)
 	if err != nil {
 		return c, false, err
@@ -66,7 +67,7 @@ func (d *Driver) foreign(ctx context.Context, run string) (c compiled, foreign b
 	if c, err = d.definition(ctx, head.Definition); err != nil {
 		return c, false, journal.InRun(run, err)
 	}
-	return c, c.program == nil && d.cfg.Foreign(c.plan.Workflow()), nil
+	return c, c.Program == nil && d.cfg.Foreign(c.Plan.Workflow()), nil
 }
 
 // IsForeign implements driver.Driver.
@@ -77,7 +78,7 @@ func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
 
 // leave posts an answer, unless one to the same wait was left before. Of those that come at once the first one in the store counts: each looks again when its own is
 // there, and takes it back if it is not the first, or the run has gone on meanwhile. id is 0 where the run has the same answer already.
-func (d *Driver) leave(ctx context.Context, run string, c compiled, a engine.Answer) (id uint64, err error) {
+func (d *Driver) leave(ctx context.Context, run string, c held.Compiled, a engine.Answer) (id uint64, err error) {
 	kind, body, err := encodeRequest(a)
 	if err != nil {
 		return 0, err
@@ -232,7 +233,7 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 		}
 		seen[q.Run] = true
 		h, err := d.cfg.Store.Head(ctx, q.Run)
-		if err != nil && !permanent(err) {
+		if err != nil && !held.IsPermanent(err) {
 			return err
 		}
 		if err != nil || h.Kind != d.cfg.Kind || !mine(h) {

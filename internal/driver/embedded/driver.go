@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/tracecontext"
@@ -20,7 +21,7 @@ import (
 // Driver drives runs in this process. It implements driver.Driver. Safe for concurrent use.
 type Driver struct {
 	cfg   Config
-	plans plans
+	plans held.Plans
 	hubs  hubs
 	// slots bounds calls over all runs, and line has those that wait; loads bounds runs that are being folded.
 	slots *Slots
@@ -113,36 +114,14 @@ func (d *Driver) Close(ctx context.Context) error {
 	}
 }
 
-// info tells of a run what its calls need to know; file reads one of its files.
-func (d *Driver) info(run string, w *workflow.Workflow, n journal.NewRun, file func(context.Context, string) ([]byte, error)) driver.Info {
-	return driver.Info{Run: run, Workflow: w, Model: n.Meta[driver.MetaModel], Meta: driver.UserMeta(n.Meta), File: file}
-}
-
-// open opens the models and tools of a run. Its functions are those of program where they come from nowhere else.
-func (d *Driver) open(ctx context.Context, info driver.Info, program driver.Program) (*driver.RunResources, error) {
-	if d.cfg.Open == nil {
-		return &driver.RunResources{Program: program}, nil
-	}
-	info.Program = program
-	k, err := d.cfg.Open(ctx, info)
-	if err != nil {
-		if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
-			return nil, foreign // nothing was to be opened
-		}
-		return nil, fmt.Errorf("open models and tools: %w", err)
-	}
-	if k == nil {
-		k = &driver.RunResources{}
-	}
-	if k.Program == nil {
-		k.Program = program
-	}
-	return k, nil
+// definition gives the compiled definition with this digest, as held.Plans does.
+func (d *Driver) definition(ctx context.Context, digest string) (held.Compiled, error) {
+	return d.plans.Load(ctx, d.cfg.Store, digest, d.cfg.Program)
 }
 
 // Forget implements driver.Driver.
 func (d *Driver) Forget(digest string) {
-	d.plans.forget(digest)
+	d.plans.Forget(digest)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for run, err := range d.bad {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -169,7 +170,7 @@ func (d *Driver) settle(q journal.Request, result []byte) {
 			return
 		}
 		d.cfg.Logger.Warn("settle request", "run", q.Run, "err", err)
-		if permanent(err) || b.wait(d.work) != nil {
+		if held.IsPermanent(err) || b.wait(d.work) != nil {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/text"
@@ -24,21 +25,6 @@ const (
 func (b *backoff) wait(ctx context.Context) error {
 	b.last = min(max(backoffFirst, 2*b.last), backoffMost)
 	return sleep(ctx, ctx, b.last)
-}
-
-// permanent tells whether asking a store again would give the same.
-func permanent(err error) bool {
-	return isDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) || errors.Is(err, journal.ErrOwned)
-}
-
-// isDamage tells whether the store holds what this program cannot read, or will never take what this run wants of it.
-func isDamage(err error) bool {
-	var (
-		corrupt  *journal.CorruptError
-		newer    *journal.NewerError
-		rejected *journal.RejectedError
-	)
-	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.As(err, &rejected) || errors.Is(err, journal.ErrNotStore)
 }
 
 // load claims the run and reads it. A store that does not answer is asked until it does (P18), unless the driver is closed meanwhile.
@@ -75,7 +61,7 @@ func (a *actor) load() error {
 		a.kit = &driver.RunResources{}
 		return nil
 	}
-	kit, err := a.equip(a.ctx)
+	kit, err := held.Equip(a.ctx, a.d.cfg.Open, a.info, a.plan.Program)
 	a.kitErr = err
 	a.kit = kit
 	return nil
@@ -98,13 +84,13 @@ func (a *actor) persist(what string, fn func() error) error {
 	for {
 		err := fn()
 		var (
-			defect  *defectError
+			defect  *held.DefectError
 			diverge *engine.DivergenceError
 		)
 		switch {
 		case err == nil:
 			return nil
-		case isDamage(err), errors.As(err, &defect), errors.As(err, &diverge):
+		case held.IsDamage(err), errors.As(err, &defect), errors.As(err, &diverge):
 			q := &driver.QuarantineError{Run: a.id, Err: err}
 			a.d.mu.Lock()
 			known := a.d.bad[a.id] != nil
@@ -114,7 +100,7 @@ func (a *actor) persist(what string, fn func() error) error {
 				a.log().Error("cannot read run", "err", err)
 			}
 			return q
-		case permanent(err):
+		case held.IsPermanent(err):
 			return err
 		}
 		if a.ctx.Err() != nil {
@@ -136,7 +122,7 @@ func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 		return journal.InRun(a.id, err)
 	}
 	a.plan = c
-	a.info = a.d.info(a.id, c.plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
+	a.info = held.Info(a.id, c.Plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
 		hash, ok := head.Meta[driver.MetaFile+name]
 		if !ok {
 			return nil, fmt.Errorf("file %q of run %s: %w", name, a.id, journal.ErrNotFound)
@@ -159,76 +145,27 @@ func (a *actor) file(ctx context.Context, name, hash string) (data []byte, err e
 	return data, err
 }
 
-// definition gives the compiled definition with this digest. One that is gone or no definition is damage; one that cannot be compiled is a defect: it
-// could once.
-func (d *Driver) definition(ctx context.Context, digest string) (compiled, error) {
-	if c, ok := d.plans.get(digest); ok {
-		return c, nil
-	}
-	w, err := driver.ReadDefinition(ctx, d.cfg.Store, digest)
-	if err != nil {
-		return compiled{}, err
-	}
-	c, err := d.plans.compile(digest, w, nil, d.cfg.Program)
-	if err != nil {
-		return compiled{}, &defectError{err}
-	}
-	return c, nil
-}
-
-// equip opens models and tools and gives stateful tools what they were told so far.
-func (a *actor) equip(ctx context.Context) (*driver.RunResources, error) {
-	var told *driver.History // the journal is read once for it
-	info := a.info
-	info.History = func(ctx context.Context) (h *driver.History, err error) {
-		if told == nil {
-			told, err = a.info.History(ctx)
-		}
-		return told, err
-	}
-	k, err := a.d.open(ctx, info, a.plan.program)
-	if err != nil {
-		return nil, err
-	}
-	if k.Tools == nil || k.Stateless {
-		return k, nil
-	}
-	h, err := info.History(ctx)
-	if err == nil && len(h.Tools) > 0 {
-		err = k.Tools.Restore(ctx, h.Tools)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("restore tools: %w", err), k.Close())
-	}
-	return k, nil
-}
-
 // history reads what the journal tells of calls made so far.
 func (a *actor) history(ctx context.Context) (*driver.History, error) {
 	var h *driver.History
 	err := a.persist("read run", func() (err error) {
-		fold := newRun(a.plan, a.id)
+		fold := held.NewRun(a.plan, a.id)
 		h = driver.NewHistory(a.id, fold)
 		defer text.Recover(&err)
-		return a.d.foldInto(ctx, fold, a.id, a.loadText, h.Add)
+		return held.FoldInto(ctx, a.d.cfg.Store, fold, a.id, a.loadText, h.Add)
 	})
 	return h, err
-}
-
-// events reads the events after seq, record by record.
-func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
-	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []engine.Event, _ bool) error { return fn(events) })
 }
 
 // reread makes the run in memory equal to the journal.
 func (a *actor) reread() error {
 	if a.create != nil {
-		a.run = newRun(a.plan, a.id)
+		a.run = held.NewRun(a.plan, a.id)
 		return nil
 	}
 	return a.persist("read run", func() (err error) {
 		defer text.Recover(&err)
-		run, err := a.d.fold(a.d.root, a.id, a.plan, a.loadText)
+		run, err := held.Fold(a.d.root, a.d.cfg.Store, a.id, a.plan, a.loadText)
 		if err != nil {
 			return err
 		}
@@ -243,15 +180,7 @@ func (a *actor) reread() error {
 	})
 }
 
-// fold makes a run of its events. load gives its texts; nil: the store is asked once.
-func (d *Driver) fold(ctx context.Context, id string, c compiled, load loader) (run *engine.Run, err error) {
-	defer recovered(&err)
-	if load == nil {
-		load = func(hash string) (string, error) { return d.loadText(ctx, id, hash) }
-	}
-	run = newRun(c, id)
-	if err := d.foldInto(ctx, run, id, load, nil); err != nil {
-		return nil, err
-	}
-	return run, nil
+// events reads the events after seq, record by record.
+func (d *Driver) events(ctx context.Context, run string, after uint64, fn func([]engine.Event) error) error {
+	return journal.EachEvents(ctx, d.cfg.Store, run, after, func(events []engine.Event, _ bool) error { return fn(events) })
 }

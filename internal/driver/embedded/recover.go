@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -107,7 +108,7 @@ func (d *Driver) Recover(ctx context.Context) error {
 
 // gaveUp remembers a run that cannot be recovered for a reason that will not pass.
 func (d *Driver) gaveUp(run string, err error) {
-	if err == nil || permanent(err) || d.work.Err() != nil {
+	if err == nil || held.IsPermanent(err) || d.work.Err() != nil {
 		return
 	}
 	d.mu.Lock()
@@ -126,7 +127,7 @@ func (d *Driver) list(ctx context.Context, q journal.Query) (heads []journal.Hea
 	var b backoff
 	for {
 		heads, next, err = d.cfg.Store.List(ctx, q)
-		if err == nil || permanent(err) || ctx.Err() != nil {
+		if err == nil || held.IsPermanent(err) || ctx.Err() != nil {
 			return heads, next, err
 		}
 		d.cfg.Logger.Warn("list runs", "err", err)
@@ -176,14 +177,14 @@ func (h *deadlines) sweep(ctx context.Context) error {
 // functions another program has are left to that program: here they could not go on.
 func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
 	c, err := d.definition(ctx, h.Definition)
-	if err != nil || !c.deadlines && h.Meta[driver.MetaRemind] == "" || c.program == nil && d.cfg.Foreign(c.plan.Workflow()) {
+	if err != nil || !c.Deadlines && h.Meta[driver.MetaRemind] == "" || c.Program == nil && d.cfg.Foreign(c.Plan.Workflow()) {
 		return err
 	}
-	run, err := d.fold(ctx, h.Run, c, nil)
+	run, err := held.Fold(ctx, d.cfg.Store, h.Run, c, nil)
 	if err != nil || run.Status() != engine.StatusPaused {
 		return err
 	}
-	if at := earliest(run.Open()); !at.IsZero() {
+	if at := held.Earliest(run.Open()); !at.IsZero() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.runs[h.Run] == nil && !d.closed {
@@ -218,13 +219,13 @@ func (d *Driver) touch(run string, p *parked) {
 	defer d.wg.Done()
 	head, err := d.cfg.Store.Head(d.root, run)
 	if err != nil || head.Status != journal.StatusPaused {
-		if err != nil && !permanent(err) {
+		if err != nil && !held.IsPermanent(err) {
 			d.again(run)
 		}
 		return
 	}
 	done := func(err error) {
-		if err != nil && !permanent(err) {
+		if err != nil && !held.IsPermanent(err) {
 			d.cfg.Logger.Warn("fire deadline", "run", run, "err", err)
 		}
 	}

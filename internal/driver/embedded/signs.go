@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -166,7 +167,7 @@ func (d *Driver) evictHung(ctx context.Context, mine func(journal.Head) bool) er
 				continue
 			}
 			err := d.cfg.Store.Evict(ctx, h.Run, h.Owner)
-			if err != nil && !permanent(err) {
+			if err != nil && !held.IsPermanent(err) {
 				return err
 			}
 			if err == nil {

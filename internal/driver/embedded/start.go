@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
@@ -68,11 +69,11 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	if spec.Input != nil && !json.Valid(spec.Input) {
 		return nil, errors.New("start run: the input is not JSON")
 	}
-	definition, err := d.plans.definition(spec.Workflow)
+	definition, err := d.plans.Definition(spec.Workflow)
 	if err != nil {
 		return nil, fmt.Errorf("start run: %w", err)
 	}
-	p, err := d.plans.compile(definition.Hash, spec.Workflow, spec.Program, d.cfg.Program)
+	p, err := d.plans.Compile(definition.Hash, spec.Workflow, spec.Program, d.cfg.Program)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 		return nil, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn) // else a client could name any file
 	}
 	files, meta := spec.Kept()
-	w := p.plan.Workflow()
+	w := p.Plan.Workflow()
 	id, name := spec.WorkflowID, spec.WorkflowName
 	if id == "" && name == "" {
 		id, name = w.ID, w.Name
@@ -97,7 +98,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	}
 	a.create = &l.create
 	kept := spec.Files
-	a.info = d.info(run, w, l.create, func(_ context.Context, name string) ([]byte, error) {
+	a.info = held.Info(run, w, l.create, func(_ context.Context, name string) ([]byte, error) {
 		if data, ok := kept[name]; ok {
 			return data, nil
 		}
@@ -106,7 +107,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	a.info.History = func(context.Context) (*driver.History, error) {
 		return &driver.History{}, nil
 	}
-	kit, err := d.open(ctx, a.info, p.program)
+	kit, err := held.Open(ctx, d.cfg.Open, a.info, p.Program)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -29,7 +30,7 @@ func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 		}
 		if _, ok := m.data.(engine.Cancel); m.data != nil && !ok {
 			inputs := []engine.Input{}
-			for _, t := range due(a.run, m.given()) {
+			for _, t := range held.Due(a.run, m.given()) {
 				inputs = append(inputs, engine.Input{At: m.at, Data: engine.TimerDue{ID: t.ID}})
 			}
 			inputs = append(inputs, engine.Input{At: m.at, Data: m.data})

@@ -1,0 +1,86 @@
+package held
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// HasStored tells whether the journal has exactly the records of ap.
+func HasStored(ctx context.Context, log journal.Log, ap journal.Append) (bool, error) {
+	first, more := ap.Record, ap.More
+	if ap.Events != nil {
+		var err error
+		if first, more, _, err = journal.EncodeParts(nil, ap.Events); err != nil {
+			return false, err
+		}
+	}
+	n := 0
+	err := log.Each(ctx, ap.Run, first.First-1, func(r journal.Record) error {
+		switch want := first; {
+		case n > len(more):
+			return nil
+		case n > 0:
+			want = more[n-1]
+			fallthrough
+		default:
+			if r.First != want.First || r.Last != want.Last || !bytes.Equal(r.Data, want.Data) {
+				return errOther
+			}
+		}
+		n++
+		return nil
+	})
+	if errors.Is(err, errOther) {
+		return false, nil
+	}
+	return n > len(more), err
+}
+
+// errOther: a record is another one.
+var errOther = errors.New("the record has different events")
+
+// Earliest gives the first deadline of a wait among open commands; zero where there is none.
+func Earliest(open []engine.Command) time.Time {
+	var first time.Time
+	for _, c := range open {
+		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && (first.IsZero() || t.At.Before(first)) {
+			first = t.At
+		}
+	}
+	return first
+}
+
+// Due gives the timers of waits that are due by now, the earliest first, for a run that was just read (D21).
+func Due(run *engine.Run, now time.Time) []*engine.StartTimer {
+	var due []*engine.StartTimer
+	for _, c := range run.Open() {
+		if t, ok := c.(*engine.StartTimer); ok && t.Deadline && !t.At.After(now) {
+			due = append(due, t)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b *engine.StartTimer) int { return a.At.Compare(b.At) })
+	return due
+}
+
+// NewAppend builds what is stored of events that a decision added to a run: records, blobs, status and notices. buf is used for the data of the first record, which the next use of it
+// overwrites; nil makes one. asValues keeps events that can be encoded as values, for a journal.EventKeeper. The caller adds what it knows of the run's owner, and validates.
+func NewAppend(run *engine.Run, id string, events []engine.Event, buf []byte, asValues bool) (journal.Append, error) {
+	ap := journal.Append{
+		Run: id, At: events[len(events)-1].At, Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},
+		Status: driver.StatusOf(run), Waiting: len(run.Waits()), Notices: driver.Notices(events),
+	}
+	if asValues && journal.IsEncodable(events) {
+		ap.Events = events
+		return ap, nil
+	}
+	var err error
+	ap.Record, ap.More, ap.Blobs, err = journal.EncodeParts(buf, events)
+	return ap, err
+}

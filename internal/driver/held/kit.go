@@ -1,0 +1,65 @@
+package held
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Info tells of a run what its calls need to know; file reads one of its files.
+func Info(run string, w *workflow.Workflow, n journal.NewRun, file func(context.Context, string) ([]byte, error)) driver.Info {
+	return driver.Info{Run: run, Workflow: w, Model: n.Meta[driver.MetaModel], Meta: driver.UserMeta(n.Meta), File: file}
+}
+
+// Open opens the models and tools of a run. Its functions are those of program where they come from nowhere else. open may be nil.
+func Open(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (*driver.RunResources, error) {
+	if open == nil {
+		return &driver.RunResources{Program: program}, nil
+	}
+	info.Program = program
+	k, err := open(ctx, info)
+	if err != nil {
+		if foreign, ok := errors.AsType[*driver.ForeignError](err); ok {
+			return nil, foreign // nothing was to be opened
+		}
+		return nil, fmt.Errorf("open models and tools: %w", err)
+	}
+	if k == nil {
+		k = &driver.RunResources{}
+	}
+	if k.Program == nil {
+		k.Program = program
+	}
+	return k, nil
+}
+
+// Equip is Open for a run with a past: stateful tools get what they were told so far. info.History is asked once at most.
+func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program driver.Program) (*driver.RunResources, error) {
+	read := info.History
+	var told *driver.History
+	info.History = func(ctx context.Context) (h *driver.History, err error) {
+		if told == nil {
+			told, err = read(ctx)
+		}
+		return told, err
+	}
+	k, err := Open(ctx, open, info, program)
+	if err != nil {
+		return nil, err
+	}
+	if k.Tools == nil || k.Stateless {
+		return k, nil
+	}
+	h, err := info.History(ctx)
+	if err == nil && len(h.Tools) > 0 {
+		err = k.Tools.Restore(ctx, h.Tools)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("restore tools: %w", err), k.Close())
+	}
+	return k, nil
+}

@@ -1,0 +1,146 @@
+package held
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Plans keeps compiled definitions by digest, so that a thousand runs of one workflow share one plan. The zero value is ready.
+type Plans struct {
+	mu sync.Mutex
+	m  map[string]Compiled
+	// written are the definitions of the workflows of m, which do not change: a graph that is run again is not written again.
+	written map[*workflow.Workflow]journal.Blob
+}
+
+// Compiled is a definition that can be run.
+type Compiled struct {
+	Plan *engine.Plan
+	// Program has the functions of a Go graph; nil for documents, and where another program has them.
+	Program driver.Program
+	// Deadlines: some wait of the definition has one, or a reminder.
+	Deadlines bool
+}
+
+// maxPlans bounds the cache. Running runs keep their own plan; dropping one here costs a compilation, no more.
+const maxPlans = 256
+
+// Load gives the compiled definition with this digest that a store has. find is as in Compile. One that is gone or no definition is damage; one that cannot be compiled is a defect: it
+// could once.
+func (p *Plans) Load(ctx context.Context, blobs driver.Blobs, digest string, find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
+	if c, ok := p.get(digest); ok {
+		return c, nil
+	}
+	w, err := driver.ReadDefinition(ctx, blobs, digest)
+	if err != nil {
+		return Compiled{}, err
+	}
+	c, err := p.Compile(digest, w, nil, find)
+	if err != nil {
+		return Compiled{}, &DefectError{err}
+	}
+	return c, nil
+}
+
+func (p *Plans) get(digest string) (Compiled, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, ok := p.m[digest]
+	return c, ok
+}
+
+// Definition gives a workflow as it is stored.
+func (p *Plans) Definition(w *workflow.Workflow) (journal.Blob, error) {
+	p.mu.Lock()
+	b, ok := p.written[w]
+	p.mu.Unlock()
+	if ok {
+		return b, nil
+	}
+	canonical, err := w.Canonical()
+	if err != nil {
+		return journal.Blob{}, err
+	}
+	b = journal.NewBlob(canonical)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, ok := p.m[b.Hash]; ok && c.Plan.Workflow() == w {
+		if p.written == nil {
+			p.written = map[*workflow.Workflow]journal.Blob{}
+		}
+		p.written[w] = b
+	}
+	return b, nil
+}
+
+// Compile gives the plan of a definition. program is the one that it is to have, nil for the one that find gives. Of two programs of one definition the
+// plan of the last stays.
+func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Program, find func(*workflow.Workflow) (driver.Program, error)) (Compiled, error) {
+	if c, ok := p.get(digest); ok && (program == nil || c.Program == program) {
+		return c, nil
+	}
+	var host engine.Host
+	if program == nil && find != nil {
+		var err error
+		if program, err = find(w); err != nil {
+			return Compiled{}, fmt.Errorf("find the program of workflow %q: %w", w.Name, err)
+		}
+	}
+	if program != nil {
+		host = program
+	}
+	plan, err := engine.Compile(w, host)
+	if err != nil {
+		return Compiled{}, err
+	}
+	c := Compiled{Plan: plan, Program: program, Deadlines: hasDeadlines(w)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.m == nil {
+		p.m = map[string]Compiled{}
+	}
+	for k := range p.m {
+		if len(p.m) < maxPlans {
+			break
+		}
+		p.drop(k)
+	}
+	p.drop(digest)
+	p.m[digest] = c
+	return c, nil
+}
+
+// Forget drops the plan of a definition, whose program is another one now.
+func (p *Plans) Forget(digest string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(digest)
+}
+
+// drop forgets a plan. p.mu is held.
+func (p *Plans) drop(digest string) {
+	if c, ok := p.m[digest]; ok {
+		delete(p.m, digest)
+		delete(p.written, c.Plan.Workflow())
+	}
+}
+
+func hasDeadlines(w *workflow.Workflow) bool {
+	for i := range w.Nodes {
+		if n := w.Nodes[i].Wait; n != nil && (n.Deadline > 0 || n.Remind > 0) {
+			return true
+		}
+	}
+	for _, sub := range w.Flows {
+		if hasDeadlines(sub) {
+			return true
+		}
+	}
+	return false
+}

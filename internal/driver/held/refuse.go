@@ -1,0 +1,82 @@
+package held
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/text"
+)
+
+// refusals are never written.
+var refusals = []error{
+	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
+	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
+	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
+}
+
+// IsResult tells whether an input is the result of a call or a timer. Results that are there together are decided together; every other input by itself.
+func IsResult(d engine.InputData) bool {
+	switch d.(type) {
+	case engine.ModelResult, engine.ToolResult, engine.ToolHeld, engine.FuncResult, *engine.FuncResult, engine.TimerDue:
+		return true
+	}
+	return false
+}
+
+// IsRefusal tells whether err is the engine's answer to an input that it cannot take. Everything else is a defect.
+func IsRefusal(err error) bool {
+	if _, ok := errors.AsType[*engine.BudgetError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*engine.UncountedError](err); ok {
+		return true
+	}
+	for _, known := range refusals {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// Recovered turns a panic of the engine into an error: a defect in one run must not stop the others. A text that cannot be loaded is no defect.
+func Recovered(err *error) {
+	switch v := recover().(type) {
+	case nil:
+	case *text.LoadError:
+		*err = v
+	default:
+		*err = &DefectError{fmt.Errorf("engine panicked: %v", v)}
+	}
+}
+
+// DefectError is an error that would come again however often the same is tried.
+type DefectError struct{ Err error }
+
+func (e *DefectError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *DefectError) Unwrap() error { return e.Err }
+
+// IsDefect tells whether err is a DefectError.
+func IsDefect(err error) bool {
+	_, ok := errors.AsType[*DefectError](err)
+	return ok
+}
+
+// IsPermanent tells whether asking a store again would give the same.
+func IsPermanent(err error) bool {
+	return IsDamage(err) || errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) || errors.Is(err, journal.ErrOwned)
+}
+
+// IsDamage tells whether the store holds what this program cannot read, or will never take what this run wants of it.
+func IsDamage(err error) bool {
+	var (
+		corrupt  *journal.CorruptError
+		newer    *journal.NewerError
+		rejected *journal.RejectedError
+	)
+	return errors.As(err, &corrupt) || errors.As(err, &newer) || errors.As(err, &rejected) || errors.Is(err, journal.ErrNotStore)
+}
