@@ -20,6 +20,11 @@ func Parts() []Part {
 func processRows() []Row {
 	return []Row{
 		{
+			Key: "killed-in-call", Failure: "killed with `kill -9` in a call, or at any other moment",
+			Survives: all, Repeated: "calls that were under way", Asked: unknown,
+			Takes: "up to 5 s until another server continues its runs", Tests: []string{"internal/e2e TestClusterKills"},
+		},
+		{
 			Key: "killed-leading", Failure: "killed with `kill -9` while it starts runs of schedules",
 			Survives: all, Repeated: "calls that were under way; no planned time has two runs", Asked: unknown,
 			Takes: "up to 5 s until another server leads", Tests: []string{"internal/e2e TestPair"},

@@ -1,0 +1,385 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/pghome"
+)
+
+// order is a workflow with agents one after another and at once, and a tool whose calls are not safe to repeat.
+const order = `name: order
+agents:
+  plan: {model: openai/m, instruction: plan}
+  clerk:
+    model: openai/m
+    instruction: clerk
+    toolsets:
+      - type: api
+        api_config:
+          name: book
+          instruction: Books
+          method: POST
+          endpoint: %s/book
+          args: {what: {type: string}}
+          required: [what]
+  left: {model: openai/m, instruction: left}
+  right: {model: openai/m, instruction: right}
+  last: {model: openai/m, instruction: last}
+workflow:
+  - {type: agent, name: plan}
+  - {type: agent, name: clerk}
+  - {id: both, type: parallel, steps: [{type: agent, name: left}, {type: agent, name: right}]}
+  - {type: agent, name: last}
+`
+
+// In a run of order orderCalls calls of models and of the tool are made, at most orderWidth at once.
+const (
+	orderCalls = 7
+	orderWidth = 2
+)
+
+// cluster is several servers on one store. Each has a model of its own, so that a call tells who made it.
+type cluster struct {
+	t      *testing.T
+	home   string
+	db     string // the URL of the store
+	config string // hocket.yaml
+	book   *httptest.Server
+	// latency is how long a model and the tool take.
+	latency time.Duration
+
+	mu      sync.Mutex
+	members []*member // that live
+	turn    int
+	last    int // the number of the newest member
+	calls   []*call
+	held    chan struct{}  // answers wait until it is closed; nil: they do not wait
+	asked   map[string]int // answers of a person to calls of unknown outcome, by run
+}
+
+// member is one life of a server.
+type member struct {
+	*process
+	number int
+	model  *modeltest.Server
+	killed bool // guarded by cluster.mu
+}
+
+// call is a call that reached a model or the tool.
+type call struct {
+	key   string  // the idempotency key
+	by    *member // nil for the tool, which is not told
+	reply string  // no other call gets it
+}
+
+var replied = regexp.MustCompile(`reply \d+`)
+
+func newCluster(t *testing.T, db string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, home: t.TempDir(), db: db, latency: 10 * time.Millisecond, asked: map[string]int{}}
+	c.book = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		reply, wait := c.made(r.Header.Get("Idempotency-Key"), nil)
+		select {
+		case <-wait:
+		case <-r.Context().Done():
+			return
+		}
+		_, _ = io.WriteString(w, reply)
+	}))
+	t.Cleanup(func() {
+		c.book.CloseClientConnections()
+		c.book.Close()
+	})
+	c.config = fmt.Sprintf("outbound: {allow: ['%s']}\nserver: {takeOverAfter: 15s}\n", strings.TrimPrefix(c.book.URL, "http://"))
+	return c
+}
+
+// made notes a call, and gives its reply, which may be given when wait is closed.
+func (c *cluster) made(key string, by *member) (reply string, wait <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	reply = fmt.Sprintf("reply %d", len(c.calls)+1)
+	c.calls = append(c.calls, &call{key: key, by: by, reply: reply})
+	if c.held != nil {
+		return reply, c.held
+	}
+	open := make(chan struct{})
+	close(open)
+	return reply, open
+}
+
+// hold makes calls wait for their replies until release is called.
+func (c *cluster) hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gate := make(chan struct{})
+	c.held = gate
+	return func() {
+		c.mu.Lock()
+		c.held = nil
+		c.mu.Unlock()
+		close(gate)
+	}
+}
+
+// join starts a server. Its store is the cluster's, or that of at, where at leads to the same one on another way.
+func (c *cluster) join(at string, args ...string) *member {
+	c.t.Helper()
+	m := &member{}
+	m.model = modeltest.Start(c.t, func(r modeltest.Request) modeltest.Answer {
+		reply, wait := c.made(r.Header.Get("Idempotency-Key"), m)
+		a := modeltest.Answer{Text: reply, Latency: c.latency, Wait: wait}
+		if len(r.Tools) > 0 && r.Messages[len(r.Messages)-1].Role != chat.RoleTool {
+			a.Text, a.ToolCalls = "", []chat.ToolCall{{Name: "book", Arguments: fmt.Appendf(nil, `{"what": %q}`, reply)}}
+		}
+		return a
+	})
+	file := filepath.Join(c.home, "operator.yaml")
+	if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	m.process = serve(c.t, c.home, []string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file, "HOCKET_DB=" + cmp.Or(at, c.db)}, args...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last++
+	m.number = c.last
+	c.members = append(c.members, m)
+	return m
+}
+
+// kill kills a server as `kill -9` does.
+func (c *cluster) kill(m *member) {
+	c.mu.Lock()
+	c.members = slices.DeleteFunc(c.members, func(o *member) bool { return o == m })
+	m.killed = true
+	c.mu.Unlock()
+	m.process.kill()
+}
+
+// some gives the servers in turn.
+func (c *cluster) some() *member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.members) == 0 {
+		return nil
+	}
+	c.turn++
+	return c.members[c.turn%len(c.members)]
+}
+
+// do makes a request to a server.
+func (m *member) do(ctx context.Context, method, path, body string, header ...string) (int, []byte, error) {
+	l := &load{}
+	l.url.Store(&m.url)
+	return l.do(ctx, method, "/api/v1"+path, []byte(body), header...)
+}
+
+// ask makes a request until a server answers it, across the deaths of servers and of the store.
+func (c *cluster) ask(ctx context.Context, method, path, body string, header ...string) (status int, data []byte) {
+	for ctx.Err() == nil {
+		if m := c.some(); m != nil {
+			try, cancel := context.WithTimeout(ctx, 20*time.Second)
+			status, data, err := m.do(try, method, path, body, header...)
+			cancel()
+			if err == nil && status != http.StatusServiceUnavailable {
+				return status, data
+			}
+		}
+		pause(ctx)
+	}
+	c.t.Errorf("%s %s was never answered: %d %s", method, path, status, data)
+	return 0, nil
+}
+
+// apply stores a workflow.
+func (c *cluster) apply(id, document string) {
+	c.t.Helper()
+	body, err := json.Marshal(map[string]any{"document": document})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if status, data := c.ask(c.t.Context(), http.MethodPut, "/workflows/"+id, string(body)); status != http.StatusOK && status != http.StatusCreated {
+		c.t.Fatalf("apply %s: %d %s", id, status, data)
+	}
+}
+
+// start starts the run of a key, however often it is called.
+func (c *cluster) start(ctx context.Context, workflow, key string) string {
+	status, data := c.ask(ctx, http.MethodPost, "/runs", fmt.Sprintf(`{"workflow": %q, "input": %q}`, workflow, key), "Idempotency-Key", key)
+	var run struct{ ID string }
+	if err := json.Unmarshal(data, &run); err != nil || status != http.StatusCreated && status != http.StatusOK {
+		c.t.Errorf("start %s: %d %s", key, status, data)
+	}
+	return run.ID
+}
+
+// ended waits until a run has ended well. A person is asked about calls of unknown outcome, and lets them be made again.
+func (c *cluster) ended(ctx context.Context, run string) {
+	for ctx.Err() == nil {
+		status, data := c.ask(ctx, http.MethodGet, "/runs/"+run, "")
+		var o struct {
+			Status  string
+			Waiting []struct{ ID, Kind string }
+		}
+		if err := json.Unmarshal(data, &o); err != nil || status != http.StatusOK {
+			c.t.Errorf("run %s: %d %s", run, status, data)
+			return
+		}
+		switch o.Status {
+		case "completed":
+			return
+		case "failed", "cancelled":
+			c.t.Errorf("run %s: %s", run, data)
+			return
+		case "paused":
+			for _, w := range o.Waiting {
+				c.retry(ctx, run, w.ID)
+			}
+		}
+		pause(ctx)
+	}
+	c.t.Errorf("run %s does not end", run)
+}
+
+// retry lets a call be made again whose outcome is unknown.
+func (c *cluster) retry(ctx context.Context, run, wait string) {
+	c.mu.Lock()
+	c.asked[run]++
+	c.mu.Unlock()
+	if status, data := c.ask(ctx, http.MethodPost, "/runs/"+run+"/resume", fmt.Sprintf(`{"wait": %q, "input": "retry"}`, wait)); status != http.StatusOK {
+		c.t.Errorf("answer to %s of run %s: %d %s", wait, run, status, data)
+	}
+}
+
+// open opens the store as `hocket runs` does.
+func (c *cluster) open() *service.Service {
+	c.t.Helper()
+	at, err := store.Parse(c.db, store.Servers{Postgres: pghome.New(nil)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	s, err := service.Look(c.t.Context(), service.Config{At: at})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// journals gives the events of all runs.
+func (c *cluster) journals() map[string][]engine.Event {
+	c.t.Helper()
+	s := c.open()
+	defer s.Close()
+	all := map[string][]engine.Event{}
+	for q := (journal.Query{Limit: 1000}); ; {
+		heads, next, err := s.List(c.t.Context(), q)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		for _, h := range heads {
+			if all[h.Run], err = s.Events(c.t.Context(), h.Run, 0); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return all
+		}
+	}
+}
+
+// lost tells what the kills cost.
+type lost struct{ calls, tools, asked int }
+
+// check holds the journals against what models and tool saw, when all runs have ended (D8, P12, P18):
+//
+//  1. Each call has one reply in the journals: that of the last time it was made. So no call was made again whose reply was stored.
+//  2. Each time before that, who made it was killed later, and it was one of the few that the run had under way.
+//  3. The tool's calls were made again as often as a person said so.
+func (c *cluster) check() lost {
+	c.t.Helper()
+	stored, ofRun := map[string]int{}, map[string]string{}
+	for run, events := range c.journals() {
+		for _, e := range events {
+			text := ""
+			switch d := e.Data.(type) {
+			case *engine.ModelReplied:
+				if text = d.Message.Text.String(); len(d.Message.ToolCalls) > 0 {
+					text = string(d.Message.ToolCalls[0].Arguments)
+				}
+			case *engine.ToolReturned:
+				text = d.Text
+			}
+			if reply := replied.FindString(text); reply != "" {
+				stored[reply]++
+				ofRun[reply] = run
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var l lost
+	byKey := map[string][]*call{}
+	for _, m := range c.calls {
+		byKey[m.key] = append(byKey[m.key], m)
+	}
+	under := map[string]int{} // lost calls, by run and member
+	again := map[string]int{} // of the tool, by run
+	for key, calls := range byKey {
+		last := calls[len(calls)-1]
+		run := ofRun[last.reply]
+		if stored[last.reply] != 1 {
+			c.t.Errorf("call %s was made %d times; its last reply is in the journals %d times", key, len(calls), stored[last.reply])
+		}
+		for _, m := range calls[:len(calls)-1] {
+			switch {
+			case stored[m.reply] > 0:
+				c.t.Errorf("call %s was made again although its reply was stored (D8)", key)
+			case m.by == nil:
+				l.tools++
+				again[run]++
+			case !m.by.killed:
+				c.t.Errorf("call %s was made again although who made it was not killed", key)
+			default:
+				l.calls++
+				under[fmt.Sprint(run, " ", m.by.number)]++
+			}
+		}
+	}
+	for at, n := range under {
+		if n > orderWidth {
+			c.t.Errorf("%s: %d calls were lost, of %d that were under way at once", at, n, orderWidth)
+		}
+	}
+	for run, n := range again {
+		if n > c.asked[run] {
+			c.t.Errorf("run %s: the tool was called again %d times, and a person was asked %d times (P12)", run, n, c.asked[run])
+		}
+	}
+	for _, n := range c.asked {
+		l.asked += n
+	}
+	return l
+}
