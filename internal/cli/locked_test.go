@@ -27,7 +27,7 @@ var (
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 	}
 	// They need no store, or stay until they are ended: their store is the one of the tests of package server, of e2e and of service.
-	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "mcp", "scheduler", "schedule preview", "notifications retry"}
+	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry"}
 )
 
 const gatePoem = `agents:

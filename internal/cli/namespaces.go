@@ -37,8 +37,8 @@ func (a *app) chooseStore(c *cobra.Command) error {
 		verb = verb.Parent()
 	}
 	switch {
-	case verb.Name() == "serve":
-		return usef("hocket serve serves all namespaces; leave out --namespace")
+	case verb.Name() == "serve", verb.Name() == "worker":
+		return usef("hocket %s serves all namespaces; leave out --namespace", verb.Name())
 	case slices.Contains(overNamespaces, verb.Name()), withoutConfig(c) && verb.Name() != "doctor":
 		return nil
 	}

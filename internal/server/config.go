@@ -32,10 +32,12 @@ const (
 
 // Config is what a Server is made of. The zero Config serves the default store.
 type Config struct {
-	// Service is what the services of all namespaces are made of; its Kind is journal.KindServe. Logger, Keeper, Env and Operator are the server's too.
+	// Service is what the services of all namespaces are made of; its Kind is journal.KindServe, or journal.KindWorker for OnlyWork. Logger, Keeper, Env and Operator are the server's too.
 	Service service.Config
-	// Addr is host:port; "": the operator's, else DefaultAddr. Port 0 takes a free one.
+	// Addr is host:port; "": the operator's, else DefaultAddr, and for OnlyWork none. Port 0 takes a free one.
 	Addr string
+	// OnlyWork makes a worker: it drives runs, and has no endpoints but probes and metrics, no schedules and no notifications.
+	OnlyWork bool
 	// Schedules configures the scheduler; NoSchedules leaves schedules to other processes.
 	Schedules   service.ScheduleRequest
 	NoSchedules bool
@@ -64,6 +66,10 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Service.Kind = journal.KindServe
+	if c.OnlyWork {
+		c.Service.Kind = journal.KindWorker
+		c.NoSchedules = true
+	}
 	c.Service.Metrics = true
 	if c.Service.Logger == nil {
 		c.Service.Logger = slog.New(slog.DiscardHandler)
@@ -72,7 +78,9 @@ func (c Config) withDefaults() Config {
 	if c.Service.Operator != nil {
 		op = c.Service.Operator.Server
 	}
-	c.Addr = cmp.Or(c.Addr, op.Addr, DefaultAddr)
+	if !c.OnlyWork {
+		c.Addr = cmp.Or(c.Addr, op.Addr, DefaultAddr)
+	}
 	c.URL = cmp.Or(c.URL, op.URL)
 	c.Hosts = slices.Concat(c.Hosts, op.Hosts)
 	c.Origins = slices.Concat(c.Origins, op.Origins)

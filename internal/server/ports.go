@@ -24,6 +24,8 @@ type Namespaces interface {
 	Names(ctx context.Context) ([]string, error)
 	// Service gives the service of a namespace, and opens it if need be. Errors: access.ErrNoNamespace, or another that says why it cannot be used.
 	Service(ctx context.Context, namespace string) (*service.Service, error)
+	// DB names the store.
+	DB() string
 	// Close interrupts what is driven and closes all services.
 	Close() error
 }

@@ -30,8 +30,17 @@ type Mount struct {
 	Close func() error
 }
 
-// mounts is the table of all ways in.
-func (s *Server) mounts() ([]Mount, error) { //nolint:unparam // a transport may fail to be made
+// probes are the ways in that a worker has too.
+func (s *Server) probes() []Mount {
+	return []Mount{
+		s.metricsMount(),
+		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
+		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
+	}
+}
+
+// mounts are the other ways in.
+func (s *Server) mounts() []Mount {
 	assistants := mcpserver.New(mcpserver.Config{
 		Version: s.cfg.Service.Version, Workflows: s.cfg.MCPWorkflows, MaxBody: s.cfg.Body, Logger: s.log,
 	})
@@ -40,10 +49,7 @@ func (s *Server) mounts() ([]Mount, error) { //nolint:unparam // a transport may
 		{Name: "mcp", Patterns: []string{"/mcp"}, Handler: byOwnName(assistants.Handler()), Routes: []string{"GET /mcp", "POST /mcp", "DELETE /mcp"}, Close: assistants.Close},
 		s.apiMount(),
 		{Name: "openai", Patterns: []string{"/v1", "/v1/"}, Handler: openaiapi.New(openaiapi.Config{MaxBody: s.cfg.Body}), Routes: openaiapi.Routes(), Problem: openaiapi.WriteProblem},
-		s.metricsMount(),
-		{Name: "health", Patterns: []string{"/healthz"}, Handler: reading(s.healthz), Routes: []string{"GET /healthz"}, Open: true},
-		{Name: "health", Patterns: []string{"/readyz"}, Handler: reading(s.readyz), Routes: []string{"GET /readyz"}, Open: true},
-	}...), nil
+	}...)
 }
 
 // mount fills the mux from the table.

@@ -118,9 +118,9 @@ func (s *Server) open(ctx context.Context) error {
 	}
 	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
 	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s}, s.flight)
-	mounts, err := s.mounts()
-	if err != nil {
-		return err
+	mounts := s.probes()
+	if !s.cfg.OnlyWork {
+		mounts = append(mounts, s.mounts()...)
 	}
 	names, err := s.namespaces.Names(ctx)
 	if err != nil {
@@ -136,6 +136,9 @@ func (s *Server) open(ctx context.Context) error {
 
 // prepare stores where the notifications of a namespace begin, before a request can reach it. What fails is tried again by tend.
 func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Service) {
+	if s.cfg.OnlyWork {
+		return
+	}
 	if err := s.hooks.Begin(ctx, namespace, svc); err != nil {
 		s.log.Warn("notifications of a namespace not started", "namespace", namespace, "err", err)
 	}
@@ -143,6 +146,10 @@ func (s *Server) prepare(ctx context.Context, namespace string, svc *service.Ser
 
 // tend is the work of a server for one namespace until ctx is done: schedules, interrupted runs, deadlines, notifications.
 func (s *Server) tend(ctx context.Context, namespace string, svc *service.Service) {
+	if s.cfg.OnlyWork {
+		svc.Tend(ctx)
+		return
+	}
 	var told sync.WaitGroup
 	defer told.Wait()
 	told.Go(func() { s.hooks.Tend(ctx, namespace, svc) })
@@ -179,7 +186,12 @@ type Start struct {
 // Listen opens the address of the configuration, and makes the first token where there is none.
 //
 // Errors: *UnprotectedError where others could reach the address, and there is no token (SEC1); *service.InvalidError where the address cannot be used.
+//
+// A worker asks for no token where it shows nothing; without an address its listener is nil.
 func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
+	if s.cfg.OnlyWork && s.cfg.Addr == "" {
+		return nil, Start{DB: s.namespaces.DB()}, nil
+	}
 	ln, err := listen(ctx, s.cfg.Addr)
 	if err != nil {
 		return nil, Start{}, err
@@ -193,15 +205,15 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 
 // protect ensures that no request reaches the server without a token.
 func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
+	if s.cfg.OnlyWork { // probes are open, and metrics ask for a token that is there
+		return Start{URL: s.scheme() + ln.Addr().String(), DB: s.namespaces.DB(), TLS: s.cert != nil}, nil
+	}
 	svc, err := s.namespaces.Service(ctx, access.DefaultNamespace)
 	if err != nil {
 		return Start{}, err
 	}
 	token, env := s.tokens.(*envTokens)
-	start := Start{URL: "http://" + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr()), TLS: s.cert != nil}
-	if start.TLS {
-		start.URL = "https://" + ln.Addr().String()
-	}
+	start := Start{URL: s.scheme() + ln.Addr().String(), DB: svc.DB(), FromEnv: env, Exposed: !isLoopback(ln.Addr()), TLS: s.cert != nil}
 	if env && token.weak {
 		if where := s.reachable(start); where != "" {
 			return start, service.Refuse(errcode.ServerUnprotected, errcode.Fields{"address": where}, &ShortTokenError{where})
@@ -222,6 +234,14 @@ func (s *Server) protect(ctx context.Context, ln net.Listener) (Start, error) {
 		err = writeToken(start.TokenFile, start.Token)
 	}
 	return start, err
+}
+
+// scheme is how the URL of the server begins.
+func (s *Server) scheme() string {
+	if s.cert != nil {
+		return "https://"
+	}
+	return "http://"
 }
 
 // reachable gives an address at which others reach the server, that of a proxy before it too; "" where there is none.
@@ -261,10 +281,15 @@ const (
 	maxHeader  = 64 << 10
 )
 
-// Serve answers on a listener until ctx is done, and then lets what is under way end. It closes the listener.
+// Serve answers on a listener until ctx is done, and then lets what is under way end. It closes the listener. With a nil listener it only waits.
 //
 // Errors: *UnprotectedError before anything is answered; that of a listener that fails.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	if ln == nil {
+		<-ctx.Done()
+		s.begin()
+		return nil
+	}
 	if _, err := s.protect(context.WithoutCancel(ctx), ln); err != nil { // a signal that comes now ends the server as any other
 		return errors.Join(err, ln.Close())
 	}

@@ -173,7 +173,7 @@ func (c Config) withDefaults() Config {
 	if c.Permissions.IsZero() {
 		c.Permissions = c.Operator.Permissions
 	}
-	if c.Kind == journal.KindServe {
+	if c.sharesRuns() {
 		c.MaxRuns = cmp.Or(c.MaxRuns, int(c.Operator.Server.Limits.Runs), DefaultMaxRuns)
 		c.MaxBytes = cmp.Or(c.MaxBytes, c.Operator.Server.Limits.RunBytes, DefaultMaxBytes)
 		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
@@ -183,6 +183,17 @@ func (c Config) withDefaults() Config {
 		c.Shared = newShared(c)
 	}
 	return c
+}
+
+// sharesRuns tells whether the process is one of those that continue each other's runs.
+func (c Config) sharesRuns() bool { return c.Kind == journal.KindServe || c.Kind == journal.KindWorker }
+
+// runKind is the kind of the runs that are started and continued here: workers continue those of servers.
+func (c Config) runKind() journal.Kind {
+	if c.Kind == journal.KindWorker {
+		return journal.KindServe
+	}
+	return c.Kind
 }
 
 // Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
@@ -228,7 +239,7 @@ func (c Config) definitions() definition.Config {
 // runs says how runs are started and driven.
 func (c Config) runs() run.Config {
 	r := run.Config{
-		Operator: c.Operator, Kind: c.Kind, Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts,
+		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts,
 		Telemetry: c.Telemetry, Logger: c.Logger,
 	}
 	if c.Telemetry == nil && c.Metrics {
@@ -240,7 +251,7 @@ func (c Config) runs() run.Config {
 // resources says what models and tools are opened with. home is the store, nil where no run is opened.
 func (c Config) resources(home *store.Home) resources.Config {
 	r := resources.Config{
-		Kind: c.Kind, Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
+		Kind: c.runKind(), Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
 		Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
 	}
 	if home != nil {
@@ -335,14 +346,14 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 	if s.Runner, err = run.New(cfg.runs(), home.Journal, s.Catalog, s.opener, s.drive); err != nil {
 		return nil, errors.Join(err, home.Close())
 	}
-	s.Scheduler = schedule.New(schedule.Config{Operator: cfg.Operator, Kind: cfg.Kind, Logger: cfg.Logger}, home.Journal, s.Catalog, s.Runner)
+	s.Scheduler = schedule.New(schedule.Config{Operator: cfg.Operator, Kind: cfg.runKind(), Logger: cfg.Logger}, home.Journal, s.Catalog, s.Runner)
 	return s, nil
 }
 
 // drive makes the driver of this process.
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	return embedded.New(embedded.Config{
-		Store: s.home.Journal, Kind: s.cfg.Kind, TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
+		Store: s.home.Journal, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
 		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
 	})
 }

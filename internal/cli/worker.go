@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+func (a *app) workerCmd() *cobra.Command {
+	var (
+		cfg    = server.Config{OnlyWork: true}
+		starts service.Starts
+		files  fileFlags
+	)
+	c := &cobra.Command{
+		Use: "worker", Short: "continue the runs of servers on the same store, until stopped",
+		Long: "Drives runs that `hocket serve` has stored, of all namespaces, until it is stopped by\nCtrl-C or SIGTERM: those that wait for a process with room, and those whose process\n" +
+			"ended. It takes no requests and runs no schedules. Several workers and servers may\nshare a store in PostgreSQL, or a file on one machine.\n\n" +
+			"On shutdown, runs are stored, and other processes continue them. A second Ctrl-C ends it at once.\n\n" +
+			"With --listen it serves /healthz, /readyz and /metrics, and nothing else.",
+		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --listen :7789 --log-format json",
+		Args:    takes(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			var err error
+			if starts.Files, err = a.files(files); err != nil {
+				return err
+			}
+			a.serves, a.stays = true, true
+			cfg.Service = a.config()
+			cfg.Service.Starts = starts
+			return a.work(c, cfg)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&cfg.Addr, "listen", "", "`HOST:PORT` for /healthz, /readyz and /metrics (default: none)")
+	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent of runs that runs start, overriding the documents")
+	files.add(c)
+	addAllowUnknown(c, &files.allowUnknown)
+	return c
+}
+
+// work drives runs until the context of c is done.
+func (a *app) work(c *cobra.Command, cfg server.Config) error {
+	ctx := c.Context()
+	s, err := server.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	ln, start, err := s.Listen(ctx)
+	if err != nil {
+		_ = s.Close() // nothing was served
+		return err
+	}
+	a.tell("store", start.DB, "path", start.DB)
+	if start.URL != "" {
+		a.tell("listening", start.URL, "url", start.URL)
+	}
+	a.tell("working", "continuing runs of servers on this store")
+	err = s.Serve(ctx, ln)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return &exit{ExitFailed, err.Error()} // also where it was told to end
+	}
+	cfg.Service.Logger.Info("stopped")
+	return nil
+}
