@@ -10,13 +10,15 @@ LINT     := .cache/bin/golangci-lint-$(GOLANGCI)
 ACTIONS  := .cache/bin/actionlint-v1.7.12
 TESTSUM  := .cache/bin/gotestsum-v1.13.0
 RELEASER := .cache/bin/goreleaser-v2.16.0
+# The name has the version of internal/temporaltest/go.mod and of internal/temporalserver.
+TEMPORAL := .cache/bin/temporal-server-v1.32.1
 # Tests beside programs of others: model and MCP servers, clients, a linter, a browser.
 OTHERS   := aimock mcp openai redocly browser
 PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json)
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres
+.PHONY: help run test test-cluster bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -33,6 +35,10 @@ test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must h
 	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=50 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts' ./...
 	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts' ./internal/cli # their processes start ten times slower with -race; soak does that
 
+test-cluster: SEED := 1
+test-cluster: temporal postgres ## what needs a Temporal server, which is built the first time (5 to 15 minutes); ROUNDS=200 is how often processes are killed
+	HOCKET_TEMPORAL=1 HOCKET_SEED=$(SEED) HOCKET_KILLS=$(or $(ROUNDS),200) scripts/gocluster -timeout 60m
+
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
 	go run ./bench/growth
@@ -43,6 +49,7 @@ bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (
 lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff
 	cd bench/peers && go mod tidy -diff
+	cd internal/temporaltest && go mod tidy -diff
 	$(ACTIONS)
 	$(LINT) run ./...
 
@@ -97,6 +104,9 @@ postgres: # the programs of the machine (internal/pgtest has the same folders), 
 	  /usr/local/opt/postgresql*/bin/postgres 2>/dev/null | grep -q .; } && { command -v pgbouncer >/dev/null || test -x /usr/sbin/pgbouncer; } || { \
 	  sudo=; test "$$(id -u)" = 0 || sudo=sudo; $$sudo apt-get update && $$sudo apt-get install -y --no-install-recommends postgresql pgbouncer; } || \
 	  { echo "PostgreSQL or pgbouncer is not here and apt-get could not install it: install PostgreSQL 14 or newer with initdb, and pgbouncer, and say make again"; exit 1; }
+
+temporal: # go build knows what has changed; -p bounds the memory of the compilers
+	cd internal/temporaltest && $(GO) build -p 2 -ldflags="$(LDFLAGS)" -o $(CURDIR)/$(TEMPORAL) .
 
 scripts/%/node_modules/.package-lock.json: scripts/%/package-lock.json
 	cd scripts/$* && npm ci --no-audit --no-fund
