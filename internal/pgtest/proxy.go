@@ -1,11 +1,13 @@
 package pgtest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +24,9 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	delay time.Duration
-	open  chan struct{} // closed while bytes pass
+	open  chan struct{} // closed while bytes pass to the server
+	back  chan struct{} // closed while bytes pass to the client
+	kept  [][]byte      // that wait for either
 	links map[net.Conn]net.Conn
 }
 
@@ -44,8 +48,9 @@ func NewProxy(t testing.TB, at string) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Proxy{listener: l, done: make(chan struct{}), open: make(chan struct{}), links: map[net.Conn]net.Conn{}}
+	p := &Proxy{listener: l, done: make(chan struct{}), open: make(chan struct{}), back: make(chan struct{}), links: map[net.Conn]net.Conn{}}
 	close(p.open)
+	close(p.back)
 	p.network, p.address = pgconn.NetworkAddress(cfg.Host, cfg.Port)
 	q = u.Query()
 	q.Del("host")
@@ -70,25 +75,68 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Hold keeps back everything, in either direction, on all connections and new ones, and closes none: as when a machine vanishes or a cable is cut. Not even an end is passed on.
+// Hold keeps back everything, in either direction, on all connections and new ones, and closes none: as when a cable is cut. Not even an end is passed on. What was sent is
+// acknowledged by the system, unlike after [Proxy.Vanish].
 func (p *Proxy) Hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	select {
-	case <-p.open:
-		p.open = make(chan struct{})
-	default:
-	}
+	p.open, p.back = shut(p.open), shut(p.back)
+}
+
+// HoldAnswers keeps back what the server sends, and nothing else.
+func (p *Proxy) HoldAnswers() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.back = shut(p.back)
 }
 
 // Release passes on what Hold has kept back, and all that follows.
 func (p *Proxy) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	for _, gate := range []chan struct{}{p.open, p.back} {
+		if !isOpen(gate) {
+			close(gate)
+		}
+	}
+	p.kept = nil
+}
+
+// Holds tells whether a text is in what is kept back.
+func (p *Proxy) Holds(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.kept, func(b []byte) bool { return bytes.Contains(b, []byte(text)) })
+}
+
+// Vanish makes both sides seem to be gone: nothing is passed on, as after Hold, and what either of them sends on a connection that is there is not even acknowledged. The connections stay so until
+// Reset. It works on Linux only, and for connections by TCP.
+func (p *Proxy) Vanish() error {
+	p.Hold()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for a, b := range p.links {
+		if err := errors.Join(ignorePackets(a), ignorePackets(b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shut gives a gate that is not open.
+func shut(gate chan struct{}) chan struct{} {
+	if isOpen(gate) {
+		return make(chan struct{})
+	}
+	return gate
+}
+
+func isOpen(gate chan struct{}) bool {
 	select {
-	case <-p.open:
+	case <-gate:
+		return true
 	default:
-		close(p.open)
+		return false
 	}
 }
 
@@ -136,7 +184,7 @@ func (p *Proxy) accept() {
 
 // link connects a client with the server, and ends with both.
 func (p *Proxy) link(client net.Conn) {
-	if !p.pass() {
+	if !p.pass(nil, false) {
 		reset(client)
 		return
 	}
@@ -154,8 +202,8 @@ func (p *Proxy) link(client net.Conn) {
 	default:
 	}
 	var both sync.WaitGroup
-	both.Go(func() { p.pump(server, client) })
-	both.Go(func() { p.pump(client, server) })
+	both.Go(func() { p.pump(server, client, false) })
+	both.Go(func() { p.pump(client, server, true) })
 	both.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -163,10 +211,16 @@ func (p *Proxy) link(client net.Conn) {
 	_, _ = client.Close(), server.Close()
 }
 
-// pass waits until bytes pass. It is false when the proxy ends.
-func (p *Proxy) pass() bool {
+// pass waits until bytes pass, back to the client or to the server. It is false when the proxy ends.
+func (p *Proxy) pass(b []byte, back bool) bool {
 	p.mu.Lock()
 	open := p.open
+	if back {
+		open = p.back
+	}
+	if !isOpen(open) {
+		p.kept = append(p.kept, b)
+	}
 	p.mu.Unlock()
 	select {
 	case <-open:
@@ -182,8 +236,8 @@ type chunk struct {
 	err   error
 }
 
-// pump passes on what one side sends to the other, and its end.
-func (p *Proxy) pump(to, from net.Conn) {
+// pump passes on what one side sends to the other, and its end. back tells that it is the server's.
+func (p *Proxy) pump(to, from net.Conn, back bool) {
 	chunks := make(chan chunk, 1024)
 	p.wg.Go(func() {
 		defer close(chunks)
@@ -211,7 +265,7 @@ func (p *Proxy) pump(to, from net.Conn) {
 				return
 			}
 		}
-		if !p.pass() {
+		if !p.pass(c.bytes, back) {
 			return
 		}
 		if len(c.bytes) > 0 {

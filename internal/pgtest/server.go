@@ -25,6 +25,8 @@ type Config struct {
 	TCP bool
 	// TLS makes it refuse TCP connections without TLS. Its certificate is signed by the authority in [Server.Authority], for the names localhost and 127.0.0.1.
 	TLS bool
+	// Below is the folder in which the server's own is made; "": that of temporary files.
+	Below string
 	// Settings are parameters of the server beside those of this package, or in their place: {"synchronous_commit": "off"}.
 	Settings map[string]string
 }
@@ -66,12 +68,25 @@ var settings = map[string]string{
 }
 
 // newServer makes a folder, a watcher and a data folder, and starts the server. What it has made before an error is removed.
-func newServer(cfg Config) (_ *Server, err error) {
+func newServer(cfg Config) (*Server, error) {
+	return makeServer(cfg, func(s *Server, major int) error {
+		if err := s.initialize(major); err != nil {
+			return err
+		}
+		if err := s.launch(); err != nil {
+			return err
+		}
+		return s.populate(major)
+	})
+}
+
+// makeServer makes a server whose data folder fill makes and which fill starts.
+func makeServer(cfg Config, fill func(s *Server, major int) error) (_ *Server, err error) {
 	found, err := find()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := folder()
+	dir, err := folder(cfg.Below)
 	if err != nil {
 		return nil, err
 	}
@@ -84,25 +99,23 @@ func newServer(cfg Config) (_ *Server, err error) {
 			s.close()
 		}
 	}()
-	if err := s.initialize(found.major); err != nil {
-		return nil, err
-	}
 	if cfg.TCP {
 		if s.Port, err = freePort(); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.launch(); err != nil {
-		return nil, err
-	}
-	return s, s.populate(found.major)
+	return s, fill(s, found.major)
 }
 
 // folder makes a folder that the account of servers owns. The path of a socket has at most 107 bytes, and all folders above must let that account through.
-func folder() (string, error) {
+func folder(below string) (string, error) {
 	const longest = 70
 	var errs []error
-	for _, base := range []string{os.TempDir(), "/tmp", "/var/tmp"} {
+	bases := []string{os.TempDir(), "/tmp", "/var/tmp"}
+	if below != "" {
+		bases = []string{below}
+	}
+	for _, base := range bases {
 		if err := passable(base); err != nil || len(base) > longest {
 			errs = append(errs, fmt.Errorf("%s cannot hold a server: it is too long or closed to other users: %w", base, err))
 			continue
@@ -198,7 +211,7 @@ func (s *Server) initialize(major int) error {
 	if out, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	access := "local all all trust\n"
+	access := "local all all trust\nlocal replication all trust\n"
 	switch {
 	case s.cfg.TLS:
 		authority, err := s.certify()

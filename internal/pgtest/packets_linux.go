@@ -1,0 +1,23 @@
+package pgtest
+
+import (
+	"errors"
+	"net"
+	"syscall"
+)
+
+// ignorePackets makes the system drop what comes in for a connection, before it acknowledges it.
+func ignorePackets(c net.Conn) error {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return errors.New("only connections by TCP can be ignored")
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return err
+	}
+	drop := []syscall.SockFilter{{Code: syscall.BPF_RET | syscall.BPF_K}} // of each packet 0 bytes are kept
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = syscall.AttachLsf(int(fd), drop) }) //nolint:staticcheck // golang.org/x/net has it too, with a dependency more
+	return errors.Join(err, failed)
+}

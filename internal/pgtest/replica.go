@@ -1,0 +1,74 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// Replica starts a server that is a copy of s and follows it, until the test ends. Connections to it can read. See [Server.Promote] and [Server.Await].
+func (s *Server) Replica(t testing.TB) *Server {
+	t.Helper()
+	r, err := makeServer(s.cfg, func(r *Server, _ int) error {
+		port := "5432"
+		if s.Port != 0 {
+			port = strconv.Itoa(s.Port)
+		}
+		c := exec.CommandContext(context.Background(), filepath.Join(r.bin, "pg_basebackup"), "-D", r.data(), "-h", s.Dir, "-p", port, "-U", superuser, "-R", "-X", "stream", "-c", "fast", "--no-sync")
+		if err := r.prepare(c); err != nil {
+			return err
+		}
+		if out, err := c.CombinedOutput(); err != nil {
+			return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
+		}
+		return r.launch()
+	})
+	if err != nil {
+		t.Fatal("PostgreSQL: ", err)
+	}
+	t.Cleanup(r.close)
+	return r
+}
+
+// Await makes commits wait for a replica from now on (synchronous replication), or not any more.
+func (s *Server) Await(t testing.TB, replica bool) {
+	t.Helper()
+	names := "''"
+	if replica {
+		names = "'*'"
+	}
+	s.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = "+names)
+	s.Exec(t, "SELECT pg_reload_conf()")
+}
+
+// Promote makes a replica a server of its own, which can be written.
+func (s *Server) Promote(t testing.TB) {
+	t.Helper()
+	s.Exec(t, "SELECT pg_promote()")
+}
+
+// Hosts gives the URL of the schema of at, a URL of [Server.URL] of s, on s or else on another server: whichever can be written.
+func (s *Server) Hosts(t testing.TB, at string, other *Server) string {
+	t.Helper()
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	ports := [2]string{}
+	for i, o := range []*Server{s, other} {
+		ports[i] = "5432"
+		if o.Port != 0 {
+			ports[i] = strconv.Itoa(o.Port)
+		}
+	}
+	q.Set("host", s.Dir+","+other.Dir)
+	q.Set("port", ports[0]+","+ports[1])
+	q.Set("target_session_attrs", "read-write")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
