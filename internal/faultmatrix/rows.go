@@ -25,6 +25,11 @@ func processRows() []Row {
 			Takes: "up to 5 s until another server continues its runs", Tests: []string{"internal/e2e TestClusterKills"},
 		},
 		{
+			Key: "vanished", Failure: "its machine vanishes: no end of its connections reaches PostgreSQL",
+			Survives: all, Repeated: "calls that were under way", Asked: unknown,
+			Takes: "11 s until PostgreSQL ends its session", Tests: []string{"internal/store/postgres TestMachineVanishes"},
+		},
+		{
 			Key: "killed-leading", Failure: "killed with `kill -9` while it starts runs of schedules",
 			Survives: all, Repeated: "calls that were under way; no planned time has two runs", Asked: unknown,
 			Takes: "up to 5 s until another server leads", Tests: []string{"internal/e2e TestPair"},

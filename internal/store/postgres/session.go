@@ -59,8 +59,9 @@ const (
 WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid = $3`
 )
 
-// sqlKeepAlive makes the server notice within some 11 s that the machine of the process has vanished, and drop its locks.
-const sqlKeepAlive = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET client_connection_check_interval = '2s'; SET idle_session_timeout = 0`
+// sqlKeepAlive makes the server notice within some 11 s that the machine of the process has vanished, and drop its locks: by keep-alives where nothing is on its way, else, since there are none then, by
+// the time for which what was sent is not acknowledged.
+const sqlKeepAlive = `SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '11s'; SET client_connection_check_interval = '2s'; SET idle_session_timeout = 0`
 
 // Pauses between attempts to connect anew.
 const (
