@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -46,6 +47,8 @@ const (
 	KindWorker    Kind = "worker"
 	// KindProgram is a Go program that embeds Hocket.
 	KindProgram Kind = "program"
+	// KindTemporal is what carries runs by way of Temporal: all processes together ([Sharing]).
+	KindTemporal Kind = "temporal"
 )
 
 // Head is the index entry of a run: what a list shows without reading a record. Times are UTC in microseconds; a store cuts off the rest.
@@ -67,7 +70,7 @@ type Head struct {
 	Interrupted bool
 }
 
-// NewRun is what is known of a run when it is created, and never changes.
+// NewRun is what is known of a run when it is created, and never changes but for Kind ([Sharing]).
 type NewRun struct {
 	// Workflow is the id of the stored workflow or the name of the document, WorkflowName what people call it, Format the way it was written.
 	Workflow, WorkflowName, Format string
@@ -117,6 +120,18 @@ func (q Query) PageSize() int {
 		return maxLimit
 	}
 	return q.Limit
+}
+
+func (q Query) matches(h Head) bool {
+	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, h.Status)) &&
+		strings.HasPrefix(h.Run, q.Prefix) &&
+		(q.Workflow == "" || q.Workflow == h.Workflow) &&
+		(q.Parent == "" || q.Parent == h.Parent) &&
+		(q.Kind == "" || q.Kind == h.Kind) &&
+		(q.Session == "" || q.Session == h.Session) &&
+		(!q.Interrupted || h.Interrupted) &&
+		(q.CreatedFrom.IsZero() || !h.Created.Before(q.CreatedFrom)) &&
+		(q.CreatedBefore.IsZero() || h.Created.Before(q.CreatedBefore))
 }
 
 // Cursor is the place of a run in the order of List: newest first by Created, then by Key, which grows with every run that a store takes.

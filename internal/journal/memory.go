@@ -10,7 +10,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +48,7 @@ func NewMemory() *Memory {
 		schedules: memSchedules{entries: map[[2]string]Registration{}},
 	}
 	m.unlock = m.mu.Unlock
+	m.owners[CommonOwner] = true
 	return m
 }
 
@@ -56,7 +56,7 @@ func NewMemory() *Memory {
 func (m *Memory) Open(kind Kind) Backend {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	h := &memHandle{m: m, owner: Owner{ID: "owner-" + strconv.Itoa(len(m.owners)+1), Kind: kind}}
+	h := &memHandle{m: m, owner: Owner{ID: "owner-" + strconv.Itoa(len(m.owners)), Kind: kind}}
 	m.owners[h.owner.ID] = true
 	return h
 }
@@ -200,8 +200,11 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	case r.head.Ended.IsZero():
 		r.head.Ended = r.head.Updated
 	}
-	if a.Release {
+	switch {
+	case a.Release:
 		r.head.Owner, r.owner = "", Owner{}
+	case a.Common:
+		r.head.Owner, r.owner = CommonOwner, Common()
 	}
 	if a.Status.IsEnded() || r.retained > 0 {
 		h.m.ended(r)
@@ -233,7 +236,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		return r, nil
 	case r == nil:
 		return nil, ErrNotFound
-	case r.head.Owner != h.owner.ID || r.head.Epoch != a.Epoch:
+	case a.Common && r.head.Kind != KindTemporal, !a.Common && r.head.Owner != h.owner.ID, r.head.Epoch != a.Epoch:
 		return nil, ErrFenced
 	case r.head.LastSeq+1 != a.Record.First:
 		return nil, ErrConflict
@@ -376,18 +379,6 @@ func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
 		page[i] = e.head
 	}
 	return page, next, nil
-}
-
-func (q Query) matches(h Head) bool {
-	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, h.Status)) &&
-		strings.HasPrefix(h.Run, q.Prefix) &&
-		(q.Workflow == "" || q.Workflow == h.Workflow) &&
-		(q.Parent == "" || q.Parent == h.Parent) &&
-		(q.Kind == "" || q.Kind == h.Kind) &&
-		(q.Session == "" || q.Session == h.Session) &&
-		(!q.Interrupted || h.Interrupted) &&
-		(q.CreatedFrom.IsZero() || !h.Created.Before(q.CreatedFrom)) &&
-		(q.CreatedBefore.IsZero() || h.Created.Before(q.CreatedBefore))
 }
 
 func (h *memHandle) Close() error {

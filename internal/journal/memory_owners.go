@@ -30,7 +30,10 @@ func (h *memHandle) Claim(ctx context.Context, run string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	if h.m.owners[r.head.Owner] {
+	switch {
+	case r.head.Kind == KindTemporal:
+		return Head{}, &OwnedError{Run: run, Owner: Common()}
+	case h.m.owners[r.head.Owner]:
 		return Head{}, &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
 	}
 	r.head.Owner, r.owner = h.owner.ID, h.owner
@@ -81,7 +84,7 @@ func (h *memHandle) Owners(ctx context.Context) ([]Owner, error) {
 	defer unlock()
 	found := map[string]Owner{}
 	add := func(o Owner) {
-		if h.m.owners[o.ID] {
+		if h.m.owners[o.ID] && o.ID != CommonOwner {
 			found[o.ID] = h.m.seen(o)
 		}
 	}
@@ -106,11 +109,36 @@ func (h *memHandle) Evict(ctx context.Context, run, owner string) error {
 		return err
 	case r.head.Owner == "":
 		return nil
-	case r.head.Owner != owner:
+	case r.head.Owner != owner, owner == CommonOwner:
 		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
 	}
 	r.head.Owner, r.owner = "", Owner{}
 	r.head.Epoch++
+	return nil
+}
+
+// SetKind implements Sharing.
+func (h *memHandle) SetKind(ctx context.Context, run string, kind Kind) error {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := h.m.run("move run", run)
+	switch {
+	case err != nil:
+		return err
+	case r.head.Kind == kind:
+		return nil
+	case h.m.owners[r.head.Owner] && r.head.Owner != CommonOwner:
+		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
+	}
+	r.head.Kind, r.head.Owner, r.owner = kind, "", Owner{}
+	if kind == KindTemporal && r.head.Status.IsActive() {
+		r.head.Owner, r.owner = CommonOwner, Common()
+	}
+	r.head.Epoch++
+	h.m.hub.Signal(OfRun(run))
 	return nil
 }
 
@@ -230,7 +258,7 @@ func (h *memHandle) Unclaimed(ctx context.Context, run string) ([]Request, error
 	defer unlock()
 	var open []Request
 	for _, q := range h.m.inbox.open {
-		if q.done || run != "" && q.Run != run || h.m.owners[h.m.runs[q.Run].head.Owner] {
+		if q.done || run != "" && q.Run != run || h.m.owners[h.m.runs[q.Run].head.Owner] && h.m.runs[q.Run].head.Owner != CommonOwner {
 			continue
 		}
 		r := q.Request

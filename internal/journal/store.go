@@ -15,7 +15,9 @@ type Append struct {
 	// Create makes the run, with epoch 1 and the handle as its owner; Epoch is then not looked at. Nil adds to a run that is there.
 	Create *NewRun
 	// Epoch is the one in which the caller owns the run.
-	Epoch  uint64
+	Epoch uint64
+	// Common says that the run is held in common (see [Sharing]): its Kind is KindTemporal, and it has to have this epoch, whoever appended last. A run that is created becomes one.
+	Common bool
 	Record Record
 	// More are the records that go on with the activation of Record, where its events are many: [EncodeParts].
 	More []Record
@@ -61,6 +63,8 @@ func (a *Append) Validate() error {
 		return &NewerError{What: "record", Have: RecordVersion, Found: int(r.Version)}
 	case !a.Status.IsKnown():
 		return fmt.Errorf("append journal: unknown status %q", a.Status)
+	case a.Common && a.Create != nil && a.Create.Kind != KindTemporal:
+		return fmt.Errorf("append journal: a new run of kind %q is not held in common", a.Create.Kind)
 	case len(a.Events) > 0 && len(a.More) > 0:
 		return errors.New("append journal: events as values and more records")
 	}
@@ -167,7 +171,7 @@ type Ownership interface {
 	Owner() Owner
 	// Claim makes the handle the owner of a run that has none, or a dead one, in the next epoch. Of several that claim at once, one wins.
 	//
-	// Errors: ErrNotFound; *OwnedError where a living owner has it, the handle itself included.
+	// Errors: ErrNotFound; *OwnedError where a living owner has it, the handle itself included, or it is held in common.
 	Claim(ctx context.Context, run string) (Head, error)
 	// Release gives up a run that the handle owns in this epoch. Errors: ErrNotFound, ErrFenced.
 	Release(ctx context.Context, run string, epoch uint64) error
@@ -176,14 +180,30 @@ type Ownership interface {
 	// Sign stores that the handle's process was at work at a time: it becomes Owner.Seen. It is meant to be called every 5 s, and is a write like any other: a process
 	// that cannot write gives no sign.
 	Sign(ctx context.Context, at time.Time) error
-	// Owners gives the living owners of active runs and the living leader of the schedules, each once, with Seen.
+	// Owners gives the living owners of active runs and the living leader of the schedules, each once, with Seen; not CommonOwner.
 	Owners(ctx context.Context) ([]Owner, error)
 	// Evict takes a run from its owner, whether that one lives or not: the run has none then, in the next epoch, and what the former owner appends is ErrFenced.
 	// A run that has no owner stays as it is.
 	//
-	// Errors: ErrNotFound; *OwnedError where another owner than this one has it.
+	// Errors: ErrNotFound; *OwnedError where another owner than this one has it, or it is held in common.
 	Evict(ctx context.Context, run, owner string) error
 }
+
+// Sharing is for runs that no single process owns. A run of KindTemporal is held in common by all handles: each of them appends to it, with Append.Common, on condition that the epoch and the last
+// event are as it believes. While such a run is active its owner is [CommonOwner], which always lives, so that it is never interrupted; paused and ended it has none. No handle can claim it.
+type Sharing interface {
+	// SetKind gives a run to another kind of process, in the next epoch: what was to be appended in the former one is ErrFenced. A run that becomes common and is active has CommonOwner from now on;
+	// one that is common no more has no owner. A run of that kind stays as it is.
+	//
+	// Errors: ErrNotFound; *OwnedError where a living process has it; ErrNoCommon.
+	SetKind(ctx context.Context, run string, kind Kind) error
+}
+
+// CommonOwner is the id of the owner of active runs that are held in common.
+const CommonOwner = "temporal"
+
+// Common is CommonOwner as an owner.
+func Common() Owner { return Owner{ID: CommonOwner, Kind: KindTemporal} }
 
 // Request asks something of a run that another process owns: an answer, a cancellation (D16).
 type Request struct {
@@ -201,7 +221,7 @@ type Inbox interface {
 	Post(ctx context.Context, r Request) (id uint64, err error)
 	// Take gives the open requests to runs that this handle owns, oldest first, each once per handle. It is cheap where there are none.
 	Take(ctx context.Context) ([]Request, error)
-	// Unclaimed gives the open requests to runs that have no living owner, oldest first: those to one run, or those to all for "", which come without Data. It takes
+	// Unclaimed gives the open requests to runs that have no living owner or are held in common, oldest first: those to one run, or those to all for "", which come without Data. It takes
 	// none.
 	Unclaimed(ctx context.Context, run string) ([]Request, error)
 	// Settle stores the result of a request. The first result stays; a second Settle changes nothing. Errors: ErrNotFound.
@@ -215,6 +235,7 @@ type Backend interface {
 	Log
 	Lists
 	Ownership
+	Sharing
 	Inbox
 	Schedules
 	Notices

@@ -17,6 +17,8 @@ type Medium struct {
 	Open func(t *testing.T) journal.Backend
 	// Damage harms what is stored behind the back of all handles.
 	Damage func(t *testing.T, d Damage)
+	// OwnedOnly: the store cannot hold runs in common, and says so.
+	OwnedOnly bool
 }
 
 // Damage is one harm. Run and Seq name the record that holds the event; Hash names a blob.
@@ -68,6 +70,8 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"release", testRelease},
 		{"signs of life", testSigns},
 		{"evict", testEvict},
+		{"runs held in common", testCommon},
+		{"runs held in common by many at once", testCommonContended},
 		{"interrupted", testInterrupted},
 		{"prune by age", testPruneAge},
 		{"prune by name", testPruneNamed},

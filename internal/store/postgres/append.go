@@ -20,13 +20,15 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if err != nil {
 		return err
 	}
-	if a.Create != nil {
+	if a.Create != nil && !a.Common {
 		if _, err := s.register(ctx); err != nil {
 			return fmt.Errorf("append to run %s: %w", a.Run, err)
 		}
 	}
 	if err = s.enter(ctx); err == nil {
-		p.owner = s.owner.number.Load()
+		if p.owner = s.owner.number.Load(); a.Common {
+			p.owner = commonOwner
+		}
 		err = s.writer.do(ctx, p)
 		s.leave()
 	}
@@ -124,13 +126,13 @@ type target struct {
 	status           string
 	waiting          int
 	ended            int64
-	session          []byte
+	session, kind    []byte // kind is not remembered
 }
 
 // refuses tells why p cannot continue the run; nil: it can.
 func (t *target) refuses(p *pending) error {
 	switch {
-	case t.owner != p.owner || p.owner == 0 || t.epoch != key(p.Epoch):
+	case p.Common && journal.Kind(t.kind) != journal.KindTemporal, !p.Common && (t.owner != p.owner || p.owner == 0), t.epoch != key(p.Epoch):
 		return journal.ErrFenced
 	case t.last+1 != p.Record.First:
 		return journal.ErrConflict

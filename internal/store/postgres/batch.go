@@ -46,7 +46,7 @@ SELECT id FROM moved`
 	sqlRollback = sqlText(`ROLLBACK`)
 
 	// Heads are locked in the order of their numbers. The rows of runs are locked too, so that both are of one time.
-	sqlTargets = sqlText(`SELECT r.run, h.id, h.epoch, h.owner, h.last, h.seal, r.status, r.waiting, r.ended, r.session
+	sqlTargets = sqlText(`SELECT r.run, h.id, h.epoch, h.owner, h.last, h.seal, r.status, r.waiting, r.ended, r.session, r.kind
 FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = ANY ($1::bytea[]) ORDER BY h.id FOR NO KEY UPDATE OF h, r`)
 	sqlStored = sqlText(`SELECT u.run, c.seal FROM unnest($1::bytea[], $2::bigint[]) AS v(run, last) JOIN @runs u ON u.run = v.run JOIN @records c ON c.run = u.id AND c.last = v.last`)
 	sqlHashes = sqlText(`SELECT hash FROM @blobs WHERE hash = ANY ($1::bytea[])`)
@@ -89,8 +89,11 @@ type rows struct {
 func (r *rows) add(p *pending, t *target) *target {
 	sum := p.seal(t.sum)
 	n := t.moved(p, sum)
-	if p.Release {
+	switch {
+	case p.Release:
 		n.owner = 0
+	case p.Common:
+		n.owner = commonOwner
 	}
 	for i, v := range [...]int64{t.id, t.epoch, key(t.last), key(n.last), micros(p.At), n.owner} {
 		r.heads[i] = append(r.heads[i], v)

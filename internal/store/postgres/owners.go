@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,9 @@ func newOwner(kind journal.Kind) *owner {
 	host, _ := os.Hostname() // without it, it is not told
 	return &owner{self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host}}
 }
+
+// commonOwner is the number of journal.CommonOwner.
+const commonOwner = -1
 
 // ownerRow is a row of owners.
 type ownerRow struct {
@@ -79,7 +83,7 @@ func (s *Store) register(ctx context.Context) (int64, error) {
 
 // Alive implements journal.Ownership.
 func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
-	if uuid.Validate(owner) != nil { // no owner has it, and it may be no text
+	if uuid.Validate(owner) != nil && owner != journal.CommonOwner { // no owner has it, and it may be no text
 		if err := s.enter(ctx); err != nil {
 			return false, err
 		}
@@ -143,7 +147,7 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 			return fmt.Errorf("take over run %s: %w", run, err)
 		case h.Owner == "":
 			return nil
-		case h.Owner != owner:
+		case h.Owner != owner, owner == journal.CommonOwner:
 			return fmt.Errorf("take over run %s: %w", run, &journal.OwnedError{Run: run, Owner: h.By})
 		}
 	}
@@ -164,7 +168,14 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 			s.changes.stored(journal.OfRun(run))
 			return s.Head(ctx, run)
 		}
-		if err := s.refuseOwned(ctx, run); err != nil {
+		h, err := s.Head(ctx, run)
+		if err == nil && h.Kind == journal.KindTemporal {
+			err = &journal.OwnedError{Run: run, Owner: journal.Common()}
+		}
+		if err == nil {
+			err = s.refuseOwned(ctx, run)
+		}
+		if err != nil {
 			return journal.Head{}, err
 		}
 	}
@@ -207,4 +218,29 @@ func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 	}
 	s.changes.stored(journal.OfRun(run))
 	return nil
+}
+
+// SetKind implements journal.Sharing.
+func (s *Store) SetKind(ctx context.Context, run string, kind journal.Kind) error {
+	for {
+		s.writer.forget(run)
+		n, err := s.exec(ctx, sqlSetKind, bytesOf(run), bytesOf(kind))
+		if err != nil {
+			return fmt.Errorf("move run %s: %w", run, err)
+		}
+		if n > 0 {
+			s.changes.stored(journal.OfRun(run))
+			return nil
+		}
+		h, err := s.Head(ctx, run)
+		switch {
+		case err != nil:
+			return fmt.Errorf("move run %s: %w", run, err)
+		case h.Kind == kind:
+			return nil
+		}
+		if alive, err := s.Alive(ctx, h.Owner); err != nil || alive && h.Owner != journal.CommonOwner {
+			return cmp.Or(err, error(&journal.OwnedError{Run: run, Owner: h.By}))
+		}
+	}
 }

@@ -2,9 +2,9 @@ package postgres
 
 // All SQL of the journal that is not a migration.
 
-// Owners. An owner lives while a session holds its lock, which any session can see.
+// Owners. An owner lives while a session holds its lock, which any session can see; commonOwner always does.
 const (
-	living = `(SELECT l.objid::bigint FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = #::oid AND l.objsubid = 2 AND l.granted
+	living = `(SELECT -1::bigint UNION ALL SELECT l.objid::bigint FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = #::oid AND l.objsubid = 2 AND l.granted
   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
 
 	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
@@ -13,12 +13,18 @@ ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the
 	sqlAlive  = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
 	sqlLiving = sqlText(living)
 	sqlSign   = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
-	sqlOwners = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM @owners o WHERE o.id IN ` + living + `
+	sqlOwners = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM @owners o WHERE o.id > 0 AND o.id IN ` + living + `
   AND (o.id IN (SELECT h.owner FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.status IN ('pending', 'running')) OR o.id = (SELECT owner FROM @schedule_leader))`)
 
 	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.
-	sqlClaim  = sqlText(`UPDATE @heads h SET owner = $2, epoch = h.epoch + 1 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.owner NOT IN ` + living)
-	sqlEvict  = sqlText(`UPDATE @heads h SET owner = 0, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
+	sqlClaim = sqlText(`UPDATE @heads h SET owner = $2, epoch = h.epoch + 1 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND r.kind <> 'temporal' AND h.owner NOT IN ` + living)
+	sqlEvict = sqlText(`UPDATE @heads h SET owner = 0, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
+	// Both rows of the run are locked in the order of appends.
+	sqlSetKind = sqlText(`WITH held AS (
+  SELECT r.id, r.status FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = $1 AND r.kind <> $2 AND (h.owner = -1 OR h.owner NOT IN ` + living + `) FOR NO KEY UPDATE OF h, r),
+moved AS (
+  UPDATE @heads h SET epoch = h.epoch + 1, owner = CASE WHEN $2 = 'temporal'::bytea AND o.status IN ('pending', 'running') THEN -1 ELSE 0 END FROM held o WHERE h.id = o.id)
+UPDATE @runs r SET kind = $2 FROM held o WHERE r.id = o.id`)
 	sqlDisown = sqlText(`UPDATE @heads h SET owner = 0 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
 
 	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND NOT EXISTS (SELECT FROM @heads h WHERE h.owner = o.id AND h.owner <> 0)
@@ -90,7 +96,7 @@ INSERT INTO @inbox (run, kind, data, posted, taken, done) SELECT r.id, $2, $3, $
 	sqlTake = sqlText(`UPDATE @inbox i SET taken = $1 FROM @heads h, @runs r WHERE NOT i.done AND i.taken <> $1 AND h.id = i.run AND h.owner = $1 AND r.id = i.run
 RETURNING i.id, r.run, i.kind, i.data, i.posted`)
 	sqlUnclaimed = sqlText(`SELECT i.id, r.run, i.kind, CASE WHEN $1 = ''::bytea THEN '' ELSE i.data END, i.posted FROM @inbox i JOIN @heads h ON h.id = i.run JOIN @runs r ON r.id = i.run
-WHERE NOT i.done AND ($1 = ''::bytea OR r.run = $1) AND h.owner NOT IN ` + living + ` ORDER BY i.id`)
+WHERE NOT i.done AND ($1 = ''::bytea OR r.run = $1) AND (h.owner = -1 OR h.owner NOT IN ` + living + `) ORDER BY i.id`)
 	sqlSettle = sqlText(`UPDATE @inbox SET done = true, result = $1 WHERE id = $2 AND NOT done`)
 	sqlResult = sqlText(`SELECT done, result FROM @inbox WHERE id = $1`)
 )

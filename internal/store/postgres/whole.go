@@ -127,7 +127,7 @@ func (w *writer) transact(batch []*pending) (refused map[*pending]error, err err
 		return nil, err
 	}
 	for _, p := range batch {
-		if t := after[p]; t != nil && !p.Release {
+		if t := after[p]; t != nil && !p.Release && !p.Common {
 			w.remember(p.Run, t)
 		} else {
 			w.forget(p.Run)
@@ -185,7 +185,7 @@ func (a *attempt) lock() error {
 	var run, seal []byte
 	var t target
 	var last int64
-	a.queue(b, sqlTargets, []any{runs}, []any{&run, &t.id, &t.epoch, &t.owner, &last, &seal, &t.status, &t.waiting, &t.ended, &t.session}, func() {
+	a.queue(b, sqlTargets, []any{runs}, []any{&run, &t.id, &t.epoch, &t.owner, &last, &seal, &t.status, &t.waiting, &t.ended, &t.session, &t.kind}, func() {
 		found := t
 		found.last = uint64(last)
 		_, found.sum = unseal(seal)

@@ -175,7 +175,7 @@ func (w *writer) take() []*pending {
 
 // knownTo gives the run of p where one statement can do p with others: the run is remembered, and nothing has to be looked up. w.mu is held.
 func (w *writer) knownTo(p *pending) *target {
-	if p.Create != nil || len(p.Blobs) > 0 {
+	if p.Create != nil || len(p.Blobs) > 0 || p.Common {
 		return nil
 	}
 	t := w.memory[p.Run]

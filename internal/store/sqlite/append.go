@@ -41,6 +41,9 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
+	if a.Common {
+		return fmt.Errorf("append to run %s: %w", a.Run, journal.ErrNoCommon)
+	}
 	a.Record.Version = cmp.Or(a.Record.Version, journal.RecordVersion)
 	p, _ := s.pending.Get().(*pendingAppend)
 	if p == nil {

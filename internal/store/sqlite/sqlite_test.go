@@ -29,8 +29,9 @@ func TestStore(t *testing.T) {
 	journaltest.Run(t, func(t *testing.T) journaltest.Medium {
 		path := filepath.Join(t.TempDir(), "hocket.db")
 		return journaltest.Medium{
-			Open:   func(t *testing.T) journal.Backend { return open(t, path) },
-			Damage: func(t *testing.T, d journaltest.Damage) { damage(t, path, d) },
+			OwnedOnly: true,
+			Open:      func(t *testing.T) journal.Backend { return open(t, path) },
+			Damage:    func(t *testing.T, d journaltest.Damage) { damage(t, path, d) },
 		}
 	})
 }

@@ -83,6 +83,9 @@ CREATE TABLE owners (
   seen  bigint  NOT NULL                     -- their last sign of life by their own clock; 0 is never
 );
 
+-- The owner of active runs that all processes hold in common. It always lives.
+INSERT INTO owners (id, owner, kind, pid, host, seen) OVERRIDING SYSTEM VALUE VALUES (-1, 'temporal', 'temporal', 0, '', 0);
+
 CREATE TABLE inbox (
   id     bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   run    bigint  NOT NULL,
