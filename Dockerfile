@@ -1,14 +1,35 @@
 # syntax=docker/dockerfile:1
-# The image of a release: goreleaser puts the program of each platform beside this file. The base has certificates, time zones and the user nonroot (65532), and
-# no shell; toolsets that start programs need an image of your own on top of this one.
+# The image: a static program on a base with certificates, time zones and the user nonroot (65532), and no shell. Its root may be read-only; toolsets that start
+# programs need an image of your own on top of this one. There is no HEALTHCHECK: /healthz and /readyz are for the probes of what runs the container.
 #
-#   docker run -p 7788:7788 -e HOCKET_TOKEN -v hocket:/home/nonroot ghcr.io/hocket-run/hocket
-FROM gcr.io/distroless/static-debian13:nonroot
+#   docker build -t hocket .
+#   docker run -p 7788:7788 -e HOCKET_TOKEN -v hocket:/home/nonroot hocket
+#
+# FROM_STAGE is where the program comes from: source builds it; release takes the one that goreleaser puts beside this file for each platform.
+ARG FROM_STAGE=source
+
+FROM --platform=$BUILDPLATFORM golang:1.26 AS source
+ARG TARGETOS TARGETARCH
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY . .
+# The flags are those of the Makefile.
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -tags=grpcnotrace -ldflags="-s -w" -o /out/hocket ./cmd/hocket
+
+FROM scratch AS release
 ARG TARGETPLATFORM
-COPY ${TARGETPLATFORM}/hocket /usr/bin/hocket
+COPY ${TARGETPLATFORM}/hocket /out/hocket
+
+FROM ${FROM_STAGE} AS program
+
+FROM gcr.io/distroless/static-debian13:nonroot
+COPY --from=program /out/hocket /usr/bin/hocket
 ENV HOCKET_HOME=/home/nonroot
 WORKDIR /home/nonroot
 VOLUME /home/nonroot
 EXPOSE 7788
+USER 65532:65532
 ENTRYPOINT ["/usr/bin/hocket"]
 CMD ["serve", "--addr", "0.0.0.0:7788"]

@@ -1,0 +1,281 @@
+//go:build unix
+
+package deploytest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"github.com/hocket-run/hocket/internal/model/modeltest"
+	"github.com/hocket-run/hocket/internal/pgtest"
+)
+
+const (
+	token      = "a-token-of-the-tests-0123456789"
+	composeRun = 60 * time.Second // at most, until all runs of a round have ended
+)
+
+// project loads compose.yaml as Compose does, with the variables that it asks for.
+func project(t *testing.T, profiles []string, env ...string) *types.Project {
+	t.Helper()
+	file, err := filepath.Abs("../../compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts, err := cli.NewProjectOptions([]string{file}, cli.WithName("hocket"), cli.WithDiscardEnvFile, cli.WithEnv(env), cli.WithProfiles(profiles), cli.WithConsistency(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := opts.LoadProject(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestComposeNeeds: without a password and a token nothing starts, and the message says where to set them.
+func TestComposeNeeds(t *testing.T) {
+	t.Parallel()
+	for _, env := range [][]string{{"HOCKET_TOKEN=" + token}, {"POSTGRES_PASSWORD=x"}} {
+		opts, err := cli.NewProjectOptions([]string{"../../compose.yaml"}, cli.WithName("hocket"), cli.WithDiscardEnvFile, cli.WithEnv(env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := opts.LoadProject(t.Context()); err == nil || !strings.Contains(err.Error(), "set it in .env") {
+			t.Errorf("with %v: %v", env, err)
+		}
+	}
+}
+
+// TestComposeRights: no service of Hocket runs as root, writes its root or may gain rights, and ports are for this machine alone.
+func TestComposeRights(t *testing.T) {
+	t.Parallel()
+	for name, s := range project(t, []string{"*"}, "POSTGRES_PASSWORD=x", "HOCKET_TOKEN="+token).Services {
+		for _, port := range s.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s: others can reach the port %s", name, port.Published)
+			}
+		}
+		if s.Image != "hocket" {
+			continue
+		}
+		if !s.ReadOnly || !slices.Contains(s.CapDrop, "ALL") || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.User == "" || strings.HasPrefix(s.User, "0") {
+			t.Errorf("%s has rights that it does not need", name)
+		}
+		if s.StopGracePeriod == nil || time.Duration(*s.StopGracePeriod) < 30*time.Second {
+			t.Errorf("%s has %v to end", name, s.StopGracePeriod)
+		}
+	}
+}
+
+// fleet is the processes of compose.yaml with a PostgreSQL and a model of this machine.
+type fleet struct {
+	t     *testing.T
+	pg    *pgtest.Server
+	all   map[string]*container
+	calls atomic.Int64
+	begun int
+	runs  []string
+}
+
+// TestComposeSurvives: the processes of compose.yaml run as it says, from a root folder that holds nothing else where the tests are root's. Each of them is killed with -9 in the middle of runs, and started again where its
+// restart policy says so; the others go on, and all runs end. At last SIGTERM ends each in order.
+func TestComposeSurvives(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	migrate := f.all["migrate"]
+	migrate.start(t)
+	if err := migrate.wait(t, composeRun); err != nil || !strings.Contains(migrate.said(), "tables created") {
+		t.Fatalf("migrate: %v: %s", err, migrate.said())
+	}
+	var servers []*container
+	for _, name := range []string{"server-1", "server-2"} {
+		c := f.all[name]
+		c.start(t)
+		t.Cleanup(c.kill)
+		f.ready(c)
+		servers = append(servers, c)
+	}
+	f.do(servers[0], http.MethodPost, "/api/v1/workflows", map[string]any{"id": "chain", "document": chain}, http.StatusCreated)
+	for i, c := range servers {
+		other := servers[1-i]
+		f.begin(servers, 24)
+		f.busy(8)
+		c.kill()
+		f.ready(other)
+		f.begin([]*container{other}, 8) // it takes more
+		f.restart(c)
+		f.ended(other)
+	}
+	f.begin(servers, 24)
+	f.busy(8)
+	if f.all["postgres"].service.Restart != types.RestartPolicyUnlessStopped {
+		t.Error("PostgreSQL is not started again")
+	}
+	f.pg.Restart(t, pgtest.Kill)
+	for _, c := range servers {
+		f.ready(c)
+	}
+	f.ended(servers[0])
+	for _, c := range servers {
+		if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.wait(t, time.Duration(*c.service.StopGracePeriod)); err != nil {
+			t.Errorf("%s: %v: %s", c.service.Name, err, c.said())
+		}
+		if said := c.said(); strings.Contains(said, pgtest.Password) || strings.Contains(said, token) {
+			t.Errorf("%s logs a secret", c.service.Name)
+		}
+	}
+}
+
+// chain is four calls in a row.
+const chain = `name: chain
+agents:
+  A: {model: openai/m, instruction: step}
+workflow:
+  - {type: agent, name: A}
+  - {type: agent, name: A}
+  - {type: agent, name: A}
+  - {type: agent, name: A}
+`
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{t: t, pg: pgtest.Start(t, pgtest.Config{TCP: true}), all: map[string]*container{}}
+	model := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {
+		f.calls.Add(1)
+		return modeltest.Answer{Text: "ok", Latency: 100 * time.Millisecond}
+	})
+	p := project(t, nil, "POSTGRES_PASSWORD="+pgtest.Password, "HOCKET_TOKEN="+token, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+model.BaseURL())
+	for _, name := range p.ServiceNames() {
+		if p.Services[name].Image != "hocket" {
+			f.all[name] = &container{service: p.Services[name]}
+			continue
+		}
+		f.all[name] = newContainer(t, p, name, func(v string) string {
+			return strings.ReplaceAll(v, "@postgres/", fmt.Sprintf("@127.0.0.1:%d/", f.pg.Port))
+		})
+	}
+	return f
+}
+
+// do sends a request and reads the answer, which has to have a status.
+func (f *fleet) do(c *container, method, path string, body any, want int) []byte {
+	f.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	status, answer, err := f.ask(c, method, path, data)
+	if err != nil || status != want {
+		f.t.Fatalf("%s of %s: %d %s %v: %s", path, c.service.Name, status, answer, err, c.said())
+	}
+	return answer
+}
+
+func (f *fleet) ask(c *container, method, path string, body []byte) (int, []byte, error) {
+	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+c.addr+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	data, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, data, err
+}
+
+// until asks again until what it wants is so.
+func (f *fleet) until(what string, is func() bool) {
+	f.t.Helper()
+	for end := time.Now().Add(composeRun); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			f.t.Fatalf("%s: not after %s", what, composeRun)
+		}
+	}
+}
+
+func (f *fleet) ready(c *container) {
+	f.t.Helper()
+	f.until(c.service.Name+" is ready", func() bool {
+		select {
+		case err := <-c.done:
+			f.t.Fatalf("%s ended: %v: %s", c.service.Name, err, c.said())
+		default:
+		}
+		status, _, err := f.ask(c, http.MethodGet, "/readyz", nil)
+		return err == nil && status == http.StatusOK
+	})
+}
+
+// restart does what the restart policy of a service that was killed says.
+func (f *fleet) restart(c *container) {
+	f.t.Helper()
+	if c.service.Restart != types.RestartPolicyUnlessStopped {
+		f.t.Errorf("%s is not started again: %q", c.service.Name, c.service.Restart)
+	}
+	c.start(f.t)
+	f.ready(c)
+}
+
+// begin starts runs, by each of the servers in turn.
+func (f *fleet) begin(servers []*container, n int) {
+	f.t.Helper()
+	for i := range n {
+		data := f.do(servers[i%len(servers)], http.MethodPost, "/api/v1/runs", map[string]any{"workflow": "chain", "input": fmt.Sprint(f.begun)}, http.StatusCreated)
+		var run struct{ ID string }
+		if err := json.Unmarshal(data, &run); err != nil || run.ID == "" {
+			f.t.Fatalf("%s: %v", data, err)
+		}
+		f.begun++
+		f.runs = append(f.runs, run.ID)
+	}
+}
+
+// busy waits for calls of the model.
+func (f *fleet) busy(n int64) {
+	f.t.Helper()
+	from := f.calls.Load()
+	f.until("the model is called", func() bool { return f.calls.Load() >= from+n })
+}
+
+// ended waits until all runs are completed, as a server tells it.
+func (f *fleet) ended(c *container) {
+	f.t.Helper()
+	for _, id := range f.runs {
+		f.until("run "+id+" is completed", func() bool {
+			status, data, err := f.ask(c, http.MethodGet, "/api/v1/runs/"+id, nil)
+			var run struct{ Status string }
+			if err != nil || status != http.StatusOK || json.Unmarshal(data, &run) != nil {
+				return false
+			}
+			if run.Status == "failed" || run.Status == "cancelled" {
+				f.t.Fatalf("%s", data)
+			}
+			return run.Status == "completed"
+		})
+	}
+	f.runs = nil
+}
