@@ -20,6 +20,8 @@ const (
 	TopicRequests
 	// TopicNotices are the notices of all runs.
 	TopicNotices
+	// TopicLines are all lines: places that were taken or given up.
+	TopicLines
 )
 
 // Topic is what a subscriber gets signals about. Run is set for a TopicRun alone.
@@ -36,6 +38,9 @@ func OfRequests() Topic { return Topic{Kind: TopicRequests} }
 
 // OfNotices is the topic of notices.
 func OfNotices() Topic { return Topic{Kind: TopicNotices} }
+
+// OfLines is the topic of lines.
+func OfLines() Topic { return Topic{Kind: TopicLines} }
 
 // Changes signals that something was stored, so that waiters need not poll.
 type Changes interface {

@@ -19,16 +19,16 @@ import (
 // Memory is a store without a file: for `--db :memory:`, for tests and simulation. Several handles share it. A handle that was closed is a dead owner, so a crash is
 // simulated by closing one handle and opening another. Safe for concurrent use.
 type Memory struct {
-	mu     sync.Mutex
-	unlock func() // mu.Unlock, made once
-	keys   int64
-	owners map[string]bool      // true while alive
-	signs  map[string]time.Time // of life, by owner
-	runs   map[string]*memRun
-	blobs  map[[sha256.Size]byte]*memBlob
-	inbox  memInbox
-	hub    Hub
-
+	mu        sync.Mutex
+	unlock    func() // mu.Unlock, made once
+	keys      int64
+	owners    map[string]bool      // true while alive
+	signs     map[string]time.Time // of life, by owner
+	runs      map[string]*memRun
+	blobs     map[[sha256.Size]byte]*memBlob
+	inbox     memInbox
+	hub       Hub
+	lines     memLines
 	schedules memSchedules
 
 	notices []Notice

@@ -240,6 +240,7 @@ type Backend interface {
 	Schedules
 	Notices
 	Changes
+	Lines
 	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
 	// second Close does nothing.
 	Close() error

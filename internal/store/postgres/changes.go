@@ -38,7 +38,7 @@ type changes struct {
 	deafen  func()                    // ends listening to a relay
 	runs    map[uint64]map[string]int // subscribed ones, by hash
 	pending map[uint64]struct{}       // runs to tell of
-	kinds   string                    // what else to tell: n, r, o
+	kinds   string                    // what else to tell: n, r, l, o
 	telling bool                      // a goroutine tells
 	probing bool                      // a goroutine probes
 	stop    chan struct{}
@@ -135,6 +135,8 @@ func (ch *changes) stored(topics ...journal.Topic) {
 			ch.add("r")
 		case journal.TopicNotices:
 			ch.add("n")
+		case journal.TopicLines:
+			ch.add("l")
 		}
 	}
 	ch.tell()
@@ -262,6 +264,8 @@ func (ch *changes) heard(text string) {
 			ch.hub.SignalKind(journal.TopicRequests)
 		case 'n':
 			ch.hub.SignalKind(journal.TopicNotices)
+		case 'l':
+			ch.hub.SignalKind(journal.TopicLines)
 		default:
 			ch.hub.SignalKind(journal.TopicRun)
 		}

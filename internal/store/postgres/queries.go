@@ -28,7 +28,7 @@ UPDATE @runs r SET kind = $2 FROM held o WHERE r.id = o.id`)
 	sqlDisown = sqlText(`UPDATE @heads h SET owner = 0 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
 
 	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND NOT EXISTS (SELECT FROM @heads h WHERE h.owner = o.id AND h.owner <> 0)
-  AND o.id NOT IN (SELECT owner FROM @schedule_leader)`)
+  AND o.id NOT IN (SELECT owner FROM @schedule_leader) AND NOT EXISTS (SELECT FROM @lines n WHERE n.owner = o.id)`)
 )
 
 // Reading a run.
@@ -99,6 +99,16 @@ RETURNING i.id, r.run, i.kind, i.data, i.posted`)
 WHERE NOT i.done AND ($1 = ''::bytea OR r.run = $1) AND (h.owner = -1 OR h.owner NOT IN ` + living + `) ORDER BY i.id`)
 	sqlSettle = sqlText(`UPDATE @inbox SET done = true, result = $1 WHERE id = $2 AND NOT done`)
 	sqlResult = sqlText(`SELECT done, result FROM @inbox WHERE id = $1`)
+)
+
+// Lines. Those who enter one line do so one after another, so that places are committed in the order of their numbers.
+const (
+	sqlEnter = sqlText(`WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('hocket line of @' || encode($2, 'hex'), $1)) AS done),
+gone AS (DELETE FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner NOT IN ` + living + `)
+INSERT INTO @lines (kind, name, owner) SELECT $1, $2, $3 FROM turn RETURNING id`)
+	sqlStanding = sqlText(`SELECT count(*) FILTER (WHERE $3 = 0 OR l.id < $3), count(*), coalesce(bool_or(l.id = $3), false)
+FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner IN ` + living)
+	sqlLeave = sqlText(`DELETE FROM @lines WHERE id = $1 AND kind = $2 AND name = $3`)
 )
 
 // Schedules.

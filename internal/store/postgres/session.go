@@ -20,9 +20,10 @@ import (
 type session struct {
 	db *database
 
-	kept  sync.Mutex // guards locks and ears
-	locks []held
-	ears  []*changes // of the stores that listen
+	kept   sync.Mutex // guards locks, places and ears
+	locks  []held
+	places []keyPlace
+	ears   []*changes // of the stores that listen
 
 	mu   sync.Mutex
 	conn *pgx.Conn // of the goroutine where there is one, else guarded by mu
@@ -55,6 +56,7 @@ type errand struct {
 const (
 	sqlLock      = `SELECT pg_try_advisory_lock($1::bigint::bit(32)::int, $2::bigint::int)`
 	sqlUnlock    = `SELECT pg_advisory_unlock($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlUnlockAll = `SELECT pg_advisory_unlock_all()`
 	sqlTerminate = `SELECT pg_terminate_backend(l.pid, 2000) FROM pg_locks l
 WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid = $3`
 )
@@ -150,6 +152,9 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 		if err != nil {
 			return err
 		}
+	}
+	if err := s.takePlaces(ctx, conn); err != nil {
+		return err
 	}
 	for _, e := range ears {
 		if _, err := conn.Exec(ctx, "LISTEN "+quoted(e.channel)); err != nil {
@@ -337,6 +342,9 @@ func (s *session) close(ctx context.Context) error {
 	conn := s.conn
 	if s.conn = nil; conn == nil || conn.IsClosed() {
 		return nil
+	}
+	if len(s.places) > 0 {
+		_, _ = conn.Exec(ctx, sqlUnlockAll) // at once; the server gives up the locks of a connection that ended later
 	}
 	return conn.Close(ctx)
 }

@@ -168,11 +168,12 @@ const (
 const (
 	sqlVersion = sqlText(`PRAGMA data_version`) // moves with each commit of another connection
 	sqlMarks   = sqlText(`SELECT (SELECT coalesce(max(id), 0) FROM records), (SELECT coalesce(max(id), 0) FROM notices), requests, owners,
-  (SELECT coalesce(max(id), 0) FROM owners) FROM changes`)
+  (SELECT coalesce(max(id), 0) FROM owners), lines FROM changes`)
 	sqlMoved = sqlText(`SELECT DISTINCT r.run FROM records c CROSS JOIN runs r ON r.id = c.run WHERE c.id > ?`)
 
 	sqlRequestsChanged = sqlText(`UPDATE changes SET requests = requests + 1`)
 	sqlOwnersChanged   = sqlText(`UPDATE changes SET owners = owners + 1`)
+	sqlLinesChanged    = sqlText(`UPDATE changes SET lines = lines + 1`)
 )
 
 // Owners.
@@ -184,8 +185,8 @@ const (
 FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id WHERE r.status IN ('pending', 'running'))
 UNION SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM schedule_leader l JOIN owners o ON o.owner = l.owner`)
 	sqlClaim  = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
-	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) ORDER BY id LIMIT 500`)
-	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads)`)
+	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) ORDER BY id LIMIT 500`)
+	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines)`)
 )
 
 // Inbox.
@@ -200,6 +201,13 @@ WHERE i.done = 0 AND (?1 = '' OR r.run = ?1) ORDER BY i.id`)
 	sqlTake   = sqlText(`UPDATE inbox SET taken = ? WHERE id = ? AND done = 0 AND taken <> ?`)
 	sqlSettle = sqlText(`UPDATE inbox SET done = 1, result = ? WHERE id = ? AND done = 0`)
 	sqlResult = sqlText(`SELECT done, result FROM inbox WHERE id = ?`)
+)
+
+// Lines.
+const (
+	sqlEnter  = sqlText(`INSERT INTO lines (kind, name, owner) VALUES (?, ?, ?)`)
+	sqlPlaces = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND l.name = ? ORDER BY l.id`)
+	sqlLeave  = sqlText(`DELETE FROM lines WHERE id = ? AND kind = ? AND name = ?`)
 )
 
 // Schedules.

@@ -115,6 +115,15 @@ CREATE TABLE notice_counter (
 );
 INSERT INTO notice_counter (id, last) VALUES (1, 0);
 
+-- Places in queues that processes have in common, in their order: the requests that wait for a session. A place of a dead owner counts for nothing.
+CREATE TABLE lines (
+  id    bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  kind  integer NOT NULL,
+  name  bytea   NOT NULL,
+  owner integer NOT NULL                     -- owners.id
+);
+CREATE INDEX lines_name ON lines (kind, name, id);
+
 -- Where the schedule of each branch stands (P37).
 CREATE TABLE schedules (
   workflow       bytea   NOT NULL,           -- id of the stored workflow

@@ -103,9 +103,20 @@ CREATE INDEX notices_run ON notices (run);
 CREATE TABLE changes (
   id       INTEGER PRIMARY KEY CHECK (id = 1),
   requests INTEGER NOT NULL,                  -- requests that were posted or settled
-  owners   INTEGER NOT NULL                   -- runs that were claimed, released or pruned
+  owners   INTEGER NOT NULL,                  -- runs that were claimed, released or pruned
+  lines    INTEGER NOT NULL                   -- places in lines that were taken or given up
 );
-INSERT INTO changes (id, requests, owners) VALUES (1, 0, 0);
+INSERT INTO changes (id, requests, owners, lines) VALUES (1, 0, 0, 0);
+
+-- Places in queues that processes have in common, in their order: of requests that wait for a session, of processes that use a key of a provider. AUTOINCREMENT: a place is
+-- never taken again.
+CREATE TABLE lines (
+  id    INTEGER PRIMARY KEY AUTOINCREMENT,
+  kind  INTEGER NOT NULL,
+  name  TEXT    NOT NULL,
+  owner INTEGER NOT NULL                      -- owners.id
+);
+CREATE INDEX lines_name ON lines (kind, name);
 
 -- Stored agents and workflows. These tables are for any program to read and write; docs/catalog.md tells what they mean. Rows of nodes and edges
 -- are in the order of their rowid.

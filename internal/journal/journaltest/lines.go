@@ -1,0 +1,143 @@
+package journaltest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// enter takes a place in a line.
+func enter(t *testing.T, s journal.Lines, line journal.Line) uint64 {
+	t.Helper()
+	place, err := s.Enter(t.Context(), line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return place
+}
+
+// stands compares where a place is.
+func stands(t *testing.T, s journal.Lines, line journal.Line, place uint64, before, all int) {
+	t.Helper()
+	got, err := s.Standing(t.Context(), line, place)
+	if want := (journal.Standing{Before: before, All: all}); err != nil || got != want {
+		t.Errorf("place %d of %q: %+v, %v; want %+v", place, line.Name, got, err, want)
+	}
+}
+
+// testLines: places are in the order in which they were taken, over handles; a place that is given up is gone; other lines are apart.
+func testLines(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
+		line := journal.Line{Kind: kind, Name: "a\x00\xff"}
+		one := enter(t, a, line)
+		two := enter(t, b, line)
+		stands(t, a, line, one, 0, 2)
+		stands(t, a, line, two, 1, 2)
+		stands(t, b, line, 0, 2, 2)
+		other := journal.Line{Kind: kind, Name: "b"}
+		stands(t, b, other, 0, 0, 0)
+		last := enter(t, b, other)
+		stands(t, a, other, last, 0, 1)
+		if err := a.Leave(t.Context(), line, one); err != nil {
+			t.Fatal(err)
+		}
+		stands(t, b, line, two, 0, 1)
+		_, err := a.Standing(t.Context(), line, one)
+		refused(t, "a place that was given up", err, journal.ErrNotFound)
+		stands(t, a, line, enter(t, a, line), 1, 2)
+		for _, place := range []uint64{one, two, two, 1 << 63} {
+			if err := b.Leave(t.Context(), line, place); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stands(t, a, line, 0, 1, 1)
+	}
+	for _, bad := range []journal.Line{{}, {Kind: journal.LineSession}, {Name: "a"}, {Kind: 9, Name: "a"}} {
+		if _, err := a.Enter(t.Context(), bad); err == nil {
+			t.Errorf("the line %+v was entered", bad)
+		}
+	}
+}
+
+// testLinesAtOnce: of 60 that enter at once from three handles each has a place of its own, and each sees the same order.
+func testLinesAtOnce(t *testing.T, m Medium) {
+	line := journal.Line{Kind: journal.LineSession, Name: "s"}
+	handles := []journal.Backend{handle(t, m), handle(t, m), handle(t, m)}
+	places := make([]uint64, 60)
+	var wg sync.WaitGroup
+	for i := range places {
+		wg.Go(func() {
+			place, err := handles[i%3].Enter(t.Context(), line)
+			if err != nil {
+				t.Error(err)
+			}
+			// What is before a place when it was taken can only become less.
+			st, err := handles[(i+1)%3].Standing(t.Context(), line, place)
+			if err != nil || st.Before >= 60 {
+				t.Errorf("%+v, %v", st, err)
+			}
+			places[i] = place
+		})
+	}
+	wg.Wait()
+	slices.Sort(places)
+	if n := len(slices.Compact(slices.Clone(places))); n != 60 {
+		t.Errorf("%d places, want 60", n)
+	}
+	for i, place := range places {
+		stands(t, handles[i%3], line, place, i, 60)
+	}
+}
+
+// testLinesOfDead: the places of a handle that died are no places.
+func testLinesOfDead(t *testing.T, m Medium) {
+	living := handle(t, m)
+	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
+		line := journal.Line{Kind: kind, Name: "s"}
+		dying := m.Open(t)
+		lost := enter(t, dying, line)
+		place := enter(t, living, line)
+		stands(t, living, line, place, 1, 2)
+		if err := dying.Close(); err != nil {
+			t.Fatal(err)
+		}
+		stands(t, living, line, place, 0, 1)
+		_, err := living.Standing(t.Context(), line, lost)
+		refused(t, "the place of a dead owner", err, journal.ErrNotFound)
+		if kind == journal.LineSession {
+			stands(t, living, line, enter(t, living, line), 1, 2) // a place of a dead one is cleared away
+		}
+		if _, err := living.Prune(t.Context(), journal.PruneQuery{}); err != nil {
+			t.Error(err)
+		}
+		stands(t, living, line, place, 0, map[journal.LineKind]int{journal.LineSession: 2, journal.LineKey: 1}[kind])
+	}
+}
+
+// testLinesSignalled: places that are taken and given up are signalled to other handles.
+func testLinesSignalled(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
+		line := journal.Line{Kind: kind, Name: "s"}
+		c := subscribe(t, b, journal.OfLines())
+		all := func(want int) func() bool {
+			return func() bool {
+				st, err := b.Standing(t.Context(), line, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return st.All == want
+			}
+		}
+		place := enter(t, a, line)
+		signalled(t, c, fmt.Sprintf("a place of kind %d was taken", kind), all(1))
+		if err := a.Leave(t.Context(), line, place); err != nil {
+			t.Fatal(err)
+		}
+		signalled(t, c, fmt.Sprintf("a place of kind %d was given up", kind), all(0))
+	}
+}

@@ -1,0 +1,180 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Lines of sessions are rows of the schema. Those of keys are of the whole database, since a key's limits are those of all namespaces: each process has an advisory lock with the hash of the key
+// and a number that grows, from the counter of transactions. The session holds it, so that a place is gone with its process.
+//
+// The keys of these locks are bigint: the server keeps them apart from those of owners.
+const (
+	sqlNextPlace = `SELECT (1 + pg_current_xact_id()::text::numeric % 2147483647)::bigint`
+	sqlHoldKey   = `SELECT pg_try_advisory_lock(($1::bigint << 32) | $2::bigint)`
+	sqlDropKey   = `SELECT pg_advisory_unlock(($1::bigint << 32) | $2::bigint)`
+	sqlKeyPlaces = `SELECT count(*) FILTER (WHERE $2::bigint = 0 OR l.objid::bigint < $2::bigint), count(*), coalesce(bool_or(l.objid::bigint = $2::bigint), false) FROM pg_locks l
+WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.classid::bigint = $1 AND l.granted AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())`
+)
+
+// keyClass is the first half of the keys of a line's locks: a hash of 31 bits. Two keys of one hash only divide what each of them has.
+func keyClass(name string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // it never fails
+	return int64(h.Sum32() >> 1)
+}
+
+// keyPlace is a place in the line of a key, which the session takes again where it is lost.
+type keyPlace struct{ class, number int64 }
+
+func (k keyPlace) take(ctx context.Context, c *pgx.Conn) (ok bool, err error) {
+	err = c.QueryRow(ctx, sqlHoldKey, k.class, k.number).Scan(&ok)
+	return ok, err
+}
+
+// Enter implements journal.Lines.
+func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
+	err := line.Validate()
+	var place int64
+	switch {
+	case err != nil:
+		return 0, err
+	case line.Kind == journal.LineKey:
+		place, err = s.enterKey(ctx, line)
+	default:
+		var self int64
+		if self, err = s.register(ctx); err == nil {
+			err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self}, []any{&place}, func() error { return nil })
+		}
+	}
+	if err != nil {
+		return 0, fmt.Errorf("enter a line: %w", err)
+	}
+	s.changes.stored(journal.OfLines())
+	return uint64(place), nil //nolint:gosec,nolintlint // ids of rows and numbers of transactions are positive
+}
+
+// enterKey takes a place that is not one of another process. A process has one in a line: the one before is given up.
+func (s *Store) enterKey(ctx context.Context, line journal.Line) (int64, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	k := keyPlace{class: keyClass(line.Name)}
+	err := s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		for {
+			if err := c.QueryRow(ctx, sqlNextPlace).Scan(&k.number); err != nil {
+				return err
+			}
+			ok, err := k.take(ctx, c)
+			if err != nil {
+				return err
+			}
+			if ok {
+				break
+			}
+		}
+		for _, o := range s.db.session.keep(k) {
+			if _, err := c.Exec(ctx, sqlDropKey, o.class, o.number); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return k.number, s.fault(ctx, err)
+}
+
+// Standing implements journal.Lines.
+func (s *Store) Standing(ctx context.Context, line journal.Line, place uint64) (journal.Standing, error) {
+	var st journal.Standing
+	var found bool
+	var err error
+	columns := []any{&st.Before, &st.All, &found}
+	if line.Kind == journal.LineKey {
+		_, err = s.one(ctx, sqlKeyPlaces, []any{keyClass(line.Name), key(place)}, columns)
+	} else {
+		_, err = s.one(ctx, sqlStanding, []any{int(line.Kind), bytesOf(line.Name), key(place)}, columns)
+	}
+	if err == nil && !found && place != 0 {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return journal.Standing{}, fmt.Errorf("look at a line: %w", err)
+	}
+	return st, nil
+}
+
+// Leave implements journal.Lines.
+func (s *Store) Leave(ctx context.Context, line journal.Line, place uint64) error {
+	var err error
+	if line.Kind == journal.LineKey {
+		err = s.leaveKey(ctx, keyPlace{keyClass(line.Name), key(place)})
+	} else {
+		_, err = s.exec(ctx, sqlLeave, key(place), int(line.Kind), bytesOf(line.Name))
+	}
+	if err != nil {
+		return fmt.Errorf("leave a line: %w", err)
+	}
+	s.changes.stored(journal.OfLines())
+	return nil
+}
+
+func (s *Store) leaveKey(ctx context.Context, k keyPlace) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	if !s.db.session.forget(k) {
+		return nil
+	}
+	return s.fault(ctx, s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, sqlDropKey, k.class, k.number)
+		return err
+	}))
+}
+
+// keep has the session take a place again where it is lost. It gives those that it had before in the same line.
+func (s *session) keep(k keyPlace) (before []keyPlace) {
+	s.kept.Lock()
+	defer s.kept.Unlock()
+	s.places = slices.DeleteFunc(s.places, func(o keyPlace) bool {
+		if o.class == k.class {
+			before = append(before, o)
+		}
+		return o.class == k.class
+	})
+	s.places = append(s.places, k)
+	return before
+}
+
+// forget ends keep. It tells whether the place was kept.
+func (s *session) forget(k keyPlace) bool {
+	s.kept.Lock()
+	defer s.kept.Unlock()
+	n := len(s.places)
+	s.places = slices.DeleteFunc(s.places, func(o keyPlace) bool { return o == k })
+	return len(s.places) < n
+}
+
+// takePlaces takes the places that a lost connection held. One that the server has not given up yet stays with it, and is lost later: those who look at the line find that and enter anew.
+func (s *session) takePlaces(ctx context.Context, c *pgx.Conn) error {
+	s.kept.Lock()
+	places := slices.Clone(s.places)
+	s.kept.Unlock()
+	for _, k := range places {
+		ok, err := k.take(ctx, c)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			s.forget(k)
+		}
+	}
+	return nil
+}
