@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // MaxQueue is how many requests wait for one session at most.
@@ -16,14 +17,15 @@ const MaxQueue = maxQueue
 func (s *Runner) AwaitLine(t *testing.T, session string, want int) {
 	t.Helper()
 	for {
-		s.lines.mu.Lock()
-		n := len(s.lines.line[session])
-		s.lines.mu.Unlock()
-		if n == want {
+		st, err := s.store.Standing(context.Background(), journal.Line{Kind: journal.LineSession, Name: session}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.All == want {
 			return
 		}
 		if t.Context().Err() != nil {
-			t.Fatalf("%d requests wait for session %s, want %d", n, session, want)
+			t.Fatalf("%d requests wait for session %s, want %d", st.All, session, want)
 		}
 		runtime.Gosched()
 	}

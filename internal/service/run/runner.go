@@ -68,7 +68,6 @@ type Runner struct {
 	driver   driver.Driver
 	runs     *stored.Runs
 	graphs   graphs
-	lines    lines
 	active   admission
 	family   families
 	children *child.Runs

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -20,13 +19,13 @@ type IfBusy string
 const (
 	// IfBusyReject refuses it with *BusyError. It is what "" means.
 	IfBusyReject IfBusy = "reject"
-	// IfBusyQueue lets it wait until the other has ended, behind those that wait in this process already. Several processes have a line each.
+	// IfBusyQueue lets it wait until the other has ended, behind those that wait already, in whatever process of the store.
 	IfBusyQueue IfBusy = "queue"
 	// IfBusyCancelPrevious cancels the other and waits for its end.
 	IfBusyCancelPrevious IfBusy = "cancel_previous"
 )
 
-// maxQueue bounds the requests that wait for one session in one process.
+// maxQueue bounds the requests that wait for one session.
 const maxQueue = 100
 
 func (q StartRequest) checkSession() error {
@@ -45,12 +44,12 @@ func (q StartRequest) checkSession() error {
 
 // launch begins the run when its session lets it.
 func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (run string, err error) {
+	t := turn{s: s, line: journal.Line{Kind: journal.LineSession, Name: spec.Session}}
 	if policy == IfBusyQueue {
-		leave, err := s.lines.join(ctx, spec.Session)
-		if err != nil {
+		defer t.leave()
+		if err := t.behind(ctx); err != nil {
 			return "", err
 		}
-		defer leave()
 	}
 	for {
 		run, err = s.admit(ctx, spec)
@@ -58,6 +57,8 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (r
 		switch {
 		case !ok:
 			return run, err
+		case policy == IfBusyQueue && t.place == 0:
+			err = t.wait(ctx)
 		case policy == IfBusyQueue:
 			err = s.untilEnded(ctx, busy.Run)
 		case policy == IfBusyCancelPrevious:
@@ -92,11 +93,10 @@ func (s *Runner) makeRoom(ctx context.Context, run string) error {
 	return s.untilEnded(ctx, run)
 }
 
-// lookForEnd is how often those who wait for the end of a run look, where it is paused or not driven here.
-const lookForEnd = 250 * time.Millisecond
-
 // untilEnded waits until a run has ended, or is gone. Unlike Wait it waits while the run is paused or interrupted.
 func (s *Runner) untilEnded(ctx context.Context, run string) error {
+	changed := make(chan struct{}, 1)
+	defer s.store.Subscribe(changed, journal.OfRun(run))()
 	for {
 		st, err := s.driver.Wait(ctx, run)
 		switch {
@@ -107,60 +107,21 @@ func (s *Runner) untilEnded(ctx context.Context, run string) error {
 		case err != nil && ctx.Err() != nil, errors.Is(err, driver.ErrClosed):
 			return err
 		}
-		if err := pause(ctx, lookForEnd); err != nil {
+		if err := await(ctx, changed); err != nil {
 			return err
 		}
 	}
 }
 
-// lines are the requests that wait for their session, oldest first. The zero value is ready; safe for concurrent use.
-type lines struct {
-	mu   sync.Mutex
-	line map[string][]chan struct{} // closed when its turn has come
-}
-
-// join waits for the turn of a request of the session; leave ends it. Errors: ctx's; *LimitError where too many wait.
-func (l *lines) join(ctx context.Context, session string) (leave func(), err error) {
-	turn := make(chan struct{})
-	l.mu.Lock()
-	if len(l.line[session]) >= maxQueue {
-		l.mu.Unlock()
-		return nil, &failure.LimitError{Limit: fmt.Sprintf("requests that wait for session %q", session), Max: maxQueue}
-	}
-	if l.line == nil {
-		l.line = map[string][]chan struct{}{}
-	}
-	if len(l.line[session]) == 0 {
-		close(turn)
-	}
-	l.line[session] = append(l.line[session], turn)
-	l.mu.Unlock()
-
-	leave = func() { l.leave(session, turn) }
+// await waits for a signal, for the safety poll at most. Errors: ctx's.
+func await(ctx context.Context, changed <-chan struct{}) error {
+	t := time.NewTimer(journal.SafetyPoll)
+	defer t.Stop()
 	select {
-	case <-turn:
-		return leave, nil
+	case <-changed:
+	case <-t.C:
 	case <-ctx.Done():
-		leave()
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-}
-
-func (l *lines) leave(session string, turn chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line := l.line[session]
-	for i, t := range line {
-		if t != turn {
-			continue
-		}
-		line = append(line[:i:i], line[i+1:]...)
-		if i == 0 && len(line) > 0 {
-			close(line[0])
-		}
-		break
-	}
-	if l.line[session] = line; len(line) == 0 {
-		delete(l.line, session)
-	}
+	return nil
 }

@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,16 +51,37 @@ func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
 	case line.Kind == journal.LineKey:
 		place, err = s.enterKey(ctx, line)
 	default:
-		var self int64
-		if self, err = s.register(ctx); err == nil {
-			err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self}, []any{&place}, func() error { return nil })
-		}
+		place, err = s.enterSession(ctx, line)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("enter a line: %w", err)
 	}
 	s.changes.stored(journal.OfLines())
 	return uint64(place), nil //nolint:gosec,nolintlint // ids of rows and numbers of transactions are positive
+}
+
+// enterSession takes a place in the table. One that was perhaps taken by a statement whose answer was lost is given up: the line would stop there.
+func (s *Store) enterSession(ctx context.Context, line journal.Line) (place int64, err error) {
+	self, err := s.register(ctx)
+	if err != nil {
+		return 0, err
+	}
+	token := rand.Int64() //nolint:gosec // no secret
+	err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self, token}, []any{&place}, func() error { return nil })
+	if err != nil && !errors.Is(err, journal.ErrClosed) {
+		go func() { //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it
+			for n := 0; ; n++ {
+				ctx, cancel := context.WithTimeout(context.Background(), batchTime)
+				_, err := s.exec(ctx, sqlLost, self, token)
+				cancel()
+				if err == nil || errors.Is(err, journal.ErrClosed) {
+					return
+				}
+				time.Sleep(min(minPause<<min(n, 6), maxPause))
+			}
+		}()
+	}
+	return place, err
 }
 
 // enterKey takes a place that is not one of another process. A process has one in a line: the one before is given up.

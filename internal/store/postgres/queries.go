@@ -105,10 +105,11 @@ WHERE NOT i.done AND ($1 = ''::bytea OR r.run = $1) AND (h.owner = -1 OR h.owner
 const (
 	sqlEnter = sqlText(`WITH turn AS MATERIALIZED (SELECT pg_advisory_xact_lock(hashtextextended('hocket line of @' || encode($2, 'hex'), $1)) AS done),
 gone AS (DELETE FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner NOT IN ` + living + `)
-INSERT INTO @lines (kind, name, owner) SELECT $1, $2, $3 FROM turn RETURNING id`)
+INSERT INTO @lines (kind, name, owner, token) SELECT $1, $2, $3, $4 FROM turn RETURNING id`)
 	sqlStanding = sqlText(`SELECT count(*) FILTER (WHERE $3 = 0 OR l.id < $3), count(*), coalesce(bool_or(l.id = $3), false)
 FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner IN ` + living)
 	sqlLeave = sqlText(`DELETE FROM @lines WHERE id = $1 AND kind = $2 AND name = $3`)
+	sqlLost  = sqlText(`DELETE FROM @lines WHERE owner = $1 AND token = $2`)
 )
 
 // Schedules.

@@ -120,7 +120,8 @@ CREATE TABLE lines (
   id    bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind  integer NOT NULL,
   name  bytea   NOT NULL,
-  owner integer NOT NULL                     -- owners.id
+  owner integer NOT NULL,                    -- owners.id
+  token bigint  NOT NULL                     -- by which the owner finds a place again whose number it was not told
 );
 CREATE INDEX lines_name ON lines (kind, name, id);
 
