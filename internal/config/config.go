@@ -46,7 +46,7 @@ type Provider struct {
 	BaseURL  string `json:"base_url"`
 	// Key is a reference as package secret reads it.
 	Key string `json:"key"`
-	// What the provider takes of one key, over all runs of a process (P14); 0: no such bound.
+	// What the provider takes of one key, over all runs of all processes on the store (P14); 0: no such bound.
 	RequestsPerMinute int   `json:"requests_per_minute"`
 	TokensPerMinute   int64 `json:"tokens_per_minute"`
 	Concurrency       int   `json:"concurrency"`

@@ -116,7 +116,7 @@ func providerKeys() []key {
 		{name: "protocol", kind: word, values: []string{string(model.ProtocolOpenAI), string(model.ProtocolAnthropic), string(model.ProtocolGoogle)}, doc: "The protocol of the provider. Without it, that of the built-in provider of this name, else openai."},
 		{name: "base_url", kind: address, doc: "The base URL of the provider; a private address is allowed. Without it, that of the built-in provider of this name, else of the protocol's own service."},
 		{name: "key", kind: secretID, doc: "A reference to the key: ${env.NAME}, or file:PATH for a file that only its owner can read. Without it, the usual variable of the built-in provider."},
-		{name: "requests_per_minute", kind: count, min: 1, doc: "The maximum number of calls per minute, spaced evenly over all runs of a process. Without it, only the provider's rate limit responses slow calls down."},
+		{name: "requests_per_minute", kind: count, min: 1, doc: "The maximum number of calls per minute, spaced evenly over all runs of all processes on the store. Without it, only the provider's rate limit responses slow calls down."},
 		{name: "tokens_per_minute", kind: count, min: 1, doc: "The maximum number of tokens per minute, input and output together."},
 		{name: "concurrency", kind: count, min: 1, doc: "The maximum number of concurrent calls."},
 	}

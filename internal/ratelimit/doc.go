@@ -1,7 +1,9 @@
-// Package ratelimit paces the calls of one process to what a provider takes: one limiter for each key of a provider, over all runs (P14).
+// Package ratelimit paces the calls of a process to what a provider takes: one limiter for each key of a provider, over all runs (P14).
 //
-// It refuses to call anybody, to try anything again (a limiter is no retry, D11), to know what a call is, and to share a key with other processes: each
-// process keeps to the limits by itself, so several that use one key must be given a part of them each.
+// It refuses to make calls, to try anything again (a limiter is no retry, D11), and to know what a call is.
+//
+// Processes that use one key are in a [Line], and each gets an equal part of the limits; where a key may have fewer calls in flight than there are processes, they take turns. A
+// process that does not know its part makes no call; one that makes no calls gives its part up. A key that was turned away pauses in its own process alone.
 //
 // The flow: a caller takes a [Ticket] of its key's [Limiter] and waits until the ticket is [Ticket.Ready], which is when it is first in the queue and
 // nothing blocks it; then it makes itself ready (a driver takes a slot), and [Ticket.Start] takes the turn, or sends it back to wait.

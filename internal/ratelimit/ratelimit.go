@@ -32,8 +32,8 @@ type Set struct {
 	limiters map[string]*Limiter
 }
 
-// Limiter gives the limiter of a key. The limits are those of the first call.
-func (s *Set) Limiter(key string, l Limits) *Limiter {
+// Limiter gives the limiter of a key. The limits are those of the first call. Other processes that use the key are in line, of which the last one given is used; nil: there are none.
+func (s *Set) Limiter(key string, l Limits, line Line) *Limiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.limiters == nil {
@@ -44,6 +44,9 @@ func (s *Set) Limiter(key string, l Limits) *Limiter {
 		lim = New(l)
 		s.limiters[key] = lim
 	}
+	lim.mu.Lock()
+	defer lim.mu.Unlock()
+	lim.line = line
 	return lim
 }
 
@@ -67,16 +70,26 @@ type Limiter struct {
 	mu       sync.Mutex
 	queue    []*Ticket
 	inFlight int
-	next     time.Time // no start before it, for RequestsPerMinute
+	started  time.Time // the last start, for RequestsPerMinute
 	paused   time.Time // no start before it, because the provider said so
 	strikes  int       // calls turned away since one succeeded
 	window   int       // calls that may be in flight after a pause; 0: any number
 	tokens   float64   // that are left, below 0 where more were used
 	counted  time.Time // when tokens was right
+
+	line    Line // nil: this process has all
+	share   share
+	changed chan struct{} // processes came or went
+	dirty   bool          // so did they since share was looked at
+	looking chan struct{} // held by the ticket that looks, or by what gives the share up
+	idle    *time.Timer   // gives the share up
+	rested  time.Time     // when idle was started
 }
 
-// New makes a Limiter that is not shared.
-func New(l Limits) *Limiter { return &Limiter{limits: l, tokens: float64(l.TokensPerMinute)} }
+// New makes a Limiter of this process alone.
+func New(l Limits) *Limiter {
+	return &Limiter{limits: l, tokens: float64(l.TokensPerMinute), changed: make(chan struct{}, 1), looking: make(chan struct{}, 1)}
+}
 
 // Ticket is a place in the queue of a limiter. It belongs to one goroutine, but for Done, which any may call, at any time, as often as it likes.
 type Ticket struct {
@@ -97,19 +110,26 @@ func (l *Limiter) Take() *Ticket {
 // Ready waits until the ticket is the first one and nothing blocks it. Errors: ctx's, when it is done first.
 func (t *Ticket) Ready(ctx context.Context) error {
 	for {
-		wait, ok := t.l.wait(t)
+		if err := t.l.look(ctx, t); err != nil {
+			return err
+		}
+		wait, ok, changed := t.l.wait(t)
 		if ok && wait <= 0 {
 			return ctx.Err()
 		}
 		var timer *time.Timer
 		var due <-chan time.Time
-		if ok {
+		if ok || changed != nil {
 			timer = time.NewTimer(wait)
 			due = timer.C
 		}
 		select {
 		case <-due:
 		case <-t.wake:
+		case <-changed:
+			t.l.mu.Lock()
+			t.l.dirty = true
+			t.l.mu.Unlock()
 		case <-ctx.Done():
 		}
 		if timer != nil {
@@ -132,9 +152,7 @@ func (t *Ticket) Start() bool {
 	}
 	l.queue = l.queue[1:]
 	l.inFlight++
-	if n := l.limits.RequestsPerMinute; n > 0 {
-		l.next = now.Add(time.Minute / time.Duration(n))
-	}
+	l.started = now
 	l.wakeFirst()
 	return true
 }
@@ -151,6 +169,7 @@ func (t *Ticket) Leave() {
 		}
 	}
 	l.wakeFirst()
+	l.rests()
 }
 
 // maxAsked bounds the pause that a provider asks for: one call that was turned away for a day does not stop all others of its key for so long.
@@ -198,6 +217,7 @@ func (l *Limiter) end(o Outcome, now time.Time) {
 		}
 	}
 	l.wakeFirst()
+	l.rests()
 }
 
 // wakeFirst lets the first ticket look again. It is called with mu held.
@@ -211,35 +231,50 @@ func (l *Limiter) wakeFirst() {
 	}
 }
 
-func (l *Limiter) wait(t *Ticket) (time.Duration, bool) {
+// wait tells how long a ticket has to wait; false: until it is woken. Where the limits are shared the first one also waits for changed, and for wait at most.
+func (l *Limiter) wait(t *Ticket) (wait time.Duration, ok bool, changed <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.obstacle(t, time.Now())
+	now := time.Now()
+	wait, ok = l.obstacle(t, now)
+	if !l.isShared() || len(l.queue) == 0 || l.queue[0] != t || ok && wait <= 0 {
+		return wait, ok, nil
+	}
+	if next := l.nextLook(now); !ok || next < wait {
+		wait = max(next, time.Millisecond)
+	}
+	return wait, ok, l.changed
 }
 
 // obstacle tells how long a ticket has to wait; false: until it is woken. It is called with mu held.
 func (l *Limiter) obstacle(t *Ticket, now time.Time) (time.Duration, bool) {
-	if len(l.queue) == 0 || l.queue[0] != t {
+	if len(l.queue) == 0 || l.queue[0] != t || !l.isKnown(now) || l.isTurnOver(now) {
 		return 0, false
 	}
-	if n := l.limits.Concurrency; n > 0 && l.inFlight >= n || l.window > 0 && l.inFlight >= l.window {
+	if l.limits.Concurrency > 0 && l.inFlight >= l.slots() || l.window > 0 && l.inFlight >= l.window {
 		return 0, false
 	}
-	wait := max(0, l.next.Sub(now), l.paused.Sub(now))
-	if n := l.limits.TokensPerMinute; n > 0 {
+	wait := max(0, l.paused.Sub(now))
+	if n := l.limits.RequestsPerMinute; n > 0 {
+		wait = max(wait, l.started.Add(time.Minute*time.Duration(l.parts())/time.Duration(n)).Sub(now))
+	}
+	if l.limits.TokensPerMinute > 0 {
 		l.refill(now)
 		if l.tokens < 1 {
-			perToken := float64(time.Minute) / float64(n)
+			perToken := float64(time.Minute) / l.bucket()
 			wait = max(wait, time.Duration((1-l.tokens)*perToken)+1)
 		}
 	}
 	return wait, true
 }
 
+// bucket is how many tokens this process may use in a minute, and at once.
+func (l *Limiter) bucket() float64 { return float64(l.limits.TokensPerMinute) / float64(l.parts()) }
+
 // refill adds the tokens that came back since it was called last. It is called with mu held.
 func (l *Limiter) refill(now time.Time) {
 	if !l.counted.IsZero() {
-		l.tokens = min(float64(l.limits.TokensPerMinute), l.tokens+now.Sub(l.counted).Minutes()*float64(l.limits.TokensPerMinute))
+		l.tokens = min(l.bucket(), l.tokens+now.Sub(l.counted).Minutes()*l.bucket())
 	}
 	l.counted = now
 }

@@ -165,8 +165,8 @@ func TestPlaces(t *testing.T) {
 func TestSet(t *testing.T) {
 	t.Parallel()
 	var s ratelimit.Set
-	a := s.Limiter("a", ratelimit.Limits{Concurrency: 1})
-	if s.Limiter("a", ratelimit.Limits{}) != a || s.Limiter("b", ratelimit.Limits{}) == a {
+	a := s.Limiter("a", ratelimit.Limits{Concurrency: 1}, nil)
+	if s.Limiter("a", ratelimit.Limits{}, nil) != a || s.Limiter("b", ratelimit.Limits{}, nil) == a {
 		t.Error("limiters are mixed up")
 	}
 }
@@ -175,7 +175,7 @@ func TestSet(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	t.Parallel()
 	var set ratelimit.Set
-	one, other := set.Limiter("a", ratelimit.Limits{Concurrency: 1}), set.Limiter("b", ratelimit.Limits{})
+	one, other := set.Limiter("a", ratelimit.Limits{Concurrency: 1}, nil), set.Limiter("b", ratelimit.Limits{}, nil)
 	first, second, third := one.Take(), one.Take(), other.Take()
 	if n := set.Waiting(); n != 3 {
 		t.Errorf("%d wait, want 3", n)

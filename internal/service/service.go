@@ -255,7 +255,7 @@ func (c Config) resources(home *store.Home) resources.Config {
 		Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
 	}
 	if home != nil {
-		r.Journal, r.Memory = home.Journal, home.Memories
+		r.Journal, r.Memory, r.Lines = home.Journal, home.Memories, home.Journal
 	}
 	return r
 }

@@ -50,7 +50,15 @@ type Config struct {
 	Stores []store.Locator
 	// Journal tells of runs, for the budgets of workflows; Memory keeps what agents remember over runs. Nil where no run is opened.
 	Journal Journal
-	Memory  memory.Store
+	// Lines divide the limits of a key among the processes that use it; nil: this process has all.
+	Lines  Lines
+	Memory memory.Store
+}
+
+// Lines are the lines of a store, with the signals of their changes.
+type Lines interface {
+	journal.Lines
+	journal.Changes
 }
 
 // Journal is what an Opener reads of the runs of a store.

@@ -2,9 +2,13 @@ package resources
 
 import (
 	"cmp"
+	"context"
+	"errors"
+	"fmt"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 )
@@ -16,8 +20,49 @@ func (op *Opener) admit(reg *model.Registry, defaultModel string) func(*driver.I
 		if err != nil {
 			return nil // the call itself says what is wrong
 		}
-		return turn{op.cfg.Limiters.Limiter(key, op.ratesOf(full.Provider)).Take()}
+		return turn{op.cfg.Limiters.Limiter(key, op.ratesOf(full.Provider), op.lineOf(key)).Take()}
 	}
+}
+
+// lineOf gives the processes of the store that use a key.
+func (op *Opener) lineOf(key string) ratelimit.Line {
+	if op.cfg.Lines == nil {
+		return nil
+	}
+	return keyLine{op.cfg.Lines, journal.Line{Kind: journal.LineKey, Name: key}}
+}
+
+// keyLine is a line of the store as limiters use it.
+type keyLine struct {
+	store Lines
+	line  journal.Line
+}
+
+// Enter implements ratelimit.Line.
+func (k keyLine) Enter(ctx context.Context) (uint64, error) { return k.store.Enter(ctx, k.line) }
+
+// Standing implements ratelimit.Line.
+func (k keyLine) Standing(ctx context.Context, place uint64) (before, all int, err error) {
+	st, err := k.store.Standing(ctx, k.line, place)
+	return st.Before, st.All, lost(err)
+}
+
+// Leave implements ratelimit.Line.
+func (k keyLine) Leave(ctx context.Context, place uint64) error {
+	return lost(k.store.Leave(ctx, k.line, place))
+}
+
+// Changed implements ratelimit.Line.
+func (k keyLine) Changed(c chan<- struct{}) (stop func()) {
+	return k.store.Subscribe(c, journal.OfLines())
+}
+
+// lost gives ratelimit.ErrLost for a place that is gone, also with the store that was closed.
+func lost(err error) error {
+	if errors.Is(err, journal.ErrNotFound) || errors.Is(err, journal.ErrClosed) {
+		return fmt.Errorf("%w: %w", ratelimit.ErrLost, err)
+	}
+	return err
 }
 
 // ratesOf gives what a provider takes: as the program says, else as the operator does.

@@ -1,6 +1,8 @@
 package resources
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -55,4 +58,51 @@ func TestOperatorRates(t *testing.T) {
 	if turn := k.admit(k.registry(&workflow.Workflow{}, false), "")(&driver.Info{}, &engine.CallModel{Model: "no such/model"}); turn != nil {
 		t.Error("a model that is none has a turn")
 	}
+}
+
+// TestSharedRates (P14): processes on one store divide the rate of a key; other keys are apart.
+func TestSharedRates(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := journal.NewMemory()
+		var wg sync.WaitGroup
+		var calls atomic.Int64
+		process := func(key string) {
+			handle := store.Open(journal.KindServe)
+			k := newOpener(Config{
+				Lines: handle, RateLimits: map[string]ratelimit.Limits{"openai": {RequestsPerMinute: 60}}, Env: func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] },
+			})
+			admit := k.admit(k.registry(&workflow.Workflow{}, false), "")
+			wg.Go(func() {
+				defer handle.Close()
+				for range 20 {
+					turn := admit(&driver.Info{}, &engine.CallModel{Model: "openai/m"})
+					for started := false; !started; started = turn.Start() {
+						if err := turn.Ready(t.Context()); err != nil {
+							t.Error(err)
+						}
+					}
+					calls.Add(1)
+					turn.Done(engine.ModelResult{})
+				}
+			})
+		}
+		for range 3 {
+			process("k-1234")
+		}
+		began := time.Now()
+		time.Sleep(30 * time.Second)
+		if n := calls.Load(); n < 30 || n > 33 { // 30 and one of each process at once
+			t.Errorf("%d calls in 30 s at 60 a minute", n)
+		}
+		process("k-5678")
+		time.Sleep(10 * time.Second)
+		if n := calls.Load(); n < 50 || n > 54 {
+			t.Errorf("%d calls in 40 s, of which 10 with a second key", n)
+		}
+		wg.Wait()
+		if took := time.Since(began); took > 65*time.Second {
+			t.Errorf("60 calls took %s", took)
+		}
+	})
 }
