@@ -2,10 +2,10 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -66,7 +66,7 @@ func (s *Store) enterSession(ctx context.Context, line journal.Line) (place int6
 	if err != nil {
 		return 0, err
 	}
-	token := rand.Int64() //nolint:gosec // no secret
+	token := rand.Text()
 	err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self, token}, []any{&place}, func() error { return nil })
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
 		go func() { //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it

@@ -121,7 +121,7 @@ CREATE TABLE lines (
   kind  integer NOT NULL,
   name  bytea   NOT NULL,
   owner integer NOT NULL,                    -- owners.id
-  token bigint  NOT NULL                     -- by which the owner finds a place again whose number it was not told
+  token text    NOT NULL                     -- by which the owner finds a place again whose number it was not told
 );
 CREATE INDEX lines_name ON lines (kind, name, id);
 
