@@ -1,0 +1,78 @@
+package temporal
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/client"
+
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+)
+
+// Queue is a kind of calls that workers take.
+type Queue string
+
+// The kinds of calls.
+const (
+	QueueModel Queue = "model"
+	QueueTool  Queue = "tool"
+	// QueueFunc are the functions of Go graphs. All calls of such a run are made by programs that have its functions.
+	QueueFunc Queue = "func"
+)
+
+// Queues lists the kinds of calls.
+func Queues() []Queue { return []Queue{QueueModel, QueueTool, QueueFunc} }
+
+// Config is what a Driver is made of. Its Config is for the runs that Temporal does not carry; its Store, Open, Program, Foreign, MaxCalls, Slots, ApproveAll, Hooks, Now and Logger are for all runs.
+// Only Store and Client must be set.
+type Config struct {
+	embedded.Config
+	// Client is connected to a namespace of Temporal, or will be: while it is not, runs are stored and wait. The driver does not close it.
+	Client client.Client
+	// Namespace is Hocket's namespace, a part of the names of queues; "": default.
+	Namespace string
+	// Queues are the calls that this process carries out. Empty: none, it only starts runs and answers.
+	Queues []Queue
+	// Place is the label of this machine: calls that need its files come to it alone. "": none do.
+	Place string
+	// Functions is the name of this program, whose functions it has by Config.Program; "": it has none. Where it is set, the process takes all calls of the program's runs.
+	Functions string
+	// ProgramOf gives the name of the program that has the functions of a run, by the meta of the run; "" where it has none. Nil: none has.
+	ProgramOf func(meta map[string]string) string
+	// HeartbeatTimeout is after how long without a sign a worker is taken for dead, and its calls are made elsewhere; 0: 10 s. Signs are given every tenth of it.
+	HeartbeatTimeout time.Duration
+	// Attributes: the namespace has the search attributes HocketWorkflow and HocketStatus, of type Keyword.
+	Attributes bool
+}
+
+// DefaultHeartbeatTimeout is Config.HeartbeatTimeout where it is 0.
+const DefaultHeartbeatTimeout = 10 * time.Second
+
+// minHeartbeat keeps a worker that is busy for a moment from being taken for dead.
+const minHeartbeat = time.Second
+
+// placeName is what the name of a place may hold.
+var placeName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,63}$`)
+
+func (c Config) withDefaults() (Config, error) {
+	switch {
+	case c.Client == nil:
+		return c, errors.New("driver has no Temporal client")
+	case c.HeartbeatTimeout != 0 && c.HeartbeatTimeout < minHeartbeat:
+		return c, fmt.Errorf("driver: HeartbeatTimeout is %s, less than %s", c.HeartbeatTimeout, minHeartbeat)
+	case c.Place != "" && !placeName.MatchString(c.Place):
+		return c, fmt.Errorf("driver: place %q is not 1 to 63 letters, digits, dots, dashes and underscores", c.Place)
+	}
+	for _, q := range c.Queues {
+		if !slices.Contains(Queues(), q) {
+			return c, fmt.Errorf("driver: there is no queue %q; the queues are model, tool and func", q)
+		}
+	}
+	c.Namespace = cmp.Or(c.Namespace, "default")
+	c.HeartbeatTimeout = cmp.Or(c.HeartbeatTimeout, DefaultHeartbeatTimeout)
+	return c, nil
+}
