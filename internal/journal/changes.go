@@ -16,7 +16,7 @@ type TopicKind uint8
 const (
 	// TopicRun is one run: its records and status, and that it was claimed, released or pruned. That it was taken from its owner is not signalled: the claim that follows is.
 	TopicRun TopicKind = iota + 1
-	// TopicRequests are the requests of the inbox, to all runs: posted or settled.
+	// TopicRequests is what processes are asked to do: requests of the inbox, to all runs, that were posted or settled, and runs that were given up while they could go on.
 	TopicRequests
 	// TopicNotices are the notices of all runs.
 	TopicNotices

@@ -68,6 +68,8 @@ type Head struct {
 	By Owner
 	// Interrupted: the run is active and has no living owner.
 	Interrupted bool
+	// Unbegun: no open call of the run has begun since its last append. Only what claims a run gives it, of a run that was given up by Dispatch.Return.
+	Unbegun bool
 }
 
 // NewRun is what is known of a run when it is created, and never changes but for Kind ([Sharing]).
@@ -80,6 +82,8 @@ type NewRun struct {
 	Session string
 	// Kind is the kind of process that may recover the run.
 	Kind Kind
+	// Place is the name of the machine whose files and programs the run needs; "": it can go on anywhere. Dispatch.Move changes it.
+	Place string
 	// Definition is the hash of the blob with the definition; empty where there is none.
 	Definition string
 	Created    time.Time

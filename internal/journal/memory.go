@@ -9,7 +9,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,7 +21,8 @@ type Memory struct {
 	mu        sync.Mutex
 	unlock    func() // mu.Unlock, made once
 	keys      int64
-	owners    map[string]bool      // true while alive
+	owners    map[string]bool // true while alive
+	handles   map[string]Owner
 	signs     map[string]time.Time // of life, by owner
 	runs      map[string]*memRun
 	blobs     map[[sha256.Size]byte]*memBlob
@@ -41,6 +41,7 @@ type Memory struct {
 func NewMemory() *Memory {
 	m := &Memory{
 		owners:    map[string]bool{},
+		handles:   map[string]Owner{},
 		signs:     map[string]time.Time{},
 		runs:      map[string]*memRun{},
 		blobs:     map[[sha256.Size]byte]*memBlob{},
@@ -52,21 +53,14 @@ func NewMemory() *Memory {
 	return m
 }
 
-// Open gives a handle with an owner of its own. kind is in the errors that other handles get.
-func (m *Memory) Open(kind Kind) Backend {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	h := &memHandle{m: m, owner: Owner{ID: "owner-" + strconv.Itoa(len(m.owners)), Kind: kind}}
-	m.owners[h.owner.ID] = true
-	return h
-}
-
 type memRun struct {
 	key   int64
 	head  Head // Interrupted is worked out when asked for
 	owner Owner
-	sum   Sum
-	links []Link
+	// unbegun: it was given up by Return.
+	unbegun bool
+	sum     Sum
+	links   []Link
 	// values are the events of the activations after links, which have not been read.
 	values [][]engine.Event
 	// notices are the IDs of the run's notices; retained counts its events while it is among the ended runs of retention.
@@ -202,7 +196,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	switch {
 	case a.Release:
-		r.head.Owner, r.owner = "", Owner{}
+		h.m.disown(r, false)
 	case a.Common:
 		r.head.Owner, r.owner = CommonOwner, Common()
 	}
@@ -386,6 +380,7 @@ func (h *memHandle) Close() error {
 	defer h.m.mu.Unlock()
 	h.closed = true
 	h.m.owners[h.owner.ID] = false
+	delete(h.m.handles, h.owner.ID)
 	h.m.hub.SignalAll()
 	return nil
 }

@@ -6,8 +6,21 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 )
+
+// Open gives a handle with an owner of its own. kind is in the errors that other handles get.
+func (m *Memory) Open(kind Kind) Backend { return m.OpenAt(kind, "") }
+
+// OpenAt gives a handle whose process continues runs at a place.
+func (m *Memory) OpenAt(kind Kind, place string) Backend {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h := &memHandle{m: m, owner: Owner{ID: "owner-" + strconv.Itoa(len(m.owners)), Kind: kind, Place: place}}
+	m.owners[h.owner.ID], m.handles[h.owner.ID] = true, h.owner
+	return h
+}
 
 func (h *memHandle) Owner() Owner { return h.owner }
 
@@ -36,13 +49,18 @@ func (h *memHandle) Claim(ctx context.Context, run string) (Head, error) {
 	case h.m.owners[r.head.Owner]:
 		return Head{}, &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
 	}
-	r.head.Owner, r.owner = h.owner.ID, h.owner
-	r.head.Epoch++
-	h.m.hub.Signal(OfRun(run))
-	return h.m.headOf(r), nil
+	return h.claim(r), nil
 }
 
 func (h *memHandle) Release(ctx context.Context, run string, epoch uint64) error {
+	return h.release(ctx, run, epoch, false)
+}
+
+func (h *memHandle) Return(ctx context.Context, run string, epoch uint64) error {
+	return h.release(ctx, run, epoch, true)
+}
+
+func (h *memHandle) release(ctx context.Context, run string, epoch uint64, isUnbegun bool) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return err
@@ -55,7 +73,7 @@ func (h *memHandle) Release(ctx context.Context, run string, epoch uint64) error
 	if r.head.Owner != h.owner.ID || r.head.Epoch != epoch {
 		return fmt.Errorf("release run %s: %w", run, ErrFenced)
 	}
-	r.head.Owner, r.owner = "", Owner{}
+	h.m.disown(r, isUnbegun)
 	h.m.hub.Signal(OfRun(run))
 	return nil
 }
@@ -112,7 +130,7 @@ func (h *memHandle) Evict(ctx context.Context, run, owner string) error {
 	case r.head.Owner != owner, owner == CommonOwner:
 		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
 	}
-	r.head.Owner, r.owner = "", Owner{}
+	h.m.disown(r, false)
 	r.head.Epoch++
 	return nil
 }
@@ -133,7 +151,8 @@ func (h *memHandle) SetKind(ctx context.Context, run string, kind Kind) error {
 	case h.m.owners[r.head.Owner] && r.head.Owner != CommonOwner:
 		return &OwnedError{Run: run, Owner: h.m.seen(r.owner)}
 	}
-	r.head.Kind, r.head.Owner, r.owner = kind, "", Owner{}
+	r.head.Kind = kind
+	h.m.disown(r, false)
 	if kind == KindTemporal && r.head.Status.IsActive() {
 		r.head.Owner, r.owner = CommonOwner, Common()
 	}

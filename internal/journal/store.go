@@ -32,7 +32,7 @@ type Append struct {
 	// Status and Waiting are the run's after the last record. Status must be a known one.
 	Status  Status
 	Waiting int
-	// Release gives the run up in the same transaction, as a run that pauses or ends does.
+	// Release gives the run up in the same transaction, as a run that pauses or ends does. One that is active goes on where it is claimed.
 	Release bool
 	// Notices tell of events in the records; of each, Seq and Type are stored.
 	Notices []Notice
@@ -149,6 +149,8 @@ type Owner struct {
 	// Host is the name of the machine, or empty. Seen is the last sign of life by the owner's own clock, zero where it gave none yet.
 	Host string
 	Seen time.Time
+	// Place is where the process continues runs of others; "": it continues none.
+	Place string
 }
 
 // String gives the kind and process for people.
@@ -236,6 +238,7 @@ type Backend interface {
 	Lists
 	Ownership
 	Sharing
+	Dispatch
 	Inbox
 	Schedules
 	Notices

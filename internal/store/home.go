@@ -63,6 +63,8 @@ func New(at Locator, parts Parts, key func() ([]byte, error), sizes func() []Siz
 type Config struct {
 	// Kind is the kind of process, for the errors that others get when it owns a run.
 	Kind journal.Kind
+	// Place is where the process continues runs of others; "": nowhere.
+	Place string
 	// LockTimeout is how long a caller waits while another process holds the store, before it gets a *journal.LockedError; 0: as long as it takes.
 	LockTimeout time.Duration
 	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: it is not told.
@@ -99,7 +101,7 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 	case l.IsMemory():
 		return openMemory(l, cfg), nil
 	}
-	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked})
+	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, Place: cfg.Place, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked})
 	if err != nil {
 		return nil, err
 	}

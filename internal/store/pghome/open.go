@@ -86,7 +86,7 @@ func (k *Kind) databaseOf(t target, kind journal.Kind) *database {
 
 // open opens the store of a namespace, by way of that of the default one.
 func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator, cfg store.Config) (*postgres.Store, error) {
-	first, err := d.store(ctx, t, t.url.Schema(), cfg.Kind)
+	first, err := d.store(ctx, t, t.url.Schema(), cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -100,22 +100,22 @@ func (k *Kind) open(ctx context.Context, t target, d *database, at store.Locator
 	if err != nil {
 		return nil, errors.Join(err, d.close(first))
 	}
-	second, err := d.store(ctx, t, schema, cfg.Kind)
+	second, err := d.store(ctx, t, schema, cfg)
 	return second, errors.Join(err, d.close(first))
 }
 
 // store opens the store of a schema, with the connections of another one where one is open.
-func (d *database) store(ctx context.Context, t target, schema string, kind journal.Kind) (*postgres.Store, error) {
+func (d *database) store(ctx context.Context, t target, schema string, open store.Config) (*postgres.Store, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var s *postgres.Store
 	var err error
-	for open := range d.stores {
-		s, err = open.Beside(ctx, schema)
+	for other := range d.stores {
+		s, err = other.Beside(ctx, schema)
 		break
 	}
 	if s == nil && err == nil {
-		cfg := postgres.Config{Conn: t.conn, Schema: schema, Kind: kind}
+		cfg := postgres.Config{Conn: t.conn, Schema: schema, Kind: open.Kind, Place: open.Place}
 		if t.session != t.conn {
 			cfg.Session = t.session
 		}

@@ -51,9 +51,9 @@ FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = ANY ($1::bytea[]) ORDER 
 	sqlStored = sqlText(`SELECT u.run, c.seal FROM unnest($1::bytea[], $2::bigint[]) AS v(run, last) JOIN @runs u ON u.run = v.run JOIN @records c ON c.run = u.id AND c.last = v.last`)
 	sqlHashes = sqlText(`SELECT hash FROM @blobs WHERE hash = ANY ($1::bytea[])`)
 
-	sqlNewRuns = sqlText(`INSERT INTO @runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session)
+	sqlNewRuns = sqlText(`INSERT INTO @runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place)
 SELECT unnest($1::bytea[]), unnest($2::bigint[]), unnest($3::text[]), unnest($4::int[]), unnest($5::bigint[]), unnest($6::bytea[]), unnest($7::bytea[]), unnest($8::bytea[]),
-  unnest($9::bytea[]), unnest($10::bytea[]), unnest($11::bytea[]), unnest($12::bytea[]), unnest($13::bytea[])
+  unnest($9::bytea[]), unnest($10::bytea[]), unnest($11::bytea[]), unnest($12::bytea[]), unnest($13::bytea[]), unnest($14::bytea[])
 ON CONFLICT DO NOTHING RETURNING id, run`)
 	sqlThere    = sqlText(`SELECT run FROM @runs WHERE run = ANY ($1::bytea[])`)
 	sqlOpenRuns = sqlText(`SELECT session, run FROM @runs WHERE session = ANY ($1::bytea[]) AND session <> '' AND status IN ('pending', 'running', 'paused')`)
@@ -91,7 +91,7 @@ func (r *rows) add(p *pending, t *target) *target {
 	n := t.moved(p, sum)
 	switch {
 	case p.Release:
-		n.owner = 0
+		n.owner = formerOwner(p.Status)
 	case p.Common:
 		n.owner = commonOwner
 	}

@@ -147,11 +147,15 @@ func (ch *changes) appended(batch []*pending) {
 	if len(batch) == 0 {
 		return
 	}
-	notices := false
+	notices, waiting := false, false
 	ch.mu.Lock()
 	for _, p := range batch {
 		ch.pending[hashOf(p.Run)] = struct{}{}
 		notices = notices || len(p.Notices) > 0
+		waiting = waiting || p.Release && p.Status.IsActive()
+	}
+	if waiting {
+		ch.add("r")
 	}
 	if notices {
 		ch.add("n")
@@ -163,6 +167,9 @@ func (ch *changes) appended(batch []*pending) {
 	}
 	if notices {
 		ch.hub.Signal(journal.OfNotices())
+	}
+	if waiting {
+		ch.hub.Signal(journal.OfRequests())
 	}
 }
 
@@ -340,7 +347,7 @@ func (ch *changes) close(ctx context.Context) error {
 	return ch.store.db.session.deafen(ctx, ch)
 }
 
-// died tells others that this handle owns nothing any more.
+// died tells others that this handle owns nothing any more: its runs may be claimed.
 func (ch *changes) died() error {
-	return ch.send([]string{ch.sender + " o "})
+	return ch.send([]string{ch.sender + " or "})
 }

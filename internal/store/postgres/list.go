@@ -16,7 +16,7 @@ import (
 type entry struct {
 	key, created, ended, updated, epoch, last, seen                   int64
 	run, workflow, name, format, parent, kind, definition, meta, host []byte
-	session, ownerKind                                                []byte
+	session, ownerKind, place, ownerPlace                             []byte
 	status, owner                                                     string
 	waiting                                                           int
 	pid                                                               int64
@@ -26,7 +26,7 @@ type entry struct {
 func (e *entry) columns() []any {
 	return []any{
 		&e.key, &e.run, &e.created, &e.status, &e.waiting, &e.ended, &e.workflow, &e.name, &e.format, &e.parent, &e.kind, &e.definition, &e.meta,
-		&e.epoch, &e.last, &e.updated, &e.owner, &e.ownerKind, &e.pid, &e.session, &e.host, &e.seen, &e.interrupted,
+		&e.epoch, &e.last, &e.updated, &e.owner, &e.ownerKind, &e.pid, &e.session, &e.host, &e.seen, &e.place, &e.ownerPlace, &e.interrupted,
 	}
 }
 
@@ -39,11 +39,11 @@ func (e *entry) head() (journal.Head, error) {
 		LastSeq: uint64(e.last), Epoch: uint64(e.epoch), Owner: e.owner, Interrupted: e.interrupted,
 		NewRun: journal.NewRun{
 			Workflow: string(e.workflow), WorkflowName: string(e.name), Format: string(e.format), Parent: string(e.parent), Session: string(e.session),
-			Kind: journal.Kind(e.kind), Created: timeOf(e.created), Definition: hex.EncodeToString(e.definition),
+			Kind: journal.Kind(e.kind), Created: timeOf(e.created), Definition: hex.EncodeToString(e.definition), Place: string(e.place),
 		},
 	}
 	if e.owner != "" {
-		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: timeOf(e.seen)}
+		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: timeOf(e.seen), Place: string(e.ownerPlace)}
 	}
 	if e.meta != nil {
 		if err := json.Unmarshal(e.meta, &h.Meta); err != nil {

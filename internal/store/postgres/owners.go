@@ -25,9 +25,9 @@ type owner struct {
 	reserved int64      // the number, from the first attempt to register on
 }
 
-func newOwner(kind journal.Kind) *owner {
+func newOwner(kind journal.Kind, place string) *owner {
 	host, _ := os.Hostname() // without it, it is not told
-	return &owner{self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host}}
+	return &owner{self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host, Place: place}}
 }
 
 // commonOwner is the number of journal.CommonOwner.
@@ -35,15 +35,15 @@ const commonOwner = -1
 
 // ownerRow is a row of owners.
 type ownerRow struct {
-	id         string
-	kind, host []byte
-	pid, seen  int64
+	id                string
+	kind, host, place []byte
+	pid, seen         int64
 }
 
-func (o *ownerRow) columns() []any { return []any{&o.id, &o.kind, &o.pid, &o.host, &o.seen} }
+func (o *ownerRow) columns() []any { return []any{&o.id, &o.kind, &o.pid, &o.host, &o.seen, &o.place} }
 
 func (o *ownerRow) owner() journal.Owner {
-	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host), Seen: timeOf(o.seen)}
+	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host), Seen: timeOf(o.seen), Place: string(o.place)}
 }
 
 // Owner implements journal.Ownership.
@@ -71,7 +71,7 @@ func (s *Store) register(ctx context.Context) (int64, error) {
 	}
 	n := o.reserved
 	err := s.db.session.hold(ctx, lock{s.class, n}, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host))
+		_, err := c.Exec(ctx, s.text(sqlNewOwner), n, o.self.ID, bytesOf(o.self.Kind), o.self.PID, bytesOf(o.self.Host), bytesOf(o.self.Place))
 		return err
 	})
 	if err != nil {
@@ -114,10 +114,12 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 }
 
 // Owners implements journal.Ownership.
-func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
+func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) { return s.owners(ctx, sqlOwners) }
+
+func (s *Store) owners(ctx context.Context, q sqlText) ([]journal.Owner, error) {
 	var o ownerRow
 	var found []journal.Owner
-	err := s.query(ctx, sqlOwners, nil, o.columns(), func() { found = nil }, func() error {
+	err := s.query(ctx, q, nil, o.columns(), func() { found = nil }, func() error {
 		found = append(found, o.owner())
 		return nil
 	})
@@ -139,6 +141,7 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 			return fmt.Errorf("take over run %s: %w", run, err)
 		}
 		if n > 0 {
+			s.changes.stored(journal.OfRequests())
 			return nil
 		}
 		h, err := s.Head(ctx, run)
@@ -155,18 +158,13 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 
 // Claim implements journal.Ownership. Whether the owner lives is asked in the statement that changes it.
 func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
-	self, err := s.register(ctx)
-	if err != nil {
-		return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
-	}
 	for {
-		n, err := s.exec(ctx, sqlClaim, bytesOf(run), self)
+		heads, err := s.claim(ctx, sqlClaim, bytesOf(run))
 		if err != nil {
 			return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
 		}
-		if n > 0 {
-			s.changes.stored(journal.OfRun(run))
-			return s.Head(ctx, run)
+		if len(heads) > 0 {
+			return heads[0], nil
 		}
 		h, err := s.Head(ctx, run)
 		if err == nil && h.Kind == journal.KindTemporal {
@@ -202,9 +200,13 @@ func (s *Store) refuseOwned(ctx context.Context, run string) error {
 
 // Release implements journal.Ownership.
 func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
+	return s.release(ctx, sqlDisown, run, epoch)
+}
+
+func (s *Store) release(ctx context.Context, q sqlText, run string, epoch uint64) error {
 	s.writer.forget(run)
 	self := s.owner.number.Load()
-	n, err := s.exec(ctx, sqlDisown, bytesOf(run), key(epoch), self)
+	n, err := s.exec(ctx, q, bytesOf(run), key(epoch), self)
 	if err == nil && (n == 0 || self == 0) {
 		if _, err = s.Head(ctx, run); err == nil {
 			err = journal.ErrFenced
@@ -216,7 +218,7 @@ func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 		}
 		return fmt.Errorf("release run %s: %w", run, err)
 	}
-	s.changes.stored(journal.OfRun(run))
+	s.changes.stored(journal.OfRun(run), journal.OfRequests())
 	return nil
 }
 
@@ -229,7 +231,7 @@ func (s *Store) SetKind(ctx context.Context, run string, kind journal.Kind) erro
 			return fmt.Errorf("move run %s: %w", run, err)
 		}
 		if n > 0 {
-			s.changes.stored(journal.OfRun(run))
+			s.changes.stored(journal.OfRun(run), journal.OfRequests())
 			return nil
 		}
 		h, err := s.Head(ctx, run)

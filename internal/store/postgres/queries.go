@@ -8,24 +8,40 @@ const (
   AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
 
 	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
-	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0)
+	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen, place) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0, $6)
 ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the answer to a former attempt was lost, or the session
-	sqlAlive  = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
-	sqlLiving = sqlText(living)
-	sqlSign   = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
-	sqlOwners = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM @owners o WHERE o.id > 0 AND o.id IN ` + living + `
+	sqlAlive     = sqlText(`SELECT true FROM @owners o WHERE o.owner = $1 AND o.id IN ` + living)
+	sqlLiving    = sqlText(living)
+	sqlSign      = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
+	ownerColumns = `o.owner, o.kind, o.pid, o.host, o.seen, o.place`
+	sqlOwners    = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living + `
   AND (o.id IN (SELECT h.owner FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.status IN ('pending', 'running')) OR o.id = (SELECT owner FROM @schedule_leader))`)
 
+	sqlProcesses = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living)
+
 	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.
-	sqlClaim = sqlText(`UPDATE @heads h SET owner = $2, epoch = h.epoch + 1 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND r.kind <> 'temporal' AND h.owner NOT IN ` + living)
-	sqlEvict = sqlText(`UPDATE @heads h SET owner = 0, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
+	sqlClaim = sqlText(`WITH c AS (SELECT h.id, h.owner AS former FROM @heads h JOIN @runs r ON r.id = h.id WHERE r.run = $2 AND r.kind <> 'temporal' AND h.owner NOT IN ` + living + ` FOR UPDATE OF h)` + claimed)
+	// The runs of each dead owner, and those that were given up, are read from an index that has no others but those that are driven.
+	sqlClaimSome = sqlText(`WITH d AS (SELECT o.id FROM @owners o WHERE o.id NOT IN ` + living + ` UNION ALL SELECT -2 UNION ALL SELECT -3),
+c AS (SELECT h.id, h.owner AS former FROM d JOIN @heads h ON h.owner = d.id AND h.owner <> 0 JOIN @runs r ON r.id = h.id
+  WHERE (r.status IN ('pending', 'running') OR h.owner = -3) AND r.kind = $2 AND r.place IN ('', $3) AND r.run <> ALL ($4::bytea[]) LIMIT $5 FOR UPDATE OF h SKIP LOCKED)` + claimed)
+	claimed = `,
+u AS (UPDATE @heads h SET owner = $1, epoch = h.epoch + 1 FROM c WHERE h.id = c.id RETURNING h.id, h.epoch, h.last, h.updated, h.owner, c.former)
+SELECT ` + headColumns + `, h.former = -3 FROM u h JOIN @runs r ON r.id = h.id LEFT JOIN @owners o ON o.id = h.owner`
+	// A run that is given up and can go on gets an owner that is none, by which it is found.
+	givenUp   = `CASE WHEN r.status IN ('pending', 'running') THEN -2 ELSE 0 END`
+	sqlEvict  = sqlText(`UPDATE @heads h SET owner = ` + givenUp + `, epoch = h.epoch + 1 FROM @runs r, @owners o WHERE r.run = $1 AND h.id = r.id AND o.owner = $2 AND h.owner = o.id`)
+	sqlDisown = sqlText(`UPDATE @heads h SET owner = ` + givenUp + ` FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
+
 	// Both rows of the run are locked in the order of appends.
 	sqlSetKind = sqlText(`WITH held AS (
   SELECT r.id, r.status FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.run = $1 AND r.kind <> $2 AND (h.owner = -1 OR h.owner NOT IN ` + living + `) FOR NO KEY UPDATE OF h, r),
 moved AS (
-  UPDATE @heads h SET epoch = h.epoch + 1, owner = CASE WHEN $2 = 'temporal'::bytea AND o.status IN ('pending', 'running') THEN -1 ELSE 0 END FROM held o WHERE h.id = o.id)
+  UPDATE @heads h SET epoch = h.epoch + 1, owner = CASE WHEN $2 = 'temporal'::bytea AND o.status IN ('pending', 'running') THEN -1
+    WHEN o.status IN ('pending', 'running') THEN -2 ELSE 0 END FROM held o WHERE h.id = o.id)
 UPDATE @runs r SET kind = $2 FROM held o WHERE r.id = o.id`)
-	sqlDisown = sqlText(`UPDATE @heads h SET owner = 0 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
+	sqlReturn = sqlText(`UPDATE @heads h SET owner = -3 FROM @runs r WHERE r.run = $1 AND h.id = r.id AND h.epoch = $2 AND h.owner = $3`)
+	sqlPlace  = sqlText(`UPDATE @runs SET place = $2 WHERE run = $1`)
 
 	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND NOT EXISTS (SELECT FROM @heads h WHERE h.owner = o.id AND h.owner <> 0)
   AND o.id NOT IN (SELECT owner FROM @schedule_leader) AND NOT EXISTS (SELECT FROM @lines n WHERE n.owner = o.id)`)
@@ -57,7 +73,7 @@ const (
 // Heads. Lists are read newest first, in streams that an index gives in order.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
-  h.epoch, h.last, h.updated, coalesce(o.owner, ''), coalesce(o.kind, ''), coalesce(o.pid, 0), r.session, coalesce(o.host, ''), coalesce(o.seen, 0),
+  h.epoch, h.last, h.updated, coalesce(o.owner, ''), coalesce(o.kind, ''), coalesce(o.pid, 0), r.session, coalesce(o.host, ''), coalesce(o.seen, 0), r.place, coalesce(o.place, ''),
   CASE WHEN r.status IN ('pending', 'running') THEN h.owner NOT IN ` + living + ` ELSE false END`
 	headJoins = ` JOIN @heads h ON h.id = r.id LEFT JOIN @owners o ON o.id = h.owner `
 
@@ -122,7 +138,7 @@ ON CONFLICT (workflow, branch) DO UPDATE SET version = excluded.version, mode = 
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
   run = excluded.run`)
 	sqlUnregister = sqlText(`DELETE FROM @schedules WHERE workflow = $1 AND branch = $2`)
-	sqlLeader     = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen, o.id IN ` + living + ` FROM @schedule_leader l JOIN @owners o ON o.id = l.owner`)
+	sqlLeader     = sqlText(`SELECT ` + ownerColumns + `, o.id IN ` + living + ` FROM @schedule_leader l JOIN @owners o ON o.id = l.owner`)
 	sqlLead       = sqlText(`INSERT INTO @schedule_leader AS l (id, owner) VALUES (1, $1)
 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN ` + living + ` OR l.owner = (SELECT o.id FROM @owners o WHERE o.owner = $2)`)
 )

@@ -38,6 +38,8 @@ type Config struct {
 	Schema string
 	// Kind is the kind of process, for the errors that others get when it owns a run.
 	Kind journal.Kind
+	// Place is where the process continues runs of others; "": nowhere.
+	Place string
 	// MaxConns bounds the pool; 0: 10. One connection more holds the locks of owners and listens.
 	MaxConns int
 	// Relay passes on what the handles tell each other, in the place of the server; nil: the server does. It is for bubbles of synctest, whose clock stops while a goroutine waits for a network.
@@ -188,7 +190,7 @@ func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (
 	if !schemaName.MatchString(schema) {
 		return nil, fmt.Errorf("open store: the schema %q is not a name of lower-case letters, digits and _, beginning with a letter, of 63 at most", schema)
 	}
-	s := &Store{db: d, schema: schema, owner: newOwner(kind), batchBytes: batchBytes, stepTime: stepTime, turnTime: turnTime}
+	s := &Store{db: d, schema: schema, owner: newOwner(kind, d.cfg.Place), batchBytes: batchBytes, stepTime: stepTime, turnTime: turnTime}
 	s.writer, s.changes = newWriter(s), newChanges(s)
 	err := s.migrate(ctx)
 	if err == nil {

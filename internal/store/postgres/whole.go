@@ -308,9 +308,9 @@ func (a *attempt) opens(p *pending) string {
 
 // newRuns are the columns of new runs.
 type newRuns struct {
-	runs, workflows, names, formats, parents, kinds, definitions, metas, sessions [][]byte
-	created, waiting, ended                                                       []int64
-	statuses                                                                      []string
+	runs, workflows, names, formats, parents, kinds, definitions, metas, sessions, places [][]byte
+	created, waiting, ended                                                               []int64
+	statuses                                                                              []string
 }
 
 func (c *newRuns) add(p *pending) {
@@ -319,11 +319,12 @@ func (c *newRuns) add(p *pending) {
 	c.waiting, c.ended = append(c.waiting, int64(p.Waiting)), append(c.ended, p.ended(0))
 	c.workflows, c.names, c.formats = append(c.workflows, bytesOf(n.Workflow)), append(c.names, bytesOf(n.WorkflowName)), append(c.formats, bytesOf(n.Format))
 	c.parents, c.kinds, c.sessions = append(c.parents, bytesOf(n.Parent)), append(c.kinds, bytesOf(n.Kind)), append(c.sessions, bytesOf(n.Session))
+	c.places = append(c.places, bytesOf(n.Place))
 	c.definitions, c.metas = append(c.definitions, p.definition), append(c.metas, p.meta)
 }
 
 func (c *newRuns) columns() []any {
-	return []any{c.runs, c.created, c.statuses, c.waiting, c.ended, c.workflows, c.names, c.formats, c.parents, c.kinds, c.definitions, c.metas, c.sessions}
+	return []any{c.runs, c.created, c.statuses, c.waiting, c.ended, c.workflows, c.names, c.formats, c.parents, c.kinds, c.definitions, c.metas, c.sessions, c.places}
 }
 
 // store stores what was not refused, and commits. It gives the runs as they are afterwards.

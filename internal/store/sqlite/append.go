@@ -86,6 +86,9 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if len(a.Notices) > 0 {
 		s.changes.hub.Signal(journal.OfNotices())
 	}
+	if a.Release && a.Status.IsActive() {
+		s.changes.hub.Signal(journal.OfRequests())
+	}
 	return nil
 }
 
@@ -218,7 +221,7 @@ func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
 	n := p.Create
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
 	res, err := c.exec(sqlNewRun, p.Run, tables.Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
-		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session)
+		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session, n.Place)
 	if err != nil {
 		return err
 	}
@@ -296,7 +299,10 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	}
 	if p.Release {
 		delete(w.memory, p.Run)
-		_, err := c.exec(sqlDisown, t.id, t.epoch, t.owner)
+		_, err := c.exec(sqlDisown, formerOwner(t.status), t.id, t.epoch, t.owner)
+		if err == nil && t.status.IsActive() {
+			_, err = c.exec(sqlRequestsChanged)
+		}
 		return err
 	}
 	if len(w.memory) >= maxMemory {

@@ -203,10 +203,10 @@ func (ch *changes) compare() (changed bool, err error) {
 	return true, nil
 }
 
-// probe signals the subscribers of runs when an owner of another process has died, which leaves no commit.
+// probe signals the subscribers of runs, and those who claim them, when an owner of another process has died, which leaves no commit.
 func (ch *changes) probe() {
 	switch {
-	case !ch.hub.Has(journal.TopicRun):
+	case !ch.hub.Has(journal.TopicRun) && !ch.hub.Has(journal.TopicRequests):
 		ch.missed = true
 		return
 	case time.Since(ch.probed) < probeEvery:
@@ -221,5 +221,6 @@ func (ch *changes) probe() {
 	ch.living, ch.missed = living, false
 	if died {
 		ch.hub.SignalKind(journal.TopicRun)
+		ch.hub.SignalKind(journal.TopicRequests)
 	}
 }

@@ -91,7 +91,7 @@ func TestLook(t *testing.T) {
 			return err
 		}, []journal.Topic{requests}, false},
 		{"settle", func() error { return other.Settle(ctx, request, nil) }, []journal.Topic{requests}, false},
-		{"release", func() error { return other.Release(ctx, "r1", 1) }, []journal.Topic{one, two}, false},
+		{"release", func() error { return other.Release(ctx, "r1", 1) }, []journal.Topic{one, two, requests}, false},
 		{"prune", func() error {
 			_, err := other.Prune(ctx, journal.PruneQuery{Runs: []string{"r1"}})
 			return err
@@ -146,14 +146,14 @@ func TestProbe(t *testing.T) {
 	probe("no owner")
 	other := owner()
 	s.changes.look() // sees that one came
-	probe("new owner", one)
+	probe("new owner", one, journal.OfRequests())
 	probe("living owner")
 	dies(other)
-	probe("dead owner", one)
+	probe("dead owner", one, journal.OfRequests())
 	probe("no owner again")
 	dies(owner())
 	s.changes.look()
-	probe("an owner that came and died", one)
+	probe("an owner that came and died", one, journal.OfRequests())
 	probe("nothing")
 }
 

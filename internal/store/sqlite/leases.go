@@ -45,11 +45,16 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 
 // Owners implements journal.Ownership.
 func (s *Store) Owners(ctx context.Context) ([]journal.Owner, error) {
+	return s.living(ctx, sqlOwners)
+}
+
+// living gives the owners in the rows of a statement that live.
+func (s *Store) living(ctx context.Context, q sqlText) ([]journal.Owner, error) {
 	var found []journal.Owner
 	err := s.readers.read(ctx, func(c *conn) error {
 		found = nil
-		return c.query(ctx, sqlOwners, func(r row) error {
-			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4])})
+		return c.query(ctx, q, func(r row) error {
+			found = append(found, journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4]), Place: r.text(5)})
 			return nil
 		})
 	})
@@ -76,17 +81,20 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 			return err
 		case r == nil:
 			return refusal{journal.ErrNotFound}
-		case r.int(16) == 0:
+		case r.text(17) == "":
 			return nil
 		case r.text(17) != owner:
 			return refusal{&journal.OwnedError{Run: run, Owner: headOwner(r)}}
 		}
-		_, err = c.exec(sqlEvict, r.int(0), r.int(13), r.int(16))
+		if _, err = c.exec(sqlEvict, formerOwner(journal.Status(r.text(3))), r.int(0), r.int(13), r.int(16)); err == nil {
+			_, err = c.exec(sqlRequestsChanged)
+		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("take over run %s: %w", run, err)
 	}
+	s.changes.hub.Signal(journal.OfRequests())
 	return nil
 }
 
@@ -95,7 +103,7 @@ func headOwner(r row) journal.Owner {
 	if r.text(17) == "" {
 		return journal.Owner{}
 	}
-	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: tables.Time(r[22])}
+	return journal.Owner{ID: r.text(17), Kind: journal.Kind(r.text(18)), PID: int(r.int(19)), Host: r.text(21), Seen: tables.Time(r[22]), Place: r.text(24)}
 }
 
 // errMoved says that the run changed between looking at its owner and claiming it.
@@ -131,7 +139,9 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 			return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
 		}
 		s.changes.hub.Signal(journal.OfRun(run))
-		return s.Head(ctx, run)
+		h, err := s.Head(ctx, run)
+		h.Unbegun = seen.number == unbegun
+		return h, err
 	}
 }
 
@@ -167,6 +177,11 @@ func (s *Store) lookAtOwner(ctx context.Context, run string) (ownership, error) 
 
 // Release implements journal.Ownership.
 func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
+	return s.release(ctx, run, epoch, formerOwner)
+}
+
+// release gives a run up. former gives what its head has instead of an owner.
+func (s *Store) release(ctx context.Context, run string, epoch uint64, former func(journal.Status) int64) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
 		delete(s.writer.memory, run)
 		r, err := c.lookUp(sqlTarget, run)
@@ -180,18 +195,21 @@ func (s *Store) Release(ctx context.Context, run string, epoch uint64) error {
 		if self == 0 || r.int(2) != self {
 			return refusal{journal.ErrFenced}
 		}
-		n, err := c.change(sqlDisown, r.int(0), epoch, self)
+		n, err := c.change(sqlDisown, former(journal.Status(r.text(6))), r.int(0), epoch, self)
 		if err == nil && n == 0 {
 			return refusal{journal.ErrFenced}
 		}
 		if err == nil {
 			_, err = c.exec(sqlOwnersChanged)
 		}
+		if err == nil {
+			_, err = c.exec(sqlRequestsChanged)
+		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("release run %s: %w", run, err)
 	}
-	s.changes.hub.Signal(journal.OfRun(run))
+	s.changes.hub.Signal(journal.OfRun(run), journal.OfRequests())
 	return nil
 }

@@ -186,6 +186,7 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 	h.Created = tables.Time(r[2])
 	h.Status, h.Waiting, h.Ended = journal.Status(r.text(3)), int(r.int(4)), tables.Time(r[5])
 	h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Kind = r.text(6), r.text(7), r.text(8), r.text(9), journal.Kind(r.text(10))
+	h.Place = r.text(23)
 	if def := r.bytes(11); def != nil {
 		h.Definition = hex.EncodeToString(def)
 	}

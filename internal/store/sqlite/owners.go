@@ -44,9 +44,9 @@ type owners struct {
 	closed bool
 }
 
-func newOwners(dir string, kind journal.Kind) *owners {
+func newOwners(dir string, kind journal.Kind, place string) *owners {
 	host, _ := os.Hostname() // without it, it is not told
-	return &owners{dir: dir, registering: make(chan struct{}, 1), self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host}}
+	return &owners{dir: dir, registering: make(chan struct{}, 1), self: journal.Owner{ID: uuid.NewString(), Kind: kind, PID: os.Getpid(), Host: host, Place: place}}
 }
 
 // register makes the handle an owner, if it is none yet, and gives its number. Handles that only read never come here: they leave no trace.
@@ -68,7 +68,7 @@ func (o *owners) register(ctx context.Context, w *writer) (int64, error) {
 	}
 	var number int64
 	err := w.write(ctx, 0, func(c *conn) error {
-		res, err := c.exec(sqlNewOwner, o.self.ID, string(o.self.Kind), o.self.PID, o.self.Host)
+		res, err := c.exec(sqlNewOwner, o.self.ID, string(o.self.Kind), o.self.PID, o.self.Host, o.self.Place)
 		if err != nil {
 			return err
 		}

@@ -47,8 +47,8 @@ const (
 	sqlTarget = sqlText(`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended, r.session
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
 
-	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlOpenRun = sqlText(`SELECT run FROM runs INDEXED BY runs_open_session WHERE session = ? AND session <> '' AND status IN ('pending', 'running', 'paused')`)
 	sqlNotice  = sqlText(`INSERT INTO notices (run, seq, type, at) VALUES (?, ?, ?, ?)`)
 	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
@@ -89,7 +89,7 @@ WHERE id = ? AND epoch = ? AND record = ?`)
 	sqlMoveHeads32 = sqlText(moveHeads + headRows32 + movedHeads)
 
 	sqlSetStatus = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
-	sqlDisown    = sqlText(`UPDATE heads SET owner = 0 WHERE id = ? AND epoch = ? AND owner = ?`)
+	sqlDisown    = sqlText(`UPDATE heads SET owner = ? WHERE id = ? AND epoch = ? AND owner = ?`)
 
 	sqlBlobID  = sqlText(`SELECT id FROM blobs WHERE hash = ?`)
 	sqlNewBlob = sqlText(`INSERT INTO blobs (hash, data) VALUES (?, ?)`)
@@ -126,7 +126,7 @@ SELECT id, prev FROM chain`)
 // Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
-  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen`
+  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen, r.place, o.place`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
 	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
@@ -178,12 +178,21 @@ const (
 
 // Owners.
 const (
-	sqlNewOwner = sqlText(`INSERT INTO owners (owner, kind, pid, host, seen) VALUES (?, ?, ?, ?, 0)`)
-	sqlSign     = sqlText(`UPDATE owners SET seen = ? WHERE id = ?`)
-	sqlEvict    = sqlText(`UPDATE heads SET owner = 0, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
-	sqlOwners   = sqlText(`SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM owners o WHERE o.id IN (SELECT DISTINCT h.owner
+	sqlNewOwner  = sqlText(`INSERT INTO owners (owner, kind, pid, host, seen, place) VALUES (?, ?, ?, ?, 0, ?)`)
+	sqlSign      = sqlText(`UPDATE owners SET seen = ? WHERE id = ?`)
+	sqlEvict     = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
+	ownerColumns = `o.owner, o.kind, o.pid, o.host, o.seen, o.place`
+	sqlOwners    = sqlText(`SELECT ` + ownerColumns + ` FROM owners o WHERE o.id IN (SELECT DISTINCT h.owner
 FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id WHERE r.status IN ('pending', 'running'))
-UNION SELECT o.owner, o.kind, o.pid, o.host, o.seen FROM schedule_leader l JOIN owners o ON o.owner = l.owner`)
+UNION SELECT ` + ownerColumns + ` FROM schedule_leader l JOIN owners o ON o.owner = l.owner`)
+	sqlProcesses = sqlText(`SELECT ` + ownerColumns + `, o.id FROM owners o`)
+	// Runs that wait, and those of dead owners: the latter are looked for where there are any.
+	sqlWaiting = sqlText(`SELECT r.run, h.id, h.epoch, h.owner FROM heads h INDEXED BY heads_waiting CROSS JOIN runs r ON r.id = h.id
+WHERE h.owner < 0 AND (h.owner = -3 OR r.status IN ('pending', 'running')) AND r.kind = ? AND r.place IN ('', ?) AND r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
+	sqlOrphaned = sqlText(`SELECT r.run, h.id, h.epoch, h.owner FROM runs r INDEXED BY runs_status CROSS JOIN heads h ON h.id = r.id
+WHERE r.status IN ('pending', 'running') AND h.owner IN (SELECT value FROM json_each(?)) AND r.kind = ? AND r.place IN ('', ?)
+  AND r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
+	sqlPlace  = sqlText(`UPDATE runs SET place = ? WHERE run = ?`)
 	sqlClaim  = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
 	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) ORDER BY id LIMIT 500`)
 	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines)`)
@@ -220,7 +229,7 @@ ON CONFLICT (workflow, branch) DO UPDATE SET version = excluded.version, mode = 
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
   run = excluded.run`)
 	sqlUnregister = sqlText(`DELETE FROM schedules WHERE workflow = ? AND branch = ?`)
-	sqlLeader     = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen FROM schedule_leader l LEFT JOIN owners o ON o.owner = l.owner`)
+	sqlLeader     = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen, o.place FROM schedule_leader l LEFT JOIN owners o ON o.owner = l.owner`)
 	sqlLead       = sqlText(`INSERT INTO schedule_leader (id, owner, kind, pid) VALUES (1, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, pid = excluded.pid WHERE owner = ?`)
 )

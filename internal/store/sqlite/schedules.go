@@ -63,7 +63,7 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 		found = journal.Owner{}
 		r, err := c.one(ctx, sqlLeader)
 		if r != nil {
-			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4])}
+			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4]), Place: r.text(5)}
 		}
 		return err
 	})

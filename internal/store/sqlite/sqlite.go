@@ -23,6 +23,8 @@ const minSize = 512
 type Config struct {
 	// Kind is the kind of process, for the errors that others get when it owns a run.
 	Kind journal.Kind
+	// Place is where the process continues runs of others; "": nowhere.
+	Place string
 	// LockTimeout is how long a caller waits while another process holds the file, before it gets a *journal.LockedError; 0: as long as it takes.
 	LockTimeout time.Duration
 	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: nothing is told.
@@ -62,7 +64,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 		path:    path,
 		writer:  newWriter(path, newPatience(cfg, holder), alone),
 		readers: newReaders(path, newPatience(cfg, holder), alone),
-		owners:  newOwners(path+ownersSuffix, cfg.Kind),
+		owners:  newOwners(path+ownersSuffix, cfg.Kind, cfg.Place),
 
 		pruneRecords: pruneRecords, batchBytes: batchBytes,
 	}

@@ -15,7 +15,8 @@ CREATE TABLE runs (
   kind       bytea   NOT NULL,
   definition bytea,                          -- hash
   meta       bytea,                          -- a JSON object of strings
-  session    bytea   NOT NULL
+  session    bytea   NOT NULL,
+  place      bytea   NOT NULL                -- where the run can go on; empty: anywhere
 );
 CREATE INDEX runs_created  ON runs (created, id);
 CREATE INDEX runs_status   ON runs (status, created, id);
@@ -30,12 +31,12 @@ CREATE INDEX runs_parent  ON runs (parent, created, id) WHERE parent <> '';
 CREATE TABLE heads (
   id      bigint PRIMARY KEY REFERENCES runs,
   epoch   bigint NOT NULL,
-  owner   bigint NOT NULL,                   -- owners.id; 0 is none
+  owner   bigint NOT NULL,                   -- owners.id; 0 is none; -2: none, and the run can go on; -3: likewise, and no open call has begun
   last    bigint NOT NULL,
   seal    bytea  NOT NULL,                   -- that of the last record
   updated bigint NOT NULL
 ) WITH (fillfactor = 50);
--- An append does not change the owner, so that the index does not keep its new row from the page of the old one.
+-- An append does not change the owner, so that the index does not keep its new row from the page of the old one. It has the runs that processes drive, those of dead ones, and those that wait to be claimed.
 CREATE INDEX heads_owner ON heads (owner) WHERE owner <> 0;
 
 -- A run's records are read by a range of the primary key. The first event of a record is the one after the last of the record before.
@@ -80,11 +81,12 @@ CREATE TABLE owners (
   kind  bytea   NOT NULL,
   pid   bigint  NOT NULL,
   host  bytea   NOT NULL,                    -- the machine of those who drive runs (D15)
-  seen  bigint  NOT NULL                     -- their last sign of life by their own clock; 0 is never
+  seen  bigint  NOT NULL,                    -- their last sign of life by their own clock; 0 is never
+  place bytea   NOT NULL                     -- where they continue runs of others; empty: nowhere
 );
 
 -- The owner of active runs that all processes hold in common. It always lives.
-INSERT INTO owners (id, owner, kind, pid, host, seen) OVERRIDING SYSTEM VALUE VALUES (-1, 'temporal', 'temporal', 0, '', 0);
+INSERT INTO owners (id, owner, kind, pid, host, seen, place) OVERRIDING SYSTEM VALUE VALUES (-1, 'temporal', 'temporal', 0, '', 0, '');
 
 CREATE TABLE inbox (
   id     bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

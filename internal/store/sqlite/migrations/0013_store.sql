@@ -16,7 +16,8 @@ CREATE TABLE runs (
   kind       TEXT    NOT NULL,
   definition BLOB,                          -- hash
   meta       TEXT,                          -- a JSON object of strings
-  session    TEXT    NOT NULL DEFAULT ''
+  session    TEXT    NOT NULL DEFAULT '',
+  place      TEXT    NOT NULL DEFAULT ''    -- where the run can go on; empty: anywhere
 );
 CREATE INDEX runs_created  ON runs (created);
 CREATE INDEX runs_status   ON runs (status, created);
@@ -30,12 +31,14 @@ CREATE INDEX runs_parent   ON runs (parent, created) WHERE parent <> '';
 CREATE TABLE heads (
   id      INTEGER PRIMARY KEY,              -- runs.id
   epoch   INTEGER NOT NULL,
-  owner   INTEGER NOT NULL,                 -- owners.id; 0 is none
+  owner   INTEGER NOT NULL,                 -- owners.id; 0 is none; -2: none, and the run can go on; -3: likewise, and no open call has begun
   last    INTEGER NOT NULL,
   seal    BLOB    NOT NULL,                 -- that of the last record
   record  INTEGER NOT NULL,                 -- records.id of the last record
   updated INTEGER NOT NULL
 );
+-- Only runs that wait to be claimed.
+CREATE INDEX heads_waiting ON heads (owner) WHERE owner < 0;
 
 -- Records of all runs in the order in which they were written, so that an append only touches the end of the table. A run's records are a
 -- chain from heads.record back over prev. last grows along it; id does so too until pruning moves records together.
@@ -72,7 +75,8 @@ CREATE TABLE owners (
   kind  TEXT    NOT NULL,
   pid   INTEGER NOT NULL,
   host  TEXT    NOT NULL DEFAULT '',         -- the machine of those who drive runs (D15)
-  seen  INTEGER NOT NULL DEFAULT 0          -- their last sign of life by their own clock; 0 is never
+  seen  INTEGER NOT NULL DEFAULT 0,         -- their last sign of life by their own clock; 0 is never
+  place TEXT    NOT NULL DEFAULT ''          -- where they continue runs of others; empty: nowhere
 );
 
 CREATE TABLE inbox (

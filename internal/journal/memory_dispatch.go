@@ -1,0 +1,78 @@
+package journal
+
+import (
+	"context"
+	"slices"
+)
+
+// claim makes the handle the owner of a run.
+func (h *memHandle) claim(r *memRun) Head {
+	r.head.Owner, r.owner = h.owner.ID, h.owner
+	r.head.Epoch++
+	h.m.hub.Signal(OfRun(r.head.Run))
+	head := h.m.headOf(r)
+	head.Unbegun, r.unbegun = r.unbegun, false
+	return head
+}
+
+// disown takes a run from its owner.
+func (m *Memory) disown(r *memRun, isUnbegun bool) {
+	r.head.Owner, r.owner, r.unbegun = "", Owner{}, isUnbegun
+	if isUnbegun || r.head.Status.IsActive() {
+		m.hub.SignalKind(TopicRequests)
+	}
+}
+
+func (h *memHandle) ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var found []*memRun
+	for _, r := range h.m.runs {
+		if !h.m.owners[r.head.Owner] && q.takes(r.head, r.unbegun) && !slices.Contains(q.Except, r.head.Run) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b *memRun) int { return int(a.key - b.key) })
+	var heads []Head
+	for _, r := range found[:min(len(found), max(q.Limit, 0))] {
+		heads = append(heads, h.claim(r))
+	}
+	return heads, nil
+}
+
+func (h *memHandle) Move(ctx context.Context, run, place string) error {
+	if err := CheckPlace(place); err != nil {
+		return err
+	}
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r, err := h.m.run("move run", run)
+	if err != nil {
+		return err
+	}
+	r.head.Place = place
+	h.m.hub.Signal(OfRun(run))
+	h.m.hub.SignalKind(TopicRequests)
+	return nil
+}
+
+func (h *memHandle) Processes(ctx context.Context) ([]Owner, error) {
+	unlock, err := h.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	var found []Owner
+	for id, o := range h.m.handles {
+		if h.m.owners[id] {
+			found = append(found, h.m.seen(o))
+		}
+	}
+	return found, nil
+}

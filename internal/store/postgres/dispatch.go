@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Owners that are none: what heads have of runs that were given up while they could go on.
+const (
+	waiting = -2 // to be claimed
+	unbegun = -3 // likewise, and no open call has begun
+)
+
+// formerOwner gives what the head of a run has instead of an owner after an append with Release.
+func formerOwner(status journal.Status) int64 {
+	if status.IsActive() {
+		return waiting
+	}
+	return 0
+}
+
+// claim runs a statement of claims, whose first argument is the owner, and gives the heads.
+func (s *Store) claim(ctx context.Context, q sqlText, args ...any) ([]journal.Head, error) {
+	self, err := s.register(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var e entry
+	var isUnbegun bool
+	var found []journal.Head
+	var topics []journal.Topic
+	err = s.returned(ctx, q, append([]any{self}, args...), append(e.columns(), &isUnbegun), func() error {
+		h, err := e.head()
+		h.Interrupted, h.Unbegun = false, isUnbegun // the owner lives: it is this one
+		found, topics = append(found, h), append(topics, journal.OfRun(h.Run))
+		return err
+	})
+	if len(found) > 0 {
+		s.changes.stored(topics...)
+	}
+	return found, err
+}
+
+// ClaimSome implements journal.Dispatch.
+func (s *Store) ClaimSome(ctx context.Context, q journal.ClaimQuery) ([]journal.Head, error) {
+	except := make([][]byte, len(q.Except))
+	for i, run := range q.Except {
+		except[i] = bytesOf(run)
+	}
+	heads, err := s.claim(ctx, sqlClaimSome, bytesOf(q.Kind), bytesOf(q.Place), except, max(q.Limit, 0))
+	if err != nil {
+		return nil, fmt.Errorf("claim runs: %w", err)
+	}
+	return heads, nil
+}
+
+// Return implements journal.Dispatch.
+func (s *Store) Return(ctx context.Context, run string, epoch uint64) error {
+	return s.release(ctx, sqlReturn, run, epoch)
+}
+
+// Move implements journal.Dispatch.
+func (s *Store) Move(ctx context.Context, run, place string) error {
+	err := journal.CheckPlace(place)
+	if err == nil {
+		var n int64
+		if n, err = s.exec(ctx, sqlPlace, bytesOf(run), bytesOf(place)); err == nil && n == 0 {
+			err = journal.ErrNotFound
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("move run %s: %w", run, err)
+	}
+	s.changes.stored(journal.OfRun(run), journal.OfRequests())
+	return nil
+}
+
+// Processes implements journal.Dispatch.
+func (s *Store) Processes(ctx context.Context) ([]journal.Owner, error) {
+	return s.owners(ctx, sqlProcesses)
+}
