@@ -29,6 +29,7 @@ type Memory struct {
 	inbox     memInbox
 	hub       Hub
 	lines     memLines
+	ears      ears
 	schedules memSchedules
 
 	notices []Notice

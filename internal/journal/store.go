@@ -244,6 +244,7 @@ type Backend interface {
 	Notices
 	Changes
 	Lines
+	Deltas
 	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
 	// second Close does nothing.
 	Close() error

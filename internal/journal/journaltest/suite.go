@@ -17,6 +17,8 @@ type Medium struct {
 	Open func(t *testing.T) journal.Backend
 	// Damage harms what is stored behind the back of all handles.
 	Damage func(t *testing.T, d Damage)
+	// NoDeltas: the store passes nothing of what is said in runs, since it reaches no other process.
+	NoDeltas bool
 	// OwnedOnly: the store cannot hold runs in common, and says so.
 	OwnedOnly bool
 }
@@ -90,6 +92,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"changes are joined", testChangesJoined},
 		{"death of an owner is a change", testChangesDeath},
 		{"changes of a closed handle", testChangesClose},
+		{"deltas", testDeltas},
 		{"lines", testLines},
 		{"lines that are entered at once", testLinesAtOnce},
 		{"lines without dead owners", testLinesOfDead},

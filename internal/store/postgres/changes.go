@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"encoding/binary"
 	"hash/fnv"
 	"strings"
 	"sync"
@@ -31,6 +29,7 @@ type changes struct {
 	store   *Store
 	channel string
 	sender  string // begins the notifications of this handle, which does not need them
+	deltas  deltas
 
 	mu      sync.Mutex
 	closed  bool
@@ -220,21 +219,15 @@ func (ch *changes) teller() {
 func (ch *changes) take() []string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	if len(ch.pending) == 0 && ch.kinds == "" {
+	texts := ch.deltas.take(ch.sender)
+	if len(texts) == 0 && len(ch.pending) == 0 && ch.kinds == "" {
 		ch.telling = false
 		return nil
 	}
 	head := ch.sender + " " + ch.kinds + " "
-	texts := []string{}
-	b := make([]byte, 0, 6000)
-	for h := range ch.pending {
-		b = binary.BigEndian.AppendUint64(b, h)
-		if base64.RawStdEncoding.EncodedLen(len(b)+8)+len(head) > tellBytes {
-			texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
-			b = b[:0]
-		}
+	if texts = append(texts, hashTexts(head, ch.pending)...); len(ch.pending) == 0 && ch.kinds != "" {
+		texts = append(texts, head)
 	}
-	texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
 	clear(ch.pending)
 	ch.kinds = ""
 	return texts
@@ -260,9 +253,21 @@ func (ch *changes) heard(text string) {
 		return
 	}
 	kinds, list, ok := strings.Cut(rest, " ")
-	hashes, err := base64.RawStdEncoding.DecodeString(list)
-	if !ok || err != nil || len(hashes)%8 != 0 {
+	if ok && kinds == kindDelta {
+		ch.deltas.said(list)
+		return
+	}
+	hashes, isList := readHashes(list)
+	if !ok || !isList {
 		ch.hub.SignalAll()
+		return
+	}
+	if kinds == kindHears {
+		lasts := hearFor
+		if ch.store.db.cfg.Relay != nil {
+			lasts = never
+		}
+		ch.deltas.hears(sender, hashes, lasts)
 		return
 	}
 	for _, k := range kinds {
@@ -279,8 +284,8 @@ func (ch *changes) heard(text string) {
 	}
 	var topics []journal.Topic
 	ch.mu.Lock()
-	for ; len(hashes) > 0; hashes = hashes[8:] {
-		for run := range ch.runs[binary.BigEndian.Uint64(hashes)] {
+	for _, h := range hashes {
+		for run := range ch.runs[h] {
 			topics = append(topics, journal.OfRun(run))
 		}
 	}

@@ -30,6 +30,7 @@ func TestStore(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "hocket.db")
 		return journaltest.Medium{
 			OwnedOnly: true,
+			NoDeltas:  true,
 			Open:      func(t *testing.T) journal.Backend { return open(t, path) },
 			Damage:    func(t *testing.T, d journaltest.Damage) { damage(t, path, d) },
 		}

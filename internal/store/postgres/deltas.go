@@ -1,0 +1,218 @@
+package postgres
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// hearEvery is how often a handle tells others which runs it hears, and hearFor how long they believe it: processes that begin later learn it too, and nothing has to be said when a process dies.
+	hearEvery, hearFor = 10 * time.Second, 30 * time.Second
+	// maxPassBytes bounds the texts that wait to be passed on.
+	maxPassBytes = 1 << 20
+)
+
+// Kinds of notifications beside those of changes.
+const (
+	kindHears = "w" // the hashes of runs that the sender hears
+	kindDelta = "d" // the id of a run in base64, and what is said
+)
+
+// deltas are what is said in runs and passed to other processes. A text is a notification: it is never in a table.
+type deltas struct {
+	mu sync.Mutex
+	// ears are the hearers of this handle, by run.
+	ears       map[string][]*ear
+	announcing bool // a goroutine tells which runs are heard
+	// heard are the runs that other handles hear, by hash and sender, with the time until which they do; swept is when those that are over were deleted.
+	heard map[uint64]map[string]time.Time
+	swept time.Time
+	some  atomic.Bool // there is one
+
+	texts []string // to pass
+	bytes int
+	begun map[uint64]struct{} // runs to tell that they are heard
+}
+
+type ear struct{ heard func(text string) }
+
+// Hear implements journal.Deltas.
+func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
+	ch, one := s.changes, &ear{heard}
+	d := &ch.deltas
+	d.mu.Lock()
+	if d.ears == nil {
+		d.ears, d.begun = map[string][]*ear{}, map[uint64]struct{}{}
+	}
+	d.ears[run] = append(d.ears[run], one)
+	d.begun[hashOf(run)] = struct{}{}
+	announces := !d.announcing && s.db.cfg.Relay == nil // a bubble's clock would pass years by it
+	d.announcing = d.announcing || announces
+	d.mu.Unlock()
+	ch.enter(nil)
+	ch.mu.Lock()
+	if announces && !ch.closed {
+		ch.wg.Go(ch.announce)
+	}
+	ch.tell()
+	ch.mu.Unlock()
+	return sync.OnceFunc(func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.ears[run] = slices.DeleteFunc(d.ears[run], func(o *ear) bool { return o == one }); len(d.ears[run]) == 0 {
+			delete(d.ears, run)
+		}
+	})
+}
+
+// announce tells others again which runs are heard, as long as there are any.
+func (ch *changes) announce() {
+	t := time.NewTicker(hearEvery)
+	defer t.Stop()
+	d := &ch.deltas
+	for {
+		select {
+		case <-t.C:
+		case <-ch.stop:
+			return
+		}
+		d.mu.Lock()
+		if len(d.ears) == 0 {
+			d.announcing = false
+			d.mu.Unlock()
+			return
+		}
+		for run := range d.ears {
+			d.begun[hashOf(run)] = struct{}{}
+		}
+		d.mu.Unlock()
+		ch.mu.Lock()
+		ch.tell()
+		ch.mu.Unlock()
+	}
+}
+
+// IsHeard implements journal.Deltas.
+func (s *Store) IsHeard(run string) bool {
+	d := &s.changes.deltas
+	if !d.some.Load() {
+		return false
+	}
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, until := range d.heard[hashOf(run)] {
+		if now.Before(until) {
+			return true
+		}
+	}
+	return false
+}
+
+// Pass implements journal.Deltas.
+func (s *Store) Pass(run, text string) {
+	ch := s.changes
+	full := ch.sender + " " + kindDelta + " " + base64.RawStdEncoding.EncodeToString([]byte(run)) + " " + text
+	d := &ch.deltas
+	d.mu.Lock()
+	fits := len(full) <= tellBytes && d.bytes+len(full) <= maxPassBytes
+	if fits {
+		d.texts = append(d.texts, full)
+		d.bytes += len(full)
+	}
+	d.mu.Unlock()
+	if fits {
+		ch.mu.Lock()
+		ch.tell()
+		ch.mu.Unlock()
+	}
+}
+
+// take gives the notifications that wait: before those of changes.
+func (d *deltas) take(sender string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	texts := d.texts
+	d.texts, d.bytes = nil, 0
+	texts = append(texts, hashTexts(sender+" "+kindHears+" ", d.begun)...)
+	clear(d.begun)
+	return texts
+}
+
+// hashTexts gives as many notifications as the hashes need, each of which begins with head.
+func hashTexts(head string, hashes map[uint64]struct{}) (texts []string) {
+	b := make([]byte, 0, 6000)
+	for h := range hashes {
+		b = binary.BigEndian.AppendUint64(b, h)
+		if base64.RawStdEncoding.EncodedLen(len(b)+8)+len(head) > tellBytes {
+			texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
+			b = b[:0]
+		}
+	}
+	if len(b) > 0 {
+		texts = append(texts, head+base64.RawStdEncoding.EncodeToString(b))
+	}
+	return texts
+}
+
+// readHashes is the inverse of what hashTexts puts behind the head.
+func readHashes(list string) (hashes []uint64, ok bool) {
+	b, err := base64.RawStdEncoding.DecodeString(list)
+	if err != nil || len(b)%8 != 0 {
+		return nil, false
+	}
+	for ; len(b) > 0; b = b[8:] {
+		hashes = append(hashes, binary.BigEndian.Uint64(b))
+	}
+	return hashes, true
+}
+
+// hears notes which runs another handle hears. Without a periodic announcement it is believed for ever.
+func (d *deltas) hears(sender string, hashes []uint64, lasts time.Duration) {
+	now := time.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.heard == nil {
+		d.heard = map[uint64]map[string]time.Time{}
+	}
+	for _, h := range hashes {
+		if d.heard[h] == nil {
+			d.heard[h] = map[string]time.Time{}
+		}
+		d.heard[h][sender] = now.Add(lasts)
+	}
+	if now.Sub(d.swept) > hearFor {
+		d.swept = now
+		for h, senders := range d.heard {
+			for s, until := range senders {
+				if now.After(until) {
+					delete(senders, s)
+				}
+			}
+			if len(senders) == 0 {
+				delete(d.heard, h)
+			}
+		}
+	}
+	d.some.Store(len(d.heard) > 0)
+}
+
+// said passes on what another handle said of a run.
+func (d *deltas) said(rest string) {
+	id, text, ok := strings.Cut(rest, " ")
+	run, err := base64.RawStdEncoding.DecodeString(id)
+	if !ok || err != nil {
+		return
+	}
+	d.mu.Lock()
+	ears := slices.Clone(d.ears[string(run)])
+	d.mu.Unlock()
+	for _, e := range ears {
+		e.heard(text)
+	}
+}
