@@ -242,6 +242,7 @@ func (c *call) ask() (data engine.InputData) {
 		}
 		defer unpin()
 		data = a.kit.CallModel(c.callContext, &a.info, cmd, a.say)
+		a.d.said.Flush(a.id)
 	case *engine.CallTool:
 		data = a.kit.CallTool(c.callContext, &a.info, cmd, c.callContext)
 	case *engine.CallFunc:

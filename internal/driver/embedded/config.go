@@ -20,6 +20,7 @@ type Store interface {
 	journal.Inbox
 	journal.Notices
 	journal.Changes
+	journal.Deltas
 }
 
 // Config is what a Driver is made of. Only Store must be set.

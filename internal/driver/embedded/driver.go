@@ -23,6 +23,7 @@ type Driver struct {
 	cfg   Config
 	plans held.Plans
 	hubs  hubs
+	said  *held.Said
 	// slots bounds calls over all runs, and line has those that wait; loads bounds runs that are being folded.
 	slots *Slots
 	line  line
@@ -66,6 +67,7 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		cfg:    cfg,
+		said:   held.NewSaid(cfg.Store),
 		slots:  cfg.Slots,
 		loads:  make(chan struct{}, maxLoads),
 		runs:   map[string]*actor{},

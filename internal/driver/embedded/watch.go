@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -130,6 +131,16 @@ func (a *actor) say(delta driver.Delta) {
 	for _, s := range a.d.hubs.of(a.id) {
 		s.put(driver.Update{Delta: &delta})
 	}
+	a.d.said.Say(a.id, delta)
+}
+
+// hear gives a subscription what models say in a run that another process drives.
+func (d *Driver) hear(run string, sub *subscription) (stop func()) {
+	return d.cfg.Store.Hear(run, func(text string) {
+		for _, delta := range held.Heard(text) {
+			sub.put(driver.Update{Delta: &delta})
+		}
+	})
 }
 
 // Watch implements driver.Driver. What this process drives is seen as it is stored; all else when the store signals it.
@@ -152,7 +163,12 @@ type watcher struct {
 	ended bool // the last event given ends the run
 	left  bool // the consumer wants no more
 	yield func(driver.Update, error) bool
+	// replied are the calls whose replies were given last: what another process says of them comes too late.
+	replied []string
 }
+
+// maxReplied bounds watcher.replied. What is late is so by a moment.
+const maxReplied = 64
 
 func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 	if err := w.catchUp(ctx); err != nil {
@@ -187,6 +203,7 @@ func (w *watcher) follow(ctx context.Context, sub *subscription) error {
 func (w *watcher) elsewhere(ctx context.Context, sub *subscription) error {
 	changes := w.d.subscribe(journal.OfRun(w.run))
 	defer changes.stop()
+	defer w.d.hear(w.run, sub)()
 	poll := time.NewTicker(journal.SafetyPoll)
 	defer poll.Stop()
 	for {
@@ -245,7 +262,9 @@ func (w *watcher) live(u driver.Update) bool {
 	switch {
 	case w.left || w.ended:
 	case u.Event == nil:
-		w.left = !w.yield(u, nil)
+		if !slices.Contains(w.replied, u.Delta.Call) {
+			w.left = !w.yield(u, nil)
+		}
 	case u.Event.Seq <= w.seq:
 	case u.Event.Seq > w.seq+1:
 		return false
@@ -257,6 +276,9 @@ func (w *watcher) live(u driver.Update) bool {
 
 func (w *watcher) give(e *engine.Event) {
 	w.seq = e.Seq
+	if d, ok := e.Data.(*engine.ModelReplied); ok {
+		w.replied = append(w.replied[max(0, len(w.replied)+1-maxReplied):], d.Call)
+	}
 	w.left = !w.yield(driver.Update{Event: e}, nil)
 	w.ended = engine.StatusOf(e.Data).Ended()
 }
