@@ -225,3 +225,12 @@ func (s *Server) running() bool {
 	defer s.mu.Unlock()
 	return s.pid != 0
 }
+
+// New starts a server for a program that is no test, which ends it by [Server.Close].
+func New(cfg Config) (*Server, error) { return newServer(cfg) }
+
+// Close stops the server and removes its folder.
+func (s *Server) Close() { s.close() }
+
+// Address gives the URL of a schema of the database [Name] by the socket, for [User]. The schema is not made, nor dropped at the end.
+func (s *Server) Address(schema string) string { return s.url(User, Name, schema) }

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/pghome"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// cost is what one run takes, on average over many.
+type cost struct {
+	kind kind
+	// rows are stored rows of all tables, records those of the journal.
+	rows, records float64
+	// bytes are those on disk with indexes, wal those of the log that a replica gets, file those of a store in a file.
+	bytes, wal, file float64
+	// alone are transactions that write where one run goes on at a time, together where many do.
+	alone, together float64
+	// hocket and postgres are milliseconds of processor time where many runs go on at once.
+	hocket, postgres float64
+}
+
+// measureCosts measures each kind of run, and prints the tables.
+func measureCosts(ctx context.Context, s *server, only string, runs int, out, problems io.Writer) error {
+	var costs []cost
+	for _, k := range kinds {
+		if only != "" && k.name != only {
+			continue
+		}
+		fmt.Fprintln(problems, "measuring", k.name)
+		c, err := measure(ctx, s, k, runs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		costs = append(costs, c)
+	}
+	if len(costs) == 0 {
+		return fmt.Errorf("no kind of run is named %q", only)
+	}
+	return printCosts(out, costs, runs)
+}
+
+// measure measures a kind of run in a new schema and in a new file.
+func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err error) {
+	c.kind = k
+	if err := s.drop(ctx); err != nil {
+		return c, err
+	}
+	w, err := openWorld(ctx, k, service.Config{DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if err := w.play(ctx, 10, 1); err != nil { // tables, plans and caches
+		return c, err
+	}
+	n := float64(runs)
+	few := max(1, runs/10)
+	before, err := s.look(ctx)
+	if err != nil {
+		return c, err
+	}
+	if err := w.play(ctx, few, 1); err != nil {
+		return c, err
+	}
+	middle, err := s.look(ctx)
+	if err != nil {
+		return c, err
+	}
+	began := processTime()
+	if err := w.play(ctx, runs, runs); err != nil {
+		return c, err
+	}
+	spent := processTime() - began
+	after, err := s.look(ctx)
+	if err != nil {
+		return c, err
+	}
+	c.alone = float64(middle.transactions-before.transactions) / float64(few)
+	c.together = float64(after.transactions-middle.transactions) / n
+	c.rows, c.records = float64(after.rows-middle.rows)/n, float64(after.records-middle.records)/n
+	c.bytes, c.wal = float64(after.bytes-middle.bytes)/n, float64(after.wal-middle.wal)/n
+	c.hocket, c.postgres = ms(spent)/n, ms(after.processor-middle.processor)/n
+	c.file, err = measureFile(ctx, k, runs)
+	return c, err
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// measureFile gives how much a store in a file grows by a run.
+func measureFile(ctx context.Context, k kind, runs int) (_ float64, err error) {
+	dir, err := os.MkdirTemp("", "hocket-scale-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	file := filepath.Join(dir, "hocket.db")
+	var sizes [2]int64
+	for i, n := range []int{10, runs} { // closing the store folds its log into the file
+		w, err := openWorld(ctx, k, service.Config{DB: file})
+		if err != nil {
+			return 0, err
+		}
+		if err := errors.Join(w.play(ctx, n, n), w.Close()); err != nil {
+			return 0, err
+		}
+		st, err := os.Stat(file)
+		if err != nil {
+			return 0, err
+		}
+		sizes[i] = st.Size()
+	}
+	return float64(sizes[1]-sizes[0]) / float64(runs), nil
+}
+
+// world is a service with a workflow.
+type world struct {
+	*service.Service
+	kind kind
+	w    *workflow.Workflow
+	fake *fake
+}
+
+func openWorld(ctx context.Context, k kind, cfg service.Config) (*world, error) {
+	f := &fake{turns: k.turns}
+	cfg.Env = func(string) string { return "" }
+	cfg.Models, cfg.Tools, cfg.MaxCalls = map[string]model.Client{"own": f}, []tool.Tool{lookup{&f.words}}, 4096
+	s, err := service.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	w, list, err := s.Load(ctx, k.file, []byte(k.document), service.LoadOptions{})
+	if err != nil || list.HasErrors() {
+		return nil, errors.Join(fmt.Errorf("load %s: %w", k.file, errors.Join(list.Err(), err)), s.Close())
+	}
+	return &world{s, k, w, f}, nil
+}
+
+// play carries out n runs, at most at once at the same time.
+func (w *world) play(ctx context.Context, n, at int) error {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var all []error
+	slots := make(chan struct{}, at)
+	for range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			if err := w.one(ctx); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, err)
+			}
+		})
+	}
+	wg.Wait()
+	if len(all) > 0 {
+		return fmt.Errorf("%d of %d runs did not complete: %w", len(all), n, all[0])
+	}
+	return nil
+}
+
+// one carries out a run, and approves where it asks.
+func (w *world) one(ctx context.Context) error {
+	id, err := w.Start(ctx, service.StartRequest{Workflow: w.w, Input: w.fake.text(inputBytes)})
+	if err != nil {
+		return err
+	}
+	st, err := w.Wait(ctx, id)
+	if err == nil && st.Status == engine.StatusPaused && w.kind.isAnswered {
+		if err = w.Answer(ctx, id, service.AnswerRequest{By: engine.LocalBy(engine.ChannelProgram), Value: service.Decide("approve")}); err == nil {
+			st, err = w.Wait(ctx, id)
+		}
+	}
+	if err == nil && st.Status != engine.StatusCompleted {
+		err = fmt.Errorf("run %s is %s", id, st.Status)
+	}
+	return err
+}
+
+// printCosts prints what runs cost, and what so many runs a day ask for.
+func printCosts(out io.Writer, costs []cost, runs int) error {
+	p := &printer{w: out}
+	p.line("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs, max(1, runs/10))
+	p.line("")
+	p.table("kind", "calls", "rows", "of these records", "bytes in PostgreSQL", "of its log (WAL)", "bytes in SQLite", "writing transactions, alone", "together", "processor time of Hocket", "of PostgreSQL")
+	for _, c := range costs {
+		p.row(c.kind.what, fmt.Sprint(c.kind.calls), fixed(c.rows), fixed(c.records), kilobytes(c.bytes), kilobytes(c.wal), kilobytes(c.file), fixed(c.alone), fmt.Sprintf("%.2f", c.together),
+			fmt.Sprintf("%.1f ms", c.hocket), fmt.Sprintf("%.1f ms", c.postgres))
+	}
+	for _, day := range []float64{1e6, 1e8} {
+		p.line("")
+		p.line("%s million runs a day, %.0f a second on average:", fixed(day/1e6), day/86400)
+		p.line("")
+		p.table("kind", "records a second", "log, MB a second", "disk a day", "disk for 30 days", "processors of Hocket", "of PostgreSQL")
+		for _, c := range costs {
+			rate := day / 86400
+			p.row(c.kind.what, fixed(rate*c.records), fmt.Sprintf("%.2f", rate*c.wal/1e6), size(day*c.bytes), size(30*day*c.bytes), fmt.Sprintf("%.2f", rate*c.hocket/1000), fmt.Sprintf("%.2f", rate*c.postgres/1000))
+		}
+	}
+	return p.err
+}
+
+// printer prints Markdown.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+func (p *printer) row(cells ...string) {
+	text := "|"
+	for _, c := range cells {
+		text += " " + c + " |"
+	}
+	p.line("%s", text)
+}
+
+func (p *printer) table(heads ...string) {
+	p.row(heads...)
+	rules := slices.Repeat([]string{"---:"}, len(heads))
+	rules[0] = "---"
+	p.row(rules...)
+}
+
+// fixed prints a number with as many digits as count.
+func fixed(v float64) string {
+	if v < 10 && v != float64(int(v)) {
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+func kilobytes(v float64) string { return fmt.Sprintf("%.1f KB", v/1000) }
+
+func size(v float64) string {
+	for _, u := range []struct {
+		name string
+		of   float64
+	}{{"TB", 1e12}, {"GB", 1e9}} {
+		if v >= u.of {
+			return fmt.Sprintf("%.3g %s", v/u.of, u.name)
+		}
+	}
+	return fmt.Sprintf("%.3g MB", v/1e6)
+}
