@@ -203,6 +203,17 @@ func (s *Server) Start(t testing.TB) {
 	}
 }
 
+// Revive starts the server where it ended by itself, as it does when its disk is full.
+func (s *Server) Revive(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	if s.pid != 0 && ended(s.pid) {
+		s.pid = 0
+	}
+	s.mu.Unlock()
+	s.Start(t)
+}
+
 // Restart stops and starts the server.
 func (s *Server) Restart(t testing.TB, m Mode) {
 	t.Helper()

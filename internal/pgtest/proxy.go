@@ -27,7 +27,10 @@ type Proxy struct {
 	open  chan struct{} // closed while bytes pass to the server
 	back  chan struct{} // closed while bytes pass to the client
 	kept  [][]byte      // that wait for either
-	links map[net.Conn]net.Conn
+	// trigger is the text of HoldFrom or of HoldAnswersFrom; "": none.
+	trigger     string
+	answersOnly bool
+	links       map[net.Conn]net.Conn
 }
 
 // NewProxy starts a proxy to the server of a URL, that ends with the test.
@@ -83,11 +86,18 @@ func (p *Proxy) Hold() {
 	p.open, p.back = shut(p.open), shut(p.back)
 }
 
-// HoldAnswers keeps back what the server sends, and nothing else.
-func (p *Proxy) HoldAnswers() {
+// HoldFrom holds everything, as Hold does, from the message of a client on that has a text in it. That message does not reach the server.
+func (p *Proxy) HoldFrom(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.back = shut(p.back)
+	p.trigger, p.answersOnly = text, false
+}
+
+// HoldAnswersFrom lets the message of a client that has a text in it reach the server, and keeps back all that the server sends from then on, on all connections.
+func (p *Proxy) HoldAnswersFrom(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trigger, p.answersOnly = text, true
 }
 
 // Release passes on what Hold has kept back, and all that follows.
@@ -211,9 +221,15 @@ func (p *Proxy) link(client net.Conn) {
 	_, _ = client.Close(), server.Close()
 }
 
-// pass waits until bytes pass, back to the client or to the server. It is false when the proxy ends.
+// pass waits until b passes, back to the client or to the server. It is false when the proxy ends.
 func (p *Proxy) pass(b []byte, back bool) bool {
 	p.mu.Lock()
+	if !back && p.trigger != "" && bytes.Contains(b, []byte(p.trigger)) {
+		p.trigger, p.back = "", shut(p.back)
+		if !p.answersOnly {
+			p.open = shut(p.open)
+		}
+	}
 	open := p.open
 	if back {
 		open = p.back

@@ -2,12 +2,15 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Replica starts a server that is a copy of s and follows it, until the test ends. Connections to it can read. See [Server.Promote] and [Server.Await].
@@ -49,6 +52,29 @@ func (s *Server) Await(t testing.TB, replica bool) {
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	s.Exec(t, "SELECT pg_promote()")
+}
+
+// HasAll tells whether a replica has all that its server s has written so far.
+func (s *Server) HasAll(t testing.TB, of *Server) bool {
+	t.Helper()
+	var end, has string
+	of.scan(t, "SELECT pg_current_wal_lsn()::text", &end)
+	s.scan(t, "SELECT (pg_last_wal_replay_lsn() >= '"+end+"'::pg_lsn)::text", &has)
+	return has == "true"
+}
+
+// scan gives the only value of a statement of the superuser.
+func (s *Server) scan(t testing.TB, sql string, into *string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.url(superuser, Name, ""))
+	if err == nil {
+		err = errors.Join(c.QueryRow(ctx, sql).Scan(into), c.Close(ctx))
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
 }
 
 // Hosts gives the URL of the schema of at, a URL of [Server.URL] of s, on s or else on another server: whichever can be written.

@@ -37,7 +37,7 @@ func TestHoldAnswers(t *testing.T) {
 	c, direct := Connect(t, p.URL()), Connect(t, at)
 	do(t, direct, "CREATE TABLE public.held (n int)")
 	defer do(t, direct, "DROP TABLE public.held")
-	p.HoldAnswers()
+	p.HoldAnswersFrom("INSERT INTO public.held")
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Exec(t.Context(), "INSERT INTO public.held VALUES (1)")
