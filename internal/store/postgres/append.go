@@ -30,6 +30,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 			p.owner = commonOwner
 		}
 		err = s.writer.do(ctx, p)
+		s.full.note(err)
 		s.leave()
 	}
 	if err != nil {

@@ -98,7 +98,7 @@ func (s *Store) Alive(ctx context.Context, owner string) (bool, error) {
 	return alive, nil
 }
 
-// Sign implements journal.Ownership. A process that does not listen looks here whether it still has the session.
+// Sign implements journal.Ownership. A process that does not listen looks here whether it still has the session. It is an error too where the sign is stored and appends find no room.
 func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	self, err := s.register(ctx)
 	if err == nil {
@@ -106,6 +106,9 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 	}
 	if err == nil {
 		_, err = s.exec(ctx, sqlSign, micros(at), self)
+	}
+	if err == nil {
+		err = s.full.recent()
 	}
 	if err != nil {
 		return fmt.Errorf("store the heartbeat: %w", err)

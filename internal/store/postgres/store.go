@@ -72,6 +72,7 @@ type Store struct {
 	owner   *owner
 	writer  *writer
 	changes *changes
+	full    fullness
 
 	open   sync.RWMutex // held for reading by each call
 	closed bool         // guarded by open
