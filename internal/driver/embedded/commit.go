@@ -92,6 +92,9 @@ func (a *actor) uncertain(ap journal.Append, cause error) (committed bool, err e
 		return false, cause
 	case errors.Is(cause, journal.ErrExists), errors.Is(cause, journal.ErrNotFound), errors.Is(cause, journal.ErrClosed):
 		a.owned = false
+		if lost := held.Lost(ap, 0); lost != nil && errors.Is(cause, journal.ErrNotFound) {
+			a.log().Error("run cannot continue", "err", lost)
+		}
 		return false, cause
 	case errors.Is(cause, journal.ErrBusy):
 		return false, cause // nothing was stored; a run that had ended is given up again
@@ -160,7 +163,13 @@ func (a *actor) compare(ap journal.Append, head journal.Head) (committed bool, e
 		return false, fmt.Errorf("start run %s: %w", a.id, journal.ErrExists)
 	case !mine:
 		a.owned = false
+		if lost := held.Lost(ap, head.LastSeq); lost != nil {
+			a.log().Error("another process continues the run", "err", lost)
+		}
 		return false, fmt.Errorf("append to run %s: %w", a.id, journal.ErrFenced)
+	}
+	if lost := held.Lost(ap, head.LastSeq); lost != nil {
+		return false, &held.DefectError{Err: lost}
 	}
 	// The store answers and does not take the record: a full disk, say. Do not retry without end.
 	if err := a.patience(); err != nil {
@@ -202,7 +211,7 @@ func (a *actor) quarantine(cause error) error {
 	}
 	end := []engine.Event{{
 		Seq: a.run.Seq() + 1, At: a.d.now(),
-		Data: &engine.RunFailed{Error: engine.Failure{Code: codeDefect, Message: cause.Error()}},
+		Data: &engine.RunFailed{Error: engine.Failure{Code: codeOf(cause), Message: cause.Error()}},
 	}}
 	if a.run.Status().Ended() || a.run.Apply(end) != nil {
 		return q
@@ -213,8 +222,18 @@ func (a *actor) quarantine(cause error) error {
 	return q
 }
 
-// codeDefect is the code of a run that ended by a defect of Hocket.
-const codeDefect = "internal"
+// Codes of runs that ended by a defect of Hocket, and because their store lost events.
+const (
+	codeDefect     = "internal"
+	codeEventsLost = "events_lost"
+)
+
+func codeOf(cause error) string {
+	if _, ok := errors.AsType[*held.LostError](cause); ok {
+		return codeEventsLost
+	}
+	return codeDefect
+}
 
 // release gives the run up, for as long as it takes: a run that is owned by a living process and not driven would never go on. A
 // driver that is closed tries once: its process ends, and its lease with it.
