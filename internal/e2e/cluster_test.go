@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -258,9 +259,11 @@ func (c *cluster) ended(ctx context.Context, run string) {
 				c.retry(ctx, run, w.ID)
 			}
 		}
-		pause(ctx)
+		for range 5 { // many wait at once
+			pause(ctx)
+		}
 	}
-	c.t.Errorf("run %s does not end", run)
+	c.t.Errorf("run %s does not end\n%s", run, c.said())
 }
 
 // retry lets a call be made again whose outcome is unknown.
@@ -308,6 +311,42 @@ func (c *cluster) journals() map[string][]engine.Event {
 			return all
 		}
 	}
+}
+
+// quiet waits until no run is in progress.
+func (c *cluster) quiet(ctx context.Context) {
+	c.t.Helper()
+	for _, status := range []string{"running", "pending"} {
+		for {
+			_, data := c.ask(ctx, http.MethodGet, "/runs?limit=1&status="+status, "")
+			var page struct{ Items []any }
+			if err := json.Unmarshal(data, &page); err != nil {
+				c.t.Fatalf("%s %v", data, err)
+			}
+			if len(page.Items) == 0 {
+				break
+			}
+			pause(ctx)
+		}
+	}
+}
+
+// onePerSlot checks the runs of the workflow tick: each has a planned time of its own (P37).
+func (c *cluster) onePerSlot() (slots int) {
+	c.t.Helper()
+	heads, next, err := c.open().List(c.t.Context(), journal.Query{Workflow: "tick", Limit: 1000})
+	if err != nil || next != "" {
+		c.t.Fatal(err, next)
+	}
+	planned := map[string]bool{}
+	for _, h := range heads {
+		at, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
+		if err != nil || h.Run != driver.DerivedRunID(at, "tick", "") || planned[h.Meta["planned"]] || h.Status != journal.StatusCompleted {
+			c.t.Errorf("run %s, %s, is of the planned time %q, %v", h.Run, h.Status, h.Meta["planned"], err)
+		}
+		planned[h.Meta["planned"]] = true
+	}
+	return len(planned)
 }
 
 // lost tells what the kills cost.

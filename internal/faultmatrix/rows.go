@@ -5,7 +5,8 @@ const (
 	nothing = "nothing"
 	all     = "everything"
 	// unknown is what is asked after a call whose outcome is not known (P12).
-	unknown = "the outcome of a tool call that was under way, where the tool is not safe to repeat"
+	takeover = "up to 5 s until another server continues its runs"
+	unknown  = "the outcome of a tool call that was under way, where the tool is not safe to repeat"
 )
 
 // Parts are the rows of the matrix, by what fails.
@@ -22,7 +23,27 @@ func processRows() []Row {
 		{
 			Key: "killed-in-call", Failure: "killed with `kill -9` in a call, or at any other moment",
 			Survives: all, Repeated: "calls that were under way", Asked: unknown,
-			Takes: "up to 5 s until another server continues its runs", Tests: []string{"internal/e2e TestClusterKills"},
+			Takes: takeover, Tests: []string{"internal/e2e TestClusterKills"},
+		},
+		{
+			Key: "killed-before-append", Failure: "killed with `kill -9` before PostgreSQL has the result of a call",
+			Survives: "all but that result", Repeated: "that call", Asked: unknown,
+			Takes: takeover, Tests: []string{"internal/e2e TestKilledInAppend"},
+		},
+		{
+			Key: "killed-in-commit", Failure: "killed with `kill -9` while PostgreSQL commits the result of a call",
+			Survives: all, Repeated: nothing, Asked: nothing,
+			Takes: takeover, Tests: []string{"internal/e2e TestKilledInAppend"},
+		},
+		{
+			Key: "killed-after-append", Failure: "killed with `kill -9` after the commit, before it knows",
+			Survives: all, Repeated: nothing, Asked: nothing,
+			Takes: takeover, Tests: []string{"internal/e2e TestKilledInAppend"},
+		},
+		{
+			Key: "stopped", Failure: "stopped (`SIGSTOP`, a suspended machine) and continued",
+			Survives: all + "; what it does after it was continued is refused where others took its runs", Repeated: "calls that were under way", Asked: unknown,
+			Takes: "`takeOverAfter` (30 s) until another server continues its runs and schedules", Tests: []string{"internal/e2e TestStopped"},
 		},
 		{
 			Key: "vanished", Failure: "its machine vanishes: no end of its connections reaches PostgreSQL",
@@ -42,13 +63,34 @@ func databaseRows() []Row {
 		{
 			Key: "restarted", Failure: "restarted: fast, immediate, killed",
 			Survives: all, Repeated: nothing, Asked: nothing,
-			Takes: "as long as the restart", Tests: []string{"internal/store/postgres TestServerRestarts"},
+			Takes: "as long as the restart", Tests: []string{"internal/e2e TestDatabaseRestarts", "internal/store/postgres TestServerRestarts"},
+		},
+		{
+			Key: "disk-full", Failure: "its disk is full",
+			Survives: "all that is stored; runs wait, new ones are refused with status 503", Repeated: nothing, Asked: nothing,
+			Takes: "until there is room; start PostgreSQL where it ended", Tests: []string{"internal/e2e TestDatabaseDiskFull"},
+		},
+		{
+			Key: "failover-synchronous", Failure: "killed; its synchronous replica is promoted",
+			Survives: all, Repeated: nothing, Asked: nothing,
+			Takes: "a few seconds after the promotion, where the URL names both hosts", Tests: []string{"internal/e2e TestDatabaseFailover"},
+		},
+		{
+			Key: "failover-asynchronous", Failure: "killed; an asynchronous replica is promoted that lacks the last commits",
+			Survives: "what the replica has. A run in the memory of a server fails with `events_lost`, which names the lost events; one that is missing is named in the log",
+			Repeated: "calls of runs that no server had in memory, of tools too, from where the replica ends", Asked: "to look what the calls of the failed runs did, and to retry the runs",
+			Takes: "a few seconds after the promotion, where the URL names both hosts", Tests: []string{"internal/e2e TestDatabaseFailoverLost"},
 		},
 	}
 }
 
 func otherRows() []Row {
 	return []Row{
+		{
+			Key: "cut", Failure: "a connection is cut half-open for less than `takeOverAfter`, then goes on or is reset",
+			Survives: all, Repeated: nothing, Asked: nothing,
+			Takes: "until it goes on, or is reset", Tests: []string{"internal/e2e TestDatabaseCutHalfOpen"},
+		},
 		{
 			Key: "cut-in-append", Failure: "a connection is lost in an append, before or after the commit",
 			Survives: all, Repeated: nothing, Asked: nothing,
