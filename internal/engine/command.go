@@ -182,6 +182,9 @@ type WaitInfo struct {
 	Below     *Below
 }
 
+// CommandID gives the id of the command that asks for an attempt of a call, both as events name them.
+func CommandID(call string, attempt int) string { return commandID(call, attempt) }
+
 // CallID gives the id of a command that asks for a call, which its result has; "" for others.
 func CallID(c Command) string {
 	switch c := c.(type) {

@@ -270,3 +270,26 @@ func (s *state) argumentsOf(c *loop.Call) Value {
 	}
 	return s.Loop.Arguments(s, c)
 }
+
+// stopped gives the calls that were told to stop, in the order in which they were given: those that were cancelled, and all that are open once the run was.
+func (c *commander) stopped() []Command {
+	s := &c.state
+	if s.Status.Ended() {
+		return nil
+	}
+	var cmds []Command
+	for _, key := range s.Loop.Keys(func(call *loop.Call) bool {
+		return call.State == loop.Cancelled || call.State == loop.Open && s.cancelled()
+	}) {
+		call := s.Loop.Call(key)
+		switch id := commandID(key, call.Attempt); call.Kind {
+		case loop.Model:
+			cmds = append(cmds, &CallModel{ID: id, After: call.Seq})
+		case loop.Tool:
+			cmds = append(cmds, &CallTool{ID: id, After: call.Seq})
+		default:
+			cmds = append(cmds, &CallFunc{ID: id, After: call.Seq})
+		}
+	}
+	return cmds
+}

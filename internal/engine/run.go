@@ -126,6 +126,10 @@ func (r *Run) Open() []Command { return r.commands.open() }
 // before it is reopened.
 func (r *Run) Unfinished() []Command { return r.commands.calls(r.state.Seq + 1) }
 
+// Stopped gives the calls that a [CancelCalls] told to stop and whose results have not come, in the order in which they were given, for those who did not carry that command out: of each
+// only ID and After are set. Their results are awaited for a while, by the timer of the run; a run that has ended awaits none.
+func (r *Run) Stopped() []Command { return r.commands.stopped() }
+
 // Reuse gives back a command that nothing holds any more: the next one may take its place.
 func (r *Run) Reuse(c *CallFunc) { r.commands.used = c }
 

@@ -26,6 +26,31 @@ func (w *World) laws() {
 	}
 	w.stepLaws()
 	w.openLaws(folded)
+	w.stopLaws(folded)
+}
+
+// stopLaws: after a fold, the calls that are awaited are those without result that were told to stop, and those that were not.
+func (w *World) stopLaws(folded *engine.Run) {
+	w.T.Helper()
+	if folded.Status().Ended() {
+		if n := len(folded.Stopped()); n > 0 {
+			w.T.Fatalf("a run that ended awaits %d calls that were told to stop\n%s", n, w.Log())
+		}
+		return
+	}
+	awaited := map[string]bool{}
+	for _, c := range folded.Stopped() {
+		id := engine.CallID(c)
+		if awaited[id] = true; !w.Cancelled[id] {
+			w.T.Fatalf("call %s was never told to stop\n%s", id, w.Log())
+		}
+	}
+	for _, c := range folded.Unfinished() {
+		awaited[engine.CallID(c)] = true
+	}
+	if len(awaited) != folded.InFlight() {
+		w.T.Fatalf("%d calls are awaited, %d are in flight\n%s", len(awaited), folded.InFlight(), w.Log())
+	}
 }
 
 // openLaws compares the commands that are open after a fold with those that were given.
