@@ -11,7 +11,6 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // commit stores the events of a decision. committed is false with a nil error where they are not stored and the run was read again; then the
@@ -61,7 +60,7 @@ func (a *actor) unapproved() []engine.WaitInfo {
 	}
 	var open []engine.WaitInfo
 	for _, w := range a.run.Waits() {
-		if w.Kind == workflow.WaitApproval && !w.Changed && w.Below == nil && !a.asked[w.ID] { // one of a run below is answered there
+		if approves(w) && !a.asked[w.ID] {
 			open = append(open, w)
 		}
 	}

@@ -22,8 +22,10 @@ import (
 type Driver struct {
 	cfg   Config
 	plans held.Plans
-	hubs  hubs
-	said  *held.Said
+	// common are the runs held in common, to which this driver appends on request and whose calls others make.
+	common *held.Commons
+	hubs   hubs
+	said   *held.Said
 	// slots bounds calls over all runs, and line has those that wait; loads bounds runs that are being folded.
 	slots *Slots
 	line  line
@@ -79,6 +81,7 @@ func New(cfg Config) (*Driver, error) {
 	_, d.keepsEvents = cfg.Store.(journal.EventKeeper)
 	d.root, d.kill = context.WithCancelCause(context.Background())
 	d.work, d.stop = context.WithCancelCause(d.root)
+	d.common = d.commons()
 	return d, nil
 }
 
@@ -135,17 +138,29 @@ func (d *Driver) Forget(digest string) {
 
 // Resume implements driver.Driver.
 func (d *Driver) Resume(ctx context.Context, run string) error {
-	return d.ask(ctx, run, &message{resume: true, trace: tracecontext.Text(ctx)})
+	err := d.ask(ctx, run, &message{resume: true, trace: tracecontext.Text(ctx)})
+	if isCommon(err) {
+		return d.askCommon(ctx, run, nil)
+	}
+	return err
 }
 
 // Reopen implements driver.Driver.
 func (d *Driver) Reopen(ctx context.Context, run string, limits workflow.Limits, by engine.Actor) error {
-	return d.ask(ctx, run, &message{data: engine.Reopen{Limits: limits, By: by, Trace: tracecontext.Text(ctx)}})
+	return d.reopen(ctx, run, engine.Reopen{Limits: limits, By: by, Trace: tracecontext.Text(ctx)})
 }
 
 // Extend implements driver.Driver.
 func (d *Driver) Extend(ctx context.Context, run string, above *workflow.Budget) error {
-	return d.ask(ctx, run, &message{data: engine.Reopen{Above: above, Trace: tracecontext.Text(ctx)}})
+	return d.reopen(ctx, run, engine.Reopen{Above: above, Trace: tracecontext.Text(ctx)})
+}
+
+func (d *Driver) reopen(ctx context.Context, run string, how engine.Reopen) error {
+	err := d.ask(ctx, run, &message{data: how})
+	if isCommon(err) {
+		return d.askCommon(ctx, run, how)
+	}
+	return err
 }
 
 // Answer implements driver.Driver.

@@ -182,7 +182,8 @@ func (d *Driver) settle(q journal.Request, result []byte) {
 //  2. Another process does: the request goes into the inbox, and its result is waited for.
 //  3. That process gives the run up or dies before it has seen the request: back to 1. Should it have seen it after all, asking twice does no
 //     harm (P24).
-//  4. It is an answer, and the run's functions are in a program that does not drive it now: the answer stays in the inbox.
+//  4. All processes hold it in common: it is done here, unless its functions are in another program, to which it goes by the inbox.
+//  5. It is an answer, and the run's functions are in a program that does not drive it now: the answer stays in the inbox.
 func (d *Driver) send(ctx context.Context, run string, data engine.InputData) error {
 	var id uint64
 	for {
@@ -193,6 +194,9 @@ func (d *Driver) send(ctx context.Context, run string, data engine.InputData) er
 			}
 		}
 		err := d.ask(ctx, run, &message{data: data})
+		if isCommon(err) {
+			err = d.askCommon(ctx, run, data)
+		}
 		if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrFenced) {
 			if id != 0 && !errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {
 				if e := d.cfg.Store.Settle(ctx, id, encodeResult(err)); e != nil {

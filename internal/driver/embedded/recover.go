@@ -176,6 +176,9 @@ func (h *deadlines) sweep(ctx context.Context) error {
 // parkHead reads a paused run, without claiming it, and parks it where it has a deadline. Definitions without deadlines are not read twice. The deadlines of runs whose
 // functions another program has are left to that program: here they could not go on.
 func (d *Driver) parkHead(ctx context.Context, h journal.Head) error {
+	if h.Kind == journal.KindTemporal {
+		return nil // its timers are kept elsewhere
+	}
 	c, err := d.definition(ctx, h.Definition)
 	if err != nil || !c.Deadlines && h.Meta[driver.MetaRemind] == "" || c.Program == nil && d.cfg.Foreign(c.Plan.Workflow()) {
 		return err

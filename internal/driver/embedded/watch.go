@@ -110,7 +110,12 @@ func (a *actor) publish(events []engine.Event) {
 	if a.observe != nil {
 		a.observe(a.run, events)
 	}
-	subs := a.d.hubs.of(a.id)
+	a.d.hubs.publish(a.id, events)
+}
+
+// publish passes on events of a run.
+func (h *hubs) publish(run string, events []engine.Event) {
+	subs := h.of(run)
 	if len(subs) == 0 {
 		return
 	}
@@ -124,15 +129,7 @@ func (a *actor) publish(events []engine.Event) {
 }
 
 // say passes on a delta of a model's answer.
-func (a *actor) say(delta driver.Delta) {
-	if fn := a.d.cfg.Hooks.Delta; fn != nil {
-		fn(a.id, delta)
-	}
-	for _, s := range a.d.hubs.of(a.id) {
-		s.put(driver.Update{Delta: &delta})
-	}
-	a.d.said.Say(a.id, delta)
-}
+func (a *actor) say(delta driver.Delta) { a.d.Say(a.id, delta) }
 
 // hear gives a subscription what models say in a run that another process drives.
 func (d *Driver) hear(run string, sub *subscription) (stop func()) {

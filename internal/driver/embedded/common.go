@@ -1,0 +1,139 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// requestLook is the kind of a request that asks those who carry a run held in common to look at it: something was appended.
+const requestLook = "look"
+
+// commons makes the place of the runs held in common.
+func (d *Driver) commons() *held.Commons {
+	return held.NewCommons(held.CommonConfig{
+		Store: d.cfg.Store, Plans: &d.plans, Program: d.cfg.Program, Open: d.cfg.Open, Settle: d.approvals, Stored: d.Stored, Now: d.cfg.Now, Logger: d.cfg.Logger,
+	})
+}
+
+// Commons gives the runs held in common, for a driver that carries their calls.
+func (d *Driver) Commons() *held.Commons { return d.common }
+
+// approvals answers what ApproveAll answers (D24).
+func (d *Driver) approvals(run *engine.Run) []engine.InputData {
+	if !d.cfg.ApproveAll {
+		return nil
+	}
+	var answers []engine.InputData
+	for _, w := range run.Waits() {
+		if approves(w) {
+			answers = append(answers, engine.Answer{Wait: w.ID, Value: engine.Value(`"approve"`), By: engine.LocalBy(engine.ChannelApproveAll)})
+		}
+	}
+	return answers
+}
+
+// approves tells whether ApproveAll answers a wait: one of a run below is answered there.
+func approves(w engine.WaitInfo) bool {
+	return w.Kind == workflow.WaitApproval && !w.Changed && w.Below == nil
+}
+
+// isCommon tells whether a run was not claimed because all processes hold it in common.
+func isCommon(err error) bool {
+	owned, ok := errors.AsType[*journal.OwnedError](err)
+	return ok && owned.Owner.ID == journal.CommonOwner
+}
+
+// askCommon gives an input to a run held in common; nil only fires deadlines that are due. Errors: the engine's; journal.ErrOwned where another program has its functions.
+func (d *Driver) askCommon(ctx context.Context, run string, data engine.InputData) error {
+	c, done := d.common.Use(run)
+	defer done()
+	isForeign := false
+	_, err := c.Decide(ctx, func(t *held.Turn) error {
+		if isForeign = d.lacksFunctions(t.Plan); isForeign {
+			return nil
+		}
+		if _, cancels := data.(engine.Cancel); !cancels {
+			if err := t.PassDeadlines(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case data != nil:
+			return t.Do(data)
+		case t.Run.Status().Ended():
+			return engine.ErrEnded
+		}
+		return nil
+	})
+	switch {
+	case isForeign && data == nil:
+		return d.changedCommon(ctx, run)
+	case isForeign:
+		return &journal.OwnedError{Run: run, Owner: journal.Common()}
+	}
+	if err != nil {
+		return err
+	}
+	return d.changedCommon(ctx, run)
+}
+
+// lacksFunctions tells whether another program has the functions of a definition.
+func (d *Driver) lacksFunctions(c held.Compiled) bool {
+	return c.Program == nil && d.cfg.Foreign(c.Plan.Workflow())
+}
+
+// changedCommon says to those who carry a run held in common that something was appended.
+func (d *Driver) changedCommon(ctx context.Context, run string) error {
+	if d.cfg.Common != nil {
+		d.cfg.Common(run)
+		return nil
+	}
+	if _, err := d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: requestLook, Data: []byte("{}"), At: d.now()}); err != nil {
+		d.cfg.Logger.Warn("cannot tell others of a change; they find it later", "run", run, "err", err)
+	}
+	return nil
+}
+
+// Stored passes on events of a run that this process appended.
+func (d *Driver) Stored(run string, events []engine.Event) {
+	if fn := d.cfg.Hooks.Events; fn != nil {
+		fn(run, events)
+	}
+	d.hubs.publish(run, events)
+}
+
+// Say passes on a piece of what a model says in a call of a run.
+func (d *Driver) Say(run string, delta driver.Delta) {
+	if fn := d.cfg.Hooks.Delta; fn != nil {
+		fn(run, delta)
+	}
+	for _, s := range d.hubs.of(run) {
+		s.put(driver.Update{Delta: &delta})
+	}
+	d.said.Say(run, delta)
+}
+
+// TakeRequest does what a request in the inbox asks of a run held in common, and stores the result. It tells whether the request was for this process to take; of a run whose functions are
+// elsewhere it is not.
+func (d *Driver) TakeRequest(ctx context.Context, q journal.Request) (taken bool, err error) {
+	var result error
+	if q.Kind != requestLook {
+		data, err := decodeRequest(q.Kind, q.Data)
+		if err == nil {
+			err = d.askCommon(ctx, q.Run, data)
+		}
+		if errors.Is(err, journal.ErrOwned) || ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		result = err
+	} else if d.cfg.Common != nil {
+		d.cfg.Common(q.Run)
+	}
+	return true, d.cfg.Store.Settle(ctx, q.ID, encodeResult(result))
+}

@@ -1,0 +1,134 @@
+package embedded_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/driver/held"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// commonRun makes runs held in common that wait for an approval.
+func commonRun(t *testing.T, store *journal.Memory, runs ...string) {
+	t.Helper()
+	h := store.Open(journal.KindServe)
+	t.Cleanup(func() { h.Close() })
+	w := &workflow.Workflow{Name: "test", Entry: "ok", Nodes: []workflow.Node{
+		{ID: "ok", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "go on?"}},
+		{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}},
+	}, Agents: []workflow.Agent{{ID: "a", Name: "a"}}, Edges: []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "a"}}}
+	plans := &held.Plans{}
+	definition, err := plans.Definition(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := plans.Compile(definition.Hash, w, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cs := held.NewCommons(held.CommonConfig{Store: h, Plans: plans, Now: time.Now})
+	for _, run := range runs {
+		n := journal.NewRun{Workflow: "test", WorkflowName: "test", Definition: definition.Hash, Created: time.Now()}
+		if err := cs.Create(t.Context(), run, plan, n, []journal.Blob{definition}, engine.Start{Created: engine.RunCreated{Name: "test"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCommonRuns: any process answers, cancels and reopens runs held in common, with the engine's refusals, owns none of them, and says so to those who carry them.
+func TestCommonRuns(t *testing.T) {
+	t.Parallel()
+	store := journal.NewMemory()
+	commonRun(t, store, "r1", "r2", "r3")
+	var mu sync.Mutex
+	var told []string
+	d, err := embedded.New(embedded.Config{Store: store.Open(journal.KindServe), Common: func(run string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, run)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(run, value string) error {
+		return d.Answer(t.Context(), run, engine.Answer{Wait: "w1", Value: engine.Value(value)})
+	}
+	if err := answer("r1", `"approve"`); err != nil {
+		t.Fatal(err)
+	}
+	if err := answer("r1", `"approve"`); err != nil {
+		t.Errorf("the same answer again: %v", err)
+	}
+	if err := answer("r1", `"reject"`); !errors.Is(err, engine.ErrWaitAnswered) {
+		t.Errorf("another answer: %v, want ErrWaitAnswered", err)
+	}
+	if err := d.Cancel(t.Context(), "r2", "no"); err != nil {
+		t.Error(err)
+	}
+	if err := d.Reopen(t.Context(), "r2", workflow.Limits{}, engine.Actor{}); !errors.Is(err, engine.ErrNotReopenable) {
+		t.Errorf("reopen: %v, want ErrNotReopenable", err)
+	}
+	if err := d.Resume(t.Context(), "r2"); !errors.Is(err, engine.ErrEnded) {
+		t.Errorf("resume of an ended run: %v, want ErrEnded", err)
+	}
+	if err := d.Resume(t.Context(), "r3"); err != nil {
+		t.Errorf("resume of a paused run: %v", err)
+	}
+	want := []string{"r1", "r1", "r2", "r3"}
+	if !slices.Equal(told, want) {
+		t.Errorf("told of %v, want %v", told, want)
+	}
+	reader := store.Open("")
+	head, err := reader.Head(t.Context(), "r1")
+	if err != nil || head.Owner != journal.CommonOwner || head.Status != journal.StatusRunning || head.Epoch != 1 {
+		t.Errorf("the run is %+v, %v", head, err)
+	}
+	if s, err := d.Wait(t.Context(), "r2"); err != nil || s != (driver.State{Status: engine.StatusCancelled}) {
+		t.Errorf("the cancelled run is %+v, %v", s, err)
+	}
+	if err := d.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCommonRunsUntold: a process that can tell none of those who carry runs leaves a request for them, which another takes.
+func TestCommonRunsUntold(t *testing.T) {
+	t.Parallel()
+	store := journal.NewMemory()
+	commonRun(t, store, "r1")
+	d, err := embedded.New(embedded.Config{Store: store.Open(journal.KindServe)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Answer(t.Context(), "r1", engine.Answer{Wait: "w1", Value: engine.Value(`"approve"`)}); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	other := store.Open(journal.KindServe)
+	e, err := embedded.New(embedded.Config{Store: other, Common: func(run string) { told = append(told, run) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := other.Unclaimed(t.Context(), "r1")
+	if err != nil || len(open) != 1 {
+		t.Fatalf("open requests are %v, %v; want one", open, err)
+	}
+	if taken, err := e.TakeRequest(t.Context(), open[0]); !taken || err != nil || !slices.Equal(told, []string{"r1"}) {
+		t.Errorf("taken %v, %v, told of %v", taken, err, told)
+	}
+	if open, err := other.Unclaimed(t.Context(), "r1"); err != nil || len(open) != 0 {
+		t.Errorf("open requests are %v, %v; want none", open, err)
+	}
+	for _, p := range []*embedded.Driver{d, e} {
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package held
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/text"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// CommonConfig is what Commons are made of.
+type CommonConfig struct {
+	Store interface {
+		journal.Log
+		journal.Lists
+	}
+	Plans *Plans
+	// Program finds the program of a workflow, as in Plans.Compile; Open opens what calls need.
+	Program func(w *workflow.Workflow) (driver.Program, error)
+	Open    driver.OpenFunc
+	// Settle gives inputs that follow from what a run is after a decision, nil for none; it is asked until there are none. Nil: none follow.
+	Settle func(run *engine.Run) []engine.InputData
+	// Stored is given the events of each append that is durable, in order for each run; nil: it is not told.
+	Stored func(run string, events []engine.Event)
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Commons are the runs held in common (journal.Sharing) that a process has read, folded up to where it saw them last. Safe for concurrent use.
+type Commons struct {
+	cfg         CommonConfig
+	keepsEvents bool
+
+	mu   sync.Mutex
+	runs map[string]*Common
+	// idle are the runs that nothing uses, the one that was used last at the end.
+	idle []*Common
+}
+
+// maxIdle bounds the runs that are kept although nothing uses them: reading one again costs time alone.
+const maxIdle = 256
+
+// NewCommons makes one.
+func NewCommons(cfg CommonConfig) *Commons {
+	_, keeps := cfg.Store.(journal.EventKeeper)
+	return &Commons{cfg: cfg, keepsEvents: keeps, runs: map[string]*Common{}}
+}
+
+// Common is a run held in common, as this process knows it. Each use of it reads what others have appended meanwhile.
+type Common struct {
+	cs    *Commons
+	id    string
+	users int // guarded by cs.mu
+
+	lock chan struct{} // holds a value while the rest is used
+	head journal.Head  // of when it was read whole; nothing of it changes later but by a move
+	plan Compiled
+	run  *engine.Run // nil: to be read
+	info driver.Info
+	kit  *kit
+	buf  []byte
+	// releases let the large texts of the last append leave memory.
+	releases []func()
+}
+
+// NotCommonError says that a run is not held in common, or no longer.
+type NotCommonError struct {
+	Run  string
+	Kind journal.Kind
+}
+
+func (e *NotCommonError) Error() string {
+	return fmt.Sprintf("run %s is not on Temporal: it belongs to processes of kind %s", e.Run, e.Kind)
+}
+
+// Use gives a run until done is called. It reads nothing yet.
+func (cs *Commons) Use(run string) (c *Common, done func()) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c = cs.runs[run]
+	if c == nil {
+		c = &Common{cs: cs, id: run, lock: make(chan struct{}, 1)}
+		cs.runs[run] = c
+	}
+	if c.users++; c.users == 1 {
+		cs.idle = slices.DeleteFunc(cs.idle, func(o *Common) bool { return o == c })
+	}
+	return c, sync.OnceFunc(func() { cs.leave(c) })
+}
+
+func (cs *Commons) leave(c *Common) {
+	cs.mu.Lock()
+	var out []*Common
+	if c.users--; c.users == 0 {
+		cs.idle = append(cs.idle, c)
+		if n := len(cs.idle) - maxIdle; n > 0 {
+			out = append(out, cs.idle[:n]...)
+			cs.idle = slices.Delete(cs.idle, 0, n)
+		}
+		if c.run != nil && c.run.Status().Ended() && c.run.EndedByLimit() == "" {
+			out = append(out, c)
+			cs.idle = slices.DeleteFunc(cs.idle, func(o *Common) bool { return o == c })
+		}
+		for _, o := range out {
+			delete(cs.runs, o.id)
+		}
+	}
+	cs.mu.Unlock()
+	for _, o := range out {
+		o.dropKit()
+	}
+}
+
+// Close ends what was opened for runs that nothing uses.
+func (cs *Commons) Close() {
+	cs.mu.Lock()
+	out := cs.idle
+	cs.idle = nil
+	for _, c := range out {
+		delete(cs.runs, c.id)
+	}
+	cs.mu.Unlock()
+	for _, c := range out {
+		c.dropKit()
+	}
+}
+
+// enter waits for the run; leave lets others have it.
+func (c *Common) enter(ctx context.Context) error {
+	select {
+	case c.lock <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Common) leave() { <-c.lock }
+
+// Look gives the run as it is now to fn, which must not keep it, nor wait.
+//
+// Errors: *NotCommonError; journal.ErrNotFound; *driver.QuarantineError for a journal that cannot be read; those of the store.
+func (c *Common) Look(ctx context.Context, fn func(run *engine.Run, head journal.Head)) error {
+	if err := c.enter(ctx); err != nil {
+		return err
+	}
+	defer c.leave()
+	if err := c.catchUp(ctx); err != nil {
+		return err
+	}
+	return func() (err error) {
+		defer Recovered(&err)
+		fn(c.run, c.head)
+		return nil
+	}()
+}
+
+// catchUp makes the run in memory equal to the journal.
+func (c *Common) catchUp(ctx context.Context) (err error) {
+	defer func() {
+		var diverge *engine.DivergenceError
+		if err == nil {
+			return
+		}
+		c.run = nil
+		if IsDamage(err) || IsDefect(err) || errors.As(err, &diverge) {
+			err = &driver.QuarantineError{Run: c.id, Err: err}
+		}
+	}()
+	defer Recovered(&err)
+	var each func(engine.Event)
+	if c.kit != nil {
+		each = c.folded
+	}
+	if c.run != nil {
+		return FoldInto(ctx, c.cs.cfg.Store, c.run, c.id, c.load, each)
+	}
+	if c.head, err = c.cs.cfg.Store.Head(ctx, c.id); err != nil {
+		return err
+	}
+	if c.head.Kind != journal.KindTemporal {
+		return &NotCommonError{Run: c.id, Kind: c.head.Kind}
+	}
+	if c.plan, err = c.cs.cfg.Plans.Load(ctx, c.cs.cfg.Store, c.head.Definition, c.cs.cfg.Program); err != nil {
+		return journal.InRun(c.id, err)
+	}
+	c.info = Info(c.id, c.plan.Plan.Workflow(), c.head.NewRun, c.file)
+	c.info.History = c.history
+	run := NewRun(c.plan, c.id)
+	if err := FoldInto(ctx, c.cs.cfg.Store, run, c.id, c.load, each); err != nil {
+		return err
+	}
+	c.run = run
+	return nil
+}
+
+// load gives a text of the run. The engine asks for it while it decides, so that no caller's context bounds it.
+func (c *Common) load(hash string) (string, error) {
+	return LoadText(context.Background(), c.cs.cfg.Store, c.id, hash)
+}
+
+func (c *Common) file(ctx context.Context, name string) ([]byte, error) {
+	hash, ok := c.head.Meta[driver.MetaFile+name]
+	if !ok {
+		return nil, fmt.Errorf("file %q of run %s: %w", name, c.id, journal.ErrNotFound)
+	}
+	data, err := c.cs.cfg.Store.Blob(ctx, hash)
+	if errors.Is(err, journal.ErrNotFound) {
+		return nil, &journal.CorruptError{Run: c.id, Reason: fmt.Sprintf("its file %q is missing", name)}
+	}
+	return data, err
+}
+
+func (c *Common) history(ctx context.Context) (h *driver.History, err error) {
+	fold := NewRun(c.plan, c.id)
+	h = driver.NewHistory(c.id, fold)
+	defer text.Recover(&err)
+	return h, FoldInto(ctx, c.cs.cfg.Store, fold, c.id, c.load, h.Add)
+}

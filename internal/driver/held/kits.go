@@ -1,0 +1,95 @@
+package held
+
+import (
+	"context"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// kit is what the calls of a run held in common need, as this process opened it.
+type kit struct {
+	*driver.RunResources
+	// seq is the last event that its tools and its reply script know of; made are the calls since then that were made with it.
+	seq   uint64
+	made  map[string]bool
+	users int
+	// stale: calls were made elsewhere since, which its tools or its reply script do not know of.
+	stale bool
+}
+
+// Kit gives what the calls of a run need, opened where it is not open, and what is known of the run; call is the one that will be made with it. release is called after the call.
+//
+// Errors: those of driver.OpenFunc; those of Look.
+func (c *Common) Kit(ctx context.Context, call string) (res *driver.RunResources, info *driver.Info, release func(), err error) {
+	if err := c.enter(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	defer c.leave()
+	if c.run == nil {
+		if err := c.catchUp(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if c.kit != nil && c.kit.stale {
+		c.giveUpKit()
+	}
+	if c.kit == nil {
+		seq := c.run.Seq()
+		res, err := Equip(ctx, c.cs.cfg.Open, c.info, c.plan.Program)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		c.kit = &kit{RunResources: res, seq: seq, made: map[string]bool{}, users: 1} // the run's own use
+	}
+	k := c.kit
+	k.users++
+	k.made[call] = true
+	return k.RunResources, &c.info, func() { c.releaseKit(k) }, nil
+}
+
+// releaseKit ends one use of a kit.
+func (c *Common) releaseKit(k *kit) {
+	c.lock <- struct{}{}
+	defer c.leave()
+	c.closeUnused(k)
+}
+
+func (c *Common) closeUnused(k *kit) {
+	if k.users--; k.users > 0 {
+		return
+	}
+	if err := k.Close(); err != nil {
+		c.cs.cfg.Logger.Warn("close tools", "run", c.id, "err", err)
+	}
+}
+
+// giveUpKit has the next call open another one.
+func (c *Common) giveUpKit() {
+	k := c.kit
+	c.kit = nil
+	c.closeUnused(k)
+}
+
+// dropKit is giveUpKit for a run that nothing uses.
+func (c *Common) dropKit() {
+	if c.kit != nil {
+		c.giveUpKit()
+	}
+}
+
+// folded sees the events that others appended.
+func (c *Common) folded(e engine.Event) {
+	k := c.kit
+	if k == nil || k.stale || e.Seq <= k.seq {
+		return
+	}
+	switch d := e.Data.(type) {
+	case *engine.ToolReturned:
+		k.stale = k.Tools != nil && !k.Stateless && !k.made[engine.CommandID(d.Call, d.Attempt)]
+	case *engine.ModelReplied:
+		k.stale = d.Source != "" && !k.made[engine.CommandID(d.Call, d.Attempt)]
+	case *engine.ModelFailed:
+		k.stale = d.Source != "" && !k.made[engine.CommandID(d.Call, d.Attempt)]
+	}
+}
