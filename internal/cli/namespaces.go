@@ -39,6 +39,8 @@ func (a *app) chooseStore(c *cobra.Command) error {
 	switch {
 	case verb.Name() == "serve", verb.Name() == "worker":
 		return usef("hocket %s serves all namespaces; leave out --namespace", verb.Name())
+	case isStoreCopy(c):
+		return usef("hocket store copy copies all namespaces; leave out --namespace")
 	case slices.Contains(overNamespaces, verb.Name()), withoutConfig(c) && verb.Name() != "doctor":
 		return nil
 	}

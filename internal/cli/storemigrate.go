@@ -14,10 +14,10 @@ import (
 
 func (a *app) storeCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use: "store", Short: "bring the store up to date", Args: takes(),
+		Use: "store", Short: "bring the store up to date, and copy stores", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.storeMigrateCmd())
+	c.AddCommand(a.storeMigrateCmd(), a.storeCopyCmd())
 	return c
 }
 

@@ -14,6 +14,9 @@ import (
 
 // checkServerFlags refuses flags of stores on database servers where the store is none.
 func (a *app) checkServerFlags(c *cobra.Command) error {
+	if isStoreCopy(c) { // it names its stores by itself
+		return nil
+	}
 	for _, name := range []string{"key-file", "allow-unsafe-store"} {
 		if f := c.Flags().Lookup(name); f == nil || !f.Changed {
 			continue

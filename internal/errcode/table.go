@@ -141,6 +141,12 @@ const (
 	StoreKeyDiffers      Code = "store-key-differs"
 	StoreKeyMissing      Code = "store-key-missing"
 	StoreConnection      Code = "store-connection"
+	StoreCopyPlace       Code = "store-copy-place"
+	StoreCopySame        Code = "store-copy-same"
+	StoreCopyMissing     Code = "store-copy-missing"
+	StoreCopyInUse       Code = "store-copy-in-use"
+	StoreCopyDiffers     Code = "store-copy-differs"
+	StoreCopyKey         Code = "store-copy-key"
 )
 
 // Entries returns the rows of all codes, in the order of the table.
@@ -351,5 +357,11 @@ var entries = [...]Entry{
 	{StoreKeyDiffers, Invalid, "the key file {file} is not the one of this store: its fingerprint is {got}, the store has {want}", [3]string{"copy the key file of another machine that uses the store, and name it by --key-file or HOCKET_KEY_FILE", "", ""}, "All machines that use a store need the same key file."},
 	{StoreKeyMissing, Invalid, "the store needs its key file: {problem}", [3]string{"name it by --key-file or HOCKET_KEY_FILE; it is the same on all machines that use the store", "", ""}, "Secrets of webhooks and approval links need a key, which is not in the database."},
 	{StoreConnection, Unavailable, "cannot connect to the PostgreSQL server at {host}: {cause}", [3]string{}, "The server or the network reported another error."},
+	{StoreCopyPlace, Invalid, "{store} cannot be copied: {problem}", [3]string{}, "A store in memory, the store of one namespace, or a place where no store can be created was named."},
+	{StoreCopySame, Invalid, "both names lead to the same store, {store}", [3]string{"name another store as the destination", "", ""}, "A store cannot be copied onto itself."},
+	{StoreCopyMissing, NotFound, "store {store:q} not found; nothing was copied", [3]string{}, "There is no store to copy."},
+	{StoreCopyInUse, Conflict, "{store} is in use: {who}", [3]string{"{todo}", "", ""}, "A process that uses a store would change it while it is copied."},
+	{StoreCopyDiffers, Conflict, "{what} is not the same in both stores: {problem}", [3]string{"copy into a new store; contents of two stores are not merged", "", ""}, "The destination has contents that are not a copy of those of the source, or a process changed one of the stores during the copy."},
+	{StoreCopyKey, Conflict, "the key file {file} of {to} has the fingerprint {got}, that of {from} has {want}", [3]string{"name {source} by --key-file, or a file that does not exist, which becomes a copy of it", "", ""}, "Both stores need the same key, by which secrets are sealed and links are signed."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

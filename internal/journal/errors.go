@@ -27,6 +27,8 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrNotStore says that the file or database is not a store of Hocket.
 	ErrNotStore = errors.New("not a store of hocket")
+	// ErrUnfinished says that a store is what a copy has written so far that has not ended.
+	ErrUnfinished = errors.New("the store is an unfinished copy; run hocket store copy again, which completes it")
 	// ErrOldStore says that a store was made before the first release. It cannot be migrated.
 	ErrOldStore = errors.New("the store was made by a build of Hocket before the first release, which is not read any more; name a new one")
 	// ErrUnavailable matches errors of a store that cannot be used right now, so that the same may be tried later: its disk is full, does not answer or is read-only, or

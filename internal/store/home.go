@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/checkpoint"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/store/tables"
 	"github.com/hocket-run/hocket/internal/store/tables/accessdb"
 	"github.com/hocket-run/hocket/internal/store/tables/catalogdb"
 	"github.com/hocket-run/hocket/internal/store/tables/checkpointdb"
@@ -36,6 +37,8 @@ type Parts struct {
 	Hooks       hookdata.Store
 	Checkpoints checkpoint.Store
 	Memories    memory.Store
+	// Tables lends all tables, the journal's too, for copies of the store, which nothing else may use meanwhile; nil in memory.
+	Tables tables.DB
 }
 
 // Home is an open store with all its parts, which are of no use after Close.
@@ -73,6 +76,8 @@ type Config struct {
 	Logger *slog.Logger
 	// RetainRuns is how many ended runs a home in memory keeps; 0: 1,000, negative: none. See journal.Memory.Retain.
 	RetainRuns int
+	// Unfinished opens a store in which a copy has not ended (package storecopy); others get journal.ErrUnfinished.
+	Unfinished bool
 }
 
 // Bounds of the ended runs that a home in memory keeps. Events bound them where runs are long.
@@ -101,7 +106,7 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 	case l.IsMemory():
 		return openMemory(l, cfg), nil
 	}
-	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, Place: cfg.Place, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked})
+	file, err := sqlite.Open(ctx, l.text, sqlite.Config{Kind: cfg.Kind, Place: cfg.Place, LockTimeout: cfg.LockTimeout, Locked: cfg.Locked, Unfinished: cfg.Unfinished})
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +120,9 @@ func (l Locator) Open(ctx context.Context, cfg Config) (*Home, error) {
 		return out
 	}
 	parts := Parts{
-		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file),
+		Journal: file, Catalog: catalogdb.New(file), Access: accessdb.New(file), Hooks: hookdb.New(file), Checkpoints: checkpointdb.New(file), Memories: memorydb.New(file), Tables: file,
 	}
-	return New(l, parts, func() ([]byte, error) { return ReadKey(l.KeyFile()) }, sizes, versionOf(file)), nil
+	return New(l, parts, l.readKey, sizes, versionOf(file)), nil
 }
 
 func openMemory(at Locator, cfg Config) *Home {

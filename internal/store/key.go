@@ -1,12 +1,17 @@
 package store
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/hocket-run/hocket/internal/access"
 )
 
 // KeyBytes is the length of a home's key.
@@ -38,16 +43,47 @@ func ReadKey(path string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey makes the file complete or not at all: it is written under another name and linked into place.
+// readKey gives the key of the home in a file.
+func (l Locator) readKey() ([]byte, error) {
+	key, err := ReadKey(l.KeyFile())
+	if err != nil {
+		return nil, err
+	}
+	if _, name, ok := ofNamespace(l.text); ok {
+		key = DeriveKey(key, name)
+	}
+	return key, nil
+}
+
+// DeriveKey gives the key of a namespace, so that what one namespace signs is worth nothing in another. That of the default one is the key itself.
+func DeriveKey(key []byte, namespace string) []byte {
+	if namespace == access.DefaultNamespace {
+		return key
+	}
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("hocket key of namespace\x00" + namespace))
+	return h.Sum(nil)
+}
+
+// Fingerprint tells keys apart and says nothing of them: 16 hexadecimal digits.
+func Fingerprint(key []byte) string {
+	sum := sha256.Sum256(append([]byte("hocket key fingerprint\x00"), key...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// makeKey makes the file with a key at random.
+func makeKey(path string) error { return WriteKey(path, newKey()) }
+
+// WriteKey makes the file of a key, complete or not at all: it is written under another name and linked into place. One that is there stays as it is.
 //
 //nolint:gosec,nolintlint // see ReadKey
-func makeKey(path string) error {
+func WriteKey(path string, key []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.Remove(f.Name()) }()
-	_, err = f.Write(newKey())
+	_, err = f.Write(key)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -150,8 +150,8 @@ func (l Locator) Beside(name string) string {
 	return filepath.Join(filepath.Dir(l.text), name)
 }
 
-// KeyFile is the file of the home's key: beside the store, so that a copy of the store alone opens no secret and signs no link (SEC11), of a store on a server Servers.KeyFile;
-// "" in memory, and where there is no folder.
+// KeyFile is the file of the key, the same for all namespaces: beside the store, so that a copy of the store alone opens no secret and signs no link (SEC11), of a store on a server
+// Servers.KeyFile; "" in memory, and where there is no folder.
 func (l Locator) KeyFile() string {
 	switch {
 	case l.IsMemory():
@@ -159,11 +159,39 @@ func (l Locator) KeyFile() string {
 	case l.url != nil:
 		return cmp.Or(l.servers.KeyFile, l.Beside("hocket.key"))
 	}
-	return strings.TrimSuffix(l.text, ".db") + ".key"
+	path, err := filepath.EvalSymlinks(l.text)
+	if err != nil {
+		path = l.text
+	}
+	if base, _, ok := ofNamespace(path); ok {
+		path = base
+	}
+	return strings.TrimSuffix(path, ".db") + ".key"
 }
 
 // namespaces ends the name of the folder with the homes of other namespaces.
 const namespaces = ".namespaces"
+
+// ofNamespace tells whether a path is that of the home of a namespace, and gives the path of the default home and the name.
+func ofNamespace(path string) (base, name string, ok bool) {
+	folder, file := filepath.Split(path)
+	base, ok = strings.CutSuffix(filepath.Clean(folder), namespaces)
+	name, isStore := strings.CutSuffix(file, ".db")
+	return base + ".db", name, ok && isStore && filepath.Base(base) != "" && access.CheckNamespace(name) == nil
+}
+
+// OfNamespace tells whether the locator names the home of a namespace other than the default one, and gives its name.
+func (l Locator) OfNamespace() (name string, ok bool) {
+	if l.url != nil {
+		return l.tenant, l.tenant != access.DefaultNamespace
+	}
+	path, err := filepath.Abs(l.text)
+	if err != nil {
+		return "", false
+	}
+	_, name, ok = ofNamespace(path)
+	return name, ok
+}
 
 // Namespace gives the locator of a namespace's home: <path without .db>.namespaces/<name>.db, or l itself for access.DefaultNamespace. l is that of the default
 // namespace, and may be a link: the file that it leads to counts. In memory each namespace is one more [Memory]. Homes on a server have one URL.
@@ -209,9 +237,10 @@ func (l Locator) Files() []string {
 		return out
 	}
 	paths := []string{l.text}
-	if folder := filepath.Dir(l.text); strings.HasSuffix(folder, namespaces) {
-		paths = append(paths, strings.TrimSuffix(folder, namespaces)+".db")
+	if base, _, ok := ofNamespace(l.text); ok {
+		paths = append(paths, base)
 	}
+	out = append(out, l.KeyFile())
 	for _, p := range paths {
 		stem := strings.TrimSuffix(p, ".db")
 		out = append(out, p, p+"-wal", p+"-shm", p+"-journal", p+".owners", stem+".key", stem+namespaces)

@@ -288,6 +288,12 @@ const (
 	StepNotExecuted      ProblemReason = "step-not-executed"
 	StoreConnection      ProblemReason = "store-connection"
 	StoreConnections     ProblemReason = "store-connections"
+	StoreCopyDiffers     ProblemReason = "store-copy-differs"
+	StoreCopyInUse       ProblemReason = "store-copy-in-use"
+	StoreCopyKey         ProblemReason = "store-copy-key"
+	StoreCopyMissing     ProblemReason = "store-copy-missing"
+	StoreCopyPlace       ProblemReason = "store-copy-place"
+	StoreCopySame        ProblemReason = "store-copy-same"
 	StoreDatabaseMissing ProblemReason = "store-database-missing"
 	StoreForeign         ProblemReason = "store-foreign"
 	StoreHostUnknown     ProblemReason = "store-host-unknown"
@@ -503,6 +509,18 @@ func (e ProblemReason) Valid() bool {
 	case StoreConnection:
 		return true
 	case StoreConnections:
+		return true
+	case StoreCopyDiffers:
+		return true
+	case StoreCopyInUse:
+		return true
+	case StoreCopyKey:
+		return true
+	case StoreCopyMissing:
+		return true
+	case StoreCopyPlace:
+		return true
+	case StoreCopySame:
 		return true
 	case StoreDatabaseMissing:
 		return true

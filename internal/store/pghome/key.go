@@ -2,9 +2,6 @@ package pghome
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +9,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/tables"
@@ -25,22 +21,6 @@ const (
 
 // keyTimeout bounds how long the fingerprint is asked for when the key is needed.
 const keyTimeout = 30 * time.Second
-
-// fingerprint tells keys apart and says nothing of them: 16 hexadecimal digits.
-func fingerprint(key []byte) string {
-	sum := sha256.Sum256(append([]byte("hocket key fingerprint\x00"), key...))
-	return hex.EncodeToString(sum[:8])
-}
-
-// derive gives the key of a namespace, so that what one namespace signs is worth nothing in another. That of the default one is the key itself.
-func derive(key []byte, namespace string) []byte {
-	if namespace == access.DefaultNamespace {
-		return key
-	}
-	h := hmac.New(sha256.New, key)
-	h.Write([]byte("hocket key of namespace\x00" + namespace))
-	return h.Sum(nil)
-}
 
 // storedFingerprint gives what the store knows of its key; "": nothing yet.
 func storedFingerprint(ctx context.Context, db tables.DB) (text string, err error) {
@@ -86,7 +66,7 @@ func matchingKey(file, want string) ([]byte, error) {
 	if err != nil {
 		return nil, errcode.New(errcode.StoreKeyMissing, errcode.Fields{"problem": err.Error()}, err)
 	}
-	if got := fingerprint(key); want != "" && got != want {
+	if got := store.Fingerprint(key); want != "" && got != want {
 		return nil, errcode.New(errcode.StoreKeyDiffers, errcode.Fields{"file": file, "got": got, "want": want}, nil)
 	}
 	return key, nil
@@ -108,7 +88,7 @@ func keyOf(ctx context.Context, db tables.DB, at store.Locator) ([]byte, error) 
 			if err := tx.Query(sqlFingerprint, func(c []any) error { want = tables.String(c[0]); return nil }); err != nil || want != "" {
 				return err
 			}
-			_, err := tx.Exec(sqlAddFingerprint, fingerprint(key))
+			_, err := tx.Exec(sqlAddFingerprint, store.Fingerprint(key))
 			return err
 		})
 		if err != nil {
@@ -120,5 +100,5 @@ func keyOf(ctx context.Context, db tables.DB, at store.Locator) ([]byte, error) 
 			}
 		}
 	}
-	return derive(key, at.Tenant()), nil
+	return store.DeriveKey(key, at.Tenant()), nil
 }

@@ -3,11 +3,11 @@ package pghome
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
-	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/postgres"
 	"github.com/hocket-run/hocket/internal/store/tables"
@@ -40,7 +40,7 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 		return nil, err
 	}
 	warnOfClock(cfg.Logger, s)
-	d := k.databaseOf(t, cfg.Kind)
+	d := k.databaseOf(t, cfg)
 	opened, err := k.open(ctx, t, d, at, cfg)
 	if err != nil {
 		return nil, t.opened(s, err)
@@ -48,6 +48,7 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 	parts := store.Parts{
 		Journal: handle{Store: opened, close: func() error { return d.close(opened) }}, Catalog: catalogdb.New(opened.Tables(postgres.Catalog)), Access: accessdb.New(opened.Tables(postgres.Access)),
 		Hooks: hookdb.New(opened.Tables(postgres.Hooks)), Checkpoints: checkpointdb.New(opened.Tables(postgres.Checkpoints)), Memories: memorydb.New(opened.Tables(postgres.Memories)),
+		Tables: opened.All(),
 	}
 	key := func() (key []byte, err error) {
 		ctx, cancel := context.WithTimeout(context.Background(), keyTimeout)
@@ -72,10 +73,10 @@ type handle struct {
 func (h handle) Close() error { return h.close() }
 
 // databaseOf gives the open stores on a database.
-func (k *Kind) databaseOf(t target, kind journal.Kind) *database {
+func (k *Kind) databaseOf(t target, cfg store.Config) *database {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	key := t.url.Conninfo() + "\x00" + t.url.LeaseConninfo() + "\x00" + string(kind)
+	key := t.url.Conninfo() + "\x00" + t.url.LeaseConninfo() + "\x00" + strconv.FormatBool(cfg.Unfinished) + string(cfg.Kind)
 	d := k.databases[key]
 	if d == nil {
 		d = &database{stores: map[*postgres.Store]bool{}}
@@ -115,7 +116,7 @@ func (d *database) store(ctx context.Context, t target, schema string, open stor
 		break
 	}
 	if s == nil && err == nil {
-		cfg := postgres.Config{Conn: t.conn, Schema: schema, Kind: open.Kind, Place: open.Place}
+		cfg := postgres.Config{Conn: t.conn, Schema: schema, Kind: open.Kind, Place: open.Place, Unfinished: open.Unfinished}
 		if t.session != t.conn {
 			cfg.Session = t.session
 		}

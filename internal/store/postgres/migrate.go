@@ -51,7 +51,8 @@ func migrations() ([]migration, error) {
 const (
 	// sqlWhose tells whether the schema is there, how many relations it has, and whether the table of migrations is one of them.
 	sqlWhose = `SELECT to_regnamespace($1) IS NOT NULL,
-  (SELECT count(*) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)), to_regclass($1 || '.hocket_store') IS NOT NULL`
+  (SELECT count(*) FROM pg_class c WHERE c.relnamespace = to_regnamespace($1)), to_regclass($1 || '.hocket_store') IS NOT NULL,
+  to_regclass($1 || '.unfinished_copy') IS NOT NULL`
 	sqlMigrationLock = `SELECT pg_advisory_xact_lock(hashtextextended('hocket migrations of ' || $1, 0))`
 	sqlStoreTable    = `CREATE TABLE IF NOT EXISTS hocket_store (
   number  integer     NOT NULL PRIMARY KEY,  -- of a file of migrations
@@ -94,11 +95,11 @@ func (s *Store) migrate(ctx context.Context) error {
 // Version gives the version of the tables that was found when the store was opened, 0 for none, and the one that they have now.
 func (s *Store) Version() (found, now int) { return s.found, s.newest }
 
-// missing gives the steps that the schema does not have, and the number of the newest one that it has; 0: none. Errors: journal.ErrNotStore, *journal.NewerError.
+// missing gives the steps that the schema does not have, and the number of the newest one that it has; 0: none. Errors: journal.ErrNotStore, journal.ErrUnfinished, *journal.NewerError.
 func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]migration, int, error) {
-	var hasSchema, isStore bool
+	var hasSchema, isStore, isUnfinished bool
 	var relations int
-	if err := tx.QueryRow(ctx, sqlWhose, s.schema).Scan(&hasSchema, &relations, &isStore); err != nil {
+	if err := tx.QueryRow(ctx, sqlWhose, s.schema).Scan(&hasSchema, &relations, &isStore, &isUnfinished); err != nil {
 		return nil, 0, err
 	}
 	switch {
@@ -106,6 +107,8 @@ func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]mi
 		return nil, 0, fmt.Errorf("%w: the schema %s has tables of another program", journal.ErrNotStore, s.schema)
 	case !isStore:
 		return steps, 0, nil
+	case isUnfinished && !s.db.cfg.Unfinished:
+		return nil, 0, journal.ErrUnfinished
 	}
 	rows, err := tx.Query(ctx, sqlApplied)
 	if err != nil {

@@ -42,6 +42,8 @@ type Config struct {
 	Place string
 	// MaxConns bounds the pool; 0: 10. One connection more holds the locks of owners and listens.
 	MaxConns int
+	// Unfinished opens what a copy has written so far; others get journal.ErrUnfinished.
+	Unfinished bool
 	// Relay passes on what the handles tell each other, in the place of the server; nil: the server does. It is for bubbles of synctest, whose clock stops while a goroutine waits for a network.
 	Relay Relay
 }
@@ -97,7 +99,7 @@ type database struct {
 
 // Open opens the store in a schema of a database. It makes schema and tables where there are none, and brings an older store up to date. A store that is up to date is opened without a write.
 //
-// Errors: journal.ErrNotStore where the schema has tables of another program, *journal.NewerError where a newer Hocket made it, both with the database unchanged; those that match
+// Errors: journal.ErrUnfinished where a copy into the schema has not ended; journal.ErrNotStore where it has tables of another program, *journal.NewerError where a newer Hocket made it, both with the database unchanged; those that match
 // journal.ErrUnavailable, which may pass; *journal.RejectedError for what the server refuses, whose cause is a *pgconn.PgError or *pgconn.ConnectError.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	db, err := connect(ctx, cfg, func(c net.Conn) net.Conn { return c })

@@ -22,7 +22,7 @@ const (
 
 	// One statement: another process may be making the store between two.
 	sqlWhose = sqlText(`SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
-  (SELECT count(*) FROM sqlite_schema)`)
+  (SELECT count(*) FROM sqlite_schema), (SELECT count(*) FROM sqlite_schema WHERE name = 'unfinished_copy')`)
 	sqlSetAppID = sqlText(`PRAGMA application_id = 1212896330`)
 
 	sqlBegin     = sqlText(`BEGIN`)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type Config struct {
 	LockTimeout time.Duration
 	// Locked is called for a wait for another process after two seconds, from then on every five, and when LockTimeout is reached. It must be quick. Nil: nothing is told.
 	Locked func(journal.LockWait)
+	// Unfinished opens what a copy has written so far; others get journal.ErrUnfinished.
+	Unfinished bool
 }
 
 // Store is a handle on a database file. Safe for concurrent use.
@@ -50,7 +53,7 @@ var _ journal.Backend = (*Store)(nil)
 // Open opens the store in the file path and makes it, readable by its owner alone, where there is none; folders above it likewise. It brings
 // an older store up to date. A store that is up to date is opened without a write: it can be read while another process holds its lock, and where its disk is full.
 //
-// Errors: journal.ErrNotStore where the file is something else, journal.ErrOldStore where a build before the first release made it, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written
+// Errors: journal.ErrNotStore where the file is something else, journal.ErrUnfinished where a copy has not ended, journal.ErrOldStore where a build before the first release made it, *journal.NewerError where a newer Hocket made it, *journal.LockedError where it has to be written
 // and another process holds it. The file is then unchanged.
 func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	path, err := place(path)
@@ -70,7 +73,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	}
 	s.changes = newChanges(s.readers, s.owners)
 	s.writer.owner = s.owners.self.String()
-	current, err := s.isCurrent(ctx)
+	current, err := s.isCurrent(ctx, cfg.Unfinished)
 	if err == nil && !current {
 		err = s.writer.prepare(ctx)
 	}
@@ -80,8 +83,8 @@ func Open(ctx context.Context, path string, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// isCurrent tells whether the file has all tables, and a log.
-func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
+// isCurrent tells whether the file has all tables, and a log. Errors: journal.ErrUnfinished.
+func (s *Store) isCurrent(ctx context.Context, unfinished bool) (current bool, _ error) {
 	steps, err := migrations()
 	if err != nil {
 		return false, err
@@ -90,6 +93,9 @@ func (s *Store) isCurrent(ctx context.Context) (current bool, _ error) {
 		have, err := schemaVersion(ctx, c, steps)
 		if err != nil {
 			return err
+		}
+		if r, err := c.one(ctx, sqlWhose); err != nil || r.int(3) > 0 && !unfinished {
+			return cmp.Or(err, journal.ErrUnfinished)
 		}
 		r, err := c.one(ctx, sqlJournalMode)
 		s.found, s.newest = have, newest(steps)

@@ -34,6 +34,19 @@ func (t lent) Query(q tables.Text, each func(columns []any) error, args ...any) 
 	}, args...)
 }
 
+// Insert implements tables.Tx.
+func (t lent) Insert(into tables.Into, next func() ([]any, error)) error {
+	for {
+		row, err := next()
+		if err != nil || row == nil {
+			return err
+		}
+		if _, err := t.c.exec(into.One, row...); err != nil {
+			return err
+		}
+	}
+}
+
 // Dialect implements tables.Tx.
 func (lent) Dialect() tables.Dialect { return tables.SQLite }
 

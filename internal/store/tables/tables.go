@@ -38,8 +38,19 @@ type Tx interface {
 	// Query calls each for every row. Columns are int64, float64, string, []byte and nil; a truth value is 0 or 1. The slice is each's only during the call, what it holds for ever. each
 	// must not use the transaction.
 	Query(q Text, each func(columns []any) error, args ...any) error
+	// Insert adds rows in the fastest way that the store has. next gives one after another, in a slice that is its own, and nil after the last. Values are arguments of Exec, or truth
+	// values. Errors: next's, as they are; *TextError, which names the column.
+	Insert(into Into, next func() ([]any, error)) error
 	// Dialect is that of the store.
 	Dialect() Dialect
+}
+
+// Into is where rows are added.
+type Into struct {
+	Table   string
+	Columns []string
+	// One adds one row. It has a place for each of Columns.
+	One Text
 }
 
 // DB lends transactions of a store. Safe for concurrent use.

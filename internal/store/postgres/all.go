@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+// all lends transactions for all tables of a store.
+type all struct{ store *Store }
+
+// All lends transactions for all tables, those of the journal too, to who copies the store. They are as long as it takes, and writers take no turns: nothing else may write the store meanwhile.
+func (s *Store) All() tables.DB { return all{s} }
+
+// Settings of such transactions. A server may end those that are long. Rows come in the order of an index: a sort would write a large run to disk before the first row.
+const (
+	copySettings = "; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = '30s'"
+	viewSettings = copySettings + "; SET LOCAL enable_sort = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off"
+)
+
+// View implements tables.DB. do runs once.
+func (a all) View(ctx context.Context, do func(tx tables.Tx) error) error {
+	return a.lend(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, viewSettings, do)
+}
+
+// Write implements tables.DB.
+func (a all) Write(ctx context.Context, _ int, do func(tx tables.Tx) error) error {
+	return a.store.again(ctx, func() error { return a.lend(ctx, pgx.TxOptions{}, copySettings, do) })
+}
+
+func (a all) lend(ctx context.Context, o pgx.TxOptions, settings string, do func(tx tables.Tx) error) error {
+	if err := a.store.enter(ctx); err != nil {
+		return err
+	}
+	defer a.store.leave()
+	return a.store.lend(ctx, o, settings, func(tx pgx.Tx) error {
+		l := &lent{ctx: ctx, tx: tx}
+		if err := do(l); err != nil {
+			return err
+		}
+		return l.flush()
+	})
+}
+
+// Insert implements tables.Tx, by COPY.
+func (l *lent) Insert(into tables.Into, next func() ([]any, error)) error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	l.isSent = true
+	var given error // of next, which the error of the server hides
+	_, err := l.tx.CopyFrom(l.ctx, pgx.Identifier{into.Table}, into.Columns, pgx.CopyFromFunc(func() ([]any, error) {
+		row, err := next()
+		if err == nil && row != nil {
+			row, err = bind(row)
+		}
+		if e, ok := err.(*tables.TextError); ok && e.What == "" { //nolint:errorlint // it is bind's
+			e.What = into.Table + "." + into.Columns[e.Arg]
+		}
+		given = err
+		return row, err
+	}))
+	if given != nil {
+		return given
+	}
+	return tooLong(err)
+}

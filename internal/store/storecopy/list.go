@@ -1,0 +1,266 @@
+package storecopy
+
+import (
+	"crypto/sha256"
+	"errors"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+// kind is what a column holds.
+type kind int
+
+const (
+	number kind = iota // int64
+	text               // string that every kind of store can keep
+	raw                // string of any bytes
+	blob               // []byte
+	truth              // int64, 0 or 1
+)
+
+// column is a column of a table.
+type column struct {
+	name string
+	kind kind
+}
+
+// table is one table of a store, or what is copied of it.
+type table struct {
+	name string
+	// columns begin with the key, by which rows are ordered in all kinds of stores.
+	columns []column
+	key     int // columns of the key
+	// keys gives the key and about how many bytes of each row, from a key on, and no more than a limit. rows gives the rows between two keys, both included. add adds one.
+	keys, rows, add tables.Text
+	// check verifies a row by what is stored with it; nil: nothing is.
+	check func(row []any) error
+	// run is the column with the number of the run that a row belongs to; -1: none.
+	run int
+}
+
+// into is where rows of the table are added.
+func (t *table) into() tables.Into {
+	names := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		names[i] = c.name
+	}
+	return tables.Into{Table: t.name, Columns: names, One: t.add}
+}
+
+// columns of one kind.
+func of(k kind, names ...string) []column {
+	out := make([]column, len(names))
+	for i, n := range names {
+		out[i] = column{n, k}
+	}
+	return out
+}
+
+func join(parts ...[]column) (out []column) {
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// errChecksum says that what is stored of a row is not what was written.
+var errChecksum = errors.New("its checksum does not match")
+
+// checksum verifies that a column has the SHA-256 of another.
+func checksum(hash, data int) func(row []any) error {
+	return func(row []any) error {
+		sum := sha256.Sum256(tables.Bytes(row[data]))
+		if tables.String(row[hash]) != string(sum[:]) {
+			return errChecksum
+		}
+		return nil
+	}
+}
+
+// list is all that is copied of a namespace, in an order in which no row refers to a later one. Stores of namespaces other than the default one have no rows in tables of access.
+var list = []*table{
+	{
+		name: "namespaces", key: 1, run: -1, columns: join(of(text, "name"), of(number, "created")),
+		keys: `SELECT name, 50 FROM namespaces WHERE name >= ? ORDER BY name LIMIT ?`,
+		rows: `SELECT name, created FROM namespaces WHERE name >= ? AND name <= ? ORDER BY name`,
+		add:  `INSERT INTO namespaces (name, created) VALUES (?, ?)`,
+	},
+	blobs,
+	runs,
+	{
+		name: "holds", key: 2, run: 0, columns: of(number, "run", "blob"),
+		keys: `SELECT run, blob, 20 FROM holds WHERE (run, blob) >= (?, ?) ORDER BY run, blob LIMIT ?`,
+		rows: `SELECT run, blob FROM holds WHERE (run, blob) >= (?, ?) AND (run, blob) <= (?, ?) ORDER BY run, blob`,
+		add:  `INSERT INTO holds (run, blob) VALUES (?, ?)`,
+	},
+	{ // taken is that of an owner, who does not come along
+		name: "inbox", key: 1, run: 1,
+		columns: join(of(number, "id", "run"), of(raw, "kind"), of(blob, "data"), of(number, "posted", "taken"), of(truth, "done"), of(blob, "result")),
+		keys:    `SELECT id, 60 + octet_length(data) + coalesce(octet_length(result), 0) FROM inbox WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows:    `SELECT id, run, kind, data, posted, 0, done, result FROM inbox WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:     `INSERT INTO inbox (id, run, kind, data, posted, taken, done, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "notices", key: 1, run: 1, columns: join(of(number, "id", "run", "seq"), of(raw, "type"), of(number, "at")),
+		keys: `SELECT id, 60 FROM notices WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, run, seq, type, at FROM notices WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO notices (id, run, seq, type, at) VALUES (?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "schedules", key: 2, run: -1,
+		columns: join(of(raw, "workflow", "branch"), of(number, "version"), of(raw, "mode", "spec", "time_zone"), of(number, "registered", "planned", "catch_up_after", "catch_up_to"), of(raw, "run")),
+		keys:    `SELECT workflow, branch, 200 FROM schedules WHERE (workflow, branch) >= (?, ?) ORDER BY workflow, branch LIMIT ?`,
+		rows: `SELECT workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run FROM schedules
+WHERE (workflow, branch) >= (?, ?) AND (workflow, branch) <= (?, ?) ORDER BY workflow, branch`,
+		add: `INSERT INTO schedules (workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "agents", key: 1, run: -1, columns: of(text, "id", "name", "description", "system_prompt", "model", "tools", "definition"),
+		keys: `SELECT id, 100 + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(definition), 0) FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "agent_workflows", key: 1, run: -1,
+		columns: join(of(text, "id", "name", "description"), of(number, "is_conversational"), of(text, "entrypoint_node_id", "human_handoff"), of(number, "max_steps", "timeout_ms"), of(text, "agents")),
+		keys:    `SELECT id, 100 + coalesce(octet_length(agents), 0) FROM agent_workflows WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows:    `SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
+		add: `INSERT INTO agent_workflows (id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
+		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
+		rows: `SELECT rowid, id, workflow_id, node_type, node_name, agent_id, prompt FROM agent_workflow_nodes WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
+		add:  `INSERT INTO agent_workflow_nodes (rowid, id, workflow_id, node_type, node_name, agent_id, prompt) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "agent_workflow_edges", key: 1, run: -1,
+		columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "source_node_id", "target_node_id", "condition_type", "condition_value")),
+		keys:    `SELECT rowid, 100 + coalesce(octet_length(condition_value), 0) FROM agent_workflow_edges WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
+		rows: `SELECT rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value FROM agent_workflow_edges
+WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
+		add: `INSERT INTO agent_workflow_edges (rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "workflow_documents", key: 1, run: -1, columns: join(of(text, "id"), of(number, "published", "draft", "latest", "updated")),
+		keys: `SELECT id, 60 FROM workflow_documents WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, published, draft, latest, updated FROM workflow_documents WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO workflow_documents (id, published, draft, latest, updated) VALUES (?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "workflow_versions", key: 2, run: -1, check: checksum(6, 8),
+		columns: join(of(text, "workflow_id"), of(number, "version"), of(text, "format", "name", "file", "digest"), of(blob, "hash"), of(number, "created"), of(blob, "text")),
+		keys:    `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
+		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text FROM workflow_versions
+WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDER BY workflow_id, version`,
+		add: `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "checkpoints", key: 1, run: -1, check: checksum(3, 4), columns: join(of(number, "n"), of(text, "execution", "label"), of(blob, "hash", "state")),
+		keys: `SELECT n, 100 + octet_length(state) FROM checkpoints WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows: `SELECT n, execution, label, hash, state FROM checkpoints WHERE n >= ? AND n <= ? ORDER BY n`,
+		add:  `INSERT INTO checkpoints (n, execution, label, hash, state) VALUES (?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "memories", key: 1, run: -1, columns: join(of(number, "n"), of(raw, "space", "key", "category", "text"), of(text, "at")),
+		keys: `SELECT n, 100 + octet_length(text) FROM memories WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows: `SELECT n, space, key, category, text, at FROM memories WHERE n >= ? AND n <= ? ORDER BY n`,
+		add:  `INSERT INTO memories (n, space, key, category, text, at) VALUES (?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "access_tokens", key: 1, run: -1,
+		columns: join(of(number, "n"), of(blob, "hash"), of(text, "namespace", "id", "name", "role"), of(number, "approve", "created", "expires", "used")),
+		keys:    `SELECT n, 150 FROM access_tokens WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows:    `SELECT n, hash, namespace, id, name, role, approve, created, expires, used FROM access_tokens WHERE n >= ? AND n <= ? ORDER BY n`,
+		add:     `INSERT INTO access_tokens (n, hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "audit", key: 2, run: -1,
+		columns: join(of(text, "namespace"), of(number, "n", "at"), of(text, "token"), of(raw, "actor"), of(text, "channel"), of(raw, "action", "target"), of(text, "outcome"), of(raw, "request", "remote")),
+		keys:    `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ORDER BY namespace, n LIMIT ?`,
+		rows: `SELECT namespace, n, at, token, actor, channel, action, target, outcome, request, remote FROM audit
+WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, n`,
+		add: `INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "webhooks", key: 1, run: -1, columns: join(of(text, "id"), of(blob, "path"), of(text, "workflow"), of(number, "created", "disabled"), of(text, "data")),
+		keys: `SELECT id, 150 + octet_length(data) FROM webhooks WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, path, workflow, created, disabled, data FROM webhooks WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO webhooks (id, path, workflow, created, disabled, data) VALUES (?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "webhook_deliveries", key: 2, run: -1, columns: join(of(text, "webhook"), of(blob, "key"), of(number, "at", "until")),
+		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, key LIMIT ?`,
+		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) AND (webhook, key) <= (?, ?) ORDER BY webhook, key`,
+		add:  `INSERT INTO webhook_deliveries (webhook, key, at, until) VALUES (?, ?, ?, ?)`,
+	},
+	{
+		name: "notification_endpoints", key: 1, run: -1, columns: join(of(text, "id"), of(number, "created"), of(text, "data")),
+		keys: `SELECT id, 50 + octet_length(data) FROM notification_endpoints WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, created, data FROM notification_endpoints WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO notification_endpoints (id, created, data) VALUES (?, ?, ?)`,
+	},
+	{
+		name: "notifications", key: 1, run: -1,
+		columns: join(of(number, "n"), of(text, "id", "endpoint"), of(raw, "run"), of(text, "state"), of(number, "due", "settled"), of(text, "data")),
+		keys:    `SELECT n, 150 + octet_length(data) FROM notifications WHERE n >= ? ORDER BY n LIMIT ?`,
+		rows:    `SELECT n, id, endpoint, run, state, due, settled, data FROM notifications WHERE n >= ? AND n <= ? ORDER BY n`,
+		add:     `INSERT INTO notifications (n, id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+	},
+	{
+		name: "notification_cursor", key: 1, run: -1, columns: of(number, "id", "at"),
+		keys: `SELECT id, 20 FROM notification_cursor WHERE CAST(id AS bigint) >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, at FROM notification_cursor WHERE CAST(id AS bigint) >= ? AND CAST(id AS bigint) <= ? ORDER BY id`,
+		add:  `INSERT INTO notification_cursor (id, at) VALUES (?, ?)`,
+	},
+	{
+		name: "approve_uses", key: 1, run: -1, columns: join(of(text, "nonce"), of(number, "until"), of(text, "data")),
+		keys: `SELECT nonce, 50 + octet_length(data) FROM approve_uses WHERE nonce >= ? ORDER BY nonce LIMIT ?`,
+		rows: `SELECT nonce, until, data FROM approve_uses WHERE nonce >= ? AND nonce <= ? ORDER BY nonce`,
+		add:  `INSERT INTO approve_uses (nonce, until, data) VALUES (?, ?, ?)`,
+	},
+}
+
+// blobs are values of runs, by their hash.
+var blobs = &table{
+	name: "blobs", key: 1, run: -1, check: checksum(1, 2), columns: join(of(number, "id"), of(blob, "hash", "data")),
+	keys: `SELECT id, 50 + octet_length(data) FROM blobs WHERE id >= ? ORDER BY id LIMIT ?`,
+	rows: `SELECT id, hash, data FROM blobs WHERE id >= ? AND id <= ? ORDER BY id`,
+	add:  `INSERT INTO blobs (id, hash, data) VALUES (?, ?, ?)`,
+}
+
+// runs are the runs with their heads, which are a table of their own. Records come with them.
+var runs = &table{
+	name: "runs", key: 1, run: 0,
+	columns: join(of(number, "id"), of(raw, "run"), of(number, "created"), of(text, "status"), of(number, "waiting", "ended"), of(raw, "workflow", "name", "format", "parent", "kind"),
+		of(blob, "definition"), of(raw, "meta", "session", "place"), of(number, "epoch", "last"), of(blob, "seal"), of(number, "updated")),
+	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY r.id LIMIT ?`, // records are some 400 bytes an event
+	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta, r.session, r.place, h.epoch, h.last, h.seal, h.updated
+FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? AND r.id <= ? ORDER BY r.id`,
+}
+
+// notCopied are the tables that are not copied, with the reason.
+var notCopied = map[string]string{
+	"trash":            "records of deleted runs",
+	"owners":           "processes of the store",
+	"schedule_leader":  "a process of the store",
+	"changes":          "counters by which processes are notified of changes",
+	"lines":            "places of processes in queues",
+	"notice_counter":   "copied as a counter",
+	"hocket_key":       "the fingerprint of the key, which is stored when the key is checked",
+	"hocket_store":     "the version of the tables",
+	"catalog_turn":     "an empty table, which writers lock",
+	"access_turn":      "an empty table, which writers lock",
+	"hooks_turn":       "an empty table, which writers lock",
+	"checkpoints_turn": "an empty table, which writers lock",
+	"memories_turn":    "an empty table, which writers lock",
+	"unfinished_copy":  "the mark of a copy",
+}
+
+// notCopiedColumns are the columns of copied tables that belong to one store alone.
+var notCopiedColumns = map[string][]string{
+	"namespaces": {"number"},     // of the schema
+	"heads":      {"record"},     // in SQLite, the number of the last record
+	"records":    {"id", "prev"}, // likewise
+}

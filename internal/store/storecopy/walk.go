@@ -1,0 +1,263 @@
+package storecopy
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
+
+// pair is one namespace in both stores.
+type pair struct {
+	job      *job
+	name     string
+	from, to source
+	left     left
+}
+
+// piece is some rows of FROM that follow one another.
+type piece struct {
+	first, last row
+	keys        []keyed
+	isThere     []bool // TO has the key of keys
+	bytes       int64
+	here, there int // how many TO lacks and has
+}
+
+func (p *piece) add(k keyed, isThere bool) {
+	if len(p.keys) == 0 {
+		p.first = k.key
+	}
+	p.last = k.key
+	p.keys, p.isThere = append(p.keys, k), append(p.isThere, isThere)
+	p.bytes += k.size
+	if isThere {
+		p.there++
+	} else {
+		p.here++
+	}
+}
+
+func (p *piece) isFull() bool { return p.bytes >= pageBytes || len(p.keys) >= pageRows }
+
+// walk goes through a table in both stores at once, in order of its key, and gives do what FROM has piece by piece. A row that only TO has ends it.
+func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *table, *piece) error) error {
+	from, to := t.keysOf(p.from), t.keysOf(p.to)
+	next := &piece{}
+	for {
+		a, err := from.peek(ctx)
+		if err != nil {
+			return p.in(p.job.from, err)
+		}
+		b, err := to.peek(ctx)
+		if err != nil {
+			return p.in(p.job.to, err)
+		}
+		c := 0
+		if a != nil && b != nil {
+			c = t.compare(a.key, b.key)
+		}
+		switch {
+		case b != nil && (a == nil || c > 0):
+			return p.extra(ctx, t, b.key)
+		case a != nil:
+			next.add(*a, b != nil && c == 0)
+			from.next()
+			if b != nil && c == 0 {
+				to.next()
+			}
+		}
+		if len(next.keys) > 0 && (a == nil || next.isFull()) {
+			if err := do(ctx, t, next); err != nil {
+				return err
+			}
+			next = &piece{}
+		}
+		if a == nil {
+			return nil
+		}
+	}
+}
+
+// in says in which store an error was found. Those of the caller and of other stores are left alone.
+func (p *pair) in(side *side, err error) error {
+	return fmt.Errorf("%s: %w", side.name(p.name), err)
+}
+
+// extra is the error of a row that only TO has.
+func (p *pair) extra(ctx context.Context, t *table, key row) error {
+	rows, err := t.between(ctx, p.to, key, key)
+	if err != nil {
+		return p.in(p.job.to, err)
+	}
+	if len(rows) == 0 {
+		return p.in(p.job.to, &journal.CorruptError{Reason: fmt.Sprintf("a row of table %s has no head", t.name)})
+	}
+	return differs(t.label(rows[0]), p.name, "only TO has it")
+}
+
+// plan compares what both have, and counts.
+func (p *pair) plan(ctx context.Context, t *table, x *piece) error {
+	p.job.stored += x.bytes
+	if x.there == 0 && p.left.isEmpty() {
+		p.job.planned(t, x.here, 0, x.bytes)
+		return nil
+	}
+	rows, err := p.read(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	missing, size := 0, int64(0)
+	for i, k := range x.keys {
+		if !x.isThere[i] && rows.from[i] != nil {
+			missing++
+			size += k.size
+		}
+	}
+	p.job.planned(t, missing, x.there, size)
+	return nil
+}
+
+// both are the rows of a piece, by its keys; nil: not there, or left out.
+type both struct{ from, to []row }
+
+// read gives the rows of a piece from both stores, and holds that those that both have are equal.
+func (p *pair) read(ctx context.Context, t *table, x *piece) (both, error) {
+	var out both
+	var err error
+	if out.from, err = p.rowsOf(ctx, t, p.job.from, p.from, x); err != nil {
+		return out, err
+	}
+	if x.there == 0 {
+		return out, nil
+	}
+	if out.to, err = p.rowsOf(ctx, t, p.job.to, p.to, x); err != nil {
+		return out, err
+	}
+	for i := range x.keys {
+		a, b := out.from[i], out.to[i]
+		switch {
+		case !x.isThere[i]:
+		case a == nil:
+			return out, differs(t.label(b), p.name, "it goes on in FROM, and TO has a copy")
+		case b == nil:
+			return out, differs(t.label(a), p.name, "TO does not have it any more")
+		default:
+			if err := p.same(t, a, b); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// rowsOf gives the rows of a piece from one store, verified.
+func (p *pair) rowsOf(ctx context.Context, t *table, side *side, from source, x *piece) ([]row, error) {
+	rows, err := t.between(ctx, from, x.first, x.last)
+	if err != nil {
+		return nil, p.in(side, err)
+	}
+	out := make([]row, len(x.keys))
+	for i, k := range x.keys {
+		r := t.find(rows, k.key)
+		if r == nil || side == p.job.from && p.left.has(t, r) {
+			continue
+		}
+		if t.check != nil {
+			if err := t.check(r); err != nil {
+				return nil, p.in(side, &journal.CorruptError{Reason: t.label(r) + ": " + err.Error()})
+			}
+		}
+		out[i] = r
+	}
+	return out, nil
+}
+
+// same holds that a row is the same in both stores.
+func (p *pair) same(t *table, a, b row) error {
+	different := t.differences(a, b)
+	if len(different) == 0 {
+		return nil
+	}
+	if t == runs && a[runLast] != b[runLast] {
+		return differs(t.label(a), p.name, fmt.Sprintf("%d events in FROM, %d in TO", a[runLast], b[runLast]))
+	}
+	return differs(t.label(a), p.name, "different values in "+strings.Join(different, ", "))
+}
+
+// copy adds what TO lacks.
+func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
+	if x.here == 0 && t != runs && t.check == nil { // compared when it was planned
+		return nil
+	}
+	found, err := p.rowsOf(ctx, t, p.job.from, p.from, x)
+	if err != nil {
+		return err
+	}
+	var missing, present []row
+	size := int64(0)
+	for i, r := range found {
+		switch {
+		case r == nil:
+		case x.isThere[i]:
+			present = append(present, r)
+		default:
+			missing = append(missing, r)
+			size += x.keys[i].size
+		}
+	}
+	if t == runs { // what is not written is verified too
+		n, err := p.verifyRecords(ctx, p.job.from, p.from, present)
+		if err != nil {
+			return err
+		}
+		p.job.res.Records.Present += n
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	records, written := 0, size
+	err = p.to.db.Write(ctx, int(min(size, 1<<30)), func(tx tables.Tx) (err error) {
+		if t == runs {
+			records, written, err = p.addRuns(ctx, tx, missing)
+			return err
+		}
+		return tx.Insert(t.into(), each(missing, func(r row) []any { return t.arguments(r) }))
+	})
+	if err != nil {
+		return p.in(p.job.to, err)
+	}
+	p.job.wrote(t, len(missing), records, written)
+	p.job.progress(Copying, p.name, t, size)
+	return nil
+}
+
+// verify holds that TO has what FROM has, with the checksums that it should have.
+func (p *pair) verify(ctx context.Context, t *table, x *piece) error {
+	rows, err := p.read(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	there := make([]row, 0, len(x.keys))
+	for i, r := range rows.from {
+		switch {
+		case r == nil:
+		case !x.isThere[i]:
+			return differs(t.label(r), p.name, "only FROM has it")
+		default:
+			there = append(there, rows.to[i])
+		}
+	}
+	if t == runs {
+		n, err := p.verifyRecords(ctx, p.job.to, p.to, there)
+		if err != nil {
+			return err
+		}
+		p.job.res.Verified.Records += n
+	}
+	p.job.verified(t, len(there))
+	p.job.progress(Verifying, p.name, t, x.bytes)
+	return nil
+}
