@@ -23,8 +23,8 @@ type program struct {
 	constant *bool
 }
 
-// compile checks the scanned text and plans it. The environment is made anew for each condition: that costs some 10 µs and needs no shared state.
-func compile(s *scanned, opts Options) (*program, []Problem) {
+// compile checks the scanned text and plans it; test: it must give a boolean. The environment is made anew for each condition: that costs some 10 µs and needs no shared state.
+func compile(s *scanned, opts Options, test bool) (*program, []Problem) {
 	env, err := newCELEnv(s)
 	if err != nil {
 		return nil, []Problem{errorAt(0, len(s.src), CodeBadCondition, "", "%s", err)}
@@ -45,7 +45,7 @@ func compile(s *scanned, opts Options) (*program, []Problem) {
 	if iss.Err() != nil {
 		return nil, s.issues(iss)
 	}
-	if problems := r.static(checked.NativeRep(), opts); len(problems) > 0 {
+	if problems := r.static(checked.NativeRep(), opts, test); len(problems) > 0 {
 		return nil, problems
 	}
 	prog, err := env.Program(checked, cel.CostLimit(MaxCost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
@@ -57,9 +57,9 @@ func compile(s *scanned, opts Options) (*program, []Problem) {
 
 // eval gives the outcome, or the reason why there is none.
 func (p *program) eval(env Env) (value bool, reason string) {
-	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.vars))})
-	if err != nil {
-		return false, p.reason(err)
+	out, reason := p.value(env)
+	if reason != "" {
+		return false, reason
 	}
 	switch v := out.(type) {
 	case types.Bool:
@@ -71,6 +71,15 @@ func (p *program) eval(env Env) (value bool, reason string) {
 		return false, "it gives " + describe(quote(string(v)))
 	}
 	return false, "it gives " + kindOf(out).String() + ", not a boolean"
+}
+
+// value gives what the program results in, or the reason why there is nothing.
+func (p *program) value(env Env) (out ref.Val, reason string) {
+	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.vars))})
+	if err != nil {
+		return nil, p.reason(err)
+	}
+	return out, ""
 }
 
 // reason words an error of the evaluation in terms of the source.

@@ -72,7 +72,7 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 		}
 		return c, s.problems
 	}
-	prog, problems := compile(s, opts)
+	prog, problems := compile(s, opts, true)
 	problems = finish(append(s.problems, problems...))
 	if hasErrors(problems) {
 		return c, problems

@@ -13,7 +13,16 @@ import (
 // An Env is called from one goroutine at a time.
 type Env interface {
 	Step(id string) (Entry, bool)
+	// Var gives the value of a variable, false where it has none.
+	Var(name string) (json.RawMessage, bool)
 }
+
+// Variables that texts may name.
+const (
+	VarInput    = "input"    // `$input`: the run's input
+	VarPrevious = "previous" // `{{PREVIOUS_OUTPUT}}` in a [Value]: what the step was given
+	VarNote     = "note"     // `{{APPROVAL_NOTE}}` in a [Value]: the note of the last approval on the path to the step
+)
 
 // Entry is what one step left behind.
 //
@@ -26,6 +35,11 @@ type Entry struct {
 	Step     int
 	Output   json.RawMessage
 	Children []Child
+	// Error is the failure of the step's latest execution, where that failed and the run went on; nil: there is none.
+	Error json.RawMessage
+	// Decision and Note are what was answered to an approval; "": it was not answered, or has no note.
+	Decision string
+	Note     string
 }
 
 // Child is a child of a parallel step with its id.
@@ -43,8 +57,21 @@ func (m EnvMap) Step(id string) (Entry, bool) {
 	return e, ok
 }
 
+// Var implements [Env]: the output of the entry `$name`.
+func (m EnvMap) Var(name string) (json.RawMessage, bool) {
+	e, ok := m["$"+name]
+	return e.Output, ok
+}
+
 // Resolve gives the value that r points at, false where the step has not run or has nothing there (S4-15). The bytes may be shared with the Env.
 func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
+	if r.Var != "" {
+		v, ok := env.Var(r.Var)
+		if !ok {
+			return nil, false
+		}
+		return follow(v, r.Path)
+	}
 	if len(r.Steps) == 0 {
 		return nil, false
 	}
@@ -59,10 +86,7 @@ func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 	}
 	switch r.Field {
 	case FieldAgent:
-		if e.Agent == "" {
-			return nil, false
-		}
-		return quote(e.Agent), true
+		return textOf(e.Agent)
 	case FieldOutputs:
 		if e.Children == nil {
 			return nil, false
@@ -75,11 +99,27 @@ func (r Ref) Resolve(env Env) (json.RawMessage, bool) {
 		return follow(e.order(), r.Path)
 	case FieldEntry:
 		return follow(e.object(), r.Path)
+	case FieldError:
+		return follow(e.Error, r.Path)
+	case FieldDecision:
+		return textOf(e.Decision)
+	case FieldNote:
+		if e.Decision == "" {
+			return nil, false
+		}
+		return quote(e.Note), true
 	}
 	if e.Output == nil && e.Children != nil {
 		return follow(e.object(), r.Path)
 	}
 	return follow(e.Output, r.Path)
+}
+
+func textOf(s string) (json.RawMessage, bool) {
+	if s == "" {
+		return nil, false
+	}
+	return quote(s), true
 }
 
 func (e Entry) child(hop Hop) (Entry, bool) {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -19,6 +20,9 @@ type Options struct {
 	// Types gives the JSON types (`boolean`, `string`, `number`, `integer`, `object`, `array`, `null`) that the value of a reference may have
 	// as far as the document declares them, empty where it does not. It is asked only for references to an output. May be nil.
 	Types func(Ref) []string
+
+	// Vars are the variables that may be referenced beside `$steps`, without the dollar sign.
+	Vars []string
 }
 
 // Step declares one step. A step with Children is a parallel block, its children in declared order.
@@ -31,14 +35,21 @@ type Step struct {
 type Field int
 
 const (
-	FieldOutput  Field = iota // `.output`: the last output, or the object of S4-34 for a parallel step
-	FieldOutputs              // `.outputs`: the children's entries by id
-	FieldOrder                // `.order`: the children's ids in declared order
-	FieldAgent                // `.agent`: the agent's name
-	FieldEntry                // nothing: a child's whole entry, `$steps.par.outputs[0]`
+	FieldOutput   Field = iota // `.output`: the last output, or the object of S4-34 for a parallel step
+	FieldOutputs               // `.outputs`: the children's entries by id
+	FieldOrder                 // `.order`: the children's ids in declared order
+	FieldAgent                 // `.agent`: the agent's name
+	FieldEntry                 // nothing: a child's whole entry, `$steps.par.outputs[0]`
+	FieldError                 // `.error`: the failure of the latest execution, where the run went on
+	FieldDecision              // `.decision`: what was answered to an approval
+	FieldNote                  // `.note`: the note of that answer
 )
 
-var fieldNames = []string{"output", "outputs", "order", "agent"} // index is the Field
+var (
+	fieldNames = []string{"output", "outputs", "order", "agent"} // index is the Field
+	// moreFields are fields of extensions; a child of a block that has the name of one is meant instead.
+	moreFields = map[string]Field{"error": FieldError, "decision": FieldDecision, "note": FieldNote}
+)
 
 // Hop is one step on the way to the referenced one. ID is empty only where a child was named by Index and the document's steps were not known.
 // Index is -1 where the step was named by id.
@@ -47,11 +58,12 @@ type Hop struct {
 	Index int
 }
 
-// Ref is one `$steps…` reference.
+// Ref is one reference to a step or a variable. Var is the name of the variable, "" for a step; then Steps is not empty.
 //
 // Steps has at least one element, the outermost step first; Path goes on from the field, list indexes as decimal text. Offset and Length are bytes
 // into the parsed text and cover `$steps…` without braces; Text is that stretch as it was written.
 type Ref struct {
+	Var    string
 	Steps  []Hop
 	Field  Field
 	Path   []string
@@ -83,10 +95,19 @@ const refForm = "write $steps.<id>.output, $steps.<id>.output.<path> or $steps.<
 func (l *lexer) ref() (Ref, *Problem) {
 	start := l.pos
 	l.pos++
-	if name := l.segment(); name != "steps" {
-		return Ref{}, l.bad(start, refForm, "unknown reference $%s; only $steps can be referenced", name)
-	}
 	var r Ref
+	if name := l.segment(); slices.Contains(l.opts.Vars, name) {
+		r.Var = name
+		problem := l.path(&r)
+		r.Offset, r.Length, r.Text = start, l.pos-start, l.src[start:l.pos]
+		return r, problem
+	} else if name != "steps" {
+		known := "only $steps"
+		for _, v := range l.opts.Vars {
+			known += " and $" + v
+		}
+		return Ref{}, l.bad(start, refForm, "unknown reference $%s; %s can be referenced", name, known)
+	}
 	hop, ok := l.hop(l.opts.Steps)
 	if !ok || hop.ID == "" { // the outermost list has no order to index by
 		return Ref{}, l.bad(start, refForm, "the reference names no step")
@@ -123,7 +144,11 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 		return at, true, nil
 	}
 	name, isField := l.name(at.step.Children, fieldNames)
+	more, isMore := moreFields[name]
 	switch {
+	case isMore && !isField && !has(at.step.Children, name) && !(l.expr && l.call()):
+		r.Field = more
+		return at, true, l.path(r)
 	case name == "":
 		return at, true, l.bad(start, refForm, "a name is missing after the dot")
 	case !isField && l.expr && l.call():

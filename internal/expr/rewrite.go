@@ -149,7 +149,7 @@ func (r *rewriter) nameOf(e ast.Expr) string {
 }
 
 // static finds operands that can never fit, by CEL's inference and by what the document declares of references (P25: at load where types are declared).
-func (r *rewriter) static(tree *ast.AST, opts Options) []Problem {
+func (r *rewriter) static(tree *ast.AST, opts Options, test bool) []Problem {
 	kindsOf := func(e ast.Expr) kinds {
 		if e.Kind() == ast.IdentKind {
 			if i, ok := r.s.names[e.AsIdent()]; ok {
@@ -170,7 +170,7 @@ func (r *rewriter) static(tree *ast.AST, opts Options) []Problem {
 		}
 	}
 	root := tree.Expr()
-	if k := kindsOf(root); len(problems) == 0 && k&(kindBool|kindString) == 0 {
+	if k := kindsOf(root); test && len(problems) == 0 && k&(kindBool|kindString) == 0 {
 		problems = append(problems, r.s.problemAt(r, root.ID(), CodeNotBoolean, "compare it with a value", "the result of the condition is %s, not a boolean", k))
 	}
 	return problems

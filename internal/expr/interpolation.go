@@ -1,0 +1,184 @@
+package expr
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Interpolation is a text with expressions between `{{` and `}}`, parsed once and evaluated any number of times (X-2). Safe for concurrent use.
+type Interpolation struct {
+	src   string
+	parts []inserted
+}
+
+// inserted is literal text, followed by an expression unless it is the last part.
+type inserted struct {
+	text string
+	ref  *Ref     // a lone reference or a token
+	prog *program // any other expression
+	src  string   // of the expression, as an error shows it
+	at   int      // where the expression begins
+}
+
+// tokens are what stands between braces for a variable, as in prompts of agents.
+var tokens = map[string]string{"PREVIOUS_OUTPUT": VarPrevious, "APPROVAL_NOTE": VarNote}
+
+// ParseInterpolation reads src. What stands between `{{` and `}}` is a reference, one of the tokens PREVIOUS_OUTPUT and APPROVAL_NOTE, or an expression as in
+// conditions, with a result of any type. Braces in its string literals do not end it, so that `{{ "{{" }}` is the way to write two braces.
+//
+// It is never nil. Where a problem is an error, Eval always fails. Problems come in the order of the text.
+func ParseInterpolation(src string, opts Options) (*Interpolation, []Problem) {
+	t := &Interpolation{src: src}
+	var problems []Problem
+	literal := 0
+	for {
+		open := strings.Index(src[literal:], "{{")
+		if open < 0 {
+			break
+		}
+		open += literal
+		end := expressionEnd(src, open+2)
+		if end < 0 {
+			problems = append(problems, errorAt(open, 2, CodeUnclosed, "write }} after the expression", "{{ is never closed"))
+			break
+		}
+		part, found := parseInserted(src[open+2:end], opts)
+		for _, p := range found {
+			p.Offset += open + 2
+			problems = append(problems, p)
+		}
+		part.text, part.at = src[literal:open], open+2
+		t.parts = append(t.parts, part)
+		literal = end + 2
+	}
+	t.parts = append(t.parts, inserted{text: src[literal:]})
+	return t, finish(problems)
+}
+
+// expressionEnd gives the place of the braces that close an expression which begins at i; -1: there are none.
+func expressionEnd(src string, i int) int {
+	for i < len(src) {
+		switch {
+		case src[i] == '"' || src[i] == '\'':
+			i = literalEnd(src, i)
+		case strings.HasPrefix(src[i:], "}}"):
+			return i
+		default:
+			i++
+		}
+	}
+	return -1
+}
+
+func parseInserted(src string, opts Options) (inserted, []Problem) {
+	out := inserted{src: strings.TrimSpace(src)}
+	if name, ok := tokens[out.src]; ok {
+		out.ref = &Ref{Var: name, Offset: strings.Index(src, out.src), Length: len(out.src), Text: out.src}
+		return out, nil
+	}
+	switch {
+	case out.src == "":
+		return out, []Problem{errorAt(0, len(src), CodeEmpty, "", "there is no expression between {{ and }}")}
+	case len(src) > MaxConditionBytes:
+		return out, []Problem{errorAt(MaxConditionBytes, 0, CodeTooLong, "", "the expression has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
+	}
+	s := scan(src, opts)
+	if hasErrors(s.problems) {
+		return out, s.problems
+	}
+	if s.isLone() {
+		out.ref = &s.refs[0]
+		return out, s.problems
+	}
+	prog, problems := compile(s, opts, false)
+	problems = append(s.problems, problems...)
+	if !hasErrors(problems) {
+		out.prog = prog
+	}
+	return out, problems
+}
+
+// Refs gives the references in the order of the text, repeated ones each time, tokens left out. Offsets count from the beginning of the text.
+func (t *Interpolation) Refs() []Ref {
+	var refs []Ref
+	for _, p := range t.parts {
+		switch {
+		case p.ref != nil && tokens[p.ref.Text] == "":
+			refs = append(refs, shifted(*p.ref, p.at))
+		case p.prog != nil:
+			for _, r := range p.prog.s.refs {
+				refs = append(refs, shifted(r, p.at))
+			}
+		}
+	}
+	return refs
+}
+
+func shifted(r Ref, by int) Ref {
+	r.Offset += by
+	return r
+}
+
+// Source gives the text that was parsed.
+func (t *Interpolation) Source() string { return t.src }
+
+// Literal gives the text where nothing is to be inserted.
+func (t *Interpolation) Literal() (string, bool) { return t.parts[0].text, len(t.parts) == 1 }
+
+// Eval gives the value: that of the expression with its type where the text is one expression and nothing else, else a string in which the values stand as [Text]
+// shows them. What is inserted is not read again (S4-16). A reference without a value, and an expression that fails, are an error (X-3).
+func (t *Interpolation) Eval(env Env) (json.RawMessage, error) {
+	if len(t.parts) == 2 && t.parts[0].text == "" && t.parts[1].text == "" {
+		return t.parts[0].eval(env)
+	}
+	var b strings.Builder
+	for i, p := range t.parts {
+		b.WriteString(p.text)
+		if i == len(t.parts)-1 {
+			break
+		}
+		v, err := p.eval(env)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteString(Text(v))
+	}
+	return quote(b.String()), nil
+}
+
+// Size is at least the length of the references' values that Eval inserts, up to most; what expressions make of them is bounded by their cost.
+func (t *Interpolation) Size(env Env, most int64) int64 {
+	n := int64(0)
+	for _, p := range t.parts {
+		n += int64(len(p.text))
+		if p.ref == nil || n > most {
+			continue
+		}
+		if v, ok := p.ref.Resolve(env); ok {
+			n += int64(len(v))
+		}
+	}
+	return n
+}
+
+func (p *inserted) eval(env Env) (json.RawMessage, error) {
+	reason := "the expression is not valid"
+	switch {
+	case p.ref != nil:
+		if v, ok := p.ref.Resolve(env); ok {
+			return v, nil
+		}
+		reason = missing(*p.ref)
+	case p.prog != nil:
+		out, why := p.prog.value(env)
+		if reason = why; why == "" {
+			v, err := toJSON(nil, out)
+			if err == nil {
+				return v, nil
+			}
+			reason = err.Error()
+		}
+	}
+	return nil, fmt.Errorf("{{ %s }}: %s", p.src, reason)
+}

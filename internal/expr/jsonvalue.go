@@ -1,0 +1,108 @@
+package expr
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/jsontext"
+)
+
+// Value is a JSON value whose texts are interpolations, each by itself, so that what is inserted can never change its shape. Safe for concurrent use.
+type Value struct{ root any }
+
+// ParseValue reads JSON. The error is that of the JSON; problems are those of its texts, in an order that is always the same.
+func ParseValue(raw json.RawMessage, opts Options) (*Value, []Problem, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // numbers stay as they are written
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, nil, fmt.Errorf("read value: %w", err)
+	}
+	var problems []Problem
+	return &Value{parseTexts(v, opts, &problems)}, problems, nil
+}
+
+func parseTexts(v any, opts Options, problems *[]Problem) any {
+	switch x := v.(type) {
+	case string:
+		t, found := ParseInterpolation(x, opts)
+		*problems = append(*problems, found...)
+		return t
+	case []any:
+		for i := range x {
+			x[i] = parseTexts(x[i], opts, problems)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			x[k] = parseTexts(x[k], opts, problems)
+		}
+	}
+	return v
+}
+
+// Eval gives the value as compact JSON with sorted keys. The error is that of the first text that has no value.
+func (v *Value) Eval(env Env) (json.RawMessage, error) { return appendValue(nil, v.root, env) }
+
+func appendValue(b json.RawMessage, v any, env Env) (_ json.RawMessage, err error) {
+	switch x := v.(type) {
+	case *Interpolation:
+		value, err := x.Eval(env)
+		if err != nil {
+			return nil, err
+		}
+		var c bytes.Buffer
+		if err := json.Compact(&c, value); err != nil {
+			return nil, fmt.Errorf("read value: %w", err)
+		}
+		return append(b, c.Bytes()...), nil
+	case []any:
+		b = append(b, '[')
+		for i, e := range x {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendValue(b, e, env); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	case map[string]any:
+		b = append(b, '{')
+		for i, k := range slices.Sorted(maps.Keys(x)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b, _ = jsontext.AppendString(b, k)
+			if b, err = appendValue(append(b, ':'), x[k], env); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	}
+	text, err := json.Marshal(v) // a number as it was written, a boolean or null
+	return append(b, text...), err
+}
+
+// Size is [Interpolation.Size] of all texts.
+func (v *Value) Size(env Env, most int64) int64 { return sizeOf(v.root, env, most) }
+
+func sizeOf(v any, env Env, most int64) (n int64) {
+	switch x := v.(type) {
+	case *Interpolation:
+		return x.Size(env, most)
+	case []any:
+		for i := 0; i < len(x) && n <= most; i++ {
+			n += sizeOf(x[i], env, most-n)
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(x)) {
+			if n <= most {
+				n += sizeOf(x[k], env, most-n)
+			}
+		}
+	}
+	return n
+}
