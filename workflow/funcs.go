@@ -64,6 +64,9 @@ func (n *Node) renameFuncs(put func(*string)) {
 	if v := copied(&n.Retry); v != nil {
 		put(&v.Func)
 	}
+	if v := copied(&n.If); v != nil {
+		put(&v.Func)
+	}
 	if v := copied(&n.Agent); v != nil && v.Prompt.Mode == PromptFunc {
 		put(&v.Prompt.Text)
 	}

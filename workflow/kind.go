@@ -14,7 +14,8 @@ const (
 	KindJoin    Kind = "join"    // waits for branches
 	KindExec    Kind = "exec"    // carries out the tool calls that the calling agent asked for
 	KindSubflow Kind = "subflow" // runs another workflow as one step
-	KindEnd     Kind = "end"     // ends the run with its input as output
+	KindSet     Kind = "set"     // makes a value
+	KindEnd     Kind = "end"     // ends the run
 )
 
 // kindInfo is what is known of a kind apart from how its steps run.
@@ -22,6 +23,8 @@ type kindInfo struct {
 	kind Kind
 	// spec tells whether a node holds settings of the kind; nil: nodes of the kind have none.
 	spec func(*Node) bool
+	// optional: a node of the kind needs no settings.
+	optional bool
 	// check validates the settings; nil: there is nothing to check.
 	check func(*checker, *Node)
 	// ports gives the ports that a node with settings fires, beside those of failures; open tells that it may fire others too. nil: any.
@@ -61,7 +64,16 @@ var kinds = []kindInfo{
 		words: map[string]string{"": "subgraph"},
 	},
 	{kind: KindExec, calls: true, output: true, words: map[string]string{"": "tool_executor"}},
-	{kind: KindEnd, ports: func(*Node) ([]string, bool) { return nil, false }},
+	{kind: KindSet, spec: func(n *Node) bool { return n.Set != nil }, check: (*checker).checkSet, ports: outPort, output: true},
+	{
+		kind: KindEnd, spec: func(n *Node) bool { return n.End != nil }, optional: true, check: (*checker).checkEnd,
+		ports: func(n *Node) ([]string, bool) {
+			if n.If != nil {
+				return []string{PortOut}, false
+			}
+			return nil, false
+		},
+	},
 }
 
 func kindOf(k Kind) (*kindInfo, bool) {

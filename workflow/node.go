@@ -25,7 +25,14 @@ type Node struct {
 	Fork    *Fork      `json:"fork,omitempty"`
 	Join    *Join      `json:"join,omitempty"`
 	Subflow *Subflow   `json:"subflow,omitempty"`
+	Set     *SetNode   `json:"set,omitempty"`
+	// End says how an end node ends the run; nil: completed, with its input.
+	End *EndNode `json:"end,omitempty"`
 
+	// If is asked when the step starts. Where it does not hold the step is skipped: it does nothing, has no output, and what it was given goes on by PortOut. Nil: always (X-20).
+	If *Condition `json:"if,omitempty"`
+	// Catch says that the run goes on where the step has failed for good; nil: an edge of PortError or PortLimit does, or the failure goes outward (X-22).
+	Catch *Catch `json:"catch,omitempty"`
 	Retry *Retry `json:"retry,omitempty"`
 	// Timeout bounds one attempt of the step; 0: the driver's default for its calls.
 	Timeout Duration `json:"timeout,omitempty"`
@@ -114,10 +121,39 @@ func ToolPort(tool string) string { return "tool:" + tool }
 // ToolNode calls one tool.
 type ToolNode struct {
 	Tool string `json:"tool"`
-	// Args is a JSON object whose strings are templates; null sends the input, which must then be an object, or {"input": text}.
+	// Args is a JSON object whose texts are interpolations (X-2); null sends the input, which must then be an object, or {"input": text}.
 	Args json.RawMessage `json:"args,omitempty"`
 	// ArgsFunc names a Go function that gives the arguments (D4).
 	ArgsFunc string `json:"argsFunc,omitempty"`
+}
+
+// SetNode makes a value without a call.
+type SetNode struct {
+	// Value is JSON whose texts are interpolations (X-2). It is the output.
+	Value json.RawMessage `json:"value"`
+}
+
+// EndNode says how the run ends.
+type EndNode struct {
+	// Status is EndCompleted ("" too) or EndFailed.
+	Status string `json:"status,omitempty"`
+	// Output is JSON whose texts are interpolations; null: the input is the output.
+	Output json.RawMessage `json:"output,omitempty"`
+	// Message is an interpolation, the message of the failure; "": a usual one.
+	Message string `json:"message,omitempty"`
+}
+
+const (
+	EndCompleted = "completed"
+	EndFailed    = "failed"
+)
+
+// Catch goes on after a failure that no retry mended. The failure can be read until the step completes. Bounds of the run are not handled: see the codes of failures.
+type Catch struct {
+	// Port is fired: PortOut, or PortError where edges leave by it.
+	Port string `json:"port"`
+	// Default is the output of the step that goes on by PortOut: JSON whose texts are interpolations; null: none, and what the step was given goes on.
+	Default json.RawMessage `json:"default,omitempty"`
 }
 
 // FuncNode calls a Go function that the program registered.
@@ -162,6 +198,14 @@ type Wait struct {
 	Route bool `json:"route,omitempty"`
 	// AutoApprove continues immediately with an empty answer (S2-52).
 	AutoApprove bool `json:"autoApprove,omitempty"`
+	// Template: the prompt is an interpolation (X-2), not a text with tokens alone.
+	Template bool `json:"template,omitempty"`
+	// Schema is the JSON Schema that the answer to a question must fit, with defaults for members that it lacks; null: any answer (X-32).
+	Schema json.RawMessage `json:"schema,omitempty"`
+	// FailReject fails the step where a person rejects and no edge leaves by PortReject (X-31).
+	FailReject bool `json:"failReject,omitempty"`
+	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-33).
+	Default json.RawMessage `json:"default,omitempty"`
 }
 
 const (

@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,12 +22,7 @@ func (p *printer) agent(a *Agent) {
 		}
 		p.facts([]string{"fallbacks", list("models", a.Fallbacks)})
 		p.facts([]string{"tools", list("names", a.Tools)})
-		for _, t := range a.Toolsets {
-			p.line("toolset", raw("spec", t))
-		}
-		for _, m := range a.Permissions {
-			p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), word("default", m.Default))
-		}
+		p.toolsets(a.Toolsets, a.Permissions)
 		for _, s := range a.Subagents {
 			p.line("subagent", ident(s.Agent), key("tool", s.Tool), key("description", s.Description))
 		}
@@ -42,6 +38,15 @@ func (p *printer) agent(a *Agent) {
 		p.facts([]string{"limits", number("maxTurns", a.MaxTurns), number("noProgress", a.NoProgress), word("subagentFailure", a.SubagentFailure)})
 		p.facts([]string{"text", flag("trim", a.Trim), key("empty", a.EmptyText)})
 	})
+}
+
+func (p *printer) toolsets(sets []json.RawMessage, permissions []Permissions) {
+	for _, t := range sets {
+		p.line("toolset", raw("spec", t))
+	}
+	for _, m := range permissions {
+		p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), word("default", m.Default))
+	}
 }
 
 func (p *printer) node(n *Node) {
@@ -68,7 +73,8 @@ func (p *printer) node(n *Node) {
 		}
 		if v := n.Wait; v != nil {
 			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline), duration("remind", v.Remind),
-				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc), key("signal", v.Signal), key("mapper", v.Mapper))
+				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc), key("signal", v.Signal), key("mapper", v.Mapper),
+				flag("template", v.Template), raw("schema", v.Schema), flag("failReject", v.FailReject), raw("default", v.Default))
 		}
 		if v := n.Fork; v != nil {
 			p.line("fork", "join="+ident(v.Join), word("until", v.Until), number("quorum", v.Quorum), word("onFailure", v.OnFailure),
@@ -82,6 +88,18 @@ func (p *printer) node(n *Node) {
 		}
 		if v := n.Subflow; v != nil {
 			p.line("subflow", ident(v.Flow), key("input", v.Input), key("mapper", v.Mapper))
+		}
+		if v := n.Set; v != nil {
+			p.line("set", raw("value", v.Value))
+		}
+		if v := n.End; v != nil {
+			p.line("end", word("status", v.Status), raw("output", v.Output), key("message", v.Message))
+		}
+		if n.If != nil {
+			p.line("if", condition(n.If))
+		}
+		if v := n.Catch; v != nil {
+			p.line("catch", word("port", v.Port), raw("default", v.Default))
 		}
 		if r := n.Retry; r != nil {
 			p.line("retry", "maxRetries="+strconv.Itoa(r.MaxRetries), duration("delay", r.Delay), number("multiplier", r.Multiplier),

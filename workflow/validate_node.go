@@ -18,7 +18,7 @@ func (c *checker) checkNode(n *Node) {
 	switch {
 	case !known:
 		c.nodeErrorf(n, "unknown-kind", "unknown kind %q", n.Kind)
-	case own.spec != nil && !own.spec(n):
+	case own.spec != nil && !own.optional && !own.spec(n):
 		c.nodeErrorf(n, "missing-spec", "is of kind %s and has no settings for it", n.Kind)
 	}
 	for _, k := range kinds {
@@ -43,6 +43,7 @@ func (c *checker) checkNode(n *Node) {
 		c.negative(n, r.Delay < 0, "retry.delay")
 		c.negative(n, badFloat(r.Multiplier), "retry.multiplier")
 	}
+	c.checkPolicies(n)
 	if own.check != nil && own.spec(n) {
 		own.check(c, n)
 	}
@@ -75,6 +76,35 @@ func (c *checker) checkWait(n *Node) {
 	c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
 	c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
 	c.negative(n, n.Wait.Remind < 0, "wait.remind")
+	c.validJSON(n, n.Wait.Schema, "wait.schema", false)
+	c.validJSON(n, n.Wait.Default, "wait.default", false)
+}
+
+func (c *checker) checkSet(n *Node) { c.validJSON(n, n.Set.Value, "set.value", true) }
+
+func (c *checker) checkEnd(n *Node) {
+	c.word(n, "end.status", n.End.Status, "", EndCompleted, EndFailed)
+	c.validJSON(n, n.End.Output, "end.output", false)
+}
+
+// checkPolicies looks at what nodes of all kinds may have.
+func (c *checker) checkPolicies(n *Node) {
+	if n.If != nil {
+		if msg := badCondition(*n.If); msg != "" {
+			c.nodeErrorf(n, "bad-condition", "its if %s", msg)
+		}
+	}
+	if k := n.Catch; k != nil {
+		c.word(n, "catch.port", k.Port, PortOut, PortError)
+		c.validJSON(n, k.Default, "catch.default", false)
+	}
+}
+
+// validJSON reports a value that is no JSON.
+func (c *checker) validJSON(n *Node, raw json.RawMessage, name string, required bool) {
+	if (required || len(raw) > 0) && !json.Valid(raw) {
+		c.nodeErrorf(n, "bad-json", "%s must be JSON", name)
+	}
 }
 
 func (c *checker) checkSubflow(n *Node) {

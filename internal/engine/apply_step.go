@@ -79,7 +79,7 @@ func applyStepFailed(s *state, ev *Event, d *StepFailed) {
 	if f.Node == ev.Node && !s.callOfFailed(ev.Step) { // neither a call's failure nor that of a step inside, which were noted
 		s.failed(ev, f.Message, s.graph.Step(ev.Step).Retries+1)
 	}
-	if s.graph.Fail(ev.Step, &f, d.Port != "") && s.Ending == nil {
+	if s.graph.Fail(ev.Step, d) && s.Ending == nil {
 		s.Ending = &ending{Status: StatusFailed, Failure: f}
 	}
 	s.endStep(ev)
@@ -92,7 +92,12 @@ func applyStepCancelled(s *state, ev *Event, d *StepCancelled) {
 	s.endStep(ev)
 }
 
-func applyStepSkipped(s *state, ev *Event, _ *StepSkipped) { s.endStep(ev) }
+func applyStepSkipped(s *state, ev *Event, d *StepSkipped) {
+	if len(d.Ports) > 0 {
+		s.graph.Skip(ev.Step)
+	}
+	s.endStep(ev)
+}
 
 // endStep ends the step of an event as it says: its calls that are out are cancelled, its timers and conversations are gone.
 func (s *state) endStep(ev *Event) {

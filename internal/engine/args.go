@@ -1,12 +1,11 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // toolArguments makes the arguments of a tool node.
@@ -19,73 +18,63 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 			return &Failure{Code: CodeFunc, Message: err.Error()}
 		}
 		d.Input = v
-	case n.Args != nil:
-		if s.argSize(n.Args, t, prompt.MaxBytes) > prompt.MaxBytes {
-			return &Failure{Code: CodeValueTooLarge, Message: "arguments: " + prompt.ErrTooLarge.Error()}
+	case n.Value != nil:
+		v, f := s.evaluate("arguments", n.Value, s.ahead(t))
+		if f != nil {
+			return f
 		}
-		out, err := plainJSON(s.expandArg(n.Args, t))
-		if err != nil {
-			return &Failure{Code: CodeTool, Message: "arguments: " + err.Error()}
-		}
-		d.Input = out
+		d.Input = v
 	case len(input) > 0 && input[0] != '{':
 		d.Input = expr.Object([]expr.Member{{Name: "input", Value: expr.Quote(expr.Text(input))}})
 	}
 	return nil
 }
 
-// expandArg makes an argument for a token.
-func (s viewer) expandArg(v any, t graph.Token) any {
-	switch x := v.(type) {
-	case plan.ArgText:
-		parts := make([]string, len(x))
-		for i, p := range x {
-			parts[i] = p.Expand(env{viewer: s, scope: t.Scope})
-		}
-		if len(parts) == 1 {
-			return parts[0]
-		}
-		return strings.Join(parts, expr.Text(s.graph.Value(t.From)))
-	case []any:
-		out := make([]any, len(x))
-		for i := range x {
-			out[i] = s.expandArg(x[i], t)
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(x))
-		for k := range x {
-			out[k] = s.expandArg(x[k], t)
-		}
-		return out
+// evaluate makes a value of the definition, as large as a prompt at most and within what is left of the bytes of the run.
+func (s viewer) evaluate(what string, v *expr.Value, seen env) (Value, *Failure) {
+	if v.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
+		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
 	}
-	return v
+	out, err := v.Eval(seen)
+	switch {
+	case err != nil:
+		return nil, &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
+	case int64(len(out)) > prompt.MaxBytes:
+		return nil, &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
+	}
+	return out, s.fitting(int64(len(out)))
 }
 
-// argSize measures what expandArg would make, up to most.
-func (s viewer) argSize(v any, t graph.Token, most int64) int64 {
-	var n int64
-	switch x := v.(type) {
-	case plan.ArgText:
-		given, _ := s.graph.OutputText(t.From)
-		n = int64(len(x)-1) * given.Len()
-		for _, p := range x {
-			if n <= most {
-				n += p.Size(env{viewer: s, scope: t.Scope}, most-n)
-			}
-		}
-	case []any:
-		for _, e := range x {
-			if n <= most {
-				n += s.argSize(e, t, most-n)
-			}
-		}
-	case map[string]any:
-		for _, k := range sortedKeys(x) {
-			if n <= most {
-				n += s.argSize(x[k], t, most-n)
-			}
-		}
+// expand makes a text of the definition, as evaluate a value.
+func (s viewer) expand(what string, t *expr.Interpolation, seen env) (string, *Failure) {
+	if t == nil {
+		return "", nil
 	}
-	return n
+	if t.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
+		return "", &Failure{Code: CodeValueTooLarge, Message: what + ": " + prompt.ErrTooLarge.Error()}
+	}
+	v, err := t.Eval(seen)
+	if err != nil {
+		return "", &Failure{Code: CodeExpression, Message: what + ": " + err.Error()}
+	}
+	return expr.Text(v), s.fitting(int64(len(v)))
+}
+
+// holds tells whether the condition of a step that a token is to start holds; true where it has none.
+func (s viewer) holds(n *plan.Node, t graph.Token) (bool, error) {
+	c := n.Node.If
+	switch {
+	case c == nil:
+		return true, nil
+	case c.Language == workflow.LangMatch:
+		return expr.Match(c.Op, c.Text, s.graph.Value(t.From)), nil
+	case c.Language == workflow.LangExpr:
+		return n.If.Eval(s.ahead(t))
+	}
+	var ok bool
+	err := s.plan.ask(c.Func, func(h Host) (err error) {
+		ok, err = h.Condition(c.Func, s.before(n, t))
+		return err
+	})
+	return ok, err
 }

@@ -95,6 +95,8 @@ const (
 	CodeNodeNotFound      = event.CodeNodeNotFound
 	CodeCancelled         = event.CodeCancelled
 	CodeStuck             = event.CodeStuck
+	CodeExpression        = event.CodeExpression
+	CodeEnded             = event.CodeEnded
 )
 
 const (

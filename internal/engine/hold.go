@@ -118,6 +118,15 @@ func rejection(tool, note string) string {
 	return text
 }
 
+// refused is the message of an approval that was rejected.
+func refused(title, note string) string {
+	text := "A person rejected " + title + "."
+	if note = strings.TrimSpace(note); note != "" {
+		text += " Reason: " + note
+	}
+	return text
+}
+
 // askAbout asks a person what becomes of a call with unknown outcome.
 func (p *people) askAbout(key string, c *loop.Call, why string) {
 	p.emitStep(c.Step, &WaitOpened{

@@ -75,6 +75,10 @@ func (p *people) handleAnswer(d Answer) {
 		}
 		return
 	}
+	if n := p.graph.StepNode(step); ans.Decision == workflow.PortReject && n.Wait.FailReject && len(n.Ports[workflow.PortReject]) == 0 {
+		p.steps.giveUp(step, Failure{Code: CodeRejected, Message: refused(n.Title(), ans.Note)}) // no retry policy applies: a person said no
+		return
+	}
 	if ans.Decision != "" {
 		p.steps.complete(step, &StepCompleted{Same: true}, ans.Decision)
 		return
@@ -125,7 +129,16 @@ func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.graph.StepInput(id)), approvalNote, p.state.noteAt(id))
+	d.Schema = n.Wait.Schema
+	if n.Wait.Template {
+		var f *Failure
+		if d.Prompt, f = (viewer{&p.state}).expand("prompt", n.Text, viewer{&p.state}.of(id)); f != nil {
+			p.steps.failStep(id, *f)
+			return
+		}
+	} else {
+		d.Prompt = expr.ExpandTokens(n.Wait.Prompt, plan.PreviousOutput, expr.Text(p.graph.StepInput(id)), approvalNote, p.state.noteAt(id))
+	}
 	if n.Wait.PromptFunc != "" {
 		var err error
 		if data, err = p.askPrompt(id, n.Wait.PromptFunc, d); err != nil {
@@ -199,8 +212,19 @@ func (p *people) timerDue(t waits.Timer) {
 		p.emit(0, "", &RunResumed{Reason: "deadline"})
 	}
 	p.emitStep(t.Step, &WaitClosed{Wait: t.Wait, Reason: "deadline", By: Actor{Channel: ChannelClock}})
-	if n := p.graph.StepNode(t.Step); len(n.Ports[workflow.PortTimeout]) > 0 {
+	n := p.graph.StepNode(t.Step)
+	switch {
+	case len(n.Ports[workflow.PortTimeout]) > 0:
 		p.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
+		return
+	case n.Value != nil:
+		seen := viewer{&p.state}.of(t.Step)
+		v, f := seen.evaluate("default", n.Value, seen)
+		if f != nil {
+			p.steps.failStep(t.Step, *f)
+			return
+		}
+		p.steps.complete(t.Step, &StepCompleted{Output: v}, p.state.plan.out...)
 		return
 	}
 	p.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})

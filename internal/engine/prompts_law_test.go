@@ -93,6 +93,9 @@ func checkRecipes(w *enginetest.World) {
 		if err := before.Apply(w.Events[before.Seq():i]); err != nil {
 			w.T.Fatalf("fold to event %d: %v", i, err)
 		}
+		if c, asked := w.Events[i+1].Data.(*engine.ConditionChecked); asked && c.Index < 0 && !c.Result {
+			continue // a step that is skipped is given no prompt
+		}
 		want, ok := before.CopiedPrompt(d.Tokens[0])
 		if got := w.Run.StepText(e.Step); ok && got != want {
 			w.T.Fatalf("step %d was given\n%s\nthe twin gives\n%s\n%s", e.Step, got, want, w.Log())

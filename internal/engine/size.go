@@ -52,7 +52,7 @@ func (s viewer) roomFor(n *plan.Node, t graph.Token) bool {
 			return int64(strings.Count(p.Text, approvalNote))*int64(len(s.noteAt(t.From))) <= left
 		}
 	case workflow.KindTool:
-		return s.argSize(n.Args, t, left) <= left
+		return n.Value == nil || n.Value.Size(s.ahead(t), left) <= left
 	}
 	return true
 }

@@ -42,6 +42,8 @@ type starterSteps interface {
 	failStep(step int, f Failure)
 	// endAll cancels what else runs in the scope of a step.
 	endAll(step int)
+	giveUp(step int, f Failure)
+	skip(step int)
 }
 
 // starterBlocks begins steps that contain others.
@@ -122,15 +124,20 @@ func (s *starter) startToken(t graph.Token) {
 		s.steps.failStep(id, Failure{Code: CodeMaxLoopIterations, Message: fmt.Sprintf("workflow: max loop iterations exceeded (step: %s, limit: %d)", plan.LocalID(n.ID), most)})
 		return
 	}
+	on, err := viewer{&s.state}.holds(n, t)
 	var failure *Failure
-	switch n.Kind {
-	case workflow.KindAgent:
-		d.Agent = n.Agent.Agent
-		failure = viewer{&s.state}.prompt(n, t, d)
-	case workflow.KindTool:
+	switch {
+	case n.Kind == workflow.KindAgent:
+		if d.Agent = n.Agent.Agent; on {
+			failure = viewer{&s.state}.prompt(n, t, d)
+		}
+	case n.Kind == workflow.KindTool && on:
 		failure = viewer{&s.state}.toolArguments(n, t, d)
 	}
 	s.emit(id, path, d)
+	if n.Node.If != nil && !s.asked(id, n, on, err) {
+		return
+	}
 	if failure != nil {
 		s.steps.failStep(id, *failure)
 		return
@@ -138,14 +145,33 @@ func (s *starter) startToken(t graph.Token) {
 	s.begin(id, n)
 }
 
+// asked records the condition of a step that has started. False: the step goes no further.
+func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
+	if err != nil {
+		s.steps.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
+		return false
+	}
+	s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: -1, Op: n.Node.If.Op, Text: n.Node.If.Text + n.Node.If.Func, Result: on}))
+	if !on {
+		s.steps.skip(id)
+	}
+	return on
+}
+
 // begin does what a step does first.
 func (s *starter) begin(id int, n *plan.Node) {
 	switch n.Kind {
 	case workflow.KindStart:
 		s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), s.state.plan.out...)
+	case workflow.KindSet:
+		v, f := viewer{&s.state}.evaluate("value", n.Value, viewer{&s.state}.of(id))
+		if f != nil {
+			s.steps.failStep(id, *f)
+			return
+		}
+		s.steps.complete(id, s.mem.completed.put(StepCompleted{Output: v}), s.state.plan.out...)
 	case workflow.KindEnd:
-		s.steps.complete(id, &StepCompleted{Same: true})
-		s.steps.endAll(id)
+		s.finishAt(id, n)
 	case workflow.KindAgent:
 		s.agents.ask(id, s.graph.Step(id).Loop.Agent.Root)
 	case workflow.KindTool:
@@ -172,6 +198,32 @@ func (s *starter) begin(id int, n *plan.Node) {
 	case workflow.KindSubflow:
 		s.blocks.beginFlow(id, n)
 	}
+}
+
+// finishAt ends the run at an end node, or the sub-flow or branch that it is in.
+func (s *starter) finishAt(id int, n *plan.Node) {
+	seen := viewer{&s.state}.of(id)
+	if n.End != nil && n.End.Status == workflow.EndFailed {
+		text, f := seen.expand("message", n.Text, seen)
+		if f == nil {
+			if text == "" {
+				text = fmt.Sprintf("the workflow ended as failed at %s", n.Title())
+			}
+			f = &Failure{Code: CodeEnded, Message: text}
+		}
+		s.steps.giveUp(id, *f)
+		return
+	}
+	done := &StepCompleted{Same: n.Value == nil}
+	if n.Value != nil {
+		var f *Failure
+		if done.Output, f = seen.evaluate("output", n.Value, seen); f != nil {
+			s.steps.failStep(id, *f)
+			return
+		}
+	}
+	s.steps.complete(id, done)
+	s.steps.endAll(id)
 }
 
 // decide evaluates the cases of a decide node.

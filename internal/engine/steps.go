@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/waits"
@@ -155,20 +156,62 @@ func (s *steps) failStep(id int, f Failure) {
 	}
 }
 
-// giveUp fails a step for good: along its error edge, else outward.
+// skip ends a step whose condition does not hold: what it was given goes on.
+func (s *steps) skip(id int) {
+	s.emitStep(id, &StepSkipped{Reason: "its condition does not hold", Ports: s.state.plan.out})
+	s.leave(id, workflow.PortOut)
+}
+
+// leave takes all edges of a port of a step that has ended without a result.
+func (s *steps) leave(id int, port string) {
+	f, n := s.graph.FlowOf(id), s.graph.StepNode(id)
+	if n.Kind == workflow.KindFork && port == workflow.PortOut {
+		n = &f.Nodes[n.JoinIndex]
+	}
+	queued := s.state.Waits.Queues(s.graph.Step(id).Group)
+	for _, e := range n.Ports[port] {
+		if !s.takeEdge(id, e, f.Workflow.Edges[e].To, queued) {
+			return
+		}
+	}
+}
+
+// caughtBy gives the port by which the run goes on after a failure that is final, "" where it does not, with the default that takes the place of the output. A default that has no value
+// is a failure of its own.
+func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
+	n := s.graph.StepNode(id)
+	switch c := n.Catch; {
+	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0:
+		return workflow.PortLimit, nil
+	case c != nil && event.BoundsRun(f.Code):
+		return "", nil
+	case c != nil && c.Port == workflow.PortOut:
+		if n.Default == nil {
+			return workflow.PortOut, nil
+		}
+		seen := viewer{&s.state}.of(id)
+		seen.failed = f
+		v, failure := seen.evaluate("default", n.Default, seen)
+		if failure != nil {
+			failure.Message += " (after: " + f.Message + ")"
+			failure.Node, *f = f.Node, *failure
+			return "", nil
+		}
+		return workflow.PortOut, v
+	case len(n.Ports[workflow.PortError]) > 0:
+		return workflow.PortError, nil
+	}
+	return "", nil
+}
+
+// giveUp fails a step for good: as its node says, along its error edge, else outward.
 func (s *steps) giveUp(id int, f Failure) {
 	if f.Node == "" {
 		f.Node = s.graph.NodeID(id)
 	}
-	n := s.graph.StepNode(id)
 	s.unwind(id, -1, f)
-	port := ""
-	if isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 {
-		port = workflow.PortLimit
-	} else if len(n.Ports[workflow.PortError]) > 0 {
-		port = workflow.PortError
-	}
-	s.emitStep(id, &StepFailed{Error: f, Port: port})
+	port, value := s.caughtBy(id, &f)
+	s.emitStep(id, &StepFailed{Error: f, Port: port, Output: value})
 	if s.state.cancelled() || (s.state.Ending != nil && port != "" && !s.state.Ending.Limit) {
 		return
 	}
@@ -176,10 +219,7 @@ func (s *steps) giveUp(id int, f Failure) {
 		s.fail(id, f)
 		return
 	}
-	queued := s.state.Waits.Queues(s.graph.Step(id).Group)
-	for _, e := range n.Ports[port] {
-		s.takeEdge(id, e, s.graph.FlowOf(id).Workflow.Edges[e].To, queued)
-	}
+	s.leave(id, port)
 }
 
 // fail carries a failure that was not handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.

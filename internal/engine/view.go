@@ -76,12 +76,38 @@ func (s viewer) outputsSeen(scope int) func() map[string]Value {
 	return func() map[string]Value { return s.graph.Outputs(scope) }
 }
 
-// env shows the outputs of a scope to templates and conditions. Where done is not nil, step counts as completed by it.
+// env shows the outputs of a scope to templates, conditions and values. Where done is not nil, step counts as completed by it, and where failed is not nil as failed by that. from is the
+// step whose output is that before.
 type env struct {
 	viewer
-	scope int
-	step  int
-	done  *StepCompleted
+	scope  int
+	step   int
+	from   int
+	done   *StepCompleted
+	failed *Failure
+}
+
+// ahead is what a step sees that a token is to start.
+func (s viewer) ahead(t graph.Token) env { return env{viewer: s, scope: t.Scope, from: t.From} }
+
+// of is what a step sees that has started.
+func (s viewer) of(id int) env {
+	st := s.graph.Step(id)
+	return env{viewer: s, scope: st.Scope, step: id, from: st.From}
+}
+
+// Var implements expr.Env.
+func (e env) Var(name string) (Value, bool) {
+	switch name {
+	case expr.VarInput:
+		return e.graph.Input, len(e.graph.Input) > 0
+	case expr.VarPrevious:
+		v := e.graph.Value(e.from)
+		return v, len(v) > 0
+	case expr.VarNote:
+		return expr.Quote(e.noteAt(e.from)), true
+	}
+	return nil, false
 }
 
 // Step implements expr.Env.
@@ -89,7 +115,17 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	if e.done != nil && e.graph.StepNode(e.step).ID == id {
 		return expr.Entry{Output: e.outputOf(e.step, e.done).Value(), Agent: graph.Title(e.graph.FlowOf(e.step), e.speaker(e.step))}, true
 	}
-	return e.graph.Sight(e.scope).EntryOf(id)
+	sight := e.graph.Sight(e.scope)
+	out, ok := sight.EntryOf(id)
+	if ok && out.Output != nil {
+		if w := e.Waits.OfStep(out.Step); w != nil && w.Answer != nil {
+			out.Decision, out.Note = w.Answer.Decision, w.Answer.Note
+		}
+	}
+	if out.Error = sight.Failure(id); e.failed != nil && e.graph.StepNode(e.step).ID == id {
+		out.Error = e.failed.Brief()
+	}
+	return out, ok || out.Error != nil
 }
 
 // isTrue evaluates one condition as step id sees it: before it completes where done is nil, else as completed by done.
@@ -101,7 +137,9 @@ func (s viewer) isTrue(id int, c *workflow.Condition, compiled *expr.Condition, 
 		}
 		return expr.Match(c.Op, c.Text, s.graph.StepInput(id)), nil
 	case workflow.LangExpr:
-		return compiled.Eval(env{s, s.graph.Step(id).Scope, id, done})
+		seen := s.of(id)
+		seen.done = done
+		return compiled.Eval(seen)
 	default:
 		var ok bool
 		err := s.plan.ask(c.Func, func(h Host) (err error) {

@@ -20,13 +20,7 @@ func (f *Folder) input(st *step) engine.Value {
 	if st.data.Recipe != nil {
 		return f.assembled(st)
 	}
-	if st.data.From == 0 {
-		return f.created.Input
-	}
-	if from := f.find(st.data.From); from != nil {
-		return from.output
-	}
-	return nil
+	return f.handed(st)
 }
 
 // completed gives the output of a step that ends with d. That of a fork is not known where its definition is not.
@@ -114,7 +108,7 @@ func localID(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 // contextEntry is a step as the step context shows it (S4-34): the agent is the one that answered. Steps without agent have "" for it.
 // former is the execution of a block before st where st did not end.
 func contextEntry(st, former *step) expr.Entry {
-	if st.def.Kind == workflow.KindFork {
+	if st.def.Kind == workflow.KindFork && !st.hasDefault {
 		return expr.Entry{Children: blockSteps(st, former, st.status != StepCompleted)}
 	}
 	e := expr.Entry{Output: st.output}

@@ -98,9 +98,11 @@ type step struct {
 	text    text.Text // that of output, once hasText
 	hasText bool
 	failure *engine.Failure
-	reason  string // of a cancellation or skip
-	sentTo  string
-	waiting int // open waits
+	// hasDefault: the step failed, and output is the default that takes the place of one.
+	hasDefault bool
+	reason     string // of a cancellation or skip
+	sentTo     string
+	waiting    int // open waits
 	// decision is what a person decided at an approval.
 	decision approvalDecision
 

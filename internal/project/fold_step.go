@@ -97,19 +97,39 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 		f.complete(st, d)
 	case *engine.StepFailed:
 		st.failure = &d.Error
-		if d.Port != "" {
-			st.output = d.Error.Value()
-		} else {
+		switch {
+		case d.Port == "":
 			st.scope.failed = true
+		case st.def.Catch == nil:
+			st.output = d.Error.Value()
+		case d.Output == nil:
+			st.output, st.scope.last = f.handed(st), st
+		default:
+			st.output, st.hasDefault = d.Output, true
+			f.give(st)
 		}
 	case *engine.StepCancelled:
 		st.reason = d.Reason
 	case *engine.StepSkipped:
-		st.reason = d.Reason
+		if st.reason = d.Reason; len(d.Ports) > 0 {
+			st.output, st.scope.last = f.handed(st), st
+		}
 	}
 }
 
-func (f *Folder) complete(st *step, d *engine.StepCompleted) {
+// handed gives the output of the step before, which a step that gave nothing hands on.
+func (f *Folder) handed(st *step) engine.Value {
+	if st.data.From == 0 {
+		return f.created.Input
+	}
+	if from := f.find(st.data.From); from != nil {
+		return from.output
+	}
+	return nil
+}
+
+// give makes the output of a step one that others see.
+func (f *Folder) give(st *step) {
 	sc := st.scope
 	sc.last = st
 	if !st.def.Hidden {
@@ -122,7 +142,11 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 			sc.entries = append(sc.entries, st)
 		}
 	}
-	if sc.owner == nil {
+}
+
+func (f *Folder) complete(st *step, d *engine.StepCompleted) {
+	f.give(st)
+	if st.scope.owner == nil {
 		f.change(st, d)
 	}
 	st.view, f.ended = typed.State{}, st

@@ -140,7 +140,9 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 			}
 		}
 	case *engine.StepFailed:
-		l.failed(log, st, &d.Error)
+		if l.failed(log, st, &d.Error); st.def.Catch != nil && d.Port != "" {
+			log.add(LogWarn, "The run continues after the failure")
+		}
 	case *engine.StepCancelled:
 		st.failOpen(log, d.Reason)
 	case *engine.ConditionChecked:
@@ -209,6 +211,9 @@ func checkText(d *engine.ConditionChecked) string {
 	what := d.Text
 	if d.Op != "" {
 		what = fmt.Sprintf(`%s "%s"`, d.Op, d.Text)
+	}
+	if d.Index < 0 {
+		return fmt.Sprintf("Condition of the step (%s) evaluated as %t", what, d.Result)
 	}
 	return fmt.Sprintf("Condition %d (%s) evaluated as %t", d.Index+1, what, d.Result)
 }

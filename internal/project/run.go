@@ -201,7 +201,7 @@ func (f *Folder) step(st *step) Step {
 		Decision: st.decision.Decision, Note: st.decision.Note,
 		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings), Usage: st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}
-	if st.status == StepCompleted {
+	if st.status == StepCompleted || st.hasDefault {
 		s.Output = st.output
 	}
 	end := st.endedAt

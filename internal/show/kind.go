@@ -16,6 +16,7 @@ var looks = map[workflow.Kind]look{
 	workflow.KindTool:    {"▸", styleTool},
 	workflow.KindExec:    {"▸", styleTool},
 	workflow.KindFunc:    {"ƒ", styleFunc},
+	workflow.KindSet:     {"≔", styleFunc},
 	workflow.KindDecide:  {"◆", styleDecide},
 	workflow.KindWait:    {"◐", styleWait},
 	workflow.KindFork:    {"∥", styleFork},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -57,10 +58,20 @@ func (d *definition) detail(n *workflow.Node) string {
 		add("tool %s", n.Tool.Tool)
 	case n.Func != nil:
 		add("func %s", n.Func.Func)
+	case n.Set != nil:
+		add("set")
+	case n.End != nil:
+		add("end")
+		if n.End.Status != "" {
+			add("%s", n.End.Status)
+		}
 	case n.Decide != nil:
 		add("condition")
 	case n.Wait != nil:
 		add("%s", n.Wait.Kind)
+		if n.Wait.Deadline > 0 {
+			add("within %s", time.Duration(n.Wait.Deadline))
+		}
 		if n.Wait.AutoApprove {
 			add("continues immediately")
 		}
@@ -85,7 +96,22 @@ func (d *definition) detail(n *workflow.Node) string {
 	if n.Retry != nil && n.Retry.MaxRetries > 0 {
 		add("%s", retries(n.Retry.MaxRetries))
 	}
-	return joined(parts)
+	return joined(append(parts, policies(n)...))
+}
+
+// policies says when a node runs, for how long, and what follows where it fails.
+func policies(n *workflow.Node) []string {
+	var parts []string
+	if n.Timeout > 0 {
+		parts = append(parts, "at most "+time.Duration(n.Timeout).String())
+	}
+	if n.If != nil {
+		parts = append(parts, clean("if "+condition(*n.If)))
+	}
+	if n.Catch != nil && n.Catch.Port == workflow.PortOut {
+		parts = append(parts, "continues on error")
+	}
+	return parts
 }
 
 func retries(n int) string {

@@ -2,6 +2,7 @@ package show
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -97,7 +98,7 @@ func samples() map[string]*workflow.Workflow {
 			{ID: "s", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "load"}, Retry: &workflow.Retry{MaxRetries: 2}},
 			{ID: "decision_1", Kind: workflow.KindDecide, Decide: &workflow.Decide{Else: "if-false", Cases: []workflow.Case{
 				{Port: "if-true", When: workflow.Condition{Language: workflow.LangFunc, Func: "isReady"}}}}},
-			{ID: "search", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "web_search"}},
+			{ID: "search", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "web_search"}, Timeout: workflow.Duration(time.Minute), Catch: &workflow.Catch{Port: workflow.PortOut}},
 			bare("calls", workflow.KindExec),
 			{ID: "merge_2", Kind: workflow.KindFunc, Hidden: true, Func: &workflow.FuncNode{Func: "pass"}},
 			{ID: "sub", Name: "Sub", Kind: workflow.KindSubflow, Subflow: &workflow.Subflow{Flow: "review"}},
@@ -105,12 +106,15 @@ func samples() map[string]*workflow.Workflow {
 			{ID: "ask", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, AutoApprove: true}},
 			{ID: "lost", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "never"}},
 			{ID: "done", Kind: workflow.KindEnd},
+			{ID: "note", Kind: workflow.KindSet, Set: &workflow.SetNode{Value: []byte(`{}`)}, If: &workflow.Condition{Language: workflow.LangExpr, Text: "{{ has($steps.search.error) }}"}},
+			{ID: "gate", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Deadline: workflow.Duration(time.Hour)}},
+			{ID: "stop", Kind: workflow.KindEnd, End: &workflow.EndNode{Status: workflow.EndFailed}},
 		},
 		Edges: []workflow.Edge{
 			{From: "s", To: "decision_1"}, {From: "decision_1", Port: "if-true", To: "search"}, {From: "decision_1", Port: "if-false", To: "calls"},
 			{From: "search", To: "merge_2"}, {From: "calls", To: "merge_2"}, {From: "merge_2", To: "sub"}, {From: "merge_2", To: "ask"},
 			{From: "sub", To: "meet"}, {From: "ask", To: "meet"}, {From: "meet", To: "done", When: &workflow.Condition{Language: workflow.LangFunc, Func: "ok"}},
-			{From: "s", Port: "error", To: "done", Label: "failed"}, {From: "lost", To: "lost"},
+			{From: "s", Port: "error", To: "done", Label: "failed"}, {From: "merge_2", To: "note"}, {From: "note", To: "gate"}, {From: "gate", Port: "reject", To: "stop"}, {From: "lost", To: "lost"},
 		},
 		Flows: map[string]*workflow.Workflow{"review": {Entry: "a", Nodes: []workflow.Node{bare("a", workflow.KindStart), approval("b", "Review")}, Edges: ways("a", "", "b")}},
 	}

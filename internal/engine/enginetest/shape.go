@@ -15,7 +15,7 @@ import (
 
 // Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	// Kind is agent, func, tool, helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), try (a
+	// Kind is agent, func, tool, set (a value of what it was given), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), try (a
 	// step and what follows its failure) or meet (branches without fork that meet at a free join).
 	Kind  string
 	ID    string
@@ -26,6 +26,9 @@ type Shape struct {
 	// Fails is how many attempts of a leaf fail, Retries how often a leaf, a par or a sub is tried again.
 	Fails   int `json:",omitzero"`
 	Retries int `json:",omitzero"`
+	// Asks: a leaf, a par or a sub is skipped where what it was given does not say yes. Caught is what follows where it fails: CaughtOn or CaughtDefault; "": the failure goes outward.
+	Asks   bool   `json:",omitzero"`
+	Caught string `json:",omitzero"`
 	// State of a sub: "" for none of its own, StateOut where its state is its output, StateIn where that goes into the state around it.
 	State string `json:",omitzero"`
 	// Of a par: see workflow.Fork.
@@ -41,6 +44,12 @@ const (
 	StateIn  = "in"
 )
 
+// What becomes of a failure that is caught: what the part was given goes on, or a default does.
+const (
+	CaughtOn      = "on"
+	CaughtDefault = "default"
+)
+
 // DrawShape makes a random shape of at most that depth of agents, sequences, choices, parallel blocks and loops.
 func DrawShape(t *rapid.T, depth int) *Shape {
 	d := drawer{t: t, kinds: []string{"agent", "seq", "if", "par", "loop"}}
@@ -49,7 +58,7 @@ func DrawShape(t *rapid.T, depth int) *Shape {
 
 // DrawWild makes a random shape of everything that a shape can be.
 func DrawWild(t *rapid.T, depth int) *Shape {
-	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
+	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "set", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
 	return d.draw(depth)
 }
 
@@ -104,7 +113,13 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if !d.wild {
 		return s
 	}
-	if leaf(kind) && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
+	if leaf(kind) || kind == "par" || kind == "sub" {
+		s.Asks = d.int("asks", 0, 5) == 0
+		if !s.loops() { // whose bound is one of the run, which nothing catches
+			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
+		}
+	}
+	if leaf(kind) && kind != "set" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
 		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
 	}
 	if kind == "par" || kind == "sub" {
@@ -134,7 +149,7 @@ func (d *drawer) after(s *Shape) *Shape {
 }
 
 func leaf(kind string) bool {
-	return kind == "agent" || kind == "func" || kind == "tool" || kind == "helped" || kind == "handed"
+	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "helped" || kind == "handed"
 }
 
 // ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.
@@ -152,10 +167,13 @@ func (s *Shape) writes() bool {
 	return s.State == StateIn || s.State == "" && slices.ContainsFunc(s.Parts, (*Shape).writes)
 }
 
+// loops tells whether a shape has a loop in it.
+func (s *Shape) loops() bool { return s.Kind == "loop" || slices.ContainsFunc(s.Parts, (*Shape).loops) }
+
 // Calm takes out of a shape what depends on which result comes first, and what asks people, fails or is tried again: what its agents are asked then
 // depends on what came before them alone (P42).
 func (s *Shape) Calm() {
-	s.Until, s.OnFailure, s.Fails, s.Retries = "", "", 0, 0
+	s.Until, s.OnFailure, s.Fails, s.Retries, s.Caught = "", "", 0, 0, ""
 	if s.Kind == "ask" {
 		s.Kind = "if"
 	}

@@ -36,7 +36,7 @@ var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text:
 // part adds a shape and gives its first node and its open ends.
 func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	switch s.Kind {
-	case "agent", "func", "tool", "helped", "handed":
+	case "agent", "func", "tool", "set", "helped", "handed":
 		return c.leaf(s, parent), []end{{s.ID, workflow.PortOut}}
 	case "seq":
 		first, ends := c.part(s.Parts[0], parent)
@@ -60,7 +60,7 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		}
 		c.w.Flows[s.ID] = s.Parts[0].Compile()
 		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, c.w.Flows[s.ID].Limits.MaxLoopIterations)
-		n := workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s)}
+		n := workflow.Node{ID: s.ID, Kind: workflow.KindSubflow, Parent: parent, Subflow: &workflow.Subflow{Flow: s.ID}, Retry: retry(s), If: s.asks(), Catch: s.catch()}
 		if s.State != "" {
 			c.w.Flows[s.ID].Rules, n.Subflow.Input = workflow.TypedRules(), s.ID
 		}
@@ -113,7 +113,7 @@ func (c *compiler) ways(s *Shape, parent string, ports ...string) []end {
 func (c *compiler) par(s *Shape, parent string) (string, []end) {
 	join := s.ID + "/join"
 	f := &workflow.Fork{Join: join, Shape: workflow.ShapeMap, Until: s.Until, OnFailure: s.OnFailure, Quorum: s.Quorum, MaxConcurrency: s.Bound}
-	c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f, Retry: retry(s)})
+	c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f, Retry: retry(s), If: s.asks(), Catch: s.catch()})
 	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Hidden: true, Join: &workflow.Join{Fork: s.ID}})
 	for k, p := range s.Parts {
 		id := fmt.Sprintf("b%d", k)
@@ -126,8 +126,10 @@ func (c *compiler) par(s *Shape, parent string) (string, []end) {
 }
 
 func (c *compiler) leaf(s *Shape, parent string) string {
-	n := workflow.Node{ID: s.ID, Parent: parent, Retry: retry(s)}
+	n := workflow.Node{ID: s.ID, Parent: parent, Retry: retry(s), If: s.asks(), Catch: s.catch()}
 	switch s.Kind {
+	case "set":
+		n.Kind, n.Set = workflow.KindSet, &workflow.SetNode{Value: []byte(`{"was":"{{PREVIOUS_OUTPUT}}"}`)}
 	case "func":
 		n.Kind, n.Func = workflow.KindFunc, &workflow.FuncNode{Func: s.ID}
 	case "tool":
@@ -151,6 +153,26 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 	c.add(n)
 	return s.ID
 }
+
+func (s *Shape) asks() *workflow.Condition {
+	if !s.Asks {
+		return nil
+	}
+	return new(yes)
+}
+
+func (s *Shape) catch() *workflow.Catch {
+	switch s.Caught {
+	case CaughtOn:
+		return &workflow.Catch{Port: workflow.PortOut}
+	case CaughtDefault:
+		return &workflow.Catch{Port: workflow.PortOut, Default: expr.Quote(s.fallback())}
+	}
+	return nil
+}
+
+// fallback is the default that takes the place of an output; half of them say yes.
+func (s *Shape) fallback() string { return ReplyTo(s.ID, "failed") }
 
 func retry(s *Shape) *workflow.Retry {
 	if s.Retries == 0 {

@@ -29,7 +29,27 @@ const fixedPrompt = "take over"
 
 // Twin evaluates a shape the slow, obvious way: no tokens, no events, no order.
 func Twin(s *Shape, input engine.Value) Outcome {
+	if s.Asks && !saysYes(input) {
+		return Outcome{Ok: true, Output: input, Source: s.ID}
+	}
+	o := twin(s, input)
+	if o.Failed && s.Caught != "" {
+		o = Outcome{Ok: true, Output: input, Source: s.ID, Calls: o.Calls}
+		if s.Caught == CaughtDefault {
+			o.Output = expr.Quote(s.fallback())
+		}
+	}
+	return o
+}
+
+// twin evaluates a shape that is not skipped, up to its failure.
+func twin(s *Shape, input engine.Value) Outcome {
 	switch s.Kind {
+	case "set":
+		if len(input) == 0 {
+			return Outcome{Failed: true} // there is nothing that it could hold
+		}
+		return Outcome{Ok: true, Source: s.ID, Output: engine.Value(`{"was":` + string(input) + `}`)}
 	case "agent", "func", "tool", "helped", "handed":
 		return twinLeaf(s, input)
 	case "seq":

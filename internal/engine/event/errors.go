@@ -3,6 +3,8 @@ package event
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // Failure is why a call, a step or a run did not succeed. It is data: it is part of events, survives replay, and is never a Go error.
@@ -53,7 +55,23 @@ const (
 	CodeNodeNotFound      = "node_not_found"
 	CodeCancelled         = "cancelled"
 	CodeStuck             = "stuck"
+	CodeExpression        = "expression"
+	CodeEnded             = "ended"
 )
+
+// Brief is the failure as expressions read it.
+func (f Failure) Brief() Value {
+	return expr.Object([]expr.Member{{Name: "code", Value: expr.Quote(f.Code)}, {Name: "message", Value: expr.Quote(f.Message)}, {Name: "node", Value: expr.Quote(f.Node)}})
+}
+
+// BoundsRun tells whether a failure code is a bound of the run as a whole, after which no step goes on.
+func BoundsRun(code string) bool {
+	switch code {
+	case CodeMaxSteps, CodeMaxLoopIterations, CodeMaxBytes, CodeBudget, CodeParentBudget, CodeWorkflowBudget:
+		return true
+	}
+	return false
+}
 
 // Value is the failure as the token of an error edge carries it (P30).
 func (f Failure) Value() Value {

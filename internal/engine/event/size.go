@@ -12,6 +12,8 @@ func (d *RunCreated) Size() int    { return len(d.Input) }
 func (d *StepStarted) Size() int   { return len(d.Input) + d.Recipe.Size() + len(d.System) }
 func (d *StepCompleted) Size() int { return len(d.Output) + sizeOf(d.Update, d.Edits) }
 
+func (d *StepFailed) Size() int { return len(d.Output) }
+
 func (d *ModelReplied) Size() int {
 	n := int(d.Message.Text.Len()) + len(d.Message.Extra)
 	for _, c := range d.Message.ToolCalls {

@@ -59,10 +59,12 @@ type StepCompleted struct {
 	Edits  []typed.Edit     `json:"edits,omitempty"`
 }
 
-// StepFailed ends a step without output. Port is PortError or PortLimit where an edge handles the failure, else the failure goes outward.
+// StepFailed ends a step. Port is PortError or PortLimit where an edge handles the failure, PortOut where the step goes on nevertheless; "": the failure goes outward. Output is the
+// default that takes the place of the output; nil: there is none.
 type StepFailed struct {
-	Error Failure `json:"error"`
-	Port  string  `json:"port,omitempty"`
+	Error  Failure `json:"error"`
+	Port   string  `json:"port,omitempty"`
+	Output Value   `json:"output,omitempty"`
 }
 
 // StepCancelled ends a step that was not allowed to finish.
@@ -72,9 +74,10 @@ type StepCancelled struct {
 	Run *RunCancelled `json:"run,omitempty"`
 }
 
-// StepSkipped says that a step will never run: no path to it was taken (P2).
+// StepSkipped says that a step will never run: no path to it was taken (P2), or its condition does not hold. Then Ports are fired, and what the step was given goes on.
 type StepSkipped struct {
-	Reason string `json:"reason"`
+	Reason string   `json:"reason"`
+	Ports  []string `json:"ports,omitempty"`
 }
 
 // EdgeTaken gives the output of step Event.Step along an edge: a new token at To, or an arrival where To is the join of a fork. Edge is the
@@ -92,7 +95,7 @@ type EdgeTaken struct {
 	State map[string]Value `json:"state,omitempty"`
 }
 
-// ConditionChecked records one evaluated condition: Index counts the cases of a decide node, or the edges of a port, from 0.
+// ConditionChecked records one evaluated condition: Index counts the cases of a decide node, or the edges of a port, from 0; -1 is the condition of the step itself.
 type ConditionChecked struct {
 	Index  int    `json:"index"`
 	Op     string `json:"op,omitempty"`

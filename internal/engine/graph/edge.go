@@ -64,7 +64,7 @@ func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 		if d.Edge != -1 || !slices.Contains(st.Block.Scopes, d.Scope) {
 			return "the sub-flow starts at another node"
 		}
-	case d.Scope != st.Scope || st.Status != event.Completed && st.Status != event.Failed || g.StepScope(ev.Step).Dead:
+	case d.Scope != st.Scope || st.Status != event.Completed && st.Status != event.Failed && st.Status != event.Skipped || g.StepScope(ev.Step).Dead:
 		return "the step does not lead to that node"
 	}
 	return ""

@@ -109,6 +109,14 @@ func (g *Graph[L]) Value(step int) event.Value {
 	return g.Step(step).Output.Value()
 }
 
+// output is the output of a step, or the run's input for step 0.
+func (g *Graph[L]) output(step int) Output {
+	if step == 0 {
+		return g.runInput()
+	}
+	return g.Step(step).Output
+}
+
 // StepInput is what a step was given.
 func (g *Graph[L]) StepInput(id int) event.Value {
 	if st := g.Step(id); st.Input != nil {

@@ -85,7 +85,7 @@ func (s Sight[L]) Entry(e Entry) expr.Entry {
 		out.Output = s.g.Value(e.Step)
 	}
 	n := &s.f.Nodes[e.Node]
-	if n.Kind != workflow.KindFork {
+	if n.Kind != workflow.KindFork || s.g.Step(e.Step).Status == event.Failed { // whose default is all that it gave
 		return out
 	}
 	var changed bool
@@ -197,6 +197,19 @@ func Title(f *plan.Flow, agent string) string {
 		return a.Title()
 	}
 	return ""
+}
+
+// Failure gives the failure of the latest execution of a node after which the run went on; nil: there is none. A branch sees those around it.
+func (s Sight[L]) Failure(id string) event.Value {
+	idx, ok := s.f.Index[id]
+	for at := s.scope; ok; {
+		sc := s.g.Scope(at)
+		if f := sc.Caught[idx]; f != nil || sc.Branch == 0 {
+			return f
+		}
+		at = s.g.Step(sc.Owner).Scope
+	}
+	return nil
 }
 
 // EntryOf gives what is seen of a node: by its id, or by its id without the path of its sub-flow.

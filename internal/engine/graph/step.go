@@ -179,6 +179,7 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent st
 	if n.Kind == workflow.KindEnd {
 		g.dropTokens([]int{st.Scope})
 	}
+	delete(sc.Caught, n.Index)
 	if plan.HasOutput(n.Kind) {
 		sc.record(n.Index, id, g.Flows.Counts(sc.Flow).Of(n.Index) == 1)
 	}
@@ -191,12 +192,38 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent st
 	}
 }
 
-// Fail notes the failure of a step, which is its output where an edge handles it. Else it is that of its scope: nothing new starts in a branch that failed. It tells whether
-// the failure is the first of the run itself.
-func (g *Graph[L]) Fail(id int, f *event.Failure, handled bool) bool {
-	st, sc := g.Step(id), g.StepScope(id)
+// Skip notes that a step did nothing: what it was given goes on.
+func (g *Graph[L]) Skip(id int) {
+	st := g.Step(id)
+	st.Output, g.StepScope(id).Last = g.output(st.From), id
+}
+
+// caught notes a failure after which the run goes on, with the default that takes the place of the output or with what the step was given.
+func (g *Graph[L]) caught(id int, d *event.StepFailed) {
+	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
+	if sc.Caught == nil {
+		sc.Caught = map[int]event.Value{}
+	}
+	sc.Caught[n.Index], sc.Last = d.Error.Brief(), id
+	if d.Output == nil {
+		st.Output = g.output(st.From)
+		return
+	}
+	st.Output = OutputOf(d.Output)
+	if plan.HasOutput(n.Kind) {
+		sc.record(n.Index, id, false)
+	}
+}
+
+// Fail notes the failure of a step, which is its output where an edge handles it and the node does not say otherwise. Else it is that of its scope: nothing new starts in a
+// branch that failed. It tells whether the failure is the first of the run itself.
+func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
+	st, sc, f := g.Step(id), g.StepScope(id), &d.Error
 	switch {
-	case handled:
+	case d.Port != "" && g.StepNode(id).Catch != nil:
+		g.caught(id, d)
+		return false
+	case d.Port != "":
 		st.Output = OutputOf(f.Value())
 		return false
 	case sc.Failed != nil:

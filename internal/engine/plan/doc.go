@@ -5,3 +5,6 @@
 //
 // It refuses to know runs, steps and events, and to call functions of a program.
 package plan
+
+// PreviousOutput is replaced by the step's input in prompts (S0-11).
+const PreviousOutput = "{{PREVIOUS_OUTPUT}}"

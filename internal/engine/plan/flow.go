@@ -46,8 +46,13 @@ type Node struct {
 	ElsePort  []string
 	// Children of a fork are the places of the nodes of its branches that have outputs, in declared order.
 	Children []int
-	// Args are a tool node's arguments: JSON as encoding/json decodes it, with an [ArgText] for each string; nil: there are none.
-	Args any
+	// If is Node.If; nil where there is none, or where its language needs nothing compiled.
+	If *expr.Condition
+	// Value is what the node makes: the arguments of a tool node, the value of a set node, the output of an end node, the default answer of a question. Default is Catch.Default.
+	// Nil: there is none.
+	Value, Default *expr.Value
+	// Text is the prompt of a wait that is a template, or the message of an end node; nil: there is none.
+	Text *expr.Interpolation
 	// Counter is set where the function only counts.
 	Counter *Counter
 }
@@ -96,7 +101,7 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 		}
 	}
 	var inner []expr.Step
-	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner)}
+	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner), Vars: []string{expr.VarInput}}
 	opts.Steps = append(opts.Steps, inner...)
 	f.Guards = make([]*expr.Condition, len(w.Edges))
 	for i, e := range w.Edges {
@@ -163,20 +168,12 @@ func (f *Flow) compileNode(n *Node, opts expr.Options) error {
 		if n.Join == nil || n.Join.Fork == "" {
 			f.Joins = append(f.Joins, n.Index)
 		}
-	case workflow.KindTool:
-		if len(n.Tool.Args) > 0 {
-			args, err := compileArgs(n.Tool.Args, opts)
-			if err != nil {
-				return err
-			}
-			n.Args = args
-		}
 	case workflow.KindSubflow:
 		if f.Workflow.Flows[n.Subflow.Flow] == nil {
 			return fmt.Errorf("workflow not found: %s", n.Subflow.Flow)
 		}
 	}
-	return nil
+	return n.compileTexts(opts)
 }
 
 // outputsByParent gives the nodes that have outputs, by the fork in whose branches they are, in declared order.

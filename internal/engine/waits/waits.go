@@ -58,6 +58,16 @@ func (s *Waits) Get(id string) *Wait {
 	return nil
 }
 
+// OfStep gives the wait that a step was there for; nil: there is none.
+func (s *Waits) OfStep(step int) *Wait {
+	for i := len(s.list) - 1; i >= 0; i-- {
+		if w := &s.list[i]; w.Step == step && w.OfNode() {
+			return w
+		}
+	}
+	return nil
+}
+
 // Len counts the waits of the run, those that ended included.
 func (s *Waits) Len() int { return len(s.list) }
 

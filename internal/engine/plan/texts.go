@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// compileTexts parses the condition, the values and the texts of a node.
+func (n *Node) compileTexts(opts expr.Options) (err error) {
+	if n.Node.If != nil {
+		if n.If, err = compileCondition(n.Node.If, opts); err != nil {
+			return err
+		}
+	}
+	if c := n.Catch; c != nil {
+		if n.Default, err = compileValue("default", c.Default, opts); err != nil {
+			return err
+		}
+	}
+	switch n.Kind {
+	case workflow.KindTool:
+		n.Value, err = compileValue("arguments", n.Tool.Args, opts)
+	case workflow.KindSet:
+		n.Value, err = compileValue("value", n.Set.Value, opts)
+	case workflow.KindEnd:
+		if e := n.End; e != nil {
+			if n.Text, err = compileText("message", e.Message, opts); err == nil {
+				n.Value, err = compileValue("output", e.Output, opts)
+			}
+		}
+	case workflow.KindWait:
+		if w := n.Wait; w.Template {
+			if n.Text, err = compileText("prompt", w.Prompt, opts); err != nil {
+				return err
+			}
+		}
+		n.Value, err = compileValue("default", n.Wait.Default, opts)
+	}
+	return err
+}
+
+// compileValue parses a value; nil where there is none.
+func compileValue(what string, raw json.RawMessage, opts expr.Options) (*expr.Value, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	v, problems, err := expr.ParseValue(raw, opts)
+	if p := expr.Refusal(problems); p != nil {
+		return nil, fmt.Errorf("%s: %s", what, p.Message)
+	}
+	return v, err
+}
+
+// compileText parses a text; nil where it is empty.
+func compileText(what, text string, opts expr.Options) (*expr.Interpolation, error) {
+	if text == "" {
+		return nil, nil
+	}
+	t, problems := expr.ParseInterpolation(text, opts)
+	if p := expr.Refusal(problems); p != nil {
+		return nil, fmt.Errorf("%s: %s", what, p.Message)
+	}
+	return t, nil
+}
