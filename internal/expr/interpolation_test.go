@@ -76,7 +76,7 @@ func TestInterpolationFails(t *testing.T) {
 		{"{{ $steps.a.output.n + 'x' }}", "{{ $steps.a.output.n + 'x' }}: cannot add $steps.a.output.n (a number) with \"x\" (a string)"},
 		{"{{ $steps.a.error }}", "{{ $steps.a.error }}: $steps.a.error has no value"},
 		{"{{ $steps.a.note }}", "{{ $steps.a.note }}: $steps.a.note has no value"},
-		{"{{ 1.0 / 0.0 }}", "{{ 1.0 / 0.0 }}: it gives +Inf, which is no number of JSON"},
+		{"{{ 1.0 / 0.0 }}", "{{ 1.0 / 0.0 }}: it gives +Inf, which JSON cannot represent"},
 		{"{{ 1 / 0 }}", "{{ 1 / 0 }}: division by zero"},
 	} {
 		x, problems := ParseInterpolation(c.src, valueOptions)

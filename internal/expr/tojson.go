@@ -27,7 +27,7 @@ func toJSON(b json.RawMessage, v ref.Val) (json.RawMessage, error) {
 	case types.Double:
 		f := float64(v)
 		if math.IsInf(f, 0) || math.IsNaN(f) {
-			return nil, fmt.Errorf("it gives %v, which is no number of JSON", f)
+			return nil, fmt.Errorf("it gives %v, which JSON cannot represent", f)
 		}
 		if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			return strconv.AppendInt(b, int64(f), 10), nil
