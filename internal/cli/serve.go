@@ -17,10 +17,12 @@ import (
 func (a *app) serveCmd() *cobra.Command {
 	var (
 		cfg     server.Config
+		drives  driveFlags
 		starts  service.Starts
 		files   fileFlags
 		tz      string
 		catchUp string
+		noDrive bool
 	)
 	c := &cobra.Command{
 		Use: "serve", Short: "serve the HTTP API, and run schedules, until stopped",
@@ -45,6 +47,10 @@ func (a *app) serveCmd() *cobra.Command {
 			a.serves, a.stays = true, true
 			cfg.Service = a.config()
 			cfg.Service.Starts = starts
+			cfg.Service.NoDrive = noDrive
+			if err := drives.apply(c, &cfg); err != nil {
+				return err
+			}
 			return a.serve(c, cfg)
 		},
 	}
@@ -54,6 +60,8 @@ func (a *app) serveCmd() *cobra.Command {
 	f.StringSliceVar(&cfg.Hosts, "host", nil, "host `NAME` that requests may use, also *.NAME (repeatable)")
 	f.StringSliceVar(&cfg.Origins, "origin", nil, "`ORIGIN` of web pages that may call the server, such as https://app.example.com (repeatable)")
 	f.BoolVar(&cfg.NoSchedules, "no-schedules", false, "do not run schedules")
+	f.BoolVar(&noDrive, "no-drive", false, "start, show, answer and cancel runs, but leave it to hocket worker and other servers to drive them; --place is then that of the workers")
+	drives.add(c, &cfg, "0s")
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
 	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
 	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent, overriding the documents")
@@ -115,6 +123,9 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 	}
 	if st.Exposed && !st.TLS {
 		a.tell("warning", "other machines can reach this address, and requests and their tokens are not encrypted: put a TLS proxy in front of it")
+	}
+	if cfg.Service.NoDrive {
+		a.tell("runs", "not driven by this process")
 	}
 	if cfg.NoSchedules {
 		a.tell("schedules", "not run by this process")

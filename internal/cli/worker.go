@@ -12,6 +12,7 @@ import (
 func (a *app) workerCmd() *cobra.Command {
 	var (
 		cfg    = server.Config{OnlyWork: true}
+		drives driveFlags
 		starts service.Starts
 		files  fileFlags
 	)
@@ -19,9 +20,9 @@ func (a *app) workerCmd() *cobra.Command {
 		Use: "worker", Short: "continue the runs of servers on the same store, until stopped",
 		Long: "Drives runs that `hocket serve` has stored, of all namespaces, until it is stopped by\nCtrl-C or SIGTERM: those that wait for a process with room, and those whose process\n" +
 			"ended. It takes no requests and runs no schedules. Several workers and servers may\nshare a store in PostgreSQL, or a file on one machine.\n\n" +
-			"On shutdown, runs are stored, and other processes continue them. A second Ctrl-C ends it at once.\n\n" +
+			"On shutdown, it takes no more runs, and waits for calls in progress, for at most --drain.\nOther processes continue its runs. A second Ctrl-C ends it at once.\n\n" +
 			"With --listen it serves /healthz, /readyz and /metrics, and nothing else.",
-		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --listen :7789 --log-format json",
+		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --place gpu1 --listen :7789 --log-format json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var err error
@@ -31,15 +32,47 @@ func (a *app) workerCmd() *cobra.Command {
 			a.serves, a.stays = true, true
 			cfg.Service = a.config()
 			cfg.Service.Starts = starts
+			if err := drives.apply(c, &cfg); err != nil {
+				return err
+			}
 			return a.work(c, cfg)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&cfg.Addr, "listen", "", "`HOST:PORT` for /healthz, /readyz and /metrics (default: none)")
+	drives.add(c, &cfg, "20s")
 	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent of runs that runs start, overriding the documents")
 	files.add(c)
 	addAllowUnknown(c, &files.allowUnknown)
 	return c
+}
+
+// driveFlags are the flags of processes that drive the runs of servers.
+type driveFlags struct {
+	place  string
+	driven int
+}
+
+func (d *driveFlags) add(c *cobra.Command, cfg *server.Config, drain string) {
+	f := c.Flags()
+	f.StringVar(&d.place, "place", "", "`NAME` of this machine for runs that need its files or programs (default: from hocket.yaml, else the host name)")
+	f.IntVar(&d.driven, "max-driven", 0, "maximum `NUMBER` of runs to drive at once, without paused ones (default: from hocket.yaml, else 10000)")
+	f.DurationVar(&cfg.Drain, "drain", 0, "how long calls in progress may continue on shutdown (`DURATION`) (default: from hocket.yaml, else "+drain+")")
+}
+
+// apply checks the flags and puts them into cfg.
+func (d *driveFlags) apply(c *cobra.Command, cfg *server.Config) error {
+	cfg.Service.Place, cfg.Service.MaxDriven = d.place, d.driven
+	if f := c.Flags().Lookup("max-driven"); f.Changed && d.driven < 1 {
+		return mustBe("max-driven", "1 or more", f.Value.String())
+	}
+	if f := c.Flags().Lookup("drain"); cfg.Drain < 0 {
+		return mustBe("drain", "0s or more", f.Value.String())
+	}
+	if c.Flags().Changed("place") && d.place == "" {
+		return mustBe("place", "a name", d.place)
+	}
+	return service.CheckPlace(d.place)
 }
 
 // work drives runs until the context of c is done.
@@ -55,6 +88,7 @@ func (a *app) work(c *cobra.Command, cfg server.Config) error {
 		return err
 	}
 	a.tell("store", start.DB, "path", start.DB)
+	a.tell("place", s.Place(), "place", s.Place())
 	if start.URL != "" {
 		a.tell("listening", start.URL, "url", start.URL)
 	}

@@ -120,6 +120,7 @@ store: {path: runs.db}
 retention: {ended: 90d, paused: 365d}
 server:
   takeOverAfter: 45s
+  place: gpu1
   addr: 127.0.0.1:7788
   url: https://hocket.example.com
   hosts: ["*.internal.example.com"]
@@ -128,9 +129,9 @@ server:
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   mcp: {workflows: [newsroom]}
-  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10, inFlight: 67108864, tokenInFlight: 33554432, bodyIdle: 20s}
+  limits: {body: 1048576, input: 65536, runs: 500, runBytes: 1048576, driven: 300, failures: 20, requests: 100, connections: 200, streams: 50, namespaceStreams: 10, inFlight: 67108864, tokenInFlight: 33554432, bodyIdle: 20s}
   reminders: {after: 4h}
-  shutdown: {delay: 5s, grace: 30s}
+  shutdown: {delay: 5s, grace: 30s, drain: 40s}
   notifications:
     ops: {url: "http://10.0.0.7/hocket", secret: "${env.OPS_SECRET}", on: [wait.opened, run.failed], workflows: [triage], children: true, approveLinks: true}
 `

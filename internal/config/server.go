@@ -19,6 +19,8 @@ type Server struct {
 	MCP      ServerMCP      `json:"mcp"`
 	// TakeOverAfter is for how long another process gives no sign of life before its runs and schedules are taken over; 0: Hocket's own.
 	TakeOverAfter Duration `json:"takeOverAfter"`
+	// Place is the name of the machine whose files and programs runs use; "": the host's name.
+	Place string `json:"place"`
 	// Reminders are of waits whose node names none.
 	Reminders Reminders `json:"reminders"`
 	// Notifications are the receivers of notifications of runs of the namespace default, by name.
@@ -85,12 +87,16 @@ type ServerLimits struct {
 	BodyIdle Duration `json:"bodyIdle"`
 	// RunBytes bounds what one run takes in and makes.
 	RunBytes int64 `json:"runBytes"`
+	// Driven is how many runs of a namespace a process drives at once.
+	Driven int `json:"driven"`
 }
 
 // ServerShutdown says how a server ends. Zero values are Hocket's own.
 type ServerShutdown struct {
 	Delay Duration `json:"delay"`
 	Grace Duration `json:"grace"`
+	// Drain is how long calls of runs may go on.
+	Drain Duration `json:"drain"`
 }
 
 // ServerMCP says what the MCP server offers beside its own tools.
@@ -102,6 +108,7 @@ type ServerMCP struct {
 func serverKeys() []key {
 	return []key{
 		{name: "takeOverAfter", kind: duration, min: 15, doc: "How long another server or scheduler on the same store must be silent before this one takes over its runs and schedules, even if its process still exists. At least 15s; 3650d means practically never. Default: 30s."},
+		{name: "place", kind: text, doc: "The name of this machine for runs that need its files or programs: only servers and workers with the same name continue them; --place takes precedence. Default: the host name."},
 		{name: "addr", kind: text, doc: "The address to listen on, as host:port; --addr takes precedence. Without it, 127.0.0.1:7788."},
 		{name: "url", kind: address, doc: "The public URL of the server, such as behind a proxy; --url takes precedence. Its host is an allowed host, and links in messages begin with it."},
 		{name: "hosts", kind: texts, doc: "Allowed host names, also *.NAME, in addition to localhost, the addresses of this machine and the host of url. A request with another Host is refused."},
@@ -125,6 +132,7 @@ func serverKeys() []key {
 			{name: "tokenInFlight", kind: count, min: 1 << 20, max: 1 << 40, doc: "The part of inFlight, in bytes, that one token, one webhook, or all callers without a token together may use. Further requests get 429. Without it, a quarter of inFlight, but at least the size of one body."},
 			{name: "bodyIdle", kind: duration, doc: "A request is ended with 408 if less than 16384 bytes of its body arrive within this time. Default: 10s."},
 			{name: "runBytes", kind: count, min: 1 << 16, max: 1 << 36, doc: "The maximum amount of data of one run in bytes: inputs, prompts, replies, arguments, results, outputs, and 256 for each event. A run that exceeds it fails with max_bytes. Default: 268435456."},
+			{name: "driven", kind: count, min: 1, max: 1_000_000, doc: "The maximum number of runs of one namespace that this process drives at once, without paused ones; --max-driven takes precedence. Further runs are stored, and continue in a server or worker that has room. Default: 10000."},
 		}},
 		{name: "reminders", kind: section, doc: "Reminders of waits for a person.", keys: []key{
 			{name: "after", kind: duration, doc: "How long a wait is open before one reminder is sent, unless its node sets a time. Without it, no reminder is sent."},
@@ -143,6 +151,7 @@ func serverKeys() []key {
 		{name: "shutdown", kind: section, doc: "Shutdown of the server.", keys: []key{
 			{name: "delay", kind: duration, doc: "How long /readyz fails while requests are still accepted, so that load balancers notice. Default: 0s."},
 			{name: "grace", kind: duration, doc: "How long to wait for requests in flight. Default: 10s."},
+			{name: "drain", kind: duration, doc: "How long calls of runs in progress may continue before they are stopped; --drain takes precedence. Other processes continue the runs. Default: 0s, and 20s for hocket worker."},
 		}},
 	}
 }

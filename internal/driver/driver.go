@@ -99,6 +99,9 @@ type Upkeep interface {
 	// Health tells whether the store takes writes, by the signs of life of a driver that tends: an error where the last one was not stored, or one has been under way for
 	// too long. Before the first one it tells nothing.
 	Health() error
+	// Drain begins no call any more, takes up no run, and leaves each run to other processes when none of its calls is in progress. It returns when no run is driven here, or ctx
+	// is done; Close interrupts the rest.
+	Drain(ctx context.Context)
 	// Close interrupts every run: its calls are stopped, what came back is journaled, and it can be resumed. It returns when no goroutine of the driver is left, or with
 	// ctx's error when that takes longer than ctx allows. A second Close waits like the first.
 	Close(ctx context.Context) error
@@ -140,6 +143,8 @@ type Spec struct {
 	Observe func(run *engine.Run, events []engine.Event)
 	// ParentRun and ForkedFrom name the run that this one belongs to.
 	ParentRun, ForkedFrom string
+	// Place is the machine whose files and programs the run needs; "": it can go on anywhere.
+	Place string
 	// Session is the session that the run belongs to; "" for none. At most one run of a session has not ended (P19).
 	Session string
 }

@@ -46,6 +46,20 @@ func (e *ForeignError) Error() string {
 		cmp.Or(e.Program, "a program without a name"))
 }
 
+// ElsewhereError says that a run is not driven by this process, and by no other one now: it waits for a process at a place, or for any, which continues it without being asked.
+type ElsewhereError struct {
+	Run string
+	// Place is where it can go on; "": anywhere.
+	Place string
+}
+
+func (e *ElsewhereError) Error() string {
+	if e.Place == "" {
+		return fmt.Sprintf("run %s waits for a process that drives runs", e.Run)
+	}
+	return fmt.Sprintf("run %s waits for place %s", e.Run, e.Place)
+}
+
 // FailureOf turns the error of a call into what a journal says of it: code, the other side's own words, and whether the same call may succeed
 // later. ctx is the call's; what it was cancelled with tells a timeout from a cancellation.
 func FailureOf(ctx context.Context, err error) *engine.Failure {

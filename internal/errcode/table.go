@@ -50,6 +50,10 @@ const (
 	RunCompleted      Code = "run-completed"
 	RunOwned          Code = "run-owned"
 	RunForeign        Code = "run-foreign"
+	RunPlaceGone      Code = "run-place-gone"
+	RunUndriven       Code = "run-undriven"
+	PlaceNeeded       Code = "place-needed"
+	InvalidPlace      Code = "invalid-place"
 	RunNotReopenable  Code = "run-not-reopenable"
 	RunParentBudget   Code = "run-parent-budget"
 	RunLimitNotRaised Code = "run-limit-not-raised"
@@ -249,6 +253,20 @@ var entries = [...]Entry{
 	},
 	{RunOwned, Conflict, "run {run} is driven by another process ({owner})", [3]string{}, "Another process that is alive drives the run."},
 	{RunForeign, Invalid, "run {run} belongs to the Go graph {graph:q}", [3]string{}, "The functions of the run are in another program, which alone continues it."},
+	{
+		RunPlaceGone, Conflict, "run {run} waits for place {place}: no living process has it",
+		[3]string{"start hocket worker --place {place} on that machine, or move the run with hocket resume {run} --place NAME", "start a worker at that place, or give the run another place", "tell the user: a worker at that place is needed"},
+		"The run uses files or programs of a machine on which no server or worker is running.",
+	},
+	{
+		RunUndriven, Conflict, "run {run} waits for a process that drives runs", [3]string{"start hocket worker on the store", "start a worker on the store", "tell the user: a worker is needed"},
+		"The server was started with --no-drive, and no worker is running.",
+	},
+	{
+		PlaceNeeded, Invalid, "workflow {workflow:q} uses files or programs of a machine, and this server drives no runs", [3]string{"start the server with --place NAME, the place of the workers on that machine", "the operator must give the server the place of the workers", ""},
+		"The server was started with --no-drive and without --place.",
+	},
+	{InvalidPlace, Invalid, "invalid place {place:q}: {cause}", [3]string{}, "The name of a place is too long, or has spaces or control characters."},
 	{RunNotReopenable, Conflict, "run {run} did not end at a limit: it is {status}", [3]string{}, "Only a run that ended at a limit of its own continues with larger limits."},
 	{RunParentBudget, Conflict, "the run used up the remaining budget of its parent run; give the parent run a larger budget", [3]string{}, "The budget of the parent run bounds this run."},
 	{

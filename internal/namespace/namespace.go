@@ -223,6 +223,21 @@ func (s *Set) look() {
 	}
 }
 
+// Drain has all services begin no call of a run any more, and returns when none is in progress, or ctx is done. Close follows.
+func (s *Set) Drain(ctx context.Context) {
+	var wg sync.WaitGroup
+	s.mu.Lock()
+	for _, e := range s.opened {
+		wg.Go(func() {
+			if <-e.ready; e.service != nil {
+				e.service.Drain(ctx)
+			}
+		})
+	}
+	s.mu.Unlock()
+	wg.Wait()
+}
+
 // Close ends the tending, interrupts what the services drive, so that it can be resumed, and closes them. Later calls of Service fail with ErrClosed; a second Close
 // waits for the first and gives its error.
 func (s *Set) Close() error {

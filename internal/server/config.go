@@ -28,6 +28,8 @@ const (
 	DefaultBody = service.MaxDocumentBytes + 1<<20
 	// DefaultGrace is how long requests under way may take when the server ends.
 	DefaultGrace = 10 * time.Second
+	// DefaultDrain is how long calls of runs in progress may go on when a worker ends.
+	DefaultDrain = 20 * time.Second
 )
 
 // Config is what a Server is made of. The zero Config serves the default store.
@@ -62,6 +64,8 @@ type Config struct {
 	// Grace bounds how long requests under way are waited for when the server ends; 0: the operator's, else DefaultGrace. Delay is how long before that /readyz
 	// says so while requests are still taken; 0: the operator's, else no time.
 	Grace, Delay time.Duration
+	// Drain is how long calls of runs in progress may go on when the process ends; 0: the operator's, else DefaultDrain of a worker and no time of a server.
+	Drain time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -80,6 +84,9 @@ func (c Config) withDefaults() Config {
 	}
 	if !c.OnlyWork {
 		c.Addr = cmp.Or(c.Addr, op.Addr, DefaultAddr)
+	}
+	if c.Service.Place = cmp.Or(c.Service.Place, op.Place); c.Service.Place == "" && !c.Service.NoDrive {
+		c.Service.Place = service.HostPlace()
 	}
 	c.URL = cmp.Or(c.URL, op.URL)
 	c.Hosts = slices.Concat(c.Hosts, op.Hosts)
@@ -107,11 +114,17 @@ func (c Config) withDefaults() Config {
 	c.Grace = cmp.Or(c.Grace, time.Duration(op.Shutdown.Grace), DefaultGrace)
 	c.MCPWorkflows = slices.Concat(c.MCPWorkflows, op.MCP.Workflows)
 	c.Delay = cmp.Or(c.Delay, time.Duration(op.Shutdown.Delay))
+	if c.Drain = cmp.Or(c.Drain, time.Duration(op.Shutdown.Drain)); c.Drain == 0 && c.OnlyWork {
+		c.Drain = DefaultDrain
+	}
 	return c
 }
 
 // Validate tells what cannot be served. Errors: *service.InvalidError.
 func (c Config) Validate() error {
+	if err := service.CheckPlace(c.Service.Place); err != nil {
+		return err
+	}
 	if c.Addr != "" {
 		if _, _, err := net.SplitHostPort(c.Addr); err != nil {
 			return invalidSetting("addr", "the address %q is not host:port, such as %s", c.Addr, DefaultAddr)
@@ -136,7 +149,7 @@ func (c Config) Validate() error {
 		return invalidSetting("tls", "a certificate and its key must be given together (server: {tls: {cert: …, key: …}})")
 	}
 	l := c.Limits
-	if min(c.Body, int64(c.Grace), int64(c.Delay), l.InFlight, l.TokenInFlight, int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
+	if min(c.Body, int64(c.Grace), int64(c.Delay), int64(c.Drain), l.InFlight, l.TokenInFlight, int64(l.BodyIdle)) < 0 || min(l.Failures, l.Requests, l.Connections, l.Streams, l.NamespaceStreams) < 0 {
 		return invalidSetting("limits", "a limit of the server is negative")
 	}
 	switch one := bodyWeight * c.Body; {

@@ -26,6 +26,8 @@ type Namespaces interface {
 	Service(ctx context.Context, namespace string) (*service.Service, error)
 	// DB names the store.
 	DB() string
+	// Drain begins no call of a run any more, and returns when none is in progress, or ctx is done.
+	Drain(ctx context.Context)
 	// Close interrupts what is driven and closes all services.
 	Close() error
 }

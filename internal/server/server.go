@@ -171,6 +171,11 @@ func (s *Server) tend(ctx context.Context, namespace string, svc *service.Servic
 	}
 }
 
+// Place is where the process continues runs that need files or programs of a machine.
+func (s *Server) Place() string {
+	return s.cfg.Service.Place
+}
+
 // Start is what a server says of itself when it begins.
 type Start struct {
 	// URL is where it listens, DB where it keeps things.
@@ -347,7 +352,7 @@ func (s *Server) drain(ctx context.Context, h *http.Server) error {
 	return nil
 }
 
-// Close waits for requests, ends transports, interrupts what is driven, so that the next server goes on with it, and closes all stores. Nothing may be served any more.
+// Close waits for requests, ends transports, lets calls in progress end for as long as Config.Drain says, interrupts what is driven, so that the next server goes on with it, and closes all stores. Nothing may be served any more.
 func (s *Server) Close() error {
 	s.begin()
 	s.visits.Wait() // their contexts are done where they were broken off
@@ -358,6 +363,11 @@ func (s *Server) Close() error {
 		if d.Close != nil {
 			err = errors.Join(err, d.Close())
 		}
+	}
+	if s.cfg.Drain > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
+		defer cancel()
+		s.namespaces.Drain(ctx)
 	}
 	return errors.Join(err, s.namespaces.Close())
 }

@@ -231,3 +231,6 @@ type (
 func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 	return schedule.PreviewOf(w, q)
 }
+
+// CheckPlace is [run.CheckPlace].
+func CheckPlace(place string) error { return run.CheckPlace(place) }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
@@ -73,6 +74,13 @@ type Config struct {
 	MaxCalls int
 	// Shared is what the service has in common with others of the process ([Share]); nil: nothing.
 	Shared *Shared
+	// NoDrive makes a process that starts and answers runs, and leaves it to others to drive them. MaxDriven is how many runs the process drives at once, without paused ones:
+	// further ones are left to processes that have room; 0: the operator's, else DefaultMaxDriven. Place is the name of the machine for runs that need its files or programs; "": the
+	// operator's, else the host's name. With NoDrive it is that of the processes which drive such runs, and such runs are refused without it. All three are for processes of
+	// journal.KindServe and journal.KindWorker.
+	NoDrive   bool
+	MaxDriven int
+	Place     string
 	// Version is what other programs see of this one.
 	Version string
 	// Permissions are the operator's, for every tool call of every run: no document loosens them.
@@ -174,6 +182,10 @@ func (c Config) withDefaults() Config {
 		c.Permissions = c.Operator.Permissions
 	}
 	if c.sharesRuns() {
+		c.MaxDriven = cmp.Or(c.MaxDriven, c.Operator.Server.Limits.Driven, DefaultMaxDriven)
+		if c.Place = cmp.Or(c.Place, c.Operator.Server.Place); c.Place == "" && !c.NoDrive {
+			c.Place = HostPlace()
+		}
 		c.MaxRuns = cmp.Or(c.MaxRuns, int(c.Operator.Server.Limits.Runs), DefaultMaxRuns)
 		c.MaxBytes = cmp.Or(c.MaxBytes, c.Operator.Server.Limits.RunBytes, DefaultMaxBytes)
 		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
@@ -196,10 +208,35 @@ func (c Config) runKind() journal.Kind {
 	return c.Kind
 }
 
+// drivesAt is where the process continues runs of others; "": nowhere.
+func (c Config) drivesAt() string {
+	if c.NoDrive || !c.sharesRuns() {
+		return ""
+	}
+	return c.Place
+}
+
+// HostPlace is the place of a machine that was given none: its name, with _ for what the name of a place cannot have.
+func HostPlace() string {
+	host, _ := os.Hostname() // without it there is one place
+	host = strings.Map(func(r rune) rune {
+		if r <= ' ' || r == 0x7f || r == '\ufffd' {
+			return '_'
+		}
+		return r
+	}, host)
+	if len(host) > 64 {
+		host = host[:64]
+	}
+	return cmp.Or(strings.ToValidUTF8(host, "_"), "local")
+}
+
 // Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
 const (
 	// DefaultMaxRuns is how many runs of a store may not have ended.
 	DefaultMaxRuns = 10_000
+	// DefaultMaxDriven is how many runs of a namespace a process drives at once.
+	DefaultMaxDriven = 10_000
 	// DefaultMaxInput bounds the input of a run, in bytes.
 	DefaultMaxInput = 1 << 20
 	// DefaultMaxBytes bounds the size of a run, as workflow.Limits.MaxBytes counts it.
@@ -219,7 +256,7 @@ func (c Config) takeOverAfter() time.Duration {
 
 // open says how the store is opened.
 func (c Config) open() store.Config {
-	q := store.Config{Kind: c.Kind, LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns, Logger: c.Logger}
+	q := store.Config{Kind: c.Kind, Place: c.drivesAt(), LockTimeout: c.LockTimeout, Locked: c.Locked, RetainRuns: c.RetainRuns, Logger: c.Logger}
 	if q.Locked == nil {
 		q.Locked = func(w journal.LockWait) {
 			c.Logger.Warn("the store is locked; waiting", "by", w.Holder, "for", w.For.Round(time.Second/10))
@@ -239,7 +276,7 @@ func (c Config) definitions() definition.Config {
 // runs says how runs are started and driven.
 func (c Config) runs() run.Config {
 	r := run.Config{
-		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts,
+		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, Place: c.Place, NoDrive: c.NoDrive,
 		Telemetry: c.Telemetry, Logger: c.Logger,
 	}
 	if c.Telemetry == nil && c.Metrics {
@@ -354,6 +391,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	return embedded.New(embedded.Config{
 		Store: s.home.Journal, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
+		Shared: s.cfg.sharesRuns(), Place: s.cfg.drivesAt(), NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
 		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
 	})
 }

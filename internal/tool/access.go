@@ -71,6 +71,12 @@ func (s Spec) Access(dir string) []string {
 	return lines
 }
 
+// NeedsMachine tells whether the toolset reaches files or programs of the machine: it starts a command, or has lines of Access that are about the machine.
+func (s Spec) NeedsMachine() bool {
+	local, err := s.local(filepath.Join)
+	return err != nil || len(Commands([]Spec{s})) > 0 || len(local.Lines) > 0 && !local.InStore
+}
+
 // local asks the type of the spec what it reaches of this machine.
 func (s Spec) local(at kinds.At) (kinds.Local, error) {
 	k, _ := kinds.Of(s.Type)

@@ -234,6 +234,7 @@ const (
 	InvalidHook          ProblemReason = "invalid-hook"
 	InvalidKey           ProblemReason = "invalid-key"
 	InvalidLimits        ProblemReason = "invalid-limits"
+	InvalidPlace         ProblemReason = "invalid-place"
 	InvalidRunId         ProblemReason = "invalid-run-id"
 	InvalidSchedule      ProblemReason = "invalid-schedule"
 	InvalidServerAddress ProblemReason = "invalid-server-address"
@@ -261,6 +262,7 @@ const (
 	NothingToChange      ProblemReason = "nothing-to-change"
 	PermissionElsewhere  ProblemReason = "permission-elsewhere"
 	PermissionNeeded     ProblemReason = "permission-needed"
+	PlaceNeeded          ProblemReason = "place-needed"
 	PriceMissing         ProblemReason = "price-missing"
 	RecordingBranches    ProblemReason = "recording-branches"
 	RecordingUnusable    ProblemReason = "recording-unusable"
@@ -277,6 +279,8 @@ const (
 	RunOfGraph           ProblemReason = "run-of-graph"
 	RunOwned             ProblemReason = "run-owned"
 	RunParentBudget      ProblemReason = "run-parent-budget"
+	RunPlaceGone         ProblemReason = "run-place-gone"
+	RunUndriven          ProblemReason = "run-undriven"
 	RunWithoutSteps      ProblemReason = "run-without-steps"
 	ServerFixed          ProblemReason = "server-fixed"
 	ServerNotFound       ProblemReason = "server-not-found"
@@ -402,6 +406,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case InvalidLimits:
 		return true
+	case InvalidPlace:
+		return true
 	case InvalidRunId:
 		return true
 	case InvalidSchedule:
@@ -456,6 +462,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case PermissionNeeded:
 		return true
+	case PlaceNeeded:
+		return true
 	case PriceMissing:
 		return true
 	case RecordingBranches:
@@ -487,6 +495,10 @@ func (e ProblemReason) Valid() bool {
 	case RunOwned:
 		return true
 	case RunParentBudget:
+		return true
+	case RunPlaceGone:
+		return true
+	case RunUndriven:
 		return true
 	case RunWithoutSteps:
 		return true

@@ -49,6 +49,10 @@ type actor struct {
 
 	pause backoff // between appends that fail
 
+	// claimed is the run's head where it was claimed before.
+	claimed *journal.Head
+	// handsOff: no call of the run is begun here. unbegun: none of its open calls has begun since its last event.
+	handsOff, unbegun bool
 	// takeover: the run was left by an owner that did not finish it, and nothing was written since.
 	takeover bool
 	// fresh: the commands that were open when the run was read have not been looked at.
@@ -197,10 +201,25 @@ func (a *actor) loop() error {
 			reply(batch, err)
 			return err
 		}
-		if a.settled() && (!a.owned || !a.hasMail()) {
+		switch {
+		case a.settled() && (!a.owned || !a.hasMail()):
+			return nil
+		case a.isHandedOff():
 			return nil
 		}
 	}
+}
+
+// isHandedOff tells whether the run goes on elsewhere: none of its calls is out, and none is begun.
+func (a *actor) isHandedOff() bool {
+	if a.d.draining.Load() {
+		a.handsOff = true
+	}
+	if !a.handsOff || a.calls.count() > 0 || a.hasMail() {
+		return false
+	}
+	a.unbegun = true
+	return true
 }
 
 // settled tells whether the run needs no actor before the next request.
@@ -215,6 +234,11 @@ func (a *actor) step(batch []*message) (err error) {
 	defer text.Recover(&err)
 	if a.kitErr != nil {
 		if batch = a.cancelsOnly(batch); len(batch) == 0 {
+			return errLeft
+		}
+	}
+	if a.handsOff && a.takeover {
+		if batch = a.leaveTakeover(batch); len(batch) == 0 {
 			return errLeft
 		}
 	}
@@ -358,6 +382,7 @@ func (a *actor) leave(err error) {
 	a.mail = nil
 	a.mu.Unlock()
 	delete(d.runs, a.id)
+	d.left()
 	switch {
 	case d.closed:
 	case len(rest) > 0:

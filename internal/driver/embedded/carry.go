@@ -22,6 +22,11 @@ const grace = 2 * time.Second
 
 // carry carries out commands. Those that are under way already are left alone, so that giving a command twice does no harm.
 func (a *actor) carry(cmds []engine.Command) {
+	if a.handsOff || a.d.draining.Load() {
+		a.carryElsewhere(cmds)
+		return
+	}
+	a.unbegun = false
 	for _, c := range cmds {
 		switch c := c.(type) {
 		case *engine.CallModel:
@@ -38,6 +43,23 @@ func (a *actor) carry(cmds []engine.Command) {
 			}
 		case *engine.OpenWait, *engine.Finish:
 			// Their results are in the events.
+		}
+	}
+}
+
+// carryElsewhere carries out what ends calls, for a run that goes on in another process. That one begins the calls.
+func (a *actor) carryElsewhere(cmds []engine.Command) {
+	if a.orphans == nil {
+		a.orphans = map[string]engine.Command{}
+	}
+	for _, c := range cmds {
+		if id := engine.CallID(c); id != "" && a.calls.get(id) == nil {
+			a.orphans[id] = c
+		}
+		if c, ok := c.(*engine.CancelCalls); ok {
+			for _, id := range c.IDs {
+				a.cancelCall(id)
+			}
 		}
 	}
 }

@@ -239,7 +239,11 @@ func codeOf(cause error) string {
 func (a *actor) release() {
 	var b backoff
 	for a.owned {
-		err := a.d.cfg.Store.Release(a.d.root, a.id, a.epoch)
+		giveUp := a.d.cfg.Store.Release
+		if a.unbegun {
+			giveUp = a.d.cfg.Store.Return
+		}
+		err := giveUp(a.d.root, a.id, a.epoch)
 		if err == nil || errors.Is(err, journal.ErrFenced) || held.IsPermanent(err) {
 			break
 		}

@@ -17,6 +17,7 @@ type Store interface {
 	journal.Log
 	journal.Lists
 	journal.Ownership
+	journal.Dispatch
 	journal.Inbox
 	journal.Notices
 	journal.Changes
@@ -41,6 +42,15 @@ type Config struct {
 	MaxCalls int
 	// Slots bounds the calls in flight of all drivers that share it; MaxCalls is not used then. Nil: the driver's own.
 	Slots *Slots
+	// Shared: processes continue each other's runs of this kind, also living ones. A run that needs another place than Place is left to a process there. The place of the store's owner is Place, where
+	// the process continues runs.
+	Shared bool
+	Place  string
+	// NoDrive makes a driver that begins no call: what it starts and what it decides is stored, and goes on in another process.
+	NoDrive bool
+	// MaxDriven bounds the runs in memory. A run that is started beyond it is left to a process that has room, unless another run started it; no more are claimed. What is asked of a run is done all
+	// the same. 0: no bound.
+	MaxDriven int
 	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
 	ApproveAll bool
 	// TakeOverAfter is for how long the owner of runs of this driver's kind gives no sign of life before Tend takes them over although it lives; 0: never.
@@ -69,6 +79,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxCalls < 0 {
 		return c, errors.New("driver: MaxCalls is negative")
+	}
+	if c.MaxDriven < 0 {
+		return c, errors.New("driver: MaxDriven is negative")
 	}
 	if c.TakeOverAfter < 0 {
 		return c, errors.New("driver: TakeOverAfter is negative")

@@ -16,13 +16,13 @@ import (
 // heardTime is how long to wait for another program to take an answer that was left for it.
 const heardTime = 2 * time.Second
 
-// deposit leaves an answer in the store for a run of another program that no process drives, if the run takes it: the program takes it when it takes the run up. It claims
+// deposit leaves an answer in the store for a run of another program, or of another place, that no process drives, if the run takes it: the process that takes the run up takes it. It claims
 // nothing, so that it blocks no other process. id is the request that was posted before; 0: none was. done is false for a run that is not like that.
 //
 // Errors: those of engine for answers; engine.ErrWaitAnswered where another answer to the same wait was left before.
 func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
-	c, foreign, err := d.foreign(ctx, run)
-	if err != nil || !foreign {
+	c, head, foreign, err := d.foreign(ctx, run)
+	if err != nil || !foreign && !(head.Interrupted && d.handsOff(head.Place)) {
 		return false, err
 	}
 	wait, err := d.checkAnswer(ctx, run, c, a)
@@ -53,26 +53,26 @@ func (d *Driver) checkAnswer(ctx context.Context, run string, c held.Compiled, a
 }
 
 // foreign tells whether a run has functions that another program has, and no living owner.
-func (d *Driver) foreign(ctx context.Context, run string) (c held.Compiled, foreign bool, err error) {
-	head, err := d.cfg.Store.Head(ctx, run)
+func (d *Driver) foreign(ctx context.Context, run string) (c held.Compiled, head journal.Head, foreign bool, err error) {
+	head, err = d.cfg.Store.Head(ctx, run)
 	if err != nil {
-		return c, false, err
+		return c, head, false, err
 	}
 	if head.Owner != "" {
 		alive, err := d.cfg.Store.Alive(ctx, head.Owner)
 		if err != nil || alive {
-			return c, false, err
+			return c, head, false, err
 		}
 	}
 	if c, err = d.definition(ctx, head.Definition); err != nil {
-		return c, false, journal.InRun(run, err)
+		return c, head, false, journal.InRun(run, err)
 	}
-	return c, c.Program == nil && d.cfg.Foreign(c.Plan.Workflow()), nil
+	return c, head, c.Program == nil && d.cfg.Foreign(c.Plan.Workflow()), nil
 }
 
 // IsForeign implements driver.Driver.
 func (d *Driver) IsForeign(ctx context.Context, run string) (bool, error) {
-	_, foreign, err := d.foreign(ctx, run)
+	_, _, foreign, err := d.foreign(ctx, run)
 	return foreign, err
 }
 
@@ -239,7 +239,7 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 		if err != nil || h.Kind != d.cfg.Kind || !mine(h) {
 			continue
 		}
-		if _, foreign, err := d.foreign(ctx, q.Run); err != nil || foreign {
+		if _, _, foreign, err := d.foreign(ctx, q.Run); err != nil || foreign {
 			continue // its graph is not registered here, or not yet
 		}
 		if err := d.goOn(q.Run); err != nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -50,7 +51,12 @@ type Driver struct {
 	// interrupted are the runs that left memory by Interrupt and were not asked for since.
 	interrupted map[string]bool
 	signing     bool // signs of life are given
+	wasFull     bool // there was no room for a run
 	tending     int  // calls of Tend
+
+	hasRoom   chan struct{} // holds one token when there is room again
+	lostClaim atomic.Bool   // a claim gave an error
+	draining  atomic.Bool   // no call begins any more
 
 	signs signs
 	// taking is held while requests are taken out of the inbox and put into mailboxes.
@@ -75,6 +81,8 @@ func New(cfg Config) (*Driver, error) {
 		runs:   map[string]*actor{},
 		parked: map[string]*parked{},
 		bad:    map[string]error{},
+
+		hasRoom: make(chan struct{}, 1),
 
 		interrupted: map[string]bool{},
 	}
@@ -142,7 +150,17 @@ func (d *Driver) Resume(ctx context.Context, run string) error {
 	if isCommon(err) {
 		return d.askCommon(ctx, run, nil)
 	}
-	return err
+	if !errors.Is(err, errElsewhere) {
+		return err
+	}
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil {
+		return err
+	}
+	if goesOn, err := d.goesOn(ctx, head); err != nil || goesOn {
+		return err
+	}
+	return &driver.ElsewhereError{Run: run, Place: head.Place}
 }
 
 // Reopen implements driver.Driver.

@@ -197,6 +197,9 @@ func (d *Driver) send(ctx context.Context, run string, data engine.InputData) er
 		if isCommon(err) {
 			err = d.askCommon(ctx, run, data)
 		}
+		if errors.Is(err, errElsewhere) {
+			continue // it was left by its owner just now
+		}
 		if !errors.Is(err, journal.ErrOwned) && !errors.Is(err, journal.ErrFenced) {
 			if id != 0 && !errors.Is(err, driver.ErrClosed) && ctx.Err() == nil {
 				if e := d.cfg.Store.Settle(ctx, id, encodeResult(err)); e != nil {

@@ -37,13 +37,18 @@ func (a *actor) load() error {
 	}
 	var head journal.Head
 	err := a.persist("claim run", func() (err error) {
+		if a.claimed != nil {
+			head = *a.claimed
+			return nil
+		}
 		head, err = a.claim()
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	a.owned, a.epoch = true, head.Epoch
+	a.owned, a.epoch, a.unbegun = true, head.Epoch, head.Unbegun
+	a.handsOff = a.d.handsOff(head.Place)
 	err = a.persist("read run", func() error { return a.prepare(a.d.root, head) })
 	if err == nil {
 		err = a.reread()
@@ -51,13 +56,13 @@ func (a *actor) load() error {
 	if err != nil {
 		return err
 	}
-	a.takeover = head.Status.IsActive() || a.run.InFlight() > 0
+	a.takeover = !a.unbegun && (head.Status.IsActive() || a.run.InFlight() > 0)
 	a.fresh = true
 	a.d.mu.Lock()
 	delete(a.d.bad, a.id)
 	a.d.mu.Unlock()
 	a.d.takeRequests() // what was asked of the run while it had no owner
-	if a.run.Status().Ended() && a.run.EndedByLimit() == "" {
+	if a.run.Status().Ended() && a.run.EndedByLimit() == "" || a.handsOff && (!a.takeover || head.Status.IsActive()) {
 		a.kit = &driver.RunResources{}
 		return nil
 	}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -29,6 +30,16 @@ func (d *Driver) Tend(ctx context.Context) {
 		return
 	}
 	defer stop()
+	if d.cfg.NoDrive {
+		select {
+		case <-ctx.Done():
+		case <-d.work.Done():
+		}
+		return
+	}
+	var claiming sync.WaitGroup
+	defer claiming.Wait()
+	claiming.Go(func() { d.keepClaiming(ctx) })
 	all := func(journal.Head) bool { return true }
 	changes := d.subscribe(journal.OfNotices())
 	defer changes.stop()
@@ -46,9 +57,6 @@ func (d *Driver) Tend(ctx context.Context) {
 			if err := d.evictHung(ctx, all); err != nil {
 				log("cannot take over runs", err)
 			}
-			if err := d.Recover(ctx); err != nil {
-				log("cannot recover runs", err)
-			}
 			recovered = now
 		}
 		if err := deadlines.look(ctx); err != nil {
@@ -60,55 +68,9 @@ func (d *Driver) Tend(ctx context.Context) {
 	}
 }
 
-// Recover takes up all runs of the driver's kind that have no living owner and returns when each goes on or has been given up on. A run that
-// cannot be driven is logged once and left alone from then on (P18). While the store is temporarily unavailable it is asked again. Errors: ctx's,
-// ErrClosed.
-func (d *Driver) Recover(ctx context.Context) error {
-	var wg sync.WaitGroup
-	q := journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: 1000}
-	for {
-		heads, next, err := d.list(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, h := range heads {
-			d.mu.Lock()
-			skip := d.bad[h.Run] != nil || d.runs[h.Run] != nil
-			d.mu.Unlock()
-			if skip {
-				continue
-			}
-			wg.Add(1)
-			done := func(err error) {
-				defer wg.Done()
-				d.gaveUp(h.Run, err)
-			}
-			if err := d.post(h.Run, &message{resume: true, done: done}); err != nil {
-				wg.Done()
-				return err
-			}
-		}
-		if next == "" {
-			break
-		}
-		q.Cursor = next
-	}
-	all := make(chan struct{})
-	go func() {
-		wg.Wait()
-		close(all)
-	}()
-	select {
-	case <-all:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // gaveUp remembers a run that cannot be recovered for a reason that will not pass.
 func (d *Driver) gaveUp(run string, err error) {
-	if err == nil || held.IsPermanent(err) || d.work.Err() != nil {
+	if err == nil || held.IsPermanent(err) || errors.Is(err, errElsewhere) || d.work.Err() != nil {
 		return
 	}
 	d.mu.Lock()

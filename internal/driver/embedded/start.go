@@ -93,7 +93,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	a.blobs = append(l.blob[:], files...)
 	l.actor = a
 	l.create = journal.NewRun{
-		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Kind: d.cfg.Kind,
+		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Place: spec.Place, Kind: d.cfg.Kind,
 		Definition: definition.Hash, Created: d.now(), Meta: meta,
 	}
 	a.create = &l.create
@@ -127,6 +127,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	case d.runs[run] != nil:
 		err = fmt.Errorf("start run %s: %w", run, journal.ErrExists)
 	default:
+		a.handsOff = d.handsOff(spec.Place) || spec.ParentRun == "" && d.isFull()
 		d.launch(a)
 	}
 	d.mu.Unlock()

@@ -1,6 +1,9 @@
 package embedded
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 )
@@ -47,3 +50,20 @@ func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 	}
 	return kept, nil
 }
+
+// leaveTakeover gives the messages that may change a run which was left by its owner and is not driven here: cancellations. The process that continues the run does the rest.
+func (a *actor) leaveTakeover(batch []*message) []*message {
+	if a.run.Status() == engine.StatusPaused {
+		return batch
+	}
+	return slices.DeleteFunc(slices.Clone(batch), func(m *message) bool {
+		_, isCancel := m.data.(engine.Cancel)
+		if !isCancel {
+			m.answer(errElsewhere)
+		}
+		return !isCancel
+	})
+}
+
+// errElsewhere: a run that was left by its owner is continued by another process.
+var errElsewhere = errors.New("the run is continued by another process")

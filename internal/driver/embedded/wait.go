@@ -44,10 +44,13 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 			return state, nil
 		case bad != nil:
 			return state, bad
-		case head.Interrupted:
-			return state, nil
-		case closed:
+		case closed && !head.Interrupted:
 			return state, driver.ErrClosed
+		case head.Interrupted:
+			goesOn, err := d.goesOn(ctx, head)
+			if err != nil || !goesOn || closed {
+				return state, err
+			}
 		}
 		if changes == nil {
 			changes = new(d.subscribe(journal.OfRun(run)))

@@ -150,6 +150,14 @@ func (r *Runs) takeUp(ctx context.Context, w Work) error {
 	case errors.Is(err, engine.ErrEnded):
 		return nil
 	}
+	if _, ok := errors.AsType[*driver.ElsewhereError](err); ok { // it waits for another process, and this call for it
+		select {
+		case <-time.After(journal.SafetyPoll):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	return err
 }
 

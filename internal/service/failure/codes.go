@@ -25,6 +25,8 @@ var known = []struct {
 	{errcode.PermissionElsewhere, typed(func(e *AllowedElsewhereError) errcode.Fields { return errcode.Fields{"run": e.Run} }), false},
 	{errcode.ModelUnusable, typed(func(e *model.RefError) errcode.Fields { return errcode.Fields{"model": e.Ref} }), false},
 	{errcode.RunForeign, typed(func(e *driver.ForeignError) errcode.Fields { return errcode.Fields{"run": e.Run, "graph": e.Graph} }), false},
+	{errcode.RunPlaceGone, elsewhere(true), false},
+	{errcode.RunUndriven, elsewhere(false), false},
 	{errcode.InvalidAnswer, sentinel(engine.ErrAnswer), false},
 	{errcode.InvalidCursor, sentinel(journal.ErrCursor), true},
 	{errcode.WaitNoApproval, typed(func(e *NoApprovalError) errcode.Fields { return errcode.Fields{"run": e.Run, "node": e.Node} }), false},
@@ -54,6 +56,17 @@ var known = []struct {
 	{errcode.StoreUnavailable, sentinel(ErrUnavailable), false},
 	{errcode.StoreUnavailable, sentinel(journal.ErrClosed), false},
 	{errcode.StoreUnavailable, sentinel(journal.ErrUnavailable), false},
+}
+
+// elsewhere matches runs that wait for a process, at a place or anywhere.
+func elsewhere(isPlaced bool) func(error) (errcode.Fields, bool) {
+	return func(err error) (errcode.Fields, bool) {
+		e, ok := errors.AsType[*driver.ElsewhereError](err)
+		if !ok || (e.Place != "") != isPlaced {
+			return nil, false
+		}
+		return errcode.Fields{"run": e.Run, "place": e.Place}, true
+	}
 }
 
 func sentinel(target error) func(error) (errcode.Fields, bool) {

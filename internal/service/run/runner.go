@@ -35,6 +35,9 @@ type Config struct {
 	MaxBytes int64
 	// Starts are for runs whose start names nothing else.
 	Starts Starts
+	// Place is that of runs which need files or programs of a machine; "": it is not noted. NoDrive: the process drives no runs, so that such a run needs a place.
+	Place   string
+	NoDrive bool
 	// Telemetry makes traces and metrics of the runs that are driven here; nil: none.
 	Telemetry *telemetry.Config
 	Logger    *slog.Logger

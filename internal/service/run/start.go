@@ -177,6 +177,9 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if problems, err := s.opener.Granted(graph, q.Files); err != nil || problems.HasErrors() {
 		return spec, cmp.Or(err, error(&failure.InvalidError{Diagnostics: problems}))
 	}
+	if spec.Place, err = s.placeOf(graph, q.Files); err != nil {
+		return spec, err
+	}
 	if spec.Facts, err = s.definitions.Facts(graph, q.Dir); err != nil {
 		return spec, err
 	}

@@ -138,6 +138,9 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 			return spec, err
 		}
 	}
+	if spec.Place, err = b.s.placeOf(w, resources.Files{Tools: spec.Files[resources.FileTools]}); err != nil {
+		return spec, err
+	}
 	var args struct {
 		Input json.RawMessage `json:"input"`
 	}

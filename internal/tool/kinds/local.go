@@ -13,6 +13,8 @@ import (
 type Local struct {
 	// Lines say it to the person who decides whether a document is trusted; nil: nothing is reached.
 	Lines []string
+	// InStore: what is reached is in the store, and the same on all machines.
+	InStore bool
 	// Programs are those that a toolset may start, as the options name them.
 	Programs Programs
 }
