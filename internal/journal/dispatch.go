@@ -11,7 +11,7 @@ type Dispatch interface {
 	// ClaimSome makes the handle the owner of some runs that can go on and have no living owner, each in its next epoch, and gives their heads as [Ownership.Claim] does. It gives
 	// as many as q asks for, or all there are. Of several handles that claim at once, each run goes to one. What it costs does not depend on how many runs are stored.
 	//
-	// A run can go on if it is active, or was given up by Return. Errors: those of a store that cannot be used; runs may be claimed then.
+	// A run can go on if it is active, or was given up by Return. One that was created and given up in one append, as a fork is, was never driven: it is left alone. Errors: those of a store that cannot be used; runs may be claimed then.
 	ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error)
 	// Return gives up a run as Release does, and keeps that none of its open calls has begun since its last append: the next claim gives it with Head.Unbegun. Errors: ErrNotFound,
 	// ErrFenced.
@@ -34,9 +34,9 @@ type ClaimQuery struct {
 	Limit int
 }
 
-// takes tells whether q asks for a run, which has no living owner.
-func (q ClaimQuery) takes(h Head, isUnbegun bool) bool {
-	return (h.Status.IsActive() || isUnbegun) && h.Kind == q.Kind && (h.Place == "" || h.Place == q.Place)
+// takes tells whether q asks for a run that can go on.
+func (q ClaimQuery) takes(h Head) bool {
+	return h.Kind == q.Kind && (h.Place == "" || h.Place == q.Place)
 }
 
 // maxPlace bounds the name of a place, in bytes.

@@ -58,10 +58,9 @@ type memRun struct {
 	key   int64
 	head  Head // Interrupted is worked out when asked for
 	owner Owner
-	// unbegun: it was given up by Return.
-	unbegun bool
-	sum     Sum
-	links   []Link
+	waits waiting
+	sum   Sum
+	links []Link
 	// values are the events of the activations after links, which have not been read.
 	values [][]engine.Event
 	// notices are the IDs of the run's notices; retained counts its events while it is among the ended runs of retention.
@@ -197,7 +196,9 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	switch {
 	case a.Release:
-		h.m.disown(r, false)
+		if h.m.disown(r, false); a.Create != nil {
+			r.waits = waitsNot
+		}
 	case a.Common:
 		r.head.Owner, r.owner = CommonOwner, Common()
 	}

@@ -11,16 +11,40 @@ func (h *memHandle) claim(r *memRun) Head {
 	r.head.Epoch++
 	h.m.hub.Signal(OfRun(r.head.Run))
 	head := h.m.headOf(r)
-	head.Unbegun, r.unbegun = r.unbegun, false
+	head.Unbegun = r.waits == unbegun
+	r.waits = waitsNot
 	return head
 }
 
 // disown takes a run from its owner.
 func (m *Memory) disown(r *memRun, isUnbegun bool) {
-	r.head.Owner, r.owner, r.unbegun = "", Owner{}, isUnbegun
-	if isUnbegun || r.head.Status.IsActive() {
-		m.hub.SignalKind(TopicRequests)
+	r.head.Owner, r.owner, r.waits = "", Owner{}, waitsNot
+	switch {
+	case isUnbegun:
+		r.waits = unbegun
+	case r.head.Status.IsActive():
+		r.waits = waits
+	default:
+		return
 	}
+	m.hub.SignalKind(TopicRequests)
+}
+
+// waiting says whether a run that was given up can go on.
+type waiting uint8
+
+const (
+	waitsNot waiting = iota
+	waits
+	unbegun // none of its open calls has begun
+)
+
+// isClaimable tells whether a run can go on and has no living owner.
+func (m *Memory) isClaimable(r *memRun) bool {
+	if r.head.Owner == "" {
+		return r.waits != waitsNot
+	}
+	return !m.owners[r.head.Owner] && r.head.Status.IsActive()
 }
 
 func (h *memHandle) ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error) {
@@ -31,7 +55,7 @@ func (h *memHandle) ClaimSome(ctx context.Context, q ClaimQuery) ([]Head, error)
 	defer unlock()
 	var found []*memRun
 	for _, r := range h.m.runs {
-		if !h.m.owners[r.head.Owner] && q.takes(r.head, r.unbegun) && !slices.Contains(q.Except, r.head.Run) {
+		if h.m.isClaimable(r) && q.takes(r.head) && !slices.Contains(q.Except, r.head.Run) {
 			found = append(found, r)
 		}
 	}

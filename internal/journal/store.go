@@ -32,7 +32,8 @@ type Append struct {
 	// Status and Waiting are the run's after the last record. Status must be a known one.
 	Status  Status
 	Waiting int
-	// Release gives the run up in the same transaction, as a run that pauses or ends does. One that is active goes on where it is claimed.
+	// Release gives the run up in the same transaction, as a run that pauses or ends does. One that is active is given by ClaimSome, unless it is created by the append: then it waits to be claimed by
+	// name.
 	Release bool
 	// Notices tell of events in the records; of each, Seq and Type are stored.
 	Notices []Notice

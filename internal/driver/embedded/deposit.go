@@ -166,7 +166,7 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 		if now := time.Now(); now.Sub(recovered) >= recoverEvery {
 			err := d.evictHung(ctx, mine)
 			if err == nil {
-				err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, func(h journal.Head) bool { return mine(h) && !d.isOwnLeft(h.Run) })
+				err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, func(h journal.Head) bool { return mine(h) && !d.isOwnLeft(h.Run) }, d.outcome)
 			}
 			if err != nil && ctx.Err() == nil && d.work.Err() == nil {
 				d.cfg.Logger.Warn("cannot take over runs", "err", err)
@@ -188,8 +188,8 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 // maxPage is the size of the pages in which runs are read that are taken up.
 const maxPage = 1000
 
-// takeUp goes on with the runs of a query for which want holds, and waits for none.
-func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.Head) bool) error {
+// takeUp goes on with the runs of a query for which want holds, and waits for none. done gives what is called with the outcome of each.
+func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.Head) bool, done func(run string) func(error)) error {
 	for {
 		heads, next, err := d.cfg.Store.List(ctx, q)
 		if err != nil {
@@ -199,7 +199,7 @@ func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.
 			if !want(h) {
 				continue
 			}
-			if err := d.goOn(h.Run); err != nil {
+			if err := d.goOn(h.Run, done); err != nil {
 				return err
 			}
 		}
@@ -210,14 +210,19 @@ func (d *Driver) takeUp(ctx context.Context, q journal.Query, want func(journal.
 }
 
 // goOn takes up a run, unless it is driven here or cannot be.
-func (d *Driver) goOn(run string) error {
+func (d *Driver) goOn(run string, done func(run string) func(error)) error {
 	d.mu.Lock()
 	skip := d.bad[run] != nil || d.runs[run] != nil
 	d.mu.Unlock()
 	if skip {
 		return nil
 	}
-	return d.post(run, &message{resume: true, done: func(err error) { d.gaveUp(run, err) }})
+	outcome := done(run)
+	err := d.post(run, &message{resume: true, done: outcome})
+	if err != nil {
+		outcome(err)
+	}
+	return err
 }
 
 // TakeAnswers implements driver.Driver.
@@ -242,7 +247,7 @@ func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) 
 		if _, _, foreign, err := d.foreign(ctx, q.Run); err != nil || foreign {
 			continue // its graph is not registered here, or not yet
 		}
-		if err := d.goOn(q.Run); err != nil {
+		if err := d.goOn(q.Run, d.outcome); err != nil {
 			return err
 		}
 	}

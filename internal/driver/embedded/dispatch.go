@@ -55,6 +55,11 @@ func (d *Driver) left() {
 	}
 }
 
+// mayClaim tells whether a run without a living owner may be taken up here. Nearly all are claimed before they are found by a list; those that were never driven, as forks, are not.
+func (d *Driver) mayClaim(h journal.Head) bool {
+	return (h.Place == "" || !d.cfg.Shared || h.Place == d.cfg.Place) && d.room() > 0
+}
+
 // claimWaiting claims runs that can go on as long as there is room, and drives them. done gives what is called with the outcome of each.
 //
 // A claim whose answer is lost leaves runs that this process owns and does not know of: after an error they are looked for.
@@ -86,6 +91,9 @@ func (d *Driver) claimWaiting(ctx context.Context, done func(run string) func(er
 		}
 	}
 }
+
+// outcome gives what remembers why a run could not be taken up.
+func (d *Driver) outcome(run string) func(error) { return func(err error) { d.gaveUp(run, err) } }
 
 // takeClaimed drives a run that was claimed just now.
 func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
@@ -119,7 +127,7 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 func (d *Driver) findOwn(ctx context.Context) error {
 	self := d.cfg.Store.Owner().ID
 	active := []journal.Status{journal.StatusPending, journal.StatusRunning}
-	return d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage}, func(h journal.Head) bool { return h.Owner == self })
+	return d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage}, func(h journal.Head) bool { return h.Owner == self }, d.outcome)
 }
 
 // keepClaiming claims runs that can go on until ctx is done: when some are given up, when there is room again, and every claimEvery.
@@ -127,7 +135,7 @@ func (d *Driver) keepClaiming(ctx context.Context) {
 	changes := d.subscribe(journal.OfRequests())
 	defer changes.stop()
 	for {
-		err := d.claimWaiting(ctx, func(run string) func(error) { return func(err error) { d.gaveUp(run, err) } })
+		err := d.claimWaiting(ctx, d.outcome)
 		if err != nil && ctx.Err() == nil && d.work.Err() == nil {
 			d.cfg.Logger.Warn("cannot claim runs", "err", err)
 		}
@@ -151,16 +159,22 @@ func (d *Driver) keepClaiming(ctx context.Context) {
 // ErrClosed.
 func (d *Driver) Recover(ctx context.Context) error {
 	var wg sync.WaitGroup
+	done := func(run string) func(error) {
+		wg.Add(1)
+		return func(err error) {
+			defer wg.Done()
+			d.gaveUp(run, err)
+		}
+	}
 	var b backoff
 	for {
-		err := d.claimWaiting(ctx, func(run string) func(error) {
-			wg.Add(1)
-			return func(err error) {
-				defer wg.Done()
-				d.gaveUp(run, err)
-			}
-		})
+		err := d.claimWaiting(ctx, done)
+		if err == nil {
+			err = d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim, done)
+		}
 		switch {
+		case d.work.Err() != nil:
+			return driver.ErrClosed
 		case err == nil:
 		case held.IsPermanent(err) || ctx.Err() != nil:
 			return err
@@ -169,12 +183,7 @@ func (d *Driver) Recover(ctx context.Context) error {
 			if err := b.wait(ctx); err != nil {
 				return err
 			}
-			if d.work.Err() == nil {
-				continue
-			}
-		}
-		if d.work.Err() != nil {
-			return driver.ErrClosed
+			continue
 		}
 		break
 	}

@@ -57,6 +57,9 @@ func (d *Driver) Tend(ctx context.Context) {
 			if err := d.evictHung(ctx, all); err != nil {
 				log("cannot take over runs", err)
 			}
+			if err := d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Interrupted: true, Limit: maxPage}, d.mayClaim, d.outcome); err != nil {
+				log("cannot recover runs", err)
+			}
 			recovered = now
 		}
 		if err := deadlines.look(ctx); err != nil {

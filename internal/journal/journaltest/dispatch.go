@@ -56,7 +56,14 @@ func testClaimSome(t *testing.T, m Medium) {
 			a.Status = s
 			mustAppend(t, by, a)
 			a.Run += "/released"
-			mustAppend(t, by, released(a))
+			mustAppend(t, by, a)
+			if err := by.Release(t.Context(), a.Run, 1); err != nil {
+				t.Fatal(err)
+			}
+			a.Run, a.Release = string(s)+"/made", true
+			if by == dead {
+				mustAppend(t, by, a)
+			}
 		}
 	}
 	mustAppend(t, dead, create("of another kind", 1))
@@ -78,7 +85,7 @@ func testClaimSome(t *testing.T, m Medium) {
 	}
 	none := all
 	none.Limit = 0
-	mustAppend(t, other, released(shared("last", 9, "")))
+	release(t, other, shared("last", 9, ""))
 	if got := claimed(t, h, none); got != "" {
 		t.Errorf("claimed without a limit: %s", got)
 	}
@@ -90,9 +97,15 @@ func testClaimSome(t *testing.T, m Medium) {
 	}
 }
 
-func released(a journal.Append) journal.Append {
-	a.Release = true
-	return a
+// release stores runs and gives them up.
+func release(t *testing.T, h journal.Backend, runs ...journal.Append) {
+	t.Helper()
+	for _, a := range runs {
+		mustAppend(t, h, a)
+		if err := h.Release(t.Context(), a.Run, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // testClaimSomeConcurrent: of many that claim, each run goes to one, in one epoch.
@@ -100,7 +113,7 @@ func testClaimSomeConcurrent(t *testing.T, m Medium) {
 	maker := handle(t, m)
 	const runs, claimers = 40, 3
 	for i := range runs {
-		mustAppend(t, maker, released(shared(fmt.Sprint("r", i), i, "")))
+		release(t, maker, shared(fmt.Sprint("r", i), i, ""))
 	}
 	var (
 		wg   sync.WaitGroup
@@ -177,7 +190,7 @@ func testReturn(t *testing.T, m Medium) {
 // testPlaces: a run that needs a place is claimed there, until it is moved.
 func testPlaces(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
-	mustAppend(t, a, released(shared("anywhere", 0, "")), released(shared("here", 1, "gpu1")), released(shared("there", 2, "gpu2")))
+	release(t, a, shared("anywhere", 0, ""), shared("here", 1, "gpu1"), shared("there", 2, "gpu2"))
 	if h := head(t, b, "here"); h.Place != "gpu1" {
 		t.Errorf("the head has %+v", h)
 	}
@@ -248,7 +261,8 @@ func testProcesses(t *testing.T, m Medium) {
 // testChangesWaiting: that a run can be claimed is signalled to those who claim.
 func testChangesWaiting(t *testing.T, m Medium) {
 	a, b, c := handle(t, m), handle(t, m), handle(t, m)
-	mustAppend(t, a, shared("r1", 0, ""), shared("r2", 0, ""), released(shared("r3", 0, "x")))
+	mustAppend(t, a, shared("r1", 0, ""), shared("r2", 0, ""), shared("r5", 0, ""))
+	release(t, a, shared("r3", 0, "x"))
 	mustAppend(t, c, shared("r4", 0, ""))
 	s := subscribe(t, b, journal.OfRequests())
 	for _, tt := range []struct {
@@ -257,7 +271,11 @@ func testChangesWaiting(t *testing.T, m Medium) {
 	}{
 		{"r1", func() error { return a.Release(t.Context(), "r1", 1) }},
 		{"r2", func() error { return a.Return(t.Context(), "r2", 1) }},
-		{"r5", func() error { return a.Append(t.Context(), released(shared("r5", 1, ""))) }},
+		{"r5", func() error {
+			b := next("r5", 2)
+			b.Release = true
+			return a.Append(t.Context(), b)
+		}},
 		{"r3", func() error { return a.Move(t.Context(), "r3", "") }},
 		{"r4", c.Close},
 	} {

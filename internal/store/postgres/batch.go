@@ -91,7 +91,7 @@ func (r *rows) add(p *pending, t *target) *target {
 	n := t.moved(p, sum)
 	switch {
 	case p.Release:
-		n.owner = formerOwner(p.Status)
+		n.owner = p.formerOwner()
 	case p.Common:
 		n.owner = commonOwner
 	}

@@ -151,7 +151,7 @@ func (ch *changes) appended(batch []*pending) {
 	for _, p := range batch {
 		ch.pending[hashOf(p.Run)] = struct{}{}
 		notices = notices || len(p.Notices) > 0
-		waiting = waiting || p.Release && p.Status.IsActive()
+		waiting = waiting || p.Release && p.formerOwner() != 0
 	}
 	if waiting {
 		ch.add("r")

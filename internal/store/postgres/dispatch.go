@@ -14,8 +14,8 @@ const (
 )
 
 // formerOwner gives what the head of a run has instead of an owner after an append with Release.
-func formerOwner(status journal.Status) int64 {
-	if status.IsActive() {
+func (p *pending) formerOwner() int64 {
+	if p.Status.IsActive() && p.Create == nil {
 		return waiting
 	}
 	return 0

@@ -116,7 +116,7 @@ func (m *move) add(p *pending, t *target) *target {
 	c := &m.columns
 	n := t.moved(p, p.seal(t.sum))
 	if p.Release {
-		n.owner = formerOwner(p.Status)
+		n.owner = p.formerOwner()
 	}
 	c[colHead].int8(t.id)
 	c[colEpoch].int8(t.epoch)

@@ -86,7 +86,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if len(a.Notices) > 0 {
 		s.changes.hub.Signal(journal.OfNotices())
 	}
-	if a.Release && a.Status.IsActive() {
+	if a.Release && a.Create == nil && a.Status.IsActive() {
 		s.changes.hub.Signal(journal.OfRequests())
 	}
 	return nil
@@ -299,8 +299,12 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	}
 	if p.Release {
 		delete(w.memory, p.Run)
-		_, err := c.exec(sqlDisown, formerOwner(t.status), t.id, t.epoch, t.owner)
-		if err == nil && t.status.IsActive() {
+		former := formerOwner(t.status)
+		if p.Create != nil {
+			former = 0
+		}
+		_, err := c.exec(sqlDisown, former, t.id, t.epoch, t.owner)
+		if err == nil && former != 0 {
 			_, err = c.exec(sqlRequestsChanged)
 		}
 		return err
