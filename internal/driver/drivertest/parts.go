@@ -12,6 +12,10 @@ type Part string
 const (
 	// PartCore is what every driver does: runs from start to end, cancellation, retries, watching.
 	PartCore Part = "core"
+	// PartInterrupt is one process that drives a run and gives it up when it is asked to.
+	PartInterrupt Part = "interrupt"
+	// PartPace is how soon many runs at once end whose calls take a while (P40).
+	PartPace Part = "pace"
 	// PartPeople is answers, approvals, deadlines and reminders.
 	PartPeople Part = "people"
 	// PartCrash is processes that die, and stores that fail, at every write.
@@ -83,8 +87,8 @@ func tests() []test {
 		{PartCore, "late result of a loser (D10)", testLateResult, long},
 		{PartCore, "panics stay in their call", testPanics, anyTime},
 		{PartCore, "retries sleep without a slot (P14)", testRetrySlots, idle},
-		{PartCore, "200 slow runs at once (P40)", testManyRuns, anyTime},
-		{PartCore, "close interrupts, resume goes on", testInterrupt, idle},
+		{PartPace, "200 slow runs at once (P40)", testManyRuns, anyTime},
+		{PartInterrupt, "close interrupts, resume goes on", testInterrupt, idle},
 		{PartCrash, "kill at every write (P4, D8)", testKillEverywhere, long},
 		{PartCrash, "failing writes (D7)", testFailingWrites, long},
 		{PartCrash, "lost tool calls (P12)", testLostTools, idle},
@@ -104,7 +108,7 @@ func tests() []test {
 		{PartOwnership, "watch another process's run", testWatchRemote, idle},
 		{PartCore, "deltas (P22)", testDeltas, anyTime},
 		{PartCore, "reopen after a limit (D20)", testReopen, anyTime},
-		{PartCore, "long run (P6)", testLong, anyTime},
+		{PartCore, "long run (P6)", testLong, long},
 		{PartCore, "node functions", testFuncs, anyTime},
 		{PartNotes, "notes of sub-steps, faults at every write (D7, D8)", testNotes, long},
 		{PartNotes, "notes that are refused", testNotesRefused, idle},
@@ -115,7 +119,7 @@ func tests() []test {
 		{PartExport, "import refused (P17)", testImportRefused, anyTime},
 		{PartFork, "fork", testFork, anyTime},
 		{PartCore, "launch and follow", testLaunch, anyTime},
-		{PartCore, "interrupt of one run", testInterruptOne, anyTime},
+		{PartInterrupt, "interrupt of one run", testInterruptOne, anyTime},
 		{PartCore, "injected clock", testClock, anyTime},
 		{PartPrograms, "answers left for a program (D29)", testForeign, anyTime},
 		{PartLedgers, "extend after the parent's budget (P20)", testExtend, anyTime},

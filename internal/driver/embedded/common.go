@@ -3,6 +3,7 @@ package embedded
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
@@ -136,4 +137,41 @@ func (d *Driver) TakeRequest(ctx context.Context, q journal.Request) (taken bool
 		d.cfg.Common(q.Run)
 	}
 	return true, d.cfg.Store.Settle(ctx, q.ID, encodeResult(result))
+}
+
+// Said passes on to other processes at once what models have said in a run, before the result of the call that said it.
+func (d *Driver) Said(run string) { d.said.Flush(run) }
+
+// TakeSlot takes one of the slots for calls (Config.MaxCalls), when it is this driver's turn; false where ctx was done first. release may be called more than once.
+func (d *Driver) TakeSlot(ctx context.Context) (release func(), ok bool) {
+	if !d.slots.acquire(ctx, &d.line) {
+		return nil, false
+	}
+	return sync.OnceFunc(d.slots.release), true
+}
+
+// StartCommon stores a new run that is held in common, and gives what it was made of.
+func (d *Driver) StartCommon(ctx context.Context, spec *driver.Spec) (held.Prepared, error) {
+	p, err := d.plans.Prepare(spec, journal.KindTemporal, d.now, d.cfg.Program)
+	if err != nil {
+		return p, err
+	}
+	kit, err := held.Open(ctx, d.cfg.Open, p.NewInfo(spec.Files), p.Plan.Program) // what cannot be opened is not started
+	if err == nil {
+		err = kit.Close()
+	}
+	if err != nil {
+		return p, err
+	}
+	return p, d.common.Create(ctx, &p)
+}
+
+// HasDeadline tells whether a wait of a paused run has a deadline.
+func (d *Driver) HasDeadline(ctx context.Context, h journal.Head) (bool, error) {
+	c, err := d.definition(ctx, h.Definition)
+	if err != nil || !c.Deadlines && h.Meta[driver.MetaRemind] == "" || d.lacksFunctions(c) {
+		return false, err
+	}
+	run, err := held.Fold(ctx, d.cfg.Store, h.Run, c, nil)
+	return err == nil && !held.Earliest(run.Open()).IsZero(), err
 }

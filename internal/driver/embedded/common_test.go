@@ -25,18 +25,13 @@ func commonRun(t *testing.T, store *journal.Memory, runs ...string) {
 		{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}},
 	}, Agents: []workflow.Agent{{ID: "a", Name: "a"}}, Edges: []workflow.Edge{{From: "ok", Port: workflow.PortApprove, To: "a"}}}
 	plans := &held.Plans{}
-	definition, err := plans.Definition(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := plans.Compile(definition.Hash, w, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	cs := held.NewCommons(held.CommonConfig{Store: h, Plans: plans, Now: time.Now})
 	for _, run := range runs {
-		n := journal.NewRun{Workflow: "test", WorkflowName: "test", Definition: definition.Hash, Created: time.Now()}
-		if err := cs.Create(t.Context(), run, plan, n, []journal.Blob{definition}, engine.Start{Created: engine.RunCreated{Name: "test"}}); err != nil {
+		p, err := plans.Prepare(&driver.Spec{Run: run, Workflow: w}, journal.KindTemporal, time.Now, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cs.Create(t.Context(), &p); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -64,6 +64,7 @@ type Common struct {
 	head journal.Head  // of when it was read whole; nothing of it changes later but by a move
 	plan Compiled
 	run  *engine.Run // nil: to be read
+	read time.Time   // when the journal was read last
 	info driver.Info
 	kit  *kit
 	buf  []byte
@@ -149,12 +150,19 @@ func (c *Common) leave() { <-c.lock }
 //
 // Errors: *NotCommonError; journal.ErrNotFound; *driver.QuarantineError for a journal that cannot be read; those of the store.
 func (c *Common) Look(ctx context.Context, fn func(run *engine.Run, head journal.Head)) error {
+	return c.LookSince(ctx, time.Time{}, fn)
+}
+
+// LookSince is Look that does not read the journal again where that was done after since; zero: it always does.
+func (c *Common) LookSince(ctx context.Context, since time.Time, fn func(run *engine.Run, head journal.Head)) error {
 	if err := c.enter(ctx); err != nil {
 		return err
 	}
 	defer c.leave()
-	if err := c.catchUp(ctx); err != nil {
-		return err
+	if since.IsZero() || c.run == nil || !c.read.After(since) {
+		if err := c.catchUp(ctx); err != nil {
+			return err
+		}
 	}
 	return func() (err error) {
 		defer Recovered(&err)
@@ -176,6 +184,7 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 		}
 	}()
 	defer Recovered(&err)
+	c.read = time.Now()
 	var each func(engine.Event)
 	if c.kit != nil {
 		each = c.folded

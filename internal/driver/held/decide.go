@@ -62,7 +62,12 @@ func (t *Turn) PassDeadlines() error {
 // without an error. An error of fn is returned after what it had given before is stored.
 //
 // Errors: those of Look and fn; ctx's, and those of a store that does not answer, after which it is not known whether the decision was stored.
-func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (dec engine.Decision, err error) {
+func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (engine.Decision, error) {
+	return c.DecideThen(ctx, fn, nil)
+}
+
+// DecideThen is Decide that shows the run as it is after the decision to then, which must not keep it, nor wait. It is called where the error is nil or fn's.
+func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then func(run *engine.Run, dec engine.Decision)) (dec engine.Decision, err error) {
 	if err := c.enter(ctx); err != nil {
 		return dec, err
 	}
@@ -84,7 +89,7 @@ func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (dec engine
 			return dec, c.quarantine(ctx, t.defect)
 		}
 		if len(t.dec.Events) == 0 {
-			return t.dec, refused
+			return c.shown(t, refused, then)
 		}
 		switch stored, err := c.store(ctx, t.dec.Events); {
 		case err != nil && IsDefect(err):
@@ -94,10 +99,19 @@ func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (dec engine
 			c.run = nil
 			return dec, err
 		case stored:
-			return t.dec, refused
+			return c.shown(t, refused, then)
 		}
 		c.run = nil // it is ahead of its journal
 	}
+}
+
+// shown shows the run to then.
+func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, engine.Decision)) (dec engine.Decision, err error) {
+	if then != nil {
+		defer Recovered(&err)
+		then(c.run, t.dec)
+	}
+	return t.dec, refused
 }
 
 // settle gives the inputs that follow from what the run is.
@@ -212,10 +226,10 @@ func (c *Common) quarantine(ctx context.Context, cause error) error {
 	return q
 }
 
-// Create stores a new run that is held in common. made is what its first events follow from. Errors: journal.ErrExists; *journal.BusyError; the engine's.
-func (cs *Commons) Create(ctx context.Context, id string, plan Compiled, n journal.NewRun, blobs []journal.Blob, start engine.Start) (err error) {
-	run := NewRun(plan, id)
-	dec, err := activate(run, engine.Input{At: n.Created, Data: start})
+// Create stores a new run that is held in common. Errors: journal.ErrExists; *journal.BusyError; journal.ErrNoCommon; the engine's.
+func (cs *Commons) Create(ctx context.Context, p *Prepared) (err error) {
+	id, run := p.Run, NewRun(p.Plan, p.Run)
+	dec, err := activate(run, engine.Input{At: p.New.Created, Data: p.Start})
 	if err != nil {
 		return err
 	}
@@ -223,9 +237,8 @@ func (cs *Commons) Create(ctx context.Context, id string, plan Compiled, n journ
 	if err != nil {
 		return err
 	}
-	n.Kind = journal.KindTemporal
-	ap.Create, ap.Common, ap.Release = &n, true, Rests(run)
-	ap.Blobs = append(blobs, ap.Blobs...)
+	ap.Create, ap.Common, ap.Release = &p.New, true, Rests(run)
+	ap.Blobs = append(append([]journal.Blob{p.Definition}, p.Files...), ap.Blobs...)
 	if err := ap.Validate(); err != nil {
 		return err
 	}

@@ -63,3 +63,16 @@ func Equip(ctx context.Context, open driver.OpenFunc, info driver.Info, program 
 	}
 	return k, nil
 }
+
+// newFiles reads the files with which a run is started.
+func newFiles(run string, files map[string][]byte) func(context.Context, string) ([]byte, error) {
+	return func(_ context.Context, name string) ([]byte, error) {
+		if data, ok := files[name]; ok {
+			return data, nil
+		}
+		return nil, fmt.Errorf("file %q of run %s: %w", name, run, journal.ErrNotFound)
+	}
+}
+
+// noHistory is that of a run that begins.
+func noHistory(context.Context) (*driver.History, error) { return &driver.History{}, nil }

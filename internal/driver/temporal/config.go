@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"time"
@@ -73,6 +74,12 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	c.Namespace = cmp.Or(c.Namespace, "default")
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
 	c.HeartbeatTimeout = cmp.Or(c.HeartbeatTimeout, DefaultHeartbeatTimeout)
 	return c, nil
 }

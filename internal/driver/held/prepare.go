@@ -1,0 +1,68 @@
+package held
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Prepared is a run that is to begin.
+type Prepared struct {
+	Run        string
+	Plan       Compiled
+	Definition journal.Blob
+	Files      []journal.Blob
+	New        journal.NewRun
+	Start      engine.Start
+}
+
+// Prepare makes what is stored of a new run. find is as in Compile.
+func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Time, find func(*workflow.Workflow) (driver.Program, error)) (r Prepared, err error) {
+	if spec.Workflow == nil {
+		return r, errors.New("start run: no workflow")
+	}
+	if spec.Input != nil && !json.Valid(spec.Input) {
+		return r, errors.New("start run: the input is not JSON")
+	}
+	if r.Definition, err = p.Definition(spec.Workflow); err != nil {
+		return r, fmt.Errorf("start run: %w", err)
+	}
+	if r.Plan, err = p.Compile(r.Definition.Hash, spec.Workflow, spec.Program, find); err != nil {
+		return r, err
+	}
+	if driver.HasOwnMeta(spec.Meta) {
+		return r, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn) // else a client could name any file
+	}
+	r.Run = cmp.Or(spec.Run, driver.NewRunID(now()))
+	w := r.Plan.Plan.Workflow()
+	id, name := spec.WorkflowID, spec.WorkflowName
+	if id == "" && name == "" {
+		id, name = w.ID, w.Name
+	}
+	var meta map[string]string
+	r.Files, meta = spec.Kept()
+	r.New = journal.NewRun{
+		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Place: spec.Place, Kind: kind,
+		Definition: r.Definition.Hash, Created: now(), Meta: meta,
+	}
+	r.Start = engine.Start{Created: engine.RunCreated{
+		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
+		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
+		Above: spec.Above,
+	}}
+	return r, nil
+}
+
+// NewInfo is Info of a run that has no past. files are driver.Spec.Files.
+func (r *Prepared) NewInfo(files map[string][]byte) driver.Info {
+	info := Info(r.Run, r.Plan.Plan.Workflow(), r.New, newFiles(r.Run, files))
+	info.History = noHistory
+	return info
+}

@@ -1,0 +1,120 @@
+package temporal
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/held"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Search attributes, where the namespace has them.
+var (
+	workflowAttribute = temporal.NewSearchAttributeKeyKeyword("HocketWorkflow")
+	statusAttribute   = temporal.NewSearchAttributeKeyKeyword("HocketStatus")
+)
+
+// Start implements driver.Runner. A run is started when it is stored; where Temporal does not answer, its workflow is started when it does.
+func (d *Driver) Start(ctx context.Context, spec driver.Spec) (string, error) {
+	l, err := d.begin(ctx, spec)
+	if err != nil {
+		return "", err
+	}
+	return l.run, nil
+}
+
+// Launch implements driver.Runner.
+func (d *Driver) Launch(ctx context.Context, spec driver.Spec) (driver.Launched, error) {
+	l, err := d.begin(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// launched is a run that was started.
+type launched struct {
+	d        *Driver
+	run      string
+	observed <-chan struct{}
+}
+
+// ID implements driver.Launched.
+func (l *launched) ID() string { return l.run }
+
+// Wait implements driver.Launched.
+func (l *launched) Wait(ctx context.Context) (begun bool, err error) {
+	if _, err = l.d.Wait(ctx, l.run); err != nil {
+		return true, err
+	}
+	select {
+	case <-l.observed:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error) {
+	d.mu.Lock()
+	closed := d.closed
+	d.mu.Unlock()
+	if closed {
+		return nil, driver.ErrClosed
+	}
+	p, err := d.StartCommon(ctx, &spec)
+	if err != nil {
+		return nil, err
+	}
+	l := &launched{d: d, run: p.Run, observed: d.observe(&p, spec.Observe)}
+	d.signal(p.Run)
+	return l, nil
+}
+
+// observe gives fn what happens in a run until it rests for the first time, as the store tells of it. The channel is closed then.
+func (d *Driver) observe(p *held.Prepared, fn func(*engine.Run, []engine.Event)) <-chan struct{} {
+	done := make(chan struct{})
+	if fn == nil {
+		close(done)
+		return done
+	}
+	run := held.NewRun(p.Plan, p.Run)
+	d.wg.Go(func() {
+		defer close(done)
+		_, err := d.Follow(d.work, p.Run, func(e *engine.Event) error {
+			batch := []engine.Event{*e}
+			if err := run.Apply(batch); err != nil {
+				return err
+			}
+			fn(run, batch)
+			return nil
+		})
+		if err != nil && d.work.Err() == nil {
+			d.cfg.Logger.Warn("cannot observe a run", "run", p.Run, "err", err)
+		}
+	})
+	return done
+}
+
+// options are those with which the workflow of a run is started. Its memo and attributes name what the lists of Hocket show of the run.
+func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
+	program := ""
+	if d.cfg.ProgramOf != nil {
+		program = d.cfg.ProgramOf(head.Meta)
+	}
+	o := client.StartWorkflowOptions{
+		ID: workflowID(d.cfg.Namespace, head.Run), TaskQueue: baseQueue(d.cfg.Namespace, program),
+		Memo: map[string]any{"workflow": short(head.Workflow)},
+	}
+	if d.cfg.Attributes {
+		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflowAttribute.ValueSet(short(head.Workflow)), statusAttribute.ValueSet(string(head.Status)))
+	}
+	return o
+}
+
+// short cuts a name so that a memo stays small.
+func short(name string) string { return name[:min(len(name), 200)] }
