@@ -22,6 +22,8 @@ const (
 	PartCrash Part = "crash"
 	// PartOwnership is several processes that share runs.
 	PartOwnership Part = "ownership"
+	// PartSharing is processes that continue each other's runs, by place and room, and those that drive nothing.
+	PartSharing Part = "sharing"
 	// PartNotes is sub-steps of functions.
 	PartNotes Part = "notes"
 	// PartLedgers is budgets of runs and of those that they start.
@@ -122,6 +124,15 @@ func tests() []test {
 		{PartInterrupt, "interrupt of one run", testInterruptOne, anyTime},
 		{PartCore, "injected clock", testClock, anyTime},
 		{PartPrograms, "answers left for a program (D29)", testForeign, anyTime},
+		{PartSharing, "start and answer where nothing is driven", testNoDrive, idle},
+		{PartSharing, "start where nothing is driven, faults at every write", testNoDriveFaults, long},
+		{PartSharing, "room", testRoom, idle},
+		{PartSharing, "place", testPlace, idle},
+		{PartSharing, "100 runs and three processes", testClaimed, anyTime},
+		{PartSharing, "takeover within a second", testTakeover, long},
+		{PartSharing, "drain", testDrain, long},
+		{PartSharing, "drain that takes too long", testDrainLimit, long},
+		{PartSharing, "claim whose answer is lost", testLostClaim, anyTime},
 		{PartLedgers, "extend after the parent's budget (P20)", testExtend, anyTime},
 	}
 }

@@ -23,6 +23,10 @@ type Options struct {
 	MaxCalls   int
 	// TakeOverAfter is for how long others give no sign of life before Tend takes their runs over; 0: never.
 	TakeOverAfter time.Duration
+	// Place makes the process one of those that continue each other's runs, and is where it is. NoDrive: it drives nothing. MaxDriven bounds the runs that it drives; 0: no bound.
+	Place     string
+	NoDrive   bool
+	MaxDriven int
 	// Deaf: the process is handed no requests that others leave for its runs.
 	Deaf bool
 	// Foreign: the process has no functions; those of every workflow belong to another program.

@@ -33,7 +33,7 @@ func TestConformanceRealTime(t *testing.T) {
 
 // cluster is processes that share one store.
 type cluster struct {
-	open   func() journal.Backend
+	open   func(place string) journal.Backend
 	reader journal.Backend
 	fresh  func(t *testing.T) *cluster
 	slow   bool // each write waits for the disk
@@ -42,7 +42,7 @@ type cluster struct {
 func memoryCluster() *cluster {
 	m := journal.NewMemory()
 	return &cluster{
-		open:   func() journal.Backend { return m.Open(journal.KindServe) },
+		open:   func(place string) journal.Backend { return m.OpenAt(journal.KindServe, place) },
 		reader: m.Open(""),
 		fresh:  func(*testing.T) *cluster { return memoryCluster() },
 	}
@@ -51,15 +51,15 @@ func memoryCluster() *cluster {
 func sqliteCluster(t *testing.T) *cluster {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hocket.db")
-	open := func() journal.Backend {
-		s, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe})
+	open := func(place string) journal.Backend {
+		s, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe, Place: place})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s.Journal
 	}
-	return &cluster{open: open, reader: open(), fresh: sqliteCluster, slow: true}
+	return &cluster{open: open, reader: open(""), fresh: sqliteCluster, slow: true}
 }
 
 func (c *cluster) Runs(*testing.T) *stored.Runs {
@@ -73,11 +73,15 @@ func (c *cluster) Fresh(t *testing.T) drivertest.Cluster { return c.fresh(t) }
 func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
-	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
+	place := o.Place
+	if o.NoDrive {
+		place = ""
+	}
+	p.disk = sim.NewDisk(c.open(place), c.reader, o.Fault, func() { close(p.dead) })
 	if o.Deaf {
 		p.disk.Deafen()
 	}
-	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now}
+	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Shared: o.Place != "", Place: place, NoDrive: o.NoDrive, MaxDriven: o.MaxDriven}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }

@@ -25,22 +25,30 @@ func (d *Driver) handsOff(place string) bool {
 }
 
 // isFull tells whether the process drives as many runs as it may. d.mu is held.
-func (d *Driver) isFull() bool { return d.cfg.MaxDriven > 0 && len(d.runs) >= d.cfg.MaxDriven }
+func (d *Driver) isFull() bool {
+	return d.cfg.MaxDriven > 0 && len(d.runs)+d.reserved >= d.cfg.MaxDriven
+}
 
-// room gives how many runs may be claimed now, maxClaim at most. Where there is none, the first run that leaves memory is signalled on d.hasRoom.
-func (d *Driver) room() int {
+// reserve begins a claim, which claimOnce ends: it gives how many runs may be claimed now, maxClaim at most, and which are not, and keeps room for them. Where there is none, the first run that leaves memory is signalled on
+// d.hasRoom.
+func (d *Driver) reserve() (limit int, except []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch {
-	case d.closed || d.draining.Load() || d.cfg.NoDrive:
-		return 0
-	case d.cfg.MaxDriven == 0:
-		return maxClaim
-	case d.isFull():
-		d.wasFull = true
-		return 0
+	if !d.hasRoomNow() || d.claiming != nil { // a claim that is under way finds what there is
+		return 0, nil
 	}
-	return min(maxClaim, d.cfg.MaxDriven-len(d.runs))
+	d.claiming = make(chan struct{})
+	d.reserved = maxClaim
+	if d.cfg.MaxDriven > 0 {
+		d.reserved = min(maxClaim, d.cfg.MaxDriven-len(d.runs))
+	}
+	return d.reserved, slices.Collect(maps.Keys(d.bad))
+}
+
+// hasRoomNow tells whether a run may be taken up. d.mu is held.
+func (d *Driver) hasRoomNow() bool {
+	d.wasFull = d.wasFull || d.isFull()
+	return !d.closed && !d.draining.Load() && !d.cfg.NoDrive && !d.isFull()
 }
 
 // left tells those who claim runs that one has left memory. d.mu is held.
@@ -57,7 +65,9 @@ func (d *Driver) left() {
 
 // mayClaim tells whether a run without a living owner may be taken up here. Nearly all are claimed before they are found by a list; those that were never driven, as forks, are not.
 func (d *Driver) mayClaim(h journal.Head) bool {
-	return (h.Place == "" || !d.cfg.Shared || h.Place == d.cfg.Place) && d.room() > 0
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return (h.Place == "" || !d.cfg.Shared || h.Place == d.cfg.Place) && d.hasRoomNow()
 }
 
 // claimWaiting claims runs that can go on as long as there is room, and drives them. done gives what is called with the outcome of each.
@@ -71,25 +81,32 @@ func (d *Driver) claimWaiting(ctx context.Context, done func(run string) func(er
 		d.lostClaim.Store(false)
 	}
 	for {
-		q := journal.ClaimQuery{Kind: d.cfg.Kind, Place: d.cfg.Place, Limit: d.room()}
-		if q.Limit == 0 {
-			return nil
-		}
-		d.mu.Lock()
-		q.Except = slices.Collect(maps.Keys(d.bad))
-		d.mu.Unlock()
-		heads, err := d.cfg.Store.ClaimSome(ctx, q)
-		for i := range heads {
-			d.takeClaimed(&heads[i], done(heads[i].Run))
-		}
+		limit, n, err := d.claimOnce(ctx, done)
 		if err != nil {
 			d.lostClaim.Store(true)
+		}
+		if err != nil || n < limit || limit == 0 {
 			return err
 		}
-		if len(heads) < q.Limit {
-			return nil
-		}
 	}
+}
+
+// claimOnce claims up to limit runs, and gives how many it claimed.
+func (d *Driver) claimOnce(ctx context.Context, done func(run string) func(error)) (limit, claimed int, err error) {
+	limit, except := d.reserve()
+	if limit == 0 {
+		return 0, 0, nil
+	}
+	heads, err := d.cfg.Store.ClaimSome(ctx, journal.ClaimQuery{Kind: d.cfg.Kind, Place: d.cfg.Place, Except: except, Limit: limit})
+	for i := range heads {
+		d.takeClaimed(&heads[i], done(heads[i].Run))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reserved = 0
+	close(d.claiming)
+	d.claiming = nil
+	return limit, len(heads), err
 }
 
 // outcome gives what remembers why a run could not be taken up.
@@ -103,6 +120,7 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	switch {
 	case d.closed:
 	case a != nil: // it was asked for meanwhile, and finds that the run is this process's
+		d.given[head.Run] = head
 		a.put(m)
 	default:
 		a = d.newActor(head.Run)

@@ -56,9 +56,15 @@ type Driver struct {
 
 	hasRoom   chan struct{} // holds one token when there is room again
 	lostClaim atomic.Bool   // a claim gave an error
+	reserved  int           // room for runs that are being claimed; guarded by mu
 	draining  atomic.Bool   // no call begins any more
 
 	signs signs
+	// claiming is closed when a claim of several runs is over and they are with their actors; nil: none is under way. Guarded by mu, as is given.
+	claiming chan struct{}
+	// given are runs that were claimed while they had an actor, which finds them here.
+	given map[string]*journal.Head
+
 	// taking is held while requests are taken out of the inbox and put into mailboxes.
 	taking sync.Mutex
 }
@@ -83,6 +89,7 @@ func New(cfg Config) (*Driver, error) {
 		bad:    map[string]error{},
 
 		hasRoom: make(chan struct{}, 1),
+		given:   map[string]*journal.Head{},
 
 		interrupted: map[string]bool{},
 	}

@@ -75,12 +75,31 @@ func (a *actor) load() error {
 // claim makes this process the run's owner. If it is that already, it lost the answer to a former claim, or the run: no other process drives a run
 // under this handle.
 func (a *actor) claim() (journal.Head, error) {
-	head, err := a.d.cfg.Store.Claim(a.d.root, a.id)
+	d := a.d
+	head, err := d.cfg.Store.Claim(d.root, a.id)
 	var owned *journal.OwnedError
-	if errors.As(err, &owned) && owned.Owner.ID == a.d.cfg.Store.Owner().ID {
-		return a.d.cfg.Store.Head(a.d.root, a.id)
+	if !errors.As(err, &owned) || owned.Owner.ID != d.cfg.Store.Owner().ID {
+		return head, err
 	}
-	return head, err
+	d.mu.Lock()
+	over := d.claiming
+	d.mu.Unlock()
+	if over != nil { // it may be one of the runs that are being claimed
+		select {
+		case <-over:
+		case <-a.ctx.Done():
+			return head, a.ctx.Err()
+		}
+	}
+	if head, err = d.cfg.Store.Head(d.root, a.id); err != nil {
+		return head, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	given := d.given[a.id]
+	delete(d.given, a.id)
+	head.Unbegun = given != nil && given.Epoch == head.Epoch && given.Unbegun
+	return head, nil
 }
 
 // persist tries until fn succeeds, fails for good, or the run is to be interrupted. Failing for good by damage puts the run into quarantine.

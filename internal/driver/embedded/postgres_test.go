@@ -22,15 +22,15 @@ func TestConformancePostgres(t *testing.T) {
 func postgresCluster(t *testing.T, server *pgtest.Server) *cluster {
 	t.Helper()
 	url, relay := server.URL(t), &relay{}
-	open := func() journal.Backend {
-		s, err := postgres.Open(context.Background(), postgres.Config{URL: url, Kind: journal.KindServe, Relay: relay})
+	open := func(place string) journal.Backend {
+		s, err := postgres.Open(context.Background(), postgres.Config{URL: url, Kind: journal.KindServe, Place: place, Relay: relay})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	return &cluster{open: open, reader: open(), fresh: func(t *testing.T) *cluster { return postgresCluster(t, server) }, slow: true}
+	return &cluster{open: open, reader: open(""), fresh: func(t *testing.T) *cluster { return postgresCluster(t, server) }, slow: true}
 }
 
 // relay is a postgres.Relay within the process.
