@@ -16,6 +16,7 @@ func TestConformance(t *testing.T) {
 var lacks = map[drivertest.Part]string{
 	drivertest.PartInterrupt: "no process drives a run on Temporal: where one stops, the others go on with it",
 	drivertest.PartPace:      "a call costs the server of Temporal more than the suite grants; bench/scale measures it",
+	drivertest.PartSharing:   "Temporal hands calls to workers that have room; no process claims a run",
 	drivertest.PartPrograms:  "a program that works takes the answers that were left for it at once, so that none is left to take; TestForeignAnswer holds the rest",
 	drivertest.PartCrash:     "the death of a worker is seen after the timeout of heartbeats, which is longer than a test of each write may take; kill_test.go kills workers at the writes that differ",
 	drivertest.PartOwnership: "no process owns a run on Temporal; package embedded holds the rest for the runs that it drives beside them",
