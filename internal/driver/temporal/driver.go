@@ -21,6 +21,7 @@ type Driver struct {
 	*embedded.Driver
 	cfg     Config
 	commons *held.Commons
+	sweeps  time.Duration
 	// host is the name of this worker's own queue, behind the namespace's, and takes the kinds of calls that it makes.
 	host, takes string
 
@@ -48,7 +49,7 @@ func New(cfg Config) (*Driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Driver{cfg: cfg, host: "@" + strings.ToLower(rand.Text()[:10]), unsent: map[string]bool{}}
+	d := &Driver{cfg: cfg, host: "@" + strings.ToLower(rand.Text()[:10]), unsent: map[string]bool{}, sweeps: sweepEvery}
 	for _, q := range cfg.Queues {
 		d.takes += string(q[0])
 	}

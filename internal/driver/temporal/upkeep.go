@@ -68,14 +68,14 @@ func (d *Driver) upkeep(ctx context.Context) {
 	for ctx.Err() == nil {
 		d.log(ctx, "cannot take requests", d.takeRequests(ctx))
 		d.log(ctx, "cannot read notices", feed.read(ctx))
-		if now := time.Now(); now.Sub(swept) >= sweepEvery {
+		if now := time.Now(); now.Sub(swept) >= d.sweeps {
 			if err := d.sweep(ctx); err == nil {
 				swept = now
 			} else {
 				d.log(ctx, "cannot compare runs with workflows", err)
 			}
 		}
-		d.pause(ctx, changes, feed.next())
+		d.pause(ctx, changes, min(feed.next(), d.sweeps))
 	}
 }
 
@@ -215,7 +215,7 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 
 // sweep starts the workflows that are missing: of active runs, and of paused ones that have a deadline.
 func (d *Driver) sweep(ctx context.Context) error {
-	began := time.Now().Add(-healAfter) // a run that was started just now has a workflow soon
+	began := d.now().Add(-healAfter) // a run that was started just now has a workflow soon
 	there, err := d.running(ctx)
 	if err != nil {
 		return err

@@ -42,6 +42,9 @@ func (d *Driver) startWorkers() error {
 	return nil
 }
 
+// stickyTime is how long a workflow waits for the worker that has it in memory.
+const stickyTime = time.Second
+
 // makeWorkers makes a worker for each queue: that of the workflows, one for each kind of calls, and the worker's own. A program that has functions has one queue for all.
 func (d *Driver) makeWorkers() []worker.Worker {
 	var list []worker.Worker
@@ -68,7 +71,7 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	beat := d.cfg.HeartbeatTimeout / 10
 	w := worker.New(d.cfg.Client, queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: maxTaken, DisableWorkflowWorker: !isBase, DisableRegistrationAliasing: true,
-		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: time.Second,
+		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: time.Second, StickyScheduleToStartTimeout: stickyTime,
 		MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4,
 	})
 	if isBase {

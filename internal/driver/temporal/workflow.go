@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -51,6 +50,7 @@ type flow struct {
 type pending struct {
 	open     Open
 	cancel   workflow.CancelFunc
+	onHost   bool // it was given to the worker that has the run in memory
 	stopping bool
 }
 
@@ -190,8 +190,9 @@ func (f *flow) call(o Open, onHost bool) {
 	}
 	if onHost {
 		opts.TaskQueue, opts.ScheduleToStartTimeout = f.base+"."+f.host, hostTime
+		opts.RetryPolicy.MaximumAttempts = 1
 	}
-	p := &pending{open: o}
+	p := &pending{open: o, onHost: onHost}
 	var ctx workflow.Context
 	ctx, p.cancel = workflow.WithCancel(workflow.WithActivityOptions(f.ctx, opts))
 	f.pending[o.ID] = p
@@ -222,12 +223,11 @@ func (f *flow) came(p *pending, r Report, err error) {
 		f.take(r)
 		return
 	}
-	timeout, isTimeout := errors.AsType[*temporal.TimeoutError](err)
 	switch {
-	case isTimeout && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START && !p.stopping:
-		f.call(p.open, false) // the worker that it was meant for did not begin it
 	case p.stopping || temporal.IsCanceledError(err):
 		f.conclude(activitySettle, p.open)
+	case p.onHost && !isFinal(err):
+		f.call(p.open, false) // the worker that it was meant for did not take it, or died, or cannot make it
 	default:
 		f.stale = true
 	}
