@@ -8,8 +8,14 @@ import (
 
 // TestConformance holds the driver to what all drivers owe, on a real server and in real time.
 func TestConformance(t *testing.T) {
-	memoryCluster(t)
+	newCluster(t)
 	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return memoryCluster(t) }, RealTime: true, Lacks: lacks})
+}
+
+// TestConformancePostgres holds it to the same on the store that it is made for.
+func TestConformancePostgres(t *testing.T) {
+	newCluster(t)
+	drivertest.Run(t, drivertest.Driver{Open: func(t *testing.T) drivertest.Cluster { return postgresCluster(t) }, RealTime: true, Lacks: lacks})
 }
 
 // lacks says what the driver does not have, and why.

@@ -86,12 +86,12 @@ func (d *Driver) Close(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		d.busy.Wait()
 		var stops sync.WaitGroup
 		for _, w := range workers {
-			stops.Go(w.Stop)
+			stops.Go(w.Stop) // it takes no more calls, and waits for those that end
 		}
 		stops.Wait()
+		d.busy.Wait()
 		d.wg.Wait()
 		d.commons.Close()
 	}()

@@ -71,7 +71,7 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	beat := d.cfg.HeartbeatTimeout / 10
 	w := worker.New(d.cfg.Client, queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: maxTaken, DisableWorkflowWorker: !isBase, DisableRegistrationAliasing: true,
-		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: time.Second, StickyScheduleToStartTimeout: stickyTime,
+		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: grace + time.Second, StickyScheduleToStartTimeout: stickyTime,
 		MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4,
 	})
 	if isBase {
