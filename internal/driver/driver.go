@@ -77,6 +77,11 @@ type Owners interface {
 	//
 	// Errors: *journal.OwnedError where yet another process took it.
 	TakeOver(ctx context.Context, run string) (journal.Owner, error)
+	// Adopt gives a run that no living process has to the kind of process that this driver is of, which may be all workers of Temporal together. The run goes on there when it is resumed; a tool call
+	// that was out is then one with an unknown outcome (P12). A run that is of this kind stays as it is.
+	//
+	// Errors: *journal.OwnedError where a living process has it; journal.ErrNoCommon.
+	Adopt(ctx context.Context, run string) error
 	// IsHung tells whether an owner lives and has given no sign for so long that its runs are taken over.
 	IsHung(owner string) bool
 	// IsForeign tells whether a run has functions that another program has, and no living owner.

@@ -175,3 +175,22 @@ func (d *Driver) HasDeadline(ctx context.Context, h journal.Head) (bool, error) 
 	run, err := held.Fold(ctx, d.cfg.Store, h.Run, c, nil)
 	return err == nil && !held.Earliest(run.Open()).IsZero(), err
 }
+
+// OpenTools gives the ids of the tool calls of a run that have no result.
+func (d *Driver) OpenTools(ctx context.Context, h journal.Head) (ids []string, err error) {
+	c, err := d.definition(ctx, h.Definition)
+	if err != nil {
+		return nil, journal.InRun(h.Run, err)
+	}
+	run, err := held.Fold(ctx, d.cfg.Store, h.Run, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Recovered(&err)
+	for _, cmd := range run.Unfinished() {
+		if t, ok := cmd.(*engine.CallTool); ok {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids, nil
+}

@@ -17,6 +17,7 @@ type Store interface {
 	journal.Log
 	journal.Lists
 	journal.Ownership
+	journal.Sharing
 	journal.Dispatch
 	journal.Inbox
 	journal.Notices

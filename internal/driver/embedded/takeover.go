@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"context"
+
 	"errors"
 	"slices"
 
@@ -67,3 +69,8 @@ func (a *actor) leaveTakeover(batch []*message) []*message {
 
 // errElsewhere: a run that was left by its owner is continued by another process.
 var errElsewhere = errors.New("the run is continued by another process")
+
+// Adopt implements driver.Owners.
+func (d *Driver) Adopt(ctx context.Context, run string) error {
+	return d.cfg.Store.SetKind(ctx, run, d.cfg.Kind)
+}

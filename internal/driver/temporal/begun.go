@@ -40,12 +40,17 @@ func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engi
 			}}, nil
 		}
 	}
-	data, err := json.Marshal(begun{cmd.ID})
-	if err != nil {
-		return nil, err
-	}
-	l.begun, err = l.d.cfg.Store.Post(ctx, journal.Request{Run: l.run, Kind: requestBegun, Data: data, At: l.d.now()})
+	l.begun, err = l.d.noteBegun(ctx, l.run, cmd.ID)
 	return nil, err
+}
+
+// noteBegun stores that a call begins.
+func (d *Driver) noteBegun(ctx context.Context, run, call string) (id uint64, err error) {
+	data, err := json.Marshal(begun{call})
+	if err != nil {
+		return 0, err
+	}
+	return d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: requestBegun, Data: data, At: d.now()})
 }
 
 // callOf gives the call that a request says was begun.

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"context"
 
 	"go.temporal.io/sdk/client"
@@ -118,3 +119,24 @@ func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
 
 // short cuts a name so that a memo stays small.
 func short(name string) string { return name[:min(len(name), 200)] }
+
+// Adopt implements driver.Owners. Each tool call that is out is noted as begun before the run is moved: the process that had it may have made it.
+func (d *Driver) Adopt(ctx context.Context, run string) error {
+	head, err := d.cfg.Store.Head(ctx, run)
+	if err != nil || head.Kind == journal.KindTemporal {
+		return err
+	}
+	if alive, err := d.cfg.Store.Alive(ctx, head.Owner); err != nil || alive {
+		return cmp.Or(err, error(&journal.OwnedError{Run: run, Owner: head.By}))
+	}
+	open, err := d.OpenTools(ctx, head)
+	if err != nil {
+		return err
+	}
+	for _, id := range open {
+		if _, err := d.noteBegun(ctx, run, id); err != nil {
+			return err
+		}
+	}
+	return d.cfg.Store.SetKind(ctx, run, journal.KindTemporal)
+}
