@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -111,6 +112,9 @@ func (a *app) showReport(r findings) error {
 	}
 	for _, f := range r.Store.Server {
 		fmt.Fprintf(t, "  %s\t%s\t%s\n", f.Name, clean(f.Value), a.outColor.red(clean(f.Warning)))
+	}
+	for _, p := range r.Store.Processes {
+		fmt.Fprintf(t, "process\t%s\n", clean(processText(p, time.Now())))
 	}
 	a.showServer(t, r.Server)
 	switch {

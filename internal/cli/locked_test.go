@@ -18,7 +18,7 @@ import (
 // Verbs by what they do to the store. Each verb of the command line is in one of the lists; capital words are filled in by the test.
 var (
 	readers = []string{
-		"runs", "runs list", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
+		"runs", "runs list", "runs processes", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
 		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications", "show $DIR/poem.yaml", "validate $DIR/poem.yaml",
 	}
 	writers = []string{

@@ -25,6 +25,7 @@ type resumeFlags struct {
 	trust              bool
 	limitFlags
 	budget string
+	place  string
 }
 
 const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
@@ -66,6 +67,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	addAllowUnknown(c, &fl.files.allowUnknown)
 	a.addServerFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
+	f.StringVar(&fl.place, "place", "", "move a run that needs files or programs of a machine to the place `NAME`, and continue it there")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
@@ -133,6 +135,11 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	defer fo.close()
 	if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
 		return err
+	}
+	if c.Flags().Changed("place") {
+		if isHere, err := a.move(ctx, s, run, fl.place); err != nil || !isHere && !answers && !reopens {
+			return err
+		}
 	}
 	rec, err := s.Read(ctx, run)
 	if err != nil {

@@ -22,7 +22,7 @@ func (a *app) runsCmd() *cobra.Command {
 		Args:    takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsForkCmd(), a.runsPruneCmd())
+	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsForkCmd(), a.runsProcessesCmd(), a.runsPruneCmd())
 	return c
 }
 
@@ -36,6 +36,7 @@ type runLine struct {
 	Status      string    `json:"status"`
 	Waiting     int       `json:"waiting"`
 	Interrupted bool      `json:"interrupted"`
+	WaitingFor  string    `json:"waitingFor,omitempty"`
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
 	// EndedAt and ParentRun are null where there is nothing.
@@ -45,7 +46,7 @@ type runLine struct {
 
 func lineOf(h journal.Head) runLine {
 	l := view.LineOf(h)
-	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun}
+	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.WaitingFor, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun}
 }
 
 // title names the workflow, its version in the catalog, and the branch where one ran (P38).
@@ -160,6 +161,8 @@ func (a *app) runTable(lines []runLine) error {
 	return printTable(a, lines, "no runs", "RUN\tSTATUS\tSTARTED\tTOOK\tWORKFLOW", func(l runLine) []string {
 		status, took := l.Status, ""
 		switch {
+		case l.WaitingFor != "":
+			status = "waiting for place " + clean(l.WaitingFor)
 		case l.Interrupted:
 			status = "interrupted"
 		case l.Waiting > 0:

@@ -137,7 +137,9 @@ func block(w io.Writer, label, text string) {
 func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	status := string(o.Status)
-	if o.Interrupted {
+	if o.WaitingFor != "" {
+		status += fmt.Sprintf(" (waiting for place %s: no living process has it; hocket worker --place %s there continues it)", clean(o.WaitingFor), quote(o.WaitingFor))
+	} else if o.Interrupted {
 		goesOn := "hocket resume " + quote(o.ID)
 		if program != "" {
 			goesOn = "its program continues it"

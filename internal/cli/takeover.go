@@ -42,6 +42,24 @@ func (a *app) driven(ctx context.Context, s backend, run string, takeOver bool) 
 	return nil
 }
 
+// move gives a run another place, and tells whether it is that of this machine. At another one a server or worker continues the run.
+func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bool, err error) {
+	here, ok := s.(*service.Service)
+	switch {
+	case !ok:
+		return false, usef("--place moves runs of a store; leave out --server")
+	case place == "":
+		return false, mustBe("place", "a name", place)
+	}
+	if err := here.Move(ctx, run, place); err != nil {
+		return false, a.notFound(ctx, s, err, run)
+	}
+	if isHere = place == here.Place(); !isHere && !a.quiet {
+		a.say(fmt.Sprintf("run %s was moved to place %s, where a server or worker continues it", run, place))
+	}
+	return isHere, nil
+}
+
 // say prints a line for people beside whatever is drawn.
 func (a *app) say(line string) { _, _ = logWriter{a}.Write([]byte(printable(line) + "\n")) }
 

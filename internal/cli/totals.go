@@ -23,7 +23,9 @@ func totalsText(o project.Run, now time.Time) string {
 		now = *o.EndedAt
 	}
 	status := string(o.Status)
-	if o.Status == engine.StatusRunning && o.Interrupted {
+	if o.WaitingFor != "" {
+		status = "waiting for place " + o.WaitingFor
+	} else if o.Status == engine.StatusRunning && o.Interrupted {
 		status = "interrupted"
 	}
 	u := o.Usage

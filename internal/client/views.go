@@ -92,6 +92,7 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	var o struct {
 		Status      journal.Status
 		Interrupted bool
+		WaitingFor  string
 		Waiting     []json.RawMessage
 	}
 	none := api.GetRunParamsSteps("none")
@@ -99,7 +100,7 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	if err := r.read(res, err, &o); err != nil {
 		return journal.Head{}, nil, err
 	}
-	return journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, Waiting: len(o.Waiting)}, w, nil
+	return journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Waiting: len(o.Waiting)}, w, nil
 }
 
 // EachShort implements view.Source.

@@ -68,6 +68,8 @@ type Head struct {
 	By Owner
 	// Interrupted: the run is active and has no living owner.
 	Interrupted bool
+	// WaitingFor is the place that an interrupted run waits for: no living process has it. Stores leave it empty; package service fills it in.
+	WaitingFor string
 	// Unbegun: no open call of the run has begun since its last append. Only what claims a run gives it, of a run that was given up by Dispatch.Return.
 	Unbegun bool
 }

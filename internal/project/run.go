@@ -36,6 +36,8 @@ type Run struct {
 	Retry bool `json:"retry,omitempty"`
 	// Interrupted says that no process drives the run. Events do not tell it: the caller sets it (D15).
 	Interrupted bool `json:"interrupted"`
+	// WaitingFor is the place that the run waits for, because no living process has it; the caller sets it too.
+	WaitingFor string `json:"waitingFor,omitempty"`
 
 	// State is there for canvas documents (S0-37) and Go graphs.
 	State map[string]engine.Value `json:"state,omitzero"`

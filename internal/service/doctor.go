@@ -5,7 +5,10 @@ import (
 
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/model"
@@ -37,6 +40,44 @@ type StoreReport struct {
 	Problem string `json:"problem,omitempty"`
 	// Server is what the database server of the store says of itself; empty for a store that has none.
 	Server []store.Fact `json:"server,omitempty"`
+	// Processes are the living ones that drive runs, or may.
+	Processes []ProcessReport `json:"processes,omitempty"`
+}
+
+// ProcessReport is a living process on a store.
+type ProcessReport struct {
+	// Kind is the verb, such as `serve` and `worker`; PID its number on Host.
+	Kind string `json:"kind"`
+	PID  int    `json:"pid"`
+	Host string `json:"host"`
+	// Place is where it continues runs of servers; "": it continues none.
+	Place string `json:"place,omitempty"`
+	// SeenAt is its last heartbeat by its own clock; absent: there was none.
+	SeenAt *time.Time `json:"seenAt,omitempty"`
+}
+
+// Processes gives the living processes on the store, by kind, host and number.
+func (s *Service) Processes(ctx context.Context) ([]ProcessReport, error) {
+	return processes(ctx, s.home)
+}
+
+func processes(ctx context.Context, home *store.Home) ([]ProcessReport, error) {
+	all, err := home.Journal.Processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []ProcessReport{}
+	for _, o := range all {
+		p := ProcessReport{Kind: string(o.Kind), PID: o.PID, Host: o.Host, Place: o.Place}
+		if !o.Seen.IsZero() {
+			p.SeenAt = &o.Seen
+		}
+		out = append(out, p)
+	}
+	slices.SortFunc(out, func(a, b ProcessReport) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID))
+	})
+	return out, nil
 }
 
 // Diagnose looks at what this machine offers. It connects to nothing but the database server of the store, and leaves nothing behind.
@@ -74,7 +115,8 @@ func diagnoseStore(ctx context.Context, cfg Config) StoreReport {
 		r.Exists, r.Bytes = true, view.Bytes
 		var home *store.Home
 		if home, err = at.Open(ctx, cfg.open()); err == nil {
-			err = home.Close()
+			r.Processes, err = processes(ctx, home)
+			err = errors.Join(err, home.Close())
 		}
 	case err == nil:
 		err = view.CanCreate

@@ -76,8 +76,8 @@ type Config struct {
 	Shared *Shared
 	// NoDrive makes a process that starts and answers runs, and leaves it to others to drive them. MaxDriven is how many runs the process drives at once, without paused ones:
 	// further ones are left to processes that have room; 0: the operator's, else DefaultMaxDriven. Place is the name of the machine for runs that need its files or programs; "": the
-	// operator's, else the host's name. With NoDrive it is that of the processes which drive such runs, and such runs are refused without it. All three are for processes of
-	// journal.KindServe and journal.KindWorker.
+	// operator's, else the host's name. With NoDrive it is that of the processes which drive such runs, and such runs are refused without it.
+	// Runs of one place that others left are not driven at another. The first two are for processes of journal.KindServe and journal.KindWorker.
 	NoDrive   bool
 	MaxDriven int
 	Place     string
@@ -181,11 +181,11 @@ func (c Config) withDefaults() Config {
 	if c.Permissions.IsZero() {
 		c.Permissions = c.Operator.Permissions
 	}
+	if c.Place = cmp.Or(c.Place, c.Operator.Server.Place); c.Place == "" && !c.NoDrive {
+		c.Place = HostPlace()
+	}
 	if c.sharesRuns() {
 		c.MaxDriven = cmp.Or(c.MaxDriven, c.Operator.Server.Limits.Driven, DefaultMaxDriven)
-		if c.Place = cmp.Or(c.Place, c.Operator.Server.Place); c.Place == "" && !c.NoDrive {
-			c.Place = HostPlace()
-		}
 		c.MaxRuns = cmp.Or(c.MaxRuns, int(c.Operator.Server.Limits.Runs), DefaultMaxRuns)
 		c.MaxBytes = cmp.Or(c.MaxBytes, c.Operator.Server.Limits.RunBytes, DefaultMaxBytes)
 		c.MaxInput = cmp.Or(c.MaxInput, c.Operator.Server.Limits.Input, DefaultMaxInput)
@@ -276,8 +276,11 @@ func (c Config) definitions() definition.Config {
 // runs says how runs are started and driven.
 func (c Config) runs() run.Config {
 	r := run.Config{
-		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, Place: c.Place, NoDrive: c.NoDrive,
+		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, NoDrive: c.NoDrive,
 		Telemetry: c.Telemetry, Logger: c.Logger,
+	}
+	if c.sharesRuns() {
+		r.Place = c.Place
 	}
 	if c.Telemetry == nil && c.Metrics {
 		r.Telemetry = &telemetry.Config{Logger: c.Logger}
@@ -391,13 +394,16 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	return embedded.New(embedded.Config{
 		Store: s.home.Journal, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
-		Shared: s.cfg.sharesRuns(), Place: s.cfg.drivesAt(), NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
+		Place: s.cfg.Place, NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
 		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
 	})
 }
 
 // DB is the path of the store, its URL without the password, or Memory.
 func (s *Service) DB() string { return s.home.Locator().String() }
+
+// Place is the name of the machine for runs that need its files or programs.
+func (s *Service) Place() string { return s.cfg.Place }
 
 // Home is the store with all its parts. It is closed with the service.
 func (s *Service) Home() *store.Home { return s.home }

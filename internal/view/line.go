@@ -19,6 +19,7 @@ type RunLine struct {
 	Status       string     `json:"status" enum:"pending,running,paused,completed,failed,cancelled"`
 	Waiting      int        `json:"waiting" doc:"Number of open waits"`
 	Interrupted  bool       `json:"interrupted" doc:"No living process drives the run"`
+	WaitingFor   string     `json:"waitingFor,omitempty" doc:"The place that the run waits for: it needs files or programs of that machine, and no living process is there"`
 	CreatedAt    time.Time  `json:"createdAt"`
 	UpdatedAt    time.Time  `json:"updatedAt"`
 	EndedAt      *time.Time `json:"endedAt"`
@@ -29,7 +30,7 @@ type RunLine struct {
 func LineOf(h journal.Head) RunLine {
 	l := RunLine{
 		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
-		Interrupted: h.Interrupted, CreatedAt: h.Created, UpdatedAt: h.Updated, ParentRun: orNull(h.Parent),
+		Interrupted: h.Interrupted, WaitingFor: h.WaitingFor, CreatedAt: h.Created, UpdatedAt: h.Updated, ParentRun: orNull(h.Parent),
 	}
 	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
 		l.Version = &v
@@ -43,7 +44,7 @@ func LineOf(h journal.Head) RunLine {
 // Head gives what the line says of the index entry.
 func (l RunLine) Head() journal.Head {
 	h := journal.Head{
-		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt, Interrupted: l.Interrupted,
+		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt, Interrupted: l.Interrupted, WaitingFor: l.WaitingFor,
 		NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{}},
 	}
 	if l.Version != nil {

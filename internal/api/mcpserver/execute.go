@@ -97,6 +97,7 @@ type outcome struct {
 	RunID       string         `json:"runId"`
 	Status      engine.Status  `json:"status"`
 	Interrupted bool           `json:"interrupted,omitempty"`
+	WaitingFor  string         `json:"waitingFor,omitempty"`
 	Output      engine.Value   `json:"output,omitempty"`
 	Error       *project.Error `json:"error,omitempty"`
 	Waiting     []waiting      `json:"waiting,omitempty"`
@@ -260,7 +261,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	if err != nil {
 		return outcome{}, noSuchRun(err, run)
 	}
-	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, Error: o.Error, reader: r}
+	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Error: o.Error, reader: r}
 	if o.Status == engine.StatusCompleted {
 		out.Output = o.Output
 	}
@@ -293,6 +294,8 @@ func (c *call) next(o outcome) string {
 		return "get_run shows which step failed, with its input and error; fix it with update_workflow or update_agent and run it again."
 	case o.Status == engine.StatusCancelled:
 		return "Nothing: the run was cancelled."
+	case o.WaitingFor != "":
+		return "The run waits for place " + o.WaitingFor + ", where no process is running. It continues when one is started there."
 	case o.Interrupted:
 		return "No process drives the run. resume_run continues it."
 	case o.Status != engine.StatusPaused:

@@ -35,7 +35,7 @@ var (
 
 	outcomeOut = closed(
 		req("runId", aText, "Give it to get_run, resume_run, cancel_run and run_events."), req("status", statusP, ""),
-		opt("interrupted", aFlag, "No process drives the run: resume_run continues it."), opt("output", anything, "The final output, after the run has completed."),
+		opt("interrupted", aFlag, "No process drives the run: resume_run continues it."), opt("waitingFor", aText, waitingForAbout), opt("output", anything, "The final output, after the run has completed."),
 		opt("error", anError, "Why it failed."), opt("waiting", list(aWait), "What a paused run waits for."), req("next", aText, "What to do now."),
 		opt("again", aFlag, "The run existed already, with the same idempotencyKey."), opt("truncated", aText, "The place of the full output."),
 	)
@@ -75,7 +75,7 @@ func runTools() []*tool {
 			gives: closed(
 				req("runs", list(closed(
 					req("id", aText, ""), req("workflowId", aText, ""), req("workflowName", aText, ""), req("format", aText, ""), opt("version", aCount, ""), req("status", statusP, ""),
-					opt("interrupted", aFlag, ""), opt("waiting", aCount, "The number of open waits."), req("createdAt", aText, ""), opt("endedAt", aText, ""), opt("parentRun", aText, ""),
+					opt("interrupted", aFlag, ""), opt("waitingFor", aText, waitingForAbout), opt("waiting", aCount, "The number of open waits."), req("createdAt", aText, ""), opt("endedAt", aText, ""), opt("parentRun", aText, ""),
 					opt("targetType", aText, ""), opt("targetId", aText, ""), opt("targetBranchId", aText, ""),
 				)), ""),
 				opt("next", aText, "The cursor of the next page; absent on the last one."),
@@ -119,6 +119,9 @@ func runTools() []*tool {
 	}
 }
 
+// waitingForAbout explains waitingFor.
+const waitingForAbout = "The place that the run waits for: it needs files or programs of that machine, and no process is there. It continues by itself when one is."
+
 // runLine is an entry of list_runs.
 type runLine struct {
 	ID             string         `json:"id"`
@@ -128,6 +131,7 @@ type runLine struct {
 	Version        *int           `json:"version,omitempty"`
 	Status         journal.Status `json:"status"`
 	Interrupted    bool           `json:"interrupted,omitempty"`
+	WaitingFor     string         `json:"waitingFor,omitempty"`
 	Waiting        int            `json:"waiting,omitempty"`
 	CreatedAt      time.Time      `json:"createdAt"`
 	EndedAt        *time.Time     `json:"endedAt,omitempty"`
@@ -140,7 +144,7 @@ type runLine struct {
 func runLineOf(h journal.Head) runLine {
 	l := view.LineOf(h)
 	return runLine{
-		ID: h.Run, WorkflowID: h.Workflow, WorkflowName: h.WorkflowName, Format: h.Format, Status: h.Status, Interrupted: h.Interrupted, Waiting: h.Waiting,
+		ID: h.Run, WorkflowID: h.Workflow, WorkflowName: h.WorkflowName, Format: h.Format, Status: h.Status, Interrupted: h.Interrupted, WaitingFor: h.WaitingFor, Waiting: h.Waiting,
 		CreatedAt: h.Created, Version: l.Version, EndedAt: l.EndedAt, ParentRun: h.Parent, TargetType: h.Meta[project.MetaTargetType], TargetID: h.Meta[project.MetaTargetID], TargetBranchID: h.Meta[project.MetaTargetBranchID],
 	}
 }

@@ -1752,6 +1752,7 @@ type Run struct {
 	TargetType      *string                 `json:"targetType,omitempty"`
 	Usage           TotalUsage              `json:"usage"`
 	Waiting         []Waiting               `json:"waiting"`
+	WaitingFor      *string                 `json:"waitingFor,omitempty"`
 	WaitingForInput *bool                   `json:"waitingForInput,omitempty"`
 	Workflow        WorkflowRef             `json:"workflow"`
 }
@@ -1780,6 +1781,9 @@ type RunLine struct {
 
 	// Waiting Number of open waits
 	Waiting int64 `json:"waiting"`
+
+	// WaitingFor The place that the run waits for: it needs files or programs of that machine, and no living process is there
+	WaitingFor *string `json:"waitingFor,omitempty"`
 
 	// Workflow Id of the stored workflow, else the name of the document
 	Workflow     string `json:"workflow"`

@@ -237,8 +237,8 @@ func (a *actor) step(batch []*message) (err error) {
 			return errLeft
 		}
 	}
-	if a.handsOff && a.takeover {
-		if batch = a.leaveTakeover(batch); len(batch) == 0 {
+	if a.handsOff {
+		if batch = a.leaveToOthers(batch); len(batch) == 0 {
 			return errLeft
 		}
 	}

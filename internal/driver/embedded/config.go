@@ -43,10 +43,8 @@ type Config struct {
 	MaxCalls int
 	// Slots bounds the calls in flight of all drivers that share it; MaxCalls is not used then. Nil: the driver's own.
 	Slots *Slots
-	// Shared: processes continue each other's runs of this kind, also living ones. A run that needs another place than Place is left to a process there. The place of the store's owner is Place, where
-	// the process continues runs.
-	Shared bool
-	Place  string
+	// Place is where the process is: a run that needs another place is left to a process there. The store's owner has the same place where the process continues runs of others, else none.
+	Place string
 	// NoDrive makes a driver that begins no call: what it starts and what it decides is stored, and goes on in another process.
 	NoDrive bool
 	// MaxDriven bounds the runs in memory. A run that is started beyond it is left to a process that has room, unless another run started it; no more are claimed. What is asked of a run is done all

@@ -81,7 +81,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	if o.Deaf {
 		p.disk.Deafen()
 	}
-	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Shared: o.Place != "", Place: place, NoDrive: o.NoDrive, MaxDriven: o.MaxDriven}
+	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Place: place, NoDrive: o.NoDrive, MaxDriven: o.MaxDriven}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }

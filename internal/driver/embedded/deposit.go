@@ -218,7 +218,11 @@ func (d *Driver) goOn(run string, done func(run string) func(error)) error {
 		return nil
 	}
 	outcome := done(run)
-	err := d.post(run, &message{resume: true, done: outcome})
+	err := d.post(run, &message{resume: true, ifRoom: true, done: outcome})
+	if errors.Is(err, errNoRoom) {
+		err = nil
+		outcome(nil)
+	}
 	if err != nil {
 		outcome(err)
 	}

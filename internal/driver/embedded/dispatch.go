@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -21,7 +22,7 @@ const (
 
 // handsOff tells whether a run is not driven here: what is decided about it is stored, and its calls are begun by the process that claims it next.
 func (d *Driver) handsOff(place string) bool {
-	return d.cfg.NoDrive || d.draining.Load() || d.cfg.Shared && place != "" && place != d.cfg.Place
+	return d.cfg.NoDrive || d.draining.Load() || place != "" && place != d.cfg.Place
 }
 
 // isFull tells whether the process drives as many runs as it may. d.mu is held.
@@ -65,10 +66,11 @@ func (d *Driver) left() {
 
 // mayClaim tells whether a run without a living owner may be taken up here. Nearly all are claimed before they are found by a list; those that were never driven, as forks, are not.
 func (d *Driver) mayClaim(h journal.Head) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return (h.Place == "" || !d.cfg.Shared || h.Place == d.cfg.Place) && d.hasRoomNow()
+	return !d.cfg.NoDrive && (h.Place == "" || h.Place == d.cfg.Place)
 }
+
+// errNoRoom: no more runs may be driven now.
+var errNoRoom = errors.New("no room for another run")
 
 // claimWaiting claims runs that can go on as long as there is room, and drives them. done gives what is called with the outcome of each.
 //
@@ -145,7 +147,14 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 func (d *Driver) findOwn(ctx context.Context) error {
 	self := d.cfg.Store.Owner().ID
 	active := []journal.Status{journal.StatusPending, journal.StatusRunning}
-	return d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage}, func(h journal.Head) bool { return h.Owner == self }, d.outcome)
+	return d.takeUp(ctx, journal.Query{Kind: d.cfg.Kind, Statuses: active, Limit: maxPage}, func(h journal.Head) bool {
+		if h.Owner == self && !d.drives(h.Run) { // also without room: no other process may drive it
+			if err := d.post(h.Run, &message{resume: true, done: d.outcome(h.Run)}); err != nil {
+				d.cfg.Logger.Warn("cannot continue a claimed run", "run", h.Run, "err", err)
+			}
+		}
+		return false
+	}, d.outcome)
 }
 
 // keepClaiming claims runs that can go on until ctx is done: when some are given up, when there is room again, and every claimEvery.
@@ -233,9 +242,9 @@ func (d *Driver) Drain(ctx context.Context) {
 	}
 }
 
-// goesOn tells whether a run without a living owner is about to be claimed: by this process or another one that continues runs of its kind.
+// goesOn tells whether a run without a living owner is about to be claimed by this process or another one: servers and workers continue the runs of servers, at their places.
 func (d *Driver) goesOn(ctx context.Context, head journal.Head) (bool, error) {
-	if !d.cfg.Shared || head.Kind != d.cfg.Kind {
+	if head.Kind != journal.KindServe {
 		return false, nil
 	}
 	all, err := d.cfg.Store.Processes(ctx)

@@ -262,6 +262,9 @@ func (d *Driver) post(run string, m *message) error {
 		a.put(m)
 		return nil
 	}
+	if m.ifRoom && !d.hasRoomNow() {
+		return errNoRoom
+	}
 	a := d.newActor(run)
 	a.mail = append(a.mail, m)
 	d.launch(a)

@@ -15,6 +15,8 @@ type message struct {
 	data engine.InputData // nil for a touch, which fires deadlines that are due
 	// resume: continue the run if it was interrupted.
 	resume bool
+	// ifRoom: only where another run may be driven.
+	ifRoom bool
 	// trace is the traceparent of a request to resume.
 	trace string
 	// asked is when a request out of the inbox was posted: an answer before the deadline of its wait counts, however late it is taken. Zero: at.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
 )
@@ -53,17 +54,19 @@ func (a *actor) mayTakeOver(batch []*message) ([]*message, error) {
 	return kept, nil
 }
 
-// leaveTakeover gives the messages that may change a run which was left by its owner and is not driven here: cancellations. The process that continues the run does the rest.
-func (a *actor) leaveTakeover(batch []*message) []*message {
-	if a.run.Status() == engine.StatusPaused {
+// leaveToOthers gives the messages that a process may take which does not drive the run: none to resume it, and of a run that was left by its owner only cancellations. The process that continues
+// the run does the rest.
+func (a *actor) leaveToOthers(batch []*message) []*message {
+	if !driver.StatusOf(a.run).IsActive() {
 		return batch
 	}
 	return slices.DeleteFunc(slices.Clone(batch), func(m *message) bool {
 		_, isCancel := m.data.(engine.Cancel)
-		if !isCancel {
+		isLeft := m.resume || a.takeover && !isCancel
+		if isLeft {
 			m.answer(errElsewhere)
 		}
-		return !isCancel
+		return isLeft
 	})
 }
 

@@ -40,32 +40,22 @@ func CheckPlace(place string) error {
 	return nil
 }
 
-// Processes gives the living processes on the store, sorted by kind, host and number.
-func (s *Runner) Processes(ctx context.Context) ([]journal.Owner, error) {
-	all, err := s.store.Processes(ctx)
-	slices.SortFunc(all, func(a, b journal.Owner) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Host, b.Host), cmp.Compare(a.PID, b.PID), cmp.Compare(a.ID, b.ID))
-	})
-	return all, err
-}
-
-// WaitingFor gives, of those of some runs that wait for a place which no living process has, the place by run. It asks the store only where a run waits.
-func (s *Runner) WaitingFor(ctx context.Context, heads ...journal.Head) (map[string]string, error) {
+// noteWaiting fills in for what place each of some runs waits, because no living process has it. It asks the store only where a run needs a place.
+func (s *Runner) noteWaiting(ctx context.Context, heads []journal.Head) error {
 	waits := func(h journal.Head) bool { return h.Place != "" && h.Interrupted }
 	if !slices.ContainsFunc(heads, waits) {
-		return nil, nil
+		return nil
 	}
 	all, err := s.store.Processes(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := map[string]string{}
-	for _, h := range heads {
-		if waits(h) && !slices.ContainsFunc(all, func(o journal.Owner) bool { return o.Place == h.Place }) {
-			out[h.Run] = h.Place
+	for i := range heads {
+		if h := &heads[i]; waits(*h) && !slices.ContainsFunc(all, func(o journal.Owner) bool { return o.Place == h.Place }) {
+			h.WaitingFor = h.Place
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // Drain begins no call any more, and returns when none is in progress, or ctx is done. Other processes continue the runs.

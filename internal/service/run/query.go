@@ -19,7 +19,7 @@ func (s *Runner) Hold(run string) (release func()) {
 // RunDefinition gives a run's index entry and the workflow that it runs, without its events. Errors: those of Read.
 func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *workflow.Workflow, error) {
 	defer s.Hold(run)()
-	h, err := s.store.Head(ctx, run)
+	h, err := s.Head(ctx, run)
 	if err != nil {
 		return journal.Head{}, nil, err
 	}
@@ -65,7 +65,13 @@ func (s *Runner) EachEvent(ctx context.Context, run string, after uint64, take f
 
 // Head gives the index entry of a run. Errors: journal.ErrNotFound.
 func (s *Runner) Head(ctx context.Context, run string) (journal.Head, error) {
-	return s.store.Head(ctx, run)
+	h, err := s.store.Head(ctx, run)
+	if err != nil {
+		return h, err
+	}
+	one := []journal.Head{h}
+	err = s.noteWaiting(ctx, one)
+	return one[0], err
 }
 
 // Show gives the run object with all its steps and whole values.
@@ -83,11 +89,15 @@ func (s *Runner) Show(ctx context.Context, run string) (project.Run, error) {
 		return project.Run{}, err
 	}
 	o := f.Run()
-	o.Interrupted = h.Interrupted
+	o.Interrupted, o.WaitingFor = h.Interrupted, h.WaitingFor
 	return o, nil
 }
 
 // List gives a page of runs, newest first.
 func (s *Runner) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
-	return s.store.List(ctx, q)
+	page, next, err := s.store.List(ctx, q)
+	if err == nil {
+		err = s.noteWaiting(ctx, page)
+	}
+	return page, next, err
 }
