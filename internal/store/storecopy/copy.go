@@ -1,6 +1,7 @@
 package storecopy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ type Config struct {
 	Store store.Config
 	// Progress is called after each step, by one goroutine. It must be quick. Nil: nothing is told.
 	Progress func(Progress)
+
+	// Of tests: fault fails at some moments of a copy, piece bounds the bytes that are written at once.
+	fault func() error
+	piece int64
 }
 
 // Phase is what a copy does.
@@ -143,6 +148,10 @@ func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, 
 		from: &side{from, cfg.Store, map[string]*store.Home{}}, to: &side{to, cfg.Store, map[string]*store.Home{}}, cfg: cfg,
 	}
 	j.to.cfg.Unfinished = true
+	if j.cfg.fault == nil {
+		j.cfg.fault = func() error { return nil }
+	}
+	j.cfg.piece = cmp.Or(j.cfg.piece, pageBytes)
 	defer func() {
 		if cerr := errors.Join(j.from.close(), j.to.close()); err == nil {
 			err = cerr
@@ -230,8 +239,8 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	if missing := j.res.Runs.Copied + j.res.Blobs.Copied + j.res.Rows.Copied; missing > 0 && !j.isMarked {
-		if err := mark(ctx, home.Tables); err != nil {
-			return fmt.Errorf("%s: %w", j.to, err)
+		if err := j.execute(ctx, home.Tables, sqlMark); err != nil {
+			return err
 		}
 		j.isMarked = true
 	}
@@ -266,9 +275,7 @@ func (j *job) run(ctx context.Context) error {
 		}
 	}
 	if j.isMarked {
-		if err := unmark(ctx, home.Tables); err != nil {
-			return fmt.Errorf("%s: %w", j.to, err)
-		}
+		return j.execute(ctx, home.Tables, sqlUnmark)
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (p *pair) raiseCounters(ctx context.Context) error {
 	if err != nil {
 		return p.in(p.job.from, err)
 	}
-	err = p.to.db.Write(ctx, 0, func(tx tables.Tx) error {
+	return p.job.write(ctx, p.to.db, p.name, 0, func(tx tables.Tx) error {
 		for i := range counters {
 			if err := counters[i].raise(tx, values[i]); err != nil {
 				return fmt.Errorf("set the counter of %s: %w", counters[i].name, err)
@@ -96,8 +96,4 @@ func (p *pair) raiseCounters(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return p.in(p.job.to, err)
-	}
-	return nil
 }

@@ -20,3 +20,9 @@ func Columns(name string) (columns []string, reason string) {
 
 // IsLocal tells whether a column belongs to one store alone.
 func IsLocal(table, column string) bool { return slices.Contains(notCopiedColumns[table], column) }
+
+// WithFault gives a configuration whose copy writes small pieces, and asks fault before and after each commit.
+func WithFault(cfg Config, fault func() error) Config {
+	cfg.fault, cfg.piece = fault, 2000
+	return cfg
+}

@@ -115,15 +115,29 @@ const (
 	sqlIsMarked     tables.Text = `SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relname = 'unfinished_copy'`
 )
 
-func mark(ctx context.Context, db tables.DB) error { return execute(ctx, db, sqlMark) }
-
-func unmark(ctx context.Context, db tables.DB) error { return execute(ctx, db, sqlUnmark) }
-
-func execute(ctx context.Context, db tables.DB, q tables.Text) error {
-	return db.Write(ctx, 0, func(tx tables.Tx) error {
+// execute runs a statement in TO.
+func (j *job) execute(ctx context.Context, db tables.DB, q tables.Text) error {
+	return j.write(ctx, db, access.DefaultNamespace, 0, func(tx tables.Tx) error {
 		_, err := tx.Exec(q)
 		return err
 	})
+}
+
+// write runs do in a transaction of TO.
+func (j *job) write(ctx context.Context, db tables.DB, namespace string, size int64, do func(tx tables.Tx) error) error {
+	err := db.Write(ctx, int(min(size, 1<<30)), func(tx tables.Tx) error {
+		if err := do(tx); err != nil {
+			return err
+		}
+		return j.cfg.fault()
+	})
+	if e, ok := errors.AsType[*sideError](err); ok { // FROM is read meanwhile
+		return e
+	}
+	if err != nil {
+		return &sideError{j.to.name(namespace), err}
+	}
+	return j.cfg.fault()
 }
 
 func isMarked(ctx context.Context, db tables.DB) (marked bool, err error) {

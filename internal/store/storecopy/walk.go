@@ -40,7 +40,7 @@ func (p *piece) add(k keyed, isThere bool) {
 	}
 }
 
-func (p *piece) isFull() bool { return p.bytes >= pageBytes || len(p.keys) >= pageRows }
+func (p *piece) isFull(limit int64) bool { return p.bytes >= limit || len(p.keys) >= pageRows }
 
 // walk goes through a table in both stores at once, in order of its key, and gives do what FROM has piece by piece. A row that only TO has ends it.
 func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *table, *piece) error) error {
@@ -69,7 +69,7 @@ func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *tab
 				to.next()
 			}
 		}
-		if len(next.keys) > 0 && (a == nil || next.isFull()) {
+		if len(next.keys) > 0 && (a == nil || next.isFull(p.job.cfg.piece)) {
 			if err := do(ctx, t, next); err != nil {
 				return err
 			}
@@ -81,10 +81,17 @@ func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *tab
 	}
 }
 
-// in says in which store an error was found. Those of the caller and of other stores are left alone.
-func (p *pair) in(side *side, err error) error {
-	return fmt.Errorf("%s: %w", side.name(p.name), err)
+// sideError says in which store an error was found.
+type sideError struct {
+	store string
+	err   error
 }
+
+func (e *sideError) Error() string { return e.store + ": " + e.err.Error() }
+
+func (e *sideError) Unwrap() error { return e.err }
+
+func (p *pair) in(side *side, err error) error { return &sideError{side.name(p.name), err} }
 
 // extra is the error of a row that only TO has.
 func (p *pair) extra(ctx context.Context, t *table, key row) error {
@@ -219,7 +226,7 @@ func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
 		return nil
 	}
 	records, written := 0, size
-	err = p.to.db.Write(ctx, int(min(size, 1<<30)), func(tx tables.Tx) (err error) {
+	err = p.job.write(ctx, p.to.db, p.name, size, func(tx tables.Tx) (err error) {
 		if t == runs {
 			records, written, err = p.addRuns(ctx, tx, missing)
 			return err
@@ -227,7 +234,7 @@ func (p *pair) copy(ctx context.Context, t *table, x *piece) error {
 		return tx.Insert(t.into(), each(missing, func(r row) []any { return t.arguments(r) }))
 	})
 	if err != nil {
-		return p.in(p.job.to, err)
+		return err
 	}
 	p.job.wrote(t, len(missing), records, written)
 	p.job.progress(Copying, p.name, t, size)

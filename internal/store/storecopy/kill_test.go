@@ -1,0 +1,158 @@
+package storecopy_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/storecopy"
+)
+
+var errKilled = errors.New("killed")
+
+// interrupted copies until it ends, and ends it itself before or after some of its commits. It gives how often it did.
+func interrupted(t *testing.T, draw *rand.Rand, from, to store.Locator) (kills int) {
+	t.Helper()
+	for {
+		left := 1 + draw.IntN(8)
+		_, err := storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{}, func() error {
+			if left--; left == 0 {
+				return errKilled
+			}
+			return nil
+		}))
+		switch {
+		case err == nil:
+			return kills
+		case !errors.Is(err, errKilled):
+			t.Fatalf("after %d interruptions: %v", kills, err)
+		}
+		kills++
+	}
+}
+
+// TestInterrupted: a copy that ends at any moment is completed by the next call, in both directions. Until then others cannot open it.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	draw := rand.New(rand.NewPCG(16, 85))
+	first := file(t)
+	fill(t, first)
+	want := exports(t, first)
+	kills := 0
+	for round := 0; kills < 50; round++ {
+		between, last := server(t, first), file(t)
+		there := interrupted(t, draw, first, between)
+		back := interrupted(t, draw, between, last)
+		if diff := cmp.Diff(want, exports(t, last)); diff != "" {
+			t.Fatalf("round %d, %d and %d interruptions (-before +after):\n%s", round, there, back, diff)
+		}
+		kills += there + back
+		t.Logf("round %d: %d and %d interruptions", round, there, back)
+	}
+}
+
+// TestUnfinished: what a copy has written so far is no store, in either kind.
+func TestUnfinished(t *testing.T) {
+	t.Parallel()
+	from := file(t)
+	fill(t, from)
+	for name, to := range map[string]store.Locator{"sqlite": file(t), "postgres": server(t, from)} {
+		left := 9
+		_, err := storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{}, func() error {
+			if left--; left == 0 {
+				return errKilled
+			}
+			return nil
+		}))
+		if !errors.Is(err, errKilled) {
+			t.Fatal(name, err)
+		}
+		if _, err := to.Open(t.Context(), store.Config{}); !errors.Is(err, journal.ErrUnfinished) {
+			t.Errorf("%s: opened: %v", name, err)
+		}
+		if _, err := storecopy.Copy(t.Context(), to, file(t), storecopy.Config{}); !errors.Is(err, journal.ErrUnfinished) {
+			t.Errorf("%s: copied: %v", name, err)
+		}
+		copied(t, from, to, storecopy.Config{})
+		open(t, to, access.DefaultNamespace)
+	}
+}
+
+// Variables of the process that copies for TestKilled.
+const (
+	fromVar = "HOCKET_COPY_FROM"
+	toVar   = "HOCKET_COPY_TO"
+	keyVar  = "HOCKET_COPY_KEY"
+)
+
+// TestCopyProcess is the process that TestKilled kills. It writes a line at each moment at which it may be killed, and reads one before it goes on.
+func TestCopyProcess(t *testing.T) {
+	if os.Getenv(fromVar) == "" {
+		return // not that process
+	}
+	from, to := locator(t, os.Getenv(fromVar), os.Getenv(keyVar)), locator(t, os.Getenv(toVar), os.Getenv(keyVar))
+	in := bufio.NewReader(os.Stdin)
+	copied(t, from, to, storecopy.WithFault(storecopy.Config{}, func() error {
+		fmt.Println("moment")
+		_, err := in.ReadString('\n')
+		return err
+	}))
+}
+
+// TestKilled: a process that copies is killed, with -9, before and after commits; the next one completes the copy.
+func TestKilled(t *testing.T) {
+	t.Parallel()
+	draw := rand.New(rand.NewPCG(16, 86))
+	from := file(t)
+	fill(t, from)
+	between, last := server(t, from), file(t)
+	for _, step := range [][2]store.Locator{{from, between}, {between, last}} {
+		for range 4 {
+			killAt(t, step[0], step[1], from.KeyFile(), 1+draw.IntN(15))
+		}
+		copied(t, step[0], step[1], storecopy.Config{})
+	}
+	if diff := cmp.Diff(exports(t, from), exports(t, last)); diff != "" {
+		t.Error("not the same (-before +after):\n", diff)
+	}
+}
+
+// killAt starts a process that copies, and kills it at its nth moment.
+func killAt(t *testing.T, from, to store.Locator, key string, n int) {
+	t.Helper()
+	name := func(l store.Locator) string {
+		if l.URL() != nil {
+			return l.URL().String()
+		}
+		return l.String()
+	}
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCopyProcess$")
+	c.Env = append(os.Environ(), fromVar+"="+name(from), toVar+"="+name(to), keyVar+"="+key)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	do(t, err)
+	out, err := c.StdoutPipe()
+	do(t, err, c.Start())
+	lines := bufio.NewScanner(out)
+	for i := 0; lines.Scan(); {
+		if lines.Text() != "moment" {
+			continue
+		}
+		if i++; i == n {
+			do(t, c.Process.Kill())
+			break
+		}
+		_, err := fmt.Fprintln(in)
+		do(t, err)
+	}
+	_ = c.Wait() // it was killed, or had nothing left to do
+}
