@@ -148,6 +148,26 @@ func (c *cluster) hold() (release func()) {
 // join starts a server. Its store is the cluster's, or that of at, where at leads to the same one on another way.
 func (c *cluster) join(at string, args ...string) *member {
 	c.t.Helper()
+	m, env := c.enter(at)
+	m.process = serve(c.t, c.home, env, args...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.members = append(c.members, m)
+	return m
+}
+
+// work starts a worker, which takes no requests.
+func (c *cluster) work(args ...string) *member {
+	c.t.Helper()
+	m, env := c.enter("")
+	m.process = listen(c.t, c.home, env, append([]string{"worker", "--listen", "127.0.0.1:0"}, args...)...)
+	m.ready(c.t)
+	return m
+}
+
+// enter makes a member with a model of its own, and the environment of its process.
+func (c *cluster) enter(at string) (*member, []string) {
+	c.t.Helper()
 	m := &member{}
 	m.model = modeltest.Start(c.t, func(r modeltest.Request) modeltest.Answer {
 		reply, wait := c.made(r.Header.Get("Idempotency-Key"), m)
@@ -161,13 +181,11 @@ func (c *cluster) join(at string, args ...string) *member {
 	if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	m.process = serve(c.t, c.home, []string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file, "HOCKET_DB=" + cmp.Or(at, c.db)}, args...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last++
 	m.number = c.last
-	c.members = append(c.members, m)
-	return m
+	return m, []string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file, "HOCKET_DB=" + cmp.Or(at, c.db)}
 }
 
 // kill kills a server as `kill -9` does.

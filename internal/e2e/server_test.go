@@ -65,11 +65,17 @@ func serve(t *testing.T, home string, env []string, args ...string) *process {
 // begin is serve for a server that is not ready.
 func begin(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
+	return listen(t, home, env, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+}
+
+// listen starts a verb that listens.
+func listen(t *testing.T, home string, env []string, args ...string) *process {
+	t.Helper()
 	bin, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(bin, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command(bin, args...), done: make(chan struct{})}
 	p.cmd.Dir = home
 	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
 	stderr, err := p.cmd.StderrPipe()
