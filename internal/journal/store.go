@@ -16,7 +16,7 @@ type Append struct {
 	Create *NewRun
 	// Epoch is the one in which the caller owns the run.
 	Epoch uint64
-	// Common says that the run is held in common (see [Sharing]): its Kind is KindTemporal, and it has to have this epoch, whoever appended last. A run that is created becomes one.
+	// Common says that the run is held in common (see [Sharing]): its Kind is KindTemporal, and it has to have this epoch, whichever process appended last. A run that is created becomes one.
 	Common bool
 	Record Record
 	// More are the records that go on with the activation of Record, where its events are many: [EncodeParts].
@@ -234,7 +234,7 @@ type Inbox interface {
 }
 
 // Backend is a handle of a store with all its ports, for those who wire them. Ask for the port that is used.
-type Backend interface {
+type Backend interface { //nolint:interfacebloat,nolintlint // the ports are small
 	Log
 	Lists
 	Ownership

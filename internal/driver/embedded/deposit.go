@@ -22,7 +22,7 @@ const heardTime = 2 * time.Second
 // Errors: those of engine for answers; engine.ErrWaitAnswered where another answer to the same wait was left before.
 func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id uint64) (done bool, err error) {
 	c, head, foreign, err := d.foreign(ctx, run)
-	if err != nil || !foreign && !(head.Interrupted && d.handsOff(head.Place)) {
+	if err != nil || !foreign && (!head.Interrupted || !d.handsOff(head.Place)) {
 		return false, err
 	}
 	wait, err := d.checkAnswer(ctx, run, c, a)

@@ -60,7 +60,7 @@ func (s *Store) claimable(ctx context.Context, q journal.ClaimQuery) (found []ca
 	if err != nil || q.Limit <= 0 {
 		return nil, err
 	}
-	take := func(r row) error {
+	take := func(r row) error { //nolint:unparam,nolintlint // as queries call it
 		found = append(found, candidate{r.text(0), r.int(1), r.int(2), r.int(3)})
 		return nil
 	}
