@@ -133,10 +133,12 @@ type job struct {
 	res      Result
 	names    []string // namespaces, the default one first
 	isMarked bool     // TO has the mark of an unfinished copy
-	total    int64    // bytes to write, about
-	done     int64    // of the phase
-	stored   int64    // bytes of FROM, about
-	key      []byte   // of FROM; nil: it has none
+	// refreshes: FROM is in use and may have changed since TO was written, which no one could use.
+	refreshes bool
+	total     int64  // bytes to write, about
+	done      int64  // of the phase
+	stored    int64  // bytes of FROM, about
+	key       []byte // of FROM; nil: it has none
 }
 
 // Copy copies all that a store holds into another one, and verifies it. What is there already with the same content is passed over, so that a copy that was stopped goes on.
@@ -160,9 +162,11 @@ func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, 
 	if err := j.begin(ctx); err != nil {
 		return j.res, err
 	}
-	err = j.each(ctx, false, func(p *pair) error { return p.all(ctx, p.plan) })
-	if err != nil || cfg.DryRun {
-		return j.res, err
+	if j.refreshes = cfg.Live && j.isMarked && !cfg.DryRun; !j.refreshes {
+		err = j.each(ctx, false, func(p *pair) error { return p.all(ctx, p.plan) })
+		if err != nil || cfg.DryRun {
+			return j.res, err
+		}
 	}
 	return j.res, j.run(ctx)
 }
@@ -255,6 +259,11 @@ func (j *job) run(ctx context.Context) error {
 	present(&j.res.Rows)
 	j.total, j.done, j.res.Bytes, j.res.Left = j.res.Bytes, 0, 0, 0
 	err = j.each(ctx, true, func(p *pair) error {
+		if j.refreshes {
+			if err := p.refresh(ctx); err != nil {
+				return err
+			}
+		}
 		if err := p.all(ctx, p.copy); err != nil {
 			return err
 		}

@@ -1,6 +1,12 @@
 package storecopy
 
-import "slices"
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
+)
 
 // Columns gives the columns of a table that are copied, or why it is not copied.
 func Columns(name string) (columns []string, reason string) {
@@ -25,4 +31,23 @@ func IsLocal(table, column string) bool { return slices.Contains(notCopiedColumn
 func WithFault(cfg Config, fault func() error) Config {
 	cfg.fault, cfg.piece = fault, 2000
 	return cfg
+}
+
+// DropNothing runs the statements that delete rows, for keys that no row has.
+func DropNothing(ctx context.Context, db tables.DB) error {
+	for _, t := range list {
+		err := db.Write(ctx, 0, func(tx tables.Tx) error {
+			key := t.least()
+			for i := range key {
+				if key[i] == any(int64(-1<<63)) {
+					key[i] = int64(-1)
+				}
+			}
+			return t.dropRow(tx, key)
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+	}
+	return nil
 }

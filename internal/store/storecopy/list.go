@@ -30,8 +30,9 @@ type table struct {
 	// columns begin with the key, by which rows are ordered in all kinds of stores.
 	columns []column
 	key     int // columns of the key
-	// keys gives the key and about how many bytes of each row, from a key on, and no more than a limit. rows gives the rows between two keys, both included. add adds one.
-	keys, rows, add tables.Text
+	// keys gives the key and about how many bytes of each row, from a key on, and no more than a limit. rows gives the rows between two keys, both included. add adds one, drop deletes that
+	// of a key.
+	keys, rows, add, drop tables.Text
 	// check verifies a row by what is stored with it; nil: nothing is.
 	check func(row []any) error
 	// run is the column with the number of the run that a row belongs to; -1: none.
@@ -84,6 +85,7 @@ var list = []*table{
 		keys: `SELECT name, 50 FROM namespaces WHERE name >= ? ORDER BY name LIMIT ?`,
 		rows: `SELECT name, created FROM namespaces WHERE name >= ? AND name <= ? ORDER BY name`,
 		add:  `INSERT INTO namespaces (name, created) VALUES (?, ?)`,
+		drop: `DELETE FROM namespaces WHERE name = ?`,
 	},
 	blobs,
 	runs,
@@ -92,6 +94,7 @@ var list = []*table{
 		keys: `SELECT run, blob, 20 FROM holds WHERE (run, blob) >= (?, ?) ORDER BY run, blob LIMIT ?`,
 		rows: `SELECT run, blob FROM holds WHERE (run, blob) >= (?, ?) AND (run, blob) <= (?, ?) ORDER BY run, blob`,
 		add:  `INSERT INTO holds (run, blob) VALUES (?, ?)`,
+		drop: `DELETE FROM holds WHERE run = ? AND blob = ?`,
 	},
 	{ // taken is that of an owner, who does not come along
 		name: "inbox", key: 1, run: 1,
@@ -99,12 +102,14 @@ var list = []*table{
 		keys:    `SELECT id, 60 + octet_length(data) + coalesce(octet_length(result), 0) FROM inbox WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows:    `SELECT id, run, kind, data, posted, 0, done, result FROM inbox WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:     `INSERT INTO inbox (id, run, kind, data, posted, taken, done, result) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop:    `DELETE FROM inbox WHERE id = ?`,
 	},
 	{
 		name: "notices", key: 1, run: 1, columns: join(of(number, "id", "run", "seq"), of(raw, "type"), of(number, "at")),
 		keys: `SELECT id, 60 FROM notices WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, run, seq, type, at FROM notices WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO notices (id, run, seq, type, at) VALUES (?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM notices WHERE id = ?`,
 	},
 	{
 		name: "schedules", key: 2, run: -1,
@@ -112,13 +117,15 @@ var list = []*table{
 		keys:    `SELECT workflow, branch, 200 FROM schedules WHERE (workflow, branch) >= (?, ?) ORDER BY workflow, branch LIMIT ?`,
 		rows: `SELECT workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run FROM schedules
 WHERE (workflow, branch) >= (?, ?) AND (workflow, branch) <= (?, ?) ORDER BY workflow, branch`,
-		add: `INSERT INTO schedules (workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		add:  `INSERT INTO schedules (workflow, branch, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM schedules WHERE workflow = ? AND branch = ?`,
 	},
 	{
 		name: "agents", key: 1, run: -1, columns: of(text, "id", "name", "description", "system_prompt", "model", "tools", "definition"),
 		keys: `SELECT id, 100 + coalesce(octet_length(system_prompt), 0) + coalesce(octet_length(definition), 0) FROM agents WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, name, description, system_prompt, model, tools, definition FROM agents WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO agents (id, name, description, system_prompt, model, tools, definition) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM agents WHERE id = ?`,
 	},
 	{
 		name: "agent_workflows", key: 1, run: -1,
@@ -127,12 +134,14 @@ WHERE (workflow, branch) >= (?, ?) AND (workflow, branch) <= (?, ?) ORDER BY wor
 		rows:    `SELECT id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents FROM agent_workflows WHERE id >= ? AND id <= ? ORDER BY id`,
 		add: `INSERT INTO agent_workflows (id, name, description, is_conversational, entrypoint_node_id, human_handoff, max_steps, timeout_ms, agents)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM agent_workflows WHERE id = ?`,
 	},
 	{
 		name: "agent_workflow_nodes", key: 1, run: -1, columns: join(of(number, "rowid"), of(text, "id", "workflow_id", "node_type", "node_name", "agent_id", "prompt")),
 		keys: `SELECT rowid, 100 + coalesce(octet_length(prompt), 0) FROM agent_workflow_nodes WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
 		rows: `SELECT rowid, id, workflow_id, node_type, node_name, agent_id, prompt FROM agent_workflow_nodes WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		add:  `INSERT INTO agent_workflow_nodes (rowid, id, workflow_id, node_type, node_name, agent_id, prompt) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM agent_workflow_nodes WHERE rowid = ?`,
 	},
 	{
 		name: "agent_workflow_edges", key: 1, run: -1,
@@ -140,13 +149,15 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		keys:    `SELECT rowid, 100 + coalesce(octet_length(condition_value), 0) FROM agent_workflow_edges WHERE rowid >= ? ORDER BY rowid LIMIT ?`,
 		rows: `SELECT rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value FROM agent_workflow_edges
 WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
-		add: `INSERT INTO agent_workflow_edges (rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		add:  `INSERT INTO agent_workflow_edges (rowid, id, workflow_id, source_node_id, target_node_id, condition_type, condition_value) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM agent_workflow_edges WHERE rowid = ?`,
 	},
 	{
 		name: "workflow_documents", key: 1, run: -1, columns: join(of(text, "id"), of(number, "published", "draft", "latest", "updated")),
 		keys: `SELECT id, 60 FROM workflow_documents WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, published, draft, latest, updated FROM workflow_documents WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO workflow_documents (id, published, draft, latest, updated) VALUES (?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM workflow_documents WHERE id = ?`,
 	},
 	{
 		name: "workflow_versions", key: 2, run: -1, check: checksum(6, 8),
@@ -154,19 +165,22 @@ WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 		keys:    `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
 		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text FROM workflow_versions
 WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDER BY workflow_id, version`,
-		add: `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		add:  `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM workflow_versions WHERE workflow_id = ? AND version = ?`,
 	},
 	{
 		name: "checkpoints", key: 1, run: -1, check: checksum(3, 4), columns: join(of(number, "n"), of(text, "execution", "label"), of(blob, "hash", "state")),
 		keys: `SELECT n, 100 + octet_length(state) FROM checkpoints WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, execution, label, hash, state FROM checkpoints WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:  `INSERT INTO checkpoints (n, execution, label, hash, state) VALUES (?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM checkpoints WHERE n = ?`,
 	},
 	{
 		name: "memories", key: 1, run: -1, columns: join(of(number, "n"), of(raw, "space", "key", "category", "text"), of(text, "at")),
 		keys: `SELECT n, 100 + octet_length(text) FROM memories WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, space, key, category, text, at FROM memories WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:  `INSERT INTO memories (n, space, key, category, text, at) VALUES (?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM memories WHERE n = ?`,
 	},
 	{
 		name: "access_tokens", key: 1, run: -1,
@@ -174,6 +188,7 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 		keys:    `SELECT n, 150 FROM access_tokens WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows:    `SELECT n, hash, namespace, id, name, role, approve, created, expires, used FROM access_tokens WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:     `INSERT INTO access_tokens (n, hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop:    `DELETE FROM access_tokens WHERE n = ?`,
 	},
 	{
 		name: "audit", key: 2, run: -1,
@@ -181,25 +196,29 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 		keys:    `SELECT namespace, n, 150 + octet_length(target) FROM audit WHERE (namespace, n) >= (?, ?) ORDER BY namespace, n LIMIT ?`,
 		rows: `SELECT namespace, n, at, token, actor, channel, action, target, outcome, request, remote FROM audit
 WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, n`,
-		add: `INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		add:  `INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM audit WHERE namespace = ? AND n = ?`,
 	},
 	{
 		name: "webhooks", key: 1, run: -1, columns: join(of(text, "id"), of(blob, "path"), of(text, "workflow"), of(number, "created", "disabled"), of(text, "data")),
 		keys: `SELECT id, 150 + octet_length(data) FROM webhooks WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, path, workflow, created, disabled, data FROM webhooks WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO webhooks (id, path, workflow, created, disabled, data) VALUES (?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM webhooks WHERE id = ?`,
 	},
 	{
 		name: "webhook_deliveries", key: 2, run: -1, columns: join(of(text, "webhook"), of(blob, "key"), of(number, "at", "until")),
 		keys: `SELECT webhook, key, 80 FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) ORDER BY webhook, key LIMIT ?`,
 		rows: `SELECT webhook, key, at, until FROM webhook_deliveries WHERE (webhook, key) >= (?, ?) AND (webhook, key) <= (?, ?) ORDER BY webhook, key`,
 		add:  `INSERT INTO webhook_deliveries (webhook, key, at, until) VALUES (?, ?, ?, ?)`,
+		drop: `DELETE FROM webhook_deliveries WHERE webhook = ? AND key = ?`,
 	},
 	{
 		name: "notification_endpoints", key: 1, run: -1, columns: join(of(text, "id"), of(number, "created"), of(text, "data")),
 		keys: `SELECT id, 50 + octet_length(data) FROM notification_endpoints WHERE id >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, created, data FROM notification_endpoints WHERE id >= ? AND id <= ? ORDER BY id`,
 		add:  `INSERT INTO notification_endpoints (id, created, data) VALUES (?, ?, ?)`,
+		drop: `DELETE FROM notification_endpoints WHERE id = ?`,
 	},
 	{
 		name: "notifications", key: 1, run: -1,
@@ -207,18 +226,21 @@ WHERE (namespace, n) >= (?, ?) AND (namespace, n) <= (?, ?) ORDER BY namespace, 
 		keys:    `SELECT n, 150 + octet_length(data) FROM notifications WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows:    `SELECT n, id, endpoint, run, state, due, settled, data FROM notifications WHERE n >= ? AND n <= ? ORDER BY n`,
 		add:     `INSERT INTO notifications (n, id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop:    `DELETE FROM notifications WHERE n = ?`,
 	},
 	{
 		name: "notification_cursor", key: 1, run: -1, columns: of(number, "id", "at"),
 		keys: `SELECT id, 20 FROM notification_cursor WHERE CAST(id AS bigint) >= ? ORDER BY id LIMIT ?`,
 		rows: `SELECT id, at FROM notification_cursor WHERE CAST(id AS bigint) >= ? AND CAST(id AS bigint) <= ? ORDER BY id`,
 		add:  `INSERT INTO notification_cursor (id, at) VALUES (?, ?)`,
+		drop: `DELETE FROM notification_cursor WHERE id = ?`,
 	},
 	{
 		name: "approve_uses", key: 1, run: -1, columns: join(of(text, "nonce"), of(number, "until"), of(text, "data")),
 		keys: `SELECT nonce, 50 + octet_length(data) FROM approve_uses WHERE nonce >= ? ORDER BY nonce LIMIT ?`,
 		rows: `SELECT nonce, until, data FROM approve_uses WHERE nonce >= ? AND nonce <= ? ORDER BY nonce`,
 		add:  `INSERT INTO approve_uses (nonce, until, data) VALUES (?, ?, ?)`,
+		drop: `DELETE FROM approve_uses WHERE nonce = ?`,
 	},
 }
 
@@ -228,6 +250,7 @@ var blobs = &table{
 	keys: `SELECT id, 50 + octet_length(data) FROM blobs WHERE id >= ? ORDER BY id LIMIT ?`,
 	rows: `SELECT id, hash, data FROM blobs WHERE id >= ? AND id <= ? ORDER BY id`,
 	add:  `INSERT INTO blobs (id, hash, data) VALUES (?, ?, ?)`,
+	drop: `DELETE FROM blobs WHERE id = ?`,
 }
 
 // runs are the runs with their heads, which are a table of their own. Records come with them.

@@ -8,6 +8,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // as other programs read the tables
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
@@ -19,6 +20,9 @@ func TestEveryColumn(t *testing.T) {
 	other := server(t, lite)
 	open(t, other, access.DefaultNamespace)
 	schema := other.URL().Schema()
+	for _, at := range []store.Locator{lite, other} {
+		do(t, storecopy.DropNothing(t.Context(), open(t, at, access.DefaultNamespace).Tables))
+	}
 	for kind, c := range map[string]struct{ driver, dsn, tables, columns string }{
 		"sqlite": {"sqlite", "file:" + lite.String(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`, `SELECT name FROM pragma_table_info(?)`},
 		"postgres": {

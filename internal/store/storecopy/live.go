@@ -81,6 +81,101 @@ func leftOut(tx tables.Tx) (left, error) {
 	return l, nil
 }
 
+// refresh replaces what has changed in FROM since a former call wrote it, and compares and counts what is there. It may change other rows, by triggers, so that it looks until all are equal.
+func (p *pair) refresh(ctx context.Context) error {
+	for isChanged := true; isChanged; {
+		isChanged = false
+		for _, t := range slices.Backward(list) { // what refers to others first
+			n := 0
+			p.stale = func(key row) error { n++; return p.replace(ctx, t, []row{key}, nil) }
+			err := p.walk(ctx, t, func(ctx context.Context, t *table, x *piece) error {
+				keys, fresh, err := p.changed(ctx, t, x)
+				if err != nil || len(keys) == 0 {
+					return err
+				}
+				n += len(keys)
+				return p.replace(ctx, t, keys, fresh)
+			})
+			p.stale = nil
+			if err != nil {
+				return err
+			}
+			isChanged = isChanged || n > 0
+		}
+	}
+	before := p.job.res
+	err := p.all(ctx, p.plan)
+	planned := p.job.res
+	p.job.res = before
+	p.job.total += planned.Bytes - before.Bytes
+	p.job.res.Runs.Present, p.job.res.Blobs.Present, p.job.res.Rows.Present = planned.Runs.Present, planned.Blobs.Present, planned.Rows.Present
+	return err
+}
+
+// changed gives the keys of rows that are not equal, or that are left out now, and what FROM has in their place. Runs are copied with their records later.
+func (p *pair) changed(ctx context.Context, t *table, x *piece) (keys, fresh []row, err error) {
+	if x.there == 0 {
+		return nil, nil, nil
+	}
+	a, err := p.rowsOf(ctx, t, p.job.from, p.from, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := p.rowsOf(ctx, t, p.job.to, p.to, x)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, k := range x.keys {
+		if !x.isThere[i] || a[i] != nil && b[i] != nil && len(t.differences(a[i], b[i])) == 0 {
+			continue
+		}
+		keys = append(keys, k.key)
+		if a[i] != nil && t != runs {
+			fresh = append(fresh, a[i])
+		}
+	}
+	return keys, fresh, nil
+}
+
+// replace deletes rows and adds others in one transaction, since others may refer to them.
+func (p *pair) replace(ctx context.Context, t *table, keys, fresh []row) error {
+	return p.job.write(ctx, p.to.db, p.name, 0, func(tx tables.Tx) error {
+		for _, k := range keys {
+			if err := t.dropRow(tx, k); err != nil {
+				return err
+			}
+		}
+		if len(fresh) == 0 {
+			return nil
+		}
+		return tx.Insert(t.into(), each(fresh, func(r row) []any { return t.arguments(r) }))
+	})
+}
+
+// Statements that delete a run, with the chain of its records in SQLite.
+const (
+	sqlDropRecord  tables.Text = `DELETE FROM records WHERE id = ?`
+	sqlDropRecords tables.Text = `DELETE FROM records WHERE run = ?`
+	sqlDropHead    tables.Text = `DELETE FROM heads WHERE id = ?`
+	sqlDropRun     tables.Text = `DELETE FROM runs WHERE id = ?`
+)
+
+// dropRow deletes a row.
+func (t *table) dropRow(tx tables.Tx, key row) error {
+	if t != runs {
+		return tx.Do(t.drop, t.arguments(key)...)
+	}
+	if tx.Dialect() == tables.Postgres {
+		return errors.Join(tx.Do(sqlDropRecords, key[0]), tx.Do(sqlDropHead, key[0]), tx.Do(sqlDropRun, key[0]))
+	}
+	var ids []int64
+	err := tx.Query(sqlChain, func(columns []any) error { ids = append(ids, tables.Int(columns[0])); return nil }, key[0])
+	for _, id := range ids {
+		err = errors.Join(err, tx.Do(sqlDropRecord, id))
+	}
+	return errors.Join(err, tx.Do(sqlDropHead, key[0]), tx.Do(sqlDropRun, key[0]))
+}
+
 // owned gives a run that a living process has, and the process; "" where there is none. The process that starts scheduled runs has none.
 func owned(ctx context.Context, db tables.DB, j journal.Backend) (run, owner string, err error) {
 	type ownedRun struct{ run, owner string }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -138,7 +139,7 @@ func (t *table) label(r row) string {
 	for i := range parts {
 		parts[i] = fmt.Sprint(r[i])
 		if b, ok := r[i].([]byte); ok {
-			parts[i] = fmt.Sprintf("%x", b)
+			parts[i] = hex.EncodeToString(b)
 		}
 	}
 	return fmt.Sprintf("row %s of table %s", strings.Join(parts, ", "), t.name)

@@ -15,6 +15,8 @@ type pair struct {
 	name     string
 	from, to source
 	left     left
+	// stale takes the keys of rows that only TO has; nil: there must be none.
+	stale func(key row) error
 }
 
 // piece is some rows of FROM that follow one another.
@@ -61,7 +63,11 @@ func (p *pair) walk(ctx context.Context, t *table, do func(context.Context, *tab
 		}
 		switch {
 		case b != nil && (a == nil || c > 0):
-			return p.extra(ctx, t, b.key)
+			if err := p.extra(ctx, t, b.key); err != nil {
+				return err
+			}
+			to.next()
+			continue
 		case a != nil:
 			next.add(*a, b != nil && c == 0)
 			from.next()
@@ -93,8 +99,11 @@ func (e *sideError) Unwrap() error { return e.err }
 
 func (p *pair) in(side *side, err error) error { return &sideError{side.name(p.name), err} }
 
-// extra is the error of a row that only TO has.
+// extra refuses a row that only TO has, unless it is stale.
 func (p *pair) extra(ctx context.Context, t *table, key row) error {
+	if p.stale != nil {
+		return p.stale(key)
+	}
 	rows, err := t.between(ctx, p.to, key, key)
 	if err != nil {
 		return p.in(p.job.to, err)
