@@ -221,12 +221,12 @@ func (j *job) refuseOwned(ctx context.Context) error {
 			if h == nil {
 				continue
 			}
-			run, owner, err := owned(ctx, h.Tables, h.Journal)
+			owner, run, err := user(ctx, h.Tables, h.Journal)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name(name), err)
 			}
-			if owner != "" {
-				return inUse(s.name(name), run, owner, s == j.from)
+			if owner.ID != "" {
+				return inUse(s.name(name), run, owner.String(), s == j.from)
 			}
 		}
 	}

@@ -125,8 +125,11 @@ func fill(t testing.TB, at store.Locator) {
 	_, err := h.Access.Revoke(ctx, access.DefaultNamespace, "t1")
 	do(t, err)
 	for _, ns := range []string{access.DefaultNamespace, "newsroom"} {
-		fillOne(t, open(t, at, ns), ns)
+		of := open(t, at, ns)
+		fillOne(t, of, ns)
+		do(t, of.Close())
 	}
+	do(t, h.Close())
 }
 
 func fillOne(t testing.TB, h *store.Home, ns string) {

@@ -87,9 +87,9 @@ func (j *job) refuseSame(ctx context.Context, homes ...*store.Home) error {
 
 // inUse is the error of a store that a living process uses.
 func inUse(name, run, owner string, canLive bool) error {
-	who := owner + " starts its scheduled runs"
+	who := owner
 	if run != "" {
-		who = owner + " has run " + run
+		who += " has run " + run
 	}
 	hint := "end that process first"
 	if canLive {

@@ -176,39 +176,38 @@ func (t *table) dropRow(tx tables.Tx, key row) error {
 	return errors.Join(err, tx.Do(sqlDropHead, key[0]), tx.Do(sqlDropRun, key[0]))
 }
 
-// owned gives a run that a living process has, and the process; "" where there is none. The process that starts scheduled runs has none.
-func owned(ctx context.Context, db tables.DB, j journal.Backend) (run, owner string, err error) {
-	type ownedRun struct{ run, owner string }
-	var found []ownedRun
-	const sqlOwned tables.Text = `SELECT r.run, o.owner FROM heads h JOIN runs r ON r.id = h.id JOIN owners o ON o.id = h.owner WHERE h.owner <> 0 ORDER BY h.id`
+// Statements of owners: of runs, and of all processes that ever registered.
+const (
+	sqlOwned  tables.Text = `SELECT o.owner, o.kind, o.pid, o.host, r.run FROM heads h JOIN runs r ON r.id = h.id JOIN owners o ON o.id = h.owner WHERE h.owner <> 0 ORDER BY h.id`
+	sqlOwners tables.Text = `SELECT owner, kind, pid, host, '' FROM owners WHERE id > 0 ORDER BY id`
+)
+
+// user gives a living process that uses a store, and a run that it has; none: the zero Owner. Processes that only look are none.
+func user(ctx context.Context, db tables.DB, j journal.Backend) (owner journal.Owner, run string, err error) {
+	type found struct {
+		journal.Owner
+		run string
+	}
+	var all []found
 	err = db.View(ctx, func(tx tables.Tx) error {
-		found = nil
-		return tx.Query(sqlOwned, func(columns []any) error {
-			found = append(found, ownedRun{tables.String(columns[0]), tables.String(columns[1])})
+		all = nil
+		take := func(c []any) error {
+			o := journal.Owner{ID: tables.String(c[0]), Kind: journal.Kind(tables.String(c[1])), PID: int(tables.Int(c[2])), Host: tables.String(c[3])}
+			all = append(all, found{o, tables.String(c[4])})
 			return nil
-		})
+		}
+		return errors.Join(tx.Query(sqlOwned, take), tx.Query(sqlOwners, take))
 	})
-	if err != nil {
-		return "", "", err
-	}
-	alive := map[string]bool{}
-	for _, f := range found {
-		if _, ok := alive[f.owner]; !ok {
-			if alive[f.owner], err = j.Alive(ctx, f.owner); err != nil {
-				return "", "", err
-			}
+	alive := map[string]bool{j.Owner().ID: false}
+	for _, f := range all {
+		isAlive, isKnown := alive[f.ID]
+		if err == nil && !isKnown {
+			isAlive, err = j.Alive(ctx, f.ID)
+			alive[f.ID] = isAlive
 		}
-		if alive[f.owner] {
-			head, err := j.Head(ctx, f.run)
-			return f.run, head.By.String(), err
+		if isAlive {
+			return f.Owner, f.run, err
 		}
 	}
-	owners, err := j.Owners(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	if i := slices.IndexFunc(owners, func(o journal.Owner) bool { return o.ID != j.Owner().ID }); i >= 0 {
-		return "", owners[i].String(), nil
-	}
-	return "", "", nil
+	return journal.Owner{}, "", err
 }

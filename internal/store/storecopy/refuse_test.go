@@ -138,7 +138,7 @@ func TestInUse(t *testing.T) {
 		if !isMine {
 			t.Fatal("does not lead")
 		}
-		refused(at, file(t), "starts its scheduled runs")
+		refused(at, file(t), "is in use: ")
 		do(t, h.Close())
 	}
 }
