@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 )
 
@@ -215,4 +217,22 @@ func (m *member) next(ctx context.Context, t *testing.T, run string, last int) (
 	}
 	t.Fatalf("the stream after event %d ended: %d", last, resp.StatusCode)
 	return e, true
+}
+
+// onePerSlot checks the runs of the workflow tick: each has a planned time of its own (P37).
+func (c *cluster) onePerSlot() (slots int) {
+	c.t.Helper()
+	heads, next, err := c.open().List(c.t.Context(), journal.Query{Workflow: "tick", Limit: 1000})
+	if err != nil || next != "" {
+		c.t.Fatal(err, next)
+	}
+	planned := map[string]bool{}
+	for _, h := range heads {
+		at, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
+		if err != nil || h.Run != driver.DerivedRunID(at, "tick", "") || planned[h.Meta["planned"]] || h.Status != journal.StatusCompleted {
+			c.t.Errorf("run %s, %s, is of the planned time %q, %v", h.Run, h.Status, h.Meta["planned"], err)
+		}
+		planned[h.Meta["planned"]] = true
+	}
+	return len(planned)
 }

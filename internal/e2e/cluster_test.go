@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
-	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -347,24 +346,6 @@ func (c *cluster) quiet(ctx context.Context) {
 			pause(ctx)
 		}
 	}
-}
-
-// onePerSlot checks the runs of the workflow tick: each has a planned time of its own (P37).
-func (c *cluster) onePerSlot() (slots int) {
-	c.t.Helper()
-	heads, next, err := c.open().List(c.t.Context(), journal.Query{Workflow: "tick", Limit: 1000})
-	if err != nil || next != "" {
-		c.t.Fatal(err, next)
-	}
-	planned := map[string]bool{}
-	for _, h := range heads {
-		at, err := time.Parse(time.RFC3339Nano, h.Meta["planned"])
-		if err != nil || h.Run != driver.DerivedRunID(at, "tick", "") || planned[h.Meta["planned"]] || h.Status != journal.StatusCompleted {
-			c.t.Errorf("run %s, %s, is of the planned time %q, %v", h.Run, h.Status, h.Meta["planned"], err)
-		}
-		planned[h.Meta["planned"]] = true
-	}
-	return len(planned)
 }
 
 // lost tells what the kills cost.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
@@ -197,40 +196,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// sharesRuns tells whether the process is one of those that continue each other's runs.
-func (c Config) sharesRuns() bool { return c.Kind == journal.KindServe || c.Kind == journal.KindWorker }
-
-// runKind is the kind of the runs that are started and continued here: workers continue those of servers.
-func (c Config) runKind() journal.Kind {
-	if c.Kind == journal.KindWorker {
-		return journal.KindServe
-	}
-	return c.Kind
-}
-
-// drivesAt is where the process continues runs of others; "": nowhere.
-func (c Config) drivesAt() string {
-	if c.NoDrive || !c.sharesRuns() {
-		return ""
-	}
-	return c.Place
-}
-
-// HostPlace is the place of a machine that was given none: its name, with _ for what the name of a place cannot have.
-func HostPlace() string {
-	host, _ := os.Hostname() // without it there is one place
-	host = strings.Map(func(r rune) rune {
-		if r <= ' ' || r == 0x7f || r == '\ufffd' {
-			return '_'
-		}
-		return r
-	}, host)
-	if len(host) > 64 {
-		host = host[:64]
-	}
-	return cmp.Or(strings.ToValidUTF8(host, "_"), "local")
-}
-
 // Limits of server processes (SEC17), where neither the program nor the operator says otherwise.
 const (
 	// DefaultMaxRuns is how many runs of a store may not have ended.
@@ -401,9 +366,6 @@ func (s *Service) drive(h run.Host) (driver.Driver, error) {
 
 // DB is the path of the store, its URL without the password, or Memory.
 func (s *Service) DB() string { return s.home.Locator().String() }
-
-// Place is the name of the machine for runs that need its files or programs.
-func (s *Service) Place() string { return s.cfg.Place }
 
 // Home is the store with all its parts. It is closed with the service.
 func (s *Service) Home() *store.Home { return s.home }

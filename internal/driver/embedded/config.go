@@ -47,8 +47,8 @@ type Config struct {
 	Place string
 	// NoDrive makes a driver that begins no call: what it starts and what it decides is stored, and goes on in another process.
 	NoDrive bool
-	// MaxDriven bounds the runs in memory. A run that is started beyond it is left to a process that has room, unless another run started it; no more are claimed. What is asked of a run is done all
-	// the same. 0: no bound.
+	// MaxDriven bounds the runs in memory. A run that is started beyond it is left to a process that has room, unless another run started it; no more are claimed. What is asked of a
+	// run is done without regard to it. 0: no bound.
 	MaxDriven int
 	// ApproveAll answers approvals with approve; never questions and unknown outcomes (D24).
 	ApproveAll bool

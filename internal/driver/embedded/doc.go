@@ -15,6 +15,9 @@
 //     So is what a call tells of runs that it starts; one that must wait for room in a budget is asked again with each batch (ledger.go).
 //  5. A run that paused or ended leaves memory. Whatever comes for it later makes a new actor.
 //
+// A process that stays claims runs that others gave up or left by dying (dispatch.go). A run that is not driven here, because the process drives none, drains, is full or is at another place, takes what is asked of it as
+// in steps 1 to 3; then it is returned to the store, and the process that claims it next carries out the commands.
+//
 // Invariants: a command begins only after the events before it are durable (D7); after an append of unknown outcome the run in memory is thrown
 // away and read again, and the inputs are given again only if they are not in the journal; a fenced actor drops its run and writes nothing;
 // no lock is held across a call or a commit (P40); a defect met in one run stops that run alone.
