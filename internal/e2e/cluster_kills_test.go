@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -52,4 +53,78 @@ func TestClusterKills(t *testing.T) {
 		t.Errorf("%d calls, want %d and the %d that were lost", len(c.calls), want, l.calls+l.tools)
 	}
 	t.Logf("%d kills, %d runs: %d calls of models and %d of the tool were made again, %d times a person was asked", kills, kills*runsOfRound, l.calls, l.tools, l.asked)
+}
+
+// lost tells what the kills cost.
+type lost struct{ calls, tools, asked int }
+
+// check holds the journals against what models and tool saw, when all runs have ended (D8, P12, P18):
+//
+//  1. Each call has one reply in the journals: that of the last time it was made. So no call was made again whose reply was stored.
+//  2. Each time before that, who made it was killed later, and it was one of the few that the run had under way.
+//  3. The tool's calls were made again as often as a person said so.
+func (c *cluster) check() lost {
+	c.t.Helper()
+	stored, ofRun := map[string]int{}, map[string]string{}
+	for run, events := range c.journals() {
+		for _, e := range events {
+			text := ""
+			switch d := e.Data.(type) {
+			case *engine.ModelReplied:
+				if text = d.Message.Text.String(); len(d.Message.ToolCalls) > 0 {
+					text = string(d.Message.ToolCalls[0].Arguments)
+				}
+			case *engine.ToolReturned:
+				text = d.Text
+			}
+			if reply := replied.FindString(text); reply != "" {
+				stored[reply]++
+				ofRun[reply] = run
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var l lost
+	byKey := map[string][]*call{}
+	for _, m := range c.calls {
+		byKey[m.key] = append(byKey[m.key], m)
+	}
+	under := map[string]int{} // lost calls, by run and member
+	again := map[string]int{} // of the tool, by run
+	for key, calls := range byKey {
+		last := calls[len(calls)-1]
+		run := ofRun[last.reply]
+		if stored[last.reply] != 1 {
+			c.t.Errorf("call %s was made %d times; its last reply is in the journals %d times", key, len(calls), stored[last.reply])
+		}
+		for _, m := range calls[:len(calls)-1] {
+			switch {
+			case stored[m.reply] > 0:
+				c.t.Errorf("call %s was made again although its reply was stored (D8)", key)
+			case m.by == nil:
+				l.tools++
+				again[run]++
+			case !m.by.killed:
+				c.t.Errorf("call %s was made again although who made it was not killed", key)
+			default:
+				l.calls++
+				under[fmt.Sprint(run, " ", m.by.number)]++
+			}
+		}
+	}
+	for at, n := range under {
+		if n > orderWidth {
+			c.t.Errorf("%s: %d calls were lost, of %d that were under way at once", at, n, orderWidth)
+		}
+	}
+	for run, n := range again {
+		if n > c.asked[run] {
+			c.t.Errorf("run %s: the tool was called again %d times, and a person was asked %d times (P12)", run, n, c.asked[run])
+		}
+	}
+	for _, n := range c.asked {
+		l.asked += n
+	}
+	return l
 }
