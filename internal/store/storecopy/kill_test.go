@@ -23,7 +23,7 @@ var errKilled = errors.New("killed")
 func interrupted(t *testing.T, draw *rand.Rand, from, to store.Locator) (kills int) {
 	t.Helper()
 	for {
-		left := 1 + draw.IntN(8)
+		left := 1 + draw.IntN(10)
 		_, err := storecopy.Copy(t.Context(), from, to, storecopy.WithFault(storecopy.Config{}, func() error {
 			if left--; left == 0 {
 				return errKilled
