@@ -193,7 +193,7 @@ func (c *cluster) kill(m *member) {
 	c.members = slices.DeleteFunc(c.members, func(o *member) bool { return o == m })
 	m.killed = true
 	c.mu.Unlock()
-	m.process.kill()
+	m.kill()
 }
 
 // some gives the servers in turn.
