@@ -26,8 +26,8 @@ var (
 		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml", "agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 	}
-	// They need no store, or stay until they are ended: their store is the one of the tests of package server, of e2e and of service.
-	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry"}
+	// They need no store, stay until they are ended, or name two stores: their store is the one of the tests of packages server, storecopy and service, and of e2e.
+	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate"}
 )
 
 const gatePoem = `agents:
