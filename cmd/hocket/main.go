@@ -13,7 +13,7 @@ import (
 
 func main() {
 	memlimit.Set()
-	os.Exit(cli.Process(cli.Wiring{Version: version(), Adapters: providers.Adapters(nil), Postgres: pghome.New(nil)}))
+	os.Exit(cli.Process(cli.Wiring{Version: version(), Adapters: providers.Adapters(nil), Postgres: pghome.New(nil), Temporal: connectTemporal}))
 }
 
 // version is what the build recorded of itself.

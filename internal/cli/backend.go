@@ -98,6 +98,8 @@ func (a *app) here(c *cobra.Command) error {
 	switch f := c.Flags().Lookup("server"); {
 	case f != nil && c.Flags().Changed("namespace") && (f.Changed || a.Env(envServer) != ""):
 		return usef("--namespace and --server cannot be given together: the token determines the namespace")
+	case f != nil && c.Flags().Changed("temporal") && (f.Changed || a.Env(envServer) != ""):
+		return usef("--temporal and --server cannot be given together: the server decides what carries its runs")
 	case f != nil, a.Env(envServer) == "":
 		return nil
 	}

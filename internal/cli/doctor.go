@@ -27,6 +27,7 @@ func (a *app) doctorCmd() *cobra.Command {
 				r.Server = a.findServer(c.Context())
 			}
 			r.Config.Path, r.Config.Problem = a.configReport()
+			r.Temporal = a.findTemporal(c.Context())
 			if asJSON {
 				if err := writeJSON(a.Out, r, a.OutTerminal); err != nil {
 					return err
@@ -34,13 +35,14 @@ func (a *app) doctorCmd() *cobra.Command {
 			} else if err := a.showReport(r); err != nil {
 				return err
 			}
-			if r.Store.Problem != "" || a.operatorBad.HasErrors() {
+			if r.Store.Problem != "" || a.operatorBad.HasErrors() || r.Temporal != nil && r.Temporal.Problem != "" {
 				return &exit{status: ExitFailed}
 			}
 			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	a.addTemporalFlags(c)
 	return c
 }
 
@@ -50,6 +52,8 @@ type findings struct {
 	// MemoryLimit is that of the process, in bytes.
 	MemoryLimit int64           `json:"memoryLimit"`
 	Server      *serverFindings `json:"server,omitempty"`
+	// Temporal is nil where neither flags nor configuration name a server.
+	Temporal *temporalFindings `json:"temporal,omitempty"`
 }
 
 // serverFindings are what a server on the store would find.
@@ -117,6 +121,12 @@ func (a *app) showReport(r findings) error {
 		fmt.Fprintf(t, "process\t%s\n", clean(processText(p, time.Now())))
 	}
 	a.showServer(t, r.Server)
+	if f := r.Temporal; f != nil {
+		fmt.Fprintf(t, "temporal\t%s\t%s\n", clean(a.temporalSettings().Address), a.outColor.red(clean(f.Problem)))
+		for _, fact := range f.Facts {
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", fact.Name, clean(fact.Value), a.outColor.red(clean(fact.Warning)))
+		}
+	}
 	switch {
 	case r.DefaultModel == "":
 		fmt.Fprintln(t, "default model\tnone (set HOCKET_MODEL, or name one in the document or with --model)")

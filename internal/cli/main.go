@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -55,6 +56,8 @@ type Wiring struct {
 	Adapters map[model.Protocol]model.Factory
 	// Postgres opens stores in PostgreSQL; nil: they are refused.
 	Postgres store.Kind
+	// Temporal connects to Temporal servers; nil: they are refused.
+	Temporal carry.Connect
 }
 
 // app is one invocation.
@@ -66,6 +69,9 @@ type app struct {
 	// keyFile and allowUnsafe are the flags for stores on database servers.
 	keyFile     string
 	allowUnsafe bool
+	// temporal are the flags that name a Temporal server, and carrier is the connection to it; nil: there is none.
+	temporal config.Temporal
+	carrier  carry.Carrier
 	// namespace is the flag; entered tells that at is the store of that namespace, and defaultAt is then that of the default one.
 	namespace     string
 	entered       bool
@@ -127,6 +133,11 @@ func Main(ctx context.Context, args []string, st Streams, w Wiring) (status int)
 	root.SetIn(st.In)
 	root.SetOut(st.Out)
 	root.SetErr(st.Err)
+	defer func() {
+		if a.carrier != nil {
+			a.carrier.Close()
+		}
+	}()
 	if err := root.ExecuteContext(ctx); err != nil {
 		return a.report(ctx, err)
 	}
@@ -334,7 +345,7 @@ func (a *app) config() service.Config {
 	return service.Config{
 		Operator: a.operator, Keeper: a.keeper,
 		DB: a.db, At: a.at, Stores: store.Servers{Postgres: a.wiring.Postgres, KeyFile: a.keyFile, AllowUnsafe: a.allowUnsafe}, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
-		Telemetry: a.telemetry(log), Logger: log, LockTimeout: a.lockTimeout, Locked: a.locked,
+		Telemetry: a.telemetry(log), Logger: log, LockTimeout: a.lockTimeout, Locked: a.locked, Carrier: a.carrier,
 	}
 }
 

@@ -66,6 +66,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	fl.files.add(c)
 	addAllowUnknown(c, &fl.files.allowUnknown)
 	a.addServerFlag(c)
+	a.addTemporalFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
 	f.StringVar(&fl.place, "place", "", "move a run that needs files or programs of a machine to the place `NAME`, and continue it there")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
@@ -267,6 +268,9 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	}
 	files, err := a.files(fl.files)
 	if err != nil {
+		return nil, "", err
+	}
+	if err := a.carryNow(c.Context()); err != nil {
 		return nil, "", err
 	}
 	cfg := a.config()

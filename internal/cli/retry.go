@@ -173,6 +173,9 @@ func (a *app) retryHere(c *cobra.Command, fl *retryFlags, limits workflow.Limits
 	if q.Files, err = a.files(fl.files); err != nil {
 		return nil, q, err
 	}
+	if err := a.carryNow(c.Context()); err != nil {
+		return nil, q, err
+	}
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll
 	s, err := service.Look(c.Context(), cfg)

@@ -104,6 +104,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
 	fl.files.add(c)
 	a.addServerFlag(c)
+	a.addTemporalFlag(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to write the model calls to, as a reply script")
 	f.BoolVar(&fl.trust, "trust", false, "allow the document the access to this machine that it asks for: commands, files, addresses, variables")
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
@@ -275,6 +276,9 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	}
 	if req.RunID == "" {
 		req.RunID = service.NewRunID()
+	}
+	if err := a.carryNow(ctx); err != nil {
+		return err
 	}
 	cfg := a.config()
 	cfg.ApproveAll = fl.approveAll

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
@@ -68,6 +69,9 @@ func policyNames() []string {
 func (a *app) schedule(c *cobra.Command, q service.ScheduleRequest) error {
 	ctx := c.Context()
 	a.stays = true
+	if err := a.carry(carry.Queues()); err != nil {
+		return err
+	}
 	cfg := a.config()
 	cfg.Kind = journal.KindScheduler
 	s, err := service.Open(ctx, cfg)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -45,6 +46,9 @@ func (a *app) serveCmd() *cobra.Command {
 				return err
 			}
 			a.serves, a.stays = true, true
+			if err = a.carry(carry.Queues()); err != nil {
+				return err
+			}
 			cfg.Service = a.config()
 			cfg.Service.Starts = starts
 			cfg.Service.NoDrive = noDrive
@@ -64,6 +68,7 @@ func (a *app) serveCmd() *cobra.Command {
 	drives.add(c, &cfg, "0s")
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
 	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
+	a.addTemporalFlags(c)
 	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent, overriding the documents")
 	files.add(c)
 	addAllowUnknown(c, &files.allowUnknown)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -15,6 +16,7 @@ func (a *app) workerCmd() *cobra.Command {
 		drives driveFlags
 		starts service.Starts
 		files  fileFlags
+		queues []string
 	)
 	c := &cobra.Command{
 		Use: "worker", Short: "continue the runs of servers on the same store, until stopped",
@@ -30,6 +32,15 @@ func (a *app) workerCmd() *cobra.Command {
 				return err
 			}
 			a.serves, a.stays = true, true
+			if queues, err = parseQueues(queues); err != nil {
+				return err
+			}
+			if err = a.carry(queues); err != nil {
+				return err
+			}
+			if c.Flags().Changed("queues") && a.carrier == nil {
+				return usef("--queues is for workers of Temporal; name its server with --temporal")
+			}
 			cfg.Service = a.config()
 			cfg.Service.Starts = starts
 			if err := drives.apply(c, &cfg); err != nil {
@@ -41,6 +52,9 @@ func (a *app) workerCmd() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&cfg.Addr, "listen", "", "`HOST:PORT` for /healthz, /readyz and /metrics (default: none)")
 	drives.add(c, &cfg, "20s")
+	a.addTemporalFlags(c)
+	f.StringSliceVar(&queues, "queues", carry.Queues(), "with --temporal: `KINDS` of calls that this worker takes")
+	must(c.RegisterFlagCompletionFunc("queues", cobra.FixedCompletions(carry.Queues(), cobra.ShellCompDirectiveNoFileComp)))
 	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent of runs that runs start, overriding the documents")
 	files.add(c)
 	addAllowUnknown(c, &files.allowUnknown)

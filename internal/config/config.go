@@ -34,6 +34,7 @@ type Config struct {
 	Limits   Limits   `json:"limits"`
 	Outbound Outbound `json:"outbound"`
 	Store    Store    `json:"store"`
+	Temporal Temporal `json:"temporal"`
 	Server   Server   `json:"server"`
 	// Retention is that of processes that stay.
 	Retention Retention `json:"retention"`

@@ -83,6 +83,10 @@ func documents() []document {
 		{name: "body of nothing", text: "server: {limits: {body: 10}}\n", problems: []string{"1:25 bad-value"}},
 		{name: "signs of life that are too few", text: "server: {takeOverAfter: 5s}\n", problems: []string{"1:25 bad-value"}, beyond: true},
 		{name: "address of the server without a scheme", text: "server: {url: hocket.example.com}\n", problems: []string{"1:15 bad-value"}},
+		{name: "certificate without its key", text: "temporal: {address: 't:7233', tls: {cert: c.pem}}\n", problems: []string{"1:11 bad-value"}, beyond: true},
+		{name: "address of Temporal without a port", text: "temporal: {address: t.example.com}\n", problems: []string{"1:11 bad-value"}, beyond: true},
+		{name: "key of Temporal that is bare", text: "temporal: {address: 't:7233', apiKey: canary-1}\n", problems: []string{"1:39 bare-secret"}, hint: "${env.NAME}"},
+		{name: "namespace whose address a flag gives", text: "temporal: {namespace: agents}\n"},
 		{name: "path that is empty", text: "store: {path: ''}\n", problems: []string{"1:15 bad-value"}},
 	}
 }
@@ -117,6 +121,7 @@ search: {native: true}
 limits: {maxCalls: 8, modelTimeout: 5m, modelIdleTimeout: 30s, toolTimeout: 1h30m, replyBytes: 1048576, replyCalls: 50, resultBytes: 65536}
 outbound: {allow: [localhost, "10.0.0.7:8000"]}
 store: {path: runs.db}
+temporal: {address: "temporal.example.com:7233", namespace: agents, tls: {cert: tls/client.pem, key: tls/client.key, ca: tls/ca.pem, serverName: temporal}, apiKey: "${env.TEMPORAL_KEY}"}
 retention: {ended: 90d, paused: 365d}
 server:
   takeOverAfter: 45s
@@ -185,6 +190,9 @@ func TestRead(t *testing.T) {
 	}
 	if got, want := c.Providers["openai"].Key, "file:/etc/hocket/keys/openai"; got != want {
 		t.Errorf("key %q, want %q", got, want)
+	}
+	if got, want := c.Temporal.TLS.CA, "/etc/hocket/tls/ca.pem"; got != want || !c.Temporal.IsTLS() {
+		t.Errorf("the authority of Temporal is %q, not %q", got, want)
 	}
 	if got, want := c.Store.Path, "/etc/hocket/runs.db"; got != want {
 		t.Errorf("store %q, want %q", got, want)

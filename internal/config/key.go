@@ -103,6 +103,9 @@ func table() key {
 		{name: "store", kind: section, doc: "The store of runs.", keys: []key{
 			{name: "path", kind: path, doc: "The file of the store, or its `postgres://` URL. --db and HOCKET_DB take precedence."},
 		}},
+		{name: "temporal", kind: section, doc: "The Temporal server that carries runs; see docs/temporal.md.", keys: temporalKeys(), not: map[string]string{
+			"api_key": "write apiKey: ${env.NAME}", "host": "write address: HOST:PORT", "hostPort": "write address: HOST:PORT",
+		}},
 		{name: "retention", kind: section, doc: "How long runs are kept. `hocket serve` and `hocket scheduler` delete older ones; `hocket runs prune` does so on demand. At most 3650d.", keys: []key{
 			{name: "ended", kind: duration, doc: "How long a run is kept after its end. Default: 30d."},
 			{name: "paused", kind: duration, doc: "How long a waiting run is kept after its last event. Default: forever."},

@@ -53,6 +53,7 @@ func Read(file string, data []byte) (*Config, diag.List) {
 		diags.Errorf(root.Span, "", CodeBadValue, "%v", err)
 	}
 	r.checkModels(root)
+	r.checkTemporal(root)
 	for _, p := range c.Permissions.Problems() {
 		at := root.Get("permissions").Get(p.List)
 		if at != nil && at.Kind == source.List && p.Index < len(at.Items) {

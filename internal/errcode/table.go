@@ -153,6 +153,18 @@ const (
 	StoreCopyKey         Code = "store-copy-key"
 )
 
+// Codes of errors about Temporal.
+const (
+	TemporalSetting     Code = "temporal-setting"
+	TemporalKey         Code = "temporal-key"
+	TemporalStore       Code = "temporal-store"
+	TemporalUnsupported Code = "temporal-unsupported"
+	TemporalUnreachable Code = "temporal-unreachable"
+	TemporalTLS         Code = "temporal-tls"
+	TemporalRefused     Code = "temporal-refused"
+	TemporalNamespace   Code = "temporal-namespace"
+)
+
 // Entries returns the rows of all codes, in the order of the table.
 func Entries() []Entry { return entries[:] }
 
@@ -381,5 +393,13 @@ var entries = [...]Entry{
 	{StoreCopyInUse, Conflict, "{store} is in use: {who}", [3]string{"{todo}", "", ""}, "A process that uses a store would change it while it is copied."},
 	{StoreCopyDiffers, Conflict, "{what} is not the same in both stores: {problem}", [3]string{"copy into a new store; contents of two stores are not merged", "", ""}, "The destination has contents that are not a copy of those of the source, or a process changed one of the stores during the copy."},
 	{StoreCopyKey, Conflict, "the key file {file} of {to} has the fingerprint {got}, that of {from} has {want}", [3]string{"name {source} by --key-file, or a file that does not exist, which becomes a copy of it", "", ""}, "Both stores need the same key, by which secrets are sealed and links are signed."},
+	{TemporalSetting, Invalid, "the settings of Temporal are not valid: {problem}", [3]string{}, "Flags that begin with `--temporal`, or keys below `temporal` in hocket.yaml, do not fit together, or name a file that cannot be used."},
+	{TemporalKey, Invalid, "the API key of Temporal cannot be read: {problem}", [3]string{"set the variable, or write the file, that the reference names", "", ""}, "The reference to the API key has no value."},
+	{TemporalStore, Invalid, "Temporal carries runs of stores in PostgreSQL, and the store is {store:q}", [3]string{"give --db postgres://…", "", ""}, "Workers on several machines need a store that all of them reach."},
+	{TemporalUnsupported, Invalid, "this program was built without Temporal", [3]string{}, "A program that embeds Hocket has Temporal only if it asks for it."},
+	{TemporalUnreachable, Unavailable, "the Temporal server at {address} cannot be used: {cause}", [3]string{"check --temporal, and that the server runs", "", ""}, "The server does not answer, or the address is another program's."},
+	{TemporalTLS, Unavailable, "the connection to the Temporal server at {address} is not secure: {cause}", [3]string{"check --temporal-tls-ca, --temporal-tls-cert and --temporal-tls-server-name", "", ""}, "The certificate of the server or that of the client is not accepted by the other side, or the server does not use TLS."},
+	{TemporalRefused, Unavailable, "the Temporal server at {address} refused this process: {cause}", [3]string{"check the API key of --temporal-api-key, and its rights in the namespace", "", ""}, "The API key is wrong or expired, or it has no right to the namespace."},
+	{TemporalNamespace, Unavailable, "the Temporal server at {address} has no namespace {namespace:q}", [3]string{"create it with `temporal operator namespace create`, or name another with --temporal-namespace", "", ""}, "The namespace was not created, or it was deleted."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -65,6 +66,9 @@ func (s *Server) askStore(ctx context.Context) error {
 			err = &notWritableError{cause}
 		}
 	}
+	if c := s.cfg.Service.Carrier; err == nil && c != nil {
+		err = c.Ready()
+	}
 	return err
 }
 
@@ -74,13 +78,24 @@ type notWritableError struct{ err error }
 func (e *notWritableError) Error() string { return "the store is not writable: " + e.err.Error() }
 func (e *notWritableError) Unwrap() error { return e.err }
 
+// carried words why Temporal could not be used since the server began.
+var carried = map[errcode.Code]string{
+	errcode.TemporalUnreachable: "the Temporal server cannot be reached",
+	errcode.TemporalTLS:         "the connection to the Temporal server is not secure",
+	errcode.TemporalRefused:     "the Temporal server refused the credentials",
+	errcode.TemporalNamespace:   "the namespace of Temporal does not exist",
+}
+
 // whyNotReady words why the server is not ready for callers who may be strangers: it names no file and no process.
 func whyNotReady(err error) string {
 	var (
 		locked *journal.LockedError
 		write  *notWritableError
 	)
+	code, _ := errcode.Of(err)
 	switch {
+	case carried[code] != "":
+		return carried[code]
 	case errors.As(err, &locked):
 		return "the store is locked by another process"
 	case service.IsFull(err):

@@ -93,6 +93,10 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if s.hooks, err = s.openHooks(); err != nil {
 		return nil, err
 	}
+	carrier := cfg.Service.Carrier
+	if carrier != nil {
+		_ = carrier.Prepare(ctx) // it is logged, and readyz says it
+	}
 	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.tend})
 	if err != nil {
 		return nil, err
@@ -103,6 +107,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.work.Go(func() { s.sweep(ctx) })
+	if carrier != nil {
+		s.work.Go(func() { carrier.Watch(ctx) })
+	}
 	return s, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -96,6 +97,8 @@ type Config struct {
 	Program string
 	// Functions makes the program of one run of Info.Program, to stand around its calls; nil leaves it.
 	Functions func(driver.Info) driver.Program
+	// Carrier carries the runs that are started here, and is closed by the program after the service; nil: this process drives them itself. The store must be on a database server.
+	Carrier carry.Carrier
 	// Telemetry makes traces and metrics of the runs that are driven here; nil: none, at no cost. The service closes its exporter.
 	Telemetry *telemetry.Config
 	// Metrics counts what Telemetry counts, for [Service.Metrics], also without Telemetry.
@@ -328,7 +331,7 @@ func Look(ctx context.Context, cfg Config) (*Service, error) {
 	}
 	cfg.At = at
 	if view, err := at.Look(ctx); !view.Exists && err == nil {
-		cfg.At, cfg.DB = store.Locator{}, Memory
+		cfg.At, cfg.DB, cfg.Carrier = store.Locator{}, Memory, nil
 	}
 	return Open(ctx, cfg)
 }
@@ -343,6 +346,9 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 		return nil, err
 	}
 	cfg.At = at
+	if cfg.Carrier != nil && at.URL() == nil {
+		return nil, errcode.New(errcode.TemporalStore, errcode.Fields{"store": at.String()}, nil)
+	}
 	home, err := at.Open(ctx, cfg.open())
 	if err != nil {
 		return nil, &failure.StoreError{Path: at.String(), Err: err}
@@ -357,11 +363,15 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 
 // drive makes the driver of this process.
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
-	return embedded.New(embedded.Config{
+	cfg := embedded.Config{
 		Store: s.home.Journal, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
 		Place: s.cfg.Place, NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
 		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
-	})
+	}
+	if s.cfg.Carrier != nil {
+		return s.cfg.Carrier.Drive(s.home.Locator().Tenant(), cfg)
+	}
+	return embedded.New(cfg)
 }
 
 // DB is the path of the store, its URL without the password, or Memory.

@@ -320,6 +320,14 @@ const (
 	StoreUnusable        ProblemReason = "store-unusable"
 	StoreUrl             ProblemReason = "store-url"
 	StoreUserRejected    ProblemReason = "store-user-rejected"
+	TemporalKey          ProblemReason = "temporal-key"
+	TemporalNamespace    ProblemReason = "temporal-namespace"
+	TemporalRefused      ProblemReason = "temporal-refused"
+	TemporalSetting      ProblemReason = "temporal-setting"
+	TemporalStore        ProblemReason = "temporal-store"
+	TemporalTls          ProblemReason = "temporal-tls"
+	TemporalUnreachable  ProblemReason = "temporal-unreachable"
+	TemporalUnsupported  ProblemReason = "temporal-unsupported"
 	TextNotStorable      ProblemReason = "text-not-storable"
 	TokenRejected        ProblemReason = "token-rejected"
 	ToolNotOffered       ProblemReason = "tool-not-offered"
@@ -577,6 +585,22 @@ func (e ProblemReason) Valid() bool {
 	case StoreUrl:
 		return true
 	case StoreUserRejected:
+		return true
+	case TemporalKey:
+		return true
+	case TemporalNamespace:
+		return true
+	case TemporalRefused:
+		return true
+	case TemporalSetting:
+		return true
+	case TemporalStore:
+		return true
+	case TemporalTls:
+		return true
+	case TemporalUnreachable:
+		return true
+	case TemporalUnsupported:
 		return true
 	case TextNotStorable:
 		return true
