@@ -282,6 +282,7 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	if err != nil {
 		return nil, "", err
 	}
+	a.takeCalls(c.Context(), here)
 	if run, err = a.runID(c.Context(), here, typed); err == nil && (files.Tools != nil || files.Replies != nil) {
 		err = here.Give(run, files)
 	}

@@ -286,6 +286,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	a.takeCalls(ctx, s)
 	fo := a.newFollower()
 	fo.service, fo.run, fo.json, fo.full, fo.context = s, req.RunID, fl.json, fl.full, fl.context
 	defer fo.close()

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/secret"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
 )
 
@@ -81,7 +82,17 @@ func (a *app) carryNow(ctx context.Context) error {
 	if err := a.carry(carry.Queues()); err != nil || a.carrier == nil {
 		return err
 	}
-	return a.carrier.Prepare(ctx)
+	if err := a.carrier.Prepare(ctx); err != nil {
+		return &exit{ExitUse, errcode.Text(err, errcode.Command)}
+	}
+	return nil
+}
+
+// takeCalls makes this process a worker until ctx is done or s is closed, where Temporal carries its runs.
+func (a *app) takeCalls(ctx context.Context, s *service.Service) {
+	if a.carrier != nil {
+		a.guard(func(f func()) { go f() }, func() { s.Work(ctx) })
+	}
 }
 
 func (a *app) connect(settings config.Temporal, queues []string) (carry.Carrier, error) {

@@ -1,0 +1,93 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/temporalserver"
+)
+
+// command runs the binary to its end, on a store in PostgreSQL, and gives what it printed and its status.
+func command(t *testing.T, db string, args ...string) (out, told string, status int) {
+	t.Helper()
+	bin, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, bin, args...)
+	var text, problems strings.Builder
+	c.Stdout, c.Stderr = &text, &problems
+	c.Env = append(os.Environ(), "HOCKET_DB="+db, "HOCKET_HOME="+t.TempDir(), "NO_COLOR=1")
+	_ = c.Run() // the status tells
+	return text.String(), problems.String(), c.ProcessState.ExitCode()
+}
+
+// TestTemporalRun: the run of README's first example prints the same where Temporal carries it, and Temporal's log holds nothing of it.
+func TestTemporalRun(t *testing.T) {
+	t.Parallel()
+	address, namespace := temporalserver.Namespace(t)
+	config := filepath.Join(t.TempDir(), "hocket.yaml")
+	if err := os.WriteFile(config, []byte("temporal: {namespace: "+namespace+"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db := pgtest.URL(t)
+	example := []string{"run", "../../examples/newsroom/newsroom.yaml", "--replies", "../../examples/newsroom/replies.yaml", "The town library opens on Sundays", "--quiet"}
+	want, told, status := command(t, db, example...)
+	if status != 0 {
+		t.Fatalf("without Temporal: status %d\n%s", status, told)
+	}
+	got, told, status := command(t, db, append(example, "--temporal", address, "--config", config)...)
+	if status != 0 || got != want {
+		t.Errorf("with Temporal: status %d, printed\n%s\nwant\n%s\n%s", status, got, want, told)
+	}
+	out, _, status := command(t, db, "doctor", "--temporal", address, "--config", config)
+	if status != 0 || !strings.Contains(out, "temporal ") || !strings.Contains(out, strings.TrimPrefix(temporalserver.Version, "v")) || !strings.Contains(out, namespace) {
+		t.Errorf("doctor ends with %d:\n%s", status, out)
+	}
+}
+
+// TestTemporalRefused: what cannot work ends with status 2 and one sentence, and nothing runs.
+func TestTemporalRefused(t *testing.T) {
+	t.Parallel()
+	address, _ := temporalserver.Namespace(t)
+	db := pgtest.URL(t)
+	file := filepath.Join(t.TempDir(), "hocket.db")
+	missing := filepath.Join(t.TempDir(), "hocket.yaml")
+	if err := os.WriteFile(missing, []byte("temporal: {namespace: missing}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := []string{"run", "../../examples/newsroom/newsroom.yaml", "--replies", "../../examples/newsroom/replies.yaml", "x"}
+	for name, tt := range map[string]struct {
+		db   string
+		args []string
+		want string
+	}{
+		"store in a file":     {file, append(run[:5:5], "--temporal", address), "Temporal carries runs of stores in PostgreSQL"},
+		"unreachable":         {db, append(run[:5:5], "--temporal", "127.0.0.1:1"), "cannot be used: nothing accepts connections there"},
+		"namespace missing":   {db, append(run[:5:5], "--temporal", address, "--config", missing), `has no namespace "missing"`},
+		"certificate alone":   {db, []string{"worker", "--temporal", address, "--temporal-tls-cert", "x.pem"}, "must be given together"},
+		"key itself":          {db, []string{"worker", "--temporal", address, "--temporal-api-key", "canary-1"}, "must be a reference"},
+		"settings alone":      {db, []string{"serve", "--temporal-namespace", "agents"}, "the address of the server is missing"},
+		"queues without it":   {db, []string{"worker", "--queues", "model"}, "name its server with --temporal"},
+		"queue that is none":  {db, []string{"worker", "--temporal", address, "--queues", "models"}, "--queues must be"},
+		"server and Temporal": {db, append(run[:5:5], "--temporal", address, "--server", "http://127.0.0.1:1"), "cannot be given together"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, told, status := command(t, tt.db, tt.args...)
+			if status != 2 || !strings.Contains(told, tt.want) || strings.Contains(told, "canary") {
+				t.Errorf("status %d: %s", status, told)
+			}
+		})
+	}
+}
