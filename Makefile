@@ -42,6 +42,7 @@ test-cluster: temporal postgres ## what needs a Temporal server, which is built 
 
 bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
+	go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./bench/cluster
 	go run ./bench/growth
 
 bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (default 5); a module of its own, which is downloaded

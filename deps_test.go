@@ -207,6 +207,7 @@ var layers = []layer{
 		"bench/internal/drive", ".", "graph", "workflow", "internal/access", "internal/api/httpapi", "internal/api/transport", "internal/chat", "internal/cli", "internal/driver/program", "internal/engine", "internal/journal", "internal/model",
 		"internal/model/providers", "internal/service", "internal/store", "internal/text",
 	}, "it measures the public API, the engine, the service and its HTTP API; no package imports it"},
+	{"bench/cluster", nil, "it has tests only"},
 	{"bench/internal/fill", []string{"internal/journal"}, "it writes the tables of a store without the store"},
 	{"bench/scale", []string{
 		"bench/internal/fill", "internal/chat", "internal/engine", "internal/journal", "internal/model", "internal/pgtest", "internal/service", "internal/store", "internal/store/pghome", "internal/text", "internal/tool", "workflow",

@@ -81,6 +81,6 @@ INSERT INTO heads (id, epoch, owner, last, seal, updated) SELECT id, 1, 0, 1, ''
 func claimable(run string) journal.Append {
 	return journal.Append{
 		Run: run, Create: &journal.NewRun{Workflow: "w", Format: "steps", Kind: journal.KindServe, Created: time.Now()},
-		Record: journal.Record{First: 1, Last: 1, Data: make([]byte, benchRecord)}, At: time.Now(), Status: journal.StatusRunning,
+		Record: journal.Record{First: 1, Last: 1, Data: make([]byte, 400)}, At: time.Now(), Status: journal.StatusRunning,
 	}
 }

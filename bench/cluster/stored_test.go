@@ -1,0 +1,186 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/bench/internal/fill"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// storedRuns is how many runs BenchmarkStored stores; HOCKET_BENCH_RUNS says otherwise.
+const storedRuns = 100_000
+
+// BenchmarkStored: a store has many runs of 20 records, a hundredth of them paused and a tenth failed. The records of nine in ten have next to no data, so that a million runs take some 6 GB. It tells the 95th percentile of what lists, a run as it is shown, and a claim take.
+func BenchmarkStored(b *testing.B) {
+	runs := storedRuns
+	if text := os.Getenv("HOCKET_BENCH_RUNS"); text != "" {
+		var err error
+		if runs, err = strconv.Atoi(text); err != nil || runs < 1000 {
+			b.Fatalf("HOCKET_BENCH_RUNS is %q; it is a number from 1,000 on", text)
+		}
+	}
+	server := pgtest.Start(b, pgtest.Config{Settings: map[string]string{"shared_buffers": "512MB", "max_wal_size": "2GB"}})
+	s, first := openFilled(b, server.URL(b), runs)
+	home := s.Home().Journal
+	span := time.Duration(runs) * storedEvery
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	moment := func() time.Time { return first.Add(rand.N(span)) }
+	list := func(q journal.Query) func() (time.Duration, error) {
+		return func() (time.Duration, error) {
+			q.CreatedBefore = moment()
+			began := time.Now()
+			_, _, err := home.List(b.Context(), q)
+			return time.Since(began), err
+		}
+	}
+	for _, bc := range []struct {
+		name string
+		do   func() (time.Duration, error)
+		goal float64
+	}{
+		{"list", list(journal.Query{}), 50},
+		{"filter-status", list(journal.Query{Statuses: []journal.Status{journal.StatusFailed}}), 50},
+		{"filter-rare-status", list(journal.Query{Statuses: []journal.Status{journal.StatusPaused}}), 50},
+		{"filter-workflow", list(journal.Query{Workflow: "none"}), 50},
+		{"filter-kind", list(journal.Query{Kind: journal.KindScheduler}), 50},
+		{"filter-interrupted", list(journal.Query{Interrupted: true}), 50},
+		{"open", func() (time.Duration, error) {
+			began := time.Now()
+			_, err := s.Show(b.Context(), fill.ID(random.IntN(runs/10)*10+opened))
+			return time.Since(began), err
+		}, 50},
+		{"claim", claim(b, home, runs, random), 5},
+		{"claim-some", claimSome(b, home), 5},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			var p95 []float64
+			for b.Loop() {
+				took := make([]time.Duration, 200)
+				for i := range took {
+					var err error
+					if took[i], err = bc.do(); err != nil {
+						b.Fatal(err)
+					}
+				}
+				p95 = append(p95, milliseconds(percentile(took, 95)))
+			}
+			atMost(b, "p95-ms", median(p95), bc.goal)
+		})
+	}
+}
+
+const (
+	storedEvery = time.Second // between two runs
+	opened      = 2           // the last digit of the numbers of runs that are shown
+)
+
+// openFilled opens a service on a new store and copies a run of 20 records into it.
+func openFilled(b *testing.B, at string, runs int) (*service.Service, time.Time) {
+	b.Helper()
+	s, start, err := openService(b.Context(), at, work{steps: 19, maxCalls: 100})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	id, err := s.Start(b.Context(), start)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := s.Wait(b.Context(), id); err != nil {
+		b.Fatal(err)
+	}
+	records, err := s.Home().Journal.Read(b.Context(), id, 0)
+	if err != nil || len(records) != 20 {
+		b.Fatalf("a run has %d records, %v", len(records), err)
+	}
+	first := time.Now().Add(-time.Duration(runs) * storedEvery)
+	c := pgtest.Connect(b, at)
+	began := time.Now()
+	err = fill.Runs(b.Context(), c, fill.Config{
+		Schema: schemaOf(b, at), Run: id, Records: records, Runs: runs, First: first, Every: storedEvery,
+		Status: func(i int) journal.Status {
+			switch {
+			case i%100 == 0:
+				return journal.StatusPaused
+			case i%10 == 1:
+				return journal.StatusFailed
+			}
+			return journal.StatusCompleted
+		},
+		IsShort: func(i int) bool { return i%10 != opened },
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := c.Exec(b.Context(), "VACUUM ANALYZE"); err != nil {
+		b.Fatal(err)
+	}
+	var bytes int64
+	if err := c.QueryRow(b.Context(), `SELECT pg_database_size(current_database())`).Scan(&bytes); err != nil {
+		b.Fatal(err)
+	}
+	b.Logf("%d runs and %d records are stored in %s: %.2f GB", runs, 20*runs, time.Since(began).Round(time.Second), float64(bytes)/1e9)
+	return s, first
+}
+
+// claim claims a paused run and gives it back, which does not count.
+func claim(b *testing.B, home journal.Backend, runs int, random *rand.Rand) func() (time.Duration, error) {
+	return func() (time.Duration, error) {
+		began := time.Now()
+		h, err := home.Claim(b.Context(), fill.ID(random.IntN(runs/100)*100))
+		took := time.Since(began)
+		if err != nil {
+			return 0, err
+		}
+		return took, home.Release(context.WithoutCancel(b.Context()), h.Run, h.Epoch)
+	}
+}
+
+// claimSome claims one of ten runs that are at work and have no owner, whichever it is, and gives it back, which does not count.
+func claimSome(b *testing.B, home journal.Backend) func() (time.Duration, error) {
+	for i := range 10 {
+		at := time.Now()
+		err := home.Append(b.Context(), journal.Append{
+			Run: fmt.Sprintf("01LEFT%020d", i), Create: &journal.NewRun{Workflow: "left", Format: "steps", Kind: journal.KindServe, Created: at},
+			Record: journal.Record{First: 1, Last: 1, Data: []byte("{}")}, At: at, Status: journal.StatusRunning, Release: true,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return func() (time.Duration, error) {
+		began := time.Now()
+		heads, err := home.ClaimSome(b.Context(), journal.ClaimQuery{Kind: journal.KindServe, Limit: 1})
+		took := time.Since(began)
+		if err == nil && len(heads) != 1 {
+			err = fmt.Errorf("%d runs were claimed", len(heads))
+		}
+		if err != nil {
+			return 0, err
+		}
+		return took, home.Release(context.WithoutCancel(b.Context()), heads[0].Run, heads[0].Epoch)
+	}
+}
+
+// schemaOf gives the schema that a URL of package pgtest names.
+func schemaOf(b *testing.B, at string) string {
+	b.Helper()
+	u, err := url.Parse(at)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return u.Query().Get("schema")
+}
