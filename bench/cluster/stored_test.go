@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -33,7 +32,7 @@ func BenchmarkStored(b *testing.B) {
 	home := s.Home().Journal
 	span := time.Duration(runs) * storedEvery
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
-	moment := func() time.Time { return first.Add(rand.N(span)) }
+	moment := func() time.Time { return first.Add(time.Duration(random.Int64N(int64(span)))) }
 	list := func(q journal.Query) func() (time.Duration, error) {
 		return func() (time.Duration, error) {
 			q.CreatedBefore = moment()
@@ -59,7 +58,6 @@ func BenchmarkStored(b *testing.B) {
 			return time.Since(began), err
 		}, 50},
 		{"claim", claim(b, home, runs, random), 5},
-		{"claim-some", claimSome(b, home), 5},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			var p95 []float64
@@ -146,32 +144,6 @@ func claim(b *testing.B, home journal.Backend, runs int, random *rand.Rand) func
 			return 0, err
 		}
 		return took, home.Release(context.WithoutCancel(b.Context()), h.Run, h.Epoch)
-	}
-}
-
-// claimSome claims one of ten runs that are at work and have no owner, whichever it is, and gives it back, which does not count.
-func claimSome(b *testing.B, home journal.Backend) func() (time.Duration, error) {
-	for i := range 10 {
-		at := time.Now()
-		err := home.Append(b.Context(), journal.Append{
-			Run: fmt.Sprintf("01LEFT%020d", i), Create: &journal.NewRun{Workflow: "left", Format: "steps", Kind: journal.KindServe, Created: at},
-			Record: journal.Record{First: 1, Last: 1, Data: []byte("{}")}, At: at, Status: journal.StatusRunning, Release: true,
-		})
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	return func() (time.Duration, error) {
-		began := time.Now()
-		heads, err := home.ClaimSome(b.Context(), journal.ClaimQuery{Kind: journal.KindServe, Limit: 1})
-		took := time.Since(began)
-		if err == nil && len(heads) != 1 {
-			err = fmt.Errorf("%d runs were claimed", len(heads))
-		}
-		if err != nil {
-			return 0, err
-		}
-		return took, home.Release(context.WithoutCancel(b.Context()), heads[0].Run, heads[0].Epoch)
 	}
 }
 
