@@ -113,9 +113,9 @@ func (c *carrier) tell(err error) {
 	before := c.told
 	c.told = text
 	c.mu.Unlock()
-	switch {
-	case text == before:
-	case text == "":
+	switch text {
+	case before:
+	case "":
 		c.cfg.Logger.Info("Temporal can be used again", "address", c.conn.Address())
 	default:
 		c.cfg.Logger.Warn("Temporal cannot be used: runs that are started are stored and wait", "err", text)
