@@ -80,7 +80,7 @@ var built struct {
 func binary(b *testing.B) string {
 	b.Helper()
 	built.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "hocket-bench-"); built.err != nil {
+		if built.dir, built.err = os.MkdirTemp("", "hocket-bench-"); built.err != nil { //nolint:usetesting // for all benchmarks
 			return
 		}
 		built.bin = filepath.Join(built.dir, "hocket")

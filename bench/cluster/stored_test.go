@@ -31,7 +31,7 @@ func BenchmarkStored(b *testing.B) {
 	s, first := openFilled(b, server.URL(b), runs)
 	home := s.Home().Journal
 	span := time.Duration(runs) * storedEvery
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(1, 2))
 	moment := func() time.Time { return first.Add(time.Duration(random.Int64N(int64(span)))) }
 	list := func(q journal.Query) func() (time.Duration, error) {
 		return func() (time.Duration, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -194,17 +195,17 @@ func (w *world) one(ctx context.Context) error {
 // printCosts prints what runs cost, and what so many runs a day ask for.
 func printCosts(out io.Writer, costs []cost, runs int) error {
 	p := &printer{w: out}
-	p.line("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs, max(1, runs/10))
-	p.line("")
+	p.linef("Each figure is one run's: the mean of %d at the same time, and for “alone” of %d one after another.", runs, max(1, runs/10))
+	p.linef("")
 	p.table("kind", "calls", "rows", "of these records", "bytes in PostgreSQL", "of its log (WAL)", "bytes in SQLite", "writing transactions, alone", "together", "processor time of Hocket", "of PostgreSQL")
 	for _, c := range costs {
 		p.row(c.kind.what, fmt.Sprint(c.kind.calls), fixed(c.rows), fixed(c.records), kilobytes(c.bytes), kilobytes(c.wal), kilobytes(c.file), fixed(c.alone), fmt.Sprintf("%.2f", c.together),
 			fmt.Sprintf("%.1f ms", c.hocket), fmt.Sprintf("%.1f ms", c.postgres))
 	}
 	for _, day := range []float64{1e6, 1e8} {
-		p.line("")
-		p.line("%s million runs a day, %.0f a second on average:", fixed(day/1e6), day/86400)
-		p.line("")
+		p.linef("")
+		p.linef("%s million runs a day, %.0f a second on average:", fixed(day/1e6), day/86400)
+		p.linef("")
 		p.table("kind", "records a second", "log, MB a second", "disk a day", "disk for 30 days", "processors of Hocket", "of PostgreSQL")
 		for _, c := range costs {
 			rate := day / 86400
@@ -220,18 +221,14 @@ type printer struct {
 	err error
 }
 
-func (p *printer) line(format string, args ...any) {
+func (p *printer) linef(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
 }
 
 func (p *printer) row(cells ...string) {
-	text := "|"
-	for _, c := range cells {
-		text += " " + c + " |"
-	}
-	p.line("%s", text)
+	p.linef("| %s |", strings.Join(cells, " | "))
 }
 
 func (p *printer) table(heads ...string) {

@@ -53,8 +53,8 @@ func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (
 		return fmt.Errorf("prune: %w", err)
 	}
 	p := &printer{w: out}
-	p.line("%d of %d runs of 2 calls are deleted:", runs/2, runs)
-	p.line("")
+	p.linef("%d of %d runs of 2 calls are deleted:", runs/2, runs)
+	p.linef("")
 	p.table("way", "runs a second", "time", "vacuum after it", "log (WAL)", "tables before", "after")
 	for _, d := range []deleted{steps, byDay} {
 		p.row(d.way, fixed(float64(runs/2)/d.took.Seconds()), seconds(d.took), seconds(d.vacuum), size(float64(d.wal)), size(float64(d.before)), size(float64(d.after)))

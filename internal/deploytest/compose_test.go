@@ -264,9 +264,16 @@ func (f *fleet) busy(n int64) {
 // ended waits until all runs are completed, as a server tells it.
 func (f *fleet) ended(c *container) {
 	f.t.Helper()
+	var last []byte
+	defer func() {
+		if f.t.Failed() {
+			f.t.Logf("%s", last)
+		}
+	}()
 	for _, id := range f.runs {
 		f.until("run "+id+" is completed", func() bool {
 			status, data, err := f.ask(c, http.MethodGet, "/api/v1/runs/"+id, nil)
+			last = data
 			var run struct{ Status string }
 			if err != nil || status != http.StatusOK || json.Unmarshal(data, &run) != nil {
 				return false

@@ -161,7 +161,7 @@ func (f *filler) copy(ctx context.Context, tx pgx.Tx, from, to int) error {
 		if f.IsShort != nil && f.IsShort(from+i/n) {
 			r.Data = short
 		}
-		return []any{f.base + int64(from+i/n) + 1, int64(r.Last), seals[i], r.Data}, nil //nolint:gosec // numbers of events are small
+		return []any{f.base + int64(from+i/n) + 1, int64(r.Last), seals[i], r.Data}, nil
 	}))
 	if err != nil {
 		return err
