@@ -160,6 +160,13 @@ func TestDeltasElsewhere(t *testing.T) {
 	}
 	say(strings.Repeat("ü\x01\u2028<", 3000))
 	say("last")
+	for from+heard.Len() < text.Len() { // what comes after the reply is dropped: the model replies when all was heard
+		m, ok := <-messages
+		if !ok {
+			t.Fatalf("the stream ended after %d bytes of %d", from+heard.Len(), text.Len())
+		}
+		take(m)
+	}
 	close(pieces)
 	for m := range messages {
 		take(m)
