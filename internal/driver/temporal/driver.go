@@ -53,7 +53,7 @@ func New(cfg Config) (*Driver, error) {
 	for _, q := range cfg.Queues {
 		d.takes += string(q[0])
 	}
-	d.cfg.Config.Common = d.signal
+	d.cfg.Common = d.signal
 	if d.Driver, err = embedded.New(d.cfg.Config); err != nil {
 		return nil, err
 	}

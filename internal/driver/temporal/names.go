@@ -1,10 +1,6 @@
 package temporal
 
-import (
-	"strings"
-
-	"github.com/hocket-run/hocket/internal/engine"
-)
+import "strings"
 
 // Names in Temporal. Histories have them: they are never changed.
 const (
@@ -62,17 +58,4 @@ func queueOf(kind string) Queue {
 		return QueueTool
 	}
 	return QueueFunc
-}
-
-// kindOf is the kind of a command; "" for one that is no call.
-func kindOf(c engine.Command) string {
-	switch c.(type) {
-	case *engine.CallModel:
-		return kindModel
-	case *engine.CallTool:
-		return kindTool
-	case *engine.CallFunc:
-		return kindFunc
-	}
-	return ""
 }
