@@ -73,6 +73,10 @@ func (d *Driver) Tend(ctx context.Context) {
 
 // gaveUp remembers a run that cannot be recovered for a reason that will not pass.
 func (d *Driver) gaveUp(run string, err error) {
+	if errors.Is(err, journal.ErrFenced) { // the run was claimed once more meanwhile, perhaps by this process, whose session was lost with the server: then it is looked for
+		d.lostClaim.Store(true)
+		return
+	}
 	if err == nil || held.IsPermanent(err) || errors.Is(err, errElsewhere) || d.work.Err() != nil {
 		return
 	}

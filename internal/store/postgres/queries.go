@@ -22,7 +22,8 @@ ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the
 	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.
 	sqlClaim = sqlText(`WITH c AS (SELECT h.id, h.owner AS former FROM @heads h JOIN @runs r ON r.id = h.id WHERE r.run = $2 AND r.kind <> 'temporal' AND h.owner NOT IN ` + living + ` FOR UPDATE OF h)` + claimed)
 	// The runs of each dead owner, and those that were given up, are read from an index that has no others but those that are driven.
-	sqlClaimSome = sqlText(`WITH d AS (SELECT o.id FROM @owners o WHERE o.id NOT IN ` + living + ` UNION ALL SELECT -2 UNION ALL SELECT -3),
+	// The handle's own runs are not claimed: while its session is lost it would take them from itself, again and again.
+	sqlClaimSome = sqlText(`WITH d AS (SELECT o.id FROM @owners o WHERE o.id <> $1 AND o.id NOT IN ` + living + ` UNION ALL SELECT -2 UNION ALL SELECT -3),
 c AS (SELECT h.id, h.owner AS former FROM d JOIN @heads h ON h.owner = d.id AND h.owner <> 0 JOIN @runs r ON r.id = h.id
   WHERE (r.status IN ('pending', 'running') OR h.owner = -3) AND r.kind = $2 AND r.place IN ('', $3) AND r.run <> ALL ($4::bytea[]) LIMIT $5 FOR UPDATE OF h SKIP LOCKED)` + claimed)
 	claimed = `,
