@@ -15,6 +15,8 @@ const (
 	MetaModel = "hocket.model"
 	// MetaFile with the name of a file is the hash of the blob that holds it.
 	MetaFile = "hocket.file."
+	// MetaProgram, which is no key of the drivers' own, holds the name of the program that started the run by embedding Hocket: its functions, tools and models are there (D29).
+	MetaProgram = "program"
 	// MetaRemind is there where waits of the run have reminders though its definition has none.
 	MetaRemind = "hocket.remind"
 )

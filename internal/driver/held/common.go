@@ -61,7 +61,7 @@ type Common struct {
 	users int // guarded by cs.mu
 
 	lock chan struct{} // holds a value while the rest is used
-	head journal.Head  // of when it was read whole; nothing of it changes later but by a move
+	head journal.Head  // of when it was looked at last
 	plan Compiled
 	run  *engine.Run // nil: to be read
 	read time.Time   // when the journal was read last
@@ -189,14 +189,21 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	if c.kit != nil {
 		each = c.folded
 	}
+	head, err := c.cs.cfg.Store.Head(ctx, c.id)
+	switch {
+	case err != nil:
+		return err
+	case head.Kind != journal.KindTemporal:
+		return &NotCommonError{Run: c.id, Kind: head.Kind}
+	case head.Epoch != c.head.Epoch: // it was moved to others and back
+		c.run = nil
+	}
+	c.head = head
+	if c.run != nil && c.run.Seq() == head.LastSeq {
+		return nil
+	}
 	if c.run != nil {
 		return FoldInto(ctx, c.cs.cfg.Store, c.run, c.id, c.load, each)
-	}
-	if c.head, err = c.cs.cfg.Store.Head(ctx, c.id); err != nil {
-		return err
-	}
-	if c.head.Kind != journal.KindTemporal {
-		return &NotCommonError{Run: c.id, Kind: c.head.Kind}
 	}
 	if c.plan, err = c.cs.cfg.Plans.Load(ctx, c.cs.cfg.Store, c.head.Definition, c.cs.cfg.Program); err != nil {
 		return journal.InRun(c.id, err)

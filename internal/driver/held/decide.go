@@ -18,7 +18,7 @@ type Turn struct {
 	Run *engine.Run
 	// Plan is what the run was compiled to.
 	Plan Compiled
-	// Head is of when the run was read whole.
+	// Head is of before the turn.
 	Head   journal.Head
 	at     time.Time
 	dec    engine.Decision
@@ -66,8 +66,8 @@ func (c *Common) Decide(ctx context.Context, fn func(t *Turn) error) (engine.Dec
 	return c.DecideThen(ctx, fn, nil)
 }
 
-// DecideThen is Decide that shows the run as it is after the decision to then, which must not keep it, nor wait. It is called where the error is nil or fn's.
-func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then func(run *engine.Run, dec engine.Decision)) (dec engine.Decision, err error) {
+// DecideThen is Decide that shows the run as it is after the decision, with its head of before, to then, which must not keep it, nor wait. It is called where the error is nil or fn's.
+func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then func(run *engine.Run, head journal.Head, dec engine.Decision)) (dec engine.Decision, err error) {
 	if err := c.enter(ctx); err != nil {
 		return dec, err
 	}
@@ -106,10 +106,10 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then fu
 }
 
 // shown shows the run to then.
-func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, engine.Decision)) (dec engine.Decision, err error) {
+func (c *Common) shown(t *Turn, refused error, then func(*engine.Run, journal.Head, engine.Decision)) (dec engine.Decision, err error) {
 	if then != nil {
 		defer Recovered(&err)
-		then(c.run, t.dec)
+		then(c.run, c.head, t.dec)
 	}
 	return t.dec, refused
 }

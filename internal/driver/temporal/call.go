@@ -25,7 +25,7 @@ func (d *Driver) look(ctx context.Context, run, _ string) (Report, error) {
 	c, done := d.commons.Use(run)
 	defer done()
 	var r Report
-	err := c.Look(ctx, func(run *engine.Run, _ journal.Head) { r = wholeReport(run) })
+	err := c.Look(ctx, func(run *engine.Run, head journal.Head) { r = wholeReport(run, head.Place) })
 	return d.report(r, err)
 }
 
@@ -59,7 +59,9 @@ func (d *Driver) tell(ctx context.Context, run string, fn func(t *held.Turn) err
 	c, done := d.commons.Use(run)
 	defer done()
 	var r Report
-	_, err := c.DecideThen(ctx, fn, func(run *engine.Run, dec engine.Decision) { r = reportOf(run, dec.Commands) })
+	_, err := c.DecideThen(ctx, fn, func(run *engine.Run, head journal.Head, dec engine.Decision) {
+		r = reportOf(run, dec.Commands, head.Place)
+	})
 	if err != nil && held.IsRefusal(err) {
 		err = nil
 	}
@@ -110,9 +112,9 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	defer done()
 	var cmd engine.Command
 	var r Report
-	if err := c.Look(ctx, func(run *engine.Run, _ journal.Head) {
+	if err := c.Look(ctx, func(run *engine.Run, head journal.Head) {
 		if cmd = find(run, id); cmd == nil {
-			r = wholeReport(run)
+			r = wholeReport(run, head.Place)
 		}
 	}); err != nil {
 		return d.report(Report{}, err)

@@ -40,10 +40,9 @@ type Config struct {
 	Queues []Queue
 	// Place is the label of this machine: calls that need its files come to it alone. "": none do.
 	Place string
-	// Functions is the name of this program, whose functions it has by Config.Program; "": it has none. Where it is set, the process takes all calls of the program's runs.
+	// Functions is the name of this program, which has the functions, tools and models of the runs that it starts (driver.MetaProgram): it takes all their calls, and no other process does. "": it is
+	// none.
 	Functions string
-	// ProgramOf gives the name of the program that has the functions of a run, by the meta of the run; "" where it has none. Nil: none has.
-	ProgramOf func(meta map[string]string) string
 	// HeartbeatTimeout is after how long without a sign a worker is taken for dead, and its calls are made elsewhere; 0: 10 s. Signs are given every tenth of it.
 	HeartbeatTimeout time.Duration
 	// Attributes: the namespace has the search attributes HocketWorkflow and HocketStatus, of type Keyword.
@@ -73,6 +72,7 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("driver: there is no queue %q; the queues are model, tool and func", q)
 		}
 	}
+	c.Place = cmp.Or(c.Place, c.Config.Place)
 	c.Namespace = cmp.Or(c.Namespace, "default")
 	if c.Now == nil {
 		c.Now = time.Now

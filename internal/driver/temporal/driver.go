@@ -37,13 +37,14 @@ type Driver struct {
 	// unsent are the runs whose workflows are to be signalled, and sending says that a goroutine does it.
 	unsent  map[string]bool
 	sending bool
+	keeping bool // upkeep is at work, until Close
 	// failing: the last signal failed; it is logged once.
 	failing bool
 }
 
 var _ driver.Driver = (*Driver)(nil)
 
-// New makes a driver. It connects to nothing until a run is started, or Tend or Work is called.
+// New makes a driver. It connects to nothing until a run is started, answered or taken up; then it takes calls until Close.
 func New(cfg Config) (*Driver, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -52,6 +53,9 @@ func New(cfg Config) (*Driver, error) {
 	d := &Driver{cfg: cfg, host: "@" + strings.ToLower(rand.Text()[:10]), unsent: map[string]bool{}, sweeps: sweepEvery}
 	for _, q := range cfg.Queues {
 		d.takes += string(q[0])
+	}
+	if cfg.Functions != "" {
+		d.takes = kindModel + kindTool + kindFunc
 	}
 	d.cfg.Common = d.signal
 	if d.Driver, err = embedded.New(d.cfg.Config); err != nil {

@@ -44,17 +44,17 @@ type Open struct {
 // maxWhole is up to how many open calls and timers a report has all of them: of many that run side by side, each result would list all others.
 const maxWhole = 8
 
-// openOf gives calls and timers as reports have them.
-func openOf(cmds []engine.Command) []Open {
+// openOf gives calls and timers as reports have them. Tools and functions are called at the place of the run.
+func openOf(cmds []engine.Command, place string) []Open {
 	var list []Open
 	for _, c := range cmds {
 		switch c := c.(type) {
 		case *engine.CallModel:
 			list = append(list, Open{ID: c.ID, Kind: kindModel, Node: c.Node})
 		case *engine.CallTool:
-			list = append(list, Open{ID: c.ID, Kind: kindTool, Node: c.Node})
+			list = append(list, Open{ID: c.ID, Kind: kindTool, Node: c.Node, Place: place})
 		case *engine.CallFunc:
-			list = append(list, Open{ID: c.ID, Kind: kindFunc, Node: c.Node})
+			list = append(list, Open{ID: c.ID, Kind: kindFunc, Node: c.Node, Place: place})
 		case *engine.StartTimer:
 			list = append(list, Open{ID: c.ID, Kind: kindTimer, At: c.At.UnixMicro()})
 		}
@@ -63,13 +63,13 @@ func openOf(cmds []engine.Command) []Open {
 }
 
 // wholeReport tells all of a run.
-func wholeReport(run *engine.Run) Report {
+func wholeReport(run *engine.Run, place string) Report {
 	r := Report{Seq: run.Seq()}
 	if run.Status().Ended() {
 		r.End, r.Status = true, string(run.Status())
 		return r
 	}
-	r.Open, r.Stop = openOf(run.Open()), openOf(run.Stopped())
+	r.Open, r.Stop = openOf(run.Open(), place), openOf(run.Stopped(), place)
 	r.End = len(r.Open)+len(r.Stop) == 0
 	if r.End {
 		r.Status = string(run.Status())
@@ -78,12 +78,12 @@ func wholeReport(run *engine.Run) Report {
 }
 
 // reportOf tells what is open in a run after a decision: all of it, or what the decision changed where that is much less.
-func reportOf(run *engine.Run, dec []engine.Command) Report {
-	r := wholeReport(run)
+func reportOf(run *engine.Run, dec []engine.Command, place string) Report {
+	r := wholeReport(run, place)
 	if r.End || len(r.Open)+len(r.Stop) <= maxWhole {
 		return r
 	}
-	part := Report{Seq: r.Seq, Partial: true, Open: openOf(dec)}
+	part := Report{Seq: r.Seq, Partial: true, Open: openOf(dec, place)}
 	for _, c := range dec {
 		stop, ok := c.(*engine.CancelCalls)
 		if !ok {

@@ -21,6 +21,9 @@ const (
 
 // signal has the workflow of a run look at it, and starts the workflow where there is none. It returns at once; where Temporal does not answer, it is tried until it does.
 func (d *Driver) signal(run string) {
+	if d.takesCalls() {
+		d.keepUp()
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {

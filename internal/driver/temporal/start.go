@@ -103,12 +103,8 @@ func (d *Driver) observe(p *held.Prepared, fn func(*engine.Run, []engine.Event))
 
 // options are those with which the workflow of a run is started. Its memo and attributes name what the lists of Hocket show of the run.
 func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
-	program := ""
-	if d.cfg.ProgramOf != nil {
-		program = d.cfg.ProgramOf(head.Meta)
-	}
 	o := client.StartWorkflowOptions{
-		ID: workflowID(d.cfg.Namespace, head.Run), TaskQueue: baseQueue(d.cfg.Namespace, program),
+		ID: workflowID(d.cfg.Namespace, head.Run), TaskQueue: baseQueue(d.cfg.Namespace, head.Meta[driver.MetaProgram]),
 		Memo: map[string]any{"workflow": short(head.Workflow)},
 	}
 	if d.cfg.Attributes {

@@ -25,31 +25,31 @@ const (
 
 // Tend implements driver.Upkeep.
 func (d *Driver) Tend(ctx context.Context) {
-	done := make(chan struct{})
-	d.wg.Go(func() {
-		defer close(done)
-		d.upkeep(ctx)
-	})
+	d.keepUp()
 	d.Driver.Tend(ctx)
-	<-done
 }
 
 // Work implements driver.Upkeep.
 func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
-	done := make(chan struct{})
-	d.wg.Go(func() {
-		defer close(done)
-		d.upkeep(ctx)
-	})
+	d.keepUp()
 	d.Driver.Work(ctx, mine)
-	<-done
 }
 
-// upkeep takes calls, and finds what was lost on the way to Temporal, until ctx is done or the driver is closed.
+// keepUp has upkeep at work from now on.
+func (d *Driver) keepUp() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.keeping && !d.closed {
+		d.keeping = true
+		d.wg.Go(func() { d.upkeep(d.work) })
+	}
+}
+
+// takesCalls tells whether this process carries out calls.
+func (d *Driver) takesCalls() bool { return len(d.cfg.Queues) > 0 || d.cfg.Functions != "" }
+
+// upkeep takes calls, and finds what was lost on the way to Temporal, until ctx is done.
 func (d *Driver) upkeep(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(d.work, cancel)()
 	for told := false; ; {
 		err := d.startWorkers()
 		if err == nil || ctx.Err() != nil {

@@ -25,7 +25,7 @@ func (d *Driver) startWorkers() error {
 	switch {
 	case d.closed:
 		return driver.ErrClosed
-	case d.workers != nil || len(d.cfg.Queues) == 0 && d.cfg.Functions == "":
+	case d.workers != nil || !d.takesCalls():
 		return nil
 	}
 	var started []worker.Worker
@@ -53,7 +53,7 @@ func (d *Driver) makeWorkers() []worker.Worker {
 		list = append(list, d.worker(base, true))
 		for _, q := range d.cfg.Queues {
 			list = append(list, d.worker(base+"."+string(q), false))
-			if q == QueueTool && d.cfg.Place != "" {
+			if q != QueueModel && d.cfg.Place != "" {
 				list = append(list, d.worker(base+"."+string(q)+"."+d.cfg.Place, false))
 			}
 		}

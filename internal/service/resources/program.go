@@ -3,7 +3,7 @@ package resources
 import "github.com/hocket-run/hocket/internal/driver"
 
 // MetaProgram holds the name of the program that started a run by embedding Hocket (D29).
-const MetaProgram = "program"
+const MetaProgram = driver.MetaProgram
 
 // openProgram gives a run of a Go graph its functions, which the program that has them alone can do (D29).
 func (op *Opener) openProgram(info driver.Info, kit *driver.RunResources) error {
