@@ -29,9 +29,9 @@ type Node struct {
 	// End says how an end node ends the run; nil: completed, with its input.
 	End *EndNode `json:"end,omitempty"`
 
-	// If is asked when the step starts. Where it does not hold the step is skipped: it does nothing, has no output, and what it was given goes on by PortOut. Nil: always (X-20).
+	// If is asked when the step starts. Where it does not hold the step is skipped: it does nothing, has no output, and what it was given goes on by PortOut. Nil: always (X-5).
 	If *Condition `json:"if,omitempty"`
-	// Catch says that the run goes on where the step has failed for good; nil: an edge of PortError or PortLimit does, or the failure goes outward (X-22).
+	// Catch says that the run goes on where the step has failed for good; nil: an edge of PortError or PortLimit does, or the failure goes outward (X-6).
 	Catch *Catch `json:"catch,omitempty"`
 	Retry *Retry `json:"retry,omitempty"`
 	// Timeout bounds one attempt of the step; 0: the driver's default for its calls.
@@ -200,11 +200,11 @@ type Wait struct {
 	AutoApprove bool `json:"autoApprove,omitempty"`
 	// Template: the prompt is an interpolation (X-2), not a text with tokens alone.
 	Template bool `json:"template,omitempty"`
-	// Schema is the JSON Schema that the answer to a question must fit, with defaults for members that it lacks; null: any answer (X-32).
+	// Schema is the JSON Schema that the answer to a question must fit; null: any answer (X-8).
 	Schema json.RawMessage `json:"schema,omitempty"`
-	// FailReject fails the step where a person rejects and no edge leaves by PortReject (X-31).
+	// FailReject fails the step where a person rejects and no edge leaves by PortReject (X-7).
 	FailReject bool `json:"failReject,omitempty"`
-	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-33).
+	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-9).
 	Default json.RawMessage `json:"default,omitempty"`
 }
 

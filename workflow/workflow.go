@@ -32,9 +32,6 @@ type Workflow struct {
 	Branches []*Workflow `json:"branches,omitempty"`
 	// Schedule says when runs of the main graph, or of the branch, start by themselves; nil: never.
 	Schedule *Schedule `json:"schedule,omitempty"`
-	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
-	Toolsets    []json.RawMessage `json:"toolsets,omitempty"`
-	Permissions []Permissions     `json:"permissions,omitempty"`
 	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
 	Providers map[string]Provider `json:"providers,omitempty"`
 

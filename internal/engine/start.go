@@ -207,7 +207,7 @@ func (s *starter) finishAt(id int, n *plan.Node) {
 		text, f := seen.expand("message", n.Text, seen)
 		if f == nil {
 			if text == "" {
-				text = fmt.Sprintf("the workflow ended as failed at %s", n.Title())
+				text = "the workflow ended as failed at " + n.Title()
 			}
 			f = &Failure{Code: CodeEnded, Message: text}
 		}

@@ -102,10 +102,7 @@ func (l *lexer) ref() (Ref, *Problem) {
 		r.Offset, r.Length, r.Text = start, l.pos-start, l.src[start:l.pos]
 		return r, problem
 	} else if name != "steps" {
-		known := "only $steps"
-		for _, v := range l.opts.Vars {
-			known += " and $" + v
-		}
+		known := strings.Join(append([]string{"only $steps"}, l.opts.Vars...), " and $")
 		return Ref{}, l.bad(start, refForm, "unknown reference $%s; %s can be referenced", name, known)
 	}
 	hop, ok := l.hop(l.opts.Steps)
@@ -146,7 +143,7 @@ func (l *lexer) selector(r *Ref, at scope, start int) (scope, bool, *Problem) {
 	name, isField := l.name(at.step.Children, fieldNames)
 	more, isMore := moreFields[name]
 	switch {
-	case isMore && !isField && !has(at.step.Children, name) && !(l.expr && l.call()):
+	case isMore && !isField && !has(at.step.Children, name) && (!l.expr || !l.call()):
 		r.Field = more
 		return at, true, l.path(r)
 	case name == "":
