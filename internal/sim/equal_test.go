@@ -1,0 +1,176 @@
+package sim_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/randtest"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/store/sqlite"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+var equalSeeds = flag.Int("sim.equal", 50, "how many random workflows TestJournalsAreEqual runs on each store; make soak runs ten times as many")
+
+// TestJournalsAreEqual: a random workflow with the same replies has the same journal on each store, byte for byte and with its times, where its calls end at the same moments; and the same canonical
+// journal where they end at others, in another order.
+func TestJournalsAreEqual(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Shared(t) // started here, so that nothing of it belongs to a bubble
+	for seed := range randtest.Seeds(*equalSeeds) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			stores := map[string]func(t *testing.T) journal.Backend{
+				"memory": func(*testing.T) journal.Backend { return journal.NewMemory().Open(journal.KindServe) },
+				"sqlite": func(t *testing.T) journal.Backend {
+					s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "hocket.db"), sqlite.Config{Kind: journal.KindServe})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				},
+				"postgres": func(t *testing.T) journal.Backend {
+					s, err := postgres.Open(context.WithoutCancel(t.Context()), postgres.Config{URL: server.URL(t), Kind: journal.KindServe, Relay: alone{}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				},
+			}
+			play := func(open func(t *testing.T) journal.Backend, order uint64) (events []engine.Event) {
+				synctest.Test(t, func(t *testing.T) { events = journalOf(t, open(t), seed, order) })
+				return events
+			}
+			want := play(stores["memory"], 1)
+			for _, name := range slices.Sorted(maps.Keys(stores)) {
+				if name == "memory" {
+					continue
+				}
+				if diff := cmp.Diff(show(want), show(play(stores[name], 1))); diff != "" {
+					t.Errorf("seed %d: the journal in %s is another one (-memory +%s)\n%s", seed, name, name, diff)
+				}
+			}
+			other := play(stores["memory"], 2)
+			if diff := cmp.Diff(canonical(t, want), canonical(t, other)); diff != "" {
+				t.Errorf("seed %d: the canonical journal depends on the order in which calls end\n%s", seed, diff)
+			}
+		})
+	}
+}
+
+func canonical(t *testing.T, events []engine.Event) []string {
+	t.Helper()
+	lines, err := sim.Canonical(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// alone is a postgres.Relay for the only handle of a store.
+type alone struct{}
+
+func (alone) Send(string, string)                        {}
+func (alone) Listen(string, func(string)) (stop func()) { return func() {} }
+
+// journalOf runs a random workflow to its end and gives its journal. Each call takes a time of its own, which order draws, so that no two of them end at once.
+func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	w := sim.Behave(seed)
+	apart(w, order)
+	d, err := embedded.New(embedded.Config{Store: store, Open: w.Open, MaxCalls: 100, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(d.Close(ctx), store.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	h := &house{t: t, seed: seed, reader: store}
+	if _, err := d.Start(ctx, driver.Spec{Run: "r", Workflow: sim.Generate(seed), Input: engine.Value(`"in"`)}); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		s, err := d.Wait(ctx, "r")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Status.Ended() {
+			return h.events("r")
+		}
+		waits := open(h.events("r"))
+		for _, node := range slices.Sorted(maps.Keys(waits)) {
+			if err := d.Answer(ctx, "r", engine.Answer{Wait: waits[node].Wait, Value: h.answer(node, waits[node])}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// apart makes each call of a world take a time more that no other one takes. Whether a call fails at first goes by what it is asked and not by its key, whose numbers depend on the order.
+func apart(w *sim.World, order uint64) {
+	var mu sync.Mutex
+	taken := map[time.Duration]bool{}
+	wait := func(ctx context.Context, key string) error {
+		d := time.Duration(sim.Hash(order, key)%1e6) * time.Microsecond
+		mu.Lock()
+		for taken[d] {
+			d++
+		}
+		taken[d] = true
+		mu.Unlock()
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	models, funcs := w.Model, w.Func
+	w.Model = func(ctx context.Context, q model.Request) (model.Reply, error) {
+		if err := wait(ctx, q.IdempotencyKey); err != nil {
+			return model.Reply{}, err
+		}
+		q.IdempotencyKey = fmt.Sprint(q.Node, len(q.Messages), q.LastText())
+		return models(ctx, q)
+	}
+	w.Func = func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
+		_ = wait(ctx, c.Key) // the function sees for itself that it was cancelled
+		asked := *c
+		asked.Key = fmt.Sprint(c.Node, string(c.Input))
+		return funcs(ctx, run, &asked, rec)
+	}
+	for name, one := range w.Tools {
+		do := one.Do
+		one.Do = func(ctx context.Context, c tool.Call) (tool.Result, error) {
+			if err := wait(ctx, c.Key); err != nil {
+				return tool.Result{}, err
+			}
+			c.Key = fmt.Sprint(c.Node, string(c.Arguments))
+			return do(ctx, c)
+		}
+		w.Tools[name] = one
+	}
+}
