@@ -46,3 +46,6 @@ func (s *Store) Queued() int {
 	defer s.writer.mu.Unlock()
 	return len(s.writer.queue)
 }
+
+// SetSettleTime sets for how long owners count as living after the process made its session anew.
+func (s *Store) SetSettleTime(d time.Duration) { s.db.session.settleTime = d }

@@ -161,7 +161,7 @@ func (s *Store) Evict(ctx context.Context, run, owner string) error {
 
 // Claim implements journal.Ownership. Whether the owner lives is asked in the statement that changes it.
 func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
-	for {
+	for n := 0; ; n++ {
 		heads, err := s.claim(ctx, sqlClaim, bytesOf(run))
 		if err != nil {
 			return journal.Head{}, fmt.Errorf("claim run %s: %w", run, err)
@@ -175,6 +175,12 @@ func (s *Store) Claim(ctx context.Context, run string) (journal.Head, error) {
 		}
 		if err == nil {
 			err = s.refuseOwned(ctx, run)
+		}
+		if err == nil { // it is free by now, or this process has lost its session and has it again soon
+			err = s.fault(ctx, s.db.session.check(ctx))
+		}
+		if err == nil {
+			err = rest(ctx, n)
 		}
 		if err != nil {
 			return journal.Head{}, err

@@ -2,10 +2,13 @@ package postgres
 
 // All SQL of the journal that is not a migration.
 
-// Owners. An owner lives while a session holds its lock, which any session can see; commonOwner always does.
+// Owners. An owner lives while a session holds its lock, which any session can see; commonOwner always does. While a session holds the lock settling, all owners do: sessions were lost, and those that are
+// not back yet may come back.
 const (
-	living = `(SELECT -1::bigint UNION ALL SELECT l.objid::bigint FROM pg_locks l WHERE l.locktype = 'advisory' AND l.classid = #::oid AND l.objsubid = 2 AND l.granted
-  AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
+	locked = `l AS MATERIALIZED (SELECT k.objid::bigint AS id FROM pg_locks k WHERE k.locktype = 'advisory' AND k.classid = #::oid AND k.objsubid = 2 AND k.granted
+  AND k.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))`
+	alive  = `SELECT -1::bigint UNION ALL SELECT l.id FROM l UNION ALL SELECT w.id FROM @owners w WHERE EXISTS (SELECT FROM l WHERE l.id = 2147483647)`
+	living = `(WITH ` + locked + ` ` + alive + `)`
 
 	sqlNextOwner = sqlText(`SELECT nextval(pg_get_serial_sequence('@owners', 'id'))`)
 	sqlNewOwner  = sqlText(`INSERT INTO @owners (id, owner, kind, pid, host, seen, place) OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, 0, $6)
@@ -20,12 +23,16 @@ ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the
 	sqlProcesses = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living)
 
 	// Of several that claim at once the first changes the row, and the others see its owner when they get the lock of the row.
-	sqlClaim = sqlText(`WITH c AS (SELECT h.id, h.owner AS former FROM @heads h JOIN @runs r ON r.id = h.id WHERE r.run = $2 AND r.kind <> 'temporal' AND h.owner NOT IN ` + living + ` FOR UPDATE OF h)` + claimed)
+	// A process whose own session is lost claims nothing: all others may have lost theirs at the same moment.
+	sqlClaim = sqlText(`WITH ` + locked + `,
+c AS (SELECT h.id, h.owner AS former FROM @heads h JOIN @runs r ON r.id = h.id
+  WHERE r.run = $2 AND r.kind <> 'temporal' AND h.owner NOT IN (` + alive + `) AND $1::bigint IN (SELECT l.id FROM l) FOR UPDATE OF h)` + claimed)
 	// The runs of each dead owner, and those that were given up, are read from an index that has no others but those that are driven.
 	// The handle's own runs are not claimed: while its session is lost it would take them from itself, again and again.
-	sqlClaimSome = sqlText(`WITH d AS (SELECT o.id FROM @owners o WHERE o.id <> $1 AND o.id NOT IN ` + living + ` UNION ALL SELECT -2 UNION ALL SELECT -3),
+	sqlClaimSome = sqlText(`WITH ` + locked + `,
+d AS (SELECT o.id FROM @owners o WHERE o.id <> $1 AND o.id NOT IN (` + alive + `) UNION ALL SELECT -2 UNION ALL SELECT -3),
 c AS (SELECT h.id, h.owner AS former FROM d JOIN @heads h ON h.owner = d.id AND h.owner <> 0 JOIN @runs r ON r.id = h.id
-  WHERE (r.status IN ('pending', 'running') OR h.owner = -3) AND r.kind = $2 AND r.place IN ('', $3) AND r.run <> ALL ($4::bytea[]) LIMIT $5 FOR UPDATE OF h SKIP LOCKED)` + claimed)
+  WHERE (r.status IN ('pending', 'running') OR h.owner = -3) AND r.kind = $2 AND r.place IN ('', $3) AND r.run <> ALL ($4::bytea[]) AND $1::bigint IN (SELECT l.id FROM l) LIMIT $5 FOR UPDATE OF h SKIP LOCKED)` + claimed)
 	claimed = `,
 u AS (UPDATE @heads h SET owner = $1, epoch = h.epoch + 1 FROM c WHERE h.id = c.id RETURNING h.id, h.epoch, h.last, h.updated, h.owner, c.former)
 SELECT ` + headColumns + `, h.former = -3 FROM u h JOIN @runs r ON r.id = h.id LEFT JOIN @owners o ON o.id = h.owner`

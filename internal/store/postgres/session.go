@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // session is the connection of a process that outlives statements: it holds the locks of the owners of all its stores, and listens. It is made when it is first needed: a process that only reads
@@ -20,10 +22,13 @@ import (
 type session struct {
 	db *database
 
-	kept   sync.Mutex // guards locks, places and ears
+	kept   sync.Mutex // guards what follows
 	locks  []held
 	places []keyPlace
 	ears   []*changes // of the stores that listen
+	closed bool
+
+	settleTime time.Duration // settleTime; a test makes it short
 
 	mu   sync.Mutex
 	conn *pgx.Conn // of the goroutine where there is one, else guarded by mu
@@ -52,9 +57,18 @@ type errand struct {
 	done chan error
 }
 
+// settling is the number of a lock, of no owner, that a process holds for settleTime after it made its session anew: when the server restarts, or another one takes its place, all sessions are lost at once,
+// and are not noticed to be lost, nor made anew, at the same moment. Until then no process takes the runs of others. A process that vanished is noticed after some 11 s, give or take a few.
+const (
+	settling   = 1<<31 - 1
+	settleTime = 10 * time.Second
+)
+
 // The locks of owners. Their keys are int4, which hold the bits of an oid.
 const (
 	sqlLock      = `SELECT pg_try_advisory_lock($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlSettling  = `SELECT pg_advisory_lock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlSettled   = `SELECT pg_advisory_unlock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
 	sqlUnlock    = `SELECT pg_advisory_unlock($1::bigint::bit(32)::int, $2::bigint::int)`
 	sqlUnlockAll = `SELECT pg_advisory_unlock_all()`
 	sqlTerminate = `SELECT pg_terminate_backend(l.pid, 2000) FROM pg_locks l
@@ -111,6 +125,9 @@ func (s *session) connect(ctx context.Context) error {
 	if s.conn != nil && !s.conn.IsClosed() {
 		return nil
 	}
+	if s.isClosed() {
+		return journal.ErrClosed
+	}
 	var before uint32
 	if s.conn != nil {
 		before = s.conn.PgConn().PID()
@@ -136,6 +153,11 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 		return err
 	}
 	locks, ears := s.keeps()
+	if before != 0 {
+		if err := s.settle(ctx, conn, locks); err != nil {
+			return err
+		}
+	}
 	for _, l := range locks {
 		ok, err := take(ctx, conn, l.lock)
 		if err == nil && !ok && before != 0 {
@@ -162,6 +184,41 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 		}
 	}
 	return nil
+}
+
+// settle makes all owners count as living for a while, before any that is back does.
+func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) error {
+	classes := map[int64]bool{}
+	for _, l := range locks {
+		if classes[l.class] {
+			continue
+		}
+		classes[l.class] = true
+		if _, err := conn.Exec(ctx, sqlSettling, l.class, int64(settling)); err != nil {
+			return err
+		}
+	}
+	time.AfterFunc(s.settleTime, func() { //nolint:contextcheck,nolintlint // it lives as long as the process
+		_ = s.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error {
+			if c != conn { // that one is lost, and its lock with it
+				return nil
+			}
+			for class := range classes {
+				if _, err := c.Exec(ctx, sqlSettled, class, int64(settling)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	return nil
+}
+
+// isClosed tells whether the session was closed, and must not be made anew.
+func (s *session) isClosed() bool {
+	s.kept.Lock()
+	defer s.kept.Unlock()
+	return s.closed
 }
 
 // keeps gives what a new connection needs.
@@ -330,6 +387,9 @@ func (s *session) heard(n *pgconn.Notification) {
 
 // close ends the session. The stores have dropped their locks.
 func (s *session) close(ctx context.Context) error {
+	s.kept.Lock()
+	s.closed = true
+	s.kept.Unlock()
 	s.mu.Lock()
 	if s.running {
 		s.running = false

@@ -159,7 +159,7 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 		return nil, err
 	}
 	db := &database{pool: pool, conn: kept, cfg: cfg}
-	db.session = &session{db: db}
+	db.session = &session{db: db, settleTime: settleTime}
 	return db, nil
 }
 
