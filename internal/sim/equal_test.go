@@ -89,7 +89,7 @@ func canonical(t *testing.T, events []engine.Event) []string {
 // alone is a postgres.Relay for the only handle of a store.
 type alone struct{}
 
-func (alone) Send(string, string)                        {}
+func (alone) Send(string, string)                       {}
 func (alone) Listen(string, func(string)) (stop func()) { return func() {} }
 
 // journalOf runs a random workflow to its end and gives its journal. Each call takes a time of its own, which order draws, so that no two of them end at once.
