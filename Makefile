@@ -36,7 +36,9 @@ test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must h
 	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts' ./internal/cli # their processes start ten times slower with -race; soak does that
 
 test-cluster: SEED := 1
-test-cluster: temporal postgres ## what needs a Temporal server, which is built the first time (5 to 15 minutes), and the files of deployments; ROUNDS=200 is how often processes are killed
+test-cluster: temporal postgres ## several servers: Temporal (its server is built the first time, in 5 to 15 minutes), kills on PostgreSQL, the files of deployments; ROUNDS=200 is how often processes are killed
+	cd internal/temporaltest && go mod tidy -diff
+	cd internal/deploytest && go mod tidy -diff
 	HOCKET_TEMPORAL=1 HOCKET_SEED=$(SEED) HOCKET_KILLS=$(or $(ROUNDS),200) scripts/gocluster -timeout 60m
 	cd internal/deploytest && go test -count=1 -timeout 10m .
 
@@ -51,8 +53,6 @@ bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (
 lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tidy
 	go mod tidy -diff
 	cd bench/peers && go mod tidy -diff
-	cd internal/temporaltest && go mod tidy -diff
-	cd internal/deploytest && go mod tidy -diff
 	$(ACTIONS)
 	$(LINT) run ./...
 

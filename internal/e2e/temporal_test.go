@@ -32,7 +32,7 @@ func command(t *testing.T, db string, args ...string) (out, told string, status 
 	return text.String(), problems.String(), c.ProcessState.ExitCode()
 }
 
-// TestTemporalRun: the run of README's first example prints the same where Temporal carries it, and Temporal's log holds nothing of it.
+// TestTemporalRun: the run of README's first example prints the same where Temporal carries it.
 func TestTemporalRun(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporalserver.Namespace(t)

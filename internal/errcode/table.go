@@ -390,7 +390,7 @@ var entries = [...]Entry{
 	{StoreCopyPlace, Invalid, "{store} cannot be copied: {problem}", [3]string{}, "A store in memory, the store of one namespace, or a place where no store can be created was named."},
 	{StoreCopySame, Invalid, "both names lead to the same store, {store}", [3]string{"name another store as the destination", "", ""}, "A store cannot be copied onto itself."},
 	{StoreCopyMissing, NotFound, "store {store:q} not found; nothing was copied", [3]string{}, "There is no store to copy."},
-	{StoreCopyInUse, Conflict, "{store} is in use: {who}", [3]string{"{todo}", "", ""}, "A process that uses a store would change it while it is copied."},
+	{StoreCopyInUse, Conflict, "{store} is in use: {who}", [3]string{"{repair}", "", ""}, "A process that uses a store would change it while it is copied."},
 	{StoreCopyDiffers, Conflict, "{what} is not the same in both stores: {problem}", [3]string{"copy into a new store; contents of two stores are not merged", "", ""}, "The destination has contents that are not a copy of those of the source, or a process changed one of the stores during the copy."},
 	{StoreCopyKey, Conflict, "the key file {file} of {to} has the fingerprint {got}, that of {from} has {want}", [3]string{"name {source} by --key-file, or a file that does not exist, which becomes a copy of it", "", ""}, "Both stores need the same key, by which secrets are sealed and links are signed."},
 	{TemporalSetting, Invalid, "the settings of Temporal are not valid: {problem}", [3]string{}, "Flags that begin with `--temporal`, or keys below `temporal` in hocket.yaml, do not fit together, or name a file that cannot be used."},

@@ -5,7 +5,7 @@ const (
 	nothing = "nothing"
 	all     = "everything"
 	// unknown is what is asked after a call whose outcome is not known (P12).
-	takeover = "up to 5 s until another server continues its runs"
+	takeover = "about 1 s until another server continues its runs"
 	unknown  = "the outcome of a tool call that was under way, where the tool is not safe to repeat"
 )
 
@@ -53,7 +53,7 @@ func processRows() []Row {
 		{
 			Key: "killed-leading", Failure: "killed with `kill -9` while it starts runs of schedules",
 			Survives: all, Repeated: "calls that were under way; no planned time has two runs", Asked: unknown,
-			Takes: "up to 5 s until another server leads", Tests: []string{"internal/e2e TestPair"},
+			Takes: "about 1 s until another server leads", Tests: []string{"internal/e2e TestPair"},
 		},
 	}
 }

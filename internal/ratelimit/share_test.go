@@ -101,8 +101,17 @@ func (c *count) call(process int, took time.Duration) {
 	c.mu.Unlock()
 }
 
+// made gives how many calls began.
+func (c *count) made() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.starts)
+}
+
 // within gives how many calls began in a time.
 func (c *count) within(from, to time.Time) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	n := 0
 	for _, at := range c.starts {
 		if !at.Before(from) && at.Before(to) {
@@ -197,6 +206,8 @@ func TestShares(t *testing.T) {
 					}
 				}
 				time.Sleep(2 * time.Minute) // parts that are not used are given up
+				shared.mu.Lock()
+				defer shared.mu.Unlock()
 				if n := len(shared.places); n != 0 || len(shared.subs) != 0 {
 					t.Errorf("%d places are left, %d subscriptions", n, len(shared.subs))
 				}
@@ -229,7 +240,7 @@ func TestSharesUnused(t *testing.T) {
 		once()
 		process(ctx, &wg, 0, limits, &shared, &c, 0, 1, 0)
 		time.Sleep(50 * time.Second)
-		if n := len(c.starts); n < 24 || n > 26 {
+		if n := c.made(); n < 24 || n > 26 {
 			t.Errorf("%d calls in 50 s beside another process, want half of the limit", n)
 		}
 		time.Sleep(30 * time.Second)
@@ -266,12 +277,12 @@ func TestSharesUnknown(t *testing.T) {
 		}
 		process(ctx, &wg, 0, ratelimit.Limits{RequestsPerMinute: 600}, &shared, &c, 0, 1, 0)
 		time.Sleep(10 * time.Second)
-		if len(c.starts) != 0 {
+		if c.made() != 0 {
 			t.Errorf("%d calls before the part was known", len(c.starts))
 		}
 		heal(false)
 		time.Sleep(10 * time.Second)
-		if n := len(c.starts); n < 80 {
+		if n := c.made(); n < 80 {
 			t.Errorf("%d calls in 10 s", n)
 		}
 		heal(true)

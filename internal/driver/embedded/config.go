@@ -56,7 +56,7 @@ type Config struct {
 	TakeOverAfter time.Duration
 	// Hooks get all runs that are driven here.
 	Hooks Hooks
-	// Common is told of each run held in common to which this driver appended on a request, so that its calls are begun and stopped. Nil: a request in the store says so to a process that can.
+	// Common is called with each run held in common to which this driver appended on a request, so that its calls are begun and stopped. Nil: a request in the store tells a process that can do so.
 	Common func(run string)
 	// Now is the clock for the times of events. Nil: time.Now. Timers run on the process's own clock.
 	Now func() time.Time

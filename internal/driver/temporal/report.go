@@ -6,7 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Report is what a workflow is told of its run: what is open after an event. Histories have it, so that its keys are short and it holds ids, kinds and times alone.
+// Report is what a workflow gets to know about its run: what is open after an event. Histories have it, so that its keys are short and it holds ids, kinds and times alone.
 type Report struct {
 	// Seq is the last event that it knows of.
 	Seq uint64 `json:"s"`

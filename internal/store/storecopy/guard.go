@@ -95,7 +95,7 @@ func inUse(name, run, owner string, canLive bool) error {
 	if canLive {
 		hint += ", or copy ended and paused runs alone with --live"
 	}
-	return errcode.New(errcode.StoreCopyInUse, errcode.Fields{"store": name, "who": who, "todo": hint}, nil)
+	return errcode.New(errcode.StoreCopyInUse, errcode.Fields{"store": name, "who": who, "repair": hint}, nil)
 }
 
 // differs is the error of contents that are not equal.
