@@ -66,6 +66,8 @@ type cluster struct {
 	home   string
 	db     string // the URL of the store
 	config string // hocket.yaml
+	// args are arguments of all servers and workers.
+	args []string
 	book   *httptest.Server
 	// latency is how long a model and the tool take.
 	latency time.Duration
@@ -148,7 +150,7 @@ func (c *cluster) hold() (release func()) {
 func (c *cluster) join(at string, args ...string) *member {
 	c.t.Helper()
 	m, env := c.enter(at)
-	m.process = serve(c.t, c.home, env, args...)
+	m.process = serve(c.t, c.home, env, slices.Concat(c.args, args)...)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.members = append(c.members, m)
@@ -159,7 +161,7 @@ func (c *cluster) join(at string, args ...string) *member {
 func (c *cluster) work(args ...string) *member {
 	c.t.Helper()
 	m, env := c.enter("")
-	m.process = listen(c.t, c.home, env, append([]string{"worker", "--listen", "127.0.0.1:0"}, args...)...)
+	m.process = listen(c.t, c.home, env, slices.Concat([]string{"worker", "--listen", "127.0.0.1:0"}, c.args, args)...)
 	m.ready(c.t)
 	return m
 }
