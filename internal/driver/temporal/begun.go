@@ -2,6 +2,7 @@ package temporal
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ const requestBegun = "begun"
 // begun is what such a request has.
 type begun struct {
 	Call string `json:"call"`
+	// By is one attempt's own: one that does not know whether its note was stored finds it by that. "": no attempt of a worker.
+	By string `json:"by,omitempty"`
 }
 
 // begins notes that a tool call begins, before it does. It gives the result of a call that was begun before and has none: its outcome is unknown. Calls of tools that are declared idempotent are
@@ -28,38 +31,45 @@ func (l *caller) begins(ctx context.Context, kit *driver.RunResources, cmd *engi
 	if policy == tool.PolicyRetry {
 		return nil, nil
 	}
-	open, err := l.d.cfg.Store.Unclaimed(ctx, l.run)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range open {
-		if q.Kind == requestBegun && callOf(q) == cmd.ID {
-			l.begun = q.ID
-			return engine.ToolResult{ID: cmd.ID, Unknown: string(policy), Failure: &engine.Failure{
-				Code: engine.CodeOutcomeUnknown, Message: fmt.Sprintf("the worker that called tool %s stopped before it had the result", cmd.Tool),
-			}}, nil
+	by := rand.Text()
+	err = l.d.insist(ctx, func() error {
+		open, err := l.d.cfg.Store.Unclaimed(ctx, l.run)
+		if err != nil {
+			return err
 		}
-	}
-	l.begun, err = l.d.noteBegun(ctx, l.run, cmd.ID)
-	return nil, err
+		for _, q := range open {
+			note := noteOf(q)
+			if note.Call != cmd.ID {
+				continue
+			}
+			if l.begun = q.ID; note.By != by {
+				lost = engine.ToolResult{ID: cmd.ID, Unknown: string(policy), Failure: &engine.Failure{
+					Code: engine.CodeOutcomeUnknown, Message: fmt.Sprintf("the worker that called tool %s stopped before it had the result", cmd.Tool),
+				}}
+			}
+			return nil
+		}
+		l.begun, err = l.d.noteBegun(ctx, l.run, begun{Call: cmd.ID, By: by})
+		return err
+	})
+	return lost, err
 }
 
 // noteBegun stores that a call begins.
-func (d *Driver) noteBegun(ctx context.Context, run, call string) (id uint64, err error) {
-	data, err := json.Marshal(begun{call})
+func (d *Driver) noteBegun(ctx context.Context, run string, note begun) (id uint64, err error) {
+	data, err := json.Marshal(note)
 	if err != nil {
 		return 0, err
 	}
 	return d.cfg.Store.Post(ctx, journal.Request{Run: run, Kind: requestBegun, Data: data, At: d.now()})
 }
 
-// callOf gives the call that a request says was begun.
-func callOf(q journal.Request) string {
-	var b begun
-	if json.Unmarshal(q.Data, &b) != nil {
-		return ""
+// noteOf gives what a request says of a call that was begun; the zero value where it is another request.
+func noteOf(q journal.Request) (b begun) {
+	if q.Kind != requestBegun || json.Unmarshal(q.Data, &b) != nil {
+		return begun{}
 	}
-	return b.Call
+	return b
 }
 
 // ended takes back that a call was begun: its result is in the journal.

@@ -56,17 +56,35 @@ func (d *Driver) settle(ctx context.Context, run, id string) (Report, error) {
 
 // tell gives the engine what fn says and tells what is open then. A refusal is none of the workflow's: what it would have told is known already.
 func (d *Driver) tell(ctx context.Context, run string, fn func(t *held.Turn) error) (Report, error) {
+	return d.report(d.decide(ctx, run, fn))
+}
+
+// decide is tell with the errors of the store.
+func (d *Driver) decide(ctx context.Context, run string, fn func(t *held.Turn) error) (r Report, err error) {
 	c, done := d.commons.Use(run)
 	defer done()
-	var r Report
-	_, err := c.DecideThen(ctx, fn, func(run *engine.Run, head journal.Head, dec engine.Decision) {
+	_, err = c.DecideThen(ctx, fn, func(run *engine.Run, head journal.Head, dec engine.Decision) {
 		r = reportOf(run, dec.Commands, head.Place)
 	})
 	if err != nil && held.IsRefusal(err) {
 		err = nil
 	}
-	return d.report(r, err)
+	return r, err
 }
+
+// insist asks the store until it answers, or ctx is done: a worker that lives keeps what it has while the store is away.
+func (d *Driver) insist(ctx context.Context, ask func() error) error {
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, longestPause) {
+		err := ask()
+		if err == nil || !errors.Is(err, journal.ErrUnavailable) || ctx.Err() != nil {
+			return err
+		}
+		wait(ctx, pause)
+	}
+}
+
+// longestPause is the longest time between two tries of insist.
+const longestPause = 5 * time.Second
 
 // find gives the open call with an id, nil where there is none: it has a result, or was told to stop.
 func find(run *engine.Run, id string) engine.Command {
@@ -85,6 +103,8 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 	switch {
 	case moved, errors.Is(err, journal.ErrNotFound):
 		return Report{End: true, Status: statusGone}, nil
+	case errors.Is(err, errLeft):
+		return r, errLeft
 	case isBad:
 		return r, temporal.NewNonRetryableApplicationError("the run cannot be driven; the log of the worker says why", "quarantine", nil, bad.Run)
 	case err != nil:
@@ -140,16 +160,19 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	left := ctx.Err() != nil && !isGood(data) // it says no more than that it was cut off
 	store, stop := d.afterwards(ctx)
 	defer stop()
-	r, err = d.tell(store, run, func(t *held.Turn) error {
-		if left && find(t.Run, id) != nil {
-			return errLeft
-		}
-		return t.Do(data)
+	err = d.insist(d.work, func() error {
+		r, err = d.decide(store, run, func(t *held.Turn) error {
+			if left && find(t.Run, id) != nil {
+				return errLeft
+			}
+			return t.Do(data)
+		})
+		return err
 	})
 	if err == nil {
 		by.ended(store)
 	}
-	return r, err
+	return d.report(r, err)
 }
 
 // Errors of calls that are made again. Temporal holds them, so that they have no text of others.

@@ -144,15 +144,17 @@ func (l *caller) room(ctx context.Context, parked func(), fn func(t *held.Turn) 
 	}
 }
 
-// tell gives the engine what fn says. Calls that it opened beside this one are begun at once.
+// tell gives the engine what fn says. Calls that it opened beside this one are begun at once. While the store is away, the call waits.
 func (l *caller) tell(fn func(t *held.Turn) error) error {
 	ctx, stop := l.d.afterwards(l.ctx)
 	defer stop()
-	dec, err := l.c.Decide(ctx, fn)
-	if len(dec.Commands) > 0 {
-		l.d.signal(l.run)
-	}
-	return err
+	return l.d.insist(l.ctx, func() error {
+		dec, err := l.c.Decide(ctx, fn)
+		if len(dec.Commands) > 0 {
+			l.d.signal(l.run)
+		}
+		return err
+	})
 }
 
 // mark says in the result of a call that failed that a budget left nothing for what it was to start.

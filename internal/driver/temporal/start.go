@@ -130,7 +130,7 @@ func (d *Driver) Adopt(ctx context.Context, run string) error {
 		return err
 	}
 	for _, id := range open {
-		if _, err := d.noteBegun(ctx, run, id); err != nil {
+		if _, err := d.noteBegun(ctx, run, begun{Call: id}); err != nil {
 			return err
 		}
 	}
