@@ -22,10 +22,16 @@ import (
 func twoServers(t *testing.T, db string) *cluster {
 	t.Helper()
 	c := newCluster(t, db)
+	c.two()
+	return c
+}
+
+// two starts two servers, with the workflow order.
+func (c *cluster) two() {
+	c.t.Helper()
 	c.join("")
 	c.join("")
 	c.apply("order", fmt.Sprintf(order, c.book.URL))
-	return c
 }
 
 // orders starts n runs, and gives what waits for their ends.
@@ -62,11 +68,18 @@ func (c *cluster) readiness(want int) (said string) {
 func TestDatabaseRestarts(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "restarted")
+	server := pgtest.Start(t, pgtest.Config{})
+	newCluster(t, server.URL(t)).outlives(server)
+}
+
+// outlives stops the server of the store in three ways under two servers with runs, and starts it again. No call is made again.
+func (c *cluster) outlives(server *pgtest.Server) {
+	t := c.t
+	t.Helper()
 	const runs = 10
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
-	server := pgtest.Start(t, pgtest.Config{})
-	c := twoServers(t, server.URL(t))
+	c.two()
 	for mode, name := range map[pgtest.Mode]string{pgtest.Fast: "fast", pgtest.Immediate: "immediate", pgtest.Kill: "kill"} {
 		release := c.hold()
 		wait := c.orders(ctx, name, runs)

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/faultmatrix"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/temporalserver"
@@ -21,6 +22,7 @@ func onTemporal(t *testing.T, db, address, namespace string) *cluster {
 // TestTemporalKills is TestClusterKills with runs that Temporal carries: their calls are made by three processes, one after another of which is killed (P12, P18, D8).
 func TestTemporalKills(t *testing.T) {
 	t.Parallel()
+	faultmatrix.Proves(t, "temporal-worker")
 	address, namespace := temporalserver.Namespace(t)
 	onTemporal(t, pgtest.URL(t), address, namespace).survives(killtest.Kills())
 }

@@ -14,6 +14,7 @@ func Parts() []Part {
 	return []Part{
 		{"A process of Hocket", processRows()},
 		{"PostgreSQL", databaseRows()},
+		{"Temporal, where it carries runs", temporalRows()},
 		{"The network and the clock", otherRows()},
 	}
 }

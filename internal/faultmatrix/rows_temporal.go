@@ -1,0 +1,16 @@
+package faultmatrix
+
+func temporalRows() []Row {
+	return []Row{
+		{
+			Key: "temporal-worker", Failure: "a worker is killed with `kill -9`, in a call or at any other moment",
+			Survives: all, Repeated: "calls that were under way", Asked: unknown,
+			Takes: "10 s (the timeout of heartbeats) until another worker makes its calls", Tests: []string{"internal/e2e TestTemporalKills"},
+		},
+		{
+			Key: "temporal-store", Failure: "PostgreSQL is stopped under Temporal, and started again: fast, immediate, killed",
+			Survives: all + "; workers keep the results of calls that end meanwhile", Repeated: nothing, Asked: nothing,
+			Takes: "as long as the restart, and up to 10 s more", Tests: []string{"internal/e2e TestTemporalStoreRestarts"},
+		},
+	}
+}
