@@ -68,7 +68,7 @@ type cluster struct {
 	config string // hocket.yaml
 	// args are arguments of all servers and workers.
 	args []string
-	book   *httptest.Server
+	book *httptest.Server
 	// latency is how long a model and the tool take.
 	latency time.Duration
 
