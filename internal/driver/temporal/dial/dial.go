@@ -56,7 +56,7 @@ func New(cfg Config) (*Conn, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	opts := client.Options{HostPort: s.Address, Namespace: s.Namespace, Identity: cfg.Identity, Logger: log.NewStructuredLogger(cfg.Logger)}
+	opts := client.Options{HostPort: s.Address, Namespace: s.Namespace, Identity: cfg.Identity, Logger: log.NewStructuredLogger(slog.New(sdkLog{cfg.Logger.Handler()}))}
 	opts.ConnectionOptions.GetSystemInfoTimeout = patience
 	var err error
 	if opts.ConnectionOptions.TLS, err = secure(s); err != nil {
