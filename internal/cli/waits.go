@@ -67,6 +67,9 @@ func (a *app) answerLine(o project.Run, w project.Waiting) string {
 const maxPrompt = 200
 
 func (a *app) resumeLine(run, flags string) string {
+	if a.temporal.Address != "" {
+		flags = " --temporal " + quote(a.temporal.Address) + flags
+	}
 	return a.lineOf("resume", run, flags)
 }
 
