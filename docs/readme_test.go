@@ -4,15 +4,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/store/postgres"
+	"github.com/hocket-run/hocket/internal/temporalserver"
 )
 
 // TestReadme runs README.md in a fresh checkout, block by block in its order: files are written, shell blocks are run with the binary that its first block builds,
-// and outputs are compared. Then it runs the same with a store in PostgreSQL, which HOCKET_DB names: nothing that is printed differs. Blocks that it does not run have a mark with a reason.
+// and outputs are compared. Then each command gets --db with a store in PostgreSQL, nothing else changed: it ends and prints as before. Blocks that are not run have a mark with a reason.
 func TestReadme(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program")
@@ -23,17 +29,55 @@ func TestReadme(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	checkout(t, dir)
-	t.Run("file", func(t *testing.T) { playReadme(t, dir) })
-	t.Run("postgres", func(t *testing.T) { playReadme(t, dir, "HOCKET_DB="+pgtest.URL(t)) })
+	plain := playReadme(t, dir, nil)
+	db := pgtest.URL(t)
+	sameReadme(t, plain, playReadme(t, dir, func(string) []string { return []string{"--db", db} }))
 }
 
-// playReadme runs the blocks of README.md in a checkout, with env beside the environment of the blocks of all pages.
-func playReadme(t *testing.T, dir string, env ...string) {
+// TestReadmeTemporal: README.md as in TestReadme, where a Temporal server carries the runs. All that changes is --db and, for the verbs that start or continue a run, --temporal.
+func TestReadmeTemporal(t *testing.T) {
+	t.Parallel()
+	server := temporalserver.Start(t, temporalserver.Config{})
+	server.Register(t, "default")
+	server.AddAttributes(t, "default")
+	dir := t.TempDir()
+	checkout(t, dir)
+	plain := playReadme(t, dir, nil)
+	db, carried := pgtest.URL(t), 0
+	sameReadme(t, plain, playReadme(t, dir, func(verb string) []string {
+		flags := []string{"--db", db}
+		if verb == "run" || verb == "resume" {
+			carried++
+			flags = append(flags, "--temporal", server.Address)
+		}
+		return flags
+	}))
+	if carried < 5 {
+		t.Errorf("%d commands had --temporal", carried)
+	}
+	s, err := postgres.Open(t.Context(), postgres.Config{URL: db, Kind: journal.KindRun})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	heads, _, err := s.List(t.Context(), journal.Query{Limit: 100})
+	if err != nil || len(heads) < 3 {
+		t.Fatalf("the store has %d runs: %v", len(heads), err)
+	}
+	for _, h := range heads {
+		if h.Kind != journal.KindTemporal {
+			t.Errorf("the run %s of %s is of kind %s: Temporal did not carry it", h.Run, h.Workflow, h.Kind)
+		}
+	}
+}
+
+// playReadme runs the blocks of README.md in a checkout, each call of hocket with the flags that are added to its verb, and gives what the statements did.
+func playReadme(t *testing.T, dir string, flags func(verb string) []string) []statement {
+	t.Helper()
 	found := blocks(t, "../README.md")
-	sh := newShell(t, []string{"hocket", "make", "go"}, true, append([]string{
-		"GOFLAGS=-trimpath", "GOPROXY=off", "GOCACHE=" + goEnv(t, "GOCACHE"), "GOMODCACHE=" + goEnv(t, "GOMODCACHE"),
-	}, env...)...)
-	sh.runner.Dir = dir
+	sh := newShell(t, []string{"hocket", "make", "go"}, true,
+		"GOFLAGS=-trimpath", "GOPROXY=off", "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
+	sh.runner.Dir, sh.flags = dir, flags
 	ran, skipped := 0, 0
 	for i, b := range found {
 		if b.skip != "" {
@@ -65,6 +109,44 @@ func playReadme(t *testing.T, dir string, env ...string) {
 	}
 	if ran < 4 || skipped > 4 {
 		t.Errorf("%d blocks were run, %d have a mark", ran, skipped)
+	}
+	return sh.said
+}
+
+// varies are the parts of an output that differ from run to run: ids, times, durations, and with them the width of columns; and the flags that were added.
+var varies = []struct {
+	is *regexp.Regexp
+	as string
+}{
+	{regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`), "ID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?`), "TIME"},
+	{regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d\b`), "TIME"},
+	{regexp.MustCompile(` --db '[^']+'( --temporal \S+)?`), ""}, // in the commands that are suggested
+	{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s)\b`), "DURATION"},
+	{regexp.MustCompile(` +`), " "},
+}
+
+// sameReadme compares what the commands of README.md printed, and their status. What hocket doctor says of the store differs on purpose; make builds the program.
+func sameReadme(t *testing.T, want, got []statement) {
+	t.Helper()
+	plain := func(all []statement) []statement {
+		var out []statement
+		for _, s := range all {
+			if !strings.HasPrefix(s.text, "hocket ") || strings.HasPrefix(s.text, "hocket doctor") {
+				continue
+			}
+			for _, v := range varies {
+				s.out = v.is.ReplaceAllString(s.out, v.as)
+			}
+			out = append(out, s)
+		}
+		return out
+	}
+	if len(plain(want)) < 9 {
+		t.Errorf("%d commands are compared", len(plain(want)))
+	}
+	if diff := cmp.Diff(plain(want), plain(got), cmp.AllowUnexported(statement{})); diff != "" {
+		t.Errorf("the commands print other things (- before, + now):\n%s", diff)
 	}
 }
 

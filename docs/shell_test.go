@@ -27,8 +27,16 @@ type shell struct {
 	env     []string
 	allowed []string
 	binary  bool
+	flags   func(verb string) []string // added to each call of hocket; nil: none
+	said    []statement                // all that were run
 	runner  *interp.Runner
 	out     bytes.Buffer
+}
+
+// statement is one of a block, and what it did.
+type statement struct {
+	text, out string
+	status    int
 }
 
 func newShell(t *testing.T, allowed []string, binary bool, env ...string) *shell {
@@ -55,6 +63,9 @@ func (s *shell) exec(ctx context.Context, args []string) error {
 	if args[0] == "hocket" {
 		if len(args) > 1 && slices.Contains([]string{"serve", "scheduler", "mcp"}, args[1]) {
 			return fmt.Errorf("hocket %s does not end: the block needs a mark <!-- not run: reason -->", args[1])
+		}
+		if len(args) > 1 && s.flags != nil {
+			args = append(slices.Clip(args), s.flags(args[1])...)
 		}
 	}
 	return s.start(ctx, hc, env, args, hc.Stdout, hc.Stderr)
@@ -124,6 +135,7 @@ func (s *shell) run(b block) string {
 			}
 			got = int(status)
 		}
+		s.said = append(s.said, statement{text: statementText(s.t, stmt), out: s.out.String()[before:], status: got})
 		if !strings.HasSuffix(strings.TrimSpace(s.out.String()[before:]), prints) {
 			s.t.Errorf("%s:%d: printed %s, want %q at the end", b.page, b.line+int(stmt.Pos().Line()), s.out.String()[before:], prints)
 		}
@@ -132,6 +144,18 @@ func (s *shell) run(b block) string {
 		}
 	}
 	return s.out.String()
+}
+
+// statementText gives a statement without its comments.
+func statementText(t *testing.T, stmt *syntax.Stmt) string {
+	t.Helper()
+	bare := *stmt
+	bare.Comments = nil
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, &bare); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 // commands gives the calls of hocket in a text of shell, as words without quotes.
