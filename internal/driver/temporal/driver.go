@@ -86,12 +86,16 @@ func (d *Driver) Close(ctx context.Context) error {
 	workers := d.workers
 	d.workers = nil
 	d.mu.Unlock()
-	d.stop(driver.ErrInterrupted)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		// Workflows are given up before calls: the end of a call would come to the workflow here, and a task of it that this worker has taken is lost until its timeout.
+		if len(workers) > 0 {
+			workers[0].Stop()
+		}
+		d.stop(driver.ErrInterrupted)
 		var stops sync.WaitGroup
-		for _, w := range workers {
+		for _, w := range workers[min(1, len(workers)):] {
 			stops.Go(w.Stop) // it takes no more calls, and waits for those that end
 		}
 		stops.Wait()
