@@ -51,7 +51,7 @@ func logger() *slog.Logger {
 // dial connects to a server.
 func dial(t *testing.T, address, namespace string) client.Client {
 	t.Helper()
-	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Logger: log.NewStructuredLogger(logger())})
+	c, err := client.NewLazyClient(client.Options{HostPort: address, Namespace: namespace, Identity: "test", Logger: log.NewStructuredLogger(logger())})
 	if err != nil {
 		t.Fatal(err)
 	}

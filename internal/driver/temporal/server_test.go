@@ -109,16 +109,25 @@ func TestTemporalLost(t *testing.T) {
 // historyOf reads what Temporal has of a run.
 func (c *cluster) historyOf(t *testing.T, run string) (events []*history.HistoryEvent, bytes int) {
 	t.Helper()
-	pages := dial(t, c.address, c.temporal).GetWorkflowHistory(t.Context(), temporal.WorkflowID(c.namespace, run), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events = c.execution(t, temporal.WorkflowID(c.namespace, run), "")
+	for _, e := range events {
+		bytes += e.Size()
+	}
+	return events, bytes
+}
+
+// execution reads what Temporal has of one execution of a workflow; "": the last.
+func (c *cluster) execution(t *testing.T, id, execution string) (events []*history.HistoryEvent) {
+	t.Helper()
+	pages := dial(t, c.address, c.temporal).GetWorkflowHistory(t.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for pages.HasNext() {
 		e, err := pages.Next()
 		if err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, e)
-		bytes += e.Size()
 	}
-	return events, bytes
+	return events
 }
 
 // TestHistories bounds what a call costs in Temporal: it does not grow with the conversation, and nothing of it is there.
