@@ -68,6 +68,8 @@ type cluster struct {
 	config string // hocket.yaml
 	// args are arguments of all servers and workers.
 	args []string
+	// env are what servers that join have in their environments, too.
+	env  []string
 	book *httptest.Server
 	// latency is how long a model and the tool take.
 	latency time.Duration
@@ -186,7 +188,7 @@ func (c *cluster) enter(at string) (*member, []string) {
 	defer c.mu.Unlock()
 	c.last++
 	m.number = c.last
-	return m, []string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file, "HOCKET_DB=" + cmp.Or(at, c.db)}
+	return m, append([]string{"OPENAI_BASE_URL=" + m.model.BaseURL(), "OPENAI_API_KEY=k", "HOCKET_CONFIG=" + file, "HOCKET_DB=" + cmp.Or(at, c.db)}, c.env...)
 }
 
 // kill kills a server as `kill -9` does.

@@ -31,6 +31,21 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// programOf gives the program that the environment names by HOCKET_TEST_PROGRAM (see variant), else that of this repository.
+func programOf(t *testing.T, env []string) string {
+	t.Helper()
+	for _, e := range env {
+		if path, ok := strings.CutPrefix(e, "HOCKET_TEST_PROGRAM="); ok {
+			return path
+		}
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 func TestMain(m *testing.M) {
 	status := m.Run()
 	if path, err := binary(); err == nil {
@@ -71,11 +86,7 @@ func begin(t *testing.T, home string, env []string, args ...string) *process {
 // listen starts a verb that listens.
 func listen(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &process{cmd: exec.Command(bin, args...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{})}
 	p.cmd.Dir = home
 	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
 	stderr, err := p.cmd.StderrPipe()

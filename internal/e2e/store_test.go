@@ -33,13 +33,9 @@ type verb struct {
 // hocket runs the binary to its end.
 func hocket(t *testing.T, home string, env []string, args ...string) verb {
 	t.Helper()
-	bin, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd := exec.CommandContext(ctx, programOf(t, env), args...)
 	cmd.Dir = home
 	cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "PATH=" + os.Getenv("PATH")}, env...)
 	var out, errs bytes.Buffer

@@ -97,5 +97,10 @@ func otherRows() []Row {
 			Survives: all, Repeated: nothing, Asked: nothing,
 			Takes: "one reconnection", Tests: []string{"internal/store/postgres TestLostInAppend"},
 		},
+		{
+			Key: "clock-back", Failure: "the clock of a machine is set back an hour, or the clocks of machines differ",
+			Survives: all + "; no planned time has two runs", Repeated: nothing, Asked: nothing,
+			Takes: "runs continue at once; schedules where the clock comes to the next planned time", Tests: []string{"internal/e2e TestClockChanged"},
+		},
 	}
 }
