@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/pghome"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -46,10 +47,17 @@ func (r *reads) Take(ctx context.Context) ([]journal.Request, error) {
 	return r.Backend.Take(ctx)
 }
 
+// kinds open stores in PostgreSQL, each with connections of its own, as processes have.
+func kinds() store.Servers { return store.Servers{Postgres: pghome.New(nil)} }
+
 // process is a handle and a driver, as a process has them; the store does not tell two handles of one process from two processes.
 func process(b *testing.B, path string, models model.Client, hooks embedded.Hooks) (*embedded.Driver, *reads) {
 	b.Helper()
-	home, err := store.Open(context.Background(), path, store.Config{Kind: journal.KindServe})
+	at, err := store.Parse(path, kinds())
+	if err != nil {
+		b.Fatal(err)
+	}
+	home, err := at.Open(context.Background(), store.Config{Kind: journal.KindServe})
 	if err != nil {
 		b.Fatal(err)
 	}
