@@ -103,7 +103,7 @@ type Config struct {
 	CatchUp Policy
 	// IsHung tells whether the owner with this id gives no sign of life, so that it minds no schedules any more though it lives; nil: none does.
 	IsHung func(owner string) bool
-	// Poll is how often published workflows are looked at, and how soon a change of the machine's clock is seen. 0: one second.
+	// Poll is how often published workflows are looked at, and how soon a change of the machine's clock is seen. 0: one second. While nothing is scheduled they are looked at half as often.
 	Poll time.Duration
 	// Grace is how late a planned time may be noticed and still count as met, not missed. 0: one minute.
 	Grace time.Duration
@@ -118,6 +118,8 @@ type Config struct {
 const (
 	defaultPoll  = time.Second
 	defaultGrace = time.Minute
+	// idlePolls is how many Polls there are between two looks while nothing is scheduled.
+	idlePolls = 2
 	// backLimit is how far the clock must have been set back to count as wrong before: then planned times up to it are not waited for.
 	backLimit = 24 * time.Hour
 )
@@ -208,6 +210,9 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 		s.looked = time.Now()
 		s.refresh(ctx)
 		rest = s.cfg.Poll
+	}
+	if len(s.all) == 0 {
+		return idlePolls * s.cfg.Poll
 	}
 	now := s.now()
 	for _, key := range slices.SortedFunc(maps.Keys(s.all), compareKeys) {

@@ -205,6 +205,7 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 		wg    sync.WaitGroup
 		q     = queues{all: map[string]*queue{}, drained: make(chan struct{}, 1)}
 		swept time.Time
+		busy  = time.Now() // when something was due last
 	)
 	defer wg.Wait()
 	for ctx.Err() == nil {
@@ -240,10 +241,14 @@ func (h *Hooks) send(ctx context.Context, sp *space, woken <-chan struct{}) erro
 		if len(due) == takenAtOnce {
 			continue
 		}
-		t := time.NewTimer(h.cfg.Pace.Every)
+		if len(due) > 0 {
+			busy = now
+		}
+		t := time.NewTimer(h.cfg.Pace.restAfter(now.Sub(busy)))
 		select {
 		case <-t.C:
 		case <-woken:
+			busy = time.Now()
 		case <-q.drained:
 		case <-ctx.Done():
 		}

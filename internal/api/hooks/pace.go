@@ -10,7 +10,7 @@ import (
 
 // Pace says how notifications are sent. Zero values are the defaults.
 type Pace struct {
-	// Every is how often it is looked for what is due: 1 s.
+	// Every is how often it is looked for what is due: 1 s. While nothing is due the time between two looks grows to five times that.
 	Every time.Duration
 	// Timeout bounds one try: 20 s.
 	Timeout time.Duration
@@ -35,6 +35,11 @@ func (p Pace) withDefaults() Pace {
 		p.Kept = 30 * 24 * time.Hour
 	}
 	return p
+}
+
+// restAfter is how long to wait before the next look where nothing has been due for the time quiet.
+func (p Pace) restAfter(quiet time.Duration) time.Duration {
+	return min(max(quiet/8, p.Every), 5*p.Every)
 }
 
 // endpoints gives all endpoints of a namespace.

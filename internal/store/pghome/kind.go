@@ -11,11 +11,15 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
 // Kind opens homes in PostgreSQL. Make one with [New]; safe for concurrent use.
 type Kind struct {
 	now func() time.Time
+	// Of tests; nil: none.
+	relay  postgres.Relay
+	tracer pgx.QueryTracer
 
 	mu        sync.Mutex
 	databases map[string]*database // by what opens them, which is secret

@@ -40,6 +40,7 @@ func (k *Kind) Open(ctx context.Context, at store.Locator, cfg store.Config) (*s
 		return nil, err
 	}
 	warnOfClock(cfg.Logger, s)
+	t.relay, t.conn.Tracer, t.session.Tracer = k.relay, k.tracer, k.tracer
 	d := k.databaseOf(t, cfg)
 	opened, err := k.open(ctx, t, d, at, cfg)
 	if err != nil {
@@ -116,7 +117,7 @@ func (d *database) store(ctx context.Context, t target, schema string, open stor
 		break
 	}
 	if s == nil && err == nil {
-		cfg := postgres.Config{Conn: t.conn, Schema: schema, Kind: open.Kind, Place: open.Place, Unfinished: open.Unfinished}
+		cfg := postgres.Config{Conn: t.conn, Schema: schema, Relay: t.relay, Kind: open.Kind, Place: open.Place, Unfinished: open.Unfinished}
 		if t.session != t.conn {
 			cfg.Session = t.session
 		}

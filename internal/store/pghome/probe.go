@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/pgurl"
+	"github.com/hocket-run/hocket/internal/store/postgres"
 )
 
 // leastMajor is the oldest PostgreSQL that is supported.
@@ -29,6 +30,7 @@ type target struct {
 	url *pgurl.URL
 	// conn is for the pool, session for connections that keep a session. They differ where there is a pooler.
 	conn, session *pgx.ConnConfig
+	relay         postgres.Relay // of tests; nil: none
 }
 
 // targetOf reads what the URL leaves out, as libpq does: the environment, the password file. Errors: files of the URL that cannot be used, with errcode.StoreURL.

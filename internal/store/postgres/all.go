@@ -44,6 +44,14 @@ func (a all) lend(ctx context.Context, o pgx.TxOptions, settings string, do func
 	})
 }
 
+// Select implements tables.DB.
+func (a all) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
+	return a.View(ctx, func(tx tables.Tx) error {
+		reset()
+		return tx.Query(q, each, args...)
+	})
+}
+
 // Insert implements tables.Tx, by COPY.
 func (l *lent) Insert(into tables.Into, next func() ([]any, error)) error {
 	if err := l.flush(); err != nil {

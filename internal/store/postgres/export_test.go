@@ -49,3 +49,6 @@ func (s *Store) Queued() int {
 
 // SetSettleTime sets for how long owners count as living after the process made its session anew.
 func (s *Store) SetSettleTime(d time.Duration) { s.db.session.settleTime = d }
+
+// Connections is how many connections the pool has.
+func (s *Store) Connections() int { return int(s.db.pool.Stat().TotalConns()) }

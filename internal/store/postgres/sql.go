@@ -49,6 +49,14 @@ const readTries = 3
 
 // query calls each for every row of a statement that reads, after it scanned the row into columns. each may be called again from the first row on, after reset.
 func (s *Store) query(ctx context.Context, q sqlText, args, columns []any, reset func(), each func() error) error {
+	return s.queryRows(ctx, s.text(q), args, reset, func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, columns, each)
+		return err
+	})
+}
+
+// queryRows is query for a statement as the server gets it, whose rows take reads and closes.
+func (s *Store) queryRows(ctx context.Context, text string, args []any, reset func(), take func(pgx.Rows) error) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
@@ -57,8 +65,8 @@ func (s *Store) query(ctx context.Context, q sqlText, args, columns []any, reset
 	for range readTries {
 		reset()
 		var rows pgx.Rows
-		if rows, err = s.db.pool.Query(ctx, s.text(q), args...); err == nil {
-			_, err = pgx.ForEachRow(rows, columns, each)
+		if rows, err = s.db.pool.Query(ctx, text, args...); err == nil {
+			err = take(rows)
 		}
 		if classify(err) != classLost || ctx.Err() != nil {
 			break

@@ -39,6 +39,15 @@ func (p *part) View(ctx context.Context, do func(tx tables.Tx) error) error {
 	})
 }
 
+// Select implements tables.DB: the statement names the schema of its tables, so that it needs no transaction to set the path.
+func (p *part) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
+	bound, err := bind(args)
+	if err != nil {
+		return err
+	}
+	return p.store.queryRows(ctx, p.store.text(sqlText(marked(string(q)))), bound, reset, func(rows pgx.Rows) error { return scan(rows, each) })
+}
+
 // fresh does do again as long as it gets a connection of the pool that was lost before, as all are after a restart of the server. do must have done nothing where it lost one.
 func (s *Store) fresh(do func() error) error {
 	for n := s.db.pool.Stat().MaxConns(); ; n-- {
@@ -246,9 +255,16 @@ func numbered(q tables.Text) string {
 	if t, ok := numberedTexts.Load(q); ok {
 		return t.(string) //nolint:forcetypeassert,nolintlint // see below
 	}
+	text := marked(string(q.Plain()))
+	numberedTexts.Store(q, text)
+	return text
+}
+
+// marked gives a statement with $1, $2, … in the places of ?.
+func marked(q string) string {
 	var b strings.Builder
 	n := 0
-	for i, part := range strings.Split(string(q), "?") {
+	for i, part := range strings.Split(q, "?") {
 		if i > 0 {
 			n++
 			b.WriteByte('$')
@@ -256,6 +272,5 @@ func numbered(q tables.Text) string {
 		}
 		b.WriteString(part)
 	}
-	numberedTexts.Store(q, b.String())
 	return b.String()
 }

@@ -25,7 +25,7 @@ func (t lent) Do(q tables.Text, args ...any) error {
 // Query implements tables.Tx.
 func (t lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
 	var columns []any
-	return t.c.query(t.ctx, q, func(r row) error {
+	return t.c.query(t.ctx, q.Plain(), func(r row) error {
 		columns = columns[:0]
 		for _, v := range r {
 			columns = append(columns, v)
@@ -80,4 +80,12 @@ func (s *Store) Write(ctx context.Context, bytes int, do func(tx tables.Tx) erro
 // Errors: do's, journal.ErrClosed, ctx's, *journal.CorruptError.
 func (s *Store) View(ctx context.Context, do func(tx tables.Tx) error) error {
 	return s.readers.read(ctx, func(c *conn) error { return do(lent{ctx, c}) })
+}
+
+// Select implements tables.DB.
+func (s *Store) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
+	return s.View(ctx, func(tx tables.Tx) error {
+		reset()
+		return tx.Query(q, each, args...)
+	})
 }

@@ -3,10 +3,20 @@ package tables
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
-// Text is SQL. A constant is one by itself; a text that was built converts to it only explicitly, and a test forbids that (SEC7). Its places for arguments are ?.
+// Text is SQL. A constant is one by itself; a text that was built converts to it only explicitly, and a test forbids that (SEC7). Its places for arguments are ?. An @
+// before the name of a table means nothing in a transaction; a statement of [DB.Select] has one before each.
 type Text string
+
+// Plain gives q without @.
+func (q Text) Plain() Text {
+	if strings.IndexByte(string(q), '@') < 0 {
+		return q
+	}
+	return Text(strings.ReplaceAll(string(q), "@", ""))
+}
 
 // Raw is an argument for a column that keeps any bytes: bytea in PostgreSQL, whose text has no NUL and only valid UTF-8, and TEXT in SQLite. [String] reads it.
 type Raw string
@@ -63,6 +73,8 @@ type DB interface {
 	Write(ctx context.Context, bytes int, do func(tx Tx) error) error
 	// View runs do inside a transaction that reads: do sees one state of the store, and never waits for writers. do may run again from its beginning. Errors: as for Write.
 	View(ctx context.Context, do func(tx Tx) error) error
+	// Select runs one statement that reads, as a View of it would in fewer steps. each may be called again from the first row on, after reset. Errors: as for Write.
+	Select(ctx context.Context, q Text, reset func(), each func(columns []any) error, args ...any) error
 }
 
 // TextError says that a store cannot keep a text. Nothing was done.

@@ -20,11 +20,11 @@ WHERE workflow_id = ? AND version = ?`)
 	entries = `SELECT i.id, CASE WHEN r.id IS NOT NULL AND coalesce(p.format, 'routes') = 'routes' THEN coalesce(r.name, '')
     ELSE coalesce(p.name, d.name, '') END, coalesce(p.format, d.format, 'routes'),
   coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0)
-FROM (SELECT workflow_id AS id FROM workflow_versions UNION SELECT id FROM agent_workflows) i
-LEFT JOIN workflow_documents w ON w.id = i.id
-LEFT JOIN agent_workflows r ON r.id = i.id
-LEFT JOIN workflow_versions p ON p.workflow_id = i.id AND p.version = w.published
-LEFT JOIN workflow_versions d ON d.workflow_id = i.id AND d.version = w.draft AND r.id IS NULL`
+FROM (SELECT workflow_id AS id FROM @workflow_versions UNION SELECT id FROM @agent_workflows) i
+LEFT JOIN @workflow_documents w ON w.id = i.id
+LEFT JOIN @agent_workflows r ON r.id = i.id
+LEFT JOIN @workflow_versions p ON p.workflow_id = i.id AND p.version = w.published
+LEFT JOIN @workflow_versions d ON d.workflow_id = i.id AND d.version = w.draft AND r.id IS NULL`
 	sqlEntries = tables.Text(entries + ` ORDER BY i.id`)
 	sqlEntry   = tables.Text(entries + ` WHERE i.id = ?`)
 

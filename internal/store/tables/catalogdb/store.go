@@ -203,9 +203,9 @@ func (s *Store) Entry(ctx context.Context, id string) (e catalog.Entry, err erro
 
 // Entries implements catalog.Workflows.
 func (s *Store) Entries(ctx context.Context) (out []catalog.Entry, err error) {
-	err = s.db.View(ctx, func(tx tables.Tx) (err error) {
-		out, err = readEntries(tx)
-		return err
+	err = s.db.Select(ctx, sqlEntries, func() { out = nil }, func(c []any) error {
+		out = append(out, readEntry(c))
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list workflows: %w", err)

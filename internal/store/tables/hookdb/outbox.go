@@ -85,6 +85,10 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 		return tx.Query(tx.Dialect().Pick(sqlTake, sqlTakePostgres), each, tables.Micros(now), string(list), limit)
 	}
 	isDue := false
+	err = s.db.Select(ctx, sqlDue, func() { isDue = false }, func([]any) error { isDue = true; return nil }, tables.Micros(now))
+	if err != nil || !isDue { // most of the time nothing is, and nothing is written
+		return nil, err
+	}
 	look := func(tx tables.Tx) error {
 		isDue = false
 		return find(tx, 1, func([]any) error {
@@ -92,7 +96,7 @@ func (s *Store) Take(ctx context.Context, now, until time.Time, limit int, but [
 			return nil
 		})
 	}
-	if err := s.db.View(ctx, look); err != nil || !isDue { // most of the time nothing is, and nothing is written
+	if err := s.db.View(ctx, look); err != nil || !isDue { // only for those whose turn it is not
 		return nil, err
 	}
 	err = s.db.Write(ctx, rowBytes*limit, func(tx tables.Tx) error {

@@ -26,6 +26,7 @@ const (
 	sqlCursor        = tables.Text(`SELECT at FROM notification_cursor WHERE id = 1`)
 	sqlSetCursor     = tables.Text(`INSERT INTO notification_cursor (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at`)
 	sqlPost          = tables.Text(`INSERT INTO notifications (id, endpoint, run, state, due, settled, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`)
+	sqlDue           = tables.Text(`SELECT n FROM @notifications WHERE state = 'pending' AND due <= ? LIMIT 1`)
 	sqlTake          = tables.Text(`SELECT n, data FROM notifications WHERE state = 'pending' AND due <= ? AND endpoint NOT IN (SELECT value FROM json_each(?)) ORDER BY due, n LIMIT ?`)
 	sqlTakePostgres  = tables.Text(`SELECT n, data FROM notifications WHERE state = 'pending' AND due <= ? AND endpoint NOT IN (SELECT json_array_elements_text(CAST(? AS json))) ORDER BY due, n LIMIT ?`)
 	sqlHide          = tables.Text(`UPDATE notifications SET due = ? WHERE n = ?`)
