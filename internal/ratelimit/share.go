@@ -30,8 +30,8 @@ const (
 	idleAfter, idleCrowded = time.Minute, time.Second
 	// turnTime is for how long a process makes calls before the next one does, where there are more processes than calls in flight.
 	turnTime = 10 * time.Second
-	// leaveTime bounds giving up a place.
-	leaveTime = 10 * time.Second
+	// lineTime bounds taking a place, looking where it is, and giving it up.
+	lineTime = 10 * time.Second
 )
 
 // share is the part of a key's limits that this process has.
@@ -87,20 +87,39 @@ func (l *Limiter) nextLook(now time.Time) time.Duration {
 	return max(0, lookEvery-now.Sub(s.looked))
 }
 
-// look finds out which part of the limits the process has, where that is due and t is the first ticket. It is called without mu.
+// look finds out which part of the limits the process has, where that is due and t is the first ticket. It is called without mu. Errors: ctx's; the look goes on then, since a place may be taken
+// already.
 func (l *Limiter) look(ctx context.Context, t *Ticket) error {
 	if !l.isDue(t) {
 		return nil
 	}
 	select {
 	case l.looking <- struct{}{}:
-		defer func() { <-l.looking }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	if !l.isDue(t) { // another ticket was here
+		<-l.looking
 		return nil
 	}
+	done := make(chan struct{})
+	go func() { //nolint:contextcheck,gosec,nolintlint // see above
+		defer close(done)
+		l.lookNow()
+		<-l.looking
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// lookNow is look for the holder of looking.
+func (l *Limiter) lookNow() {
+	ctx, cancel := context.WithTimeout(context.Background(), lineTime)
+	defer cancel()
 	l.mu.Lock()
 	s, line := l.share, l.line
 	isOver := l.inFlight == 0 && l.isTurnOver(time.Now())
@@ -115,16 +134,14 @@ func (l *Limiter) look(ctx context.Context, t *Ticket) error {
 	if err == nil {
 		s, err = s.renewed(ctx, line, l.changed)
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.rests() // the ticket may have left
 	now := time.Now()
 	if err != nil {
 		l.share.failed = now
 		l.share.line, l.share.place, l.share.stop = s.line, s.place, s.stop
-		return nil
+		return
 	}
 	l.refill(now) // with the part that it had
 	hadTurn := l.takesTurns() && l.slots() > 0 && s.place == l.share.place
@@ -134,7 +151,6 @@ func (l *Limiter) look(ctx context.Context, t *Ticket) error {
 	if !hadTurn {
 		l.share.began = now
 	}
-	return nil
 }
 
 // isDue tells whether t is the first ticket and has to look. It is called without mu.
@@ -205,7 +221,7 @@ func (l *Limiter) part() {
 	if isUsed {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	ctx, cancel := context.WithTimeout(context.Background(), lineTime)
 	defer cancel()
 	err := s.line.Leave(ctx, s.place)
 	l.mu.Lock()

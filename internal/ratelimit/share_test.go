@@ -19,7 +19,8 @@ type line struct {
 	last   uint64
 	places []uint64
 	subs   map[chan<- struct{}]bool
-	broken bool // no process reaches it
+	broken bool   // no process reaches it
+	asked  func() // called when it was asked where a place is
 }
 
 var errBroken = errors.New("the store cannot be reached")
@@ -56,6 +57,9 @@ func (l *line) Enter(context.Context) (place uint64, err error) {
 
 func (l *line) Standing(_ context.Context, place uint64) (before, all int, err error) {
 	err = l.with(func() { before, all = slices.Index(l.places, place), len(l.places) })
+	if l.asked != nil {
+		l.asked()
+	}
 	if before < 0 {
 		err = fmt.Errorf("place %d: %w", place, ratelimit.ErrLost)
 	}
@@ -301,5 +305,32 @@ func TestSharesUnknown(t *testing.T) {
 		}
 		on()
 		wg.Wait()
+	})
+}
+
+// TestSharesCancelled: a call that is given up while its process takes a place leaves none behind.
+func TestSharesCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var set ratelimit.Set
+		shared := &line{}
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			shared.asked = cancel
+			turn := set.Limiter("key", ratelimit.Limits{Concurrency: 4}, shared).Take()
+			_ = turn.Ready(ctx) // the first is given up; the others may be let through
+			turn.Leave()
+			cancel()
+		}
+		shared.mu.Lock()
+		if n := len(shared.places); n > 1 {
+			t.Errorf("the process has %d places", n)
+		}
+		shared.mu.Unlock()
+		time.Sleep(5 * time.Minute)
+		shared.mu.Lock()
+		defer shared.mu.Unlock()
+		if len(shared.places)+len(shared.subs) > 0 {
+			t.Errorf("an idle process has the places %d and %d subscriptions", shared.places, len(shared.subs))
+		}
 	})
 }
