@@ -33,6 +33,7 @@ type Driver struct {
 
 	mu      sync.Mutex
 	closed  bool
+	leaving *stopping       // no calls are taken any more; nil: they are
 	workers []worker.Worker // nil: not started
 	// unsent are the runs whose workflows are to be signalled, and sending says that a goroutine does it.
 	unsent  map[string]bool
@@ -79,26 +80,72 @@ func (d *Driver) afterwards(ctx context.Context) (context.Context, context.Cance
 	}
 }
 
+// Drain implements driver.Driver. No call is taken any more; those that are under way end.
+func (d *Driver) Drain(ctx context.Context) {
+	var other sync.WaitGroup
+	other.Go(func() { d.Driver.Drain(ctx) })
+	defer other.Wait()
+	select {
+	case <-d.stopWorkers().all:
+	case <-ctx.Done():
+	}
+}
+
+// stopping is how far workers have come that were told to stop: they take nothing any more, and what they had has ended.
+type stopping struct{ workflows, all chan struct{} }
+
+// stopWorkers has this process take no more calls.
+func (d *Driver) stopWorkers() *stopping {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.leaving != nil {
+		return d.leaving
+	}
+	s := &stopping{workflows: make(chan struct{}), all: make(chan struct{})}
+	d.leaving = s
+	workers := d.workers
+	go func() {
+		defer close(s.all)
+		var stops sync.WaitGroup
+		defer stops.Wait()
+		// Workflows are given up before calls: the end of a call would come to the workflow here, and a task of it that this worker has taken is lost until its timeout.
+		first := make(chan struct{})
+		stops.Go(func() {
+			defer close(first)
+			if len(workers) > 0 {
+				workers[0].Stop()
+			}
+		})
+		within(first) // calls of a program are among them
+		close(s.workflows)
+		for _, w := range workers[min(1, len(workers)):] {
+			stops.Go(w.Stop)
+		}
+	}()
+	return s
+}
+
+// within waits for done, for a moment: Temporal may not answer.
+func within(done <-chan struct{}) {
+	t := time.NewTimer(grace + time.Second)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
 // Close implements driver.Driver. Calls are stopped; what came back is journaled, and all else is made by another worker.
 func (d *Driver) Close(ctx context.Context) error {
 	d.mu.Lock()
 	d.closed = true
-	workers := d.workers
-	d.workers = nil
 	d.mu.Unlock()
-	done := make(chan struct{})
+	s, done := d.stopWorkers(), make(chan struct{})
 	go func() {
 		defer close(done)
-		// Workflows are given up before calls: the end of a call would come to the workflow here, and a task of it that this worker has taken is lost until its timeout.
-		if len(workers) > 0 {
-			workers[0].Stop()
-		}
+		within(s.workflows)
 		d.stop(driver.ErrInterrupted)
-		var stops sync.WaitGroup
-		for _, w := range workers[min(1, len(workers)):] {
-			stops.Go(w.Stop) // it takes no more calls, and waits for those that end
-		}
-		stops.Wait()
+		within(s.all)
 		d.busy.Wait()
 		d.wg.Wait()
 		d.commons.Close()

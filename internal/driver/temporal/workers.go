@@ -25,7 +25,7 @@ func (d *Driver) startWorkers() error {
 	switch {
 	case d.closed:
 		return driver.ErrClosed
-	case d.workers != nil || !d.takesCalls():
+	case d.workers != nil || d.leaving != nil || !d.takesCalls():
 		return nil
 	}
 	var started []worker.Worker
@@ -41,6 +41,9 @@ func (d *Driver) startWorkers() error {
 	d.workers = started
 	return nil
 }
+
+// stopTime is for how long the SDK lets calls go on after Stop. Close ends them, so that it is longer than any drain.
+const stopTime = 365 * 24 * time.Hour
 
 // stickyTime is how long a workflow waits for the worker that has it in memory.
 const stickyTime = time.Second
@@ -71,7 +74,7 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 	beat := d.cfg.HeartbeatTimeout / 10
 	w := worker.New(d.cfg.Client, queue, worker.Options{
 		MaxConcurrentActivityExecutionSize: maxTaken, DisableWorkflowWorker: !isBase, DisableRegistrationAliasing: true,
-		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: grace + time.Second, StickyScheduleToStartTimeout: stickyTime,
+		MaxHeartbeatThrottleInterval: beat, DefaultHeartbeatThrottleInterval: beat, WorkerStopTimeout: stopTime, StickyScheduleToStartTimeout: stickyTime,
 		MaxConcurrentWorkflowTaskPollers: 4, MaxConcurrentActivityTaskPollers: 4,
 	})
 	if isBase {
