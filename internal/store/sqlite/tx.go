@@ -24,6 +24,10 @@ func (t lent) Do(q tables.Text, args ...any) error {
 
 // Query implements tables.Tx.
 func (t lent) Query(q tables.Text, each func(columns []any) error, args ...any) error {
+	return t.rows(q, each, args)
+}
+
+func (t lent) rows(q tables.Text, each func(columns []any) error, args []any) error {
 	var columns []any
 	return t.c.query(t.ctx, q.Plain(), func(r row) error {
 		columns = columns[:0]
@@ -84,8 +88,8 @@ func (s *Store) View(ctx context.Context, do func(tx tables.Tx) error) error {
 
 // Select implements tables.DB.
 func (s *Store) Select(ctx context.Context, q tables.Text, reset func(), each func(columns []any) error, args ...any) error {
-	return s.View(ctx, func(tx tables.Tx) error {
+	return s.readers.read(ctx, func(c *conn) error {
 		reset()
-		return tx.Query(q, each, args...)
+		return lent{ctx, c}.rows(q, each, args)
 	})
 }
