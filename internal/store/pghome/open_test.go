@@ -149,7 +149,7 @@ func TestNewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := pgtest.Connect(t, pgURL(l))
-	if _, err := c.Exec(t.Context(), "INSERT INTO hocket_store (number, name) VALUES (9999, 'later')"); err != nil {
+	if _, err := c.Exec(t.Context(), "INSERT INTO hocket_store (number, name, least) VALUES (9999, 'later', 9999)"); err != nil {
 		t.Fatal(err)
 	}
 	var newer *journal.NewerError

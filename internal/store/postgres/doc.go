@@ -19,4 +19,5 @@
 // pooler in transaction mode.
 //
 // The schema is migrated by the files in migrations, all in one transaction under an advisory lock; the numbers of the files that were applied are rows of the table hocket_store.
+// Each row tells what a program must know to use the store after it, so that two neighbouring releases can use one store.
 package postgres

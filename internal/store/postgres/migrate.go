@@ -21,9 +21,15 @@ var migrationFiles embed.FS
 // migration is a file of the folder migrations.
 type migration struct {
 	number int
-	name   string
-	sql    string
+	// least is the number of the newest migration that a program must have to use the store after this one: that of the line "-- least: N" at the beginning of the file, else its own. A release whose
+	// migrations only add names the newest one of the release before it, so that both can be used at the same time.
+	least int
+	name  string
+	sql   string
 }
+
+// leastLine begins a file of a migration that older programs can live with.
+const leastLine = "-- least: "
 
 // migrations gives those of this program, by number.
 func migrations() ([]migration, error) {
@@ -42,7 +48,12 @@ func migrations() ([]migration, error) {
 		if err != nil {
 			return nil, fmt.Errorf("migration %s: %w", name, err)
 		}
-		steps[i] = migration{n, path.Base(name), string(text)}
+		steps[i] = migration{n, n, path.Base(name), string(text)}
+		if line, _, _ := strings.Cut(string(text), "\n"); strings.HasPrefix(line, leastLine) {
+			if steps[i].least, err = strconv.Atoi(line[len(leastLine):]); err != nil || steps[i].least >= n {
+				return nil, fmt.Errorf("migration %s: %q names no earlier migration", name, line)
+			}
+		}
 	}
 	return steps, nil
 }
@@ -57,10 +68,11 @@ const (
 	sqlStoreTable    = `CREATE TABLE IF NOT EXISTS hocket_store (
   number  integer     NOT NULL PRIMARY KEY,  -- of a file of migrations
   name    text        NOT NULL,
+  least   integer     NOT NULL,              -- the newest number that a program must have to use the store with this one
   applied timestamptz NOT NULL DEFAULT now()
 )`
-	sqlApplied = `SELECT number FROM hocket_store ORDER BY number`
-	sqlApply   = `INSERT INTO hocket_store (number, name) VALUES ($1, $2)`
+	sqlApplied = `SELECT number, least FROM hocket_store ORDER BY number`
+	sqlApply   = `INSERT INTO hocket_store (number, name, least) VALUES ($1, $2, $3)`
 )
 
 // migrate brings the schema up to date. Of several processes that come at once the first does it, and the others wait for it. A schema that is up to date is not written.
@@ -74,7 +86,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		missing, s.found, err = s.missing(ctx, tx, steps)
 		return err
 	})
-	s.newest = steps[len(steps)-1].number
+	s.newest = max(s.found, steps[len(steps)-1].number)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -95,7 +107,8 @@ func (s *Store) migrate(ctx context.Context) error {
 // Version gives the version of the tables that was found when the store was opened, 0 for none, and the one that they have now.
 func (s *Store) Version() (found, now int) { return s.found, s.newest }
 
-// missing gives the steps that the schema does not have, and the number of the newest one that it has; 0: none. Errors: journal.ErrNotStore, journal.ErrUnfinished, *journal.NewerError.
+// missing gives the steps that the schema does not have, and the number of the newest one that it has; 0: none. Steps of a newer program that this one can live with are no error. Errors: journal.ErrNotStore,
+// journal.ErrUnfinished, *journal.NewerError.
 func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]migration, int, error) {
 	var hasSchema, isStore, isUnfinished bool
 	var relations int
@@ -114,16 +127,17 @@ func (s *Store) missing(ctx context.Context, tx pgx.Tx, steps []migration) ([]mi
 	if err != nil {
 		return nil, 0, err
 	}
-	applied, err := pgx.CollectRows(rows, pgx.RowTo[int])
-	if err != nil {
-		return nil, 0, err
-	}
 	newest, found := steps[len(steps)-1].number, 0
-	if n := len(applied); n > 0 {
-		found = applied[n-1]
-	}
-	if found > newest {
-		return nil, 0, &journal.NewerError{What: "store", Have: newest, Found: found}
+	var applied []int
+	var number, least int
+	if _, err := pgx.ForEachRow(rows, []any{&number, &least}, func() error {
+		applied, found = append(applied, number), number
+		if least > newest {
+			return &journal.NewerError{What: "store", Have: newest, Found: number}
+		}
+		return nil
+	}); err != nil {
+		return nil, 0, err
 	}
 	return slices.DeleteFunc(slices.Clone(steps), func(m migration) bool { return slices.Contains(applied, m.number) }), found, nil
 }
@@ -146,7 +160,7 @@ func (s *Store) apply(ctx context.Context, tx pgx.Tx, steps []migration) error {
 		if _, err := tx.Exec(ctx, m.sql); err != nil { // without arguments a file may have many statements
 			return fmt.Errorf("migrate with %s: %w", m.name, err)
 		}
-		if _, err := tx.Exec(ctx, sqlApply, m.number, m.name); err != nil {
+		if _, err := tx.Exec(ctx, sqlApply, m.number, m.name, m.least); err != nil {
 			return fmt.Errorf("migrate with %s: %w", m.name, err)
 		}
 	}

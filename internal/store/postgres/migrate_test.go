@@ -65,11 +65,40 @@ func TestMigrateRefuses(t *testing.T) {
 	if err := tryOpen(t, postgres.Config{URL: foreign}); err != nil {
 		t.Errorf("an empty schema: %v", err)
 	}
-	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name) VALUES (9999, 'of tomorrow')`); err != nil {
+	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name, least) VALUES (9999, 'of tomorrow', 9998)`); err != nil {
 		t.Fatal(err)
 	}
 	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: foreign})); !ok || newer.Found != 9999 {
 		t.Errorf("a store of a newer program: %v", newer)
+	}
+}
+
+// TestMigrateNeighbour: a store that a newer release has migrated is used by a program that the newest migrations can live with, and keeps them; by others it is not.
+func TestMigrateNeighbour(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	_, own := s.Version()
+	c := pgtest.Connect(t, url)
+	if _, err := c.Exec(t.Context(), `INSERT INTO hocket_store (number, name, least) VALUES ($1 + 1, 'of the next release', $1), ($1 + 2, 'of the next release, too', $1)`, own); err != nil {
+		t.Fatal(err)
+	}
+	next, err := postgres.Open(t.Context(), postgres.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if found, now := next.Version(); found != own+2 || now != found {
+		t.Errorf("version %d and %d, want %d", found, now, own+2)
+	}
+	if err := next.Append(t.Context(), story("r")[0]); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Exec(t.Context(), `UPDATE hocket_store SET least = number WHERE number = $1 + 1`, own); err != nil {
+		t.Fatal(err)
+	}
+	if newer, ok := errors.AsType[*journal.NewerError](tryOpen(t, postgres.Config{URL: url})); !ok || newer.Found != own+1 || newer.Have != own {
+		t.Errorf("a store that the release after the next one has migrated: %v", newer)
 	}
 }
 
