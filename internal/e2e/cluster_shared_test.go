@@ -24,13 +24,19 @@ import (
 // TestClusterShare: two servers share 500 runs, and one is killed in the middle. All end, and no call is made again whose reply is stored (D8, P18).
 func TestClusterShare(t *testing.T) {
 	t.Parallel()
+	newCluster(t, pgtest.URL(t)).share()
+}
+
+// share has two servers share 500 runs, of which one is killed in the middle.
+func (c *cluster) share() {
+	t := c.t
+	t.Helper()
 	const runs, calls = 500, 2
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	c := newCluster(t, pgtest.URL(t))
 	victim := c.join("")
 	c.join("")
-	c.apply("pair", "agents:\n  a: {model: openai/m, instruction: a}\n  b: {model: openai/m, instruction: b}\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: b}\n")
+	c.apply("pair", pairOfAgents)
 	var all sync.WaitGroup
 	room := make(chan struct{}, 100) // clients at once
 	for i := range runs {

@@ -69,8 +69,10 @@ type cluster struct {
 	// args are arguments of all servers and workers.
 	args []string
 	// env are what servers that join have in their environments, too.
-	env  []string
-	book *httptest.Server
+	env []string
+	// repeats: calls may be made again although their processes live.
+	repeats bool
+	book    *httptest.Server
 	// latency is how long a model and the tool take.
 	latency time.Duration
 

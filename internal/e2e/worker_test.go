@@ -31,6 +31,15 @@ func (c *cluster) byMember() map[int]int {
 	return by
 }
 
+// haveMade tells whether n calls were made.
+func (c *cluster) haveMade(n int) func() bool {
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.calls) >= n
+	}
+}
+
 // TestWorkers: a server that drives nothing starts 500 runs, which two workers share. One is killed as by `kill -9`, and another one drains. All runs end, no call is made again whose reply is
 // stored, and the calls of the worker that drains are not made again at all (D8, P18).
 func TestWorkers(t *testing.T) {
@@ -52,17 +61,10 @@ func TestWorkers(t *testing.T) {
 			c.ended(ctx, run)
 		})
 	}
-	made := func(n int) func() bool {
-		return func() bool {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			return len(c.calls) >= n
-		}
-	}
-	c.until(ctx, "a third of the calls are made", made(runs*calls/3))
+	c.until(ctx, "a third of the calls are made", c.haveMade(runs*calls/3))
 	c.kill(victim)
 	c.work("--place", "three")
-	c.until(ctx, "two thirds of the calls are made", made(runs*calls*2/3))
+	c.until(ctx, "two thirds of the calls are made", c.haveMade(runs*calls*2/3))
 	if err := leaving.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

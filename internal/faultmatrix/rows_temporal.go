@@ -12,5 +12,10 @@ func temporalRows() []Row {
 			Survives: all + "; workers keep the results of calls that end meanwhile", Repeated: nothing, Asked: nothing,
 			Takes: "as long as the restart, and up to 10 s more", Tests: []string{"internal/e2e TestTemporalStoreRestarts"},
 		},
+		{
+			Key: "temporal-and-store", Failure: "Temporal is killed and PostgreSQL stopped at once, both are started again",
+			Survives: all, Repeated: "calls whose workers could give no sign for 10 s", Asked: unknown,
+			Takes: "as long as the restart, and up to 10 s more", Tests: []string{"internal/e2e TestTemporalOutage"},
+		},
 	}
 }

@@ -74,6 +74,9 @@ func find(t testing.TB) string {
 	}
 }
 
+// Require skips a test that needs a server, and fails it, as [Start] and [Namespace] do: before it makes what is costly.
+func Require(t testing.TB) { t.Helper(); find(t) }
+
 // shared is the server of this process. It runs until the process ends.
 var shared struct {
 	mu sync.Mutex

@@ -28,7 +28,7 @@ func TestNamespaces(t *testing.T) {
 // TestPostgres: a server on PostgreSQL that was killed goes on with what it has stored, at the same address.
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	find(t)
+	Require(t)
 	pg := pgtest.Shared(t)
 	s := Start(t, Config{Postgres: pg.Database(t), Visibility: pg.Database(t)})
 	at := s.Address
