@@ -129,7 +129,6 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(d.work, func() { cancel(driver.ErrInterrupted) })()
-	go d.beat(ctx)
 	c, done := d.commons.Use(run)
 	defer done()
 	var cmd engine.Command
@@ -209,7 +208,7 @@ func isGood(data engine.InputData) bool {
 	return false
 }
 
-// beat gives signs of life of a call.
+// beat gives signs of life of an activity.
 func (d *Driver) beat(ctx context.Context) {
 	t := time.NewTicker(d.cfg.HeartbeatTimeout / 10)
 	defer t.Stop()

@@ -90,7 +90,7 @@ func (d *Driver) worker(queue string, isBase bool) worker.Worker {
 // activityFunc is an activity about a run, and about what the id names in it.
 type activityFunc func(ctx context.Context, run, id string) (Report, error)
 
-// guarded keeps what a panic says out of Temporal.
+// guarded gives signs of life of an activity, and keeps what a panic says out of Temporal.
 func (d *Driver) guarded(fn activityFunc) activityFunc {
 	return func(ctx context.Context, run, id string) (r Report, err error) {
 		defer func() {
@@ -99,6 +99,11 @@ func (d *Driver) guarded(fn activityFunc) activityFunc {
 				err = errDefect
 			}
 		}()
+		if !activity.GetInfo(ctx).IsLocalActivity {
+			alive, end := context.WithCancel(ctx)
+			defer end()
+			go d.beat(alive)
+		}
 		return fn(ctx, run, id)
 	}
 }

@@ -1,6 +1,7 @@
 package temporal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -117,7 +118,7 @@ func (f *flow) ask(name, id string) (r Report, err error) {
 		return r, err
 	}
 	return r, workflow.ExecuteActivity(workflow.WithActivityOptions(f.ctx, workflow.ActivityOptions{
-		TaskQueue: f.base, StartToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
+		TaskQueue: f.base, StartToCloseTimeout: time.Minute, HeartbeatTimeout: f.heartbeat(), RetryPolicy: &temporal.RetryPolicy{MaximumInterval: 10 * time.Second},
 	}), name, f.in.Run, id).Get(f.ctx, &r)
 }
 
@@ -182,11 +183,8 @@ func (f *flow) prefers(o Open) bool {
 // call begins a call.
 func (f *flow) call(o Open, onHost bool) {
 	opts := workflow.ActivityOptions{
-		TaskQueue: f.queue(o), StartToCloseTimeout: callTime, HeartbeatTimeout: DefaultHeartbeatTimeout, WaitForCancellation: true,
+		TaskQueue: f.queue(o), StartToCloseTimeout: callTime, HeartbeatTimeout: f.heartbeat(), WaitForCancellation: true,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, MaximumInterval: 10 * time.Second}, Summary: o.Node,
-	}
-	if f.beat > 0 {
-		opts.HeartbeatTimeout = f.beat
 	}
 	if onHost {
 		opts.TaskQueue, opts.ScheduleToStartTimeout = f.base+"."+f.host, hostTime
@@ -202,6 +200,9 @@ func (f *flow) call(o Open, onHost bool) {
 		f.came(p, r, err)
 	})
 }
+
+// heartbeat is after how long without a sign a worker is taken for dead.
+func (f *flow) heartbeat() time.Duration { return cmp.Or(f.beat, DefaultHeartbeatTimeout) }
 
 // queue is where a call is made.
 func (f *flow) queue(o Open) string {
