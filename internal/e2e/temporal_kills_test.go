@@ -4,8 +4,8 @@ package e2e_test
 
 import (
 	"context"
-	"net/http"
-	"sync"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -38,49 +38,34 @@ func TestTemporalShare(t *testing.T) {
 	onTemporal(t, pgtest.URL(t), address, namespace).share()
 }
 
-// persisted is a cluster on a Temporal server of its own, which keeps what it knows in two databases.
-type persisted struct {
-	*cluster
-	carrier   *temporalserver.Server
-	postgres  *pgtest.Server
-	databases []string
-}
-
-// onDisk makes a cluster whose store and whose Temporal server are on a server of PostgreSQL.
-func onDisk(t *testing.T, start func() *pgtest.Server) *persisted {
-	t.Helper()
-	temporalserver.Require(t)
-	p := &persisted{postgres: start()}
-	p.databases = []string{p.postgres.Database(t), p.postgres.Database(t)}
-	p.carrier = temporalserver.Start(t, temporalserver.Config{Postgres: p.databases[0], Visibility: p.databases[1]})
-	p.cluster = onTemporal(t, p.postgres.URL(t), p.carrier.Address, p.carrier.Namespace(t))
-	return p
-}
-
-// TestTemporalOutage kills Temporal and stops PostgreSQL at once, in the middle of runs, and starts both again. All runs end: their calls are made again only where they were under way for longer than
-// heartbeats may be missing.
-func TestTemporalOutage(t *testing.T) {
+// TestTemporalTakeover kills the worker that has a call under way: another one makes the call. It logs how long that takes, the timeout of heartbeats being 10 s.
+func TestTemporalTakeover(t *testing.T) {
 	t.Parallel()
-	faultmatrix.Proves(t, "temporal-and-store")
-	const runs = 100
+	const kills = 5
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	c := onDisk(t, func() *pgtest.Server { return pgtest.Start(t, pgtest.Config{}) })
-	c.repeats = true
+	address, namespace := temporalserver.Namespace(t)
+	c := onTemporal(t, pgtest.URL(t), address, namespace)
 	c.two()
-	wait := c.orders(ctx, "order", runs)
-	c.until(ctx, "a third of the calls are made", c.haveMade(runs*orderCalls/3))
-	var both sync.WaitGroup
-	both.Go(func() { c.carrier.Kill(t) })
-	both.Go(func() { c.postgres.Stop(t, pgtest.Immediate) })
-	both.Wait()
-	c.readiness(http.StatusServiceUnavailable)
-	began := time.Now()
-	c.postgres.Start(t)
-	c.carrier.Start(t)
-	c.readiness(http.StatusOK)
-	t.Logf("ready %s after both were started", time.Since(began).Round(10*time.Millisecond))
-	wait()
-	l := c.check()
-	t.Logf("%d runs ended %s after both were started: %d calls of models and %d of the tool were made again, %d times a person was asked", runs, time.Since(began).Round(10*time.Millisecond), l.calls, l.tools, l.asked)
+	var took []time.Duration
+	for i := range kills {
+		release := c.hold()
+		run, _ := c.startAt(ctx, c.some(), fmt.Sprint("kill ", i))
+		c.mu.Lock()
+		n := len(c.calls)
+		by := c.calls[n-1].by
+		c.mu.Unlock()
+		c.kill(by)
+		began := time.Now()
+		c.until(ctx, "the call is made again", c.haveMade(n+1))
+		took = append(took, time.Since(began).Round(10*time.Millisecond))
+		release()
+		c.ended(ctx, run)
+		c.join("")
+	}
+	if l := c.check(); l != (lost{calls: kills}) || len(c.calls) != kills*(orderCalls+1) {
+		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
+	}
+	slices.Sort(took)
+	t.Logf("calls of killed workers begin elsewhere after %v, median %s; the timeout of heartbeats is 10 s", took, took[kills/2])
 }

@@ -20,13 +20,15 @@ import (
 // pairOfAgents is a workflow with two calls.
 const pairOfAgents = "agents:\n  a: {model: openai/m, instruction: a}\n  b: {model: openai/m, instruction: b}\nworkflow:\n  - {type: agent, name: a}\n  - {type: agent, name: b}\n"
 
-// byMember counts the calls of each member.
+// byMember counts the calls of models that each member made.
 func (c *cluster) byMember() map[int]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	by := map[int]int{}
 	for _, m := range c.calls {
-		by[m.by.number]++
+		if m.by != nil {
+			by[m.by.number]++
+		}
 	}
 	return by
 }

@@ -17,5 +17,15 @@ func temporalRows() []Row {
 			Survives: all, Repeated: "calls whose workers could give no sign for 10 s", Asked: unknown,
 			Takes: "as long as the restart, and up to 10 s more", Tests: []string{"internal/e2e TestTemporalOutage"},
 		},
+		{
+			Key: "temporal-killed", Failure: "Temporal is killed and started again",
+			Survives: all + "; servers stay ready, and runs are started, answered and cancelled meanwhile", Repeated: "calls that are under way for 10 s without Temporal", Asked: unknown,
+			Takes: "as long as the restart, and up to 10 s more", Tests: []string{"internal/e2e TestTemporalKilled"},
+		},
+		{
+			Key: "temporal-restored", Failure: "Temporal is restored from yesterday's backup",
+			Survives: all, Repeated: "calls that were under way at the restore", Asked: unknown,
+			Takes: "up to 1 min for runs that the backup does not know", Tests: []string{"internal/e2e TestTemporalRestored"},
+		},
 	}
 }
