@@ -26,6 +26,7 @@ type resumeFlags struct {
 	limitFlags
 	budget string
 	place  string
+	driver string
 }
 
 const resumeHelp = `Continues a run whose process died or was interrupted, or answers the wait of
@@ -69,6 +70,8 @@ func (a *app) resumeCmd() *cobra.Command {
 	a.addTemporalFlag(c)
 	addTakeOverFlag(c, &fl.takeOver)
 	f.StringVar(&fl.place, "place", "", "move a run that needs files or programs of a machine to the place `NAME`, and continue it there")
+	f.StringVar(&fl.driver, "driver", "", "move the run and those below it to `DRIVER`, and continue it there: "+driverTemporal+" (all workers of the Temporal server) or "+driverEmbedded+" (the processes on the store)")
+	must(c.RegisterFlagCompletionFunc("driver", cobra.FixedCompletions([]string{driverEmbedded, driverTemporal}, cobra.ShellCompDirectiveNoFileComp)))
 	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
 	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
 	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
@@ -134,8 +137,10 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	fo.service, fo.run, fo.json, fo.full = s, run, fl.json, fl.full
 	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
 	defer fo.close()
-	if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
-		return err
+	if fl.driver == "" || fl.takeOver {
+		if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
+			return err
+		}
 	}
 	if c.Flags().Changed("place") {
 		if isHere, err := a.move(ctx, s, run, fl.place); err != nil || !isHere && !answers && !reopens {
@@ -148,6 +153,11 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	}
 	if p, err = rec.Addressed(p); err != nil {
 		return refused(err, answer, rec)
+	}
+	if fl.driver != "" {
+		if err := adopt(ctx, s, run); err != nil {
+			return err
+		}
 	}
 	if fl.trust {
 		if err := allowAgain(ctx, s, run); err != nil {
@@ -258,7 +268,7 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 		return nil, "", err
 	}
 	if remote != nil {
-		if err := onlyHere(c, "tools", "replies", "prices", "approve-all", "take-over", "trust"); err != nil {
+		if err := onlyHere(c, "tools", "replies", "prices", "approve-all", "take-over", "trust", "driver"); err != nil {
 			return nil, "", err
 		}
 		if run, err = a.runID(c.Context(), remote, typed); err != nil {
@@ -270,7 +280,7 @@ func (a *app) resumes(c *cobra.Command, fl *resumeFlags, typed string) (s backen
 	if err != nil {
 		return nil, "", err
 	}
-	if err := a.carryNow(c.Context()); err != nil {
+	if err := a.carryFor(c, fl.driver); err != nil {
 		return nil, "", err
 	}
 	cfg := a.config()

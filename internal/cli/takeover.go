@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,6 +59,43 @@ func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bo
 		a.say(fmt.Sprintf("run %s was moved to place %s, where a server or worker continues it", run, place))
 	}
 	return isHere, nil
+}
+
+// What drives runs, as --driver names it.
+const (
+	driverEmbedded = "embedded"
+	driverTemporal = "temporal"
+)
+
+// carryFor connects to Temporal for a run that is to go on with a driver; "": with the one that it has.
+func (a *app) carryFor(c *cobra.Command, driver string) error {
+	switch {
+	case !c.Flags().Changed("driver"):
+		return a.carryNow(c.Context())
+	case driver == driverTemporal:
+		if err := a.carryNow(c.Context()); err != nil || a.carrier != nil {
+			return err
+		}
+		return usef("--driver %s needs a Temporal server; name it with --temporal", driverTemporal)
+	case driver != driverEmbedded:
+		return mustBe("driver", orList([]string{driverEmbedded, driverTemporal}), driver)
+	case c.Flags().Changed("temporal"):
+		return usef("--driver %s and --temporal cannot be given together", driverEmbedded)
+	}
+	return nil
+}
+
+// adopt moves a run to the driver of this process.
+func adopt(ctx context.Context, s backend, run string) error {
+	here, ok := s.(*service.Service)
+	if !ok {
+		return nil // --driver and --server were refused
+	}
+	err := here.Adopt(ctx, run)
+	if owned, ok := errors.AsType[*journal.OwnedError](err); ok {
+		return usef("run %s is driven by %s and was not moved; stop that process, or take the run over with --take-over", owned.Run, owned.Owner)
+	}
+	return err
 }
 
 // say prints a line for people beside whatever is drawn.

@@ -77,8 +77,8 @@ type Owners interface {
 	//
 	// Errors: *journal.OwnedError where yet another process took it.
 	TakeOver(ctx context.Context, run string) (journal.Owner, error)
-	// Adopt gives a run that no living process has to the kind of process that this driver is of, which may be all workers of Temporal together. The run goes on there when it is resumed; a tool call
-	// that was out is then one with an unknown outcome (P12). A run that is of this kind stays as it is.
+	// Adopt gives a run to this driver: to all workers of Temporal together, or away from them, to the program that has its functions or else to servers and workers, of which any process of the
+	// embedded driver may continue it. It goes on there when it is resumed; a tool call that was out is then one with an unknown outcome (P12). A run that this driver has stays as it is.
 	//
 	// Errors: *journal.OwnedError where a living process has it; journal.ErrNoCommon.
 	Adopt(ctx context.Context, run string) error

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // cancelsOnly refuses everything but cancellations, for a run whose models and tools cannot be opened.
@@ -75,5 +76,12 @@ var errElsewhere = errors.New("the run is continued by another process")
 
 // Adopt implements driver.Owners.
 func (d *Driver) Adopt(ctx context.Context, run string) error {
-	return d.cfg.Store.SetKind(ctx, run, d.cfg.Kind)
+	head, err := d.cfg.Store.Head(ctx, run)
+	switch {
+	case err != nil || head.Kind != journal.KindTemporal:
+		return err
+	case head.Meta[driver.MetaProgram] != "":
+		return d.cfg.Store.SetKind(ctx, run, journal.KindProgram)
+	}
+	return d.cfg.Store.SetKind(ctx, run, journal.KindServe)
 }

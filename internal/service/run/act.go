@@ -35,6 +35,27 @@ func (s *Runner) TakeOver(ctx context.Context, run string) (journal.Owner, error
 	return s.driver.TakeOver(ctx, run)
 }
 
+// Adopt gives a run, and the runs below it that have not ended, to the driver of this process: to Temporal, or away from it. It goes on when it is resumed. Calls in progress on Temporal are stopped.
+//
+// Errors: journal.ErrNotFound; *journal.OwnedError where a living process drives one of them.
+func (s *Runner) Adopt(ctx context.Context, run string) error {
+	q := journal.Query{Parent: run, Statuses: []journal.Status{journal.StatusPending, journal.StatusRunning, journal.StatusPaused}, Limit: 1000}
+	for {
+		heads, next, err := s.store.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, h := range heads {
+			if err := s.Adopt(ctx, h.Run); err != nil {
+				return err
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return s.driver.Adopt(ctx, run)
+		}
+	}
+}
+
 // Driven tells which living process drives a run; false where none does, or this one.
 func (s *Runner) Driven(ctx context.Context, run string) (journal.Owner, bool, error) {
 	head, err := s.store.Head(ctx, run)
