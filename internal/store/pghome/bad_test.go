@@ -245,9 +245,11 @@ func TestSettings(t *testing.T) {
 // TestServerOld: the real server behind a program that changes what it says at the start.
 func TestServerOld(t *testing.T) {
 	t.Parallel()
-	u := socketURL(t)
-	dir := between(t, u.Query().Get("host"), startup{version: "13.9"})
-	refused(t, at(t, with(u, "host", dir), store.Servers{}), errcode.StoreServerOld, "the server at "+dir+" is PostgreSQL 13.9; 14 or newer is needed")
+	u, err := url.Parse(pgtest.WithVersion(t, pgtest.URL(t), "13.9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, at(t, u.String(), store.Servers{}), errcode.StoreServerOld, "the server at "+u.Query().Get("host")+" is PostgreSQL 13.9; 14 or newer is needed")
 }
 
 func TestPooler(t *testing.T) {

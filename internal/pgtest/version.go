@@ -1,25 +1,28 @@
-package pghome_test
+package pgtest
 
 import (
 	"encoding/binary"
 	"io"
 	"net"
+	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
-// startup is what a program between client and server says in the place of the server.
-type startup struct {
-	version string
-}
-
-// between listens on a Unix socket in a folder, which it gives, and passes everything to the server with a socket in another folder. It changes what the server says before it is ready for the first
-// query: its version, as an older server says it.
-func between(t *testing.T, folder string, s startup) string {
+// WithVersion gives the URL of a program that passes everything between its clients and the server of a URL by a Unix socket. What the server says at the start has another version, as an older server
+// says it. It ends with the test.
+func WithVersion(t testing.TB, at, version string) string {
 	t.Helper()
-	dir := t.TempDir()
-	ln, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	u, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	name := ".s.PGSQL." + q.Get("port")
+	folder, dir := q.Get("host"), t.TempDir()
+	ln, err := net.Listen("unix", filepath.Join(dir, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +33,7 @@ func between(t *testing.T, folder string, s startup) string {
 			if err != nil {
 				return
 			}
-			server, err := net.Dial("unix", filepath.Join(folder, ".s.PGSQL.5432"))
+			server, err := net.Dial("unix", filepath.Join(folder, name))
 			if err != nil {
 				_ = client.Close()
 				return
@@ -40,17 +43,19 @@ func between(t *testing.T, folder string, s startup) string {
 				_ = server.Close()
 			}()
 			go func() {
-				s.pass(client, server)
+				passVersion(client, server, version)
 				_, _ = io.Copy(client, server)
 				_ = client.Close()
 			}()
 		}
 	}()
-	return dir
+	q.Set("host", dir)
+	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20")
+	return u.String()
 }
 
-// pass gives on the messages of the server until it is ready.
-func (s startup) pass(client io.Writer, server io.Reader) {
+// passVersion passes the messages of the server until it is ready for the first query, with another version.
+func passVersion(client io.Writer, server io.Reader, is string) {
 	for {
 		head := make([]byte, 5)
 		if _, err := io.ReadFull(server, head); err != nil {
@@ -62,7 +67,7 @@ func (s startup) pass(client io.Writer, server io.Reader) {
 		}
 		const version = "server_version\x00"
 		if head[0] == 'S' && len(body) > len(version) && string(body[:len(version)]) == version {
-			body = []byte(version + s.version + "\x00")
+			body = []byte(version + is + "\x00")
 			binary.BigEndian.PutUint32(head[1:], uint32(len(body)+4))
 		}
 		if _, err := client.Write(slices.Concat(head, body)); err != nil || head[0] == 'Z' {
