@@ -117,7 +117,7 @@ func play(t *testing.T, seed uint64, faults bool) map[string]any {
 			defer mu.Unlock()
 			out[run] = outcome(h.events(run))
 			if isOwned {
-				out[run+" owner"] = "an ended run has an owner"
+				out[run+" owner"] = "an ended run has a living owner"
 			}
 		})
 	}
@@ -261,10 +261,14 @@ func (h *house) attend(ctx context.Context, run string) {
 	}
 }
 
-// isOwned tells whether a run that has ended keeps its owner. One that has mail as it ends answers that first, and gives the run up then.
+// isOwned tells whether a run that has ended keeps an owner. One that has mail as it ends answers that first, and gives the run up then; one that claimed it in vain may die before it gives it up.
 func (h *house) isOwned(ctx context.Context, run string) bool {
 	for range 60 {
-		if head, err := h.reader.Head(ctx, run); err != nil || head.Owner == "" {
+		head, err := h.reader.Head(ctx, run)
+		if err != nil || head.Owner == "" {
+			return false
+		}
+		if alive, err := h.reader.Alive(ctx, head.Owner); err != nil || !alive {
 			return false
 		}
 		h.sleep(ctx, time.Second)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -196,6 +197,9 @@ func (a *actor) loop() error {
 		if batch == nil {
 			return a.windDown()
 		}
+		if a.create != nil {
+			batch = a.alone(batch)
+		}
 		batch = a.again(batch)
 		if err := a.step(batch); err != nil {
 			reply(batch, err)
@@ -208,6 +212,16 @@ func (a *actor) loop() error {
 			return nil
 		}
 	}
+}
+
+// alone gives the first message of a batch, which starts the run, and puts the others back: where the run is there already, they are for the actor that comes after this one.
+func (a *actor) alone(batch []*message) []*message {
+	if len(batch) > 1 {
+		a.mu.Lock()
+		a.mail = append(slices.Clone(batch[1:]), a.mail...)
+		a.mu.Unlock()
+	}
+	return batch[:1]
 }
 
 // isHandedOff tells whether the run goes on elsewhere: none of its calls is out, and none is begun.

@@ -76,11 +76,11 @@ var errNoRoom = errors.New("no room for another run")
 //
 // A claim whose answer is lost leaves runs that this process owns and does not know of: after an error they are looked for.
 func (d *Driver) claimWaiting(ctx context.Context, done func(run string) func(error)) error {
-	if d.lostClaim.Load() {
+	if d.lostClaim.Swap(false) { // one that is lost from now on is looked for next time
 		if err := d.findOwn(ctx); err != nil {
+			d.lostClaim.Store(true)
 			return err
 		}
-		d.lostClaim.Store(false)
 	}
 	for {
 		limit, n, err := d.claimOnce(ctx, done)
