@@ -8,10 +8,8 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,20 +17,18 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
-	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/store/postgres"
 	"github.com/hocket-run/hocket/internal/store/sqlite"
-	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 var equalSeeds = flag.Int("sim.equal", 50, "how many random workflows TestJournalsAreEqual runs on each store; make soak runs ten times as many")
 
-// TestJournalsAreEqual: a random workflow with the same replies has the same journal on each store, byte for byte and with its times, where its calls end at the same moments; and the same canonical
-// journal where they end at others, in another order.
+// TestJournalsAreEqual: a random workflow with the same replies has the same journal on each store, byte for byte and with its times, where its calls end at the same moments; and an equal one, as
+// sim.Diff compares journals, where they end at others, in another order. Package temporal compares the journals of the same workflows on Temporal.
 func TestJournalsAreEqual(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Shared(t) // started here, so that nothing of it belongs to a bubble
@@ -70,20 +66,11 @@ func TestJournalsAreEqual(t *testing.T) {
 				}
 			}
 			other := play(stores["memory"], 2)
-			if diff := cmp.Diff(canonical(t, want), canonical(t, other)); diff != "" {
-				t.Errorf("seed %d: the canonical journal depends on the order in which calls end\n%s", seed, diff)
+			if diff, err := sim.Diff(want, other); err != nil || diff != "" {
+				t.Errorf("seed %d: %v; the journal depends on the order in which calls end\n%s", seed, err, diff)
 			}
 		})
 	}
-}
-
-func canonical(t *testing.T, events []engine.Event) []string {
-	t.Helper()
-	lines, err := sim.Canonical(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lines
 }
 
 // alone is a postgres.Relay for the only handle of a store.
@@ -98,7 +85,8 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	w := sim.Behave(seed)
-	apart(w, order)
+	w.ByContent()
+	w.Apart(order)
 	d, err := embedded.New(embedded.Config{Store: store, Open: w.Open, MaxCalls: 100, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
@@ -126,51 +114,5 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 				t.Fatal(err)
 			}
 		}
-	}
-}
-
-// apart makes each call of a world take a time more that no other one takes. Whether a call fails at first goes by what it is asked and not by its key, whose numbers depend on the order.
-func apart(w *sim.World, order uint64) {
-	var mu sync.Mutex
-	taken := map[time.Duration]bool{}
-	wait := func(ctx context.Context, key string) error {
-		d := time.Duration(sim.Hash(order, key)%1e6) * time.Microsecond
-		mu.Lock()
-		for taken[d] {
-			d++
-		}
-		taken[d] = true
-		mu.Unlock()
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	models, funcs := w.Model, w.Func
-	w.Model = func(ctx context.Context, q model.Request) (model.Reply, error) {
-		if err := wait(ctx, q.IdempotencyKey); err != nil {
-			return model.Reply{}, err
-		}
-		q.IdempotencyKey = fmt.Sprint(q.Node, len(q.Messages), q.LastText())
-		return models(ctx, q)
-	}
-	w.Func = func(ctx context.Context, run string, c *engine.CallFunc, rec driver.Caller) engine.FuncResult {
-		_ = wait(ctx, c.Key) // the function sees for itself that it was cancelled
-		asked := *c
-		asked.Key = fmt.Sprint(c.Node, string(c.Input))
-		return funcs(ctx, run, &asked, rec)
-	}
-	for name, one := range w.Tools {
-		do := one.Do
-		one.Do = func(ctx context.Context, c tool.Call) (tool.Result, error) {
-			if err := wait(ctx, c.Key); err != nil {
-				return tool.Result{}, err
-			}
-			c.Key = fmt.Sprint(c.Node, string(c.Arguments))
-			return do(ctx, c)
-		}
-		w.Tools[name] = one
 	}
 }

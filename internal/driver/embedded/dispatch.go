@@ -121,8 +121,14 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 	a := d.runs[head.Run]
 	switch {
 	case d.closed:
-	case a != nil: // it was asked for meanwhile, and finds that the run is this process's
+	case a != nil: // it was asked for meanwhile, and finds that the run is this process's; or it fails by what was so before, and the run is looked for
 		d.given[head.Run] = head
+		m.done = func(err error) {
+			if err != nil {
+				d.lostClaim.Store(true)
+			}
+			done(err)
+		}
 		a.put(m)
 	default:
 		a = d.newActor(head.Run)

@@ -15,65 +15,126 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// TestClaimedWhileStarted: a run that this process claims while it is about to start it goes on here, although the start is refused since the run is there: no other process may drive it.
-func TestClaimedWhileStarted(t *testing.T) {
-	t.Parallel()
-	m, asked := journal.NewMemory(), make(chan struct{}, 1)
-	var dead atomic.Bool
-	w := &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
-		if !dead.Load() {
-			asked <- struct{}{}
+// claimed is a run that another process left while it made its first call, the next ones of which are answered.
+type claimed struct {
+	m     *journal.Memory
+	w     *sim.World
+	spec  driver.Spec
+	other journal.Backend
+	dead  atomic.Bool
+	asked chan struct{}
+}
+
+func newClaimed() *claimed {
+	c := &claimed{m: journal.NewMemory(), asked: make(chan struct{}, 1)}
+	c.other = c.m.Open(journal.KindServe)
+	c.w = &sim.World{Model: func(ctx context.Context, _ model.Request) (model.Reply, error) {
+		if !c.dead.Load() {
+			c.asked <- struct{}{}
 			<-ctx.Done()
 			return model.Reply{}, ctx.Err()
 		}
 		return sim.Reply("done"), nil
 	}}
-	open := func(store journal.Backend) *Driver {
-		d, err := New(Config{Store: store, Open: w.Open})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = d.Close(context.Background()) })
-		return d
-	}
-	spec := driver.Spec{Run: "r", Workflow: &workflow.Workflow{
+	c.spec = driver.Spec{Run: "r", Workflow: &workflow.Workflow{
 		Name: "test", Entry: "a", Agents: []workflow.Agent{{ID: "a", Name: "a"}},
 		Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: "a", Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}},
 	}}
+	return c
+}
 
-	// 1. This process is about to start the run: its goroutine does not go on before the test says so.
-	d, given := open(m.Open(journal.KindServe)), make(chan task, 1)
-	d.crew.mu.Lock()
-	d.crew.spare = append(d.crew.spare, given)
-	d.crew.mu.Unlock()
-	started, err := d.begin(t.Context(), spec)
+func (c *claimed) open(t *testing.T, store journal.Backend) *Driver {
+	t.Helper()
+	d, err := New(Config{Store: store, Open: c.w.Open})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 2. Another one, which has the same request, starts it and dies.
-	other := m.Open(journal.KindServe)
-	if _, err := open(other).Start(t.Context(), spec); err != nil {
+	t.Cleanup(func() { _ = d.Close(context.Background()) })
+	return d
+}
+
+// start starts the run in the other process.
+func (c *claimed) start(t *testing.T) {
+	t.Helper()
+	if _, err := c.open(t, c.other).Start(t.Context(), c.spec); err != nil {
 		t.Fatal(err)
 	}
-	<-asked
-	dead.Store(true)
-	if err := other.Close(); err != nil {
+	<-c.asked
+}
+
+// claim lets the other process die and claims the run.
+func (c *claimed) claim(t *testing.T, d *Driver) {
+	t.Helper()
+	c.dead.Store(true)
+	if err := c.other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// 3. This one claims it.
 	if err := d.claimWaiting(t.Context(), d.outcome); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := d.cfg.Store.Head(t.Context(), "r"); err != nil || h.Owner != d.cfg.Store.Owner().ID {
 		t.Fatalf("the run is %+v, %v; want it claimed", h, err)
 	}
-	(<-given).do()
-	if begun, err := started.Wait(t.Context()); begun || !errors.Is(err, journal.ErrExists) {
-		t.Errorf("start: %t, %v; want ErrExists", begun, err)
-	}
+}
+
+func (c *claimed) completes(t *testing.T, d *Driver) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if s, err := d.Wait(ctx, "r"); err != nil || s.Status != engine.StatusCompleted {
 		t.Errorf("the run is %+v, %v; want completed", s, err)
 	}
+}
+
+// TestClaimedWhileStarted: a run that this process claims while it is about to start it goes on here, although the start is refused since the run is there: no other process may drive it.
+func TestClaimedWhileStarted(t *testing.T) {
+	t.Parallel()
+	c := newClaimed()
+	d, given := c.open(t, c.m.Open(journal.KindServe)), make(chan task, 1)
+	d.crew.mu.Lock()
+	d.crew.spare = append(d.crew.spare, given) // the goroutine that is to start the run goes on when the test says so
+	d.crew.mu.Unlock()
+	started, err := d.begin(t.Context(), c.spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.start(t)
+	c.claim(t, d)
+	(<-given).do()
+	if begun, err := started.Wait(t.Context()); begun || !errors.Is(err, journal.ErrExists) {
+		t.Errorf("start: %t, %v; want ErrExists", begun, err)
+	}
+	c.completes(t, d)
+}
+
+// lateClaim is a store whose refusal to claim a run comes late.
+type lateClaim struct {
+	journal.Backend
+	before func()
+}
+
+func (l *lateClaim) Claim(ctx context.Context, run string) (journal.Head, error) {
+	h, err := l.Backend.Claim(ctx, run)
+	if before := l.before; before != nil && err != nil {
+		l.before = nil
+		before()
+	}
+	return h, err
+}
+
+// TestClaimedWhileRefused: a run that this process claims while it learns that another one has it goes on here.
+func TestClaimedWhileRefused(t *testing.T) {
+	t.Parallel()
+	c := newClaimed()
+	store := &lateClaim{Backend: c.m.Open(journal.KindServe)}
+	d := c.open(t, store)
+	c.start(t)
+	store.before = func() { c.claim(t, d) }
+	if err := d.Resume(t.Context(), "r"); !errors.Is(err, journal.ErrOwned) {
+		t.Errorf("resume: %v, want ErrOwned", err)
+	}
+	if err := d.claimWaiting(t.Context(), d.outcome); err != nil {
+		t.Fatal(err)
+	}
+	c.completes(t, d)
 }

@@ -1,0 +1,317 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Diff tells how two journals of one workflow with the same replies differ, whatever stores and drivers made them; "" where they are equal. The journals are of runs with the same id.
+//
+// Events are compared in their public form (journal.MarshalEvent), each byte of it, but for:
+//
+//   - times: when an event happened, the moments of deadlines, reminders, retries, forks and signals, the time until a reply began, and the day in the facts of the run. That there is such a
+//     moment counts, not which;
+//   - ids that are drawn: trace contexts, and the provider's id of a reply.
+//
+// Where two steps, or two calls of one step, are at work at once in either journal, their order is no part of what the workflow says. Only then:
+//
+//   - numbers in the order of events are replaced: steps by their node and iteration, and so calls, waits, timers, tokens and scopes, which are numbered by steps; seq is left out;
+//   - events are compared in their order within a step, and within a tool call of a step, and not between them;
+//   - that the run paused and went on, and that tokens waited in the queue of a paused run, depends on what else was at work, and is left out; so is the binding of a tool call, a hash of numbers.
+//
+// The error is of an event that cannot be encoded.
+func Diff(want, got []engine.Event) (string, error) {
+	ordered := !overlaps(want) && !overlaps(got)
+	var forms [2][]string
+	for i, events := range [][]engine.Event{want, got} {
+		var err error
+		if forms[i], err = form(events, ordered); err != nil {
+			return "", err
+		}
+	}
+	return cmp.Diff(forms[0], forms[1]), nil
+}
+
+// moment is in the place of each time.
+var moment = time.Unix(0, 0).UTC()
+
+// timeless gives an event without times and drawn ids. The event itself is left as it is.
+func timeless(e engine.Event) engine.Event {
+	e.At = moment
+	at := func(t time.Time) time.Time {
+		if !t.IsZero() {
+			t = moment
+		}
+		return t
+	}
+	details := func(d *chat.CallDetails) *chat.CallDetails {
+		if d == nil {
+			return nil
+		}
+		c := *d
+		c.ID, c.FirstChunk = "", 0
+		return &c
+	}
+	switch d := e.Data.(type) {
+	case *engine.RunCreated:
+		c := *d
+		c.ForkedAt = at(c.ForkedAt)
+		if _, ok := c.Facts[engine.FactDate]; ok {
+			c.Facts = maps.Clone(c.Facts)
+			c.Facts[engine.FactDate] = "a day"
+		}
+		e.Data = &c
+	case *engine.RunResumed:
+		c := *d
+		c.Trace = ""
+		e.Data = &c
+	case *engine.WaitOpened:
+		c := *d
+		c.Deadline, c.Remind = at(c.Deadline), at(c.Remind)
+		e.Data = &c
+	case *engine.WaitAnswered:
+		c := *d
+		c.Trace = ""
+		e.Data = &c
+	case *engine.StepRetrying:
+		c := *d
+		c.Until = at(c.Until)
+		e.Data = &c
+	case *engine.ModelReplied:
+		c := *d
+		c.Details = details(c.Details)
+		e.Data = &c
+	case *engine.ModelFailed:
+		c := *d
+		c.Details = details(c.Details)
+		e.Data = &c
+	case *engine.FuncReturned:
+		c := *d
+		c.Signals = slices.Clone(c.Signals)
+		for i := range c.Signals {
+			c.Signals[i].At = at(c.Signals[i].At)
+		}
+		e.Data = &c
+	case *engine.SignalRaised:
+		c := *d
+		c.At = at(c.At)
+		e.Data = &c
+	}
+	return e
+}
+
+// overlaps tells whether two steps, or two calls of one step, were at work at once: calls, waits and retries that sleep. A wait about a call is part of the call.
+func overlaps(events []engine.Event) bool {
+	open := map[string]bool{}
+	for _, e := range events {
+		delete(open, fmt.Sprint("retry ", e.Step))
+		switch d := e.Data.(type) {
+		case *engine.ModelCalled:
+			open[d.Call] = true
+		case *engine.ToolCalled:
+			open[d.Call] = true
+		case *engine.FuncCalled:
+			open[d.Call] = true
+		case *engine.ModelReplied:
+			delete(open, d.Call)
+		case *engine.ModelFailed:
+			delete(open, d.Call)
+		case *engine.ToolReturned:
+			delete(open, d.Call)
+		case *engine.ToolFailed:
+			delete(open, d.Call)
+		case *engine.FuncReturned:
+			delete(open, d.Call)
+		case *engine.StepRetrying:
+			open[fmt.Sprint("retry ", e.Step)] = true
+		case *engine.WaitOpened:
+			if d.Call == "" {
+				open[d.Wait] = true
+			}
+		case *engine.WaitAnswered:
+			delete(open, d.Wait)
+		case *engine.WaitClosed:
+			delete(open, d.Wait)
+		}
+		if len(open) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// form gives a line for each event in which equal journals are equal.
+func form(events []engine.Event, ordered bool) ([]string, error) {
+	out := make([]string, len(events))
+	for i, e := range events {
+		raw, err := journal.MarshalEvent("", timeless(e))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = string(raw)
+	}
+	if ordered {
+		return out, nil
+	}
+	return unordered(events, out)
+}
+
+// unordered gives lines of events without numbers in the order of events, and sorted by step.
+func unordered(events []engine.Event, lines []string) ([]string, error) {
+	n := namesOf(events)
+	type line struct{ group, text string }
+	var sorted []line
+	for i, e := range events {
+		group := n.steps[e.Step]
+		switch d := e.Data.(type) {
+		case *engine.RunPaused, *engine.RunResumed:
+			continue
+		case *engine.ToolCalled:
+			group += " " + d.Call
+		case *engine.ToolReturned:
+			group += " " + d.Call
+		case *engine.ToolFailed:
+			group += " " + d.Call
+		}
+		var shown struct {
+			Type, Node string
+			Data       json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(lines[i]), &shown); err != nil {
+			return nil, err
+		}
+		data, err := n.rename("", shown.Data)
+		if err != nil {
+			return nil, err
+		}
+		sorted = append(sorted, line{group, fmt.Sprintf("%s %s %s %s", n.steps[e.Step], shown.Node, shown.Type, data)})
+	}
+	slices.SortStableFunc(sorted, func(a, b line) int { return strings.Compare(a.group, b.group) })
+	out := make([]string, len(sorted))
+	for i, l := range sorted {
+		out[i] = l.text
+	}
+	return out, nil
+}
+
+// names are what numbers of steps, tokens and scopes are replaced by.
+type names struct{ steps, tokens, scopes map[int]string }
+
+func namesOf(events []engine.Event) names {
+	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}}
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.StepStarted:
+			n.steps[e.Step] = fmt.Sprintf("%s#%d", e.Node, d.Iteration)
+		case *engine.EdgeTaken:
+			if d.Branch > 0 {
+				n.scopes[d.Scope] = fmt.Sprintf("%s branch %d", n.steps[e.Step], d.Branch)
+			}
+			if d.Token > 0 {
+				n.tokens[d.Token] = fmt.Sprintf("%s edge %d to %s, branch %d", n.steps[e.Step], d.Edge, d.To, d.Branch)
+			}
+		}
+	}
+	return n
+}
+
+// Members of events by what they hold.
+var (
+	// ofOrder depend on what else was at work.
+	ofOrder = []string{"held", "binding"}
+	// values are JSON of the workflow's own, and maps with keys of users: nothing in them is replaced.
+	values = []string{"input", "output", "arguments", "structured", "answer", "value", "update", "state", "schema", "pins", "facts", "meta", "edits"}
+)
+
+// numbered is the id of a call, wait, timer or conversation: it begins with the number of its step.
+var numbered = regexp.MustCompile(`^([a-z]*:?)(\d+)(\.|$)`)
+
+// rename replaces numbers in the JSON of member key.
+func (n names) rename(key string, raw json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case slices.Contains(values, key):
+		return json.Marshal(string(raw)) // as text, so that each byte counts
+	case raw[0] == '{':
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &members); err != nil {
+			return nil, err
+		}
+		for k, v := range members {
+			if slices.Contains(ofOrder, k) {
+				delete(members, k)
+				continue
+			}
+			v, err := n.rename(k, v)
+			if err != nil {
+				return nil, err
+			}
+			members[k] = v
+		}
+		return json.Marshal(members)
+	case raw[0] == '[':
+		var items []json.RawMessage
+		if err := json.Unmarshal(raw, &items); err != nil {
+			return nil, err
+		}
+		if key == "tokens" {
+			key = "token"
+		}
+		for i := range items {
+			v, err := n.rename(key, items[i])
+			if err != nil {
+				return nil, err
+			}
+			items[i] = v
+		}
+		if key == "token" {
+			slices.SortFunc(items, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
+		}
+		return json.Marshal(items)
+	case raw[0] == '"':
+		return n.id(key, raw)
+	}
+	number, err := strconv.Atoi(string(raw))
+	if err != nil {
+		return raw, nil //nolint:nilerr // it is no number of a step
+	}
+	list := map[string]map[int]string{"token": n.tokens, "scope": n.scopes, "from": n.steps, "outputStep": n.steps, "step": n.steps}[key]
+	if name, ok := list[number]; ok {
+		return json.Marshal(name)
+	}
+	return raw, nil
+}
+
+// id replaces the number in an id.
+func (n names) id(key string, raw json.RawMessage) (json.RawMessage, error) {
+	switch key {
+	case "call", "parentCall", "wait", "timer", "conversation":
+	default:
+		return raw, nil
+	}
+	var id string
+	if err := json.Unmarshal(raw, &id); err != nil {
+		return nil, err
+	}
+	m := numbered.FindStringSubmatch(id)
+	if m == nil {
+		return raw, nil
+	}
+	step, err := strconv.Atoi(m[2])
+	if err != nil || n.steps[step] == "" {
+		return raw, nil //nolint:nilerr // it is no number of a step
+	}
+	return json.Marshal(m[1] + n.steps[step] + id[len(m[1])+len(m[2]):])
+}
