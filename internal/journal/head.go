@@ -70,7 +70,7 @@ type Head struct {
 	Interrupted bool
 	// WaitingFor is the place that an interrupted run waits for: no living process has it. Stores leave it empty; package service fills it in.
 	WaitingFor string
-	// Unbegun: no open call of the run has begun since its last append. Only what claims a run gives it, of a run that was given up by Dispatch.Return.
+	// Unbegun: no open call of the run has begun since its last append. Only what claims a run gives it, of a run that was given up by Dispatch.Return, or so by an append.
 	Unbegun bool
 }
 

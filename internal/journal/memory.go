@@ -196,7 +196,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	}
 	switch {
 	case a.Release:
-		if h.m.disown(r, false); a.Create != nil {
+		if h.m.disown(r, a.Unbegun); a.Create != nil && !a.Unbegun {
 			r.waits = waitsNot
 		}
 	case a.Common:

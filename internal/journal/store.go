@@ -35,6 +35,9 @@ type Append struct {
 	// Release gives the run up in the same transaction, as a run that pauses or ends does. One that is active is given by ClaimSome, unless it is created by the append: then it waits to be claimed by
 	// name.
 	Release bool
+	// Unbegun says, with Release, that none of the run's open calls has begun, as Dispatch.Return does in the same transaction: the next claim gives the run with Head.Unbegun. ClaimSome gives it also
+	// where the append creates it.
+	Unbegun bool
 	// Notices tell of events in the records; of each, Seq and Type are stored.
 	Notices []Notice
 }
@@ -66,6 +69,8 @@ func (a *Append) Validate() error {
 		return fmt.Errorf("append journal: unknown status %q", a.Status)
 	case a.Common && a.Create != nil && a.Create.Kind != KindTemporal:
 		return fmt.Errorf("append journal: a new run of kind %q is not held in common", a.Create.Kind)
+	case a.Unbegun && (!a.Release || a.Common):
+		return errors.New("append journal: calls that have not begun, of a run that is not given up to one process")
 	case len(a.Events) > 0 && len(a.More) > 0:
 		return errors.New("append journal: events as values and more records")
 	}

@@ -187,6 +187,28 @@ func testReturn(t *testing.T, m Medium) {
 	}
 }
 
+// testReturnInAppend: an append gives a run up, and keeps that no call of it has begun, also of one that it creates.
+func testReturnInAppend(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	s := subscribe(t, b, journal.OfRequests())
+	all := journal.ClaimQuery{Kind: journal.KindServe, Limit: 100}
+	created := shared("created", 0, "")
+	created.Release, created.Unbegun = true, true
+	mustAppend(t, a, created)
+	signalled(t, s, "a run can be claimed", func() bool { return claimed(t, b, all) == "created*" })
+	refused(t, "append after it was given up", a.Append(t.Context(), next("created", 2)), journal.ErrFenced)
+	further := next("created", 2)
+	further.Epoch, further.Release, further.Unbegun = 2, true, true
+	mustAppend(t, b, further)
+	signalled(t, s, "it can be claimed again", func() bool { return claimed(t, a, all) == "created*" })
+	mustAppend(t, a, shared("driven", 1, ""))
+	bad := next("driven", 2)
+	bad.Unbegun = true
+	if err := a.Append(t.Context(), bad); err == nil {
+		t.Error("a run that is not given up was stored as unbegun")
+	}
+}
+
 // testPlaces: a run that needs a place is claimed there, until it is moved.
 func testPlaces(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)

@@ -78,6 +78,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"claim some", testClaimSome},
 		{"claim some at once", testClaimSomeConcurrent},
 		{"return", testReturn},
+		{"return in an append", testReturnInAppend},
 		{"places", testPlaces},
 		{"processes", testProcesses},
 		{"prune by age", testPruneAge},

@@ -15,7 +15,10 @@ const (
 
 // formerOwner gives what the head of a run has instead of an owner after an append with Release.
 func (p *pending) formerOwner() int64 {
-	if p.Status.IsActive() && p.Create == nil {
+	switch {
+	case p.Unbegun:
+		return unbegun
+	case p.Status.IsActive() && p.Create == nil:
 		return waiting
 	}
 	return 0

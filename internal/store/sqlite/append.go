@@ -74,6 +74,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 		p.owner = s.owners.number.Load()
 	}
 	p.bytes = size
+	isWaiting := a.Release && p.formerOwner() != 0
 	err, isOver := s.writer.do(ctx, &p.op)
 	if isOver {
 		*p = pendingAppend{op: op{do: p.do, done: p.done, appends: p}, hashes: p.hashes[:0]}
@@ -86,7 +87,7 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if len(a.Notices) > 0 {
 		s.changes.hub.Signal(journal.OfNotices())
 	}
-	if a.Release && a.Create == nil && a.Status.IsActive() {
+	if isWaiting {
 		s.changes.hub.Signal(journal.OfRequests())
 	}
 	return nil
@@ -299,10 +300,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	}
 	if p.Release {
 		delete(w.memory, p.Run)
-		former := formerOwner(t.status)
-		if p.Create != nil {
-			former = 0
-		}
+		former := p.formerOwner()
 		_, err := c.exec(sqlDisown, former, t.id, t.epoch, t.owner)
 		if err == nil && former != 0 {
 			_, err = c.exec(sqlRequestsChanged)

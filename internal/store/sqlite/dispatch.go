@@ -22,6 +22,17 @@ func formerOwner(status journal.Status) int64 {
 	return 0
 }
 
+// formerOwner gives what the head of a run has instead of an owner after an append with Release.
+func (p *pendingAppend) formerOwner() int64 {
+	switch {
+	case p.Unbegun:
+		return unbegun
+	case p.Create != nil:
+		return 0
+	}
+	return formerOwner(p.Status)
+}
+
 // candidate is a run that can be claimed, as it was seen.
 type candidate struct {
 	run               string
