@@ -125,6 +125,7 @@ func tests() []test {
 		{PartCore, "injected clock", testClock, anyTime},
 		{PartPrograms, "answers left for a program (D29)", testForeign, anyTime},
 		{PartSharing, "start and answer where nothing is driven", testNoDrive, idle},
+		{PartSharing, "start and answer where nothing is driven, deaths after an append", testNoDriveDies, idle},
 		{PartSharing, "start where nothing is driven, faults at every write", testNoDriveFaults, long},
 		{PartSharing, "room", testRoom, idle},
 		{PartSharing, "place", testPlace, idle},

@@ -70,6 +70,9 @@ func testNoDrive(t *testing.T, c Cluster) {
 	if n := len(w.Calls()); n != 0 {
 		t.Fatalf("a process that drives nothing made %d calls", n)
 	}
+	if n := front.Writes(); n != len(runs) {
+		t.Errorf("%d starts took %d writes", len(runs), n)
+	}
 	if s, err := front.Wait(t.Context(), runs[0]); err != nil || !s.Interrupted || s.Status != engine.StatusRunning {
 		t.Errorf("without another process: %+v, %v", s, err)
 	}
@@ -98,6 +101,43 @@ func testNoDrive(t *testing.T, c Cluster) {
 	}
 	stop()
 	closeAll(t, front, worker)
+}
+
+// testNoDriveDies: a process that drives nothing dies at once after it stored a start, an answer or what a claim made of it. No person is asked about calls that never began (P12).
+func testNoDriveDies(t *testing.T, c Cluster) {
+	w := acting()
+	dying := func() Process {
+		appended := false
+		return c.Open(t, Options{World: w, Place: "here", NoDrive: true, Fault: func(op string, _ int) sim.Fault {
+			if op != "append" || appended {
+				return sim.FaultNone
+			}
+			appended = true
+			return sim.FaultDieAfter
+		}})
+	}
+	first := dying()
+	_ = tryStart(t, first, "r", chain(toolNode("first", "act"), approval("ok"), toolNode("second", "act")))
+	<-first.Dead()
+	worker := c.Open(t, Options{World: w, Place: "here"})
+	stop := tend(t, worker)
+	goesTo(t, c, worker, "r", engine.StatusPaused)
+	stop()
+	closeAll(t, worker)
+	second := dying()
+	_ = second.Answer(t.Context(), "r", engine.Answer{Value: text("approve"), By: engine.LocalBy("test")})
+	<-second.Dead()
+	worker = c.Open(t, Options{World: w, Place: "here"})
+	stop = tend(t, worker)
+	goesTo(t, c, worker, "r", engine.StatusCompleted)
+	if n := count(c.Events(t, "r"), (*engine.WaitOpened)(nil).Type()); n != 1 {
+		t.Errorf("%d questions, want one\n%s", n, show(c.Events(t, "r")))
+	}
+	if n := w.Count("tool", "first") + w.Count("tool", "second"); n != 2 {
+		t.Errorf("%d calls of the tool, want 2", n)
+	}
+	stop()
+	closeAll(t, worker)
 }
 
 // testNoDriveFaults: whatever write of a process that drives nothing fails, a run that is stored goes on in another one.

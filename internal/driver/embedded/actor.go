@@ -206,7 +206,7 @@ func (a *actor) loop() error {
 			return err
 		}
 		switch {
-		case a.settled() && (!a.owned || !a.hasMail()):
+		case !a.owned, a.settled() && !a.hasMail():
 			return nil
 		case a.isHandedOff():
 			return nil
@@ -276,7 +276,7 @@ func (a *actor) step(batch []*message) (err error) {
 			return a.quarantine(err)
 		}
 		if len(dec.Events) > 0 {
-			committed, err := a.commit(dec)
+			committed, err := a.commit(dec, batch)
 			switch {
 			case err != nil && held.IsDefect(err):
 				return a.quarantine(err)

@@ -13,10 +13,10 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// commit stores the events of a decision. committed is false with a nil error where they are not stored and the run was read again; then the
+// commit stores the events of a decision about a batch. committed is false with a nil error where they are not stored and the run was read again; then the
 // same inputs may be given once more. After an error nothing may be given any more.
-func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
-	ap, err := a.append(dec.Events)
+func (a *actor) commit(dec engine.Decision, batch []*message) (committed bool, err error) {
+	ap, err := a.append(dec.Events, batch)
 	if err != nil {
 		return false, &held.DefectError{Err: err}
 	}
@@ -31,7 +31,7 @@ func (a *actor) commit(dec engine.Decision) (committed bool, err error) {
 const maxBuf = 4 << 10
 
 // append builds what is stored in one transaction. Its data is overwritten by the next one.
-func (a *actor) append(events []engine.Event) (journal.Append, error) {
+func (a *actor) append(events []engine.Event, batch []*message) (journal.Append, error) {
 	ap, err := held.NewAppend(a.run, a.id, events, a.buf, a.d.keepsEvents)
 	if err != nil {
 		return ap, err
@@ -43,7 +43,10 @@ func (a *actor) append(events []engine.Event) (journal.Append, error) {
 	}
 	ap.Create, ap.Epoch = a.create, a.epoch
 	ap.Blobs = append(slices.Clip(a.blobs), ap.Blobs...)
-	ap.Release = a.settled() && !a.hasMail() && len(a.unapproved()) == 0
+	if !a.hasMail() && len(a.unapproved()) == 0 {
+		ap.Unbegun = !a.settled() && a.goesOnElsewhere(batch)
+		ap.Release = ap.Unbegun || a.settled()
+	}
 	return ap, ap.Validate()
 }
 
@@ -215,7 +218,7 @@ func (a *actor) quarantine(cause error) error {
 	if a.run.Status().Ended() || a.run.Apply(end) != nil {
 		return q
 	}
-	if ok, err := a.commit(engine.Decision{Events: end}); ok && err == nil {
+	if ok, err := a.commit(engine.Decision{Events: end}, nil); ok && err == nil {
 		a.publish(end)
 	}
 	return q

@@ -40,7 +40,7 @@ func (a *actor) lastWord(m *message) (err error) {
 	if len(dec.Events) == 0 {
 		return nil
 	}
-	if ok, err := a.commit(dec); !ok || err != nil {
+	if ok, err := a.commit(dec, nil); !ok || err != nil {
 		return errors.Join(errStopped, err)
 	}
 	a.publish(dec.Events)

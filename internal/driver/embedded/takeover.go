@@ -71,6 +71,20 @@ func (a *actor) leaveToOthers(batch []*message) []*message {
 	})
 }
 
+// goesOnElsewhere tells whether the run is given up with what is stored of a batch: no call of it will be out, none is begun here, and none that was told to stop is to be answered.
+func (a *actor) goesOnElsewhere(batch []*message) bool {
+	if !a.handsOff && !a.d.draining.Load() || len(a.run.Stopped()) > 0 {
+		return false
+	}
+	out := a.calls.count()
+	for _, m := range batch {
+		if id, _ := outcome(m.data); a.calls.get(id) != nil {
+			out--
+		}
+	}
+	return out == 0
+}
+
 // errElsewhere: a run that was left by its owner is continued by another process.
 var errElsewhere = errors.New("the run is continued by another process")
 
