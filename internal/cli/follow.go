@@ -21,11 +21,10 @@ import (
 // follower shows one run while it goes on, driven by any process, asks its questions on a terminal, and ends with its result.
 type follower struct {
 	*app
-	service backend
-	run     string
-	json    bool
-	context bool
-	full    bool // with json: all values whole
+	service       backend
+	run           string
+	json, context bool
+	full          bool // with json: all values whole
 	// left: the run was left by its process some time ago, and what it was doing then begins anew.
 	left bool
 	// looks: no person is asked, and leaving changes nothing of the run.
@@ -36,6 +35,7 @@ type follower struct {
 	progress progress
 	leave    context.CancelFunc // ends the watching
 	watching sync.WaitGroup
+	waited   string // why no process drives the run, as it was said last
 
 	mu     sync.Mutex
 	seq    uint64        // the last event that was shown
@@ -169,7 +169,7 @@ func (f *follower) follow(ctx context.Context) error {
 		again := false
 		switch {
 		case st.Interrupted && f.again != nil:
-			again, err = true, f.again(ctx)
+			again, err = true, f.takeUp(ctx)
 		case st.Status == engine.StatusPaused && f.InTerminal && f.ErrTerminal && !f.looks:
 			again, err = f.ask(ctx)
 		}

@@ -142,17 +142,17 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 			return err
 		}
 	}
-	if c.Flags().Changed("place") {
-		if isHere, err := a.move(ctx, s, run, fl.place); err != nil || !isHere && !answers && !reopens {
-			return err
-		}
-	}
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
 	}
 	if p, err = rec.Addressed(p); err != nil {
 		return refused(err, answer, rec)
+	}
+	if c.Flags().Changed("place") {
+		if isHere, err := a.move(ctx, s, run, fl.place); err != nil || !isHere && !answers && !reopens {
+			return err
+		}
 	}
 	if fl.driver != "" {
 		if err := adopt(ctx, s, run); err != nil {

@@ -151,7 +151,7 @@ func (f *follower) retried(ctx context.Context, old string, events bool) error {
 	if err := f.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, events); err != nil {
 		return err
 	}
-	if err := f.service.TakeUp(ctx, run); err != nil && ctx.Err() == nil {
+	if err := f.takeUp(ctx); err != nil && ctx.Err() == nil {
 		return err
 	}
 	return f.follow(ctx)

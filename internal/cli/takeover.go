@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -55,10 +57,16 @@ func (a *app) move(ctx context.Context, s backend, run, place string) (isHere bo
 	if err := here.Move(ctx, run, place); err != nil {
 		return false, a.notFound(ctx, s, err, run)
 	}
-	if isHere = place == here.Place(); !isHere && !a.quiet {
-		a.say(fmt.Sprintf("run %s was moved to place %s, where a server or worker continues it", run, place))
+	if isHere = place == here.Place(); isHere || a.quiet {
+		return isHere, nil
 	}
-	return isHere, nil
+	all, err := here.Processes(ctx)
+	text := "run %s was moved to place %[2]s, where a server or worker continues it"
+	if err == nil && !slices.ContainsFunc(all, func(p service.ProcessReport) bool { return p.Place == place }) {
+		text = "run %s was moved to place %[2]s: no living process has it; hocket worker --place %[2]s there continues it"
+	}
+	a.say(fmt.Sprintf(text, run, place))
+	return false, err
 }
 
 // What drives runs, as --driver names it.
@@ -97,6 +105,29 @@ func adopt(ctx context.Context, s backend, run string) error {
 	}
 	return err
 }
+
+// takeUp takes the run up. One that another process has to continue, and none does now, is waited for: why is said once.
+func (f *follower) takeUp(ctx context.Context) error {
+	err := f.again(ctx)
+	if err == nil {
+		return nil
+	}
+	if code := service.Describe(err).Code; code != errcode.RunUndriven && code != errcode.RunPlaceGone {
+		return err
+	}
+	if text := errcode.Text(err, errcode.Command); text != f.waited && !f.quiet {
+		f.waited = text
+		f.progress.say(printable(text) + "\n")
+	}
+	select {
+	case <-time.After(undrivenEvery):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// undrivenEvery is how often a run is looked at that no process drives.
+const undrivenEvery = time.Second
 
 // say prints a line for people beside whatever is drawn.
 func (a *app) say(line string) { _, _ = logWriter{a}.Write([]byte(printable(line) + "\n")) }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/inflight"
 	"github.com/hocket-run/hocket/internal/tracecontext"
 )
@@ -71,6 +72,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.hosts.allow(a, r) {
+		return
+	}
+	if s.cfg.OnlyWork && v.mount == nil { // without a token: there is nothing to protect
+		s.writeProblem(a, r, transport.NewProblem(errcode.NotFound, "a worker serves /healthz, /readyz and /metrics alone; the API is at the servers on its store"))
 		return
 	}
 	if !v.stream && (v.mount == nil || v.mount.Name != "health") {
