@@ -27,5 +27,15 @@ func temporalRows() []Row {
 			Survives: all, Repeated: "calls that were under way at the restore", Asked: unknown,
 			Takes: "up to 1 min for runs that the backup does not know", Tests: []string{"internal/e2e TestTemporalRestored"},
 		},
+		{
+			Key: "temporal-reset", Failure: "a workflow is reset by hand",
+			Survives: all, Repeated: "calls that were under way", Asked: unknown,
+			Takes: "at once", Tests: []string{"internal/driver/temporal TestResetByHand"},
+		},
+		{
+			Key: "temporal-terminated", Failure: "a workflow is terminated by hand",
+			Survives: all, Repeated: "calls that were under way", Asked: unknown,
+			Takes: "up to 1 min until another workflow is started", Tests: []string{"internal/driver/temporal TestTerminatedByHand"},
+		},
 	}
 }
