@@ -66,9 +66,9 @@ docs: ## regenerate what is made from the code: docs/cli, docs/llms.txt and NOTI
 	go run ./internal/cmd/docs
 	go run ./internal/cmd/notice
 
-soak: $(PACKAGES) $(CHROMIUM) postgres ## the long forms: many kills, many random cases under a seed that is drawn and printed
+soak: $(PACKAGES) $(CHROMIUM) postgres temporal ## the long forms: many kills, many random cases under a seed that is drawn and printed
 	@echo "make soak SEED=$(SEED) plays the same cases again"
-	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_KILLS=1000 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
+	HOCKET_SEED=$(SEED) RAPID_CHECKS=1000 HOCKET_SOAK=1 HOCKET_TEMPORAL=1 HOCKET_KILLS=1000 HOCKET_LOAD=1000 HOCKET_LOAD_BODIES=500 HOCKET_LOAD_SESSIONS=2000 HOCKET_LOAD_TOKENS=5000 $(ALL) go test -race -count=1 -timeout 3h ./...
 
 snapshot: $(RELEASER) ## build what a release has in dist/, without what needs docker, cosign and syft
 	$(RELEASER) release --snapshot --clean --skip=docker,sign,sbom

@@ -5,7 +5,9 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,4 +70,48 @@ func TestTemporalTakeover(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("calls of killed workers begin elsewhere after %v, median %s; the timeout of heartbeats is 10 s", took, took[kills/2])
+}
+
+// TestTemporalStopped stops a worker in the middle of calls, as a machine does that is suspended, and continues it. Another worker makes the calls, and nothing that the first one has then is stored.
+func TestTemporalStopped(t *testing.T) {
+	t.Parallel()
+	faultmatrix.Proves(t, "temporal-stopped")
+	const runs = 4
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer cancel()
+	address, namespace := temporalserver.Namespace(t)
+	c := onTemporal(t, pgtest.URL(t), address, namespace)
+	hung := c.join("")
+	c.apply("order", fmt.Sprintf(order, c.book.URL))
+	release := c.hold()
+	var ids []string
+	for i := range runs {
+		run, _ := c.startAt(ctx, hung, fmt.Sprint("order ", i))
+		ids = append(ids, run)
+	}
+	heir := c.join("")
+	c.mu.Lock()
+	c.members, hung.killed = []*member{heir}, true // its calls are lost
+	c.mu.Unlock()
+	if err := hung.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = hung.cmd.Process.Signal(syscall.SIGCONT) }()
+	c.until(ctx, "the calls are made again", c.haveMade(2*runs))
+	release()
+	for _, run := range ids {
+		c.ended(ctx, run)
+	}
+	if err := hung.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	hung.until(t, http.StatusOK)
+	c.mu.Lock()
+	c.members = []*member{hung}
+	c.mu.Unlock()
+	c.kill(heir)
+	c.orders(ctx, "by the worker that was stopped", runs)()
+	if l := c.check(); l != (lost{calls: runs}) || len(c.calls) != 2*runs*orderCalls+runs {
+		t.Errorf("%d calls, of which %+v were made again", len(c.calls), l)
+	}
 }

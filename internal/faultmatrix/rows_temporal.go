@@ -8,6 +8,11 @@ func temporalRows() []Row {
 			Takes: "10 s (the timeout of heartbeats) until another worker makes its calls", Tests: []string{"internal/e2e TestTemporalKills"},
 		},
 		{
+			Key: "temporal-stopped", Failure: "a worker is stopped (`SIGSTOP`, a suspended machine) and continued",
+			Survives: all + "; what it has when it is continued is dropped where others made its calls", Repeated: "calls that were under way", Asked: unknown,
+			Takes: "10 s (the timeout of heartbeats) until another worker makes its calls", Tests: []string{"internal/e2e TestTemporalStopped"},
+		},
+		{
 			Key: "temporal-store", Failure: "PostgreSQL is stopped under Temporal, and started again: fast, immediate, killed",
 			Survives: all + "; workers keep the results of calls that end meanwhile", Repeated: nothing, Asked: nothing,
 			Takes: "as long as the restart, and up to 10 s more", Tests: []string{"internal/e2e TestTemporalStoreRestarts"},
