@@ -195,7 +195,7 @@ var layers = []layer{
 	{"internal/cmd/notice", nil, "it reads the list of modules and the module cache"},
 	{"internal/cmd/packaging", []string{"internal/cli"}, "it writes completion scripts and manual pages from the commands"},
 	{"internal/sim", []string{"internal/driver", "internal/engine", "internal/journal", "internal/model", "internal/tool", "internal/chat", "workflow"}, "simulated models, tools and stores implement the ports of drivers; which driver runs is the test's choice"},
-	{"internal/driver/temporal", []string{"internal/tracecontext", "internal/driver", "internal/driver/embedded", "internal/driver/held", "internal/engine", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow"}, "it carries the runs of one kind and leaves all others to the embedded driver; models, tools and stores come to it through ports"},
+	{"internal/driver/temporal", []string{"internal/tracecontext", "internal/driver", "internal/driver/embedded", "internal/driver/held", "internal/engine", "internal/errcode", "internal/model", "internal/tool", "internal/journal", "internal/chat", "internal/text", "workflow"}, "it carries the runs of one kind and leaves all others to the embedded driver; models, tools and stores come to it through ports"},
 	{"internal/driver/drivertest", []string{"internal/randtest", "internal/driver", "internal/driver/stored", "internal/sim", "internal/engine", "internal/journal", "internal/model", "internal/tool", "internal/chat", "workflow"}, "one suite for all drivers, so it imports none of them"},
 	{"internal/conformance", nil, "it has tests only"},
 	{"internal/e2e", nil, "it has tests only; they start the built program"},

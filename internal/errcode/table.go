@@ -163,6 +163,7 @@ const (
 	TemporalTLS         Code = "temporal-tls"
 	TemporalRefused     Code = "temporal-refused"
 	TemporalNamespace   Code = "temporal-namespace"
+	TemporalWorkflow    Code = "temporal-workflow"
 )
 
 // Entries returns the rows of all codes, in the order of the table.
@@ -401,5 +402,6 @@ var entries = [...]Entry{
 	{TemporalTLS, Unavailable, "the connection to the Temporal server at {address} is not secure: {cause}", [3]string{"check --temporal-tls-ca, --temporal-tls-cert and --temporal-tls-server-name", "", ""}, "The certificate of the server or that of the client is not accepted by the other side, or the server does not use TLS."},
 	{TemporalRefused, Unavailable, "the Temporal server at {address} refused this process: {cause}", [3]string{"check the API key of --temporal-api-key, and its rights in the namespace", "", ""}, "The API key is wrong or expired, or it has no right to the namespace."},
 	{TemporalNamespace, Unavailable, "the Temporal server at {address} has no namespace {namespace:q}", [3]string{"create it with `temporal operator namespace create`, or name another with --temporal-namespace", "", ""}, "The namespace was not created, or it was deleted."},
+	{TemporalWorkflow, Conflict, "the id {run:q} is that of a workflow of another program in Temporal, of type {type:q}", [3]string{"choose another id, or wait until that workflow has ended", "", ""}, "Workflows in Temporal have the ids of their runs, and another program started one with this id."},
 	{ServiceLimit, Limit, "limit reached: {max} {limit} at most", [3]string{}, "The operator limits how many runs, requests or sessions there are at once."},
 }

@@ -328,6 +328,7 @@ const (
 	TemporalTls          ProblemReason = "temporal-tls"
 	TemporalUnreachable  ProblemReason = "temporal-unreachable"
 	TemporalUnsupported  ProblemReason = "temporal-unsupported"
+	TemporalWorkflow     ProblemReason = "temporal-workflow"
 	TextNotStorable      ProblemReason = "text-not-storable"
 	TokenRejected        ProblemReason = "token-rejected"
 	ToolNotOffered       ProblemReason = "tool-not-offered"
@@ -601,6 +602,8 @@ func (e ProblemReason) Valid() bool {
 	case TemporalUnreachable:
 		return true
 	case TemporalUnsupported:
+		return true
+	case TemporalWorkflow:
 		return true
 	case TextNotStorable:
 		return true

@@ -110,7 +110,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 }
 
 // process opens a process that takes calls from queues.
-func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporal.Queue) *process {
+func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporal.Queue, change ...func(*temporal.Config)) *process {
 	t.Helper()
 	p := &process{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
@@ -127,6 +127,9 @@ func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporal.
 		if !o.Unchecked {
 			w.Check(func(run string) []engine.Event { return c.Events(t, run) })
 		}
+	}
+	for _, fn := range change {
+		fn(&cfg)
 	}
 	d, err := temporal.New(cfg)
 	if err != nil {

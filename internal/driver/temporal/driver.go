@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/worker"
@@ -30,6 +31,9 @@ type Driver struct {
 	kill, stop context.CancelCauseFunc
 	busy       sync.WaitGroup // calls
 	wg         sync.WaitGroup // all else
+
+	// noAttributes: the namespace refused search attributes.
+	noAttributes atomic.Bool
 
 	mu      sync.Mutex
 	closed  bool

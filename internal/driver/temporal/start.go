@@ -3,13 +3,17 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/held"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -67,6 +71,11 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	if closed {
 		return nil, driver.ErrClosed
 	}
+	if spec.Run != "" { // the ids that the driver makes are no others'
+		if err := d.checkID(ctx, spec.Run); err != nil {
+			return nil, err
+		}
+	}
 	p, err := d.StartCommon(ctx, &spec)
 	if err != nil {
 		return nil, err
@@ -74,6 +83,29 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	l := &launched{d: d, run: p.Run, observed: d.observe(&p, spec.Observe)}
 	d.signal(p.Run)
 	return l, nil
+}
+
+// checkTime bounds how long the start of a run waits for Temporal, which may be away.
+const checkTime = time.Second
+
+// checkID refuses the id of a new run that a workflow of another program has. Where Temporal does not answer, the sweep tells of it.
+func (d *Driver) checkID(ctx context.Context, run string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	is, err := d.cfg.Client.DescribeWorkflowExecution(ctx, workflowID(d.cfg.Namespace, run), "")
+	if err != nil {
+		return nil // there is none, or it is not known
+	}
+	return foreign(run, is)
+}
+
+// foreign gives the error where an open workflow is not one of Hocket.
+func foreign(run string, is *workflowservice.DescribeWorkflowExecutionResponse) error {
+	info := is.GetWorkflowExecutionInfo()
+	if info.GetType().GetName() == workflowName || info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return nil
+	}
+	return errcode.New(errcode.TemporalWorkflow, errcode.Fields{"run": run, "type": info.GetType().GetName()}, nil)
 }
 
 // observe gives fn what happens in a run until it rests for the first time, as the store tells of it. The channel is closed then.
@@ -107,7 +139,7 @@ func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
 		ID: workflowID(d.cfg.Namespace, head.Run), TaskQueue: baseQueue(d.cfg.Namespace, head.Meta[driver.MetaProgram]),
 		Memo: map[string]any{"workflow": short(head.Workflow)},
 	}
-	if d.cfg.Attributes {
+	if d.cfg.Attributes && !d.noAttributes.Load() {
 		o.TypedSearchAttributes = temporal.NewSearchAttributes(workflowAttribute.ValueSet(short(head.Workflow)), statusAttribute.ValueSet(string(head.Status)))
 	}
 	return o
@@ -124,6 +156,9 @@ func (d *Driver) Adopt(ctx context.Context, run string) error {
 	}
 	if alive, err := d.cfg.Store.Alive(ctx, head.Owner); err != nil || alive {
 		return cmp.Or(err, error(&journal.OwnedError{Run: run, Owner: head.By}))
+	}
+	if err := d.checkID(ctx, run); err != nil {
+		return err
 	}
 	open, err := d.OpenTools(ctx, head)
 	if err != nil {

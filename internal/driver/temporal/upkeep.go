@@ -204,8 +204,8 @@ func (d *Driver) heal(ctx context.Context, run string) error {
 	case err != nil:
 		d.signal(run) // it is tried until Temporal answers
 		return nil
-	case info.GetType().GetName() != workflowName && info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		return fmt.Errorf("run %s cannot go on: the workflow %s, whose id is the run's, is another program's", run, info.GetType().GetName())
+	case foreign(run, is) != nil:
+		return fmt.Errorf("run %s cannot continue: %w", run, foreign(run, is))
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && len(is.GetPendingActivities()) > 0:
 		return nil
 	}
