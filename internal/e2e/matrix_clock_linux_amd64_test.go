@@ -76,7 +76,7 @@ func TestClockChanged(t *testing.T) {
 	t.Parallel()
 	faultmatrix.Proves(t, "clock-back")
 	const rounds = 6
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	rnd := randtest.New(t)
 	c := newCluster(t, pgtest.URL(t))

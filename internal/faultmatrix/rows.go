@@ -49,7 +49,7 @@ func processRows() []Row {
 		{
 			Key: "vanished", Failure: "its machine vanishes: no end of its connections reaches PostgreSQL",
 			Survives: all, Repeated: "calls that were under way", Asked: unknown,
-			Takes: "11 s until PostgreSQL ends its session", Tests: []string{"internal/store/postgres TestMachineVanishes"},
+			Takes: "11 s until PostgreSQL ends its session", Tests: []string{"internal/store/postgres TestMachineVanishes", "internal/e2e TestMachineUnplugged"},
 		},
 		{
 			Key: "killed-leading", Failure: "killed with `kill -9` while it starts runs of schedules",
