@@ -40,11 +40,13 @@ test-cluster: temporal postgres ## several servers: Temporal (its server is buil
 	cd internal/temporaltest && go mod tidy -diff
 	cd internal/deploytest && go mod tidy -diff
 	HOCKET_TEMPORAL=1 HOCKET_SEED=$(SEED) HOCKET_KILLS=$(or $(ROUNDS),200) scripts/gocluster -timeout 60m
-	cd internal/deploytest && go test -count=1 -timeout 10m .
+	cd internal/deploytest && HOCKET_TEMPORAL=1 go test -count=1 -timeout 10m .
 
-bench: ## measure: engine, durable steps, cold start, paused runs, each beside its floor; then how costs grow from n to 2n, beside the goals
+bench: temporal postgres ## measure: engine, durable steps, cold start, paused runs, stores in PostgreSQL, Temporal, each beside its floor; then how costs grow from n to 2n, beside the goals
 	go test -run '^$$' -bench . -benchtime 1s ./bench
 	go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./bench/cluster
+	go test -run '^$$' -bench Copy -benchtime 5x -timeout 30m ./internal/store/storecopy
+	HOCKET_TEMPORAL=1 go test -run '^$$' -bench Runs -benchtime 5x -timeout 30m ./internal/driver/temporal
 	go run ./bench/growth
 
 bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (default 5); a module of its own, which is downloaded

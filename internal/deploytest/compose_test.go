@@ -96,21 +96,8 @@ type fleet struct {
 // restart policy says so; the others go on, and all runs end. At last SIGTERM ends each in order.
 func TestComposeSurvives(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	migrate := f.all["migrate"]
-	migrate.start(t)
-	if err := migrate.wait(t, composeRun); err != nil || !strings.Contains(migrate.said(), "tables created") {
-		t.Fatalf("migrate: %v: %s", err, migrate.said())
-	}
-	var servers []*container
-	for _, name := range []string{"server-1", "server-2"} {
-		c := f.all[name]
-		c.start(t)
-		t.Cleanup(c.kill)
-		f.ready(c)
-		servers = append(servers, c)
-	}
-	f.do(servers[0], http.MethodPost, "/api/v1/workflows", map[string]any{"id": "chain", "document": chain}, http.StatusCreated)
+	f := newFleet(t, pgtest.Start(t, pgtest.Config{TCP: true}), nil)
+	servers := f.up("server-1", "server-2")
 	for i, c := range servers {
 		other := servers[1-i]
 		f.begin(servers, 24)
@@ -131,7 +118,35 @@ func TestComposeSurvives(t *testing.T) {
 		f.ready(c)
 	}
 	f.ended(servers[0])
-	for _, c := range servers {
+	f.down(servers)
+}
+
+// up migrates the store, starts servers and workers, and stores the workflow.
+func (f *fleet) up(names ...string) []*container {
+	t := f.t
+	t.Helper()
+	migrate := f.all["migrate"]
+	migrate.start(t)
+	if err := migrate.wait(t, composeRun); err != nil || !strings.Contains(migrate.said(), "tables created") {
+		t.Fatalf("migrate: %v: %s", err, migrate.said())
+	}
+	var all []*container
+	for _, name := range names {
+		c := f.all[name]
+		c.start(t)
+		t.Cleanup(c.kill)
+		f.ready(c)
+		all = append(all, c)
+	}
+	f.do(all[0], http.MethodPost, "/api/v1/workflows", map[string]any{"id": "chain", "document": chain}, http.StatusCreated)
+	return all
+}
+
+// down ends each process in order.
+func (f *fleet) down(all []*container) {
+	t := f.t
+	t.Helper()
+	for _, c := range all {
 		if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
@@ -155,22 +170,22 @@ workflow:
   - {type: agent, name: A}
 `
 
-func newFleet(t *testing.T) *fleet {
+// newFleet lays out the services of compose.yaml with some profiles. others are the addresses of this machine for the names of services that are not Hocket's.
+func newFleet(t *testing.T, pg *pgtest.Server, profiles []string, others ...string) *fleet {
 	t.Helper()
-	f := &fleet{t: t, pg: pgtest.Start(t, pgtest.Config{TCP: true}), all: map[string]*container{}}
+	f := &fleet{t: t, pg: pg, all: map[string]*container{}}
 	model := modeltest.Start(t, func(modeltest.Request) modeltest.Answer {
 		f.calls.Add(1)
 		return modeltest.Answer{Text: "ok", Latency: 100 * time.Millisecond}
 	})
-	p := project(t, nil, "POSTGRES_PASSWORD="+pgtest.Password, "HOCKET_TOKEN="+token, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+model.BaseURL())
+	names := strings.NewReplacer(append([]string{"@postgres/", fmt.Sprintf("@127.0.0.1:%d/", f.pg.Port)}, others...)...)
+	p := project(t, profiles, "POSTGRES_PASSWORD="+pgtest.Password, "HOCKET_TOKEN="+token, "OPENAI_API_KEY=k", "OPENAI_BASE_URL="+model.BaseURL(), "HOCKET_TEMPORAL_ADDRESS="+temporalAddress(profiles))
 	for _, name := range p.ServiceNames() {
 		if p.Services[name].Image != "hocket" {
 			f.all[name] = &container{service: p.Services[name]}
 			continue
 		}
-		f.all[name] = newContainer(t, p, name, func(v string) string {
-			return strings.ReplaceAll(v, "@postgres/", fmt.Sprintf("@127.0.0.1:%d/", f.pg.Port))
-		})
+		f.all[name] = newContainer(t, p, name, names.Replace)
 	}
 	return f
 }
@@ -212,10 +227,16 @@ func (f *fleet) until(what string, is func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(composeRun); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
+			for name, c := range f.all {
+				f.t.Logf("%s: %s", name, tail(c.said()))
+			}
 			f.t.Fatalf("%s: not after %s", what, composeRun)
 		}
 	}
 }
+
+// tail is the end of what a process has said.
+func tail(said string) string { return said[max(0, len(said)-4000):] }
 
 func (f *fleet) ready(c *container) {
 	f.t.Helper()

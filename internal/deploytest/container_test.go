@@ -85,12 +85,21 @@ func newContainer(t *testing.T, p *types.Project, name string, replace func(stri
 	if err := os.Link(program(t), filepath.Join(c.root, "usr", "bin", "hocket")); err != nil {
 		t.Fatal(err)
 	}
+	exe := filepath.Join(c.root, "proc", "self", "exe") // of /proc, which a container has, the SDK of Temporal reads this
+	if err := os.MkdirAll(filepath.Dir(exe), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/usr/bin/hocket", exe); err != nil {
+		t.Fatal(err)
+	}
 	c.args = append(c.args, s.Command...)
 	for i, arg := range c.args {
 		if port, ok := strings.CutPrefix(arg, "0.0.0.0:"); ok && port != "" {
 			c.addr = freePort(t)
 			c.args[i] = c.addr
+			continue
 		}
+		c.args[i] = replace(arg)
 	}
 	for key, v := range s.Environment {
 		if v == nil {

@@ -271,6 +271,29 @@ func checkProbes(t *testing.T, name string, c corev1.Container) {
 	}
 }
 
+// TestPlaces: pods and containers have names that change. So all of them have one place, or runs that need files or programs of a machine wait for one that is gone.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	m := read(t)
+	files := map[string]string{"configmap.yaml": m.configs["hocket"].Data["hocket.yaml"]}
+	data, err := os.ReadFile("../../deploy/compose/hocket.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["deploy/compose/hocket.yaml"] = string(data)
+	for name, text := range files {
+		var c struct{ Server struct{ Place string } }
+		if err := yaml.Unmarshal([]byte(text), &c); err != nil || c.Server.Place == "" {
+			t.Errorf("%s names no place: %v", name, err)
+		}
+	}
+	for name, pod := range m.pods() {
+		if slices.Contains(pod.Spec.Containers[0].Args, "--place") {
+			t.Errorf("%s has a place of its own", name)
+		}
+	}
+}
+
 // TestManifestsCommands: the program knows the commands and flags of the pods, and its configuration is valid.
 func TestManifestsCommands(t *testing.T) {
 	t.Parallel()
