@@ -134,7 +134,7 @@ func (c *cluster) execution(t *testing.T, id, execution string) (events []*histo
 func TestHistories(t *testing.T) {
 	t.Parallel()
 	c := memoryCluster(t)
-	const turns, secret = 50, "zebra-crossing"
+	const turns, secret = 100, "zebra-crossing"
 	w := &sim.World{
 		Model: func(_ context.Context, q model.Request) (model.Reply, error) {
 			n := 0
@@ -168,15 +168,25 @@ func TestHistories(t *testing.T) {
 	if most := 7 * calls; len(events) > most {
 		t.Errorf("%d events for %d calls, at most %d", len(events), calls, most)
 	}
-	if most := 1024 * calls; size > most {
-		t.Errorf("%d bytes for %d calls, at most %d", size, calls, most)
+	if most := 300 << 10; size > most {
+		t.Errorf("%d bytes for %d turns, at most %d", size, turns, most)
 	}
-	half := 0
-	for _, e := range events[:len(events)/2] {
-		half += e.Size()
+	tenth := make([]int, 10) // bytes
+	for i, e := range events {
+		tenth[i*10/len(events)] += e.Size()
 	}
-	if rest := size - half; rest > half+half/10 {
-		t.Errorf("the second half of the history has %d bytes, the first %d: it grows", rest, half)
+	each := 2 * turns / 10
+	for i, bytes := range tenth {
+		most := 1024 * each
+		if i == 0 {
+			most = 1536 * each // with what starts the workflow
+		}
+		if bytes > most {
+			t.Errorf("turns %d to %d have %d bytes, at most %d", i*turns/10, (i+1)*turns/10, bytes, most)
+		}
+	}
+	if first, last := tenth[1], tenth[9]; last > first+first/10 {
+		t.Errorf("the last ten turns have %d bytes, the tenth to the twentieth %d: it grows", last, first)
 	}
 	for _, e := range events {
 		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), secret) || strings.Contains(fmt.Sprint(e), secret) {

@@ -28,6 +28,7 @@ const (
 // BenchmarkCopy: a file with n and 2n runs of 20 records and a value is copied into PostgreSQL and back, with all verification, beside its floor in the same turn: as many bytes of rows by COPY into a table without a key,
 // 1,000 rows a transaction. The goal is 0.3 of the floor; memory does not grow with n. Figures are medians of the turns.
 func BenchmarkCopy(b *testing.B) {
+	const goal, margin = 0.3, 1.5 // it fails where the ratio is worse than the goal by more than half
 	for _, n := range []int{1000, 2000} {
 		b.Run(fmt.Sprintf("runs=%d", n), func(b *testing.B) {
 			from := file(b)
@@ -57,6 +58,10 @@ func BenchmarkCopy(b *testing.B) {
 			b.ReportMetric(median(back), "back-MB/s")
 			b.ReportMetric(median(floors), "floor-MB/s")
 			b.ReportMetric(median(ratios), "of-floor")
+			b.ReportMetric(goal, "of-floor-goal")
+			if r := median(ratios); r < goal/margin {
+				b.Errorf("%.2f of COPY; the goal is %.2f", r, goal)
+			}
 			b.ReportMetric(median(peaks), "peak-heap-MB")
 		})
 	}
