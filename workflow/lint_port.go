@@ -16,6 +16,9 @@ func firedPorts(n *Node) (names []string, open bool) {
 	if n.Kind != KindStart && n.Kind != KindEnd { // which do nothing that can fail
 		names = append(names, PortError, PortLimit, PortTimeout)
 	}
+	if n.If != nil || n.Catch != nil && n.Catch.Port == PortOut {
+		names = append(names, PortOut)
+	}
 	return names, open
 }
 

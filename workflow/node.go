@@ -204,6 +204,8 @@ type Wait struct {
 	Schema json.RawMessage `json:"schema,omitempty"`
 	// FailReject fails the step where a person rejects and no edge leaves by PortReject (X-7).
 	FailReject bool `json:"failReject,omitempty"`
+	// OnDeadline is PortApprove or PortReject where an approval counts as so answered at its deadline; "": see Deadline (X-9).
+	OnDeadline string `json:"onDeadline,omitempty"`
 	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-9).
 	Default json.RawMessage `json:"default,omitempty"`
 }

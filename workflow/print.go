@@ -61,6 +61,7 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 		v := w.Providers[name]
 		p.line("provider", ident(name), key("kind", v.Kind), key("baseURL", v.BaseURL), key("keyEnv", v.KeyEnv))
 	}
+	p.toolsets(w.Toolsets, w.Permissions)
 	for i := range w.Agents {
 		p.agent(&w.Agents[i])
 	}

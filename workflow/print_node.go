@@ -74,7 +74,7 @@ func (p *printer) node(n *Node) {
 		if v := n.Wait; v != nil {
 			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline), duration("remind", v.Remind),
 				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc), key("signal", v.Signal), key("mapper", v.Mapper),
-				flag("template", v.Template), raw("schema", v.Schema), flag("failReject", v.FailReject), raw("default", v.Default))
+				flag("template", v.Template), raw("schema", v.Schema), flag("failReject", v.FailReject), word("onDeadline", v.OnDeadline), raw("default", v.Default))
 		}
 		if v := n.Fork; v != nil {
 			p.line("fork", "join="+ident(v.Join), word("until", v.Until), number("quorum", v.Quorum), word("onFailure", v.OnFailure),

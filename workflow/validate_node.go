@@ -76,6 +76,7 @@ func (c *checker) checkWait(n *Node) {
 	c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
 	c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
 	c.negative(n, n.Wait.Remind < 0, "wait.remind")
+	c.word(n, "wait.onDeadline", n.Wait.OnDeadline, "", PortApprove, PortReject)
 	c.validJSON(n, n.Wait.Schema, "wait.schema", false)
 	c.validJSON(n, n.Wait.Default, "wait.default", false)
 }

@@ -32,6 +32,9 @@ type Workflow struct {
 	Branches []*Workflow `json:"branches,omitempty"`
 	// Schedule says when runs of the main graph, or of the branch, start by themselves; nil: never.
 	Schedule *Schedule `json:"schedule,omitempty"`
+	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
+	Toolsets    []json.RawMessage `json:"toolsets,omitempty"`
+	Permissions []Permissions     `json:"permissions,omitempty"`
 	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
 	Providers map[string]Provider `json:"providers,omitempty"`
 
@@ -306,6 +309,21 @@ func (w *Workflow) Graph(branch string) *Workflow {
 	c := *g
 	c.Branches, c.Schedule = nil, nil
 	return &c
+}
+
+// Callers gives what calls tools: the agents, and behind them, as an agent without an id, the tool nodes, where w has some or lists what they may use. Those of sub-flows and branches are not
+// among them.
+func (w *Workflow) Callers() []Agent {
+	own := Agent{Toolsets: w.Toolsets, Permissions: w.Permissions}
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Tool != nil && !slices.Contains(own.Tools, n.Tool.Tool) {
+			own.Tools = append(own.Tools, n.Tool.Tool)
+		}
+	}
+	if len(own.Tools)+len(own.Toolsets)+len(own.Permissions) == 0 {
+		return w.Agents
+	}
+	return append(slices.Clip(w.Agents), own)
 }
 
 // Agent gives the agent with that id, nil where there is none.

@@ -87,15 +87,17 @@ func unopened(w *workflow.Workflow, types []string, diags *diag.List) {
 	if types == nil {
 		return
 	}
-	for i := range w.Agents {
-		for _, raw := range w.Agents[i].Toolsets {
+	for _, a := range w.Callers() {
+		for _, raw := range a.Toolsets {
 			var set struct {
 				Type string `json:"type"`
 			}
 			if json.Unmarshal(raw, &set) == nil && !slices.Contains(types, set.Type) {
-				d := diag.Diagnostic{Code: agents.CodeUnsupported, Severity: diag.Warning, Span: w.Source.Agent(w.Agents[i].ID)}
+				d := diag.Diagnostic{Code: agents.CodeUnsupported, Severity: diag.Warning, Span: w.Source.Agent(a.ID)}
 				agents.UnknownToolset(&d, set.Type)
-				d.Message = fmt.Sprintf("agent %q: %s", w.Agents[i].ID, d.Message)
+				if a.ID != "" {
+					d.Message = fmt.Sprintf("agent %q: %s", a.ID, d.Message)
+				}
 				diags.Add(d)
 			}
 		}

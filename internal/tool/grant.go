@@ -74,7 +74,11 @@ func (s *Set) build(ctx context.Context, agent string) (*table, error) {
 		}
 		t.addInstance(o.inst, o.entries)
 	}
-	if err := s.addNames(ctx, t, grant.Names); err != nil {
+	names := grant.Names
+	if agent == "" { // steps name tools: those of the document come before those of others
+		names = slices.DeleteFunc(slices.Clone(names), t.has)
+	}
+	if err := s.addNames(ctx, t, names); err != nil {
 		return nil, err
 	}
 	taken := map[string]bool{}
@@ -208,6 +212,11 @@ func (t *table) addInstance(in *instance, entries []*pinned) {
 	for _, e := range entries {
 		t.add(&binding{inst: in, entry: e, own: e.own})
 	}
+}
+
+// has tells whether an own toolset has a tool of that name, qualified or not.
+func (t *table) has(name string) bool {
+	return slices.ContainsFunc(t.bindings, func(b *binding) bool { return b.own == name || qualifiedName(b.inst.name, b.own) == name })
 }
 
 // add grants one tool, once.

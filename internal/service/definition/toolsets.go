@@ -13,19 +13,21 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// DocumentSpecs gives the toolsets that the agents of a workflow list, and what is wrong with them. Those with errors are left out.
+// DocumentSpecs gives the toolsets that a workflow and its agents list, and what is wrong with them. Those with errors are left out.
 func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 	var (
 		specs    []tool.Spec
 		problems diag.List
 	)
-	for i := range w.Agents {
-		a := &w.Agents[i]
+	for _, a := range w.Callers() {
 		for j, raw := range a.Toolsets {
-			path := fmt.Sprintf("agents.%s.toolsets[%d]", a.ID, j)
+			path := fmt.Sprintf("toolsets[%d]", j)
+			if a.ID != "" {
+				path = "agents." + a.ID + "." + path
+			}
 			sp, list, err := tool.ReadSpec(raw)
 			if err != nil {
-				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "agent %q: toolset: %v", a.ID, err)
+				problems.Errorf(w.Source.Agent(a.ID), path, "bad-toolset", "%s: toolset: %v", caller(a), err)
 				continue
 			}
 			list = append(list, filtered(sp)...)
@@ -67,7 +69,7 @@ func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.L
 				if !d.Unknown || d.Severity != diag.Error {
 					continue
 				}
-				d.Span, d.Name, d.Message = diag.Span{File: file}, inToolset(raw, d.Path), ofToolset(&list[i], j, d.Message)
+				d.Span, d.Name, d.Message = diag.Span{File: file}, inToolset(raw, d.Path), ofToolset(list[i], j, d.Message)
 				problems = append(problems, d)
 			}
 		}
@@ -76,8 +78,16 @@ func unknownIn(file string, data []byte, list []workflow.Agent) (problems diag.L
 	return problems
 }
 
-func ofToolset(a *workflow.Agent, i int, message string) string {
-	return fmt.Sprintf("agent %q: toolset %d: %s", a.ID, i+1, message)
+func ofToolset(a workflow.Agent, i int, message string) string {
+	return fmt.Sprintf("%s: toolset %d: %s", caller(a), i+1, message)
+}
+
+// caller names what lists a toolset.
+func caller(a workflow.Agent) string {
+	if a.ID == "" {
+		return "workflow"
+	}
+	return fmt.Sprintf("agent %q", a.ID)
 }
 
 // inToolset names a place in a toolset for placeToolsets: the text of the toolset and the path in it.

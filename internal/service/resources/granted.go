@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -29,7 +30,7 @@ func (o *offers) add(name string, s tool.Spec) {
 	}
 }
 
-// Granted gives the tools that the agents of a workflow, whose toolsets were checked, list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
+// Granted gives the tools that the agents and tool nodes of a workflow, whose toolsets were checked, list and nothing offers (issue 13). A document that no agent can answer to is refused before the first
 // call; where a server has to be asked, a call of such a tool is an error in the run. Tools that the program replaces where no provider is configured
 // (web_search, S0-55) are offered.
 func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, err error) {
@@ -48,7 +49,7 @@ func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, er
 		}
 		specs = append(more, specs...)
 	}
-	shared := offers{all: true}
+	shared := offers{all: true, names: []string{definition.TogetherTool}} // branches of a document that run at once are a tool's calls
 	for _, sp := range specs {
 		name := sp.Name
 		if name == "" {
@@ -64,8 +65,7 @@ func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, er
 }
 
 func ungranted(w *workflow.Workflow, agents map[string]tool.Grant, shared offers, problems *diag.List) {
-	for i := range w.Agents {
-		a := &w.Agents[i]
+	for _, a := range w.Callers() {
 		own := offers{names: slices.Clone(shared.names), all: shared.all}
 		for _, sp := range agents[a.ID].Toolsets {
 			own.add(sp.Title(), sp)
@@ -77,7 +77,12 @@ func ungranted(w *workflow.Workflow, agents map[string]tool.Grant, shared offers
 			if name == tool.All || slices.Contains(own.names, name) {
 				continue
 			}
-			d := problems.Errorf(w.Source.Agent(a.ID), "", definition.CodeUnknownTool, "agent %q: no toolset provides the tool %q", a.ID, name)
+			span, title := w.Source.Agent(a.ID), fmt.Sprintf("agent %q", a.ID)
+			if a.ID == "" {
+				n := &w.Nodes[slices.IndexFunc(w.Nodes, func(n workflow.Node) bool { return n.Tool != nil && n.Tool.Tool == name })]
+				span, title = w.Source.Node(n.ID), fmt.Sprintf("step %q", n.Title())
+			}
+			d := problems.Errorf(span, "", definition.CodeUnknownTool, "%s: no toolset provides the tool %q", title, name)
 			if d.Hint = diag.DidYouMean(name, own.names); d.Hint == "" {
 				d.Advise(diag.GiveTools)
 			}

@@ -79,8 +79,8 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 	return nil
 }
 
-// grants says what each agent of a workflow may use, those of its sub-flows too (SEC13). trusted is the hash of the commands that were allowed. Agents go
-// by their id over all flows, so two of one id must be allowed the same.
+// grants says what each agent of a workflow may use, those of its sub-flows too (SEC13), and as an agent without an id what its tool nodes may. trusted is the hash of the commands that
+// were allowed. Agents go by their id over all flows, so two of one id must be allowed the same.
 func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) error {
 	all, problems := definition.DocumentSpecs(w)
 	problems.AllowUnknown() // as was decided when the run began
@@ -91,9 +91,12 @@ func grants(w *workflow.Workflow, trusted string, into map[string]tool.Grant) er
 }
 
 func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) error {
-	for i := range w.Agents {
-		a := &w.Agents[i]
-		g := tool.Grant{Names: a.Tools}
+	for _, a := range w.Callers() {
+		var g tool.Grant
+		if a.ID == "" {
+			g = into[""] // of all flows together
+		}
+		g.Names = slices.Concat(g.Names, a.Tools)
 		for _, p := range a.Permissions {
 			g.Permissions = append(g.Permissions, tool.Permissions(p))
 		}
@@ -105,17 +108,10 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 			sp.Trusted = allowed
 			g.Toolsets = append(g.Toolsets, sp)
 		}
-		if was, ok := into[a.ID]; ok && !reflect.DeepEqual(was, g) {
+		if was, ok := into[a.ID]; ok && a.ID != "" && !reflect.DeepEqual(was, g) {
 			return failure.Refuse(errcode.AgentAmbiguous, errcode.Fields{"agent": a.ID}, nil)
 		}
 		into[a.ID] = g
-	}
-	for i := range w.Nodes {
-		if n := &w.Nodes[i]; n.Tool != nil {
-			g := into[""]
-			g.Names = append(g.Names, n.Tool.Tool)
-			into[""] = g
-		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
 		if err := grantAll(w.Flows[name], allowed, into); err != nil {
