@@ -14,6 +14,8 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
 	"cel.dev/cel-go/parser"
+
+	"github.com/hocket-run/hocket/internal/chat"
 )
 
 // The part of CEL's library that conditions have. An allow list: what a later CEL adds stays out until it is named here, and so do times, time zones
@@ -111,7 +113,21 @@ func functions() []cel.EnvOption {
 		binary("@modulo", cel.DynType, arithmetic("divide", modulo)),
 		text("trim", strings.TrimSpace),
 		text("lowerAscii", lowerASCII),
+		cel.Function("json", cel.MemberOverload("string_json", []*cel.Type{cel.StringType}, cel.DynType, cel.UnaryBinding(parseJSON))),
 	}
+}
+
+// parseJSON gives the JSON in a text, fenced or not, as a path into an output finds it (S4-17).
+func parseJSON(v ref.Val) ref.Val {
+	raw, ok := chat.JSONIn(string(v.(types.String)))
+	if !ok {
+		return types.NewErr("json() needs a text that is JSON")
+	}
+	out, err := celValue(raw)
+	if err != nil {
+		return types.WrapErr(err)
+	}
+	return out
 }
 
 func boolOrErr(b bool, err error) ref.Val {
@@ -188,7 +204,7 @@ func (costs) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint6
 		n += min(weight(args[0]), weight(args[1]))
 	case fnContains:
 		n += weight(args[1])
-	case "@less", "@less_equals", "@greater", "@greater_equals", "trim", "lowerAscii":
+	case "@less", "@less_equals", "@greater", "@greater_equals", "trim", "lowerAscii", "json":
 		n += weight(args[0])
 	case "@add":
 		if kindOf(result) == kindString {
