@@ -75,15 +75,20 @@ func (p *people) handleAnswer(d Answer) {
 		}
 		return
 	}
-	if n := p.graph.StepNode(step); ans.Decision == workflow.PortReject && n.Wait.FailReject && len(n.Ports[workflow.PortReject]) == 0 {
-		p.steps.giveUp(step, Failure{Code: CodeRejected, Message: refused(n.Title(), ans.Note)}) // no retry policy applies: a person said no
-		return
-	}
 	if ans.Decision != "" {
-		p.steps.complete(step, &StepCompleted{Same: true}, ans.Decision)
+		p.judged(step, ans.Decision, ans.Note)
 		return
 	}
 	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
+}
+
+// judged ends the step of an approval as a person, or its deadline, decided.
+func (p *people) judged(step int, decision, note string) {
+	if n := p.graph.StepNode(step); decision == workflow.PortReject && n.Wait.FailReject && len(n.Ports[workflow.PortReject]) == 0 {
+		p.steps.giveUp(step, Failure{Code: CodeRejected, Message: refused(n.Title(), note)}) // no retry policy applies: a person said no
+		return
+	}
+	p.steps.complete(step, &StepCompleted{Same: true}, decision)
 }
 
 // answeredQuestion completes a question with its answer, which is the output that done says.
@@ -216,6 +221,9 @@ func (p *people) timerDue(t waits.Timer) {
 	switch {
 	case len(n.Ports[workflow.PortTimeout]) > 0:
 		p.steps.complete(t.Step, &StepCompleted{Same: true}, workflow.PortTimeout)
+		return
+	case n.Wait.OnDeadline != "":
+		p.judged(t.Step, n.Wait.OnDeadline, "")
 		return
 	case n.Value != nil:
 		seen := viewer{&p.state}.of(t.Step)

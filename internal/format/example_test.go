@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/format"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 func ExampleRead() {
@@ -24,8 +23,8 @@ workflow:
 
 func ExampleWrite() {
 	w, _ := format.Read("shop.yaml", []byte("agents: {writer: {}}\nworkflow: [{type: agent, name: writer}]\n"), format.Options{})
-	w.Nodes[0].Timeout = workflow.Duration(30e9)
+	w.Nodes[0].Recovery = true
 	_, unsaid, err := format.Write(w, format.Steps)
 	fmt.Println(unsaid, err)
-	// Output: [node "writer": the timeout of 30s] <nil>
+	// Output: [node "writer": the error handler] <nil>
 }

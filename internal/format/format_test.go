@@ -168,9 +168,9 @@ func TestConvert(t *testing.T) {
 				{"id":"h","type":"approval","data":{}}],
 				"connections":[{"source":"s","target":"w"},{"source":"w","target":"c"},{"source":"c","target":"h","sourceHandle":"condition-0"}]}`,
 			want: `workflow: the rules {"defaultInput":"hi"}
-node "h": a node of kind wait
 agent "w": how whitespace around its reply and an empty reply are handled
-node "c": the comparison of its input with "yes"`,
+node "c": the comparison of its input with "yes"
+node "h": that a rejection ends the run as completed`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -259,6 +259,7 @@ func (r *reader) permissions(f field) []workflow.Permissions {
 // permitAll puts the document's permissions before those of each agent, also of those from beside it: all of them hold.
 func (r *reader) permitAll(f field) {
 	all := r.permissions(f)
+	r.permitted = all
 	for i := range r.w.Agents {
 		a := &r.w.Agents[i]
 		a.Permissions = slices.Concat(all, a.Permissions)

@@ -22,6 +22,7 @@ func (r *reader) compile() {
 	nameSteps(r.root)
 	r.steps = newIndex(r.root)
 	r.arrange(r.root)
+	r.aimFollows(r.root)
 	r.refuseUntyped()
 	r.refuseTwins(r.root)
 	r.refusePorts(r.root)
@@ -43,7 +44,11 @@ func (r *reader) compile() {
 	c := &compiler{w: r.w, reader: r, taken: map[string]bool{}}
 	r.root.walk(func(s *step) { c.taken[s.node] = true })
 	c.flow(r.root, nil)
+	c.follows(r.root)
 	c.sortEdges()
+	if slices.ContainsFunc(r.w.Nodes, func(n workflow.Node) bool { return n.Tool != nil }) {
+		r.w.Permissions = r.permitted
+	}
 	c.refuseUnreachable(r.root)
 }
 
@@ -102,6 +107,9 @@ func (c *compiler) step(s *step) []end {
 		return c.parallel(s)
 	case conditionStep:
 		return c.condition(s)
+	case agentStep:
+	default:
+		return c.extension(s)
 	}
 	n := c.node(s, workflow.KindAgent)
 	n.Agent = &workflow.AgentNode{
@@ -111,7 +119,7 @@ func (c *compiler) step(s *step) []end {
 	if s.prompt != "" { // Hocket's own: the message is this text, with the previous output in its place
 		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTemplate, Text: s.prompt}
 	}
-	n.Reads = c.reader.agentReads[s.name]
+	n.Reads = c.policies(&n, s).done(c.reader.agentReads[s.name])
 	c.add(n, s)
 	return []end{{node: s.node}}
 }
@@ -148,7 +156,11 @@ func (c *compiler) branch(l *list, in end) []end {
 func (c *compiler) parallel(s *step) []end {
 	join := c.joinID(s)
 	n := c.node(s, workflow.KindFork)
-	n.Fork = &workflow.Fork{Join: join, Until: workflow.UntilAll, OnFailure: workflow.FailFast, Shape: workflow.ShapeSteps}
+	n.Fork = &workflow.Fork{Join: join, Until: cmp.Or(s.more.join, workflow.UntilAll), Quorum: s.more.quorum, OnFailure: workflow.FailFast, Shape: workflow.ShapeSteps}
+	if n.Fork.Until != workflow.UntilAll {
+		c.w.Rules.HideLosers = true // a branch that lost is not part of the block's output
+	}
+	n.Reads = c.policies(&n, s).done(nil)
 	children := slices.DeleteFunc(slices.Clone(s.children.items), func(t *step) bool { return t.broken })
 	for _, child := range children {
 		n.Fork.Branches = append(n.Fork.Branches, workflow.Branch{ID: child.id})

@@ -65,7 +65,7 @@ func (u *unraveler) postdominators() map[string]string {
 	return doms
 }
 
-// openPort tells whether the run may end at n.
+// openPort tells whether the run may end at n because nothing follows; what follows an end step does not depend on it, as with a jump.
 func (u *unraveler) openPort(n *workflow.Node) bool {
 	ports := map[string]bool{}
 	for _, i := range u.out[n.ID] {
@@ -75,7 +75,10 @@ func (u *unraveler) openPort(n *workflow.Node) bool {
 		yes, no := ways(n)
 		return !ports[yes] || !ports[no]
 	}
-	return len(ports) == 0
+	if n.Wait != nil && n.Wait.Kind == workflow.WaitApproval {
+		return !ports[workflow.PortApprove]
+	}
+	return len(ports) == 0 && n.End == nil
 }
 
 func reversePostorder(next map[string][]string, root string) ([]string, map[string]int) {

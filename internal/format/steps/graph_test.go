@@ -143,7 +143,7 @@ workflow:
 		{"provider", func(w *workflow.Workflow) {
 			w.Providers = map[string]workflow.Provider{"p": {Kind: "google", BaseURL: "https://x"}}
 		}, `workflow: the provider "p" of kind "google", which no agent uses`},
-		{"timeout", func(w *workflow.Workflow) { w.Nodes[0].Timeout = 3e9 }, `node "one": the timeout of 3s`},
+		{"timeout", func(w *workflow.Workflow) { w.Node("check").Timeout = 3e9 }, `node "check": the timeout of 3s`},
 		{"recovery", func(w *workflow.Workflow) { w.Nodes[0].Recovery = true }, `node "one": the error handler`},
 		{"node name", func(w *workflow.Workflow) { w.Nodes[0].Name = "First" }, `node "one": the name "First"`},
 		{"slash", func(w *workflow.Workflow) {
@@ -180,11 +180,12 @@ workflow:
 		{"wait", func(w *workflow.Workflow) {
 			n := w.Node("two")
 			n.Kind, n.Agent, n.Wait = workflow.KindWait, nil, &workflow.Wait{Kind: workflow.WaitApproval}
-		}, `node "two": a node of kind wait`},
+		}, `node "two": the port "out"
+node "two": that a rejection ends the run as completed`},
 		{"fork", func(w *workflow.Workflow) {
 			f := w.Node("par").Fork
 			f.Until, f.OnFailure, f.Shape, f.MaxConcurrency, f.Merge = workflow.UntilAny, workflow.FailCollect, workflow.ShapeMap, 1, "m"
-		}, `node "par": that it waits for "any": a parallel block waits for all
+		}, `workflow: that outputs of branches which lost their block are seen behind it
 node "par": that a failure is handled by "collect": a parallel block fails at once
 node "par": the shape of its output
 node "par": the bound of 1 branches at a time

@@ -41,10 +41,6 @@ func nameSteps(root *list) {
 	})
 }
 
-func (k kind) String() string {
-	return [...]string{"agent", "condition", "parallel", "jump"}[k]
-}
-
 // refuseTwins reports ids that one list holds twice, or one block: its output tells steps by their id (S4-34). The two branches of a condition
 // may share ids, since one of them runs.
 func (r *reader) refuseTwins(root *list) {

@@ -102,7 +102,7 @@ func (r *reader) repeat(s, t *step) {
 			"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
 	}
 	s.kind, s.target, s.wanted = jump, t, s.id
-	s.yes, s.no, s.children, s.retry = nil, nil, nil, nil
+	s.yes, s.no, s.children, s.retry, s.more = nil, nil, nil, nil, extension{}
 }
 
 // says tells whether s says more than that it is t again.

@@ -1,9 +1,12 @@
 package steps
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Keys gives the keys of a section of steps documents that have an effect, and those of docker-agent's that are only reported by name. Sections are
-// "document", "models" (an entry), "providers" (an entry), "agent step", "condition step" and "parallel step"; "block ports" are ids
+// "document", "models" (an entry), "providers" (an entry), "agent step" and so on for each type; "block ports" are ids
 // that no child of a parallel step has. What agents have is in package agents.
 func Keys(section string) (works, reported []string) {
 	switch section {
@@ -15,12 +18,11 @@ func Keys(section string) (works, reported []string) {
 		works = providerKeys
 	case "block ports":
 		works = blockPorts
-	case "agent step":
-		works = stepKeys[agentStep]
-	case "condition step":
-		works = stepKeys[conditionStep]
-	case "parallel step":
-		works = stepKeys[parallelStep]
+	}
+	if word, ok := strings.CutSuffix(section, " step"); ok {
+		if i := slices.Index(stepTypes(), word); i >= 0 {
+			works = stepKeys[kind(i)]
+		}
 	}
 	return slices.Clone(works), slices.Clone(reported)
 }

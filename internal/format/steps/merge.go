@@ -145,7 +145,7 @@ func (u *unraveler) strands(f *frame, it *item, m, stop string) risk {
 	}
 	ends, inside := false, false
 	u.region(m, stop, func(id string) bool {
-		ends = u.openPort(u.nodes[id])
+		ends = u.openPort(u.nodes[id]) || u.nodes[id].End != nil
 		for _, i := range u.out[id] {
 			to := u.w.Edges[i].To
 			if u.back[i] {

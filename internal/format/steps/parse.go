@@ -14,11 +14,19 @@ import (
 var (
 	workflowKeys = []string{"steps", "max_loop_iterations", "overrides", "budget"}
 	stepKeys     = map[kind][]string{
-		agentStep:     {"type", "id", "name", "prompt", "retry", "budget"},
+		agentStep:     {"type", "id", "name", "prompt", "if", "timeout", "retry", "on_error", "budget"},
 		conditionStep: {"type", "id", "name", "condition", "true", "false", "retry"},
-		parallelStep:  {"type", "id", "name", "steps", "retry"},
+		parallelStep:  {"type", "id", "name", "steps", "join", "quorum", "if", "retry", "on_error"},
+		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "retry", "on_error", "budget"},
+		setStep:       {"type", "id", "values", "if", "on_error"},
+		endStep:       {"type", "id", "status", "output", "message", "if"},
+		approvalStep:  {"type", "id", "prompt", "reject", "deadline", "on_deadline", "remind_after", "if", "on_error"},
+		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 	}
-	allStepKeys = []string{"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget"}
+	allStepKeys = []string{
+		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "on_error", "join", "quorum", "tool", "args", "values",
+		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema",
+	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}
 )
@@ -125,14 +133,9 @@ func (r *reader) step(s *step, depth int) {
 		word = r.text(*typ)
 	}
 	known := word != ""
-	switch word {
-	case "agent":
-		s.kind = agentStep
-	case "condition":
-		s.kind = conditionStep
-	case "parallel":
-		s.kind = parallelStep
-	default:
+	if i := slices.Index(stepTypes(), word); i >= 0 {
+		s.kind = kind(i)
+	} else {
 		known = false
 	}
 	s.bare = typ == nil
@@ -144,9 +147,10 @@ func (r *reader) step(s *step, depth int) {
 		return
 	}
 	s.garbled = s.garbled || slices.ContainsFunc(keys, func(f field) bool {
-		list := f.key == "steps" || f.key == "true" || f.key == "false"
-		text := f.key == "name" || f.key == "condition"
-		return text && !f.value.IsScalar() || list && f.value.Kind == source.Map
+		list := slices.Contains([]string{"steps", "true", "false", "reject"}, f.key)
+		text := slices.Contains([]string{"name", "condition", "tool"}, f.key)
+		fields := slices.Contains([]string{"values", "args", "schema"}, f.key)
+		return text && !f.value.IsScalar() || list && f.value.Kind == source.Map || fields && f.value.Kind != source.Map
 	})
 	r.checkStep(s, word, typ, known)
 }
@@ -160,8 +164,8 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 			at = typ.value.Span
 		}
 		d := r.diags.Errorf(at, s.path()+".type", codeBadStep, "%s: unknown type %q", s.title(), word)
-		d.Hint = "the types are agent, condition and parallel"
-		if hint := diag.DidYouMean(word, []string{"agent", "condition", "parallel"}); hint != "" && word != "" {
+		d.Hint = "the types are " + strings.Join(stepTypes(), ", ")
+		if hint := diag.DidYouMean(word, stepTypes()); hint != "" && word != "" {
 			d.Hint = hint
 		}
 		s.broken = true
@@ -196,6 +200,9 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 			s.broken = true
 		}
 	}
+	if !s.broken {
+		r.checkExtension(s)
+	}
 }
 
 func (l *list) empty() bool { return l == nil || len(l.items) == 0 }
@@ -227,6 +234,9 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 			r.tooLong(f, &s.name)
 		}
 	case "prompt":
+		if s.more.prompt = f; s.kind == approvalStep || s.kind == askStep {
+			return
+		}
 		if s.prompt = r.text(f); strings.TrimSpace(s.prompt) == "" && f.value.IsScalar() {
 			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the prompt is empty", s.title()).Hint = "leave it out, or write {{PREVIOUS_OUTPUT}} for the previous output"
 		}
@@ -247,7 +257,9 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 		s.no = &list{kind: branchList, owner: s, port: "false"}
 		r.branch(s.no, f, depth+1)
 	default:
-		r.unknown(f, diag.Error, s.title(), allStepKeys)
+		if !r.extensionKey(s, f, depth) {
+			r.unknown(f, diag.Error, s.title(), allStepKeys)
+		}
 	}
 }
 

@@ -20,11 +20,13 @@ type author struct {
 	next int
 	ids  []string
 	left int // steps that may still be written
+	// block counts the parallel steps around the place.
+	block int
 }
 
 func (a *author) doc() string {
 	a.left = rapid.IntRange(1, 14).Draw(a.t, "size")
-	a.b.WriteString("agents:\n  x: {instruction: \"Go on from {{ $steps.s0.output }}.\"}\n  y: {}\n" +
+	a.b.WriteString("toolsets: [{type: fetch}]\nagents:\n  x: {instruction: \"Go on from {{ $steps.s0.output }}.\"}\n  y: {}\n" +
 		"  z: {structured_output: {name: v, schema: {type: object, properties: {ok: {type: boolean}}}}}\nworkflow:\n")
 	a.b.WriteString("  - {id: s0, type: agent, name: x}\n")
 	a.next, a.ids = 1, []string{"s0"}
@@ -49,7 +51,7 @@ func (a *author) step(indent string, branch bool) {
 	a.left--
 	kind := 0
 	if a.left > 0 {
-		kind = rapid.IntRange(0, 4).Draw(a.t, "kind")
+		kind = rapid.IntRange(0, 7).Draw(a.t, "kind")
 	}
 	a.b.WriteString(indent + "- ")
 	in := indent + "  "
@@ -70,8 +72,19 @@ func (a *author) step(indent string, branch bool) {
 		if rapid.Bool().Draw(a.t, "retry") {
 			a.b.WriteString(in + "retry: {max_attempts: 2, backoff: exponential}\n")
 		}
+		lanes := rapid.IntRange(1, 3).Draw(a.t, "lanes")
+		switch join := rapid.SampledFrom([]string{"", "", "all", "any", "race", "quorum"}).Draw(a.t, "join"); join {
+		case "":
+		case "quorum":
+			a.b.WriteString(in + "join: quorum\n" + in + "quorum: 1\n")
+		default:
+			a.b.WriteString(in + "join: " + join + "\n")
+		}
+		a.policies(in)
 		a.b.WriteString(in + "steps:\n")
-		a.list(in+"  ", rapid.IntRange(1, 3).Draw(a.t, "lanes"), false)
+		a.block++
+		a.list(in+"  ", lanes, false)
+		a.block--
 	case 4:
 		ref := rapid.SampledFrom(a.ids).Draw(a.t, "reads")
 		if rapid.IntRange(0, 2).Draw(a.t, "later") == 0 {
@@ -87,9 +100,65 @@ func (a *author) step(indent string, branch bool) {
 			a.b.WriteString(in + "false:\n")
 			a.list(in+"  ", rapid.IntRange(1, 3).Draw(a.t, "no"), true)
 		}
+	case 5, 6, 7:
+		a.extension(in)
 	default:
 		a.b.WriteString("type: agent\n" + in + "name: " + rapid.SampledFrom([]string{"x", "y"}).Draw(a.t, "agent") + "\n")
+		a.policies(in)
 	}
+}
+
+// value gives a value with or without references.
+func (a *author) value() string {
+	return rapid.SampledFrom([]string{"1", "plain", "[1, {a: b}]", `"{{ $input }}"`, `"{{ $steps.s0.output }}"`, `"x {{ $steps.` + rapid.SampledFrom(a.ids).Draw(a.t, "of") + `.output }}"`}).Draw(a.t, "value")
+}
+
+// policies writes when a step runs and what follows its failure (X-5, X-6, X-15).
+func (a *author) policies(in string) {
+	if rapid.IntRange(0, 3).Draw(a.t, "if") == 0 {
+		a.b.WriteString(in + "if: \"{{ $steps." + rapid.SampledFrom(a.ids).Draw(a.t, "asks") + ".output == 'x' }}\"\n")
+	}
+	if onError := rapid.SampledFrom([]string{"", "", "", "fail", "continue", "{default: " + a.value() + "}", "{goto: " + rapid.SampledFrom(a.ids).Draw(a.t, "goto") + "}"}).Draw(a.t, "on error"); onError != "" {
+		a.b.WriteString(in + "on_error: " + onError + "\n")
+	}
+}
+
+// extension writes a step of a type that the rules X add.
+func (a *author) extension(in string) {
+	kinds := []string{"tool", "set", "approval", "ask", "end"}
+	if a.block > 0 {
+		kinds = kinds[:4] // X-16
+	}
+	kind := rapid.SampledFrom(kinds).Draw(a.t, "extension")
+	a.b.WriteString("type: " + kind + "\n")
+	late := []string{"", "deadline: 1h", "deadline: 1h\n" + in + "on_deadline: fail", "deadline: 90s\n" + in + "on_deadline: {goto: " + rapid.SampledFrom(a.ids).Draw(a.t, "late at") + "}"}
+	switch kind {
+	case "tool":
+		a.b.WriteString(in + "tool: fetch\n" + in + "args: {url: " + a.value() + "}\n")
+		if rapid.Bool().Draw(a.t, "timeout") {
+			a.b.WriteString(in + "timeout: 30s\n")
+		}
+	case "set":
+		a.b.WriteString(in + "values: {a: " + a.value() + ", b: " + a.value() + "}\n")
+	case "end":
+		a.b.WriteString(in + rapid.SampledFrom([]string{"status: completed", "status: failed\n" + in + "message: \"no {{ $input }}\"", "output: " + a.value()}).Draw(a.t, "end") + "\n")
+		return
+	case "approval":
+		a.b.WriteString(in + "prompt: " + rapid.SampledFrom([]string{"Go on?", "\"{{ $steps.s0.output }}?\""}).Draw(a.t, "prompt") + "\n")
+		late = append(late, "deadline: 1h\n"+in+"on_deadline: approve")
+		if rapid.Bool().Draw(a.t, "reject") {
+			a.b.WriteString(in + "reject:\n")
+			a.list(in+"  ", rapid.IntRange(1, 2).Draw(a.t, "rejected"), true)
+			late = append(late, "deadline: 1h\n"+in+"on_deadline: reject")
+		}
+	case "ask":
+		a.b.WriteString(in + "prompt: Who?\n" + in + rapid.SampledFrom([]string{"remind_after: 1h", "options: [a, b]", "schema: {type: object, properties: {a: {type: string}}}"}).Draw(a.t, "form") + "\n")
+		late = append(late, "deadline: 1h\n"+in+"on_deadline: {default: a}")
+	}
+	if l := rapid.SampledFrom(late).Draw(a.t, "late"); l != "" && (kind == "approval" || kind == "ask") {
+		a.b.WriteString(in + l + "\n")
+	}
+	a.policies(in)
 }
 
 // TestRandomDocuments holds for every document that is read without errors: the graph is valid, every step is reached, and Write and Read give the same

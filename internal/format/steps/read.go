@@ -96,6 +96,7 @@ type reader struct {
 	root       *list
 	cut        bool // lists were not read because they stand too deep: not all steps are known
 	steps      *index
+	permitted  []workflow.Permissions // of the document
 	conditions map[*step]checked
 	agentReads map[string][]string
 }

@@ -20,7 +20,7 @@ type checked struct {
 // readBy gives the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
 	sc := scope{r: r, at: s}
-	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text)})
+	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: variables})
 	var out []*step
 	for _, ref := range cond.Refs() {
 		if t := sc.find(ref.Step()); t != nil {
@@ -40,7 +40,7 @@ func (r *reader) checkCondition(s *step) {
 	}
 	for _, ref := range cond.Refs() {
 		t := sc.meant(ref)
-		if t == nil || r.noOutput(at, ref, t) {
+		if t == nil || !r.readable(at, ref, t, s.block()) {
 			continue
 		}
 		r.checkPath(at, ref, t)
@@ -70,17 +70,18 @@ func (r *reader) checkInstructions() {
 	for i := range r.w.Agents {
 		a := &r.w.Agents[i]
 		info := r.agents[a.ID]
-		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System)})
+		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System), Vars: variables})
 		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ", fallback: info.span}
 		for _, p := range problems {
 			r.problem(at, p, "")
 		}
+		common := commonBlock(users[a.ID])
 		for _, ref := range t.Refs() {
-			if s := sc.meant(ref); s != nil && !r.noOutput(at, ref, s) {
+			if s := sc.meant(ref); s != nil && r.readable(at, ref, s, common) {
 				r.checkPath(at, ref, s)
 			}
 		}
-		a.System, r.agentReads[a.ID] = canonical(a.System, t.Refs(), sc, commonBlock(users[a.ID]))
+		a.System, r.agentReads[a.ID] = canonical(a.System, t.Refs(), sc, common)
 	}
 }
 
@@ -146,11 +147,12 @@ func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 }
 
 func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
-	if t.kind != conditionStep {
+	if t.kind != conditionStep && t.kind != endStep {
 		return false
 	}
-	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q is a condition, which has no output", at.title, t.id)
-	d.Related = []diag.Related{{Span: t.span(), Message: "the condition"}}
+	word := map[kind]string{conditionStep: "a condition", endStep: "an end step"}[t.kind]
+	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q is %s, which has no output", at.title, t.id, word)
+	d.Related = []diag.Related{{Span: t.span(), Message: strings.Replace(strings.Replace(word, "an ", "the ", 1), "a ", "the ", 1)}}
 	return true
 }
 

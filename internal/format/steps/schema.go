@@ -26,7 +26,8 @@ func documentForms() part.Object {
 		}))),
 		"models":      part.MapOf("models with parameters, by names that agents use", part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
 		"mcps":        part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
-		"permissions": part.Either("permissions of every agent", part.Ref("permissions"), part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
+		"toolsets":    part.List("what tool steps may use, in the form of an agent's toolsets", part.Toolset()),
+		"permissions": part.Either("permissions of every agent and of tool steps", part.Ref("permissions"), part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
 		"agents":      part.Either("agents by name, or a list of agents with ids", part.MapOf("", part.Section("", part.AgentProperties(true))), part.AgentList()),
 		"workflow":    part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
 	}
@@ -74,46 +75,5 @@ func Schema() part.Object {
 		}),
 		"budget": part.Section("bounds of the step", budget),
 	})
-	return s
-}
-
-// stepSchema takes the keys of each type of step from the reader.
-func stepSchema() part.Object {
-	forms := part.Object{
-		"type": part.Needed(part.OneOf("what the step does", "agent", "condition", "parallel")),
-		"id":   part.With(part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1, "pattern": "^[^/]*$"}, "the name under which others refer to it; without it that of the agent"),
-		"name": part.Scalar("of an agent step: the agent"), "retry": part.Ref("retry"), "budget": part.Ref("budget"),
-		"prompt":    part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "pattern": `\S`}, "the user message, with {{PREVIOUS_OUTPUT}}; without it the outputs of all steps before, and the input"),
-		"condition": part.Scalar("an expression that is true or false; {{ $steps.ID.output }} is the output of a step"),
-		"true":      part.Ref("branch"), "false": part.Ref("branch"), "steps": part.Ref("steps"),
-	}
-	var rules []any
-	all := part.Object{}
-	for _, typ := range []string{"agent", "condition", "parallel"} {
-		works, _ := Keys(typ + " step")
-		names := []any{}
-		for _, key := range works {
-			names = append(names, key)
-			all[key] = forms[key]
-		}
-		then := part.Object{"propertyNames": part.Object{"enum": names}}
-		switch typ {
-		case "agent":
-			then["required"] = []string{"name"}
-			then["properties"] = part.Object{"name": part.ID("")}
-		case "condition":
-			then["required"] = []string{"condition"}
-			then["properties"] = part.Object{"condition": part.Object{"pattern": `\S`, "not": part.Object{"type": "null"}}, "retry": false}
-			then["anyOf"] = []any{part.Object{"required": []string{"true"}}, part.Object{"required": []string{"false"}}}
-		case "parallel":
-			then["required"] = []string{"steps"}
-			ports, _ := Keys("block ports") // ids of children are ports of the block
-			then["properties"] = part.Object{"steps": part.Object{"items": part.Object{"properties": part.Object{"id": part.Object{"not": part.Object{"enum": ports}}}}}}
-		}
-		rules = append(rules, part.Object{"if": part.Object{"properties": part.Object{"type": part.Object{"const": typ}}, "required": []string{"type"}}, "then": then})
-	}
-	s := part.Entry("one step; in a branch, a step with an id alone leads back to that step", all)
-	s["allOf"] = rules
-	s["anyOf"] = []any{part.Object{"required": []string{"type"}}, part.Object{"required": []string{"id"}, "maxProperties": 1}}
 	return s
 }

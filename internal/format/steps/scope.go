@@ -78,6 +78,9 @@ func (sc scope) find(id string) *step {
 
 // meant gives the step that a reference reads, nil where it is not known.
 func (sc scope) meant(ref expr.Ref) *step {
+	if ref.Var != "" {
+		return nil
+	}
 	s := sc.find(ref.Step())
 	for _, hop := range ref.Steps[1:] {
 		if s == nil || s.children == nil {
@@ -89,7 +92,7 @@ func (sc scope) meant(ref expr.Ref) *step {
 }
 
 func (sc scope) options(text string) expr.Options {
-	return expr.Options{Steps: sc.near(text), Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
+	return expr.Options{Steps: sc.near(text), Vars: variables, Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
 }
 
 // near gives the steps that the references of a text may mean: those whose id stands right after a `$steps`. Where one of them names none, it
@@ -178,8 +181,11 @@ func (s *step) child(id string) *step {
 	return found
 }
 
+// variables are what texts may name beside steps (X-4).
+var variables = []string{expr.VarInput}
+
 // inside calls f for the steps whose outputs a block with the branches l has: its children, and in place of a condition the steps of that
-// condition's branches (S4-34). It ends early where f gives false.
+// condition's branches (S4-34), after an approval those of its reject. It ends early where f gives false.
 func (l *list) inside(f func(*step) bool) bool {
 	for _, t := range l.items {
 		switch t.kind {
@@ -191,7 +197,7 @@ func (l *list) inside(f func(*step) bool) bool {
 				}
 			}
 		default:
-			if !f(t) {
+			if !f(t) || t.no != nil && !t.no.inside(f) {
 				return false
 			}
 		}

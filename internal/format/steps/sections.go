@@ -14,7 +14,7 @@ import (
 
 // What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "agents", "workflow"}
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "workflow"}
 	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
@@ -70,6 +70,7 @@ func (r *reader) document(root *source.Node) {
 	with("providers", r.providersSection)
 	with("models", r.modelsSection)
 	with("mcps", r.mcpsSection)
+	with("toolsets", func(f field) { r.w.Toolsets = r.toolsets(f) })
 	with("agents", r.agentsSection)
 	if !with("workflow", r.workflowSection) {
 		r.oneStep(root)

@@ -16,8 +16,25 @@ const (
 	agentStep kind = iota
 	conditionStep
 	parallelStep
+	toolStep
+	setStep
+	endStep
+	approvalStep
+	askStep
 	jump
 )
+
+// stepTypes are the words of documents for the kinds of steps, by kind.
+func stepTypes() []string {
+	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask"}
+}
+
+func (k kind) String() string {
+	if k == jump {
+		return "jump"
+	}
+	return stepTypes()[k]
+}
 
 // where a list stands, which decides what its items mean.
 type listKind int
@@ -51,13 +68,14 @@ type step struct {
 	id   string // as it is referenced; unique in its list
 	node string // id of the node; a path that ends in /id where id repeats elsewhere
 
-	name     string // the agent
+	name     string // the agent, or the tool
 	prompt   string // of an agent step: the user message, "" for the outputs of all steps before
 	text     string // the condition, as written
 	yes, no  *list
 	children *list
 	retry    *workflow.Retry
 	budget   *workflow.Budget
+	more     extension
 	offered  []expr.Step // what a parallel block's output holds; made when it is first asked for
 
 	hoisted []*step // of a condition: the later siblings that run before it, in declared order (S4-7)

@@ -17,6 +17,9 @@ type item struct {
 	yes, no  []*item
 	children []*item
 	target   *item // of a jump
+	in       *frame
+	// onError and onLate are where a failure and a deadline lead; nil: nowhere.
+	onError, onLate *item
 }
 
 // frame is a list that is being filled, with the lists around it.
@@ -34,7 +37,9 @@ type unraveler struct {
 	nodes   map[string]*workflow.Node
 	pos     map[string]int
 	placed  map[string]string // nodes whose ids tell in which list they stand: the path of that list, "" for the outermost
-	out     map[string][]int  // edges by source, in order
+	out     map[string][]int  // edges by source, in order, but for those of side
+	side    map[string][]int  // edges that a key of their source says: see isSide
+	late    []func()          // what is looked at once the lists are filled
 	back    []bool            // beside w.Edges
 	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
 	after   map[string]string
@@ -51,7 +56,7 @@ type ahead struct{ condition, read int }
 // unravel gives the lists of w, and the nodes that fit into none. What no list can say goes to unsaid; the rest is still given.
 func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	u := &unraveler{
-		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{},
+		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{}, side: map[string][]int{},
 		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, unsaid: unsaid,
 	}
 	for i := range w.Nodes {
@@ -74,6 +79,11 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 			unsaid.Addf("edge", "the edge from %q to %q, which does not join two nodes", e.From, e.To)
 			continue
 		}
+		if u.isSide(u.nodes[e.From], e) {
+			u.back[i] = e.Loop
+			u.side[e.From] = append(u.side[e.From], i)
+			continue
+		}
 		u.out[e.From] = append(u.out[e.From], i)
 	}
 	u.findBack()
@@ -90,7 +100,9 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 		}
 	}
 	u.after = u.postdominators()
-	u.seq(&frame{items: &items, kind: rootList}, w.Entry, "")
+	root := &frame{items: &items, kind: rootList}
+	u.seq(root, w.Entry, "")
+	u.follows(root)
 	u.rest()
 	return items, u.loose
 }
@@ -101,7 +113,7 @@ func (u *unraveler) rest() {
 	for queue := []string{u.w.Entry}; len(queue) > 0; {
 		id := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		for _, i := range u.out[id] {
+		for _, i := range slices.Concat(u.out[id], u.side[id]) {
 			if to := u.w.Edges[i].To; !behind[to] {
 				behind[to] = true
 				queue = append(queue, to)
@@ -111,11 +123,11 @@ func (u *unraveler) rest() {
 	for i := range u.w.Nodes {
 		n := &u.w.Nodes[i]
 		switch {
-		case u.done[n.ID] != nil || slices.Contains([]workflow.Kind{workflow.KindStart, workflow.KindEnd}, n.Kind):
+		case u.done[n.ID] != nil || n.Kind == workflow.KindStart || n.Kind == workflow.KindEnd && n.End == nil:
 		case n.Kind == workflow.KindJoin && n.Join != nil && n.Join.Fork != "":
 		case !behind[n.ID]:
 			u.unsaid.Nodef(n, "an unreachable node")
-		case !slices.Contains([]workflow.Kind{workflow.KindAgent, workflow.KindFork, workflow.KindDecide}, n.Kind):
+		case !writable(n):
 			u.unsaid.Nodef(n, "%s", lost.Kind(n))
 		default:
 			u.loose = append(u.loose, &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]})
@@ -185,13 +197,23 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			u.jump(f, id)
 			return
 		}
-		switch n.Kind {
-		case workflow.KindStart, workflow.KindEnd:
+		switch {
+		case n.Kind == workflow.KindStart || n.Kind == workflow.KindEnd && n.End == nil:
 			u.done[id] = &item{node: n}
 			id = u.follow(f, id, workflow.PortOut)
-		case workflow.KindAgent:
-			u.append(f, n)
-			id = u.follow(f, id, workflow.PortOut)
+			continue
+		case !writable(n):
+			return // rest tells of it
+		}
+		switch n.Kind {
+		case workflow.KindWait:
+			it := u.append(f, n)
+			if n.Wait.Kind == workflow.WaitApproval {
+				u.late = append(u.late, func() { u.rejected(it) })
+				id = u.follow(f, id, workflow.PortApprove)
+			} else {
+				id = u.follow(f, id, workflow.PortOut)
+			}
 		case workflow.KindFork:
 			it := u.append(f, n)
 			join := u.nodes[n.Fork.Join]
@@ -212,13 +234,14 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			u.branch(&frame{items: &it.no, kind: branchList, owner: it, port: workflow.PortFalse, up: f}, no, merge)
 			id = merge
 		default:
-			return // rest tells of it
+			u.append(f, n)
+			id = u.follow(f, id, workflow.PortOut)
 		}
 	}
 }
 
 func (u *unraveler) append(f *frame, n *workflow.Node) *item {
-	it := &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:]}
+	it := &item{node: n, id: n.ID[strings.LastIndex(n.ID, "/")+1:], in: f}
 	u.done[n.ID] = it
 	*f.items = append(*f.items, it)
 	return it

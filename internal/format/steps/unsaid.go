@@ -26,6 +26,12 @@ func (o *writer) limits() {
 		o.unsaid.Addf("workflow", "the rule that a failure is handled by %q: a step's failure stops the others", r.OnFailure)
 	}
 	r.OnFailure = ""
+	if losers(w) {
+		if !r.HideLosers {
+			o.unsaid.Addf("workflow", "that outputs of branches which lost their block are seen behind it")
+		}
+		r.HideLosers = false
+	}
 	if !concurrent {
 		r.HoldWhilePaused = false // there is nothing to hold
 	}
@@ -54,7 +60,7 @@ func (o *writer) limits() {
 // node notes everything of a node that a step cannot say.
 func (o *writer) node(it *item) {
 	n := it.node
-	if n.Timeout != 0 {
+	if n.Timeout != 0 && n.Agent == nil && n.Tool == nil {
 		o.unsaid.Nodef(n, "the timeout of %s", time.Duration(n.Timeout))
 	}
 	if n.Hidden && n.Kind != workflow.KindEnd && n.Kind != workflow.KindJoin {
@@ -98,9 +104,6 @@ func (o *writer) agentNode(n *workflow.Node) {
 
 func (o *writer) fork(n *workflow.Node) {
 	f := n.Fork
-	if f.Until != "" && f.Until != workflow.UntilAll {
-		o.unsaid.Nodef(n, "that it waits for %q: a parallel block waits for all", f.Until)
-	}
 	if f.OnFailure != "" && f.OnFailure != workflow.FailFast {
 		o.unsaid.Nodef(n, "that a failure is handled by %q: a parallel block fails at once", f.OnFailure)
 	}

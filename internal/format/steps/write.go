@@ -30,6 +30,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 		put(meta, "description", text(w.Description))
 		put(out.doc, "metadata", meta)
 	}
+	out.tools()
 	out.agents()
 	steps := out.steps(items)
 	if len(items)+len(loose)+len(out.unsaid) == 0 {
@@ -96,7 +97,7 @@ func (o *writer) step(it *item) *yaml.Node {
 	n := it.node
 	o.node(it)
 	m := mapping()
-	if it.spoken || n.Kind != workflow.KindAgent || n.Agent == nil || it.id != n.Agent.Agent || n.ID != it.id {
+	if it.spoken || n.ID != it.id || it.id != defaultID(n) {
 		put(m, "id", text(it.id))
 	}
 	switch {
@@ -108,16 +109,19 @@ func (o *writer) step(it *item) *yaml.Node {
 		}
 	case n.Fork != nil:
 		put(m, "type", plain("parallel"))
+		join(n.Fork, m)
 	case n.Decide != nil:
 		put(m, "type", plain("condition"))
 		if len(n.Decide.Cases) > 0 {
 			put(m, "condition", text(o.condition(n.Decide.Cases[0].When)))
 		}
 	}
+	o.extension(it, m)
+	o.policies(it, m)
 	if n.Retry != nil {
 		put(m, "retry", o.retry(n))
 	}
-	if n.Budget != nil && n.Agent != nil {
+	if n.Budget != nil && (n.Agent != nil || n.Tool != nil) {
 		put(m, "budget", budget(*n.Budget, ""))
 	}
 	switch {
@@ -146,18 +150,23 @@ func (o *writer) condition(c workflow.Condition) string {
 	if c.Language != workflow.LangExpr || len(o.shared) == 0 {
 		return c.Text
 	}
-	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known})
+	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: variables})
+	return o.named(c.Text, parsed.Refs())
+}
+
+// named gives a text whose references to steps of the outermost list say so where others have the same ids.
+func (o *writer) named(src string, refs []expr.Ref) string {
 	var b strings.Builder
 	last := 0
-	for _, ref := range parsed.Refs() {
+	for _, ref := range refs {
 		head := strings.Index(ref.Text, "."+ref.Step())
 		if !o.shared[ref.Step()] || head < 0 {
 			continue
 		}
-		b.WriteString(c.Text[last:ref.Offset+head+1] + "/")
+		b.WriteString(src[last:ref.Offset+head+1] + "/")
 		last = ref.Offset + head + 1
 	}
-	return b.String() + c.Text[last:]
+	return b.String() + src[last:]
 }
 
 // share finds the ids of the outermost list that steps in other lists have too.

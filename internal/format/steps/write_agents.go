@@ -86,7 +86,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		}
 		put(m, "toolsets", seq)
 	}
-	permissions(a.Permissions, m)
+	permissions(o.own(a, at), m)
 	o.subagents(a, at, m)
 	if len(a.Handoffs) > 0 {
 		put(m, "handoffs", texts(a.Handoffs))

@@ -1,0 +1,73 @@
+package steps
+
+import (
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// policies sets what a step says of when it runs and of what follows its failure, and gives the reader of its other texts.
+func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
+	x := &textReader{r: c.reader, s: s}
+	n.Timeout = s.more.timeout
+	n.If = x.condition(s.more.cond)
+	n.Catch = s.more.onError.catch(x.value)
+	return x
+}
+
+// extension adds a step of a type that S4 does not have.
+func (c *compiler) extension(s *step) []end {
+	n := c.node(s, map[kind]workflow.Kind{
+		toolStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
+	}[s.kind])
+	x, e := c.policies(&n, s), &s.more
+	open := []end{{node: s.node}}
+	switch s.kind {
+	case toolStep:
+		n.Tool = &workflow.ToolNode{Tool: s.name, Args: []byte("{}")}
+		if e.args.value != nil {
+			n.Tool.Args = x.value(e.args)
+		}
+	case setStep:
+		n.Set = &workflow.SetNode{Value: x.value(e.values)}
+	case endStep:
+		n.End = &workflow.EndNode{Status: e.status, Output: x.value(e.output), Message: x.plain(e.message)}
+		if n.If == nil {
+			open = nil
+		}
+	case approvalStep:
+		n.Wait = &workflow.Wait{Kind: workflow.WaitApproval, FailReject: s.no.empty()}
+		if open = []end{{s.node, workflow.PortApprove}}; n.If != nil || n.Catch != nil && n.Catch.Port == workflow.PortOut {
+			open = append(open, end{node: s.node})
+		}
+	case askStep:
+		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Options: e.options, Schema: x.jsonSchema()}
+	}
+	if w := n.Wait; w != nil {
+		w.Template, w.Prompt, w.Deadline, w.Remind = true, x.plain(e.prompt), e.deadline, e.remind
+		switch e.onLate.word {
+		case workflow.PortApprove, workflow.PortReject:
+			w.OnDeadline = e.onLate.word
+		case wordDefault:
+			w.Default = x.value(e.onLate.value)
+		}
+	}
+	n.Reads = x.done(nil)
+	c.add(n, s)
+	if s.no != nil {
+		c.flow(s.no, []end{{s.node, workflow.PortReject}}) // where it ends the run does: what follows the approval is for those who approve
+	}
+	return open
+}
+
+// follows adds the edges that lead to where a failure, or a deadline, says.
+func (c *compiler) follows(root *list) {
+	root.walk(func(s *step) {
+		for _, f := range []struct {
+			port string
+			*follow
+		}{{workflow.PortError, &s.more.onError}, {workflow.PortTimeout, &s.more.onLate}} {
+			if f.target != nil && !s.broken && !f.target.broken {
+				c.connect([]end{{s.node, f.port}}, f.target.node, s.isBehind(f.target), s)
+			}
+		}
+	})
+}

@@ -1,0 +1,330 @@
+package steps
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// extension is what a step says beyond S4: the rules X. Fields that it does not say are zero.
+type extension struct {
+	cond      field // `if`
+	args      field // of a tool step
+	values    field // of a set step
+	output    field // of an end step
+	message   field // of an end step
+	status    string
+	prompt    field // of an approval or a question
+	options   []string
+	schema    field
+	timeout   workflow.Duration
+	deadline  workflow.Duration
+	remind    workflow.Duration
+	onError   follow
+	onLate    follow // at the deadline
+	join      string
+	quorum    int
+	quorumKey field
+}
+
+// follow says what follows a failure, or a deadline.
+type follow struct {
+	word   string // fail, continue, default, goto, approve or reject; "": the key is not there
+	value  field  // of default
+	wanted string // of goto: the id
+	target *step
+	at     field
+}
+
+// Words of follow.
+const (
+	wordFail     = "fail"
+	wordContinue = "continue"
+	wordDefault  = "default"
+	wordGoto     = "goto"
+)
+
+// extensionKey reads a key of an extension; false: it is none.
+func (r *reader) extensionKey(s *step, f field, depth int) bool {
+	x := &s.more
+	switch f.key {
+	case "if":
+		x.cond = f
+	case "tool":
+		s.name, s.nameField = r.text(f), f
+		if len(s.name) > maxIDBytes {
+			r.tooLong(f, &s.name)
+		}
+	case "args":
+		x.args = r.mapValue(f)
+	case "values":
+		x.values = r.mapValue(f)
+	case "output":
+		x.output = f
+	case "message":
+		x.message = f
+	case "status":
+		x.status = r.oneOf(f, workflow.EndCompleted, workflow.EndFailed)
+	case "options":
+		x.options = r.choices(f)
+	case "schema":
+		x.schema = r.mapValue(f)
+	case "timeout":
+		x.timeout = r.duration(f)
+	case "deadline":
+		x.deadline = r.duration(f)
+	case "remind_after":
+		x.remind = r.duration(f)
+	case "on_error":
+		x.onError = r.follow(f, wordFail, wordContinue, wordDefault, wordGoto)
+	case "on_deadline":
+		if s.kind == approvalStep {
+			x.onLate = r.follow(f, wordFail, workflow.PortApprove, workflow.PortReject, wordGoto)
+		} else {
+			x.onLate = r.follow(f, wordFail, wordDefault, wordGoto)
+		}
+	case "join":
+		x.join = r.oneOf(f, workflow.UntilAll, workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum)
+	case "quorum":
+		x.quorum, x.quorumKey = r.notNegative(f), f
+	case "reject":
+		s.no = &list{kind: branchList, owner: s, port: workflow.PortReject}
+		r.branch(s.no, f, depth+1)
+	default:
+		return false
+	}
+	return true
+}
+
+func (r *reader) mapValue(f field) field {
+	if f.value.Kind != source.Map {
+		r.wrongType(f, "a map")
+		return field{}
+	}
+	return f
+}
+
+func (r *reader) oneOf(f field, words ...string) string {
+	word := r.text(f)
+	if f.value.IsScalar() && !slices.Contains(words, word) {
+		d := r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s is %q, not one of %s", f.key, word, strings.Join(words, ", "))
+		d.Hint = diag.DidYouMean(word, words)
+		return ""
+	}
+	return word
+}
+
+// choices reads the options of a question: texts, at least one, each once.
+func (r *reader) choices(f field) []string {
+	out := r.texts(f)
+	for i, o := range out {
+		if strings.TrimSpace(o) == "" || slices.Contains(out[:i], o) {
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "the option %q is empty or there twice", o)
+			return out[:i]
+		}
+	}
+	if len(out) == 0 && f.value.Kind == source.List {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are no options").Hint = "leave the key out for any answer"
+	}
+	return out
+}
+
+// maxDuration bounds durations: more is a slip of the pen.
+const maxDuration = 10 * 365 * 24 * time.Hour
+
+// duration reads a time such as 90s, 1h30m or 2d; a number alone counts seconds.
+func (r *reader) duration(f field) workflow.Duration {
+	text := r.text(f)
+	var d time.Duration
+	var err error
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		d = time.Duration(n) * 24 * time.Hour
+	} else if secs, ok := wholeNumber(f.value); ok {
+		d = time.Duration(secs) * time.Second
+	} else {
+		d, err = time.ParseDuration(text)
+	}
+	if f.value.IsScalar() && (err != nil || d <= 0 || d > maxDuration) {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid duration %q", text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
+		return 0
+	}
+	return workflow.Duration(d)
+}
+
+// follow reads a word, `{default: VALUE}` or `{goto: ID}`, as far as words allows.
+func (r *reader) follow(f field, words ...string) follow {
+	out := follow{at: f}
+	plain := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == wordDefault || w == wordGoto })
+	if f.value.IsScalar() {
+		out.word = r.oneOf(f, plain...)
+		return out
+	}
+	forms := slices.Clone(plain)
+	for _, w := range words {
+		if w == wordDefault {
+			forms = append(forms, "{default: VALUE}")
+		} else if w == wordGoto {
+			forms = append(forms, "{goto: ID}")
+		}
+	}
+	var keys []field
+	if f.value.Kind == source.Map {
+		keys = r.fields(f.value)
+	}
+	if len(keys) != 1 || keys[0].key != wordGoto && (keys[0].key != wordDefault || !slices.Contains(words, wordDefault)) {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s must be one of %s", f.key, strings.Join(forms, ", "))
+		return out
+	}
+	g := keys[0]
+	if g.key == wordDefault {
+		out.word, out.value = wordDefault, g
+		return out
+	}
+	if out.word, out.wanted, out.at = wordGoto, r.text(g), g; out.wanted == "" {
+		r.diags.Errorf(g.span, g.path, codeUnknownTarget, "goto names no step")
+	}
+	return out
+}
+
+// checkExtension reports what a step of an extension lacks.
+func (r *reader) checkExtension(s *step) {
+	x, at := &s.more, s.span()
+	lacks := func(key, hint string) {
+		r.diags.Errorf(at, s.path(), codeBadStep, "%s: %s step requires %s", s.title(), s.kind, key).Hint = hint
+		s.broken = true
+	}
+	switch {
+	case s.kind == toolStep && s.name == "":
+		lacks("tool", "name a tool of the section toolsets, for example `tool: fetch`")
+	case s.kind == setStep && x.values.value == nil:
+		lacks("values", "for example `values: {total: \"{{ $steps.<id>.output.total }}\"}`")
+	case s.kind == askStep && x.prompt.value == nil:
+		lacks("prompt", "write the question")
+	}
+	if s.kind == askStep && len(x.options) > 0 && x.schema.value != nil {
+		r.diags.Errorf(x.schema.span, x.schema.path, codeBadStep, "%s: a question has options or a schema, not both", s.title()).Hint = "write the options as an enum of the schema"
+	}
+	if s.kind == endStep && x.message.value != nil && x.status != workflow.EndFailed {
+		r.diags.Errorf(x.message.span, x.message.path, codeBadStep, "%s: only a failed end has a message", s.title()).Hint = "write status: failed, or output in place of message"
+	}
+	if s.kind == endStep && x.output.value != nil && x.status == workflow.EndFailed {
+		r.diags.Errorf(x.output.span, x.output.path, codeBadStep, "%s: a failed end has no output", s.title()).Hint = "write what happened in message"
+	}
+	if x.onLate.word != "" && x.deadline == 0 {
+		r.diags.Errorf(x.onLate.at.span, x.onLate.at.path, codeBadStep, "%s: on_deadline requires deadline", s.title())
+	}
+	if x.onLate.word == workflow.PortReject && s.no.empty() {
+		r.diags.Errorf(x.onLate.at.span, x.onLate.at.path, codeBadStep, "%s: on_deadline: reject requires reject", s.title()).Hint = "without one the step fails at the deadline, as with on_deadline: fail"
+	}
+	if s.kind == parallelStep {
+		r.checkJoin(s)
+	}
+	if x.schema.value != nil {
+		if _, err := schema.Compile(r.json(x.schema)); err != nil {
+			r.diags.Errorf(x.schema.value.Span, x.schema.path, codeBadSchema, "%s: invalid schema: %s", s.title(), strings.TrimPrefix(err.Error(), schema.ErrInvalid.Error()+": "))
+			x.schema = field{}
+		}
+	}
+}
+
+func (r *reader) checkJoin(s *step) {
+	x := &s.more
+	switch n := len(s.children.steps()); {
+	case x.join == workflow.UntilQuorum && x.quorumKey.value == nil:
+		r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: join: quorum requires quorum", s.title()).Hint = "for example `quorum: 2`"
+	case x.join != workflow.UntilQuorum && x.quorumKey.value != nil:
+		r.diags.Errorf(x.quorumKey.span, x.quorumKey.path, codeBadStep, "%s: quorum requires join: quorum", s.title())
+	case x.join == workflow.UntilQuorum && (x.quorum < 1 || x.quorum > n):
+		r.diags.Errorf(x.quorumKey.value.Span, x.quorumKey.path, codeBadValue, "%s: quorum must be between 1 and %d, the number of steps, got %d", s.title(), n, x.quorum)
+	}
+}
+
+func (l *list) steps() []*step {
+	if l == nil {
+		return nil
+	}
+	return l.items
+}
+
+// aimFollows finds the targets of on_error and on_deadline, and reports ends inside of parallel blocks.
+func (r *reader) aimFollows(root *list) {
+	root.walk(func(s *step) {
+		if s.kind == endStep && s.block() != nil {
+			r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: an end step cannot be inside of a parallel step", s.title()).Hint = "put it after the parallel step"
+			s.broken = true
+		}
+		for _, f := range []*follow{&s.more.onError, &s.more.onLate} {
+			if f.word == wordGoto && f.wanted != "" {
+				f.target = r.aimFrom(s, f)
+			}
+		}
+	})
+}
+
+// aimFrom finds the step of a list around s that a goto names, as [reader.aim] does for jumps.
+func (r *reader) aimFrom(s *step, f *follow) *step {
+	var names []string
+	left := false
+	for at := s; at != nil; at = at.in.owner {
+		t := at.in.byID[f.wanted]
+		lane := at.in.kind == lanes
+		switch {
+		case t == nil || t.kind == jump:
+		case left || lane && t != at:
+			r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: a jump to %s would leave its branch of a parallel block", s.title(), t.title()).Hint =
+				"write on_error at the parallel step"
+			return nil
+		case !t.written:
+			d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: invalid target %q: only an id that is written in the document can be a target", s.title(), f.wanted)
+			d.Hint = "write `id: " + f.wanted + "` on " + t.title()
+			return nil
+		default:
+			return t
+		}
+		for _, t := range at.in.items {
+			if t.written && t.kind != jump && !left && (!lane || t == at) {
+				names = append(names, t.id)
+			}
+		}
+		left = left || lane
+	}
+	d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: step %q not found in an enclosing list", s.title(), f.wanted)
+	d.Hint = r.diags.similar(f.wanted, func() []string { return names })
+	return nil
+}
+
+// isBehind tells whether s has its place at or behind target, so that going there is one more pass of a loop.
+func (s *step) isBehind(target *step) bool {
+	for at := s; at != nil; at = at.in.owner {
+		if at.in == target.in {
+			return at.in.place[target] <= at.in.place[at]
+		}
+	}
+	return true
+}
+
+// catch gives what the graph says of what follows a failure; nil: nothing.
+func (f *follow) catch(value func(field) json.RawMessage) *workflow.Catch {
+	switch f.word {
+	case wordContinue:
+		return &workflow.Catch{Port: workflow.PortOut}
+	case wordDefault:
+		return &workflow.Catch{Port: workflow.PortOut, Default: value(f.value)}
+	case wordGoto:
+		return &workflow.Catch{Port: workflow.PortError}
+	}
+	return nil
+}
+
+// goesOn tells whether the run goes on where the step fails, so that others can read its failure.
+func (s *step) goesOn() bool { return cmp.Or(s.more.onError.word, wordFail) != wordFail }

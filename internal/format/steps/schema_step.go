@@ -1,0 +1,83 @@
+package steps
+
+import (
+	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// stepForms are the forms of the keys of steps.
+func stepForms() part.Object {
+	duration := func(doc string) part.Object {
+		return part.With(part.Object{"type": []string{"string", "number"}}, doc+", such as 90s, 1h30m or 2d; a number counts seconds")
+	}
+	value := func(doc string) part.Object { return part.Anything(doc + "; {{ … }} in its texts are expressions") }
+	values := func(doc string) part.Object {
+		return part.With(part.Object{"type": "object"}, doc+"; {{ … }} in texts are expressions")
+	}
+	one := func(key string, form part.Object) part.Object { return part.Entry("", part.Object{key: form}, key) }
+	goTo := one(wordGoto, part.With(part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1}, "the id of a step of a list around this one"))
+	byDefault := one(wordDefault, value("the output"))
+	return part.Object{
+		"type": part.Needed(part.OneOf("what the step does", stepTypes()...)),
+		"id":   part.With(part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1, "pattern": "^[^/]*$"}, "the name under which others refer to it; without it that of the agent or the tool"),
+		"name": part.Scalar("of an agent step: the agent"), "retry": part.Ref("retry"), "budget": part.Ref("budget"),
+		"prompt":    part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "pattern": `\S`}, "of an agent step the user message, with {{PREVIOUS_OUTPUT}}, and without it the outputs of all steps before, and the input; of an approval or a question what a person reads, with {{ … }}"),
+		"condition": part.Scalar("an expression that is true or false; {{ $steps.ID.output }} is the output of a step"),
+		"true":      part.Ref("branch"), "false": part.Ref("branch"), "reject": part.Ref("branch"), "steps": part.Ref("steps"),
+		"if":           part.Scalar("a condition; the step is skipped where it does not hold"),
+		"timeout":      duration("how long a call of the step may take"),
+		"on_error":     part.Either("what follows a failure; fail without it", part.OneOf("", wordFail, wordContinue), byDefault, goTo),
+		"join":         part.OneOf("for which branches the step waits", workflow.UntilAll, workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum),
+		"quorum":       part.Whole("with join: quorum, how many branches must complete", 1),
+		"tool":         part.Scalar("the tool"),
+		"args":         values("the arguments of the tool"),
+		"values":       values("the output of the step"),
+		"status":       part.OneOf("how the run ends", workflow.EndCompleted, workflow.EndFailed),
+		"output":       value("the output of the run"),
+		"message":      part.Scalar("why the run failed; {{ … }} are expressions"),
+		"deadline":     duration("how long a person has"),
+		"remind_after": duration("when a person is reminded"),
+		"on_deadline":  part.Either("what follows the deadline; fail without it", part.OneOf("", wordFail, workflow.PortApprove, workflow.PortReject), byDefault, goTo),
+		"options":      part.Texts("the answers that can be given"),
+		"schema":       part.With(part.Object{"type": "object"}, "the JSON Schema of the answer"),
+	}
+}
+
+// stepNeeds are the keys that steps of a type must have.
+var stepNeeds = map[kind][]string{
+	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"}, setStep: {"values"}, askStep: {"prompt"},
+}
+
+// stepSchema takes the keys of each type of step from the reader.
+func stepSchema() part.Object {
+	forms, all := stepForms(), part.Object{}
+	var rules []any
+	for k, typ := range stepTypes() {
+		names := []any{}
+		for _, key := range stepKeys[kind(k)] {
+			names = append(names, key)
+			all[key] = forms[key]
+		}
+		then := part.Object{"propertyNames": part.Object{"enum": names}}
+		if need := stepNeeds[kind(k)]; need != nil {
+			then["required"] = need
+		}
+		switch kind(k) {
+		case agentStep:
+			then["properties"] = part.Object{"name": part.ID("")}
+		case toolStep:
+			then["properties"] = part.Object{"tool": part.ID("")}
+		case conditionStep:
+			then["properties"] = part.Object{"condition": part.Object{"pattern": `\S`, "not": part.Object{"type": "null"}}, "retry": false}
+			then["anyOf"] = []any{part.Object{"required": []string{"true"}}, part.Object{"required": []string{"false"}}}
+		case parallelStep:
+			ports, _ := Keys("block ports") // ids of children are ports of the block
+			then["properties"] = part.Object{"steps": part.Object{"items": part.Object{"properties": part.Object{"id": part.Object{"not": part.Object{"enum": ports}}}}}}
+		}
+		rules = append(rules, part.Object{"if": part.Object{"properties": part.Object{"type": part.Object{"const": typ}}, "required": []string{"type"}}, "then": then})
+	}
+	s := part.Entry("one step; in a branch, a step with an id alone leads back to that step", all)
+	s["allOf"] = rules
+	s["anyOf"] = []any{part.Object{"required": []string{"type"}}, part.Object{"required": []string{"id"}, "maxProperties": 1}}
+	return s
+}

@@ -1,0 +1,156 @@
+package steps
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// textReader reads the values and conditions of one step once the ids of nodes are known, and collects what they read.
+type textReader struct {
+	r     *reader
+	s     *step
+	reads []string
+}
+
+// value gives a value as JSON in whose texts the references name nodes (X-2); nil where there is none.
+func (x *textReader) value(f field) json.RawMessage {
+	if f.value == nil {
+		return nil
+	}
+	return x.node(f.value)
+}
+
+func (x *textReader) node(n *source.Node) json.RawMessage {
+	switch n.Kind {
+	case source.String:
+		return encode(x.text(n))
+	case source.List:
+		b := json.RawMessage{'['}
+		for i, e := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, x.node(e)...)
+		}
+		return append(b, ']')
+	case source.Map:
+		b := json.RawMessage{'{'}
+		for i, e := range n.Entries {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(append(b, encode(e.Key)...), ':'), x.node(e.Value)...)
+		}
+		return append(b, '}')
+	}
+	return n.JSON()
+}
+
+// plain gives the text of a scalar, "" for none.
+func (x *textReader) plain(f field) string {
+	if f.value == nil || f.value.IsNull() {
+		return ""
+	}
+	if !f.value.IsScalar() {
+		x.r.wrongType(f, "a string")
+		return ""
+	}
+	if f.value.Kind != source.String {
+		return f.value.Text
+	}
+	return x.text(f.value)
+}
+
+// text checks the references of one text and writes them as the engine looks them up.
+func (x *textReader) text(n *source.Node) string {
+	sc := scope{r: x.r, at: x.s}
+	t, problems := expr.ParseInterpolation(n.Text, sc.options(n.Text))
+	at := place{value: n, path: n.Path(), title: x.s.title() + ": "}
+	for _, p := range problems {
+		x.r.problem(at, p, "")
+	}
+	return x.canonical(at, n.Text, t.Refs(), sc)
+}
+
+func (x *textReader) canonical(at place, src string, refs []expr.Ref, sc scope) string {
+	for _, ref := range refs {
+		if t := sc.meant(ref); t != nil && x.r.readable(at, ref, t, x.s.block()) {
+			x.r.checkPath(at, ref, t)
+		}
+	}
+	text, reads := canonical(src, refs, sc, x.s.block())
+	x.reads = append(x.reads, reads...)
+	return text
+}
+
+// condition gives the condition of `if` (X-5); nil where there is none.
+func (x *textReader) condition(f field) *workflow.Condition {
+	if f.value == nil {
+		return nil
+	}
+	src := x.r.condition(f)
+	if strings.TrimSpace(src) == "" {
+		if f.value.IsScalar() {
+			x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the condition is empty", x.s.title()).Hint = "leave `if` out, or write a condition"
+		}
+		return nil
+	}
+	sc := scope{r: x.r, at: x.s}
+	cond, problems := expr.ParseCondition(src, sc.options(src))
+	at := place{value: f.value, path: f.path, title: x.s.title() + ": "}
+	for _, p := range problems {
+		x.r.problem(at, p, x.r.whose(sc, cond, p))
+	}
+	return &workflow.Condition{Language: workflow.LangExpr, Text: x.canonical(at, src, cond.Refs(), sc)}
+}
+
+// done gives the nodes that the texts read, sorted, with those of others.
+func (x *textReader) done(others []string) []string {
+	all := slices.Concat(others, x.reads)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// readable reports a reference to something that the step t does not have, seen from inside of the parallel step in; nil is outside of all.
+func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
+	if r.noOutput(at, ref, t) {
+		return false
+	}
+	what, hint := "", ""
+	switch ref.Field {
+	case expr.FieldError:
+		if !t.goesOn() {
+			what, hint = "the run ends where it fails, so there is no error to read", "write on_error at that step"
+		} else if b := t.block(); b != nil && in != b && (in == nil || !in.inside(b)) {
+			what, hint = "its error can be read inside of its parallel step alone", "read its output, which on_error may give a default"
+		}
+	case expr.FieldDecision, expr.FieldNote:
+		if t.kind != approvalStep {
+			what, hint = "only an approval has a decision and a note", ""
+		}
+	default:
+		return true
+	}
+	if what == "" {
+		return true
+	}
+	r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q: %s", at.title, t.id, what).Hint = hint
+	return false
+}
+
+// jsonSchema gives the schema of the answers to a question: its own, or that of its options; nil: any answer.
+func (x *textReader) jsonSchema() json.RawMessage {
+	e := &x.s.more
+	if e.schema.value != nil {
+		return x.r.json(e.schema)
+	}
+	if len(e.options) > 0 {
+		return encode(map[string]any{"enum": e.options})
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package steps
+
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// writable tells whether there is a type of step for the kind of a node.
+func writable(n *workflow.Node) bool {
+	switch n.Kind {
+	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindWait:
+		return true
+	case workflow.KindEnd:
+		return n.End != nil
+	}
+	return false
+}
+
+// isSide tells whether an edge is said by a key of its source, and not by the order of a list: where a failure, a deadline or a rejection leads, and the edge beside that of an
+// approval that is taken where the step is skipped.
+func (u *unraveler) isSide(n *workflow.Node, e workflow.Edge) bool {
+	approval := n.Wait != nil && n.Wait.Kind == workflow.WaitApproval
+	switch e.PortName() {
+	case workflow.PortError:
+		return n.Catch != nil && n.Catch.Port == workflow.PortError
+	case workflow.PortTimeout:
+		return n.Wait != nil
+	case workflow.PortReject:
+		return approval
+	case workflow.PortOut:
+		return approval && slices.ContainsFunc(u.w.Edges, func(o workflow.Edge) bool {
+			return o.From == e.From && o.To == e.To && o.PortName() == workflow.PortApprove
+		})
+	}
+	return false
+}
+
+// sideEdge gives the one edge of a port that is none of a list, -1 where there is none.
+func (u *unraveler) sideEdge(id, port string) int {
+	found := -1
+	for _, i := range u.side[id] {
+		e := u.w.Edges[i]
+		switch {
+		case e.PortName() != port:
+		case e.When != nil:
+			u.unsaid.Addf(lost.Node(id), "the guard of the edge to %q", e.To)
+		case found >= 0:
+			u.unsaid.Addf(lost.Node(id), "that the port %q leads to several nodes", port)
+		default:
+			found = i
+		}
+	}
+	return found
+}
+
+// rejected fills the list of what follows a rejection.
+func (u *unraveler) rejected(it *item) {
+	edge := u.sideEdge(it.node.ID, workflow.PortReject)
+	if edge < 0 {
+		return
+	}
+	in := &frame{items: &it.no, kind: branchList, owner: it, port: workflow.PortReject, up: it.in}
+	if id := u.enter(in, edge); id != "" {
+		u.seq(in, id, "")
+	}
+}
+
+// follows finds where failures and deadlines lead. What nothing else leads to comes to the end of the outermost list.
+func (u *unraveler) follows(root *frame) {
+	for to := ""; ; {
+		for len(u.late) > 0 {
+			next := u.late[0]
+			u.late = u.late[1:]
+			next()
+		}
+		before := to
+		if to = u.unlisted(); to == "" || to == before {
+			break // what cannot be written is named by rest
+		}
+		u.seq(root, to, "")
+	}
+	for i := range u.w.Nodes {
+		id := u.w.Nodes[i].ID
+		if it := u.done[id]; it != nil && it.in != nil {
+			it.onError, it.onLate = u.aim(it, workflow.PortError), u.aim(it, workflow.PortTimeout)
+		}
+	}
+}
+
+// unlisted gives a node that is in no list and to which a failure or a deadline of one leads that is; "": there is none.
+func (u *unraveler) unlisted() string {
+	for i := range u.w.Nodes {
+		if u.done[u.w.Nodes[i].ID] == nil {
+			continue
+		}
+		for _, k := range u.side[u.w.Nodes[i].ID] {
+			if e := u.w.Edges[k]; u.done[e.To] == nil && (e.PortName() == workflow.PortError || e.PortName() == workflow.PortTimeout) {
+				return e.To
+			}
+		}
+	}
+	return ""
+}
+
+// aim gives the step to which a port leads that no list has; it must be in a list around.
+func (u *unraveler) aim(it *item, port string) *item {
+	edge := u.sideEdge(it.node.ID, port)
+	if edge < 0 {
+		return nil
+	}
+	t := u.done[u.w.Edges[edge].To]
+	for at, own := it.in, it; at != nil && t != nil; at, own = at.up, at.owner {
+		if t == own || at.kind != lanes && slices.Contains(*at.items, t) {
+			t.spoken = true
+			return t
+		}
+		if at.kind == lanes {
+			break
+		}
+	}
+	u.unsaid.Addf(lost.Node(it.node.ID), "that its port %q leads to %q: a step can go to one of a list around it", port, u.w.Edges[edge].To)
+	return nil
+}

@@ -1,0 +1,226 @@
+package steps
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// defaultID is the id that a step has which says none; "" where that depends on others.
+func defaultID(n *workflow.Node) string {
+	switch {
+	case n.Agent != nil:
+		return n.Agent.Agent
+	case n.Tool != nil:
+		return n.Tool.Tool
+	}
+	return ""
+}
+
+// tools writes what tool steps may use.
+func (o *writer) tools() {
+	if len(o.w.Permissions) > 0 {
+		permissions(o.w.Permissions, o.doc)
+	}
+	if len(o.w.Toolsets) == 0 {
+		return
+	}
+	seq := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for _, raw := range o.w.Toolsets {
+		if n, err := fromJSON(raw); err == nil {
+			seq.Content = append(seq.Content, n)
+		}
+	}
+	put(o.doc, "toolsets", seq)
+}
+
+// own gives the permissions of an agent beside those of the document, which hold for all.
+func (o *writer) own(a *workflow.Agent, at string) []workflow.Permissions {
+	all := o.w.Permissions
+	for i := range all {
+		if i >= len(a.Permissions) || string(encode(all[i])) != string(encode(a.Permissions[i])) {
+			o.unsaid.Addf(at, "that the permissions of tool steps are not those of the agent")
+			return a.Permissions
+		}
+	}
+	return a.Permissions[len(all):]
+}
+
+// extension writes the keys of a step of a type that S4 does not have.
+func (o *writer) extension(it *item, m *yaml.Node) {
+	n := it.node
+	switch {
+	case n.Tool != nil:
+		put(m, "type", plain("tool"))
+		put(m, "tool", text(n.Tool.Tool))
+		if len(n.Tool.Args) == 0 {
+			o.unsaid.Nodef(n, "that its arguments are its input")
+		} else if string(n.Tool.Args) != "{}" {
+			put(m, "args", o.value(n.Tool.Args))
+		}
+		if n.Tool.ArgsFunc != "" {
+			o.unsaid.Nodef(n, "the Go function %q that makes its arguments", n.Tool.ArgsFunc)
+		}
+	case n.Set != nil:
+		put(m, "type", plain("set"))
+		if v := o.value(n.Set.Value); v.Kind == yaml.MappingNode {
+			put(m, "values", v)
+		} else {
+			o.unsaid.Nodef(n, "a value that is not an object")
+		}
+	case n.End != nil:
+		put(m, "type", plain("end"))
+		if n.End.Status != "" {
+			put(m, "status", plain(n.End.Status))
+		}
+		if len(n.End.Output) > 0 {
+			put(m, "output", o.value(n.End.Output))
+		}
+		if n.End.Message != "" {
+			put(m, "message", text(o.interpolation(n.End.Message)))
+		}
+	case n.Wait != nil:
+		o.wait(it, m)
+	default:
+		return
+	}
+	if n.Name != "" && n.Name != it.id {
+		o.unsaid.Nodef(n, "the name %q", n.Name)
+	}
+}
+
+func (o *writer) wait(it *item, m *yaml.Node) {
+	n, w := it.node, it.node.Wait
+	typ := "ask"
+	if w.Kind == workflow.WaitApproval {
+		typ = "approval"
+	}
+	put(m, "type", plain(typ))
+	if w.Prompt != "" || typ == "ask" {
+		put(m, "prompt", text(o.interpolation(w.Prompt)))
+	}
+	if len(w.Options) > 0 {
+		put(m, "options", texts(w.Options))
+		if string(w.Schema) != string(encode(map[string]any{"enum": w.Options})) {
+			o.unsaid.Nodef(n, "that other answers than its options are taken")
+		}
+	} else if v, err := fromJSON(w.Schema); err == nil && len(w.Schema) > 0 {
+		put(m, "schema", v)
+	}
+	if w.Deadline > 0 {
+		put(m, "deadline", text(time.Duration(w.Deadline).String()))
+	}
+	switch {
+	case it.onLate != nil:
+		put(m, "on_deadline", target(it.onLate))
+	case w.OnDeadline != "":
+		put(m, "on_deadline", plain(w.OnDeadline))
+	case len(w.Default) > 0:
+		f := mapping()
+		put(f, wordDefault, o.value(w.Default))
+		put(m, "on_deadline", f)
+	}
+	if w.Remind > 0 {
+		put(m, "remind_after", text(time.Duration(w.Remind).String()))
+	}
+	if len(it.no) > 0 {
+		put(m, "reject", o.steps(it.no))
+	} else if typ == "approval" && !w.FailReject {
+		o.unsaid.Nodef(n, "that a rejection ends the run as completed")
+	}
+	if !w.Template && w.Prompt != "" {
+		o.unsaid.Nodef(n, "a prompt without expressions")
+	}
+	if w.PromptFunc+w.Signal+w.Mapper != "" || w.Route || w.AutoApprove {
+		o.unsaid.Nodef(n, "how the question is asked and its answer used")
+	}
+}
+
+// target gives `{goto: ID}`.
+func target(t *item) *yaml.Node {
+	f := mapping()
+	put(f, wordGoto, text(t.id))
+	return f
+}
+
+// join writes which branches a parallel step waits for.
+func join(f *workflow.Fork, m *yaml.Node) {
+	if f.Until == "" || f.Until == workflow.UntilAll {
+		return
+	}
+	put(m, "join", plain(f.Until))
+	if f.Until == workflow.UntilQuorum {
+		put(m, "quorum", plain(strconv.Itoa(f.Quorum)))
+	}
+}
+
+// policies writes when a step runs, for how long, and what follows its failure.
+func (o *writer) policies(it *item, m *yaml.Node) {
+	n := it.node
+	if n.If != nil {
+		if n.If.Language != workflow.LangExpr {
+			o.unsaid.Nodef(n, "its condition")
+		}
+		put(m, "if", text(o.condition(*n.If)))
+	}
+	if n.Timeout > 0 && (n.Agent != nil || n.Tool != nil) {
+		put(m, "timeout", text(time.Duration(n.Timeout).String()))
+	}
+	switch c := n.Catch; {
+	case c == nil:
+	case it.onError != nil:
+		put(m, "on_error", target(it.onError))
+	case c.Port == workflow.PortOut && len(c.Default) > 0:
+		f := mapping()
+		put(f, wordDefault, o.value(c.Default))
+		put(m, "on_error", f)
+	case c.Port == workflow.PortOut:
+		put(m, "on_error", plain(wordContinue))
+	default:
+		o.unsaid.Nodef(n, "that a failure ends its path")
+	}
+}
+
+// value writes a value with expressions.
+func (o *writer) value(raw json.RawMessage) *yaml.Node {
+	n, err := fromJSON(raw)
+	if err != nil {
+		return mapping()
+	}
+	o.nameAll(n)
+	return n
+}
+
+func (o *writer) nameAll(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" {
+		n.SetString(o.interpolation(n.Value))
+	}
+	for i, c := range n.Content {
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			o.nameAll(c)
+		}
+	}
+}
+
+// interpolation writes a text with expressions.
+func (o *writer) interpolation(src string) string {
+	if len(o.shared) == 0 || !strings.Contains(src, "{{") {
+		return src
+	}
+	t, _ := expr.ParseInterpolation(src, expr.Options{Steps: o.known, Vars: variables})
+	return o.named(src, t.Refs())
+}
+
+// losers tells whether a workflow has a parallel step that does not wait for all.
+func losers(w *workflow.Workflow) bool {
+	return slices.ContainsFunc(w.Nodes, func(n workflow.Node) bool {
+		return n.Fork != nil && n.Fork.Until != "" && n.Fork.Until != workflow.UntilAll
+	})
+}
