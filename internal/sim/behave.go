@@ -21,8 +21,14 @@ import (
 
 // Behave gives the world in which workflows of [Generate] run: models, tools and functions with sub-steps that take their time, fail now and then, and
 // answer by what they are asked. A call that failed once by chance succeeds when it is made again.
-func Behave(seed uint64) *World {
-	b := &behaviour{seed: seed, failed: map[string]bool{}}
+func Behave(seed uint64) *World { return behave(&behaviour{seed: seed, failed: map[string]bool{}}) }
+
+// BehaveAtOnce gives the same world without delays, for runs in real time.
+func BehaveAtOnce(seed uint64) *World {
+	return behave(&behaviour{seed: seed, failed: map[string]bool{}, atOnce: true})
+}
+
+func behave(b *behaviour) *World {
 	w := &World{
 		Model: b.model,
 		Tools: map[string]Tool{
@@ -37,7 +43,8 @@ func Behave(seed uint64) *World {
 }
 
 type behaviour struct {
-	seed uint64
+	seed   uint64
+	atOnce bool // nothing takes time
 
 	mu     sync.Mutex
 	failed map[string]bool
@@ -64,6 +71,9 @@ func Hash(seed uint64, words ...string) uint64 {
 
 // delay takes a while: most calls a little, some none, some long.
 func (b *behaviour) delay(ctx context.Context, key string) error {
+	if b.atOnce {
+		return ctx.Err()
+	}
 	h := b.hash("delay", key)
 	d := time.Duration(h%400) * time.Millisecond
 	switch h >> 32 % 10 {
@@ -98,7 +108,11 @@ func (b *behaviour) model(ctx context.Context, q model.Request) (model.Reply, er
 		return model.Reply{}, err
 	}
 	if b.fails(q.IdempotencyKey) {
-		return model.Reply{}, &model.Error{Kind: model.KindOverloaded, Message: "try again", RetryAfter: time.Second}
+		after := time.Second
+		if b.atOnce {
+			after = 0
+		}
+		return model.Reply{}, &model.Error{Kind: model.KindOverloaded, Message: "try again", RetryAfter: after}
 	}
 	kind, _, _ := strings.Cut(q.Agent, "-")
 	last := q.LastText()

@@ -97,22 +97,9 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 		}
 	}()
 	h := &house{t: t, seed: seed, reader: store}
-	if _, err := d.Start(ctx, driver.Spec{Run: "r", Workflow: sim.Generate(seed), Input: engine.Value(`"in"`)}); err != nil {
+	events := func() []engine.Event { return h.events("r") }
+	if err := sim.Play(ctx, d, "r", seed, sim.Generate(seed), events); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		s, err := d.Wait(ctx, "r")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Status.Ended() {
-			return h.events("r")
-		}
-		waits := open(h.events("r"))
-		for _, node := range slices.Sorted(maps.Keys(waits)) {
-			if err := d.Answer(ctx, "r", engine.Answer{Wait: waits[node].Wait, Value: h.answer(node, waits[node])}); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	return events()
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -247,9 +246,9 @@ func (h *house) attend(ctx context.Context, run string) {
 		if head.Status.IsEnded() {
 			return
 		}
-		for node, w := range open(h.events(run)) {
+		for node, w := range sim.OpenWaits(h.events(run)) {
 			ask, cancel := context.WithTimeout(ctx, 30*time.Second)
-			err := h.some().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: h.answer(node, w)})
+			err := h.some().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: sim.Answer(h.seed, node, w)})
 			cancel()
 			h.mu.Lock()
 			h.last[run] = err
@@ -274,16 +273,6 @@ func (h *house) isOwned(ctx context.Context, run string) bool {
 		h.sleep(ctx, time.Second)
 	}
 	return true
-}
-
-func (h *house) answer(node string, w *engine.WaitOpened) engine.Value {
-	switch {
-	case w.Call != "":
-		return engine.Value(`"retry"`)
-	case sim.Hash(h.seed, "answer", node)%2 == 0:
-		return engine.Value(`"approve"`)
-	}
-	return engine.Value(`"reject"`)
 }
 
 func (h *house) sleep(ctx context.Context, d time.Duration) {
@@ -312,26 +301,6 @@ func (h *house) events(run string) []engine.Event {
 		all = append(all, events...)
 	}
 	return all
-}
-
-// open gives the waits that are open, by node and call.
-func open(events []engine.Event) map[string]*engine.WaitOpened {
-	list := map[string]*engine.WaitOpened{}
-	for _, e := range events {
-		closed := ""
-		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
-			list[e.Node+" "+d.Call] = d
-		case *engine.WaitAnswered:
-			closed = d.Wait
-		case *engine.WaitClosed:
-			closed = d.Wait
-		}
-		if closed != "" {
-			maps.DeleteFunc(list, func(_ string, w *engine.WaitOpened) bool { return w.Wait == closed })
-		}
-	}
-	return list
 }
 
 // outcome is what must not depend on faults and timing: how the run ended, what models and tools said, by node, and which ports were fired.

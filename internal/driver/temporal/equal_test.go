@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
+	"flag"
+	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -30,9 +31,7 @@ type story struct {
 	world func() *sim.World
 	// answer is given where the run pauses; "" for none.
 	answer string
-	// concurrent: the order of some events depends on which call ends first.
-	concurrent bool
-	status     engine.Status
+	status engine.Status
 }
 
 func quoted(s string) engine.Value { v, _ := json.Marshal(s); return v }
@@ -148,16 +147,19 @@ func stories() map[string]story {
 				return engine.FuncResult{Output: quoted("done")}
 			}}
 		}, status: engine.StatusCompleted},
-		"twelve branches": {flow: sideBySide(workflow.Fork{}, strings.Split("abcdeghijklm", "")...), world: plainWorld, concurrent: true, status: engine.StatusCompleted},
+		"twelve branches": {flow: sideBySide(workflow.Fork{}, strings.Split("abcdeghijklm", "")...), world: plainWorld, status: engine.StatusCompleted},
 		"a branch that loses": {flow: sideBySide(workflow.Fork{Until: workflow.UntilAny}, "slow", "fast"), world: func() *sim.World {
+			slow := make(chan struct{})
 			return &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
 				if q.Node == "slow" {
+					close(slow)
 					<-ctx.Done()
 					return model.Reply{}, ctx.Err()
 				}
+				<-slow // a call that is cancelled before it begins has another result
 				return sim.Reply("fast"), nil
 			}}
-		}, concurrent: true, status: engine.StatusCompleted},
+		}, status: engine.StatusCompleted},
 	}
 }
 
@@ -201,29 +203,7 @@ func shown(events []engine.Event) string {
 	return strings.Join(lines, "\n")
 }
 
-// timeless takes the times out of what events say, and for concurrent runs all but what happened where.
-func timeless(events []engine.Event, concurrent bool) []string {
-	var lines []string
-	for _, e := range events {
-		switch d := e.Data.(type) {
-		case *engine.WaitOpened:
-			d.Deadline = time.Time{}
-		case *engine.StepRetrying:
-			d.Until = time.Time{}
-		}
-		if concurrent {
-			lines = append(lines, string(e.Data.Type())+" "+e.Node)
-			continue
-		}
-		lines = append(lines, shown([]engine.Event{e}))
-	}
-	if concurrent {
-		slices.Sort(lines)
-	}
-	return lines
-}
-
-// TestEqualJournals: a run has the same journal on both drivers, but for times and the order of what happens at once.
+// TestEqualJournals: a run has an equal journal on both drivers, as sim.Diff compares them.
 func TestEqualJournals(t *testing.T) {
 	newCluster(t)
 	for name, s := range stories() {
@@ -245,12 +225,125 @@ func TestEqualJournals(t *testing.T) {
 			c := memoryCluster(t)
 			p := c.process(t, drivertest.Options{World: world}, temporal.Queues())
 			got := s.tell(t, p, func(run string) []engine.Event { return c.Events(t, run) })
-			if diff := gocmp.Diff(timeless(want, s.concurrent), timeless(got, s.concurrent)); diff != "" {
-				t.Errorf("embedded - temporal +\n%s", diff)
+			if diff, err := sim.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("embedded - temporal +: %v\n%s", err, diff)
 			}
 			for _, wrong := range world.Wrong() {
 				t.Error(wrong)
 			}
 		})
 	}
+}
+
+var equalSeeds = flag.Int("temporal.equal", 200, "how many random workflows TestEqualRandomJournals runs")
+
+// TestEqualRandomJournals: random workflows with the same replies have equal journals on the embedded driver with a store in memory and on Temporal with a store in PostgreSQL. TestJournalsAreEqual of
+// package sim compares the embedded driver's stores.
+func TestEqualRandomJournals(t *testing.T) {
+	newCluster(t)
+	c := postgresCluster(t)
+	d, worlds := c.worlds(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+	defer cancel()
+	t.Run("seeds", func(t *testing.T) {
+		for seed := range randtest.Seeds(*equalSeeds) {
+			run := fmt.Sprint("seed-", seed)
+			worlds.set(run, seed)
+			t.Run(run, func(t *testing.T) {
+				t.Parallel()
+				want := embeddedJournal(ctx, t, run, seed)
+				events := func() []engine.Event { return c.Events(t, run) }
+				if err := sim.Play(ctx, d, run, seed, brisk(seed), events); err != nil {
+					t.Fatal(err)
+				}
+				if diff, err := sim.Diff(want, events()); err != nil || diff != "" {
+					t.Errorf("embedded - temporal +: %v\n%s", err, diff)
+				}
+			})
+		}
+	})
+}
+
+// brisk is a random workflow whose retries hardly wait.
+func brisk(seed uint64) *workflow.Workflow {
+	w := sim.Generate(seed)
+	for i := range w.Nodes {
+		if r := w.Nodes[i].Retry; r != nil {
+			r.Delay /= 100
+		}
+	}
+	return w
+}
+
+func briskWorld(seed uint64) *sim.World {
+	w := sim.BehaveAtOnce(seed)
+	w.ByContent()
+	return w
+}
+
+// embeddedJournal runs a random workflow on the embedded driver.
+func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64) []engine.Event {
+	t.Helper()
+	m, w := journal.NewMemory(), briskWorld(seed)
+	reader := &cluster{reader: m.Open("")}
+	d, err := embedded.New(embedded.Config{Store: m.Open(journal.KindServe), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := func() []engine.Event { return reader.Events(t, run) }
+	if err := errors.Join(sim.Play(ctx, d, run, seed, brisk(seed), events), d.Close(ctx)); err != nil {
+		t.Fatal(err)
+	}
+	return events()
+}
+
+// worlds are the worlds of runs whose workflows have the names of the runs.
+type worlds struct {
+	mu  sync.Mutex
+	all map[string]*sim.World
+}
+
+func (w *worlds) set(run string, seed uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all[run] = briskWorld(seed)
+}
+
+func (w *worlds) get(run string) *sim.World {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all[run]
+}
+
+// worlds opens a process that runs each workflow in a world of its own.
+func (c *cluster) worlds(t *testing.T) (*temporal.Driver, *worlds) {
+	t.Helper()
+	w := &worlds{all: map[string]*sim.World{}}
+	d, err := temporal.New(temporal.Config{
+		Config: embedded.Config{
+			Store: c.open(), Logger: logger(),
+			Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+				return w.get(info.Run).Open(ctx, info)
+			},
+			Program: func(flow *workflow.Workflow) (driver.Program, error) { return w.get(flow.Name).Program(), nil },
+		},
+		Client: dial(t, c.address, c.temporal), Namespace: c.namespace, Queues: temporal.Queues(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		d.Tend(ctx)
+	}()
+	t.Cleanup(func() {
+		if err := d.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		<-ended
+	})
+	return d, w
 }
