@@ -28,8 +28,9 @@ import (
 //
 // Where two steps, or two calls of one step, are at work at once in either journal, their order is no part of what the workflow says. Only then:
 //
-//   - numbers in the order of events are replaced: steps by their node and iteration, and so calls, waits, timers, tokens and scopes, which are numbered by steps; seq is left out;
-//   - events are compared in their order within a step, and within a tool call of a step, and not between them;
+//   - numbers in the order of events are replaced: steps by their node and iteration, and so waits, timers, tokens and scopes, which are numbered by steps; calls by their step, the agent loop in it and
+//     their place there; seq is left out;
+//   - events are compared in their order within a step, within each agent loop of a step and within a tool call, and not between them;
 //   - that the run paused and went on, and that tokens waited in the queue of a paused run, depends on what else was at work, and is left out; so is the binding of a tool call, a hash of numbers.
 //
 // The error is of an event that cannot be encoded.
@@ -175,17 +176,13 @@ func unordered(events []engine.Event, lines []string) ([]string, error) {
 	type line struct{ group, text string }
 	var sorted []line
 	for i, e := range events {
-		group := n.steps[e.Step]
-		switch d := e.Data.(type) {
-		case *engine.RunPaused, *engine.RunResumed:
+		if _, ok := e.Data.(*engine.RunPaused); ok {
 			continue
-		case *engine.ToolCalled:
-			group += " " + d.Call
-		case *engine.ToolReturned:
-			group += " " + d.Call
-		case *engine.ToolFailed:
-			group += " " + d.Call
 		}
+		if _, ok := e.Data.(*engine.RunResumed); ok {
+			continue
+		}
+		group := n.group(e)
 		var shown struct {
 			Type, Node string
 			Data       json.RawMessage
@@ -207,13 +204,30 @@ func unordered(events []engine.Event, lines []string) ([]string, error) {
 	return out, nil
 }
 
-// names are what numbers of steps, tokens and scopes are replaced by.
-type names struct{ steps, tokens, scopes map[int]string }
+// names are what numbers of steps, tokens and scopes, and ids of calls, are replaced by.
+type names struct {
+	steps, tokens, scopes map[int]string
+	calls                 map[string]string
+}
 
 func namesOf(events []engine.Event) names {
-	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}}
+	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}, calls: map[string]string{}}
+	counts := map[string]int{} // of calls, by their frame
+	call := func(id string) {
+		frame := id[:max(strings.LastIndex(id, "."), 0)]
+		if _, ok := n.calls[id]; !ok {
+			counts[frame]++
+			n.calls[id] = fmt.Sprintf("%s call %d", n.ofStep(frame), counts[frame])
+		}
+	}
 	for _, e := range events {
 		switch d := e.Data.(type) {
+		case *engine.ModelCalled:
+			call(d.Call)
+		case *engine.ToolCalled:
+			call(d.Call)
+		case *engine.FuncCalled:
+			call(d.Call)
 		case *engine.StepStarted:
 			n.steps[e.Step] = fmt.Sprintf("%s#%d", e.Node, d.Iteration)
 		case *engine.EdgeTaken:
@@ -226,6 +240,38 @@ func namesOf(events []engine.Event) names {
 		}
 	}
 	return n
+}
+
+// group names what the events of a run are ordered within: the step, and in a step its agent loops and tool calls.
+func (n names) group(e engine.Event) string {
+	group := n.steps[e.Step]
+	loop := func(call string) string {
+		if frame := strings.SplitN(call, ".", 3); len(frame) > 1 && frame[1] != "0" {
+			return group + " loop " + frame[1]
+		}
+		return group
+	}
+	switch d := e.Data.(type) {
+	case *engine.ToolCalled:
+		return group + " " + n.calls[d.Call]
+	case *engine.ToolReturned:
+		return group + " " + n.calls[d.Call]
+	case *engine.ToolFailed:
+		return group + " " + n.calls[d.Call]
+	case *engine.ModelCalled:
+		return loop(d.Call)
+	case *engine.ModelReplied:
+		return loop(d.Call)
+	case *engine.ModelFailed:
+		return loop(d.Call)
+	case *engine.SubagentStarted:
+		return fmt.Sprint(group, " loop ", d.Frame)
+	case *engine.SubagentCompleted:
+		return fmt.Sprint(group, " loop ", d.Frame)
+	case *engine.SubagentFailed:
+		return fmt.Sprint(group, " loop ", d.Frame)
+	}
+	return group
 }
 
 // Members of events by what they hold.
@@ -305,13 +351,22 @@ func (n names) id(key string, raw json.RawMessage) (json.RawMessage, error) {
 	if err := json.Unmarshal(raw, &id); err != nil {
 		return nil, err
 	}
+	kind := id[:strings.Index(id, ":")+1] // of a timer
+	if name, ok := n.calls[id[len(kind):]]; ok {
+		return json.Marshal(kind + name)
+	}
+	return json.Marshal(n.ofStep(id))
+}
+
+// ofStep replaces the number of a step at the beginning of an id.
+func (n names) ofStep(id string) string {
 	m := numbered.FindStringSubmatch(id)
 	if m == nil {
-		return raw, nil
+		return id
 	}
 	step, err := strconv.Atoi(m[2])
 	if err != nil || n.steps[step] == "" {
-		return raw, nil //nolint:nilerr // it is no number of a step
+		return id
 	}
-	return json.Marshal(m[1] + n.steps[step] + id[len(m[1])+len(m[2]):])
+	return m[1] + n.steps[step] + id[len(m[1])+len(m[2]):]
 }
