@@ -103,8 +103,6 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 	switch {
 	case moved, errors.Is(err, journal.ErrNotFound):
 		return Report{End: true, Status: statusGone}, nil
-	case errors.Is(err, errLeft):
-		return r, errLeft
 	case isBad:
 		return r, temporal.NewNonRetryableApplicationError("the run cannot be driven; the log of the worker says why", "quarantine", nil, bad.Run)
 	case errors.Is(err, errLeft):
