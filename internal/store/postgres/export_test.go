@@ -52,3 +52,6 @@ func (s *Store) SetSettleTime(d time.Duration) { s.db.session.settleTime = d }
 
 // Connections is how many connections the pool has.
 func (s *Store) Connections() int { return int(s.db.pool.Stat().TotalConns()) }
+
+// GiveUpPlace gives up the place of a statement with a token whose answer was lost.
+func (s *Store) GiveUpPlace(token string) { s.giveUpPlace(s.owner.number.Load(), token) }

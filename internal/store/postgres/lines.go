@@ -69,49 +69,80 @@ func (s *Store) enterSession(ctx context.Context, line journal.Line) (place int6
 	token := rand.Text()
 	err = s.returned(ctx, sqlEnter, []any{int(line.Kind), bytesOf(line.Name), self, token}, []any{&place}, func() error { return nil })
 	if err != nil && !errors.Is(err, journal.ErrClosed) {
-		go func() { //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it
-			for n := 0; ; n++ {
-				ctx, cancel := context.WithTimeout(context.Background(), batchTime)
-				_, err := s.exec(ctx, sqlLost, self, token)
-				cancel()
-				if err == nil || errors.Is(err, journal.ErrClosed) {
-					return
-				}
-				time.Sleep(min(minPause<<min(n, 6), maxPause))
-			}
-		}()
+		go s.giveUpPlace(self, token) //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it
 	}
 	return place, err
 }
 
-// enterKey takes a place that is not one of another process. A process has one in a line: the one before is given up.
+// giveUpPlace deletes the place of a statement whose answer was lost, where it was taken. The server may do such a statement later, as where it waits for the turn of others and does not notice that
+// its connection is lost: so it is looked for again, until no statement can be under way any more.
+func (s *Store) giveUpPlace(owner int64, token string) {
+	for _, after := range [...]time.Duration{0, time.Second, 5 * time.Second, batchTime} {
+		for n := 0; ; n++ {
+			select {
+			case <-time.After(after):
+			case <-s.changes.stop:
+				return
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), batchTime)
+			deleted, err := s.exec(ctx, sqlLost, owner, token)
+			cancel()
+			if deleted > 0 {
+				s.changes.stored(journal.OfLines())
+				return
+			}
+			if errors.Is(err, journal.ErrClosed) {
+				return
+			}
+			if err == nil {
+				break
+			}
+			after = min(minPause<<min(n, 6), maxPause)
+		}
+	}
+}
+
+// enterKey takes a place that is not one of another process. A process has one in a line: the one before is given up, and one that is taken for a caller who gave up.
 func (s *Store) enterKey(ctx context.Context, line journal.Line) (int64, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer s.leave()
-	k := keyPlace{class: keyClass(line.Name)}
+	taken := make(chan keyPlace, 1)
 	err := s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		for {
-			if err := c.QueryRow(ctx, sqlNextPlace).Scan(&k.number); err != nil {
-				return err
+		k := keyPlace{class: keyClass(line.Name)}
+		for ok := false; !ok; {
+			err := c.QueryRow(ctx, sqlNextPlace).Scan(&k.number)
+			if err == nil {
+				ok, err = k.take(ctx, c)
 			}
-			ok, err := k.take(ctx, c)
 			if err != nil {
 				return err
 			}
-			if ok {
-				break
-			}
 		}
-		for _, o := range s.db.session.keep(k) {
+		before := s.db.session.keep(k)
+		taken <- k
+		for _, o := range before {
 			if _, err := c.Exec(ctx, sqlDropKey, o.class, o.number); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return k.number, s.fault(ctx, err)
+	if err == nil {
+		return (<-taken).number, nil
+	}
+	go func() { //nolint:contextcheck,gosec,nolintlint // the caller does not wait for it
+		_ = s.db.session.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error { // after what may still be under way
+			select {
+			case k := <-taken:
+				return s.db.session.dropPlace(ctx, c, k)
+			default:
+				return nil
+			}
+		})
+	}()
+	return 0, s.fault(ctx, err)
 }
 
 // Standing implements journal.Lines.
@@ -154,13 +185,16 @@ func (s *Store) leaveKey(ctx context.Context, k keyPlace) error {
 		return err
 	}
 	defer s.leave()
-	if !s.db.session.forget(k) {
+	return s.fault(ctx, s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error { return s.db.session.dropPlace(ctx, c, k) }))
+}
+
+// dropPlace gives a place up, where it is kept.
+func (s *session) dropPlace(ctx context.Context, c *pgx.Conn, k keyPlace) error {
+	if !s.forget(k) {
 		return nil
 	}
-	return s.fault(ctx, s.db.session.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, sqlDropKey, k.class, k.number)
-		return err
-	}))
+	_, err := c.Exec(ctx, sqlDropKey, k.class, k.number)
+	return err
 }
 
 // keep has the session take a place again where it is lost. It gives those that it had before in the same line.

@@ -89,6 +89,108 @@ func TestSessionOutlivesCallers(t *testing.T) {
 	}
 }
 
+// TestEnterGivenUp: a caller that gives up while the session takes a place for it has none in the line of the key.
+func TestEnterGivenUp(t *testing.T) {
+	t.Parallel()
+	c := &cutter{}
+	url := pgtest.URL(t)
+	s, err := postgres.OpenOver(t.Context(), postgres.Config{URL: url, Kind: journal.KindRun}, c.wrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	line := journal.Line{Kind: journal.LineKey, Name: t.Name()}
+	place, err := s.Enter(t.Context(), line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Leave(t.Context(), line, place); err != nil {
+		t.Fatal(err)
+	}
+	other := open(t, url)
+	for range 3 {
+		release := c.hold()
+		ctx, cancel := context.WithCancel(t.Context())
+		entered := make(chan error)
+		go func() {
+			_, err := s.Enter(ctx, line)
+			entered <- err
+		}()
+		c.held()
+		cancel()
+		if err := <-entered; !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that gave up entered: %v", err)
+		}
+		release()
+		if err := s.Leave(t.Context(), line, 1); err != nil { // after what the session does for the caller
+			t.Fatal(err)
+		}
+		if !holds(t, func() bool {
+			st, err := other.Standing(t.Context(), line, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st.All == 0
+		}) {
+			t.Error("the place is not given up")
+		}
+	}
+}
+
+// TestEnterDoneLate: a place whose statement the server does after its caller was told that it failed is given up.
+func TestEnterDoneLate(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := open(t, url)
+	line := journal.Line{Kind: journal.LineSession, Name: "s"}
+	place, err := s.Enter(t.Context(), line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Leave(t.Context(), line, place); err != nil {
+		t.Fatal(err)
+	}
+	places := func() int {
+		st, err := s.Standing(t.Context(), line, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.All
+	}
+	conn := pgtest.Connect(t, url)
+	late := func() {
+		if _, err := conn.Exec(t.Context(), `INSERT INTO lines (kind, name, owner, token) VALUES ($1, $2, $3, 'lost')`, int(line.Kind), []byte(line.Name), s.Number()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late()
+	go s.GiveUpPlace("lost")
+	if !holds(t, func() bool { return places() == 0 }) {
+		t.Fatal("the place is not given up")
+	}
+	go s.GiveUpPlace("lost")
+	late() // before the look at once, or after it
+	if !holds(t, func() bool { return places() == 0 }) {
+		t.Error("a place that was taken late is not given up")
+	}
+}
+
+// holds tells whether a condition becomes true.
+func holds(t *testing.T, is func() bool) bool {
+	t.Helper()
+	for range 1000 {
+		if is() {
+			return true
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-t.Context().Done():
+			return false
+		}
+	}
+	return false
+}
+
 // TestRegisterAgain: an attempt to become an owner whose answer was lost does not spoil the next one.
 func TestRegisterAgain(t *testing.T) {
 	t.Parallel()
