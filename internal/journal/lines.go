@@ -11,8 +11,8 @@ type LineKind uint8
 const (
 	// LineSession is the line of the requests that wait for a session of this store, one place for each request.
 	LineSession LineKind = iota + 1
-	// LineKey is the line of the processes that use a key of a provider, one place for each process: the key's limits are divided among them. Where a database has several
-	// stores, they have it in common.
+	// LineKey is the line of the processes that use a key of a provider, one place for each process: the key's limits are divided among them. A process that enters again gives up the
+	// place that it had. Where a database has several stores, they have it in common.
 	LineKey
 )
 

@@ -1,6 +1,9 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // memLines are the lines of a store in memory. last is the last place that there was.
 type memLines struct {
@@ -42,6 +45,9 @@ func (h *memHandle) Enter(ctx context.Context, line Line) (uint64, error) {
 	defer unlock()
 	if h.m.lines.of == nil {
 		h.m.lines.of = map[Line][]memPlace{}
+	}
+	if line.Kind == LineKey {
+		h.m.lines.of[line] = slices.DeleteFunc(h.m.lines.of[line], func(p memPlace) bool { return p.owner == h.owner.ID })
 	}
 	h.m.lines.last++
 	h.m.lines.of[line] = append(h.m.lines.of[line], memPlace{h.m.lines.last, h.owner.ID})

@@ -48,7 +48,19 @@ func testLines(t *testing.T, m Medium) {
 		stands(t, b, line, two, 0, 1)
 		_, err := a.Standing(t.Context(), line, one)
 		refused(t, "a place that was given up", err, journal.ErrNotFound)
-		stands(t, a, line, enter(t, a, line), 1, 2)
+		again := enter(t, a, line)
+		stands(t, a, line, again, 1, 2)
+		if kind == journal.LineSession {
+			last := enter(t, a, line)
+			stands(t, a, line, last, 2, 3)
+			if err := a.Leave(t.Context(), line, last); err != nil {
+				t.Fatal(err)
+			}
+		} else { // a process has one place
+			stands(t, a, line, enter(t, a, line), 1, 2)
+			_, err := b.Standing(t.Context(), line, again)
+			refused(t, "the place before", err, journal.ErrNotFound)
+		}
 		for _, place := range []uint64{one, two, two, 1 << 63} {
 			if err := b.Leave(t.Context(), line, place); err != nil {
 				t.Fatal(err)
@@ -97,7 +109,7 @@ func testLinesAtOnce(t *testing.T, m Medium) {
 func testLinesOfDead(t *testing.T, m Medium) {
 	living := handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
-		line := journal.Line{Kind: kind, Name: "s"}
+		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the lines of keys
 		dying := m.Open(t)
 		lost := enter(t, dying, line)
 		place := enter(t, living, line)
@@ -122,7 +134,7 @@ func testLinesOfDead(t *testing.T, m Medium) {
 func testLinesSignalled(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	for _, kind := range []journal.LineKind{journal.LineSession, journal.LineKey} {
-		line := journal.Line{Kind: kind, Name: "s"}
+		line := journal.Line{Kind: kind, Name: t.Name()} // tests share the lines of keys
 		c := subscribe(t, b, journal.OfLines())
 		all := func(want int) func() bool {
 			return func() bool {

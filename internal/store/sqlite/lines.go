@@ -8,7 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Enter implements journal.Lines. It deletes the places of owners that died.
+// Enter implements journal.Lines. It deletes the places of owners that died, and that of this one in the line of a key.
 func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
 	if err := line.Validate(); err != nil {
 		return 0, err
@@ -25,6 +25,11 @@ func (s *Store) Enter(ctx context.Context, line journal.Line) (uint64, error) {
 	err = s.writer.write(ctx, 0, func(c *conn) error {
 		for _, id := range dead {
 			if _, err := c.exec(sqlLeave, id, int64(line.Kind), line.Name); err != nil {
+				return err
+			}
+		}
+		if line.Kind == journal.LineKey {
+			if _, err := c.exec(sqlLeaveKey, self, int64(line.Kind), line.Name); err != nil {
 				return err
 			}
 		}

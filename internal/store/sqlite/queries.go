@@ -214,9 +214,10 @@ WHERE i.done = 0 AND (?1 = '' OR r.run = ?1) ORDER BY i.id`)
 
 // Lines.
 const (
-	sqlEnter  = sqlText(`INSERT INTO lines (kind, name, owner) VALUES (?, ?, ?)`)
-	sqlPlaces = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND l.name = ? ORDER BY l.id`)
-	sqlLeave  = sqlText(`DELETE FROM lines WHERE id = ? AND kind = ? AND name = ?`)
+	sqlEnter    = sqlText(`INSERT INTO lines (kind, name, owner) VALUES (?, ?, ?)`)
+	sqlPlaces   = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND l.name = ? ORDER BY l.id`)
+	sqlLeave    = sqlText(`DELETE FROM lines WHERE id = ? AND kind = ? AND name = ?`)
+	sqlLeaveKey = sqlText(`DELETE FROM lines WHERE owner = ? AND kind = ? AND name = ?`)
 )
 
 // Schedules.
