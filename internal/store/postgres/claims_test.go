@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -74,5 +75,33 @@ func TestClaimsAtOnce(t *testing.T) {
 		if len(by) != 1 {
 			t.Errorf("%s was given to %v", run, by)
 		}
+	}
+}
+
+// TestClaimsOwn: a process whose session is lost, which counts as dead, claims none of its own runs: each claim would fence the one before (P18).
+func TestClaimsOwn(t *testing.T) {
+	t.Parallel()
+	at := pgtest.URL(t)
+	s := open(t, at)
+	for _, a := range story("r")[:2] {
+		if err := s.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 3 {
+		endSession(t, at, s.Number())
+		for _, sign := range []bool{false, true} { // without a session, and with a new one
+			if sign {
+				if err := s.Sign(t.Context(), time.Now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if heads, err := s.ClaimSome(t.Context(), journal.ClaimQuery{Kind: journal.KindRun, Limit: 9}); err != nil || len(heads) > 0 {
+				t.Errorf("claimed %+v, %v", heads, err)
+			}
+		}
+	}
+	if h, err := s.Head(t.Context(), "r"); err != nil || h.Epoch != 1 || h.Owner != s.Owner().ID {
+		t.Errorf("the run is %+v, %v", h, err)
 	}
 }
