@@ -162,8 +162,13 @@ func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, 
 	if err := j.begin(ctx); err != nil {
 		return j.res, err
 	}
-	if j.refreshes = cfg.Live && j.isMarked && !cfg.DryRun; !j.refreshes {
-		err = j.each(ctx, false, func(p *pair) error { return p.all(ctx, p.plan) })
+	if j.refreshes = cfg.Live && j.isMarked; !j.refreshes || cfg.DryRun {
+		err = j.each(ctx, false, func(p *pair) error {
+			if j.refreshes {
+				return p.forecast(ctx)
+			}
+			return p.all(ctx, p.plan)
+		})
 		if err != nil || cfg.DryRun {
 			return j.res, err
 		}

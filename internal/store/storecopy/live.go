@@ -112,6 +112,36 @@ func (p *pair) refresh(ctx context.Context) error {
 	return err
 }
 
+// forecast counts what refresh and the copy after it will find, and writes nothing: what has changed in FROM is copied again, and what only TO has goes.
+func (p *pair) forecast(ctx context.Context) error {
+	p.stale = func(row) error { return nil }
+	return p.all(ctx, func(ctx context.Context, t *table, x *piece) error {
+		a, err := p.rowsOf(ctx, t, p.job.from, p.from, x)
+		if err != nil {
+			return err
+		}
+		b := make([]row, len(x.keys))
+		if x.there > 0 {
+			if b, err = p.rowsOf(ctx, t, p.job.to, p.to, x); err != nil {
+				return err
+			}
+		}
+		missing, present, size := 0, 0, int64(0)
+		for i, k := range x.keys {
+			switch {
+			case a[i] == nil: // left out
+			case b[i] != nil && len(t.differences(a[i], b[i])) == 0:
+				present++
+			default:
+				missing++
+				size += k.size
+			}
+		}
+		p.job.planned(t, missing, present, size)
+		return nil
+	})
+}
+
 // changed gives the keys of rows that are not equal, or that are left out now, and what FROM has in their place. Runs are copied with their records later.
 func (p *pair) changed(ctx context.Context, t *table, x *piece) (keys, fresh []row, err error) {
 	if x.there == 0 {

@@ -50,6 +50,10 @@ func TestLiveAgain(t *testing.T) {
 			do(t, err)
 			change(t, from, `DELETE FROM workflow_documents; UPDATE agent_workflows SET name = 'after'; UPDATE notification_cursor SET at = 9; DELETE FROM memories`)
 
+			dry := copied(t, from, to, storecopy.Config{Live: true, DryRun: true})
+			if dry.Left != 1 || dry.Runs != (storecopy.Amount{Copied: 1, Present: 16}) {
+				t.Errorf("dry run: %+v", dry)
+			}
 			res := copied(t, from, to, storecopy.Config{Live: true})
 			if res.Left != 1 || res.Runs.Copied != 1 || res.Runs.Present != 16 || res.Verified.Runs != 17 {
 				t.Errorf("%+v", res)
