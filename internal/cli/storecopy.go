@@ -80,11 +80,11 @@ func (a *app) copyStore(ctx context.Context, from, to string, cfg storecopy.Conf
 	}
 	res, err = storecopy.Copy(ctx, at[0], at[1], cfg)
 	done()
+	if res.Unfinished {
+		a.say("hocket: " + at[1].String() + " has a part of the copy and cannot be opened until hocket store copy has completed it")
+	}
 	code, _ := errcode.Of(err)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		a.say("hocket: the copy is not complete; the same command completes it")
-	case err != nil && code != "", errors.Is(err, journal.ErrNotStore), errors.Is(err, journal.ErrUnfinished), errors.Is(err, journal.ErrOldStore):
+	if code != "" || errors.Is(err, journal.ErrNotStore) || errors.Is(err, journal.ErrUnfinished) || errors.Is(err, journal.ErrOldStore) {
 		err = &service.StoreError{Path: from, Err: err}
 	}
 	return res, err
@@ -134,7 +134,11 @@ func writeCopied(w io.Writer, res storecopy.Result) {
 		}
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintf(w, "%-12s %s in %s\n", "size", bytesText(res.Bytes), counted(res.Namespaces, "namespace"))
+	size := bytesText(res.Bytes)
+	if res.DryRun { // records are estimated by the number of events
+		size = "about " + size
+	}
+	fmt.Fprintf(w, "%-12s %s in %s\n", "size", size, counted(res.Namespaces, "namespace"))
 	if res.Left > 0 {
 		fmt.Fprintf(w, "%-12s %s that had neither ended nor paused\n", "left out", counted(res.Left, "run"))
 	}

@@ -75,6 +75,8 @@ type Result struct {
 	Left     int      `json:"left"`
 	Verified Verified `json:"verified"`
 	DryRun   bool     `json:"dryRun"`
+	// Unfinished: the copy failed, and TO has a part of it, which nothing but a copy can open.
+	Unfinished bool `json:"-"`
 	// KeyFile is the file of the key that was made for TO; "": none.
 	KeyFile string `json:"keyFile,omitempty"`
 }
@@ -155,6 +157,7 @@ func Copy(ctx context.Context, from, to store.Locator, cfg Config) (res Result, 
 	}
 	j.cfg.piece = cmp.Or(j.cfg.piece, pageBytes)
 	defer func() {
+		res.Unfinished = err != nil && j.isMarked
 		if cerr := errors.Join(j.from.close(), j.to.close()); err == nil {
 			err = cerr
 		}
@@ -226,12 +229,12 @@ func (j *job) refuseOwned(ctx context.Context) error {
 			if h == nil {
 				continue
 			}
-			owner, run, err := user(ctx, h.Tables, h.Journal)
+			who, err := users(ctx, h.Tables, h.Journal)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name(name), err)
 			}
-			if owner.ID != "" {
-				return inUse(s.name(name), run, owner.String(), s == j.from)
+			if who != "" {
+				return inUse(s.name(name), who, s == j.from)
 			}
 		}
 	}

@@ -86,12 +86,8 @@ func (j *job) refuseSame(ctx context.Context, homes ...*store.Home) error {
 }
 
 // inUse is the error of a store that a living process uses.
-func inUse(name, run, owner string, canLive bool) error {
-	who := owner
-	if run != "" {
-		who += " has run " + run
-	}
-	hint := "end that process first"
+func inUse(name, who string, canLive bool) error {
+	hint := "stop all processes that use it first"
 	if canLive {
 		hint += ", or copy ended and paused runs alone with --live"
 	}

@@ -3,6 +3,7 @@ package storecopy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -212,8 +213,8 @@ const (
 	sqlOwners tables.Text = `SELECT owner, kind, pid, host, '' FROM owners WHERE id > 0 ORDER BY id`
 )
 
-// user gives a living process that uses a store, and a run that it has; none: the zero Owner. Processes that only look are none.
-func user(ctx context.Context, db tables.DB, j journal.Backend) (owner journal.Owner, run string, err error) {
+// users names the living processes that use a store, one of them with a run that it has; "": there are none. Processes that only look are none.
+func users(ctx context.Context, db tables.DB, j journal.Backend) (names string, err error) {
 	type found struct {
 		journal.Owner
 		run string
@@ -228,16 +229,35 @@ func user(ctx context.Context, db tables.DB, j journal.Backend) (owner journal.O
 		}
 		return errors.Join(tx.Query(sqlOwned, take), tx.Query(sqlOwners, take))
 	})
-	alive := map[string]bool{j.Owner().ID: false}
+	asked := map[string]bool{j.Owner().ID: true}
+	living := 0
 	for _, f := range all {
-		isAlive, isKnown := alive[f.ID]
-		if err == nil && !isKnown {
-			isAlive, err = j.Alive(ctx, f.ID)
-			alive[f.ID] = isAlive
+		if err != nil {
+			return "", err
 		}
-		if isAlive {
-			return f.Owner, f.run, err
+		if asked[f.ID] {
+			continue
+		}
+		asked[f.ID] = true
+		isAlive := false
+		if isAlive, err = j.Alive(ctx, f.ID); !isAlive {
+			continue
+		}
+		if living++; living <= maxUsers {
+			if names != "" {
+				names += "; "
+			}
+			names += f.String()
+			if f.run != "" {
+				names += " has run " + f.run
+			}
 		}
 	}
-	return journal.Owner{}, "", err
+	if living > maxUsers {
+		names += fmt.Sprintf("; %d more", living-maxUsers)
+	}
+	return names, err
 }
+
+// maxUsers bounds how many processes an error names.
+const maxUsers = 5

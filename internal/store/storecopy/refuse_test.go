@@ -130,6 +130,13 @@ func TestInUse(t *testing.T) {
 		do(t, err)
 		refused(at, file(t), "process ")
 		refused(at, file(t), "has run "+run)
+		second := open(t, at, "newsroom")
+		another := "newsroom-05" + odd
+		theirs, err := second.Journal.Claim(t.Context(), another)
+		do(t, err)
+		refused(at, file(t), "has run "+run+"; ")
+		refused(at, file(t), "has run "+another)
+		do(t, second.Journal.Release(t.Context(), another, theirs.Epoch), second.Close())
 		refused(lite, other, "is in use")
 		copied(t, at, file(t), storecopy.Config{Live: true})
 		do(t, h.Journal.Release(t.Context(), run, head.Epoch))
