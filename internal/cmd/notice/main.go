@@ -86,8 +86,9 @@ func notice(ctx context.Context, root string) ([]byte, error) {
 
 // unlicensed are modules whose archives lack a licence, with what is known of each.
 var unlicensed = map[string]string{
-	"github.com/nexus-rpc/nexus-proto-annotations": "The module holds no licence. It is code that protoc generated from nexusannotations/v1/options.proto, options of the project Nexus RPC, whose SDK\n" +
-		"github.com/nexus-rpc/sdk-go has the MIT licence.",
+	// v0.1.0 is its only release, and its README names no licence either. A release of Hocket has to wait until its owner, Temporal Technologies, has given it one.
+	"github.com/nexus-rpc/nexus-proto-annotations": "The module and its repository hold no licence (on 2026-11-23, commit e558d6e). It is code that protoc generated from nexusannotations/v1/options.proto,\n" +
+		"options of the project Nexus RPC. github.com/nexus-rpc/sdk-go, of the same owner, and go.temporal.io/api, which needs it, have the MIT licence.",
 }
 
 // licences gives the texts of a module's legal files. A module without one is an error: it must not be shipped.
