@@ -38,6 +38,16 @@ func Start(t testing.TB, cfg Config) *Server {
 	return s
 }
 
+// Programs is the folder of the programs that servers run with. pg_dump and the like of the same version are there too.
+func Programs(t testing.TB) string {
+	t.Helper()
+	found, err := find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.dir
+}
+
 // URL gives the URL of a schema on the server of this process: see [Server.URL].
 func URL(t testing.TB) string {
 	t.Helper()
