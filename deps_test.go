@@ -25,7 +25,7 @@ var layers = []layer{
 	{"workflow", []string{"diag"}, "formats write the graph and the engine reads it, so it imports neither"},
 	{".", []string{
 		"workflow", "diag", "graph", "internal/program", "internal/driver", "internal/driver/program", "internal/engine", "internal/engine/ledger", "internal/project", "internal/journal",
-		"internal/service", "internal/secret", "internal/checkpoint", "internal/store", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/telemetry/otlp",
+		"internal/service", "internal/secret", "internal/checkpoint", "internal/config", "internal/driver/carry", "internal/store", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/telemetry/otlp",
 	}, "the public API is built on all that runs workflows; SDKs, formats and databases come through ports"},
 	{"acp", []string{"graph", "internal/session/acp"}, "the public API of coding agents needs sessions, not the engine"},
 	{"graph", []string{"internal/jsontext", "workflow", "diag", "internal/program", "internal/schema"}, "the builder describes graphs and runs none, so it does not import the engine (D29)"},
@@ -131,6 +131,7 @@ var layers = []layer{
 	{"internal/driver/carry", []string{"internal/config", "internal/driver", "internal/driver/embedded", "internal/store"}, "a port: the service calls it and does not know what implements it, so that programs link Temporal only if they ask for it"},
 	{"internal/driver/temporal/carrier", []string{"internal/driver", "internal/driver/carry", "internal/driver/embedded", "internal/driver/temporal", "internal/driver/temporal/dial", "internal/errcode", "internal/store"}, "it implements the port; only programs that ask for Temporal import it"},
 	{"internal/driver/temporal/dial", []string{"internal/config", "internal/errcode"}, "it connects by the operator's settings and knows no run"},
+	{"temporal", []string{".", "internal/config", "internal/driver/carry", "internal/driver/temporal/carrier"}, "this option is apart from the public API, so that programs which do not ask for Temporal do not link its SDK"},
 	{"internal/session/acp", []string{"graph", "internal/process"}, "sessions implement the port of graph and do not depend on their callers"},
 	{"internal/session/sessiontest", []string{"graph", "internal/program"}, "test support for all sessions needs the builder alone"},
 	{"internal/session/llm", []string{"graph", "internal/model", "internal/chat"}, "sessions implement the port of graph, call models through theirs, and do not depend on their callers"},
@@ -220,6 +221,7 @@ var layers = []layer{
 	{"examples/go/hello", []string{".", "graph"}, "examples use public packages alone"},
 	{"examples/go/research", []string{".", "graph"}, "examples use public packages alone"},
 	{"examples/go/review", []string{".", "graph"}, "examples use public packages alone"},
+	{"examples/go/temporal", []string{".", "graph", "postgres", "temporal"}, "examples use public packages alone"},
 	{"examples/go/tool", []string{".", "provider"}, "examples use public packages alone"},
 }
 

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 
 	"github.com/hocket-run/hocket/internal/checkpoint"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
@@ -51,6 +53,8 @@ type Config struct {
 // Engine runs workflows over one store. Make one with [Open] and close it. Safe for concurrent use.
 type Engine struct {
 	service *service.Service
+	// carrier carries the runs; nil: the engine drives them.
+	carrier carry.Carrier
 	program string
 	durable bool
 	log     *slog.Logger
@@ -105,15 +109,46 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
 	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.definitions()
 	sc.Pages, sc.Telemetry = given.pages, given.exporting(sc, e.log)
-	s, err := service.Open(ctx, sc)
-	if err != nil {
+	if err := e.connect(ctx, &sc); err != nil {
 		return nil, err
 	}
-	e.service = s
+	if e.service, err = service.Open(ctx, sc); err != nil {
+		e.disconnect()
+		return nil, err
+	}
 	if err := e.openSessions(); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// connect connects to what carries the runs, where there is one.
+func (e *Engine) connect(ctx context.Context, sc *service.Config) (err error) {
+	given := e.given.carrier
+	if given == nil {
+		return nil
+	}
+	settings := given.Settings
+	if sc.Operator != nil && settings == (config.Temporal{}) {
+		settings = sc.Operator.Temporal
+	}
+	env := sc.Env
+	if env == nil {
+		env = os.Getenv
+	}
+	e.carrier, err = given.Connect(carry.Config{Settings: settings, Program: e.program, Secret: secret.Resolver{Env: env, Keeper: sc.Keeper}.Value, Logger: e.log})
+	if err != nil {
+		return err
+	}
+	sc.Carrier = e.carrier
+	_ = e.carrier.Prepare(ctx) // it logs what is wrong, and is tried again
+	return nil
+}
+
+func (e *Engine) disconnect() {
+	if e.carrier != nil {
+		e.carrier.Close()
+	}
 }
 
 // programName is how this program is called where no name was given.
@@ -128,6 +163,7 @@ func programName() string {
 // were told to stop. Calls of the engine after it fail with [ErrClosed].
 func (e *Engine) Close() error {
 	e.closing.Store(true)
+	defer e.disconnect()
 	return e.service.Close()
 }
 

@@ -96,7 +96,8 @@ var notEmbedded = []struct{ prefix, reason string }{
 	{"github.com/jackc/", "the driver of PostgreSQL is asked for with package postgres"},
 	{module + "internal/store/postgres", "stores in PostgreSQL are asked for with package postgres"},
 	{module + "internal/store/pghome", "stores in PostgreSQL are asked for with package postgres"},
-	{"go.temporal.io/", "a cluster is another driver's matter"},
+	{"go.temporal.io/", "the SDK of Temporal is asked for with package temporal"},
+	{module + "internal/driver/temporal", "runs on Temporal are asked for with package temporal"},
 }
 
 // TestEmbedding: a program that embeds Hocket gets no more than it needs, and its list of modules is read when it changes.
@@ -121,6 +122,14 @@ func TestEmbeddingPostgres(t *testing.T) {
 	if diff := cmp.Diff(want, more); diff != "" {
 		t.Errorf("modules that package postgres adds (-want +got):\n%s", diff)
 	}
+}
+
+// TestEmbeddingTemporal: a program that asks for Temporal gets the modules of its SDK more, and not the driver of PostgreSQL.
+func TestEmbeddingTemporal(t *testing.T) {
+	t.Parallel()
+	without := linkedModules(t, ".")
+	more := slices.DeleteFunc(linkedModules(t, "./temporal"), func(m string) bool { return slices.Contains(without, m) })
+	goldenModules(t, "package temporal beside those of package hocket", more, "temporal.txt")
 }
 
 // TestMCPSDK: the MCP SDK is not older than v1.4.0, the first that checks hosts and origins, and no code switches that off (SEC9).

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
@@ -112,6 +113,8 @@ type settings struct {
 	registry toolRegistry
 	// store is a store on a server; nil: Config.DB says it all.
 	store *store.Place
+	// carrier is a server that carries runs; nil: the engine drives them itself.
+	carrier *carry.Server
 	// telemetry is where traces and metrics go; nil: nowhere but where the configuration says.
 	telemetry *otlp.Config
 	// config is the operator's file; "": none.
@@ -194,6 +197,25 @@ func WithStore(s Store) Option {
 			return
 		}
 		set.store = &place
+	}
+}
+
+// Carrier is a server that carries runs. Only package temporal makes one.
+type Carrier interface {
+	// Address is host:port; "": that of [WithConfig].
+	Address() string
+}
+
+// WithCarrier has a server carry the runs that an engine starts. Programs say temporal.Carry(server), and get the SDK of Temporal with it. The last one given counts. Errors, of [Open]: c is not from
+// package temporal; those of that package.
+func WithCarrier(c Carrier) Option {
+	return func(set *settings) {
+		s, ok := c.(carry.Server)
+		if !ok {
+			set.problemf("the carrier is not from package temporal")
+			return
+		}
+		set.carrier = &s
 	}
 }
 

@@ -29,6 +29,8 @@ type Config struct {
 	Settings config.Temporal
 	// Queues are the kinds of calls that the process carries out; none: it only starts runs and answers.
 	Queues []string
+	// Program is the name of a program that has the functions, tools and models of the runs that it starts, all calls of which it takes, and of no others; "": it is none.
+	Program string
 	// Secret gives the value of a reference; nil: there are none.
 	Secret func(ref string) (string, error)
 	// Logger; nil: none.
@@ -37,6 +39,15 @@ type Config struct {
 
 // Connect makes a Carrier without waiting for the engine. Errors: *errcode.Error where the settings cannot be used.
 type Connect func(Config) (Carrier, error)
+
+// Server is a server that a program names. It implements hocket.Carrier.
+type Server struct {
+	Settings config.Temporal
+	Connect  Connect
+}
+
+// Address is host:port; "": the operator's file has it.
+func (s Server) Address() string { return s.Settings.Address }
 
 // Carrier is the connection of a process to an engine, for all namespaces. Safe for concurrent use.
 type Carrier interface {

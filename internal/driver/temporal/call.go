@@ -105,8 +105,6 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 		return Report{End: true, Status: statusGone}, nil
 	case isBad:
 		return r, temporal.NewNonRetryableApplicationError("the run cannot be driven; the log of the worker says why", "quarantine", nil, bad.Run)
-	case errors.Is(err, errLeft):
-		return r, errLeft
 	case err != nil:
 		d.cfg.Logger.Warn("cannot read or write a run; Temporal tries again", "err", err)
 		return r, errors.New("the store or the run cannot be used now; the log of the worker says why") // no text of the store in Temporal

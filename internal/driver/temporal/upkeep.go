@@ -35,6 +35,12 @@ func (d *Driver) Work(ctx context.Context, mine func(journal.Head) bool) {
 	d.Driver.Work(ctx, mine)
 }
 
+// TakeAnswers implements driver.Upkeep.
+func (d *Driver) TakeAnswers(ctx context.Context, mine func(journal.Head) bool) error {
+	d.keepUp()
+	return d.Driver.TakeAnswers(ctx, mine)
+}
+
 // keepUp has upkeep at work from now on.
 func (d *Driver) keepUp() {
 	d.mu.Lock()

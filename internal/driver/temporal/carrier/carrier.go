@@ -77,7 +77,7 @@ func (c *carrier) Drive(namespace string, cfg embedded.Config) (driver.Driver, e
 			queues = append(queues, temporal.Queue(q))
 		}
 	}
-	return temporal.New(temporal.Config{Config: cfg, Client: c.conn.Client(), Namespace: namespace, Queues: queues, Place: cfg.Place, Attributes: attributes})
+	return temporal.New(temporal.Config{Config: cfg, Client: c.conn.Client(), Namespace: namespace, Queues: queues, Functions: c.cfg.Program, Place: cfg.Place, Attributes: attributes})
 }
 
 // Watch implements carry.Carrier.

@@ -1,0 +1,233 @@
+package temporal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/driver/temporal/dial"
+	"github.com/hocket-run/hocket/internal/pgtest"
+	"github.com/hocket-run/hocket/internal/temporalserver"
+	"github.com/hocket-run/hocket/postgres"
+	"github.com/hocket-run/hocket/temporal"
+)
+
+type state struct {
+	Text string `json:"text"`
+}
+
+// canary is in the states of all runs.
+const canary = "zebra-crossing"
+
+// program is what the processes of a test share: a store, a server, and what their functions did.
+type program struct {
+	t               *testing.T
+	db              string
+	server          temporal.Server
+	wrote, finished atomic.Int64
+	began, let      chan struct{} // finish says that it began, and waits
+}
+
+func newProgram(t *testing.T) *program {
+	t.Helper()
+	address, namespace := temporalserver.Namespace(t)
+	return &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: address, Namespace: namespace}, began: make(chan struct{}, 100), let: make(chan struct{})}
+}
+
+// open opens a process of the program.
+func (p *program) open() *hocket.Engine {
+	p.t.Helper()
+	e, err := hocket.Open(p.t.Context(), hocket.Config{Program: "newsroom"}, postgres.Open(p.db), temporal.Carry(p.server))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// graph writes, asks where asks is set, and finishes.
+func (p *program) graph(asks bool) *graph.Compiled[state] {
+	p.t.Helper()
+	b := graph.New[state]("g").Start(graph.Do("write", func(ctx context.Context, s *state) error {
+		text, err := graph.Once(ctx, "text", func(context.Context) (string, error) {
+			p.wrote.Add(1)
+			return s.Text + " written", nil
+		})
+		s.Text = text
+		return err
+	}))
+	if asks {
+		b = b.Wait("Publish it?")
+	}
+	g, err := b.Then(graph.Do("finish", func(ctx context.Context, s *state) error {
+		p.finished.Add(1)
+		p.began <- struct{}{}
+		select {
+		case <-p.let:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		s.Text += " finished"
+		return nil
+	})).Compile()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return g
+}
+
+// carried holds that Temporal has a workflow of a run.
+func (p *program) carried(run string) {
+	p.t.Helper()
+	c, err := dial.New(dial.Config{Settings: config.Temporal{Address: p.server.Address, Namespace: p.server.Namespace}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer c.Close()
+	is, err := c.Client().DescribeWorkflowExecution(p.t.Context(), run, "")
+	if err != nil || is.GetWorkflowExecutionInfo().GetType().GetName() != "hocket.run" || is.GetWorkflowExecutionInfo().GetTaskQueue() != "hocket.default.func.newsroom" {
+		p.t.Errorf("Temporal has %v, %v", is.GetWorkflowExecutionInfo(), err)
+	}
+}
+
+// TestCarry: a graph runs on Temporal, waits for its answer without a workflow, and goes on.
+func TestCarry(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	close(p.let)
+	e, g := p.open(), p.graph(true)
+	r, err := hocket.Run(t.Context(), e, g, state{Text: canary}, hocket.RunOptions[state]{ID: "r"})
+	if err != nil || r.Status != hocket.StatusPaused {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	p.carried("r")
+	if r, err = hocket.Resume(t.Context(), e, g, "r", hocket.Answer{Value: "yes"}); err != nil || r.Status != hocket.StatusCompleted || r.State.Text != canary+" written finished" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if n, m := p.wrote.Load(), p.finished.Load(); n != 1 || m != 1 {
+		t.Errorf("the functions were called %d and %d times", n, m)
+	}
+	var nodes []string
+	for step, err := range hocket.Stream(t.Context(), e, p.graph(false), state{Text: canary}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, step.NodeID)
+	}
+	if got := strings.Join(nodes, " "); !strings.HasPrefix(got, "write finish") {
+		t.Errorf("steps of %s", got)
+	}
+}
+
+// TestProcessEnds: another process of the program goes on with a run whose process was closed; what Once gave is not made again. An answer by a process without Temporal's option reaches it too.
+func TestProcessEnds(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	first, second := p.open(), p.open()
+	if err := hocket.Register(second, p.graph(false)); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := hocket.Run(context.WithoutCancel(t.Context()), first, p.graph(false), state{Text: canary}, hocket.RunOptions[state]{ID: "r"})
+		done <- err
+	}()
+	<-p.began
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; !errors.Is(err, hocket.ErrInterrupted) {
+		t.Errorf("Run of the engine that was closed gives %v", err)
+	}
+	if err := second.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	<-p.began
+	close(p.let)
+	if info, err := second.Wait(t.Context(), "r"); err != nil || info.Status != hocket.StatusCompleted {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if n := p.wrote.Load(); n != 1 {
+		t.Errorf("what Once gives was made %d times", n)
+	}
+}
+
+// TestLeft: a run goes on when the context of its caller is done.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	e, g := p.open(), p.graph(false)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-p.began
+		cancel()
+	}()
+	if _, err := hocket.Run(ctx, e, g, state{Text: canary}, hocket.RunOptions[state]{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+		t.Errorf("got %v", err)
+	}
+	close(p.let)
+	if info, err := e.Wait(t.Context(), "r"); err != nil || info.Status != hocket.StatusCompleted {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if n := p.finished.Load(); n != 1 {
+		t.Errorf("the last function was called %d times", n)
+	}
+}
+
+// TestErrors: what cannot work is told when the engine is opened, without a secret.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	db := pgtest.URL(t)
+	file := filepath.Join(t.TempDir(), "hocket.db")
+	yaml := filepath.Join(t.TempDir(), "hocket.yaml")
+	if err := os.WriteFile(yaml, []byte("temporal: {address: 'nowhere'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const at = "127.0.0.1:1"
+	for want, options := range map[string][]hocket.Option{
+		"Temporal carries runs of stores in PostgreSQL": {temporal.Carry(temporal.Server{Address: at})},
+		"the address of the server is missing":          {postgres.Open(db), temporal.Carry(temporal.Server{})},
+		"HOST:PORT":                                     {postgres.Open(db), temporal.Carry(temporal.Server{Address: "nowhere"})},
+		"must be HOST:PORT":                             {postgres.Open(db), temporal.Carry(temporal.Server{}), hocket.WithConfig(yaml)},
+		"must be a reference":                           {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, APIKey: "canary-77"})},
+		"API key of Temporal cannot be read":            {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, APIKey: "${env.HOCKET_TEST_MISSING}"})},
+		"together":                                      {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, Cert: "x.pem"})},
+		"the carrier is not from package temporal":      {hocket.WithCarrier(nil)},
+	} {
+		cfg := hocket.Config{}
+		if strings.Contains(want, "stores in PostgreSQL") {
+			cfg.DB = file
+		}
+		_, err := hocket.Open(t.Context(), cfg, options...)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(fmt.Sprint(err), "canary") {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestAway: an engine opens while the server is away, and its runs are stored and wait.
+func TestAway(t *testing.T) {
+	t.Parallel()
+	p := &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: "127.0.0.1:1"}, began: make(chan struct{}, 1), let: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	e := p.open()
+	if _, err := hocket.Run(ctx, e, p.graph(false), state{}, hocket.RunOptions[state]{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+		t.Errorf("got %v", err)
+	}
+	if info, err := e.Get(t.Context(), "r"); err != nil || info.Status != hocket.StatusRunning {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if err := e.Cancel(t.Context(), "r", "enough"); err != nil {
+		t.Error(err)
+	}
+}
