@@ -77,6 +77,11 @@ func databaseRows() []Row {
 			Takes: "until there is room; start PostgreSQL where it ended", Tests: []string{"internal/e2e TestDatabaseDiskFull"},
 		},
 		{
+			Key: "refuses-later", Failure: "its password, rights or limits are changed under the servers, or it becomes read-only",
+			Survives: "all that is stored; runs wait, new ones are refused with status 503", Repeated: nothing, Asked: nothing,
+			Takes: "until it accepts the servers again; after a change of the password, restart them", Tests: []string{"internal/e2e TestBadStoreLater"},
+		},
+		{
 			Key: "failover-synchronous", Failure: "killed; its synchronous replica is promoted",
 			Survives: all, Repeated: nothing, Asked: nothing,
 			Takes: "a few seconds after the promotion, where the URL names both hosts", Tests: []string{"internal/e2e TestDatabaseFailover"},

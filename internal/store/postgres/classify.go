@@ -24,7 +24,8 @@ const (
 	classConflict
 	// classLost: the connection was lost, or could not be made. What was under way may have been done.
 	classLost
-	// classServer: the server has no room, no connections left, shuts down, or is read-only now. Nothing was done; the same succeeds when the server has been mended.
+	// classServer: the server has no room, no connections left, shuts down, is read-only now, or does not let the user in or do this now. Nothing was done; the same succeeds when the server has been
+	// mended. What never could be used is refused before a store is opened.
 	classServer
 	// classDamage: the database is not what was written.
 	classDamage
@@ -66,6 +67,8 @@ func classifyCode(code string) class {
 		return classDamage
 	case "57014": // query_canceled, by a bound of time
 		return classServer
+	case "42501", "3D000", "42P01": // insufficient_privilege; invalid_catalog_name; undefined_table, where the schema cannot be used: each also while a backup takes the place of a database
+		return classServer
 	case "57P01", "57P02", "57P03", "57P05", "25P03": // admin_shutdown, crash_shutdown, cannot_connect_now, idle_session_timeout, idle_in_transaction_session_timeout
 		return classLost
 	case "55P03": // lock_not_available
@@ -74,7 +77,7 @@ func classifyCode(code string) class {
 	switch code[:min(2, len(code))] {
 	case "08": // connection exceptions
 		return classLost
-	case "53", "58": // insufficient resources, system errors
+	case "28", "53", "58": // invalid authorization, as with a password that was changed; insufficient resources; system errors
 		return classServer
 	}
 	return classRejected

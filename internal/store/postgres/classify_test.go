@@ -37,8 +37,12 @@ func TestClassify(t *testing.T) {
 		{"read-only", code("25006"), postgres.ClassServer},
 		{"data corrupted", code("XX001"), postgres.ClassDamage},
 		{"unique violation", code("23505"), postgres.ClassRejected},
-		{"undefined table", code("42P01"), postgres.ClassRejected},
-		{"wrong password", code("28P01"), postgres.ClassRejected},
+		{"undefined table", code("42P01"), postgres.ClassServer},
+		{"undefined column", code("42703"), postgres.ClassRejected},
+		{"wrong password", code("28P01"), postgres.ClassServer},
+		{"no login", code("28000"), postgres.ClassServer},
+		{"no right", code("42501"), postgres.ClassServer},
+		{"the database is not there", code("3D000"), postgres.ClassServer},
 		{"no code", code(""), postgres.ClassRejected},
 	} {
 		if got := postgres.Classify(tt.err); any(got) != tt.want {
