@@ -213,7 +213,7 @@ func (a *actor) quarantine(cause error) error {
 	}
 	end := []engine.Event{{
 		Seq: a.run.Seq() + 1, At: a.d.now(),
-		Data: &engine.RunFailed{Error: engine.Failure{Code: codeOf(cause), Message: cause.Error()}},
+		Data: &engine.RunFailed{Error: engine.Failure{Code: held.CodeOf(cause), Message: cause.Error()}},
 	}}
 	if a.run.Status().Ended() || a.run.Apply(end) != nil {
 		return q
@@ -222,19 +222,6 @@ func (a *actor) quarantine(cause error) error {
 		a.publish(end)
 	}
 	return q
-}
-
-// Codes of runs that ended by a defect of Hocket, and because their store lost events.
-const (
-	codeDefect     = "internal"
-	codeEventsLost = "events_lost"
-)
-
-func codeOf(cause error) string {
-	if _, ok := errors.AsType[*held.LostError](cause); ok {
-		return codeEventsLost
-	}
-	return codeDefect
 }
 
 // release gives the run up, for as long as it takes: a run that is owned by a living process and not driven would never go on. A

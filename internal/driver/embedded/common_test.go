@@ -2,6 +2,7 @@ package embedded_test
 
 import (
 	"errors"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -126,4 +127,51 @@ func TestCommonRunsUntold(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestCommonStoreLosesEvents: a process that knows more of a run held in common than its store does ends it as failed and says which events are lost. It does not go on from the shorter journal.
+func TestCommonStoreLosesEvents(t *testing.T) {
+	t.Parallel()
+	for name, use := range map[string]func(c *held.Common) error{
+		"look":   func(c *held.Common) error { return c.Look(t.Context(), func(*engine.Run, journal.Head) {}) },
+		"decide": func(c *held.Common) error { _, err := c.Decide(t.Context(), approve); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			full, replica := journal.NewMemory(), journal.NewMemory()
+			commonRun(t, full, "r1")
+			commonRun(t, replica, "r1")
+			o := &odd{Backend: full.Open(journal.KindServe)}
+			c, done := held.NewCommons(held.CommonConfig{Store: o, Plans: &held.Plans{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}).Use("r1")
+			defer done()
+			if _, err := c.Decide(t.Context(), approve); err != nil {
+				t.Fatal(err)
+			}
+			known, err := o.Head(t.Context(), "r1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Backend = replica.Open(journal.KindServe)
+			before, err := o.Head(t.Context(), "r1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = use(c)
+			if lost, ok := errors.AsType[*held.LostError](err); !ok || *lost != (held.LostError{Run: "r1", From: before.LastSeq + 1, To: known.LastSeq}) {
+				t.Errorf("%v, want that events %d to %d are lost", err, before.LastSeq+1, known.LastSeq)
+			}
+			if _, ok := errors.AsType[*driver.QuarantineError](err); !ok {
+				t.Errorf("%v, want a *QuarantineError", err)
+			}
+			events := (&cluster{reader: replica.Open("")}).Events(t, "r1")
+			if end, ok := events[len(events)-1].Data.(*engine.RunFailed); !ok || end.Error.Code != "events_lost" {
+				t.Errorf("the run ends with %#v, want events_lost", events[len(events)-1].Data)
+			}
+		})
+	}
+}
+
+// approve answers the approval of a run of commonRun.
+func approve(t *held.Turn) error {
+	return t.Do(engine.Answer{Wait: "w1", Value: engine.Value(`"approve"`)})
 }

@@ -148,7 +148,7 @@ func (c *Common) leave() { <-c.lock }
 
 // Look gives the run as it is now to fn, which must not keep it, nor wait.
 //
-// Errors: *NotCommonError; journal.ErrNotFound; *driver.QuarantineError for a journal that cannot be read; those of the store.
+// Errors: *NotCommonError; journal.ErrNotFound; *driver.QuarantineError for a journal that cannot be read or lacks events; those of the store.
 func (c *Common) Look(ctx context.Context, fn func(run *engine.Run, head journal.Head)) error {
 	return c.LookSince(ctx, time.Time{}, fn)
 }
@@ -160,7 +160,7 @@ func (c *Common) LookSince(ctx context.Context, since time.Time, fn func(run *en
 	}
 	defer c.leave()
 	if since.IsZero() || c.run == nil || !c.read.After(since) {
-		if err := c.catchUp(ctx); err != nil {
+		if err := c.current(ctx); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,16 @@ func (c *Common) LookSince(ctx context.Context, since time.Time, fn func(run *en
 	}()
 }
 
-// catchUp makes the run in memory equal to the journal.
+// current is catchUp that ends a run whose store has lost events: what its calls did since is in no journal (ADR 91).
+func (c *Common) current(ctx context.Context) error {
+	err := c.catchUp(ctx)
+	if lost, ok := errors.AsType[*LostError](err); ok {
+		return c.quarantine(ctx, lost)
+	}
+	return err
+}
+
+// catchUp makes the run in memory equal to the journal. Errors: *LostError where it was ahead, after which it is read anew.
 func (c *Common) catchUp(ctx context.Context) (err error) {
 	defer func() {
 		var diverge *engine.DivergenceError
@@ -191,6 +200,9 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	}
 	head, err := c.cs.cfg.Store.Head(ctx, c.id)
 	switch {
+	case errors.Is(err, journal.ErrNotFound) && c.run != nil && !c.run.Status().Ended():
+		c.cs.cfg.Logger.Error("run cannot continue", "run", c.id, "err", &LostError{Run: c.id, From: 1, To: c.run.Seq()})
+		return err
 	case err != nil:
 		return err
 	case head.Kind != journal.KindTemporal:
@@ -201,6 +213,9 @@ func (c *Common) catchUp(ctx context.Context) (err error) {
 	c.head = head
 	if c.run != nil && c.run.Seq() == head.LastSeq {
 		return nil
+	}
+	if c.run != nil && c.run.Seq() > head.LastSeq {
+		return &LostError{Run: c.id, From: head.LastSeq + 1, To: c.run.Seq()}
 	}
 	if c.run != nil {
 		return FoldInto(ctx, c.cs.cfg.Store, c.run, c.id, c.load, each)

@@ -73,7 +73,7 @@ func (c *Common) DecideThen(ctx context.Context, fn func(t *Turn) error, then fu
 	}
 	defer c.leave()
 	for {
-		if err := c.catchUp(ctx); err != nil {
+		if err := c.current(ctx); err != nil {
 			return dec, err
 		}
 		t := &Turn{Run: c.run, Plan: c.plan, Head: c.head, at: c.cs.cfg.Now().UTC().Truncate(time.Microsecond)}
@@ -203,9 +203,6 @@ func (c *Common) release(ap journal.Append) {
 	}
 }
 
-// codeDefect is the code of a run that ended by a defect of Hocket.
-const codeDefect = "internal"
-
 // quarantine ends a run as failed after a defect, if its journal still allows to say so (P18).
 func (c *Common) quarantine(ctx context.Context, cause error) error {
 	q := &driver.QuarantineError{Run: c.id, Err: cause}
@@ -215,7 +212,7 @@ func (c *Common) quarantine(ctx context.Context, cause error) error {
 	}
 	end := []engine.Event{{
 		Seq: c.run.Seq() + 1, At: c.cs.cfg.Now().UTC().Truncate(time.Microsecond),
-		Data: &engine.RunFailed{Error: engine.Failure{Code: codeDefect, Message: cause.Error()}},
+		Data: &engine.RunFailed{Error: engine.Failure{Code: CodeOf(cause), Message: cause.Error()}},
 	}}
 	if c.run.Status().Ended() || c.run.Apply(end) != nil {
 		return q

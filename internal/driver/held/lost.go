@@ -1,6 +1,7 @@
 package held
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -23,4 +24,18 @@ func Lost(ap journal.Append, last uint64) error {
 		return nil
 	}
 	return &LostError{Run: ap.Run, From: last + 1, To: ap.Record.First - 1}
+}
+
+// Codes of runs that ended by a defect of Hocket, and because their store lost events.
+const (
+	codeDefect     = "internal"
+	codeEventsLost = "events_lost"
+)
+
+// CodeOf gives the code of a run that ends since it cannot continue.
+func CodeOf(cause error) string {
+	if _, ok := errors.AsType[*LostError](cause); ok {
+		return codeEventsLost
+	}
+	return codeDefect
 }
