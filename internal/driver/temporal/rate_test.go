@@ -9,6 +9,7 @@ import (
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
+	history "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
@@ -111,22 +112,19 @@ func BenchmarkRuns(b *testing.B) {
 		f := rate(floor)
 		ours, theirs, ratios = append(ours, o), append(theirs, f), append(ratios, o/f)
 	}
-	events, bytes, actions := 0, 0, 0
+	var events []*history.HistoryEvent
+	bytes := 0
 	for pages := c.GetWorkflowHistory(b.Context(), first, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT); pages.HasNext(); {
 		e, err := pages.Next()
 		if err != nil {
 			b.Fatal(err)
 		}
-		events, bytes = events+1, bytes+e.Size()
-		switch e.GetEventType() {
-		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_TIMER_STARTED,
-			enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
-			actions++
-		}
+		events = append(events, e)
+		bytes += e.Size()
 	}
-	b.ReportMetric(float64(events), "events/run")
+	b.ReportMetric(float64(len(events)), "events/run")
 	b.ReportMetric(float64(bytes), "history-B/run")
-	b.ReportMetric(float64(actions), "actions/run")
+	b.ReportMetric(float64(actions(events)), "actions/run")
 	b.ReportMetric(middle(ours), "calls/s")
 	b.ReportMetric(middle(theirs), "floor-calls/s")
 	b.ReportMetric(middle(ratios), "of-floor")
@@ -134,6 +132,18 @@ func BenchmarkRuns(b *testing.B) {
 	if r := middle(ratios); r < rateGoal/rateMargin {
 		b.Errorf("%.2f of bare workflows; the goal is %.2f", r, rateGoal)
 	}
+}
+
+// actions counts what Temporal's cloud bills as actions: starts, activities, also local ones, timers and signals.
+func actions(events []*history.HistoryEvent) (n int) {
+	for _, e := range events {
+		switch e.GetEventType() {
+		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enums.EVENT_TYPE_MARKER_RECORDED, enums.EVENT_TYPE_TIMER_STARTED,
+			enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+			n++
+		}
+	}
+	return n
 }
 
 // middle sorts v and gives its median.

@@ -164,7 +164,7 @@ func TestHistories(t *testing.T) {
 	}
 	events, size := c.historyOf(t, run)
 	calls := 2*turns + 1
-	t.Logf("%d calls: %d events and %d bytes, %.1f and %.0f a call", calls, len(events), size, float64(len(events))/float64(calls), float64(size)/float64(calls))
+	t.Logf("%d calls: %d events, %d bytes and %d actions; %.1f events and %.0f bytes a call", calls, len(events), size, actions(events), float64(len(events))/float64(calls), float64(size)/float64(calls))
 	if most := 7 * calls; len(events) > most {
 		t.Errorf("%d events for %d calls, at most %d", len(events), calls, most)
 	}
