@@ -50,6 +50,9 @@ func (e *UnsupportedError) Error() string {
 // scheme is how a URL begins. One letter is a drive of Windows.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
 
+// misspelt is how a URL of PostgreSQL begins that lacks a colon or a slash.
+var misspelt = regexp.MustCompile(`(?i)^postgres(ql)?(//|:/?([^/]|$))`)
+
 // Parse reads a locator. servers are the kinds of stores that URLs may name.
 //
 // Errors: an empty one; *UnsupportedError for a URL of a kind that servers does not have; *errcode.Error with errcode.StoreURL for an invalid URL.
@@ -59,6 +62,9 @@ func Parse(text string, servers Servers) (Locator, error) {
 	}
 	m := scheme.FindStringSubmatch(text)
 	switch {
+	case misspelt.MatchString(text): // no file is made of it, and what it says, a password maybe, is not repeated
+		_, err := pgurl.Parse(text)
+		return Locator{}, err
 	case m == nil:
 		return Locator{text: text}, nil
 	case pgurl.Is(text) && servers.Postgres != nil:

@@ -60,7 +60,9 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "the store has no path",
+		"":                               "the store has no path",
+		"postgres:/ann:secret@db/runs":   "the URL of the store is not valid: it does not begin with postgres://",
+		"PostgreSQL//ann:secret@db/runs": "the URL of the store is not valid: it does not begin with postgres://",
 		"postgres://ann:secret@db.example.com:5432/runs?password=secret": "cannot use the store postgres://db.example.com:5432/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
 		"POSTGRESQL://ann:secret@db/runs":                                "cannot use the store POSTGRESQL://db/runs: this program was built without PostgreSQL; give the path of a file, or :memory:",
 		"postgres://ann:sec ret@%zz":                                     "cannot use the store postgres://…: this program was built without PostgreSQL; give the path of a file, or :memory:",
