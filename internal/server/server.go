@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	carrier := cfg.Service.Carrier
 	if carrier != nil {
-		_ = carrier.Prepare(ctx) // it is logged, and readyz says it
+		_ = carrier.Prepare(ctx) // Watch logs it, and readyz says it
 	}
 	set, err := namespace.Open(ctx, namespace.Config{Service: cfg.Service, Prepare: s.prepare, Tend: s.tend})
 	if err != nil {

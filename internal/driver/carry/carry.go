@@ -55,7 +55,7 @@ type Carrier interface {
 	Prepare(ctx context.Context) error
 	// Drive makes the driver of one namespace of Hocket; with cfg.NoDrive it takes calls of no queue. It connects to nothing until a run is started or taken up.
 	Drive(namespace string, cfg embedded.Config) (driver.Driver, error)
-	// Watch looks at the engine until ctx is done, and logs when it cannot be used and when it can again.
+	// Watch looks at the engine until ctx is done, and logs what Prepare found, when it cannot be used and when it can again.
 	Watch(ctx context.Context)
 	// Ready tells why the engine could not be used since the process began; nil once it could, also where it cannot now: runs are answered and shown without it.
 	Ready() error

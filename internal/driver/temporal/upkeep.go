@@ -70,15 +70,15 @@ func (d *Driver) upkeep(ctx context.Context) {
 	changes := make(chan struct{}, 1)
 	defer d.cfg.Store.Subscribe(changes, journal.OfRequests(), journal.OfNotices())()
 	var swept time.Time
-	feed := &feed{d: d}
+	feed, said := &feed{d: d}, repeats{}
 	for ctx.Err() == nil {
-		d.log(ctx, "cannot take requests", d.takeRequests(ctx))
-		d.log(ctx, "cannot read notices", feed.read(ctx))
+		said.log(ctx, d, "cannot take requests", d.takeRequests(ctx))
+		said.log(ctx, d, "cannot read notices", feed.read(ctx))
 		if now := time.Now(); now.Sub(swept) >= d.sweeps {
-			if err := d.sweep(ctx); err == nil {
+			err := d.sweep(ctx)
+			said.log(ctx, d, "cannot compare runs with workflows", err)
+			if err == nil {
 				swept = now
-			} else {
-				d.log(ctx, "cannot compare runs with workflows", err)
 			}
 		}
 		d.pause(ctx, changes, min(feed.next(), d.sweeps))
@@ -93,6 +93,21 @@ func (d *Driver) pause(ctx context.Context, changes <-chan struct{}, limit time.
 	case <-changes:
 	case <-t.C:
 	case <-ctx.Done():
+	}
+}
+
+// repeats are the errors of what is tried again and again, as they were logged last.
+type repeats map[string]string
+
+// log logs an error that is not the one of the last time.
+func (r repeats) log(ctx context.Context, d *Driver, what string, err error) {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	if r[what] != text {
+		r[what] = text
+		d.log(ctx, what, err)
 	}
 }
 

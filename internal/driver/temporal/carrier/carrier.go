@@ -59,10 +59,6 @@ func (c *carrier) Prepare(ctx context.Context) error {
 	c.mu.Lock()
 	c.last, c.attributes, c.wasReady = err, has, c.wasReady || err == nil
 	c.mu.Unlock()
-	c.tell(err)
-	if err == nil && !has {
-		c.cfg.Logger.Warn("the namespace of Temporal lacks the search attributes HocketWorkflow and HocketStatus; runs go on without them", "namespace", c.conn.Namespace())
-	}
 	return err
 }
 
@@ -82,6 +78,13 @@ func (c *carrier) Drive(namespace string, cfg embedded.Config) (driver.Driver, e
 
 // Watch implements carry.Carrier.
 func (c *carrier) Watch(ctx context.Context) {
+	c.mu.Lock()
+	err, has := c.last, c.attributes
+	c.mu.Unlock()
+	c.tell(err)
+	if err == nil && !has {
+		c.cfg.Logger.Warn("the namespace of Temporal lacks the search attributes HocketWorkflow and HocketStatus; runs go on without them", "namespace", c.conn.Namespace())
+	}
 	for {
 		every := later
 		if c.Ready() != nil {

@@ -47,7 +47,7 @@ const keyAge = time.Minute
 func New(cfg Config) (*Conn, error) {
 	s := cfg.Settings
 	if s.Address == "" {
-		return nil, settingError("the address of the server is missing")
+		return nil, settingError("the address of the server is missing; name it with --temporal, or temporal.address in hocket.yaml")
 	}
 	if problem := s.Problem(); problem != "" {
 		return nil, settingError(problem)

@@ -12,8 +12,20 @@ const (
 	workerStopped = "worker stopping"
 )
 
-// sdkLog passes on what the SDK logs, apart from that warning.
+// sdkLog passes on what the SDK logs, apart from that warning. What it tells of its own work, such as that each of its workers begins and ends, is for debugging.
 type sdkLog struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h sdkLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return h.Handler.Enabled(ctx, lowered(level))
+}
+
+func lowered(level slog.Level) slog.Level {
+	if level == slog.LevelInfo {
+		return slog.LevelDebug
+	}
+	return level
+}
 
 // Handle implements slog.Handler.
 func (h sdkLog) Handle(ctx context.Context, r slog.Record) error {
@@ -25,6 +37,7 @@ func (h sdkLog) Handle(ctx context.Context, r slog.Record) error {
 	if ended && r.Message == pollFailed {
 		return nil
 	}
+	r.Level = lowered(r.Level)
 	return h.Handler.Handle(ctx, r)
 }
 
