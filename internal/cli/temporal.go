@@ -105,6 +105,9 @@ func (a *app) connect(settings config.Temporal, queues []string) (carry.Carrier,
 
 // parseQueues reads --queues.
 func parseQueues(names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, mustBe("queues", "a list of "+orList(carry.Queues()), "")
+	}
 	for _, name := range names {
 		if !slices.Contains(carry.Queues(), name) {
 			return nil, mustBe("queues", "a list of "+orList(carry.Queues()), name)

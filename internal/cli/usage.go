@@ -142,6 +142,9 @@ func unknownFlag(c *cobra.Command, e *pflag.NotExistError) error {
 	if short := e.GetSpecifiedShortnames(); short != "" {
 		return usef("%s has no flag -%s; put a text that begins with a dash after --", c.CommandPath(), short)
 	}
+	if name := e.GetSpecifiedName(); strings.HasPrefix(name, "temporal-") && c.Flags().Lookup("temporal") != nil {
+		return usef("%s has no flag --%s; write it below temporal in hocket.yaml", c.CommandPath(), name)
+	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if s := diag.Suggest(e.GetSpecifiedName(), names); s != "" {

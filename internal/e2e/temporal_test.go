@@ -70,12 +70,14 @@ func TestTemporalRefused(t *testing.T) {
 		"settings alone":      {db, []string{"serve", "--temporal-namespace", "agents"}, "the address of the server is missing"},
 		"queues without it":   {db, []string{"worker", "--queues", "model"}, "name its server with --temporal"},
 		"queue that is none":  {db, []string{"worker", "--temporal", address, "--queues", "models"}, "--queues must be"},
+		"no queue":            {db, []string{"worker", "--temporal", address, "--queues", ""}, "--queues must be"},
+		"flag of servers":     {db, append(run[:5:5], "--temporal", address, "--temporal-namespace", "x"), "hocket run has no flag --temporal-namespace; write it below temporal in hocket.yaml"},
 		"server and Temporal": {db, append(run[:5:5], "--temporal", address, "--server", "http://127.0.0.1:1"), "cannot be given together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, told, status := command(t, tt.db, tt.args...)
-			if status != 2 || !strings.Contains(told, tt.want) || strings.Contains(told, "canary") {
+			if status != 2 || !strings.Contains(told, tt.want) || strings.Contains(told, "canary") || strings.Count(told, "\n") != 1 {
 				t.Errorf("status %d: %s", status, told)
 			}
 		})
