@@ -3,6 +3,7 @@ package temporal
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -148,8 +149,27 @@ func (d *Driver) options(head journal.Head) client.StartWorkflowOptions {
 // short cuts a name so that a memo stays small.
 func short(name string) string { return name[:min(len(name), 200)] }
 
-// Adopt implements driver.Owners. Each tool call that is out is noted as begun before the run is moved: the process that had it may have made it.
+// Adopt implements driver.Owners. A run that this process drives without Temporal, which it may have claimed just now, is given up first.
 func (d *Driver) Adopt(ctx context.Context, run string) error {
+	for {
+		err := d.adopt(ctx, run)
+		if owned, ok := errors.AsType[*journal.OwnedError](err); !ok || owned.Owner.ID != d.cfg.Store.Owner().ID {
+			return err
+		}
+		if err := d.Interrupt(ctx, run); err != nil {
+			return err
+		}
+		if wait(ctx, adoptAgain); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// adoptAgain is how long Adopt waits for a run that this process is just claiming.
+const adoptAgain = 10 * time.Millisecond
+
+// adopt moves a run. Each tool call that is out is noted as begun before: the process that had it may have made it.
+func (d *Driver) adopt(ctx context.Context, run string) error {
 	head, err := d.cfg.Store.Head(ctx, run)
 	if err != nil || head.Kind == journal.KindTemporal {
 		return err
