@@ -12,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -59,10 +60,17 @@ func (a *app) mcp(ctx context.Context, role access.Role, workflows []string) err
 		fmt.Fprintln(a.Err, "hocket mcp waits for a client on standard input; Ctrl-C ends it")
 	}
 	a.stays = true
+	if err := a.carry(carry.Queues()); err != nil {
+		return err
+	}
+	if a.carrier != nil {
+		_ = a.carrier.Prepare(ctx) // it logs what is wrong; runs wait until the server can be used
+	}
 	s, err := service.Open(ctx, a.config())
 	if err != nil {
 		return err
 	}
+	a.takeCalls(ctx, s)
 	server := mcpserver.New(mcpserver.Config{Version: a.wiring.Version, Workflows: workflows, Logger: a.logger(), Audit: func(ctx context.Context, d transport.Deed) error {
 		return a.audited(ctx, s, access.Record{At: d.At, Channel: d.Channel, Action: d.Action, Target: d.Target})
 	}})

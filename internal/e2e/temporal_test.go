@@ -56,6 +56,10 @@ func TestTemporalRefused(t *testing.T) {
 	if err := os.WriteFile(missing, []byte("temporal: {namespace: missing}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	settings := filepath.Join(t.TempDir(), "hocket.yaml")
+	if err := os.WriteFile(settings, []byte("temporal: {address: '"+address+"'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	run := []string{"run", "../../examples/newsroom/newsroom.yaml", "--replies", "../../examples/newsroom/replies.yaml", "x"}
 	for name, tt := range map[string]struct {
 		db   string
@@ -63,6 +67,7 @@ func TestTemporalRefused(t *testing.T) {
 		want string
 	}{
 		"store in a file":     {file, append(run[:5:5], "--temporal", address), "Temporal carries runs of stores in PostgreSQL"},
+		"MCP on a file":       {file, []string{"mcp", "--config", settings}, "Temporal carries runs of stores in PostgreSQL"},
 		"unreachable":         {db, append(run[:5:5], "--temporal", "127.0.0.1:1"), "cannot be used: nothing accepts connections there"},
 		"namespace missing":   {db, append(run[:5:5], "--temporal", address, "--config", missing), `has no namespace "missing"`},
 		"certificate alone":   {db, []string{"worker", "--temporal", address, "--temporal-tls-cert", "x.pem"}, "must be given together"},

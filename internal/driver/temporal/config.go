@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"slices"
 	"time"
 
 	"go.temporal.io/sdk/client"
 
 	"github.com/hocket-run/hocket/internal/driver/embedded"
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // Queue is a kind of calls that workers take.
@@ -55,24 +55,22 @@ const DefaultHeartbeatTimeout = 10 * time.Second
 // minHeartbeat keeps a worker that is busy for a moment from being taken for dead.
 const minHeartbeat = time.Second
 
-// placeName is what the name of a place may hold.
-var placeName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,63}$`)
-
 func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.Client == nil:
 		return c, errors.New("driver has no Temporal client")
 	case c.HeartbeatTimeout != 0 && c.HeartbeatTimeout < minHeartbeat:
 		return c, fmt.Errorf("driver: HeartbeatTimeout is %s, less than %s", c.HeartbeatTimeout, minHeartbeat)
-	case c.Place != "" && !placeName.MatchString(c.Place):
-		return c, fmt.Errorf("driver: place %q is not 1 to 63 letters, digits, dots, dashes and underscores", c.Place)
+	}
+	c.Place = cmp.Or(c.Place, c.Config.Place)
+	if err := journal.CheckPlace(c.Place); err != nil {
+		return c, fmt.Errorf("driver: place %q: %w", c.Place, err)
 	}
 	for _, q := range c.Queues {
 		if !slices.Contains(Queues(), q) {
 			return c, fmt.Errorf("driver: there is no queue %q; the queues are model, tool and func", q)
 		}
 	}
-	c.Place = cmp.Or(c.Place, c.Config.Place)
 	c.Namespace = cmp.Or(c.Namespace, "default")
 	if c.Now == nil {
 		c.Now = time.Now
