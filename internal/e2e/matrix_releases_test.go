@@ -118,7 +118,7 @@ func TestTwoReleases(t *testing.T) {
 	c.orders(ctx, "both", runs)()
 
 	// The next release writes records that the older one cannot read.
-	c.env = append(next, "HOCKET_TEST_RECORDS=1")
+	c.env = slices.Concat(next, []string{"HOCKET_TEST_RECORDS=1"})
 	writer := c.join("")
 	only(old)
 	c.kill(second)
