@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestBackup(t *testing.T) {
 	}
 	for _, namespace := range []string{"default", "team"} {
 		for _, verb := range [][]string{{"runs", "--json"}, {"runs", "events", "latest"}} {
-			args := append(verb, "--namespace", namespace)
+			args := slices.Concat(verb, []string{"--namespace", namespace})
 			if was, is := use(from, 0, args...), use(to, 0, args...); was != is || len(was) < 100 {
 				t.Errorf("hocket %v printed\n%s\nand in the restored database\n%s", args, was, is)
 			}
