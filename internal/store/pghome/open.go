@@ -117,7 +117,7 @@ func (d *database) store(ctx context.Context, t target, schema string, open stor
 		break
 	}
 	if s == nil && err == nil {
-		cfg := postgres.Config{Conn: t.conn, Schema: schema, Relay: t.relay, Kind: open.Kind, Place: open.Place, Unfinished: open.Unfinished}
+		cfg := postgres.Config{Pool: t.pool, Schema: schema, Relay: t.relay, Kind: open.Kind, Place: open.Place, Unfinished: open.Unfinished}
 		if t.session != t.conn {
 			cfg.Session = t.session
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/store"
@@ -30,7 +31,8 @@ type target struct {
 	url *pgurl.URL
 	// conn is for the pool, session for connections that keep a session. They differ where there is a pooler.
 	conn, session *pgx.ConnConfig
-	relay         postgres.Relay // of tests; nil: none
+	pool          *pgxpool.Config // with conn
+	relay         postgres.Relay  // of tests; nil: none
 }
 
 // targetOf reads what the URL leaves out, as libpq does: the environment, the password file. Errors: files of the URL that cannot be used, with errcode.StoreURL.
@@ -42,14 +44,17 @@ func targetOf(u *pgurl.URL) (target, error) {
 		}
 	}
 	var err error
-	if t.conn, err = parse(u, u.Conninfo()); err != nil {
+	if t.pool, err = parse(u, u.Conninfo()); err != nil {
 		return t, err
 	}
+	t.conn = t.pool.ConnConfig
 	t.session = t.conn
 	if host, _ := u.LeaseHost(); host != "" {
-		if t.session, err = parse(u, u.LeaseConninfo()); err != nil {
+		lease, err := parse(u, u.LeaseConninfo())
+		if err != nil {
 			return t, err
 		}
+		t.session = lease.ConnConfig
 		t.conn.DefaultQueryExecMode = pgx.QueryExecModeExec // a pooler gives the session with its prepared statements to others
 	}
 	return t, nil
@@ -78,8 +83,8 @@ func cause(err error) string {
 }
 
 // parse makes a configuration of the driver. Its own errors may show secrets: their innermost cause alone is told.
-func parse(u *pgurl.URL, conninfo string) (*pgx.ConnConfig, error) {
-	c, err := pgx.ParseConfig(conninfo)
+func parse(u *pgurl.URL, conninfo string) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(conninfo)
 	if err != nil {
 		for inner := err; inner != nil; {
 			err = inner
@@ -94,7 +99,7 @@ func parse(u *pgurl.URL, conninfo string) (*pgx.ConnConfig, error) {
 		}
 		return nil, errcode.New(errcode.StoreURL, errcode.Fields{"problem": scrub(cause(err), u.Secrets()), "meant": ""}, nil)
 	}
-	if len(c.Fallbacks) > 0 && strings.Contains(u.Setting("host"), ",") && c.ValidateConnect == nil {
+	if len(c.ConnConfig.Fallbacks) > 0 && strings.Contains(u.Setting("host"), ",") && c.ConnConfig.ValidateConnect == nil {
 		return parse(u, conninfo+" target_session_attrs='read-write'") // of several hosts, the one that can be written
 	}
 	return c, nil

@@ -33,11 +33,12 @@ type changes struct {
 
 	mu      sync.Mutex
 	closed  bool
-	listens bool
+	listens bool                      // or is about to
+	hears   bool                      // it has listened: what is said after others were told that a run is heard arrives
 	deafen  func()                    // ends listening to a relay
 	runs    map[uint64]map[string]int // subscribed ones, by hash
 	pending map[uint64]struct{}       // runs to tell of
-	kinds   string                    // what else to tell: n, r, l, o
+	kinds   string                    // what else to tell: n, r, l, o; q asks which runs others hear
 	telling bool                      // a goroutine tells
 	probing bool                      // a goroutine probes
 	stop    chan struct{}
@@ -102,7 +103,7 @@ func (ch *changes) enter(topics []journal.Topic) {
 	switch {
 	case ch.listens:
 	case relay != nil:
-		ch.listens, ch.deafen = true, relay.Listen(ch.channel, ch.heard)
+		ch.listens, ch.hears, ch.deafen = true, true, relay.Listen(ch.channel, ch.heard)
 	default:
 		ch.listens = true
 		ch.wg.Go(ch.listen)
@@ -117,8 +118,26 @@ func (ch *changes) enter(topics []journal.Topic) {
 func (ch *changes) listen() {
 	ctx, cancel := context.WithTimeout(context.Background(), errandTime)
 	defer cancel()
-	_ = ch.store.db.session.listen(ctx, ch) // where it fails the session goes on to try, and signals
+	go func() {
+		select {
+		case <-ch.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_ = ch.store.db.session.listen(ctx, ch) // where it fails the session goes on to try, and calls listening
+	ch.listening()
+}
+
+// listening signals what may have been stored before the store listened, or since its session was lost, says which runs are heard here, and asks which others hear: until now their answers were lost.
+func (ch *changes) listening() {
 	ch.hub.SignalAll()
+	ch.mu.Lock()
+	defer ch.mu.Unlock()
+	ch.hears = true
+	ch.deltas.announce()
+	ch.add("q")
+	ch.tell()
 }
 
 // stored signals and tells what this handle stored.
@@ -219,7 +238,7 @@ func (ch *changes) teller() {
 func (ch *changes) take() []string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()
-	texts := ch.deltas.take(ch.sender)
+	texts := ch.deltas.take(ch.sender, ch.hears)
 	if len(texts) == 0 && len(ch.pending) == 0 && ch.kinds == "" {
 		ch.telling = false
 		return nil
@@ -278,6 +297,11 @@ func (ch *changes) heard(text string) {
 			ch.hub.SignalKind(journal.TopicNotices)
 		case 'l':
 			ch.hub.SignalKind(journal.TopicLines)
+		case 'q':
+			ch.mu.Lock()
+			ch.deltas.announce()
+			ch.tell()
+			ch.mu.Unlock()
 		default:
 			ch.hub.SignalKind(journal.TopicRun)
 		}

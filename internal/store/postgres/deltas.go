@@ -59,7 +59,9 @@ func (s *Store) Hear(run string, heard func(text string)) (stop func()) {
 	if announces && !ch.closed {
 		ch.wg.Go(ch.announce)
 	}
-	ch.tell()
+	if ch.hears { // otherwise others are told once it does
+		ch.tell()
+	}
 	ch.mu.Unlock()
 	return sync.OnceFunc(func() {
 		d.mu.Lock()
@@ -87,13 +89,20 @@ func (ch *changes) announce() {
 			d.mu.Unlock()
 			return
 		}
-		for run := range d.ears {
-			d.begun[hashOf(run)] = struct{}{}
-		}
 		d.mu.Unlock()
 		ch.mu.Lock()
+		d.announce()
 		ch.tell()
 		ch.mu.Unlock()
+	}
+}
+
+// announce has others told which runs are heard.
+func (d *deltas) announce() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for run := range d.ears {
+		d.begun[hashOf(run)] = struct{}{}
 	}
 }
 
@@ -133,14 +142,16 @@ func (s *Store) Pass(run, text string) {
 	}
 }
 
-// take gives the notifications that wait: before those of changes.
-func (d *deltas) take(sender string) []string {
+// take gives the notifications that wait: before those of changes. Others are told which runs are heard only if what they say then arrives.
+func (d *deltas) take(sender string, hears bool) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	texts := d.texts
 	d.texts, d.bytes = nil, 0
-	texts = append(texts, hashTexts(sender+" "+kindHears+" ", d.begun)...)
-	clear(d.begun)
+	if hears {
+		texts = append(texts, hashTexts(sender+" "+kindHears+" ", d.begun)...)
+		clear(d.begun)
+	}
 	return texts
 }
 

@@ -55,3 +55,11 @@ func (s *Store) Connections() int { return int(s.db.pool.Stat().TotalConns()) }
 
 // GiveUpPlace gives up the place of a statement with a token whose answer was lost.
 func (s *Store) GiveUpPlace(token string) { s.giveUpPlace(s.owner.number.Load(), token) }
+
+// SetReplyTime bounds how long a server is waited for that sends nothing.
+func (s *Store) SetReplyTime(d time.Duration) {
+	n := s.db.network
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.reply = d
+}

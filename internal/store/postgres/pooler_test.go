@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/journal/journaltest"
@@ -21,7 +22,7 @@ func pooled(t *testing.T, through func(string) string, at string) postgres.Confi
 	t.Helper()
 	cfg := postgres.Config{Kind: journal.KindRun}
 	var err error
-	if cfg.Conn, err = pgx.ParseConfig(through(at)); err == nil {
+	if cfg.Pool, err = pgxpool.ParseConfig(through(at)); err == nil {
 		cfg.Session, err = pgx.ParseConfig(strings.Split(at, "&schema=")[0])
 	}
 	if err != nil {

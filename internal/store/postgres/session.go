@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -30,22 +29,14 @@ type session struct {
 
 	settleTime time.Duration // settleTime; a test makes it short
 
-	mu   sync.Mutex
-	conn *pgx.Conn // of the goroutine where there is one, else guarded by mu
+	mu     sync.Mutex
+	conn   *pgx.Conn // of the goroutine where there is one, else guarded by mu
+	former uint32    // the server process of the connection that was lost last; likewise
 	// Of the goroutine that waits for notifications; there is none where the process does not listen.
 	running bool
 	queue   []*errand
 	wake    context.CancelFunc // ends its wait
 	ended   chan struct{}
-}
-
-// lock is the lock of an owner: its two keys.
-type lock struct{ class, number int64 }
-
-// held is a lock that the session keeps. row stores the row of its owner, which others delete where the lock is free.
-type held struct {
-	lock
-	row job
 }
 
 // job is work on the connection.
@@ -56,24 +47,6 @@ type errand struct {
 	do   job
 	done chan error
 }
-
-// settling is the number of a lock, of no owner, that a process holds for settleTime after it made its session anew: when the server restarts, or another one takes its place, all sessions are lost at once,
-// and are not noticed to be lost, nor made anew, at the same moment. Until then no process takes the runs of others. A process that vanished is noticed after some 11 s, give or take a few.
-const (
-	settling   = 1<<31 - 1
-	settleTime = 10 * time.Second
-)
-
-// The locks of owners. Their keys are int4, which hold the bits of an oid.
-const (
-	sqlLock      = `SELECT pg_try_advisory_lock($1::bigint::bit(32)::int, $2::bigint::int)`
-	sqlSettling  = `SELECT pg_advisory_lock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
-	sqlSettled   = `SELECT pg_advisory_unlock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
-	sqlUnlock    = `SELECT pg_advisory_unlock($1::bigint::bit(32)::int, $2::bigint::int)`
-	sqlUnlockAll = `SELECT pg_advisory_unlock_all()`
-	sqlTerminate = `SELECT pg_terminate_backend(l.pid, 2000) FROM pg_locks l
-WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid = $3`
-)
 
 // sqlKeepAlive makes the server notice within some 11 s that the machine of the process has vanished, and drop its locks: by keep-alives where nothing is on its way, else, since there are none then, by
 // the time for which what was sent is not acknowledged.
@@ -141,13 +114,16 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	s.conn = conn
+	if before != 0 {
+		s.former = before
+	}
 	return nil
 }
 
 // errHeld says that a lock is still held by a session that the process lost.
 var errHeld = errors.New("the server has not ended the session that was lost")
 
-// restore takes the locks and listens on a new connection. before is the server process of the lost one: it may not know yet, and is ended then.
+// restore takes the locks and listens on a new connection. before is the server process of the lost one.
 func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) error {
 	if _, err := conn.Exec(ctx, sqlKeepAlive); err != nil {
 		return err
@@ -159,15 +135,7 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 		}
 	}
 	for _, l := range locks {
-		ok, err := take(ctx, conn, l.lock)
-		if err == nil && !ok && before != 0 {
-			if _, err = conn.Exec(ctx, sqlTerminate, l.class, l.number, before); err == nil {
-				ok, err = take(ctx, conn, l.lock)
-			}
-		}
-		if err == nil && !ok {
-			err = errHeld
-		}
+		err := takeBack(ctx, conn, l.lock, before)
 		if err == nil {
 			err = l.row(ctx, conn)
 		}
@@ -186,34 +154,6 @@ func (s *session) restore(ctx context.Context, conn *pgx.Conn, before uint32) er
 	return nil
 }
 
-// settle makes all owners count as living for a while, before any that is back does.
-func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) error {
-	classes := map[int64]bool{}
-	for _, l := range locks {
-		if classes[l.class] {
-			continue
-		}
-		classes[l.class] = true
-		if _, err := conn.Exec(ctx, sqlSettling, l.class, int64(settling)); err != nil {
-			return err
-		}
-	}
-	time.AfterFunc(s.settleTime, func() { //nolint:contextcheck,nolintlint // it lives as long as the process
-		_ = s.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error {
-			if c != conn { // that one is lost, and its lock with it
-				return nil
-			}
-			for class := range classes {
-				if _, err := c.Exec(ctx, sqlSettled, class, int64(settling)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-	return nil
-}
-
 // isClosed tells whether the session was closed, and must not be made anew.
 func (s *session) isClosed() bool {
 	s.kept.Lock()
@@ -226,47 +166,6 @@ func (s *session) keeps() (locks []held, ears []*changes) {
 	s.kept.Lock()
 	defer s.kept.Unlock()
 	return slices.Clone(s.locks), slices.Clone(s.ears)
-}
-
-// take tries to take a lock.
-func take(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
-	err = conn.QueryRow(ctx, sqlLock, l.class, l.number).Scan(&ok)
-	return ok, err
-}
-
-// hold takes the lock of an owner, stores its row, and keeps both until drop. It may be called again after an error.
-func (s *session) hold(ctx context.Context, l lock, row job) error {
-	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		if locks, _ := s.keeps(); slices.ContainsFunc(locks, func(h held) bool { return h.lock == l }) {
-			return nil // for a caller that gave up
-		}
-		ok, err := take(ctx, c, l)
-		if err == nil && !ok {
-			err = fmt.Errorf("the lock of owner %d is taken", l.number)
-		}
-		if err != nil {
-			return err
-		}
-		if err = row(ctx, c); err != nil {
-			_, _ = c.Exec(ctx, sqlUnlock, l.class, l.number) // where it fails the connection is lost, and the lock with it
-			return err
-		}
-		s.kept.Lock()
-		defer s.kept.Unlock()
-		s.locks = append(s.locks, held{l, row})
-		return nil
-	})
-}
-
-// drop gives a lock up. Where the connection is lost the server does.
-func (s *session) drop(ctx context.Context, l lock) error {
-	s.kept.Lock()
-	s.locks = slices.DeleteFunc(s.locks, func(h held) bool { return h.lock == l })
-	s.kept.Unlock()
-	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, sqlUnlock, l.class, l.number)
-		return err
-	})
 }
 
 // listen makes the session signal what it hears on a channel. It returns when that is so; where it fails it becomes so later.
@@ -346,7 +245,7 @@ func (s *session) connected(isFirst bool) error {
 	if err == nil && !isFirst {
 		_, ears := s.keeps()
 		for _, e := range ears {
-			e.hub.SignalAll()
+			e.listening()
 		}
 	}
 	return err

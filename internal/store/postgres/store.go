@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -28,11 +29,11 @@ const (
 
 // Config says how to open a store.
 type Config struct {
-	// URL names the database: a connection string as libpq reads it, `postgres://user@host/database` or `host=… dbname=…`. It is not looked at where Conn is set.
+	// URL names the database: a connection string as libpq reads it, `postgres://user@host/database` or `host=… dbname=…`. It is not looked at where Pool is set.
 	URL string
-	// Conn is a configuration that pgx.ParseConfig made, and the caller completed; nil: URL is parsed.
-	Conn *pgx.ConnConfig
-	// Session is the configuration of the connection that keeps a session, where Conn leads to a pooler; nil: Conn, or URL. It is not looked at where Conn is nil.
+	// Pool is a configuration that pgxpool.ParseConfig made, and the caller completed; nil: URL is parsed. Its bounds are not looked at.
+	Pool *pgxpool.Config
+	// Session is the configuration of the connection that keeps a session, where Pool leads to a pooler; nil: that of Pool, or URL. It is not looked at where Pool is nil.
 	Session *pgx.ConnConfig
 	// Schema is the schema of the tables; "": that of the parameter schema of the URL, or [DefaultSchema]. It is made where there is none. It begins with a lower-case letter, and has lower-case letters, digits and _, 63 at most.
 	Schema string
@@ -89,7 +90,8 @@ var _ journal.Backend = (*Store)(nil)
 // database is the connections of a process to one database, shared by the stores of its schemas.
 type database struct {
 	pool    *pgxpool.Pool
-	conn    *pgx.ConnConfig
+	network *network
+	conn    *pgx.ConnConfig // of the session
 	cfg     Config
 	session *session
 
@@ -121,31 +123,28 @@ func (s *Store) Beside(ctx context.Context, schema string) (*Store, error) {
 
 // connect makes the pool. It makes no connection yet.
 func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*database, error) {
-	conn := cfg.Conn
-	if conn == nil {
+	pc := cfg.Pool
+	if pc == nil {
 		var err error
-		if conn, err = pgx.ParseConfig(cfg.URL); err != nil {
+		if pc, err = pgxpool.ParseConfig(cfg.URL); err != nil {
 			return nil, err
 		}
 	}
-	conn = conn.Copy()
+	pc = pc.Copy()
+	conn := pc.ConnConfig
 	// The parameter of URLs that names the schema would go to the server as a setting.
 	if cfg.Schema == "" {
 		cfg.Schema = conn.RuntimeParams[schemaParameter]
 	}
-	prepare(conn, wrap)
-	kept := conn
-	if cfg.Session != nil && cfg.Conn != nil {
+	kept := conn.Copy()
+	if cfg.Session != nil && cfg.Pool != nil {
 		kept = cfg.Session.Copy()
-		prepare(kept, wrap)
 		// A statement that is prepared belongs to a session, which a pooler gives to others after the transaction.
 		conn.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
-	pc, err := pgxpool.ParseConfig(conn.ConnString())
-	if err != nil {
-		return nil, err
-	}
-	pc.ConnConfig = conn
+	network := newNetwork(wrap)
+	prepare(conn, network.dialer(false))
+	prepare(kept, network.dialer(true))
 	pc.MaxConns, pc.MinConns = defaultMaxConns, 0
 	if cfg.MaxConns > 0 {
 		pc.MaxConns = int32(min(cfg.MaxConns, 1<<16)) //nolint:gosec,nolintlint // bounded
@@ -158,33 +157,22 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	if err != nil {
 		return nil, err
 	}
-	db := &database{pool: pool, conn: kept, cfg: cfg}
+	db := &database{pool: pool, network: network, conn: kept, cfg: cfg}
 	db.session = &session{db: db, settleTime: settleTime}
 	return db, nil
 }
 
-// prepare sets what all connections have in common. Those that are dialled pass through wrap.
-func prepare(conn *pgx.ConnConfig, wrap func(net.Conn) net.Conn) {
+// prepare sets what all connections have in common.
+func prepare(conn *pgx.ConnConfig, dial pgconn.DialFunc) {
 	delete(conn.RuntimeParams, schemaParameter)
 	if conn.RuntimeParams["application_name"] == "" {
 		conn.RuntimeParams["application_name"] = "hocket"
 	}
-	// A server that vanished is noticed after some 11 s where nothing is on its way to it.
-	d := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
-	conn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := d.DialContext(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return wrap(c), nil
-	}
+	conn.DialFunc = dial
 	if conn.ConnectTimeout == 0 {
 		conn.ConnectTimeout = dialTimeout
 	}
 }
-
-// dialTimeout bounds how long it takes to connect.
-const dialTimeout = 10 * time.Second
 
 func (d *database) open(ctx context.Context, schema string, kind journal.Kind) (*Store, error) {
 	if schema == "" {
@@ -217,13 +205,15 @@ func (d *database) release(ctx context.Context) error {
 	if !last {
 		return nil
 	}
+	defer context.AfterFunc(ctx, d.network.end)()
 	err := d.session.close(ctx)
 	d.pool.Close()
 	return err
 }
 
-// Close implements journal.Backend.
+// Close implements journal.Backend. It waits for calls that are under way. Where the server is silent for [closeTime] they fail, and what Close would ask of it is left out.
 func (s *Store) Close() error {
+	defer s.db.network.hurry()()
 	s.open.Lock()
 	isFirst := !s.closed
 	s.closed = true
@@ -245,6 +235,3 @@ func (s *Store) Close() error {
 	s.changes.hub.SignalAll() // at last: a subscriber that reads now gets ErrClosed, and need not wait for another signal
 	return err
 }
-
-// closeTime bounds what Close asks of the server.
-const closeTime = 10 * time.Second

@@ -52,7 +52,7 @@ func (w *writer) whole(batch []*pending) {
 			for _, p := range batch {
 				p.isUncertain = true
 			}
-			if time.Since(began) < lostTime {
+			if time.Since(began) < lostTime && !w.s.db.network.silent() {
 				time.Sleep(pause(n))
 				continue
 			}

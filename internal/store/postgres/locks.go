@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// lock is the lock of an owner: its two keys.
+type lock struct{ class, number int64 }
+
+// held is a lock that the session keeps. row stores the row of its owner, which others delete where the lock is free.
+type held struct {
+	lock
+	row job
+}
+
+// settling is the number of a lock, of no owner, that a process holds for settleTime after it made its session anew: when the server restarts, or another one takes its place, all sessions are lost at once,
+// and are not noticed to be lost, nor made anew, at the same moment. Until then no process takes the runs of others. A process that vanished is noticed after some 11 s, give or take a few.
+const (
+	settling   = 1<<31 - 1
+	settleTime = 10 * time.Second
+)
+
+// The locks of owners. Their keys are int4, which hold the bits of an oid.
+const (
+	sqlLock      = `SELECT pg_try_advisory_lock($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlSettling  = `SELECT pg_advisory_lock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlSettled   = `SELECT pg_advisory_unlock_shared($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlUnlock    = `SELECT pg_advisory_unlock($1::bigint::bit(32)::int, $2::bigint::int)`
+	sqlUnlockAll = `SELECT pg_advisory_unlock_all()`
+	sqlTerminate = `SELECT pg_terminate_backend(l.pid, 2000) FROM pg_locks l
+WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.classid::bigint = $1 AND l.objid::bigint = $2 AND l.pid = $3`
+)
+
+// settle makes all owners count as living for a while, before any that is back does.
+func (s *session) settle(ctx context.Context, conn *pgx.Conn, locks []held) error {
+	classes := map[int64]bool{}
+	for _, l := range locks {
+		if classes[l.class] {
+			continue
+		}
+		classes[l.class] = true
+		if _, err := conn.Exec(ctx, sqlSettling, l.class, int64(settling)); err != nil {
+			return err
+		}
+	}
+	time.AfterFunc(s.settleTime, func() { //nolint:contextcheck,nolintlint // it lives as long as the process
+		_ = s.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error {
+			if c != conn { // that one is lost, and its lock with it
+				return nil
+			}
+			for class := range classes {
+				if _, err := c.Exec(ctx, sqlSettled, class, int64(settling)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	return nil
+}
+
+// take tries to take a lock.
+func take(ctx context.Context, conn *pgx.Conn, l lock) (ok bool, err error) {
+	err = conn.QueryRow(ctx, sqlLock, l.class, l.number).Scan(&ok)
+	return ok, err
+}
+
+// takeBack takes a lock that a lost connection may have. before is its server process, which may not know yet, and is ended then; 0: none was lost.
+func takeBack(ctx context.Context, conn *pgx.Conn, l lock, before uint32) error {
+	ok, err := take(ctx, conn, l)
+	if err == nil && !ok && before != 0 {
+		if _, err = conn.Exec(ctx, sqlTerminate, l.class, l.number, before); err == nil {
+			ok, err = take(ctx, conn, l)
+		}
+	}
+	if err == nil && !ok {
+		err = unavailableError{fmt.Errorf("owner %d: %w", l.number, errHeld)}
+	}
+	return err
+}
+
+// hold takes the lock of an owner, stores its row, and keeps both until drop. It may be called again after an error.
+func (s *session) hold(ctx context.Context, l lock, row job) error {
+	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		if locks, _ := s.keeps(); slices.ContainsFunc(locks, func(h held) bool { return h.lock == l }) {
+			return nil // for a caller that gave up
+		}
+		// An attempt before, whose answer was lost, may have taken it.
+		if err := takeBack(ctx, c, l, s.former); err != nil {
+			return err
+		}
+		if err := row(ctx, c); err != nil {
+			_, _ = c.Exec(ctx, sqlUnlock, l.class, l.number) // where it fails the connection is lost, and the lock with it
+			return err
+		}
+		s.kept.Lock()
+		defer s.kept.Unlock()
+		s.locks = append(s.locks, held{l, row})
+		return nil
+	})
+}
+
+// drop gives a lock up. Where the connection is lost the server does.
+func (s *session) drop(ctx context.Context, l lock) error {
+	s.kept.Lock()
+	s.locks = slices.DeleteFunc(s.locks, func(h held) bool { return h.lock == l })
+	s.kept.Unlock()
+	return s.run(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, sqlUnlock, l.class, l.number)
+		return err
+	})
+}

@@ -1,0 +1,222 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// dialTimeout bounds how long it takes to connect.
+	dialTimeout = 10 * time.Second
+	// ackTime is for how long the other side may leave unacknowledged what was sent. Keep-alives are not sent meanwhile.
+	ackTime = 11 * time.Second
+	// replyTime bounds how long a server sends nothing, and takes nothing, while it is waited for: one that hangs, or whose machine is gone, is taken for lost.
+	replyTime = time.Minute
+	// closeTime bounds what Close asks of the server, and replyTime while a store is closed.
+	closeTime = 3 * time.Second
+	// hurryEvery is how often it is looked during Close which connections are silent.
+	hurryEvery = 200 * time.Millisecond
+)
+
+// errGivenUp says that the server did not answer while a store was closed.
+var errGivenUp = errors.New("the server does not answer, and the store is being closed")
+
+// network is the connections of a process to one database. Each is closed when the server is silent for too long, which ends the statement that waits for it.
+type network struct {
+	wrap func(net.Conn) net.Conn // of tests
+
+	mu       sync.Mutex
+	reply    time.Duration // replyTime; a test makes it short
+	links    map[*link]struct{}
+	dials    map[*dial]struct{}
+	hurrying int  // stores that are being closed
+	isSilent bool // and the server does not answer
+	isOver   bool
+}
+
+// dial is a connection that is being made.
+type dial struct {
+	since  time.Time
+	cancel context.CancelFunc
+}
+
+// link is a connection.
+type link struct {
+	net.Conn
+	of *network
+
+	mu     sync.Mutex
+	active int         // reads and writes that wait
+	since  time.Time   // when one of them began or ended last
+	timer  *time.Timer // closes the connection; nil: nothing does, as it waits for notifications
+}
+
+func newNetwork(wrap func(net.Conn) net.Conn) *network {
+	return &network{wrap: wrap, reply: replyTime, links: map[*link]struct{}{}, dials: map[*dial]struct{}{}}
+}
+
+// dialer makes connections. One that waits for notifications is silent for any time.
+func (n *network) dialer(waits bool) pgconn.DialFunc {
+	// A server that vanished is noticed after some 11 s where nothing is on its way to it.
+	d := net.Dialer{Timeout: dialTimeout, Control: boundAcks, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		one := &dial{time.Now(), cancel}
+		n.mu.Lock()
+		isRefused := n.isSilent || n.isOver
+		if !isRefused {
+			n.dials[one] = struct{}{}
+		}
+		n.mu.Unlock()
+		if isRefused {
+			return nil, errGivenUp
+		}
+		c, err := d.DialContext(ctx, network, address)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.dials, one)
+		if err != nil {
+			return nil, err
+		}
+		k := &link{Conn: n.wrap(c), of: n}
+		if !waits {
+			k.timer = time.AfterFunc(n.reply, func() { _ = k.Conn.Close() })
+			k.timer.Stop()
+		}
+		if n.isOver {
+			_ = k.Conn.Close()
+		}
+		n.links[k] = struct{}{}
+		return k, nil
+	}
+}
+
+// Read implements net.Conn.
+func (k *link) Read(b []byte) (int, error) {
+	k.count(1)
+	defer k.count(-1)
+	return k.Conn.Read(b)
+}
+
+// Write implements net.Conn.
+func (k *link) Write(b []byte) (int, error) {
+	k.count(1)
+	defer k.count(-1)
+	return k.Conn.Write(b)
+}
+
+// Close implements net.Conn.
+func (k *link) Close() error {
+	k.of.mu.Lock()
+	delete(k.of.links, k)
+	k.of.mu.Unlock()
+	return k.Conn.Close()
+}
+
+// count notes that a read or write begins or ends: either shows that the connection is not silent.
+func (k *link) count(by int) {
+	k.of.mu.Lock()
+	reply := k.of.reply
+	k.of.mu.Unlock()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.active += by
+	k.since = time.Now()
+	switch {
+	case k.timer == nil:
+	case k.active > 0:
+		k.timer.Reset(reply)
+	default:
+		k.timer.Stop()
+	}
+}
+
+// silentFor tells for how long a statement has waited for the server.
+func (k *link) silentFor(now time.Time) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.timer == nil || k.active == 0 {
+		return 0
+	}
+	return now.Sub(k.since)
+}
+
+// hurry bounds how long the server is waited for by closeTime, until done.
+func (n *network) hurry() (done func()) {
+	n.mu.Lock()
+	n.hurrying++
+	n.mu.Unlock()
+	began, stop := time.Now(), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		t := time.NewTicker(hurryEvery)
+		defer t.Stop()
+		for {
+			select {
+			case now := <-t.C:
+				if now.Sub(began) >= closeTime {
+					n.cut(now)
+				}
+			case <-stop:
+				return
+			}
+		}
+	})
+	return func() {
+		close(stop)
+		wg.Wait()
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		if n.hurrying--; n.hurrying == 0 {
+			n.isSilent = false
+		}
+	}
+}
+
+// cut closes the connections that have been silent for closeTime. If there is one, no more are made, and what is asked on others ends as well.
+func (n *network) cut(now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	most := closeTime
+	if n.isSilent {
+		most = hurryEvery
+	}
+	for d := range n.dials {
+		if now.Sub(d.since) >= most {
+			d.cancel()
+			n.isSilent = true
+		}
+	}
+	for k := range n.links {
+		if k.silentFor(now) >= most {
+			_ = k.Conn.Close()
+			n.isSilent = true
+		}
+	}
+}
+
+// silent tells whether the server was given up while a store was closed.
+func (n *network) silent() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.isSilent || n.isOver
+}
+
+// end closes all connections, and makes no new ones.
+func (n *network) end() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.isOver = true
+	for d := range n.dials {
+		d.cancel()
+	}
+	for k := range n.links {
+		_ = k.Conn.Close()
+	}
+}
