@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // OpenOver opens a store whose connections are made by wrap of those that are dialled.
@@ -62,4 +64,18 @@ func (s *Store) SetReplyTime(d time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.reply = d
+}
+
+// ExplainList gives the lines of the plan for a list, after it was carried out.
+func (s *Store) ExplainList(ctx context.Context, q journal.Query) (plan []string, err error) {
+	text, args, err := s.listStatement(q)
+	if err != nil {
+		return nil, err
+	}
+	var line string
+	err = s.query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) "+text, args, []any{&line}, func() { plan = nil }, func() error {
+		plan = append(plan, line)
+		return nil
+	})
+	return plan, err
 }

@@ -68,27 +68,13 @@ func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
 
 // List implements journal.Lists.
 func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
-	from, upTo := int64(math.MinInt64), journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
-	if !q.CreatedFrom.IsZero() {
-		from = ceilMicros(q.CreatedFrom)
+	text, args, err := s.listStatement(q)
+	if err != nil {
+		return nil, "", err
 	}
-	if !q.CreatedBefore.IsZero() {
-		upTo = journal.Cursor{Created: ceilMicros(q.CreatedBefore), Key: math.MinInt64}
-	}
-	if q.Cursor != "" {
-		last, err := journal.ParseCursor(q.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		if newestFirst(last, upTo) > 0 {
-			upTo = last
-		}
-	}
-	text, besides := listText(q)
-	args := append([]any{from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted, q.PageSize() + 1}, besides...)
 	var e entry
 	var found []entry
-	err := s.query(ctx, text, args, e.columns(), func() { found = nil }, func() error {
+	err = s.query(ctx, text, args, e.columns(), func() { found = nil }, func() error {
 		found = append(found, e)
 		return nil
 	})
@@ -108,6 +94,29 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 		}
 	}
 	return page, next, nil
+}
+
+// listStatement gives the statement for a page of q. Errors: those of a cursor.
+func (s *Store) listStatement(q journal.Query) (sqlText, []any, error) {
+	from, upTo := int64(math.MinInt64), journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
+	if !q.CreatedFrom.IsZero() {
+		from = ceilMicros(q.CreatedFrom)
+	}
+	if !q.CreatedBefore.IsZero() {
+		upTo = journal.Cursor{Created: ceilMicros(q.CreatedBefore), Key: math.MinInt64}
+	}
+	if q.Cursor != "" {
+		last, err := journal.ParseCursor(q.Cursor)
+		if err != nil {
+			return "", nil, err
+		}
+		if newestFirst(last, upTo) > 0 {
+			upTo = last
+		}
+	}
+	text, besides := listText(q)
+	// The plan is made for these values: which index reads least depends on how many runs have them.
+	return text, append([]any{s.db.planned, from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted, q.PageSize() + 1}, besides...), nil
 }
 
 func newestFirst(a, b journal.Cursor) int {
@@ -137,12 +146,10 @@ func listText(q journal.Query) (sqlText, []any) {
 		return sqlListSession, all
 	case q.Parent != "":
 		return sqlListParent, all
-	case q.Workflow != "":
-		return sqlListWorkflow, all[:2]
-	case len(q.Statuses) == 0 && !q.Interrupted:
+	case len(q.Statuses) == 0 && !q.Interrupted && q.Workflow == "" && q.Kind == "":
 		return sqlListAll, nil
 	}
-	return sqlListStatus, all[:1]
+	return sqlListSome, all[:2]
 }
 
 // beyond gives the first bytes that are beyond all that begin with prefix; nil where there are none.

@@ -93,13 +93,20 @@ const (
 
 	sqlHead    = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run = $1`)
 	sqlListAll = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE` + inPage + inOrder)
-	// A stream for each status, each with as much as a page can take. The columns are headColumns.
-	//nolint:unqueryvet,nolintlint // they are listed one level below
-	sqlListStatus = sqlText(`SELECT x.* FROM unnest($7::text[]) AS s(status) CROSS JOIN LATERAL (
-SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.status = s.status AND` + inPage + inOrder + `) x`)
-	//nolint:unqueryvet,nolintlint // likewise
-	sqlListWorkflow = sqlText(`SELECT x.* FROM unnest($7::text[]) AS s(status) CROSS JOIN LATERAL (
-SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.workflow = $8 AND r.status = s.status AND` + inPage + inOrder + `) x`)
+	// A stream for each status that is asked for ($7), each with as much as a page can take; of the workflow $8. Each names its status, so that the plan knows how many runs have it.
+	sqlListSome = sqlText(`WITH ` + locked + `, living (id) AS MATERIALIZED (` + alive + `)
+SELECT ` + headColumns + ` FROM (SELECT r.id FROM (
+` + stream + `'pending'` + streamed + `'pending'` + streamEnd + ` UNION ALL
+` + stream + `'running'` + streamed + `'running'` + streamEnd + ` UNION ALL
+` + stream + `'paused'` + streamed + `'paused'` + streamEnd + ` UNION ALL
+` + stream + `'completed'` + streamed + `'completed'` + streamEnd + ` UNION ALL
+` + stream + `'failed'` + streamed + `'failed'` + streamEnd + ` UNION ALL
+` + stream + `'cancelled'` + streamed + `'cancelled'` + streamEnd + `) r` + inOrder + `) x JOIN @runs r ON r.id = x.id` + headJoins + inOrder)
+	stream    = `(SELECT r.id, r.created FROM @runs r WHERE r.status = `
+	streamed  = ` AND `
+	streamEnd = ` = ANY ($7::text[]) AND r.created >= $1 AND (r.created, r.id) < ($2, $3) AND ($4 = ''::bytea OR r.kind = $4) AND ($8 = ''::bytea OR r.workflow = $8)
+  AND (NOT $5 OR EXISTS (SELECT FROM @heads h WHERE h.id = r.id AND h.owner NOT IN (SELECT l.id FROM living l)))` + inOrder + `)`
+
 	sqlListParent  = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.parent = $9 AND r.parent <> '' AND` + inPage + besides + inOrder)
 	sqlListSession = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.session = $10 AND r.session <> '' AND` + inPage + besides + inOrder)
 	sqlListPrefix  = sqlText(`SELECT ` + headColumns + ` FROM @runs r` + headJoins + `WHERE r.run >= $11 AND ($12::bytea IS NULL OR r.run < $12) AND` + inPage + besides + inOrder)

@@ -91,7 +91,8 @@ var _ journal.Backend = (*Store)(nil)
 type database struct {
 	pool    *pgxpool.Pool
 	network *network
-	conn    *pgx.ConnConfig // of the session
+	conn    *pgx.ConnConfig   // of the session
+	planned pgx.QueryExecMode // of statements whose plan is made for their values; the first argument
 	cfg     Config
 	session *session
 
@@ -142,6 +143,10 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 		// A statement that is prepared belongs to a session, which a pooler gives to others after the transaction.
 		conn.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
+	planned := pgx.QueryExecModeCacheDescribe
+	if conn.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement { // through a pooler
+		planned = conn.DefaultQueryExecMode
+	}
 	network := newNetwork(wrap)
 	prepare(conn, network.dialer(false))
 	prepare(kept, network.dialer(true))
@@ -157,7 +162,7 @@ func connect(ctx context.Context, cfg Config, wrap func(net.Conn) net.Conn) (*da
 	if err != nil {
 		return nil, err
 	}
-	db := &database{pool: pool, network: network, conn: kept, cfg: cfg}
+	db := &database{pool: pool, network: network, conn: kept, planned: planned, cfg: cfg}
 	db.session = &session{db: db, settleTime: settleTime}
 	return db, nil
 }

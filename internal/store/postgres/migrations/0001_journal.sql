@@ -21,6 +21,7 @@ CREATE TABLE runs (
 CREATE INDEX runs_created  ON runs (created, id);
 CREATE INDEX runs_status   ON runs (status, created, id);
 CREATE INDEX runs_workflow ON runs (workflow, status, created, id);
+CREATE INDEX runs_kind     ON runs (kind, status, created, id);
 -- Of the runs of one session at most one has not ended (P19): the index decides between several that would begin.
 CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND status IN ('pending', 'running', 'paused');
 CREATE INDEX runs_session ON runs (session, created, id) WHERE session <> '';
