@@ -33,9 +33,6 @@ func New(now func() time.Time) *Kind {
 	return &Kind{now: now, databases: map[string]*database{}}
 }
 
-// sqlBytes gives how large the tables of a schema are, with their indexes.
-const sqlBytes = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'm')`
-
 // Look implements store.Kind.
 func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 	t, err := targetOf(at.URL())
@@ -64,7 +61,7 @@ func (k *Kind) Look(ctx context.Context, at store.Locator) (store.View, error) {
 			}
 			schema = schemaOf(schema, number)
 		}
-		if err := c.QueryRow(ctx, sqlBytes, schema).Scan(&view.Bytes); err != nil {
+		if err := c.QueryRow(ctx, postgres.SizeOf, schema).Scan(&view.Bytes); err != nil {
 			return t.explain(ctx, err)
 		}
 		return nil

@@ -21,8 +21,6 @@ import (
 // sizeTimeout bounds how long the size of a store is asked for.
 const sizeTimeout = 10 * time.Second
 
-const sqlSize tables.Text = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'm')`
-
 // database is the open stores of this process on one database, which share its connections.
 type database struct {
 	mu     sync.Mutex
@@ -153,12 +151,9 @@ func (d *database) in(ctx context.Context, opened *postgres.Store, at store.Loca
 func sizes(s *postgres.Store) []store.Size {
 	ctx, cancel := context.WithTimeout(context.Background(), sizeTimeout)
 	defer cancel()
-	size := store.Size{Part: "main"}
-	err := s.Tables(postgres.Access).View(ctx, func(tx tables.Tx) error {
-		return tx.Query(sqlSize, func(c []any) error { size.Bytes = tables.Int(c[0]); return nil })
-	})
+	n, err := s.Size(ctx)
 	if err != nil {
 		return nil // the metric is left out
 	}
-	return []store.Size{size}
+	return []store.Size{{Part: "main", Bytes: n}}
 }

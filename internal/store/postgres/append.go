@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Append implements journal.Log.
@@ -116,7 +117,7 @@ func (p *pending) ended(former int64) int64 {
 	case former != 0:
 		return former
 	}
-	return micros(p.At)
+	return tables.Micros(p.At)
 }
 
 // target is a run as its owner knows it: nothing of it changes but by the owner's appends, as long as epoch and last do not.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // batchTime bounds a statement, or the statements of a transaction. A server that hangs looks like one that was lost.
@@ -95,7 +97,7 @@ func (r *rows) add(p *pending, t *target) *target {
 	case p.Common:
 		n.owner = commonOwner
 	}
-	for i, v := range [...]int64{t.id, t.epoch, key(t.last), key(n.last), micros(p.At), n.owner} {
+	for i, v := range [...]int64{t.id, t.epoch, key(t.last), key(n.last), tables.Micros(p.At), n.owner} {
 		r.heads[i] = append(r.heads[i], v)
 	}
 	r.seals = append(r.seals, p.lastSeal())
@@ -110,7 +112,7 @@ func (r *rows) add(p *pending, t *target) *target {
 		r.statuses = append(r.statuses, n.status)
 	}
 	for _, note := range p.Notices {
-		for i, v := range [...]int64{t.id, key(note.Seq), micros(p.At)} {
+		for i, v := range [...]int64{t.id, key(note.Seq), tables.Micros(p.At)} {
 			r.notices[i] = append(r.notices[i], v)
 		}
 		r.types = append(r.types, bytesOf(note.Type))

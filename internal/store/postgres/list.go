@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // entry is a row of headColumns: a head with its place in the list.
@@ -35,15 +36,15 @@ func (e *entry) cursor() journal.Cursor { return journal.Cursor{Created: e.creat
 // head gives the entry as callers get it. Errors: *journal.CorruptError.
 func (e *entry) head() (journal.Head, error) {
 	h := journal.Head{
-		Run: string(e.run), Status: journal.Status(e.status), Waiting: e.waiting, Updated: timeOf(e.updated), Ended: timeOf(e.ended),
+		Run: string(e.run), Status: journal.Status(e.status), Waiting: e.waiting, Updated: tables.TimeOf(e.updated), Ended: tables.TimeOf(e.ended),
 		LastSeq: uint64(e.last), Epoch: uint64(e.epoch), Owner: e.owner, Interrupted: e.interrupted,
 		NewRun: journal.NewRun{
 			Workflow: string(e.workflow), WorkflowName: string(e.name), Format: string(e.format), Parent: string(e.parent), Session: string(e.session),
-			Kind: journal.Kind(e.kind), Created: timeOf(e.created), Definition: hex.EncodeToString(e.definition), Place: string(e.place),
+			Kind: journal.Kind(e.kind), Created: tables.TimeOf(e.created), Definition: hex.EncodeToString(e.definition), Place: string(e.place),
 		},
 	}
 	if e.owner != "" {
-		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: timeOf(e.seen), Place: string(e.ownerPlace)}
+		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: tables.TimeOf(e.seen), Place: string(e.ownerPlace)}
 	}
 	if e.meta != nil {
 		if err := json.Unmarshal(e.meta, &h.Meta); err != nil {
@@ -186,7 +187,7 @@ func (s *Store) Notices(ctx context.Context, after uint64, limit int) ([]journal
 	var run, typ []byte
 	var found []journal.Notice
 	err := s.query(ctx, sqlNotices, []any{int64(min(after, math.MaxInt64)), journal.NoticePage(limit)}, []any{&id, &run, &seq, &typ, &at}, func() { found = nil }, func() error {
-		found = append(found, journal.Notice{ID: uint64(id), Run: string(run), Seq: uint64(seq), Type: string(typ), At: timeOf(at)})
+		found = append(found, journal.Notice{ID: uint64(id), Run: string(run), Seq: uint64(seq), Type: string(typ), At: tables.TimeOf(at)})
 		return nil
 	})
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // array is an array as the server takes it, in binary. pgx would make one of a slice too, by reflection and in memory that grows anew with each batch, which is a third of what a batch costs the
@@ -123,7 +125,7 @@ func (m *move) add(p *pending, t *target) *target {
 	c[colFormer].int8(key(t.last))
 	c[colLast].int8(key(n.last))
 	c[colSeal].bytes(p.lastSeal())
-	c[colUpdated].int8(micros(p.At))
+	c[colUpdated].int8(tables.Micros(p.At))
 	c[colOwner].int8(n.owner)
 	for i, r := range p.records {
 		c[colRecordRun].int8(t.id)
@@ -141,7 +143,7 @@ func (m *move) add(p *pending, t *target) *target {
 		c[colNoticeRun].int8(t.id)
 		c[colNoticeSeq].int8(key(note.Seq))
 		c[colNoticeType].text(note.Type)
-		c[colNoticeAt].int8(micros(p.At))
+		c[colNoticeAt].int8(tables.Micros(p.At))
 	}
 	return n
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // owner is a handle as the owner of runs.
@@ -43,7 +44,7 @@ type ownerRow struct {
 func (o *ownerRow) columns() []any { return []any{&o.id, &o.kind, &o.pid, &o.host, &o.seen, &o.place} }
 
 func (o *ownerRow) owner() journal.Owner {
-	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host), Seen: timeOf(o.seen), Place: string(o.place)}
+	return journal.Owner{ID: o.id, Kind: journal.Kind(o.kind), PID: int(o.pid), Host: string(o.host), Seen: tables.TimeOf(o.seen), Place: string(o.place)}
 }
 
 // Owner implements journal.Ownership.
@@ -105,7 +106,7 @@ func (s *Store) Sign(ctx context.Context, at time.Time) error {
 		err = s.fault(ctx, s.db.session.check(ctx))
 	}
 	if err == nil {
-		_, err = s.exec(ctx, sqlSign, micros(at), self)
+		_, err = s.exec(ctx, sqlSign, tables.Micros(at), self)
 	}
 	if err == nil {
 		err = s.full.recent()

@@ -24,19 +24,28 @@ const (
 // victim is a run to delete, if it still is as it was when it was chosen.
 type victim struct{ id, epoch, last int64 }
 
+// SizeOf is the statement for the size of the tables of the schema $1 in bytes, with indexes and what a prune has left free.
+const SizeOf = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = to_regnamespace($1) AND c.relkind IN ('r', 'm')`
+
+// Size gives the size of the store's tables in bytes, with their indexes.
+func (s *Store) Size(ctx context.Context) (n int64, err error) {
+	_, err = s.one(ctx, SizeOf, []any{s.schema}, []any{&n})
+	return n, err
+}
+
 // Prune implements journal.Lists.
 //
 // A run vanishes in one transaction, which leaves its records to the trash; those are deleted in steps of some milliseconds. A process that dies on the way leaves trash, which the next Prune deletes.
 // The server uses the space again; it gives back to the file system what is free at the end of a table, when it vacuums.
 func (s *Store) Prune(ctx context.Context, q journal.PruneQuery) (journal.PruneResult, error) {
 	var res journal.PruneResult
-	var before, after int64
-	_, err := s.one(ctx, sqlSize, nil, []any{&before})
+	before, err := s.Size(ctx)
 	if err == nil {
 		err = s.prune(ctx, q, &res)
 	}
 	if err == nil {
-		_, err = s.one(ctx, sqlSize, nil, []any{&after})
+		var after int64
+		after, err = s.Size(ctx)
 		res.Freed = before - after
 	}
 	if err != nil {

@@ -185,6 +185,4 @@ DELETE FROM @records r USING d WHERE r.run = d.run AND r.last = d.last`)
 	sqlTrashLeft = sqlText(`WITH gone AS (
   DELETE FROM @trash t WHERE t.run IN (SELECT run FROM @trash ORDER BY run LIMIT 100) AND NOT EXISTS (SELECT FROM @records r WHERE r.run = t.run) RETURNING t.run)
 SELECT EXISTS (SELECT FROM @trash t WHERE t.run NOT IN (SELECT run FROM gone))`)
-
-	sqlSize = sqlText(`SELECT coalesce(sum(pg_table_size(c.oid) + pg_indexes_size(c.oid)), 0)::bigint FROM pg_class c WHERE c.relnamespace = #::oid AND c.relkind IN ('r', 'm')`)
 )

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // Registrations implements journal.Schedules.
@@ -16,7 +17,7 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 	err := s.query(ctx, sqlSchedules, nil, columns, func() { list = []journal.Registration{} }, func() error {
 		list = append(list, journal.Registration{
 			Workflow: string(workflow), Branch: string(branch), Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
-			Registered: timeOf(registered), Planned: timeOf(planned), CatchUpAfter: timeOf(after), CatchUpTo: timeOf(to), Run: string(run),
+			Registered: tables.TimeOf(registered), Planned: tables.TimeOf(planned), CatchUpAfter: tables.TimeOf(after), CatchUpTo: tables.TimeOf(to), Run: string(run),
 		})
 		return nil
 	})
@@ -32,7 +33,7 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 		return err
 	}
 	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Workflow), bytesOf(r.Branch), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
-		micros(r.Registered), micros(r.Planned), micros(r.CatchUpAfter), micros(r.CatchUpTo), bytesOf(r.Run))
+		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), bytesOf(r.Run))
 	if err != nil {
 		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
 	}

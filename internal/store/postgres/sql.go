@@ -115,22 +115,6 @@ func (s *Store) returned(ctx context.Context, q sqlText, args, columns []any, ea
 	return s.fault(ctx, err)
 }
 
-// micros is a time as tables keep it: microseconds since 1970, 0 for none.
-func micros(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMicro()
-}
-
-// timeOf is the inverse of micros, in UTC.
-func timeOf(us int64) time.Time {
-	if us == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(us).UTC()
-}
-
 // ceilMicros is t in microseconds, rounded up: what is before t is below it.
 func ceilMicros(t time.Time) int64 {
 	us := t.UnixMicro()

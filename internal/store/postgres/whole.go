@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
 // SQLSTATEs of rows that another transaction changed between two statements of this one.
@@ -315,7 +316,7 @@ type newRuns struct {
 
 func (c *newRuns) add(p *pending) {
 	n := p.Create
-	c.runs, c.created, c.statuses = append(c.runs, bytesOf(p.Run)), append(c.created, micros(n.Created)), append(c.statuses, string(p.Status))
+	c.runs, c.created, c.statuses = append(c.runs, bytesOf(p.Run)), append(c.created, tables.Micros(n.Created)), append(c.statuses, string(p.Status))
 	c.waiting, c.ended = append(c.waiting, int64(p.Waiting)), append(c.ended, p.ended(0))
 	c.workflows, c.names, c.formats = append(c.workflows, bytesOf(n.Workflow)), append(c.names, bytesOf(n.WorkflowName)), append(c.formats, bytesOf(n.Format))
 	c.parents, c.kinds, c.sessions = append(c.parents, bytesOf(n.Parent)), append(c.kinds, bytesOf(n.Kind)), append(c.sessions, bytesOf(n.Session))

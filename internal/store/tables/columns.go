@@ -39,9 +39,12 @@ func Micros(t time.Time) int64 {
 }
 
 // Time gives a column that Micros made, in UTC.
-func Time(column any) time.Time {
-	if us := Int(column); us != 0 {
-		return time.UnixMicro(us).UTC()
+func Time(column any) time.Time { return TimeOf(Int(column)) }
+
+// TimeOf is the inverse of Micros, in UTC.
+func TimeOf(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
 	}
-	return time.Time{}
+	return time.UnixMicro(us).UTC()
 }
