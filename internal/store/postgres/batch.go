@@ -21,7 +21,8 @@ func (s *Store) stepLimit() string { return strconv.FormatInt(s.stepTime.Millise
 const (
 	heads = `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bigint[]) AS v(id, epoch, former, last, seal, updated, owner)`
 
-	// All of a batch of appends to runs that the writer knows, in one statement: the heads that are as they are believed to be move, and the rest is stored for those alone.
+	// All of a batch of appends to runs that the writer knows, in one statement: the heads that are as they are believed to be move, and the rest is stored for those alone. Statuses are looked up among
+	// what moved as IS TRUE has it, by a hash: as a join, whose plan is made for a few rows, each would be compared with all that moved, and the runs of all were read where no status changes.
 	sqlMove = sqlText(`WITH moved AS (
   UPDATE @heads h SET last = v.last, seal = v.seal, updated = v.updated, owner = v.owner FROM ` + heads + `
   WHERE h.id = v.id AND h.epoch = v.epoch AND h.last = v.former AND h.owner = $8 RETURNING h.id),
@@ -30,7 +31,7 @@ added AS (
   FROM unnest($9::bigint[], $10::bigint[], $11::bytea[], $12::bytea[]) AS r(run, last, seal, data) JOIN moved m ON m.id = r.run),
 changed AS (
   UPDATE @runs u SET status = c.status, waiting = c.waiting, ended = c.ended
-  FROM unnest($13::bigint[], $14::text[], $15::int[], $16::bigint[]) AS c(id, status, waiting, ended) JOIN moved m ON m.id = c.id WHERE u.id = c.id)`)
+  FROM unnest($13::bigint[], $14::text[], $15::int[], $16::bigint[]) AS c(id, status, waiting, ended) WHERE u.id = c.id AND (c.id IN (SELECT m.id FROM moved m)) IS TRUE)`)
 	sqlMoveOnly = sqlMove + ` SELECT id FROM moved`
 	// The row of the counter is locked after those of heads, by all.
 	sqlMoveNotices = sqlMove + `,
