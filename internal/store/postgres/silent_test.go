@@ -2,10 +2,10 @@ package postgres_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"strings"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +14,9 @@ import (
 	"github.com/hocket-run/hocket/internal/store/postgres"
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
+
+// besides counts the schemas that tests open beside their own.
+var besides atomic.Int32
 
 // behind opens a store behind a proxy.
 func behind(t *testing.T) (*postgres.Store, *pgtest.Proxy) {
@@ -85,7 +88,7 @@ func TestCloseWithoutServer(t *testing.T) {
 				closed := s
 				if !isLast {
 					var err error
-					if closed, err = s.Beside(t.Context(), "b"+strings.ToLower(rand.Text())); err != nil {
+					if closed, err = s.Beside(t.Context(), fmt.Sprintf("beside_%d", besides.Add(1))); err != nil {
 						t.Fatal(err)
 					}
 					if err := closed.Append(t.Context(), story("r")[0]); err != nil {
