@@ -241,7 +241,7 @@ func (e *Engine) goOn(ctx context.Context, run string, answer Answer, larger gra
 		if err != nil {
 			return known(err)
 		}
-		if engine.Status(h.Status).Ended() {
+		if h.Status.Ended() {
 			return e.Reopen(ctx, run, larger.Workflow())
 		}
 	}
@@ -273,7 +273,7 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	if !errors.Is(err, ErrAnswer) {
 		return err
 	}
-	if h, headErr := e.service.Head(ctx, run); headErr == nil && engine.Status(h.Status).Ended() {
+	if h, headErr := e.service.Head(ctx, run); headErr == nil && h.Status.Ended() {
 		return fmt.Errorf("answer run %s: %w", run, ErrEnded)
 	}
 	return err
@@ -290,14 +290,14 @@ func (e *Engine) Resume(ctx context.Context, run string) error {
 	if err := e.service.Resume(ctx, run); err != nil {
 		return known(err)
 	}
-	if engine.Status(before.Status) != engine.StatusPaused {
+	if before.Status != engine.StatusPaused {
 		return nil // it goes on, and may wait by now
 	}
 	after, err := e.service.Head(ctx, run)
 	if err != nil {
 		return known(err)
 	}
-	if engine.Status(after.Status) == engine.StatusPaused && after.LastSeq == before.LastSeq {
+	if after.Status == engine.StatusPaused && after.LastSeq == before.LastSeq {
 		return fmt.Errorf("resume run %s: %w", run, ErrPaused)
 	}
 	return nil

@@ -164,7 +164,7 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 			return err
 		}
 	}
-	if reopens || !rec.Head.Status.IsEnded() {
+	if reopens || !rec.Head.Status.Ended() {
 		a.continueRecording(ctx, s, run)
 	}
 	fo.left = rec.Head.Interrupted

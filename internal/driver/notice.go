@@ -10,7 +10,7 @@ import (
 // StatusOf gives the status under which a run is stored: one that is paused with calls in flight is running, because it needs an owner.
 func StatusOf(run *engine.Run) journal.Status {
 	if s := run.Status(); s != engine.StatusPaused || run.InFlight() == 0 {
-		return journal.Status(s)
+		return s
 	}
 	return journal.StatusRunning
 }

@@ -7,34 +7,26 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
 )
 
-// Status is the status of a run, in the words of the run object.
-type Status string
+// Status is the state of a run.
+type Status = engine.Status
 
+// The statuses, as the engine has them.
 const (
-	StatusPending   Status = "pending"
-	StatusRunning   Status = "running"
-	StatusPaused    Status = "paused"
-	StatusCompleted Status = "completed"
-	StatusFailed    Status = "failed"
-	StatusCancelled Status = "cancelled"
+	StatusPending   = engine.StatusPending
+	StatusRunning   = engine.StatusRunning
+	StatusPaused    = engine.StatusPaused
+	StatusCompleted = engine.StatusCompleted
+	StatusFailed    = engine.StatusFailed
+	StatusCancelled = engine.StatusCancelled
 )
 
 // Statuses lists every status.
 func Statuses() []Status {
 	return []Status{StatusPending, StatusRunning, StatusPaused, StatusCompleted, StatusFailed, StatusCancelled}
-}
-
-// IsKnown tells whether s is one of [Statuses].
-func (s Status) IsKnown() bool { return slices.Contains(Statuses(), s) }
-
-// IsActive tells whether a process must drive the run: without a living owner it is interrupted (D15).
-func (s Status) IsActive() bool { return s == StatusPending || s == StatusRunning }
-
-// IsEnded tells whether the run is over.
-func (s Status) IsEnded() bool {
-	return s == StatusCompleted || s == StatusFailed || s == StatusCancelled
 }
 
 // Kind is a kind of process. A process recovers runs that its own kind started (D15).

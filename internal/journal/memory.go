@@ -189,7 +189,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	r.head.Updated = microseconds(a.At)
 	r.head.Status, r.head.Waiting = a.Status, a.Waiting
 	switch {
-	case !a.Status.IsEnded():
+	case !a.Status.Ended():
 		r.head.Ended = time.Time{}
 	case r.head.Ended.IsZero():
 		r.head.Ended = r.head.Updated
@@ -202,7 +202,7 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	case a.Common:
 		r.head.Owner, r.owner = CommonOwner, Common()
 	}
-	if a.Status.IsEnded() || r.retained > 0 {
+	if a.Status.Ended() || r.retained > 0 {
 		h.m.ended(r)
 	}
 	h.m.hub.Signal(OfRun(a.Run))
@@ -223,7 +223,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		r = &memRun{key: h.m.keys, owner: h.owner}
 		r.head = Head{Run: a.Run, NewRun: *a.Create, Epoch: 1, Owner: h.owner.ID}
 		r.head.Created = microseconds(a.Create.Created)
-		if other := h.m.busy(r.head.Session, a.Run); other != "" && !a.Status.IsEnded() {
+		if other := h.m.busy(r.head.Session, a.Run); other != "" && !a.Status.Ended() {
 			return nil, &BusyError{Session: r.head.Session, Run: other}
 		}
 		if r.head.Meta = nil; len(a.Create.Meta) > 0 {
@@ -236,7 +236,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		return nil, ErrFenced
 	case r.head.LastSeq+1 != a.Record.First:
 		return nil, ErrConflict
-	case r.head.Status.IsEnded() && !a.Status.IsEnded():
+	case r.head.Status.Ended() && !a.Status.Ended():
 		if other := h.m.busy(r.head.Session, a.Run); other != "" {
 			return nil, &BusyError{Session: r.head.Session, Run: other}
 		}

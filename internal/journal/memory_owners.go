@@ -190,7 +190,7 @@ func (h *memHandle) Prune(ctx context.Context, q PruneQuery) (PruneResult, error
 }
 
 func (q PruneQuery) takes(h Head) bool {
-	return h.Status.IsEnded() && h.Ended.Before(q.EndedBefore) || h.Status == StatusPaused && h.Updated.Before(q.PausedBefore)
+	return h.Status.Ended() && h.Ended.Before(q.EndedBefore) || h.Status == StatusPaused && h.Updated.Before(q.PausedBefore)
 }
 
 // drop removes a run and what only it held.

@@ -71,7 +71,7 @@ func (m *Memory) ended(r *memRun) {
 		return
 	}
 	m.reopened(r)
-	if !r.head.Status.IsEnded() {
+	if !r.head.Status.Ended() {
 		return
 	}
 	r.retained = int(r.head.LastSeq)
@@ -122,7 +122,7 @@ func (m *Memory) isKept(r *memRun) bool {
 		return true
 	}
 	above := m.runs[r.head.Parent]
-	return above != nil && !above.head.Status.IsEnded()
+	return above != nil && !above.head.Status.Ended()
 }
 
 // note keeps the notices of an append.

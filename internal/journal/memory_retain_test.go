@@ -31,14 +31,14 @@ func TestRetention(t *testing.T) {
 		store := func(r *run, n uint64, status journal.Status) {
 			appends++
 			a := journal.Append{Run: r.id, Epoch: 1, At: time.Unix(int64(appends), 0), Status: status, Record: journal.Record{First: r.last + 1, Last: r.last + n, Data: []byte("x")},
-				Release: status.IsEnded(), Notices: []journal.Notice{{Seq: r.last + 1, Type: "t"}}}
+				Release: status.Ended(), Notices: []journal.Notice{{Seq: r.last + 1, Type: "t"}}}
 			if r.last == 0 {
 				a.Create = &journal.NewRun{Parent: r.parent}
 			}
 			if err := h.Append(ctx, a); err != nil {
 				rt.Fatal(err)
 			}
-			if r.last += n; status.IsEnded() {
+			if r.last += n; status.Ended() {
 				r.ended = appends
 			}
 		}

@@ -98,7 +98,7 @@ func (m *Memory) busy(session, run string) string {
 		return ""
 	}
 	for id, r := range m.runs {
-		if r.head.Session == session && id != run && !r.head.Status.IsEnded() {
+		if r.head.Session == session && id != run && !r.head.Status.Ended() {
 			return id
 		}
 	}

@@ -124,7 +124,7 @@ func (w *world) finish(id string, status journal.Status) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.runs[id]
-	if r == nil || r.status.IsEnded() {
+	if r == nil || r.status.Ended() {
 		return
 	}
 	r.timer.Stop()
@@ -157,7 +157,7 @@ func (w *world) drives(up bool) {
 	w.up = up
 	for _, r := range w.list {
 		switch {
-		case r.status.IsEnded():
+		case r.status.Ended():
 		case up:
 			w.drive(r)
 		case r.timer.Stop():
@@ -170,7 +170,7 @@ func (w *world) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range slices.Backward(w.list) {
-		if r.slot.Key == key && !r.status.IsEnded() && !r.isLost() {
+		if r.slot.Key == key && !r.status.Ended() && !r.isLost() {
 			return r.id, ctx.Err()
 		}
 	}

@@ -114,7 +114,7 @@ func noOverlap(t *testing.T, runs []*fakeRun) {
 			t.Errorf("%s has two runs", r.id)
 		}
 		seen[r.slot.Planned] = true
-		if i > 0 && (!runs[i-1].status.IsEnded() || r.began.Before(runs[i-1].end)) {
+		if i > 0 && (!runs[i-1].status.Ended() || r.began.Before(runs[i-1].end)) {
 			t.Errorf("%s began before %s had ended", r.id, runs[i-1].id)
 		}
 	}
@@ -145,7 +145,7 @@ func checkSlots(t *testing.T, runs []*fakeRun, b scheduler.Branch, start, end ti
 		r := byPlan[at]
 		delete(byPlan, at)
 		under := slices.ContainsFunc(runs, func(o *fakeRun) bool {
-			return o.slot.Planned != at && o.began.Before(at) && (!o.status.IsEnded() || o.end.After(at))
+			return o.slot.Planned != at && o.began.Before(at) && (!o.status.Ended() || o.end.After(at))
 		})
 		out := slices.IndexFunc(outages, func(o outage) bool { return !at.Before(o.from) && !at.After(o.to) })
 		if out < 0 {
@@ -202,7 +202,7 @@ func dropped(later []outage, at, up time.Time, runs []*fakeRun) bool {
 		return false
 	}
 	for _, r := range runs {
-		if r.began.Before(up) && r.slot.Planned != at && (!r.status.IsEnded() || r.end.Add(2*time.Minute).After(later[0].from)) {
+		if r.began.Before(up) && r.slot.Planned != at && (!r.status.Ended() || r.end.Add(2*time.Minute).After(later[0].from)) {
 			return true
 		}
 	}

@@ -243,7 +243,7 @@ func (h *house) attend(ctx context.Context, run string) {
 		if err != nil {
 			continue
 		}
-		if head.Status.IsEnded() {
+		if head.Status.Ended() {
 			return
 		}
 		for node, w := range sim.OpenWaits(h.events(run)) {

@@ -143,7 +143,7 @@ func (f *filler) copy(ctx context.Context, tx pgx.Tx, from, to int) error {
 		at := f.First.Add(time.Duration(from+i) * f.Every).UnixMicro()
 		status := f.Status(from + i)
 		ended := at
-		if !status.IsEnded() {
+		if !status.Ended() {
 			ended = 0
 		}
 		return []any{f.base + int64(from+i) + 1, []byte(ID(from + i)), at, ended, string(status), seals[i*n+n-1]}, nil

@@ -149,7 +149,7 @@ func readWait(ctx context.Context, s *service.Service, run, wait string) (w *wai
 	if err := w.read(ctx, s, r, wait); err != nil {
 		return nil, head, err
 	}
-	if w.isOpen() && head.Status.IsEnded() {
+	if w.isOpen() && head.Status.Ended() {
 		w.closed, w.at = "ended", head.Ended
 	}
 	return w, head, nil

@@ -80,7 +80,7 @@ func deletable(ctx context.Context, c *transport.Caller, run string) error {
 	switch h, err := c.Service.Head(ctx, run); {
 	case err != nil:
 		return err
-	case !h.Status.IsEnded() && h.Status != journal.StatusPaused:
+	case !h.Status.Ended() && h.Status != journal.StatusPaused:
 		return &Problem{Title: "Conflict with the current state", Status: http.StatusConflict, Code: "conflict", Detail: "run " + run + " is in progress; cancel it first"}
 	}
 	return nil

@@ -158,7 +158,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case a.after > head.LastSeq:
 		refuse(w, r, badQuery(fmt.Sprintf("run %s has %d events, not %d; omit Last-Event-ID and after to begin with the first event", run, head.LastSeq, a.after)))
 		return
-	case a.given && a.after == head.LastSeq && head.Status.IsEnded():
+	case a.given && a.after == head.LastSeq && head.Status.Ended():
 		w.WriteHeader(http.StatusNoContent) // an EventSource that gets this does not come back
 		return
 	}

@@ -172,7 +172,7 @@ func (c *call) follow(ctx context.Context, run string, limit time.Duration, afte
 	}
 	if err != nil && waits.Err() != nil && ctx.Err() == nil { // the time is over
 		h, err := c.Service.Head(ctx, run)
-		return driver.State{Status: engine.Status(h.Status), Interrupted: h.Interrupted}, err
+		return driver.State{Status: h.Status, Interrupted: h.Interrupted}, err
 	}
 	return st, err
 }

@@ -105,7 +105,7 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
 	noWait := errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil && !w.IsOpen() && !answers
 	switch {
-	case noWait && rec.Head.Status.IsEnded():
+	case noWait && rec.Head.Status.Ended():
 		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}
 	case noWait && answers:
 		return errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, nil)

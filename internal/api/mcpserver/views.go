@@ -169,7 +169,7 @@ func runEvents(ctx context.Context, c *call) (any, error) {
 		Last      uint64            `json:"last"`
 		Ended     bool              `json:"ended"`
 		Truncated string            `json:"truncated,omitempty"`
-	}{Events: []json.RawMessage{}, Next: args.After, Last: r.Head.LastSeq, Ended: r.Head.Status.IsEnded()}
+	}{Events: []json.RawMessage{}, Next: args.After, Last: r.Head.LastSeq, Ended: r.Head.Status.Ended()}
 	folder, size := r.Folder(), 0
 	err = r.Each(ctx, 0, func(e engine.Event) error {
 		if e.Seq <= args.After {

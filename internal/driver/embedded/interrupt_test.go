@@ -54,7 +54,7 @@ func TestInterruptFailsNothing(t *testing.T) {
 		other := m.Open(journal.KindRun)
 		for _, id := range ids {
 			h, err := other.Head(t.Context(), id)
-			if err != nil || h.Status.IsEnded() {
+			if err != nil || h.Status.Ended() {
 				t.Errorf("run %s: %s, %v; want it left as it was", id, engine.Status(h.Status), err)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -33,7 +32,7 @@ func (d *Driver) Wait(ctx context.Context, run string) (driver.State, error) {
 		if err != nil {
 			return driver.State{}, err
 		}
-		state := driver.State{Status: engine.Status(head.Status), Interrupted: head.Interrupted}
+		state := driver.State{Status: head.Status, Interrupted: head.Interrupted}
 		d.mu.Lock()
 		bad, now := d.bad[run], d.runs[run]
 		d.mu.Unlock()

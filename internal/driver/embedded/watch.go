@@ -289,7 +289,7 @@ func (w *watcher) catchUp(ctx context.Context) error {
 	if head.LastSeq < w.seq {
 		return fmt.Errorf("watch run %s: it has %d events, not %d", w.run, head.LastSeq, w.seq)
 	}
-	if w.ended = head.LastSeq == w.seq && head.Status.IsEnded(); head.LastSeq == w.seq {
+	if w.ended = head.LastSeq == w.seq && head.Status.Ended(); head.LastSeq == w.seq {
 		return nil
 	}
 	return w.d.events(ctx, w.run, w.seq, func(events []engine.Event) error {

@@ -152,7 +152,7 @@ func (f *flow) take(r Report) {
 
 // isOver tells whether a run with this status is not to be carried any more, whatever is under way.
 func isOver(status string) bool {
-	return status == statusGone || journal.Status(status).IsEnded()
+	return status == statusGone || journal.Status(status).Ended()
 }
 
 // open notes what is open.

@@ -1,6 +1,6 @@
 package event
 
-// Status is the state of a run.
+// Status is the state of a run, in the words of the run object.
 type Status string
 
 const (
@@ -11,6 +11,12 @@ const (
 	StatusFailed    Status = "failed"
 	StatusCancelled Status = "cancelled"
 )
+
+// IsKnown tells whether s is one of the statuses above.
+func (s Status) IsKnown() bool { return s.IsActive() || s == StatusPaused || s.Ended() }
+
+// IsActive tells whether a process must drive the run: without a living owner it is interrupted (D15).
+func (s Status) IsActive() bool { return s == StatusPending || s == StatusRunning }
 
 // Ended tells whether the run takes no further step unless it is reopened.
 func (s Status) Ended() bool {

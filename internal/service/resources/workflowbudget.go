@@ -118,7 +118,7 @@ func (a *account) refresh(ctx context.Context) error {
 		if err := a.follow(ctx, &h); err != nil {
 			return err
 		}
-		if engine.Status(h.Status).Ended() {
+		if h.Status.Ended() {
 			delete(a.below, run)
 		}
 	}

@@ -23,7 +23,7 @@ type admission struct {
 }
 
 // Unended are the statuses of runs that have not ended.
-var Unended = slices.DeleteFunc(journal.Statuses(), journal.Status.IsEnded)
+var Unended = slices.DeleteFunc(journal.Statuses(), journal.Status.Ended)
 
 const countEvery = time.Second
 

@@ -109,7 +109,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	default:
 		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
 			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
-		} else if r.Head.Status.IsEnded() {
+		} else if r.Head.Status.Ended() {
 			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
 		}
 	}

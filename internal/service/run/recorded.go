@@ -156,7 +156,7 @@ func (r *Recorded) fill(ctx context.Context, reader *view.Reader) error {
 func (r Recorded) open() []*Asked {
 	var out []*Asked
 	for _, w := range r.Waits {
-		if w.IsOpen() && !r.Head.Status.IsEnded() {
+		if w.IsOpen() && !r.Head.Status.Ended() {
 			out = append(out, w)
 		}
 	}

@@ -49,7 +49,7 @@ func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string,
 	if err != nil {
 		return "", err
 	}
-	if !head.Status.IsEnded() {
+	if !head.Status.Ended() {
 		return "", &failure.NotEndedError{Run: run, Status: head.Status}
 	}
 	if err := s.mayRetry(ctx, head, w, q); err != nil {

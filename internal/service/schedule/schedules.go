@@ -239,5 +239,5 @@ func (r scheduledRuns) Wait(ctx context.Context, run string) (journal.Status, er
 	if err = cmp.Or(err, left); err != nil {
 		return "", err
 	}
-	return journal.Status(st.Status), nil
+	return st.Status, nil
 }

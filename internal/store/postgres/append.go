@@ -112,7 +112,7 @@ func (p *pending) lastSeal() []byte { return p.seals[len(p.seals)-1] }
 // ended gives the time at which the run ended, where former is the one before p.
 func (p *pending) ended(former int64) int64 {
 	switch {
-	case !p.Status.IsEnded():
+	case !p.Status.Ended():
 		return 0
 	case former != 0:
 		return former

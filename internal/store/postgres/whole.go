@@ -297,11 +297,11 @@ func (a *attempt) create() error {
 // opens gives the session that p opens; "" for none.
 func (a *attempt) opens(p *pending) string {
 	switch t := a.targets[p.Run]; {
-	case p.Status.IsEnded():
+	case p.Status.Ended():
 		return ""
 	case p.Create != nil:
 		return p.Create.Session
-	case journal.Status(t.status).IsEnded():
+	case journal.Status(t.status).Ended():
 		return string(t.session)
 	}
 	return ""

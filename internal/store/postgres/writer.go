@@ -179,7 +179,7 @@ func (w *writer) knownTo(p *pending) *target {
 		return nil
 	}
 	t := w.memory[p.Run]
-	if t == nil || t.refuses(p) != nil || journal.Status(t.status).IsEnded() {
+	if t == nil || t.refuses(p) != nil || journal.Status(t.status).Ended() {
 		return nil
 	}
 	return t

@@ -194,7 +194,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 		return w.target(c, p)
 	case t.refuses(p) != nil:
 		return nil, t.refuses(p)
-	case t.status.IsEnded():
+	case t.status.Ended():
 		err := free(c, p, t)
 		if err != nil && t.isRemembered {
 			delete(w.memory, p.Run)
@@ -207,7 +207,7 @@ func (w *writer) target(c *conn, p *pendingAppend) (*target, error) {
 
 // free refuses p where it would open a run of a session in which another one is open.
 func free(c *conn, p *pendingAppend, t *target) error {
-	if t.session == "" || p.Status.IsEnded() {
+	if t.session == "" || p.Status.Ended() {
 		return nil
 	}
 	r, err := c.lookUp(sqlOpenRun, t.session)
@@ -343,7 +343,7 @@ func hold(c *conn, run int64, hash, data []byte) error {
 // ended gives the time at which the run ended, where former is the one before p.
 func (p *pendingAppend) ended(former int64) int64 {
 	switch {
-	case !p.Status.IsEnded():
+	case !p.Status.Ended():
 		return 0
 	case former != 0:
 		return former

@@ -47,7 +47,7 @@ func (w *writer) join(p *pendingAppend) bool {
 		return false
 	}
 	t := w.memory[p.Run]
-	if t == nil || t.isGrouped || p.Status != t.status || p.Waiting != t.waiting || t.status.IsEnded() || t.refuses(p) != nil {
+	if t == nil || t.isGrouped || p.Status != t.status || p.Waiting != t.waiting || t.status.Ended() || t.refuses(p) != nil {
 		return false
 	}
 	g := &w.group

@@ -50,7 +50,7 @@ func (s *Store) prune(ctx context.Context, q journal.PruneQuery, res *journal.Pr
 	for _, status := range journal.Statuses() {
 		var err error
 		switch {
-		case status.IsEnded() && !q.EndedBefore.IsZero():
+		case status.Ended() && !q.EndedBefore.IsZero():
 			err = s.dropOld(ctx, sqlEnded, status, q.EndedBefore, res)
 		case status == journal.StatusPaused && !q.PausedBefore.IsZero():
 			err = s.dropOld(ctx, sqlPaused, status, q.PausedBefore, res)

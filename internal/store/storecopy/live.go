@@ -43,7 +43,7 @@ var errStop = errors.New("seen enough")
 func leftOut(tx tables.Tx) (left, error) {
 	l := left{runs: map[int64]bool{}, blobs: map[int64]bool{}}
 	for _, status := range journal.Statuses() {
-		if status.IsEnded() || status == journal.StatusPaused {
+		if status.Ended() || status == journal.StatusPaused {
 			continue
 		}
 		err := tx.Query(sqlGoingOn, func(columns []any) error {
