@@ -12,18 +12,14 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/server"
-	"github.com/hocket-run/hocket/internal/service"
 )
 
 func (a *app) serveCmd() *cobra.Command {
 	var (
 		cfg     server.Config
 		drives  driveFlags
-		starts  service.Starts
-		files   fileFlags
 		tz      string
 		catchUp string
-		noDrive bool
 	)
 	c := &cobra.Command{
 		Use: "serve", Short: "serve the HTTP API, and run schedules, until stopped",
@@ -42,17 +38,7 @@ func (a *app) serveCmd() *cobra.Command {
 			if !slices.Contains(scheduler.Policies(), cfg.Schedules.CatchUp) {
 				return mustBe("catch-up", orList(policyNames()), catchUp)
 			}
-			if starts.Files, err = a.files(files); err != nil {
-				return err
-			}
-			a.serves, a.stays = true, true
-			if err = a.carry(carry.Queues()); err != nil {
-				return err
-			}
-			cfg.Service = a.config()
-			cfg.Service.Starts = starts
-			cfg.Service.NoDrive = noDrive
-			if err := drives.apply(c, &cfg); err != nil {
+			if err := drives.apply(a, c, &cfg, carry.Queues()); err != nil {
 				return err
 			}
 			return a.serve(c, cfg)
@@ -64,14 +50,10 @@ func (a *app) serveCmd() *cobra.Command {
 	f.StringSliceVar(&cfg.Hosts, "host", nil, "host `NAME` that requests may use, also *.NAME (repeatable)")
 	f.StringSliceVar(&cfg.Origins, "origin", nil, "`ORIGIN` of web pages that may call the server, such as https://app.example.com (repeatable)")
 	f.BoolVar(&cfg.NoSchedules, "no-schedules", false, "do not run schedules")
-	f.BoolVar(&noDrive, "no-drive", false, "start, show, answer and cancel runs, but leave it to hocket worker and other servers to drive them; --place is then that of the workers")
-	drives.add(c, &cfg, "0s")
+	f.BoolVar(&cfg.Service.NoDrive, "no-drive", false, "start, show, answer and cancel runs, but leave it to hocket worker and other servers to drive them; --place is then that of the workers")
+	drives.add(a, c, &cfg, "0s", "`MODEL` of every agent, overriding the documents")
 	addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
 	f.StringVar(&catchUp, "catch-up", string(scheduler.CatchUpLast), "`POLICY` for missed planned times: run the last one, none or all of them")
-	a.addTemporalFlags(c)
-	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent, overriding the documents")
-	files.add(c)
-	addAllowUnknown(c, &files.allowUnknown)
 	must(c.RegisterFlagCompletionFunc("catch-up", cobra.FixedCompletions(policyNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }

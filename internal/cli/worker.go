@@ -14,8 +14,6 @@ func (a *app) workerCmd() *cobra.Command {
 	var (
 		cfg    = server.Config{OnlyWork: true}
 		drives driveFlags
-		starts service.Starts
-		files  fileFlags
 		queues []string
 	)
 	c := &cobra.Command{
@@ -27,37 +25,24 @@ func (a *app) workerCmd() *cobra.Command {
 		Example: "  hocket worker --db postgres://hocket@db.example.com/hocket\n  hocket worker --place gpu1 --listen :7789 --log-format json",
 		Args:    takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
-			var err error
-			if starts.Files, err = a.files(files); err != nil {
+			kinds, err := parseQueues(queues)
+			if err != nil {
 				return err
 			}
-			a.serves, a.stays = true, true
-			if queues, err = parseQueues(queues); err != nil {
-				return err
-			}
-			if err = a.carry(queues); err != nil {
+			if err := drives.apply(a, c, &cfg, kinds); err != nil {
 				return err
 			}
 			if c.Flags().Changed("queues") && a.carrier == nil {
 				return usef("--queues is for workers of Temporal; name its server with --temporal")
-			}
-			cfg.Service = a.config()
-			cfg.Service.Starts = starts
-			if err := drives.apply(c, &cfg); err != nil {
-				return err
 			}
 			return a.work(c, cfg)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&cfg.Addr, "listen", "", "`HOST:PORT` for /healthz, /readyz and /metrics (default: none)")
-	drives.add(c, &cfg, "20s")
-	a.addTemporalFlags(c)
+	drives.add(a, c, &cfg, "20s", "`MODEL` of every agent of runs that runs start, overriding the documents")
 	f.StringSliceVar(&queues, "queues", carry.Queues(), "with --temporal: `KINDS` of calls that this worker takes")
 	must(c.RegisterFlagCompletionFunc("queues", cobra.FixedCompletions(carry.Queues(), cobra.ShellCompDirectiveNoFileComp)))
-	f.StringVar(&starts.Model, "model", "", "`MODEL` of every agent of runs that runs start, overriding the documents")
-	files.add(c)
-	addAllowUnknown(c, &files.allowUnknown)
 	return c
 }
 
@@ -65,18 +50,33 @@ func (a *app) workerCmd() *cobra.Command {
 type driveFlags struct {
 	place  string
 	driven int
+	starts service.Starts
+	files  fileFlags
 }
 
-func (d *driveFlags) add(c *cobra.Command, cfg *server.Config, drain string) {
+func (d *driveFlags) add(a *app, c *cobra.Command, cfg *server.Config, drain, model string) {
 	f := c.Flags()
 	f.StringVar(&d.place, "place", "", "`NAME` of this machine for runs that need its files or programs (default: from hocket.yaml, else the host name)")
 	f.IntVar(&d.driven, "max-driven", 0, "maximum `NUMBER` of runs to drive at once, without paused ones (default: from hocket.yaml, else 10000)")
 	f.DurationVar(&cfg.Drain, "drain", 0, "how long calls in progress may continue on shutdown (`DURATION`) (default: from hocket.yaml, else "+drain+")")
+	f.StringVar(&d.starts.Model, "model", "", model)
+	d.files.add(c)
+	addAllowUnknown(c, &d.files.allowUnknown)
+	a.addTemporalFlags(c)
 }
 
-// apply checks the flags and puts them into cfg.
-func (d *driveFlags) apply(c *cobra.Command, cfg *server.Config) error {
-	cfg.Service.Place, cfg.Service.MaxDriven = d.place, d.driven
+// apply checks the flags, and makes the configuration of the service of them and of all others. queues are the kinds of calls that are taken from Temporal.
+func (d *driveFlags) apply(a *app, c *cobra.Command, cfg *server.Config, queues []string) (err error) {
+	if d.starts.Files, err = a.files(d.files); err != nil {
+		return err
+	}
+	a.serves, a.stays = true, true
+	if err := a.carry(queues); err != nil {
+		return err
+	}
+	noDrive := cfg.Service.NoDrive
+	cfg.Service = a.config()
+	cfg.Service.NoDrive, cfg.Service.Starts, cfg.Service.Place, cfg.Service.MaxDriven = noDrive, d.starts, d.place, d.driven
 	if f := c.Flags().Lookup("max-driven"); f.Changed && d.driven < 1 {
 		return mustBe("max-driven", "1 or more", f.Value.String())
 	}
