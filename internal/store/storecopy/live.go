@@ -239,7 +239,7 @@ func users(ctx context.Context, db tables.DB, j journal.Backend) (names string, 
 			continue
 		}
 		asked[f.ID] = true
-		isAlive := false
+		var isAlive bool
 		if isAlive, err = j.Alive(ctx, f.ID); !isAlive {
 			continue
 		}
