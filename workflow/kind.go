@@ -15,6 +15,7 @@ const (
 	KindExec    Kind = "exec"    // carries out the tool calls that the calling agent asked for
 	KindSubflow Kind = "subflow" // runs another workflow as one step
 	KindSet     Kind = "set"     // makes a value
+	KindSleep   Kind = "sleep"   // rests
 	KindEnd     Kind = "end"     // ends the run
 )
 
@@ -65,6 +66,7 @@ var kinds = []kindInfo{
 	},
 	{kind: KindExec, calls: true, output: true, words: map[string]string{"": "tool_executor"}},
 	{kind: KindSet, spec: func(n *Node) bool { return n.Set != nil }, check: (*checker).checkSet, ports: outPort, output: true},
+	{kind: KindSleep, spec: func(n *Node) bool { return n.Sleep != nil }, check: (*checker).checkSleep, ports: outPort},
 	{
 		kind: KindEnd, spec: func(n *Node) bool { return n.End != nil }, optional: true, check: (*checker).checkEnd,
 		ports: func(n *Node) ([]string, bool) {

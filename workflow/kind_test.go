@@ -27,8 +27,8 @@ func TestKinds(t *testing.T) {
 			settings++
 		}
 	}
-	if !code(workflow.Node{Kind: "sleep"}, "unknown-kind") {
-		t.Error("kind sleep is known")
+	if !code(workflow.Node{Kind: "rest"}, "unknown-kind") {
+		t.Error("kind rest is known")
 	}
 	fields := 0
 	for i := range node.NumField() {

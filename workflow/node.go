@@ -26,6 +26,7 @@ type Node struct {
 	Join    *Join      `json:"join,omitempty"`
 	Subflow *Subflow   `json:"subflow,omitempty"`
 	Set     *SetNode   `json:"set,omitempty"`
+	Sleep   *SleepNode `json:"sleep,omitempty"`
 	// End says how an end node ends the run; nil: completed, with its input.
 	End *EndNode `json:"end,omitempty"`
 
@@ -131,6 +132,14 @@ type ToolNode struct {
 type SetNode struct {
 	// Value is JSON whose texts are interpolations (X-2). It is the output.
 	Value json.RawMessage `json:"value"`
+}
+
+// SleepNode lets the steps behind it begin later (X-20). Exactly one of its texts is set; both are interpolations (X-2). The step has no output, and hands on what it was given.
+type SleepNode struct {
+	// For is how long it rests: see [ParseDuration].
+	For string `json:"for,omitempty"`
+	// Until is when it ends, in the form of RFC 3339; at once where that has passed.
+	Until string `json:"until,omitempty"`
 }
 
 // EndNode says how the run ends.

@@ -92,6 +92,9 @@ func (p *printer) node(n *Node) {
 		if v := n.Set; v != nil {
 			p.line("set", raw("value", v.Value))
 		}
+		if v := n.Sleep; v != nil {
+			p.line("sleep", key("for", v.For), key("until", v.Until))
+		}
 		if v := n.End; v != nil {
 			p.line("end", word("status", v.Status), raw("output", v.Output), key("message", v.Message))
 		}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -82,6 +83,21 @@ func (c *checker) checkWait(n *Node) {
 }
 
 func (c *checker) checkSet(n *Node) { c.validJSON(n, n.Set.Value, "set.value", true) }
+
+func (c *checker) checkSleep(n *Node) {
+	switch s := n.Sleep; {
+	case (s.For == "") == (s.Until == ""):
+		c.nodeErrorf(n, "bad-value", "it needs either for or until")
+	case s.For != "" && !strings.Contains(s.For, "{{"):
+		if _, err := ParseDuration(s.For); err != nil {
+			c.nodeErrorf(n, "bad-value", "for: %v", err)
+		}
+	case s.Until != "" && !strings.Contains(s.Until, "{{"):
+		if _, err := time.Parse(time.RFC3339, s.Until); err != nil {
+			c.nodeErrorf(n, "bad-value", "until: %q is not a time such as 2026-05-01T09:00:00Z", s.Until)
+		}
+	}
+}
 
 func (c *checker) checkEnd(n *Node) {
 	c.word(n, "end.status", n.End.Status, "", EndCompleted, EndFailed)

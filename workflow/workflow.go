@@ -3,7 +3,6 @@ package workflow
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -233,19 +232,6 @@ type Retry struct {
 	On []string `json:"on,omitempty"`
 	// Func names a Go predicate of the program (D4).
 	Func string `json:"func,omitempty"`
-}
-
-// Duration is a time.Duration written in JSON as text such as "1m30s".
-type Duration time.Duration
-
-// MarshalText implements encoding.TextMarshaler.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (d *Duration) UnmarshalText(b []byte) error {
-	v, err := time.ParseDuration(string(b))
-	*d = Duration(v)
-	return err
 }
 
 // Source maps parts of a workflow to places in its document.

@@ -169,7 +169,15 @@ func (b *board) add(e engine.Event) *line {
 	switch d := e.Data.(type) {
 	case *engine.StepStarted:
 		if d.Kind != workflow.KindJoin && !b.hidden[e.Node] {
-			b.running = append(b.running, &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At})
+			a = &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At}
+			b.running = append(b.running, a)
+			if d.Until != nil {
+				a.doing = "sleeps until " + d.Until.Local().Format("15:04:05")
+				if d.Until.Sub(e.At) >= 24*time.Hour {
+					a.doing = "sleeps until " + d.Until.Local().Format("2006-01-02 15:04")
+				}
+				return &line{markTool, a.title(), a.doing, ""}
+			}
 		}
 	case *engine.ModelReplied:
 		if a != nil && d.Stop == string(model.StopLength) {

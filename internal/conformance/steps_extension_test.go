@@ -240,6 +240,28 @@ var stepsExtensions = []rule{
 		o := w.runs(steps("a", "- {id: x, type: agent, name: a, timeout: 0.5s}\n"), "go").is(engine.StatusFailed)
 		same(t, "code", o.Error.Code, "timeout")
 	}},
+	{name: "X-20 a sleep step rests", test: func(t *testing.T) {
+		w, _ := withTools(t)
+		began := time.Now()
+		w.plays("a", say(began.Add(30*time.Hour).UTC().Format(time.RFC3339)))
+		r := w.begin(steps("a b", `
+- {id: x, type: agent, name: a}
+- {type: sleep, for: 36h, if: "{{ $input == 'stop' }}"}
+- {type: sleep, for: "{{ 1 + 1 }}h"}
+- {type: sleep, until: "{{ $steps.x.output }}"}
+- {type: sleep, until: "{{ $steps.x.output }}"}
+- {id: y, type: agent, name: b, prompt: "{{PREVIOUS_OUTPUT}}"}
+`), "go")
+		for r.show().Status == engine.StatusRunning {
+			time.Sleep(time.Hour) // of the bubble's time
+		}
+		o := r.is(engine.StatusCompleted)
+		same(t, "slept", o.EndedAt.Sub(began).Round(time.Minute), 30*time.Hour)
+		same(t, "what b was given", w.prompt("b"), began.Add(30*time.Hour).UTC().Format(time.RFC3339))
+		same(t, "output", string(o.Output), `"b said"`)
+		fails(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: sleep, for: \"{{ $steps.x.output }}\"}\n"), engine.CodeExpression, `"a said" is not a time such as 90s`)
+		fails(t, steps("a", "- {type: sleep, until: \"{{ $input }}\"}\n"), engine.CodeExpression, `"go" is not a time such as 2026`)
+	}},
 }
 
 func first[T, U any](v T, _ U) T { return v }
@@ -247,5 +269,5 @@ func first[T, U any](v T, _ U) T { return v }
 func TestStepsExtensions(t *testing.T) { check(t, stepsExtensions) }
 
 func TestStepsExtensionsCovered(t *testing.T) {
-	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19")
+	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20")
 }

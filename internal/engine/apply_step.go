@@ -20,6 +20,10 @@ func applyStepStarted(s *state, ev *Event, d *StepStarted) {
 	switch n.Kind {
 	case workflow.KindAgent:
 		s.Loop.Start(s, ev.Step, d.System)
+	case workflow.KindSleep:
+		if d.Until != nil {
+			s.Loop.Rest(ev.Step, ev.Seq, *d.Until)
+		}
 	case workflow.KindExec:
 		if d.From > 0 && s.graph.StepScope(d.From).Flow == s.graph.StepScope(ev.Step).Flow {
 			s.Loop.StartExec(s, ev.Step, d.From)

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"fmt"
+	"strings"
+	"time"
+
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
@@ -27,6 +31,29 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 	case len(input) > 0 && input[0] != '{':
 		d.Input = expr.Object([]expr.Member{{Name: "input", Value: expr.Quote(expr.Text(input))}})
 	}
+	return nil
+}
+
+// sleepUntil tells when a sleep node that begins now ends.
+func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepStarted) *Failure {
+	text, f := s.expand("sleep", n.Text, s.ahead(t))
+	if f != nil {
+		return f
+	}
+	until := now
+	if n.Sleep.For != "" {
+		rest, err := workflow.ParseDuration(strings.TrimSpace(text))
+		if err != nil {
+			return &Failure{Code: CodeExpression, Message: "sleep: " + err.Error()}
+		}
+		until = now.Add(time.Duration(rest))
+	} else if at, err := time.Parse(time.RFC3339, strings.TrimSpace(text)); err != nil || at.After(now.Add(time.Duration(workflow.MaxDuration))) {
+		return &Failure{Code: CodeExpression, Message: fmt.Sprintf("sleep: %q is not a time such as 2026-05-01T09:00:00Z, within the next ten years", text)}
+	} else if at.After(now) {
+		until = at
+	}
+	until = until.UTC().Truncate(time.Microsecond)
+	d.Until = &until
 	return nil
 }
 

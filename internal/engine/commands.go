@@ -54,6 +54,10 @@ func (c *commander) take(events []Event) []Command {
 			cmds = c.appendCall(cmds, d.Call, ev.Seq)
 		case *FuncCalled:
 			cmds = c.appendCall(cmds, d.Call, ev.Seq)
+		case *StepStarted:
+			if d.Until != nil && c.state.Loop.IsAsleep(ev.Step) {
+				cmds = append(cmds, &StartTimer{ID: loop.StepTimer(ev.Step), After: ev.Seq, At: *d.Until})
+			}
 		case *StepRetrying:
 			id := loop.StepTimer(ev.Step)
 			if d.Call != "" {

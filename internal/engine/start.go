@@ -133,6 +133,8 @@ func (s *starter) startToken(t graph.Token) {
 		}
 	case n.Kind == workflow.KindTool && on:
 		failure = viewer{&s.state}.toolArguments(n, t, d)
+	case n.Kind == workflow.KindSleep && on:
+		failure = viewer{&s.state}.sleepUntil(n, t, s.now, d)
 	}
 	s.emit(id, path, d)
 	if n.Node.If != nil && !s.asked(id, n, on, err) {
@@ -170,6 +172,10 @@ func (s *starter) begin(id int, n *plan.Node) {
 			return
 		}
 		s.steps.complete(id, s.mem.completed.put(StepCompleted{Output: v}), s.state.plan.out...)
+	case workflow.KindSleep:
+		if !s.state.Loop.IsAsleep(id) {
+			s.steps.complete(id, s.mem.completed.put(StepCompleted{Same: true}), s.state.plan.out...)
+		}
 	case workflow.KindEnd:
 		s.finishAt(id, n)
 	case workflow.KindAgent:

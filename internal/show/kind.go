@@ -17,6 +17,7 @@ var looks = map[workflow.Kind]look{
 	workflow.KindExec:    {"▸", styleTool},
 	workflow.KindFunc:    {"ƒ", styleFunc},
 	workflow.KindSet:     {"≔", styleFunc},
+	workflow.KindSleep:   {"⏲", styleWait},
 	workflow.KindDecide:  {"◆", styleDecide},
 	workflow.KindWait:    {"◐", styleWait},
 	workflow.KindFork:    {"∥", styleFork},

@@ -60,6 +60,10 @@ func (d *definition) detail(n *workflow.Node) string {
 		add("func %s", n.Func.Func)
 	case n.Set != nil:
 		add("set")
+	case n.Sleep != nil && n.Sleep.For != "":
+		add("sleep for %s", n.Sleep.For)
+	case n.Sleep != nil:
+		add("sleep until %s", n.Sleep.Until)
 	case n.End != nil:
 		add("end")
 		if n.End.Status != "" {

@@ -58,7 +58,7 @@ func DrawShape(t *rapid.T, depth int) *Shape {
 
 // DrawWild makes a random shape of everything that a shape can be.
 func DrawWild(t *rapid.T, depth int) *Shape {
-	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "set", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
+	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "set", "sleep", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
 	return d.draw(depth)
 }
 
@@ -119,7 +119,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
 		}
 	}
-	if leaf(kind) && kind != "set" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
+	if leaf(kind) && kind != "set" && kind != "sleep" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
 		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
 	}
 	if kind == "par" || kind == "sub" {
@@ -149,7 +149,7 @@ func (d *drawer) after(s *Shape) *Shape {
 }
 
 func leaf(kind string) bool {
-	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "helped" || kind == "handed"
+	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "sleep" || kind == "helped" || kind == "handed"
 }
 
 // ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.

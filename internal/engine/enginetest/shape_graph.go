@@ -36,7 +36,7 @@ var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text:
 // part adds a shape and gives its first node and its open ends.
 func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	switch s.Kind {
-	case "agent", "func", "tool", "set", "helped", "handed":
+	case "agent", "func", "tool", "set", "sleep", "helped", "handed":
 		return c.leaf(s, parent), []end{{s.ID, workflow.PortOut}}
 	case "seq":
 		first, ends := c.part(s.Parts[0], parent)
@@ -130,6 +130,8 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 	switch s.Kind {
 	case "set":
 		n.Kind, n.Set = workflow.KindSet, &workflow.SetNode{Value: []byte(`{"was":"{{PREVIOUS_OUTPUT}}"}`)}
+	case "sleep":
+		n.Kind, n.Sleep = workflow.KindSleep, &workflow.SleepNode{For: "90s"}
 	case "func":
 		n.Kind, n.Func = workflow.KindFunc, &workflow.FuncNode{Func: s.ID}
 	case "tool":

@@ -25,6 +25,8 @@ type StepStarted struct {
 	Recipe *prompt.Recipe `json:"recipe,omitempty"`
 	// System is the agent's system prompt where templates made it differ from the definition's.
 	System string `json:"system,omitempty"`
+	// Until is when a sleep step ends; nil for steps of other kinds, and where that cannot be told.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // StepRetrying says that a failed call, or the whole step where Call is empty, is tried again at Until as attempt Attempt.

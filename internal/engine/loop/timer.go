@@ -66,6 +66,14 @@ func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
 	l.timers[StepTimer(ev.Step)] = t
 }
 
+// Rest starts the timer of a sleep step, which is that of its next attempt too: it has no others.
+func (l *Loop) Rest(step int, seq uint64, until time.Time) {
+	if l.timers == nil {
+		l.timers = map[string]Timer{}
+	}
+	l.timers[StepTimer(step)] = Timer{At: until, Step: step, Seq: seq}
+}
+
 // Fire ends a retry timer: its call or step is due. The loop of an agent step begins anew, with the agent of the step even where that handed over.
 func (l *Loop) Fire(w World, id string) {
 	t := l.timers[id]

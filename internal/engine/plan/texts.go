@@ -25,6 +25,8 @@ func (n *Node) compileTexts(opts expr.Options) (err error) {
 		n.Value, err = compileValue("arguments", n.Tool.Args, opts)
 	case workflow.KindSet:
 		n.Value, err = compileValue("value", n.Set.Value, opts)
+	case workflow.KindSleep:
+		n.Text, err = compileText("sleep", n.Sleep.For+n.Sleep.Until, opts)
 	case workflow.KindEnd:
 		if e := n.End; e != nil {
 			if n.Text, err = compileText("message", e.Message, opts); err == nil {

@@ -1,6 +1,9 @@
 package steps
 
 import (
+	"strings"
+	"time"
+
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -16,7 +19,7 @@ func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 // extension adds a step of a type that S4 does not have.
 func (c *compiler) extension(s *step) []end {
 	n := c.node(s, map[kind]workflow.Kind{
-		toolStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
+		toolStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
 	}[s.kind])
 	x, e := c.policies(&n, s), &s.more
 	open := []end{{node: s.node}}
@@ -33,6 +36,14 @@ func (c *compiler) extension(s *step) []end {
 		if n.If == nil {
 			open = nil
 		}
+	case sleepStep:
+		n.Sleep = &workflow.SleepNode{}
+		if e.rest.key == "for" {
+			n.Sleep.For = x.plain(e.rest)
+		} else {
+			n.Sleep.Until = x.plain(e.rest)
+		}
+		x.checkRest(n.Sleep)
 	case approvalStep:
 		n.Wait = &workflow.Wait{Kind: workflow.WaitApproval, FailReject: s.no.empty()}
 		if open = []end{{s.node, workflow.PortApprove}}; n.If != nil || n.Catch != nil && n.Catch.Port == workflow.PortOut {
@@ -70,4 +81,15 @@ func (c *compiler) follows(root *list) {
 			}
 		}
 	})
+}
+
+// checkRest reports a duration or a time that no expression can mend.
+func (x *textReader) checkRest(s *workflow.SleepNode) {
+	f := x.s.more.rest
+	if s.For != "" && !strings.Contains(s.For, "{{") {
+		x.r.duration(f)
+	}
+	if _, err := time.Parse(time.RFC3339, s.Until); s.Until != "" && !strings.Contains(s.Until, "{{") && err != nil {
+		x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid time %q", s.Until).Hint = "write a time such as 2026-05-01T09:00:00Z"
+	}
 }

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -21,6 +19,7 @@ type extension struct {
 	values    field // of a set step
 	output    field // of an end step
 	message   field // of an end step
+	rest      field // of a sleep step: for or until
 	status    string
 	prompt    field // of an approval or a question
 	options   []string
@@ -71,6 +70,15 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.output = f
 	case "message":
 		x.message = f
+	case "for", "until":
+		if x.rest.value != nil {
+			r.diags.Errorf(f.span, f.path, codeBadStep, "%s: a sleep has for or until, not both", s.title())
+			return true
+		}
+		if x.rest = f; !f.value.IsScalar() || f.value.IsNull() {
+			r.wrongType(f, "a string")
+			s.garbled = true
+		}
 	case "status":
 		x.status = r.oneOf(f, workflow.EndCompleted, workflow.EndFailed)
 	case "options":
@@ -137,28 +145,13 @@ func (r *reader) choices(f field) []string {
 	return out
 }
 
-// maxDuration bounds durations: more is a slip of the pen.
-const maxDuration = 10 * 365 * 24 * time.Hour
-
 // duration reads a time such as 90s, 1h30m or 2d; a number alone counts seconds.
 func (r *reader) duration(f field) workflow.Duration {
-	text := r.text(f)
-	var d time.Duration
-	var err error
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 16)
-		d = time.Duration(n) * 24 * time.Hour
-	} else if secs, ok := wholeNumber(f.value); ok {
-		d = time.Duration(secs) * time.Second
-	} else {
-		d, err = time.ParseDuration(text)
+	d, err := workflow.ParseDuration(r.text(f))
+	if f.value.IsScalar() && err != nil {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid duration %q", f.value.Text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
 	}
-	if f.value.IsScalar() && (err != nil || d <= 0 || d > maxDuration) {
-		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid duration %q", text).Hint = "write a time such as 90s, 1h30m or 2d, 3650d at most"
-		return 0
-	}
-	return workflow.Duration(d)
+	return d
 }
 
 // follow reads a word, `{default: VALUE}` or `{goto: ID}`, as far as words allows.
@@ -208,6 +201,8 @@ func (r *reader) checkExtension(s *step) {
 		lacks("tool", "name a tool of the section toolsets, for example `tool: fetch`")
 	case s.kind == setStep && x.values.value == nil:
 		lacks("values", "for example `values: {total: \"{{ $steps.<id>.output.total }}\"}`")
+	case s.kind == sleepStep && x.rest.value == nil:
+		lacks("for or until", "for example `for: 90s` or `until: \"{{ $steps.<id>.output.time }}\"`")
 	case s.kind == askStep && x.prompt.value == nil:
 		lacks("prompt", "write the question")
 	}

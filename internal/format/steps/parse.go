@@ -21,11 +21,12 @@ var (
 		setStep:       {"type", "id", "values", "if", "on_error"},
 		endStep:       {"type", "id", "status", "output", "message", "if"},
 		approvalStep:  {"type", "id", "prompt", "reject", "deadline", "on_deadline", "remind_after", "if", "on_error"},
+		sleepStep:     {"type", "id", "for", "until", "if"},
 		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 	}
 	allStepKeys = []string{
 		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "on_error", "join", "quorum", "tool", "args", "values",
-		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema",
+		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until",
 	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}

@@ -125,9 +125,9 @@ func (a *author) policies(in string) {
 
 // extension writes a step of a type that the rules X add.
 func (a *author) extension(in string) {
-	kinds := []string{"tool", "set", "approval", "ask", "end"}
+	kinds := []string{"tool", "set", "approval", "ask", "sleep", "end"}
 	if a.block > 0 {
-		kinds = kinds[:4]
+		kinds = kinds[:5]
 	}
 	kind := rapid.SampledFrom(kinds).Draw(a.t, "extension")
 	a.b.WriteString("type: " + kind + "\n")
@@ -142,6 +142,12 @@ func (a *author) extension(in string) {
 		a.b.WriteString(in + "values: {a: " + a.value() + ", b: " + a.value() + "}\n")
 	case "end":
 		a.b.WriteString(in + rapid.SampledFrom([]string{"status: completed", "status: failed\n" + in + "message: \"no {{ $input }}\"", "output: " + a.value()}).Draw(a.t, "end") + "\n")
+		return
+	case "sleep":
+		a.b.WriteString(in + rapid.SampledFrom([]string{"for: 90s", "for: 5", "until: 2030-01-01T09:00:00Z", "until: \"{{ $input }}\""}).Draw(a.t, "rest") + "\n")
+		if rapid.Bool().Draw(a.t, "rests if") {
+			a.b.WriteString(in + "if: \"{{ $input == 'x' }}\"\n")
+		}
 		return
 	case "approval":
 		a.b.WriteString(in + "prompt: " + rapid.SampledFrom([]string{"Go on?", "\"{{ $steps.s0.output }}?\""}).Draw(a.t, "prompt") + "\n")

@@ -147,10 +147,10 @@ func (r *reader) whose(sc scope, cond *expr.Condition, p expr.Problem) string {
 }
 
 func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
-	if t.kind != conditionStep && t.kind != endStep {
+	if t.kind != conditionStep && t.kind != endStep && t.kind != sleepStep {
 		return false
 	}
-	word := map[kind]string{conditionStep: "a condition", endStep: "an end step"}[t.kind]
+	word := map[kind]string{conditionStep: "a condition", endStep: "an end step", sleepStep: "a sleep step"}[t.kind]
 	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q is %s, which has no output", at.title, t.id, word)
 	d.Related = []diag.Related{{Span: t.span(), Message: strings.Replace(strings.Replace(word, "an ", "the ", 1), "a ", "the ", 1)}}
 	return true

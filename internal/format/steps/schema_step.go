@@ -32,6 +32,8 @@ func stepForms() part.Object {
 		"tool":         part.Scalar("the tool"),
 		"args":         values("the arguments of the tool"),
 		"values":       values("the output of the step"),
+		"for":          part.With(part.Object{"type": []string{"string", "number"}}, "how long the step rests, such as 90s, 1h30m or 2d; a number counts seconds; {{ … }} are expressions"),
+		"until":        part.Scalar("when it ends, such as 2026-05-01T09:00:00Z; {{ … }} are expressions"),
 		"status":       part.OneOf("how the run ends", workflow.EndCompleted, workflow.EndFailed),
 		"output":       value("the output of the run"),
 		"message":      part.Scalar("why the run failed; {{ … }} are expressions"),

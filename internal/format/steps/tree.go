@@ -21,12 +21,13 @@ const (
 	endStep
 	approvalStep
 	askStep
+	sleepStep
 	jump
 )
 
 // stepTypes are the words of documents for the kinds of steps, by kind.
 func stepTypes() []string {
-	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask"}
+	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep"}
 }
 
 func (k kind) String() string {

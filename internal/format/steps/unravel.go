@@ -41,6 +41,7 @@ type unraveler struct {
 	side    map[string][]int  // edges that a key of their source says: see isSide
 	late    []func()          // what is looked at once the lists are filled
 	back    []bool            // beside w.Edges
+	apart   map[string]int    // nodes that only an edge of side leads to, by the edge; 0: those that the entry leads to
 	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
 	after   map[string]string
 	done    map[string]*item
@@ -100,6 +101,7 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 		}
 	}
 	u.after = u.postdominators()
+	u.part()
 	root := &frame{items: &items, kind: rootList}
 	u.seq(root, w.Entry, "")
 	u.follows(root)

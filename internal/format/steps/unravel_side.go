@@ -10,7 +10,7 @@ import (
 // writable tells whether there is a type of step for the kind of a node.
 func writable(n *workflow.Node) bool {
 	switch n.Kind {
-	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindWait:
+	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindSleep, workflow.KindWait:
 		return true
 	case workflow.KindEnd:
 		return n.End != nil
@@ -35,6 +35,31 @@ func (u *unraveler) isSide(n *workflow.Node, e workflow.Edge) bool {
 		})
 	}
 	return false
+}
+
+// part finds the nodes that only a rejection, a failure or a deadline leads to: where they end says nothing of the lists around.
+func (u *unraveler) part() {
+	u.apart = map[string]int{}
+	queue := []string{u.w.Entry}
+	in := map[string]bool{u.w.Entry: true}
+	for at := 0; at < len(queue); at++ {
+		for _, i := range u.out[queue[at]] {
+			if to := u.w.Edges[i].To; !in[to] {
+				in[to], u.apart[to] = true, u.apart[queue[at]]
+				queue = append(queue, to)
+			}
+		}
+		if at+1 < len(queue) {
+			continue
+		}
+		for i, e := range u.w.Edges { // the next part
+			if in[e.From] && !in[e.To] && slices.Contains(u.side[e.From], i) {
+				in[e.To], u.apart[e.To] = true, i+1
+				queue = append(queue, e.To)
+				break
+			}
+		}
+	}
 }
 
 // sideEdge gives the one edge of a port that is none of a list, -1 where there is none.

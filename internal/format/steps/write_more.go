@@ -75,6 +75,13 @@ func (o *writer) extension(it *item, m *yaml.Node) {
 		} else {
 			o.unsaid.Nodef(n, "a value that is not an object")
 		}
+	case n.Sleep != nil:
+		put(m, "type", plain("sleep"))
+		for _, v := range []struct{ key, text string }{{"for", n.Sleep.For}, {"until", n.Sleep.Until}} {
+			if v.text != "" {
+				put(m, v.key, text(o.interpolation(v.text)))
+			}
+		}
 	case n.End != nil:
 		put(m, "type", plain("end"))
 		if n.End.Status != "" {
