@@ -57,17 +57,22 @@ func number(name string) string {
 
 var listAll = journal.Query{}
 
-// TestEveryRule fails for a rule of S0 to S4 that no file answers for.
-func TestEveryRule(t *testing.T) {
-	t.Parallel()
-	var all []rule
-	for _, rules := range [][]rule{
+// allRules lists the rules of S0 to S4.
+func allRules() [][]rule {
+	return [][]rule{
 		canvasDocument, canvasAgent, canvasIf, canvasApproval, canvasBranch, canvasJoin, canvasSubagent,
 		roundsDocument, roundsRun, roundsSchedule, roundsMCP,
 		graphFields, graphBuilder, graphLoop, graphRun, graphRetry, graphNode, graphAgent, graphState,
 		routesDocument, routesChoice, routesRun,
 		stepsDocument, stepsPrompt, stepsCondition, stepsTemplate, stepsRetry, stepsRun,
-	} {
+	}
+}
+
+// TestEveryRule fails for a rule of S0 to S4 that no file answers for.
+func TestEveryRule(t *testing.T) {
+	t.Parallel()
+	var all []rule
+	for _, rules := range allRules() {
 		all = append(all, rules...)
 	}
 	var want []string

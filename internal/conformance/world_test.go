@@ -29,6 +29,8 @@ type world struct {
 	*fake
 	t   *testing.T
 	cfg service.Config
+	// begun are the runs that were started, for TestJournalsAreEqual.
+	begun []service.StartRequest
 }
 
 // newWorld opens a service on a store in memory. with may change the configuration.
@@ -52,7 +54,7 @@ func openWorld(t *testing.T, f *fake, cfg service.Config) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{s, f, t, cfg}
+	w := &world{Service: s, fake: f, t: t, cfg: cfg}
 	t.Cleanup(w.close)
 	return w
 }
@@ -63,6 +65,7 @@ func (w *world) close() {
 	if w.Service == nil {
 		return
 	}
+	w.record()
 	if err := w.Close(); err != nil {
 		w.t.Error(err)
 	}
@@ -73,7 +76,9 @@ func (w *world) close() {
 func (w *world) restart() *world {
 	w.t.Helper()
 	w.close()
-	return openWorld(w.t, w.fake, w.cfg)
+	next := openWorld(w.t, w.fake, w.cfg)
+	next.begun = w.begun
+	return next
 }
 
 // env is an environment of these variables alone.
@@ -163,6 +168,8 @@ func (w *world) beginWorkflow(wf *workflow.Workflow, input string, with ...func(
 	if err != nil {
 		w.t.Fatalf("start: %v", err)
 	}
+	q.RunID = id
+	w.begun = append(w.begun, q)
 	return &run{w, id}
 }
 

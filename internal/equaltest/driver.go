@@ -111,9 +111,10 @@ func (d Driver) Open(t testing.TB, cfg service.Config) *service.Service {
 func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]engine.Event {
 	t.Helper()
 	all := map[string][]engine.Event{}
+	ctx := context.WithoutCancel(t.Context()) // it is called when tests end, too
 	q := journal.Query{}
 	for {
-		heads, next, err := s.List(t.Context(), q)
+		heads, next, err := s.List(ctx, q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,7 @@ func (d Driver) Journals(t testing.TB, s *service.Service) map[string][]engine.E
 			if carried := heads[i].Kind == journal.KindTemporal; carried != (d.carrier != nil) {
 				t.Fatalf("run %s is of kind %s on %s", heads[i].Run, heads[i].Kind, d.Name)
 			}
-			if all[heads[i].Run], err = s.Events(t.Context(), heads[i].Run, 0); err != nil {
+			if all[heads[i].Run], err = s.Events(ctx, heads[i].Run, 0); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,0 +1,370 @@
+package conformance_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/equaltest"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/randtest"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/internal/temporalserver"
+)
+
+// playedRun is a run of a rule's document as the test of the rule played it, on a store in memory.
+type playedRun struct {
+	cfg      service.Config
+	request  service.StartRequest
+	journals map[string][]engine.Event // of the run and those below it
+}
+
+// recorder takes the runs of one test.
+type recorder struct {
+	mu   sync.Mutex
+	runs []*playedRun
+}
+
+// recorders are those of tests that are recorded, by name.
+var recorders sync.Map
+
+// record takes the runs that began in this world, as they are now.
+func (w *world) record() {
+	to, ok := recorders.Load(w.t.Name())
+	if !ok {
+		return
+	}
+	rec := to.(*recorder) //nolint:forcetypeassert // nothing else is in it
+	all := equaltest.Memory().Journals(w.t, w.Service)
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	for _, q := range w.begun {
+		p := &playedRun{cfg: w.cfg, request: q, journals: map[string][]engine.Event{}}
+		for run, events := range all {
+			if run == q.RunID || strings.HasPrefix(run, q.RunID+".") {
+				p.journals[run] = events
+			}
+		}
+		rec.runs = append(rec.runs, p)
+	}
+}
+
+// longest is how long a run may wait by the clock: it is played again in real time.
+const longest = 1500 * time.Millisecond
+
+// most bounds the events of a run: each call reads them.
+const most = 500
+
+// unplayable says why a run cannot be played again from its journal; "": it can.
+func (p *playedRun) unplayable() string {
+	events := p.journals[p.request.RunID]
+	if len(events) == 0 {
+		return "it was deleted"
+	}
+	if len(events) > most {
+		return fmt.Sprintf("it has more than %d events", most)
+	}
+	if waited := events[len(events)-1].At.Sub(events[0].At); waited > longest {
+		return "it waits for more than a second by the clock"
+	}
+	for _, all := range p.journals {
+		open := 0
+		for _, e := range all {
+			switch d := e.Data.(type) {
+			case *engine.RunCancelling, *engine.RunCancelled:
+				return "it is cancelled at a moment of the test's"
+			case *engine.RunResumed:
+				if d.Reason != "answer" {
+					return "it goes on after " + d.Reason
+				}
+			case *engine.RunCreated:
+				if d.ForkedFrom != "" {
+					return "it is a fork"
+				}
+			case *engine.ModelFailed:
+				if strings.HasPrefix(d.Error.Message, "time limit ") {
+					return "a call of it takes longer than it may"
+				}
+			case *engine.StepCancelled:
+				return "a call of it is cancelled, before or after it began"
+			case *engine.ModelCalled, *engine.ToolCalled:
+				open++
+			}
+			switch e.Data.(type) {
+			case *engine.ModelReplied, *engine.ModelFailed, *engine.ToolReturned, *engine.ToolFailed:
+				open--
+			}
+		}
+		switch all[len(all)-1].Data.(type) {
+		case *engine.RunCompleted, *engine.RunFailed, *engine.RunPaused:
+		default:
+			return "its test leaves it while it runs"
+		}
+		if open > 0 {
+			return "its test leaves it while calls are made"
+		}
+	}
+	if p.request.Stored != "" || usesCatalog(p) {
+		return "it needs workflows of its test's catalog"
+	}
+	return ""
+}
+
+// usesCatalog tells whether tools of the workflow are others of the catalog.
+func usesCatalog(p *playedRun) bool {
+	raw, err := json.Marshal(p.request.Workflow)
+	return err != nil || strings.Contains(string(raw), `"type":"workflow"`) || strings.Contains(string(p.request.Tools), "type: workflow")
+}
+
+// replay answers model calls as a journal has it. It is asked by a service that plays the run again.
+type replay struct {
+	from    *playedRun
+	service *service.Service
+
+	mu    sync.Mutex
+	given map[string]int // answers, by call
+}
+
+// nameOf names a call apart from numbers that depend on order: run, node, iteration, agent loop, and how many calls of that loop came before.
+func nameOf(run string, events []engine.Event, call string) string {
+	step, iterations := 0, map[int]string{}
+	frame := call[:max(strings.LastIndex(call, "."), 0)]
+	var calls []string
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.StepStarted:
+			iterations[e.Step] = fmt.Sprintf("%s#%d", e.Node, d.Iteration)
+		case *engine.ModelCalled:
+			if d.Call == call {
+				step = e.Step
+			}
+			if strings.HasPrefix(d.Call, frame+".") && !slices.Contains(calls, d.Call) {
+				calls = append(calls, d.Call)
+			}
+		}
+	}
+	_, loop, _ := strings.Cut(frame, ".")
+	return fmt.Sprintf("%s %s loop %s call %d", run, iterations[step], loop, slices.Index(calls, call))
+}
+
+// Call implements model.Client. Answers come in the order of the journal, so that what depends on it is equal too.
+func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta)) (model.Reply, error) {
+	run, call, _ := strings.Cut(q.IdempotencyKey, "/")
+	live, err := r.service.Events(ctx, run, 0)
+	if err != nil {
+		return model.Reply{}, err
+	}
+	name := nameOf(run, live, call)
+	r.mu.Lock()
+	n := r.given[name]
+	r.given[name]++
+	r.mu.Unlock()
+	events := r.from.journals[run]
+	for i, e := range events {
+		var reply model.Reply
+		var failure *model.Error
+		switch d := e.Data.(type) {
+		case *engine.ModelReplied:
+			call, reply = d.Call, model.Reply{Message: d.Message, Usage: d.Usage, Model: q.Model}
+		case *engine.ModelFailed:
+			call, failure = d.Call, &model.Error{Kind: model.ErrorKind(d.Error.Code), Message: d.Error.Message, RetryAfter: time.Duration(d.Error.RetryAfterMS) * time.Millisecond, Usage: d.Usage}
+		default:
+			continue
+		}
+		if nameOf(run, events, call) != name {
+			continue
+		}
+		if n--; n >= 0 {
+			continue
+		}
+		if err := r.await(ctx, run, results(events[:i])); err != nil {
+			return model.Reply{}, err
+		}
+		if failure != nil {
+			return reply, failure
+		}
+		return reply, nil
+	}
+	return model.Reply{}, &model.Error{Kind: model.KindNoReply, Message: "the journal has no answer for " + name}
+}
+
+// results counts what came from outside of a run: results of calls, and answers.
+func results(events []engine.Event) (n int) {
+	for _, e := range events {
+		switch e.Data.(type) {
+		case *engine.ModelReplied, *engine.ModelFailed, *engine.WaitAnswered:
+			n++
+		}
+	}
+	return n
+}
+
+// await returns when a run has n results.
+func (r *replay) await(ctx context.Context, run string, n int) error {
+	for {
+		live, err := r.service.Events(ctx, run, 0)
+		if err != nil || results(live) >= n {
+			return err
+		}
+		select {
+		case <-time.After(2 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (r *replay) live(t *testing.T, run string) []engine.Event {
+	t.Helper()
+	events, err := r.service.Events(t.Context(), run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// openAt gives the waits that are open at the end of a journal.
+func openAt(events []engine.Event) map[string]*engine.WaitOpened { return sim.OpenWaits(events) }
+
+// again plays the run on a driver and gives its journals.
+func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.Event {
+	t.Helper()
+	r := &replay{from: p, given: map[string]int{}}
+	cfg := p.cfg
+	cfg.Adapters = map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return r, nil }}
+	r.service = d.Open(t, cfg)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	run := p.request.RunID
+	if _, err := r.service.Start(ctx, p.request); err != nil {
+		t.Fatal(err)
+	}
+	status := func() engine.Status {
+		t.Helper()
+		st, err := r.service.Wait(ctx, run)
+		if err != nil {
+			live, _ := r.service.Events(t.Context(), run, 0)
+			t.Fatalf("%v; the run has %d events of %d", err, len(live), len(p.journals[run]))
+		}
+		return st.Status
+	}
+	for i, e := range p.journals[run] {
+		a, ok := e.Data.(*engine.WaitAnswered)
+		if !ok || a.By.Channel == engine.ChannelApproveAll {
+			continue
+		}
+		if err := r.await(ctx, run, results(p.journals[run][:i])); err != nil {
+			t.Fatalf("before the answer to %s: %v", a.Wait, err)
+		}
+		for len(openAt(p.journals[run][:i])) > len(openAt(r.live(t, run))) {
+			if ctx.Err() != nil {
+				t.Fatalf("wait %s is not opened", a.Wait)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		value := a.Answer
+		if a.Decision != "" {
+			value = service.Decide(a.Decision)
+		}
+		err := r.service.Answer(ctx, run, service.AnswerRequest{Node: e.Node, Value: value, Decision: a.Decision != "", Note: a.Note, Key: a.Key, By: a.By})
+		if err != nil {
+			t.Fatalf("answer %s: %v", a.Wait, err)
+		}
+	}
+	status()
+	return d.Journals(t, r.service)
+}
+
+var everyRun = flag.Bool("conformance.all", false, "compare the journals of every run of a rule and not of the first one alone, as make test-cluster does")
+
+var updateJournals = flag.Bool("update", false, "write testdata/journals.txt")
+
+// TestJournalsAreEqual: the documents of each rule have equal journals on each store, with the same replies and answers. Those that cannot be played again are listed in testdata/journals.txt.
+func TestJournalsAreEqual(t *testing.T) { compareRules(t, equaltest.Embedded()) }
+
+// TestTemporalJournals: they have equal journals on Temporal.
+func TestTemporalJournals(t *testing.T) {
+	address, namespace := temporalserver.Namespace(t)
+	compareRules(t, []equaltest.Driver{equaltest.Temporal(t, address, namespace)})
+}
+
+func compareRules(t *testing.T, drivers []equaltest.Driver) {
+	t.Helper()
+	var mu sync.Mutex
+	left, compared := map[string]string{}, 0
+	t.Run("rules", func(t *testing.T) {
+		for _, rules := range append(allRules(), seeds, requirements, catalogRules, stepsExtensions, latestOutputs, deep) {
+			for _, r := range rules {
+				t.Run(r.name, func(t *testing.T) {
+					t.Parallel()
+					rec := &recorder{}
+					recorders.Store(t.Name(), rec)
+					defer recorders.Delete(t.Name())
+					// The test's world ends with it, and with it what its tools need: a run that needs them is played before.
+					t.Run("played", func(t *testing.T) {
+						recorders.Store(t.Name(), rec)
+						defer recorders.Delete(t.Name())
+						if r.outside {
+							r.test(t)
+							return
+						}
+						synctest.Test(t, r.test)
+					})
+					for i, p := range rec.runs {
+						name := r.name + cmp.Or(map[bool]string{true: fmt.Sprint(" run ", i+1)}[len(rec.runs) > 1], "")
+						if why := p.unplayable(); why != "" {
+							mu.Lock()
+							left[name] = why
+							mu.Unlock()
+							continue
+						}
+						if i > 0 && !*everyRun && !randtest.Soak() {
+							continue
+						}
+						for _, d := range drivers {
+							t.Run(fmt.Sprint("run ", i+1, " ", d.Name), func(t *testing.T) { equaltest.Compare(t, p.journals, p.again(t, d)) })
+						}
+						mu.Lock()
+						compared++
+						mu.Unlock()
+					}
+				})
+			}
+		}
+	})
+	t.Logf("%d runs were compared, %d were not", compared, len(left))
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(left)) {
+		list = append(list, name+": "+left[name]+"\n")
+	}
+	checkList(t, strings.Join(list, ""))
+}
+
+// checkList compares the list of runs that are not compared with that in testdata.
+func checkList(t *testing.T, got string) {
+	t.Helper()
+	const file = "testdata/journals.txt"
+	if *updateJournals {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	same(t, "runs that are not compared, with the reasons; go test ./internal/conformance -run JournalsAreEqual -update writes them", got, string(want))
+}
