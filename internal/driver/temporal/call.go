@@ -122,11 +122,13 @@ func (d *Driver) report(r Report, err error) (Report, error) {
 func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 	d.busy.Add(1)
 	defer d.busy.Done()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(d.work, func() { cancel(driver.ErrInterrupted) })()
 	c, done := d.commons.Use(run)
 	defer done()
+	activity := ctx
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(activity))
+	defer cancel(nil)
+	defer context.AfterFunc(d.work, func() { cancel(driver.ErrInterrupted) })()
+	defer context.AfterFunc(activity, func() { cancel(d.whyGivenUp(c, id)) })()
 	var cmd engine.Command
 	var r Report
 	if err := c.Look(ctx, func(run *engine.Run, head journal.Head) {
@@ -170,6 +172,16 @@ func (d *Driver) call(ctx context.Context, run, id string) (Report, error) {
 		by.ended(store)
 	}
 	return d.report(r, err)
+}
+
+// whyGivenUp gives the cause with which a call ends that Temporal gave up: ErrInterrupted while the run needs its result, since another worker makes it then and what it began must not be cancelled.
+func (d *Driver) whyGivenUp(c *held.Common, id string) error {
+	isOpen := true
+	err := c.LookSince(d.work, time.Now(), func(run *engine.Run, _ journal.Head) { isOpen = find(run, id) != nil })
+	if err != nil || isOpen {
+		return driver.ErrInterrupted
+	}
+	return context.Canceled
 }
 
 // Errors of calls that are made again. Temporal holds them, so that they have no text of others.

@@ -2,6 +2,8 @@ package temporal_test
 
 import (
 	"context"
+	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/drivertest"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -109,4 +112,34 @@ func TestResetByHand(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestGivenUpIsNotCancelled: a function whose call Temporal gives up, while the run needs its result, is told that it was interrupted and not that it was cancelled: runs below it go on.
+func TestGivenUpIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	c := memoryCluster(t)
+	began, cause, seen := make(chan struct{}), make(chan error, 1), make(chan struct{})
+	var calls atomic.Int64
+	w := &sim.World{Func: func(ctx context.Context, _ string, _ *engine.CallFunc, _ driver.Caller) engine.FuncResult {
+		if calls.Add(1) > 1 {
+			<-seen
+			return engine.FuncResult{Output: quoted("done")}
+		}
+		close(began)
+		<-ctx.Done()
+		cause <- context.Cause(ctx)
+		return engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeCancelled, Message: "cancelled"}}
+	}}
+	p := c.process(t, drivertest.Options{World: w, Unchecked: true}, temporal.Queues())
+	p.SetSweep(100 * time.Millisecond)
+	begin(t, p, "r", line(node("f", workflow.KindFunc)))
+	<-began
+	if err := dial(t, c.address, c.temporal).TerminateWorkflow(t.Context(), temporal.WorkflowID(c.namespace, "r"), "", "by hand"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-cause; !errors.Is(err, driver.ErrInterrupted) {
+		t.Errorf("the call ended with %v, want ErrInterrupted", err)
+	}
+	close(seen)
+	settles(t, c, p, "r", engine.StatusCompleted)
 }
