@@ -279,5 +279,5 @@ func seqOf(t testing.TB, s *service.Service, run string) (uint64, engine.Status)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.LastSeq, engine.Status(h.Status)
+	return h.LastSeq, h.Status
 }

@@ -130,7 +130,7 @@ func TestLoneCall(t *testing.T) {
 				if err != nil || int(h.LastSeq) != events {
 					t.Fatalf("%d events were observed of %d: %v", events, h.LastSeq, err)
 				}
-				if got := engine.Status(h.Status); got != tc.ends && (tc.ends != "" || got.Ended()) {
+				if got := h.Status; got != tc.ends && (tc.ends != "" || got.Ended()) {
 					t.Errorf("the run is %s, not %s", got, tc.ends)
 				}
 				if same := ran["a"] == ran["b"] && ran["b"] == ran["c"]; same != tc.same {

@@ -55,7 +55,7 @@ func TestInterruptFailsNothing(t *testing.T) {
 		for _, id := range ids {
 			h, err := other.Head(t.Context(), id)
 			if err != nil || h.Status.Ended() {
-				t.Errorf("run %s: %s, %v; want it left as it was", id, engine.Status(h.Status), err)
+				t.Errorf("run %s: %s, %v; want it left as it was", id, h.Status, err)
 			}
 		}
 		if t.Failed() {
