@@ -185,7 +185,7 @@ workflow:
 			refused(t, "version: "+v+"\n"+rest)
 		}
 		for _, workflow := range []string{
-			"- {type: agent, name: a, timeout: 3}\n", "- {type: agent, name: a, retry: {attempts: 3}}\n", "  max_loops: 3\n  steps: [{type: agent, name: a}]\n",
+			"- {type: agent, name: a, time_limit: 3}\n", "- {type: agent, name: a, retry: {attempts: 3}}\n", "  max_loops: 3\n  steps: [{type: agent, name: a}]\n",
 			"- {type: agent, name: a, condition: \"true\"}\n", "- {type: parallel, parallel: true, steps: [{type: agent, name: a}]}\n",
 		} {
 			refused(t, steps("a", workflow))
