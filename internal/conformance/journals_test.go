@@ -79,8 +79,11 @@ func (p *playedRun) unplayable() string {
 		return "it waits for more than a second by the clock"
 	}
 	for _, all := range p.journals {
-		open := 0
+		open, atOnce, tools, failed := 0, false, false, false
 		for _, e := range all {
+			_, isTool := e.Data.(*engine.ToolCalled)
+			_, isFailed := e.Data.(*engine.StepFailed)
+			tools, failed, atOnce = tools || isTool, failed || isFailed, atOnce || open > 1
 			switch d := e.Data.(type) {
 			case *engine.RunCancelling, *engine.RunCancelled:
 				return "it is cancelled at a moment of the test's"
@@ -105,6 +108,9 @@ func (p *playedRun) unplayable() string {
 			case *engine.ModelReplied, *engine.ModelFailed, *engine.ToolReturned, *engine.ToolFailed:
 				open--
 			}
+		}
+		if tools && failed && atOnce {
+			return "its tools are not held back, and a failure of one ends what else is at work"
 		}
 		switch all[len(all)-1].Data.(type) {
 		case *engine.RunCompleted, *engine.RunFailed, *engine.RunPaused:
