@@ -164,9 +164,10 @@ func (r *reader) follow(f field, words ...string) follow {
 	}
 	forms := slices.Clone(plain)
 	for _, w := range words {
-		if w == wordDefault {
+		switch w {
+		case wordDefault:
 			forms = append(forms, "{default: VALUE}")
-		} else if w == wordGoto {
+		case wordGoto:
 			forms = append(forms, "{goto: ID}")
 		}
 	}
