@@ -109,7 +109,7 @@ func TestClockChanged(t *testing.T) {
 				all[i] = c.joinAt(program, k.ahead)
 			}
 		}
-		// Every clock differs again, and is later than any was: so planned times come, whoever leads.
+		// Every clock differs again, and is later than any was: so planned times come, whichever server leads.
 		from := top
 		for _, k := range all {
 			ahead := from + time.Duration(1+rnd.IntN(1800))*time.Second
