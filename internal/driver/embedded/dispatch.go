@@ -125,7 +125,7 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 		d.given[head.Run] = head
 		m.done = func(err error) {
 			if err != nil {
-				d.lostClaim.Store(true)
+				d.wg.Go(func() { d.lookAgain(head.Run) })
 			}
 			done(err)
 		}
@@ -147,6 +147,17 @@ func (d *Driver) takeClaimed(head *journal.Head, done func(error)) {
 		}
 		done(driver.ErrClosed)
 	}
+}
+
+// lookAgain has a run looked for that was claimed for an actor which failed, once that one has left memory: a run with an actor counts as driven.
+func (d *Driver) lookAgain(run string) {
+	d.mu.Lock()
+	a := d.runs[run]
+	d.mu.Unlock()
+	if a != nil {
+		<-a.gone
+	}
+	d.lostClaim.Store(true)
 }
 
 // findOwn goes on with the active runs that this process owns and does not drive.

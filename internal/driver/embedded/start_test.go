@@ -133,8 +133,8 @@ func TestClaimedWhileRefused(t *testing.T) {
 	if err := d.Resume(t.Context(), "r"); !errors.Is(err, journal.ErrOwned) {
 		t.Errorf("resume: %v, want ErrOwned", err)
 	}
-	if err := d.claimWaiting(t.Context(), d.outcome); err != nil {
-		t.Fatal(err)
-	}
+	tending, stop := context.WithCancel(t.Context())
+	defer stop()
+	go d.Tend(tending)
 	c.completes(t, d)
 }
