@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -100,6 +101,7 @@ func (c *cluster) check() lost {
 	under := map[string]int{} // lost calls, by run and member
 	again := map[string]int{} // of the tool, by run
 	for key, calls := range byKey {
+		slices.SortStableFunc(calls, func(a, b *call) int { return a.at.Compare(b.at) })
 		last := calls[len(calls)-1]
 		run := ofRun[last.reply]
 		n := 0
@@ -114,7 +116,7 @@ func (c *cluster) check() lost {
 			case m.by != nil && c.repeats:
 				l.calls++
 			case !c.repeats && stored[m.reply] > 0:
-				c.t.Errorf("call %s was made again although its reply was stored (D8)", key)
+				c.t.Errorf("call %s of member %d was made again by member %d although its reply was stored (D8)", key, m.number(), last.number())
 			case m.by == nil:
 				l.tools++
 				again[run]++
@@ -140,4 +142,12 @@ func (c *cluster) check() lost {
 		l.asked += n
 	}
 	return l
+}
+
+// number is that of the member that made the call of a model; 0 for calls of the tool.
+func (m *call) number() int {
+	if m.by == nil {
+		return 0
+	}
+	return m.by.number
 }

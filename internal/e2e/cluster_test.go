@@ -91,6 +91,8 @@ type member struct {
 	number int
 	model  *modeltest.Server
 	killed bool // guarded by cluster.mu
+	// ended is when it was killed as by `kill -9`, or stopped; the zero time: it was not. cluster.mu guards it.
+	ended time.Time
 }
 
 // call is a call that reached a model or the tool.
@@ -98,6 +100,8 @@ type call struct {
 	key   string  // the idempotency key
 	by    *member // nil for the tool, which is not told
 	reply string  // no other call gets it
+	// at is when it was made: when it was read here, or when who made it was killed before. A busy machine reads it late, after the call of the next owner.
+	at time.Time
 }
 
 var replied = regexp.MustCompile(`reply \d+`)
@@ -127,7 +131,11 @@ func (c *cluster) made(key string, by *member) (reply string, wait <-chan struct
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	reply = fmt.Sprintf("reply %d", len(c.calls)+1)
-	c.calls = append(c.calls, &call{key: key, by: by, reply: reply})
+	at := time.Now()
+	if by != nil && !by.ended.IsZero() {
+		at = by.ended
+	}
+	c.calls = append(c.calls, &call{key: key, by: by, reply: reply, at: at})
 	if c.held != nil {
 		return reply, c.held
 	}
@@ -197,7 +205,7 @@ func (c *cluster) enter(at string) (*member, []string) {
 func (c *cluster) kill(m *member) {
 	c.mu.Lock()
 	c.members = slices.DeleteFunc(c.members, func(o *member) bool { return o == m })
-	m.killed = true
+	m.killed, m.ended = true, time.Now()
 	c.mu.Unlock()
 	m.kill()
 }

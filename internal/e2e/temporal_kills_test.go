@@ -91,7 +91,7 @@ func TestTemporalStopped(t *testing.T) {
 	}
 	heir := c.join("")
 	c.mu.Lock()
-	c.members, hung.killed = []*member{heir}, true // its calls are lost
+	c.members, hung.killed, hung.ended = []*member{heir}, true, time.Now() // its calls are lost, those too that it begins before it knows that it lost the run
 	c.mu.Unlock()
 	if err := hung.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
