@@ -79,6 +79,13 @@ func timeless(e engine.Event) engine.Event {
 		c := *d
 		c.Trace = ""
 		e.Data = &c
+	case *engine.StepStarted:
+		c := *d
+		if c.Until != nil {
+			until := at(*c.Until)
+			c.Until = &until
+		}
+		e.Data = &c
 	case *engine.WaitOpened:
 		c := *d
 		c.Deadline, c.Remind = at(c.Deadline), at(c.Remind)
