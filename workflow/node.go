@@ -35,8 +35,11 @@ type Node struct {
 	// Catch says that the run goes on where the step has failed for good; nil: an edge of PortError or PortLimit does, or the failure goes outward (X-6).
 	Catch *Catch `json:"catch,omitempty"`
 	Retry *Retry `json:"retry,omitempty"`
-	// Timeout bounds one attempt of the step; 0: the driver's default for its calls.
+	// Timeout bounds the step from its start, with all attempts, the waits between them and all that runs inside of it. When it is over what runs is cancelled, and the step fails with the
+	// code `timeout`, which no retry policy repeats; 0: none (X-19).
 	Timeout Duration `json:"timeout,omitempty"`
+	// CallTimeout bounds each call of the step; 0: the driver's default (X-40).
+	CallTimeout Duration `json:"callTimeout,omitempty"`
 	// Budget bounds what the node uses; nil: the run's budget alone does.
 	Budget *Budget `json:"budget,omitempty"`
 	// First makes a fired port take only the first edge whose guard holds (S1-4). Default: every one.

@@ -111,7 +111,7 @@ func (p *printer) node(n *Node) {
 		if b := n.Budget; b != nil {
 			p.facts([]string{"budget", number("maxTokens", b.MaxTokens), number("maxCostUSD", b.MaxCostUSD), number("maxCalls", b.MaxCalls), word("uncounted", b.Uncounted)})
 		}
-		p.facts([]string{"step", duration("timeout", n.Timeout), flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
+		p.facts([]string{"step", duration("timeout", n.Timeout), duration("callTimeout", n.CallTimeout), flag("first", n.First), flag("recovery", n.Recovery), key("onError", n.OnError)})
 		p.facts([]string{"reads", list("nodes", n.Reads)})
 		for _, note := range n.Notes {
 			p.line("note", word("port", note.Port), quote(note.Text), key("target", note.Target))

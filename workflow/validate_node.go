@@ -27,7 +27,7 @@ func (c *checker) checkNode(n *Node) {
 			c.nodeErrorf(n, "foreign-spec", "is of kind %s and holds the specification of a node of kind %s", n.Kind, k.kind)
 		}
 	}
-	c.negative(n, n.Timeout < 0, "timeout")
+	c.checkTimes(n, own.calls)
 	if b := n.Budget; b != nil {
 		if !own.calls {
 			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which calls no models and tools, and has a budget", n.Kind)
@@ -47,6 +47,19 @@ func (c *checker) checkNode(n *Node) {
 	c.checkPolicies(n)
 	if own.check != nil && own.spec(n) {
 		own.check(c, n)
+	}
+}
+
+// checkTimes checks how long a node may take; works: it is of a kind that does work.
+func (c *checker) checkTimes(n *Node, works bool) {
+	for _, t := range []struct {
+		name string
+		d    Duration
+	}{{"timeout", n.Timeout}, {"callTimeout", n.CallTimeout}} {
+		c.negative(n, t.d < 0, t.name)
+		if t.d > 0 && !works {
+			c.nodeErrorf(n, "foreign-spec", "is of kind %s, which does no work that could take long, and has a %s", n.Kind, t.name)
+		}
 	}
 }
 

@@ -234,11 +234,36 @@ var stepsExtensions = []rule{
 			same(t, ref, len(refused(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: set, values: {v: \"{{ "+ref+" }}\"}}\n- {id: e, type: end}\n"))), 1)
 		}
 	}},
-	{name: "X-19 a timeout bounds each call", test: func(t *testing.T) {
+	{name: "X-19 a timeout bounds a step with all that it does", test: func(t *testing.T) {
 		w, _ := withTools(t)
 		w.plays("a", say("late").slow())
-		o := w.runs(steps("a", "- {id: x, type: agent, name: a, timeout: 0.5s}\n"), "go").is(engine.StatusFailed)
-		same(t, "code", o.Error.Code, "timeout")
+		w.plays("b", say("late").slow())
+		o := w.runs(steps("a", "- {id: x, type: agent, name: a, timeout: 0.5s, retry: {max_attempts: 5}}\n"), "go").is(engine.StatusFailed)
+		same(t, "failure", o.Error.Code+": "+o.Error.Message, "timeout: the step took longer than its timeout of 500ms")
+		same(t, "calls of models", o.Usage.ModelCalls, 1)
+		yields(t, steps("a", `
+- {id: t, type: tool, tool: act, args: {fail: true}, timeout: 90s, retry: {max_attempts: 9, backoff: {initial_delay_seconds: 60}}, on_error: continue}
+- {type: set, values: {code: "{{ $steps.t.error.code }}"}}
+`), `{"code":"timeout"}`)
+		w, _ = withTools(t)
+		began := time.Now()
+		r := w.begin(steps("a b", `
+- id: p
+  type: parallel
+  timeout: 2h
+  on_error: {default: late}
+  steps: [{id: x, type: agent, name: a}, {id: g, type: approval}]
+- {id: y, type: agent, name: b, prompt: "{{PREVIOUS_OUTPUT}}"}
+`), "go")
+		r.rest()
+		r.is(engine.StatusPaused)
+		time.Sleep(3 * time.Hour) // of the bubble's time
+		end := r.is(engine.StatusCompleted)
+		same(t, "what follows is given", w.prompt("b"), "late")
+		same(t, "took", end.EndedAt.Sub(began).Round(time.Minute), 2*time.Hour)
+		for _, s := range []string{"{type: sleep, for: 1s", "{type: set, values: {a: 1}", "{type: approval", "{type: ask, prompt: Who?", "{type: end"} {
+			same(t, s, len(refused(t, steps("a", "- "+s+", timeout: 1s}\n"))), 1)
+		}
 	}},
 	{name: "X-20 a sleep step rests", test: func(t *testing.T) {
 		w, _ := withTools(t)
@@ -264,9 +289,27 @@ var stepsExtensions = []rule{
 	}},
 }
 
+var stepsPolicies = []rule{
+	{name: "X-40 call_timeout bounds each call", test: func(t *testing.T) {
+		w, _ := withTools(t)
+		w.plays("a", say("late").slow(), say("now"))
+		o := w.completes(steps("a", "- {id: x, type: agent, name: a, call_timeout: 0.5s, retry: {max_attempts: 1}}\n"), "go")
+		same(t, "output", string(o.Output), `"now"`)
+		same(t, "calls of models", o.Usage.ModelCalls, 2)
+		w.plays("a", say("late").slow())
+		failed := w.runs(steps("a", "- {id: x, type: agent, name: a, call_timeout: 0.5s}\n"), "go").is(engine.StatusFailed)
+		same(t, "code", failed.Error.Code, "timeout")
+		same(t, "of a block", len(refused(t, steps("a", "- {id: p, type: parallel, call_timeout: 1s, steps: [{id: x, type: agent, name: a}]}\n"))), 1)
+	}},
+}
+
 func first[T, U any](v T, _ U) T { return v }
 
 func TestStepsExtensions(t *testing.T) { check(t, stepsExtensions) }
+
+func TestStepsPolicies(t *testing.T) { check(t, stepsPolicies) }
+
+func TestStepsPoliciesCovered(t *testing.T) { covered(t, stepsPolicies, "X-40") }
 
 func TestStepsExtensionsCovered(t *testing.T) {
 	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20")

@@ -17,6 +17,9 @@ func applyStepStarted(s *state, ev *Event, d *StepStarted) {
 	}
 	st, n := s.graph.Step(ev.Step), s.graph.StepNode(ev.Step)
 	st.Approve(approval)
+	if d.Expires != nil {
+		st.ExpireAt(*d.Expires, ev.Seq)
+	}
 	switch n.Kind {
 	case workflow.KindAgent:
 		s.Loop.Start(s, ev.Step, d.System)
@@ -144,7 +147,7 @@ func (s *state) callOfFailed(id int) bool {
 func checkTimerFired(s *state, ev *Event, d *TimerFired) string {
 	ofCall, _ := s.Loop.Timer(d.Timer)
 	ofWait, _ := s.Waits.Timer(d.Timer)
-	if ev.Step == 0 || ofCall.Step != ev.Step && ofWait.Step != ev.Step {
+	if ev.Step == 0 || ofCall.Step != ev.Step && ofWait.Step != ev.Step && s.timeoutOf(d.Timer) != ev.Step {
 		return "timer " + d.Timer + " is not running"
 	}
 	return ""
@@ -153,6 +156,8 @@ func checkTimerFired(s *state, ev *Event, d *TimerFired) string {
 func applyTimerFired(s *state, _ *Event, d *TimerFired) {
 	if _, ok := s.Loop.Timer(d.Timer); ok {
 		s.Loop.Fire(s, d.Timer)
+	} else if step := s.timeoutOf(d.Timer); step > 0 {
+		s.graph.Step(step).Expire()
 	} else {
 		s.Waits.Fire(d.Timer)
 	}

@@ -119,7 +119,7 @@ func (o *Outputs) All() iter.Seq2[string, Value] {
 	}
 }
 
-// StartTimer asks for TimerDue at At. Deadline: the timer is the deadline of a wait or a reminder of it, which stays while the run is paused (D21).
+// StartTimer asks for TimerDue at At. Deadline: the timer is the deadline of a wait, a reminder of it, or the timeout of a step, which stay while the run is paused (D21).
 type StartTimer struct {
 	ID       string
 	After    uint64

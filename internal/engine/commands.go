@@ -10,7 +10,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Timer ids of the run itself; those of calls, steps and waits are built by callTimer, stepTimer and package waits.
+// Timer ids of the run itself; those of calls, steps and waits are built by packages loop and waits, and by stepTimeout.
 const (
 	timerTimeout = "timeout"
 	timerSettle  = "settle"
@@ -57,6 +57,9 @@ func (c *commander) take(events []Event) []Command {
 		case *StepStarted:
 			if d.Until != nil && c.state.Loop.IsAsleep(ev.Step) {
 				cmds = append(cmds, &StartTimer{ID: loop.StepTimer(ev.Step), After: ev.Seq, At: *d.Until})
+			}
+			if t := c.state.expiry(ev.Step); d.Expires != nil && t != nil {
+				cmds = append(cmds, t)
 			}
 		case *StepRetrying:
 			id := loop.StepTimer(ev.Step)
@@ -157,12 +160,17 @@ func (c *commander) cancelCalls(match func(*loop.Call) bool) {
 	}
 }
 
-// timers gives the timers of waits, calls and steps that were asked for before event seq, by id.
+// timers gives the timers of waits, steps and calls that were asked for before event seq: those of each by id.
 func (s *state) timers(seq uint64) []Command {
 	var cmds []Command
 	for _, t := range s.Waits.Timers() {
 		if t.Seq < seq {
 			cmds = append(cmds, startWaitTimer(t))
+		}
+	}
+	for _, id := range s.graph.Running {
+		if t := s.expiry(id); t != nil && t.After < seq {
+			cmds = append(cmds, t)
 		}
 	}
 	timers := s.Loop.Timers()
@@ -192,7 +200,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 	s, g := &c.state, &c.state.graph
 	st := g.Step(call.Step)
 	id, idem := c.commandIDs(key, call.Attempt)
-	node, limit := g.NodeID(call.Step), time.Duration(g.StepNode(call.Step).Timeout)
+	node, limit := g.NodeID(call.Step), time.Duration(g.StepNode(call.Step).CallTimeout)
 	switch call.Kind {
 	case loop.Model:
 		fr := &st.Loop.Agent.Frames[call.Frame]

@@ -55,5 +55,7 @@ func (r *Run) handleTimer(id string) {
 		r.people.timerDue(t)
 	} else if t, ok := r.state.Loop.Timer(id); ok {
 		r.calls.timerDue(id, t)
+	} else if step := r.state.timeoutOf(id); step > 0 {
+		r.steps.timeUp(step)
 	}
 }

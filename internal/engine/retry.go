@@ -30,7 +30,7 @@ func (s *calls) handled(id int, key string, f *Failure, cause error, final func(
 func (s *calls) retry(id int, f Failure, cause error) (time.Duration, bool) {
 	p := s.graph.StepNode(id).Retry
 	done := s.graph.Step(id).Retries
-	if p == nil || done >= p.MaxRetries || s.state.isFailing() || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
+	if p == nil || done >= p.MaxRetries || s.state.isFailing() || s.graph.Step(id).IsExpired() || !matches(p.On, f) || f.RetryAfter() > MaxRetryAfter ||
 		len(p.On) == 0 && slices.Contains(lasting, f.Code) {
 		return 0, false
 	}
@@ -130,7 +130,7 @@ func (s *calls) handledByProgram(id int, key string, f *Failure, cause error) bo
 	case "retry": // bounded by the policy, whatever failures that is for, but those that no attempt could mend
 		p, done := n.Retry, s.graph.Step(id).Retries
 		switch {
-		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing():
+		case p == nil || done >= p.MaxRetries || isFinal(f.Code) || s.state.isFailing() || s.graph.Step(id).IsExpired():
 			s.steps.giveUp(id, *f)
 		case act.DelayMS != nil:
 			s.retryCall(id, key, milliseconds(*act.DelayMS), *f)

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/graph"
@@ -135,6 +136,9 @@ func (s *starter) startToken(t graph.Token) {
 		failure = viewer{&s.state}.toolArguments(n, t, d)
 	case n.Kind == workflow.KindSleep && on:
 		failure = viewer{&s.state}.sleepUntil(n, t, s.now, d)
+	}
+	if on && n.Timeout > 0 {
+		d.Expires = new(s.now.Add(time.Duration(n.Timeout)))
 	}
 	s.emit(id, path, d)
 	if n.Node.If != nil && !s.asked(id, n, on, err) {

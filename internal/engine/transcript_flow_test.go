@@ -182,6 +182,9 @@ func common(t *testing.T, d *datadriven.TestData, n *workflow.Node) {
 	if v := stringOf(d, "timeout"); v != "" {
 		n.Timeout = workflow.Duration(duration(t, d, v))
 	}
+	if v := stringOf(d, "callTimeout"); v != "" {
+		n.CallTimeout = workflow.Duration(duration(t, d, v))
+	}
 	if n.Wait != nil {
 		if v := stringOf(d, "deadline"); v != "" {
 			n.Wait.Deadline = workflow.Duration(duration(t, d, v))

@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +47,7 @@ func (s shrinking) Fatalf(f string, a ...any) { s.rt.Fatalf(f, a...) }
 // newWild draws a workflow, which change changes, and starts it.
 func newWild(t *testing.T, rt *rapid.T, depth int, change ...func(*workflow.Workflow)) *wild {
 	t.Helper()
-	s := enginetest.DrawWild(rt, depth)
+	s := enginetest.DrawTimed(rt, depth)
 	s.SetLoops(rapid.IntRange(1, 4).Draw(rt, "loops"))
 	g := s.Compile()
 	g.Limits.MaxConcurrency = max(0, rapid.IntRange(-3, 3).Draw(rt, "concurrency"))
@@ -97,21 +99,34 @@ func (w *wild) step() bool {
 	if w.note() {
 		return true
 	}
-	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.Deadline })
+	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.Deadline && !strings.HasPrefix(t.ID, "timeout:") })
 	waits := w.Run.Waits()
-	n := len(w.Pending) + len(timers) + len(waits)
+	slices.SortStableFunc(w.Pending, func(a, b engine.Command) int { return cmp.Compare(w.hangs(a), w.hangs(b)) })
+	pending := w.Pending
+	for len(pending) > 0 && w.hangs(pending[len(pending)-1]) > 0 {
+		pending = pending[:len(pending)-1]
+	}
+	n := len(pending) + len(timers) + len(waits)
 	if n == 0 {
 		return false
 	}
 	switch i := rapid.IntRange(0, n-1).Draw(w.rt, "next"); {
-	case i < len(w.Pending):
+	case i < len(pending):
 		w.answer(i)
-	case i < len(w.Pending)+len(waits):
-		w.Feed(enginetest.Decide(waits[i-len(w.Pending)]))
+	case i < len(pending)+len(waits):
+		w.Feed(enginetest.Decide(waits[i-len(pending)]))
 	default:
-		w.Fire(timers[i-len(w.Pending)-len(waits)].ID)
+		w.Fire(timers[i-len(pending)-len(waits)].ID)
 	}
 	return true
+}
+
+// hangs is 1 for a call that is answered only once it is cancelled, 0 for all others.
+func (w *wild) hangs(c engine.Command) int {
+	if w.Answer(c) == nil {
+		return 1
+	}
+	return 0
 }
 
 func (w *wild) answer(i int) {

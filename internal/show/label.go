@@ -109,6 +109,9 @@ func policies(n *workflow.Node) []string {
 	if n.Timeout > 0 {
 		parts = append(parts, "at most "+time.Duration(n.Timeout).String())
 	}
+	if n.CallTimeout > 0 {
+		parts = append(parts, "at most "+time.Duration(n.CallTimeout).String()+" a call")
+	}
 	if n.If != nil {
 		parts = append(parts, clean("if "+condition(*n.If)))
 	}

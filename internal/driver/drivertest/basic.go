@@ -212,7 +212,7 @@ func testDeafTimeout(t *testing.T, c Cluster) {
 	}}
 	p := c.Open(t, Options{World: w})
 	n := agent("a")
-	n.Timeout = workflow.Duration(3 * time.Second)
+	n.CallTimeout = workflow.Duration(3 * time.Second)
 	began := time.Now()
 	run := start(t, p, chain(n))
 	settle(t, c, p, run, engine.StatusFailed)

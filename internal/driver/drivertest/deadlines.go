@@ -26,6 +26,15 @@ func withDeadline() *flow {
 	return f
 }
 
+// withTimeout is a block whose timeout of an hour is over while a person is asked in it.
+func withTimeout() *flow {
+	f := (&flow{}).fork("", "f", workflow.Fork{}, []workflow.Node{approval("ok")}).then("f/join", agent("a"))
+	f.Nodes[0].Timeout = workflow.Duration(time.Hour)
+	f.add(agent("late"))
+	f.edge("f", workflow.PortError, "late")
+	return f
+}
+
 func ranLate(t *testing.T, c Cluster, run string) {
 	t.Helper()
 	events := c.Events(t, run)
@@ -62,9 +71,15 @@ func testDeadline(t *testing.T, c Cluster) {
 	closeAll(t, p)
 }
 
-func testDeadlineRestart(t *testing.T, c Cluster) {
+func testDeadlineRestart(t *testing.T, c Cluster) { afterRestart(t, c, withDeadline()) }
+
+func testTimeoutRestart(t *testing.T, c Cluster) { afterRestart(t, c, withTimeout()) }
+
+// afterRestart: a run that waits for a person goes on after an hour from its start, also in another process.
+func afterRestart(t *testing.T, c Cluster, f *flow) {
+	t.Helper()
 	p := c.Open(t, Options{World: &sim.World{}})
-	run := start(t, p, withDeadline())
+	run := start(t, p, f)
 	settle(t, c, p, run, engine.StatusPaused)
 	p.Kill()
 	time.Sleep(30 * time.Minute)

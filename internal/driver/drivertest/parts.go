@@ -75,6 +75,7 @@ func tests() []test {
 		{PartPeople, "approve all (D24)", testApproveAll, idle},
 		{PartPeople, "deadline in memory (D21)", testDeadline, idle},
 		{PartPeople, "deadline after a restart (D21)", testDeadlineRestart, idle},
+		{PartPeople, "timeout of a step after a restart (X-19)", testTimeoutRestart, idle},
 		{PartPeople, "deadline at the next touch (D21)", testDeadlineTouch, long},
 		{PartPeople, "deadline of a run that another process left (D21, P33)", testDeadlineOfOthers, idle},
 		{PartPeople, "reminders (P33)", testReminders, idle},

@@ -24,7 +24,7 @@ type Compiled struct {
 	Plan *engine.Plan
 	// Program has the functions of a Go graph; nil for documents, and where another program has them.
 	Program driver.Program
-	// Deadlines: some wait of the definition has one, or a reminder.
+	// Deadlines: some wait of the definition has one, or a reminder, or a step has a timeout.
 	Deadlines bool
 }
 
@@ -133,7 +133,7 @@ func (p *Plans) drop(digest string) {
 
 func hasDeadlines(w *workflow.Workflow) bool {
 	for i := range w.Nodes {
-		if n := w.Nodes[i].Wait; n != nil && (n.Deadline > 0 || n.Remind > 0) {
+		if n := w.Nodes[i].Wait; w.Nodes[i].Timeout > 0 || n != nil && (n.Deadline > 0 || n.Remind > 0) {
 			return true
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 // Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	// Kind is agent, func, tool, set (a value of what it was given), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), try (a
+	// Kind is agent, func, tool, set (a value of what it was given), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), late (a part beside an agent that never
+	// answers, whose timeout is over sooner or later), try (a
 	// step and what follows its failure) or meet (branches without fork that meet at a free join).
 	Kind  string
 	ID    string
@@ -56,11 +57,19 @@ func DrawShape(t *rapid.T, depth int) *Shape {
 	return d.draw(depth)
 }
 
-// DrawWild makes a random shape of everything that a shape can be.
+// DrawWild makes a random shape of everything that ends without a timer: all but late.
 func DrawWild(t *rapid.T, depth int) *Shape {
-	d := drawer{t: t, wild: true, kinds: []string{"agent", "func", "tool", "set", "sleep", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}}
+	d := drawer{t: t, wild: true, kinds: wildKinds}
 	return d.draw(depth)
 }
+
+// DrawTimed makes a random shape of everything that a shape can be. Calls of late parts have no answer until they are cancelled.
+func DrawTimed(t *rapid.T, depth int) *Shape {
+	d := drawer{t: t, wild: true, kinds: append(slices.Clip(wildKinds), "late")}
+	return d.draw(depth)
+}
+
+var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}
 
 type drawer struct {
 	t     *rapid.T
@@ -101,7 +110,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 		parts = d.int("ways", 1, 2)
 	case "loop":
 		parts, s.Max = 1, d.int("max", 1, 4)
-	case "sub":
+	case "sub", "late":
 		parts = 1
 	case "try":
 		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub"}).Draw(d.t, "guarded"), depth-1))
@@ -113,7 +122,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if !d.wild {
 		return s
 	}
-	if leaf(kind) || kind == "par" || kind == "sub" {
+	if leaf(kind) || kind == "par" || kind == "sub" || kind == "late" {
 		s.Asks = d.int("asks", 0, 5) == 0
 		if !s.loops() { // whose bound is one of the run, which nothing catches
 			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
@@ -174,8 +183,11 @@ func (s *Shape) loops() bool { return s.Kind == "loop" || slices.ContainsFunc(s.
 // depends on what came before them alone (P42).
 func (s *Shape) Calm() {
 	s.Until, s.OnFailure, s.Fails, s.Retries, s.Caught = "", "", 0, 0, ""
-	if s.Kind == "ask" {
+	switch s.Kind {
+	case "ask":
 		s.Kind = "if"
+	case "late":
+		s.Kind = "seq"
 	}
 	for _, p := range s.Parts {
 		p.Calm()

@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	case "ask":
 		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindWait, Parent: parent, Wait: &workflow.Wait{Kind: workflow.WaitApproval, Prompt: "{{PREVIOUS_OUTPUT}}"}})
 		return s.ID, c.ways(s, parent, workflow.PortApprove, workflow.PortReject)
-	case "par":
+	case "par", "late":
 		return c.par(s, parent)
 	case "sub":
 		if c.w.Flows == nil {
@@ -115,7 +116,12 @@ func (c *compiler) par(s *Shape, parent string) (string, []end) {
 	f := &workflow.Fork{Join: join, Shape: workflow.ShapeMap, Until: s.Until, OnFailure: s.OnFailure, Quorum: s.Quorum, MaxConcurrency: s.Bound}
 	c.add(workflow.Node{ID: s.ID, Kind: workflow.KindFork, Parent: parent, Fork: f, Retry: retry(s), If: s.asks(), Catch: s.catch()})
 	c.add(workflow.Node{ID: join, Kind: workflow.KindJoin, Parent: parent, Hidden: true, Join: &workflow.Join{Fork: s.ID}})
-	for k, p := range s.Parts {
+	parts := s.Parts
+	if s.Kind == "late" {
+		c.w.Nodes[len(c.w.Nodes)-2].Timeout = workflow.Duration(time.Hour)
+		parts = append(slices.Clip(parts), &Shape{Kind: "agent", ID: hanging(s.ID)})
+	}
+	for k, p := range parts {
 		id := fmt.Sprintf("b%d", k)
 		f.Branches = append(f.Branches, workflow.Branch{ID: id})
 		first, ends := c.part(p, s.ID)
@@ -211,6 +217,9 @@ func (s *Shape) Answers(w *World) {
 	}
 	w.Model = func(c *engine.CallModel) *engine.ModelResult {
 		id := c.Agent.ID
+		if strings.HasSuffix(id, hanging("")) {
+			return nil
+		}
 		if f := fails(id, c.Attempt); f != nil {
 			return &engine.ModelResult{Failure: f}
 		}

@@ -110,6 +110,8 @@ func twin(s *Shape, input engine.Value) Outcome {
 			return Outcome{Calls: -1}
 		}
 		return o
+	case "late":
+		return Outcome{Failed: true, Calls: -1} // by its timeout, or because its part does
 	case "meet":
 		return twinMeet(s, input)
 	case "par":
@@ -159,8 +161,9 @@ func twinLeaf(s *Shape, input engine.Value) Outcome {
 	return Outcome{Ok: true, Source: s.ID, Calls: s.Fails + 1, Output: expr.Quote(ReplyTo(s.ID, prompt))}
 }
 
-// helper is the sub-agent of a helped agent and who takes over from a handed one, found what its tool finds, handing how it hands over.
+// hanging is the agent that never answers beside a late part, helper the sub-agent of a helped agent and who takes over from a handed one, found what its tool finds, handing how it hands over.
 func helper(id string) string  { return id + "-helper" }
+func hanging(id string) string { return id + "-hangs" }
 func found(id string) string   { return "found for " + id }
 func handing(id string) string { return `{"agent":` + string(expr.Quote(helper(id))) + `}` }
 

@@ -27,6 +27,8 @@ type StepStarted struct {
 	System string `json:"system,omitempty"`
 	// Until is when a sleep step ends; nil for steps of other kinds, and where that cannot be told.
 	Until *time.Time `json:"until,omitempty"`
+	// Expires is when the step fails because its timeout is over; nil: it has none.
+	Expires *time.Time `json:"expires,omitempty"`
 }
 
 // StepRetrying says that a failed call, or the whole step where Call is empty, is tried again at Until as attempt Attempt.

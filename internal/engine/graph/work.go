@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"time"
+
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
@@ -38,6 +40,8 @@ type work[L any] struct {
 	By string
 	// Flow is the sub-flow that the step runs.
 	Flow int
+	// expiry is when the step's timeout is over; nil: it has none.
+	expiry *expiry
 	// given is the last result of the step, changed what it changes in View. Both are there only within the activation that brought the result.
 	given   event.Data
 	changed typed.Changes
@@ -85,6 +89,30 @@ func (m *works[L]) end(w *work[L], awaited bool) *work[L] {
 	m.spare = append(m.spare, w)
 	return m.none
 }
+
+// expiry is the timer of a step's timeout.
+type expiry struct {
+	at    time.Time
+	seq   uint64 // the event that started it
+	fired bool
+}
+
+// ExpireAt starts the timer of the step's timeout, by event seq.
+func (s *Step[L]) ExpireAt(at time.Time, seq uint64) { s.expiry = &expiry{at: at, seq: seq} }
+
+// Expiry is when the step's timeout is over, and the event that said so. False: it has none, or its timer has fired.
+func (s *Step[L]) Expiry() (at time.Time, seq uint64, ok bool) {
+	if s.expiry == nil || s.expiry.fired {
+		return time.Time{}, 0, false
+	}
+	return s.expiry.at, s.expiry.seq, true
+}
+
+// Expire notes that the step's timeout is over.
+func (s *Step[L]) Expire() { s.expiry.fired = true }
+
+// IsExpired tells whether the step's timeout is over.
+func (s *Step[L]) IsExpired() bool { return s.expiry != nil && s.expiry.fired }
 
 // Await notes the wait that the step has opened.
 func (s *Step[L]) Await(wait string) { s.Wait = wait }

@@ -46,6 +46,9 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 	if n.Timeout > 0 {
 		u.Nodef(n, "the timeout of %s", time.Duration(n.Timeout))
 	}
+	if n.CallTimeout > 0 {
+		u.Nodef(n, "the timeout of %s for each call", time.Duration(n.CallTimeout))
+	}
 	if n.OnError != "" {
 		u.Nodef(n, "the error handler %q", n.OnError)
 	}

@@ -74,6 +74,9 @@ func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	if n.Timeout > 0 {
 		addf("the timeout of %s", time.Duration(n.Timeout))
 	}
+	if n.CallTimeout > 0 {
+		addf("the timeout of %s for each call", time.Duration(n.CallTimeout))
+	}
 	if n.OnError != "" {
 		addf("the error handler %q", n.OnError)
 	}

@@ -10,7 +10,7 @@ import (
 // policies sets what a step says of when it runs and of what follows its failure, and gives the reader of its other texts.
 func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 	x := &textReader{r: c.reader, s: s}
-	n.Timeout = s.more.timeout
+	n.Timeout, n.CallTimeout = s.more.timeout, s.more.ofCalls
 	n.If = x.condition(s.more.cond)
 	n.Catch = s.more.onError.catch(x.value)
 	return x

@@ -25,6 +25,7 @@ type extension struct {
 	options   []string
 	schema    field
 	timeout   workflow.Duration
+	ofCalls   workflow.Duration // call_timeout
 	deadline  workflow.Duration
 	remind    workflow.Duration
 	onError   follow
@@ -87,6 +88,8 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.schema = r.mapValue(f)
 	case "timeout":
 		x.timeout = r.duration(f)
+	case "call_timeout":
+		x.ofCalls = r.duration(f)
 	case "deadline":
 		x.deadline = r.duration(f)
 	case "remind_after":
@@ -110,6 +113,19 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		return false
 	}
 	return true
+}
+
+// insteadOf names what a step of a kind has in place of a key; "": nothing.
+func insteadOf(k kind, key string) string {
+	switch {
+	case key == "timeout" && (k == approvalStep || k == askStep):
+		return "write deadline: it is for how long a person has"
+	case key == "timeout" && k == sleepStep:
+		return "for or until says how long it lasts"
+	case key == "call_timeout" && k == parallelStep:
+		return "write it at the steps that make the calls, or timeout for the block as a whole"
+	}
+	return ""
 }
 
 func (r *reader) mapValue(f field) field {

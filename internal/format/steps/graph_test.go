@@ -143,7 +143,7 @@ workflow:
 		{"provider", func(w *workflow.Workflow) {
 			w.Providers = map[string]workflow.Provider{"p": {Kind: "google", BaseURL: "https://x"}}
 		}, `workflow: the provider "p" of kind "google", which no agent uses`},
-		{"timeout", func(w *workflow.Workflow) { w.Node("check").Timeout = 3e9 }, `node "check": the timeout of 3s`},
+		{"timeout of calls", func(w *workflow.Workflow) { w.Node("par").CallTimeout = 3e9 }, `node "par": the timeout of 3s for each call`},
 		{"recovery", func(w *workflow.Workflow) { w.Nodes[0].Recovery = true }, `node "one": the error handler`},
 		{"node name", func(w *workflow.Workflow) { w.Nodes[0].Name = "First" }, `node "one": the name "First"`},
 		{"slash", func(w *workflow.Workflow) {

@@ -14,10 +14,10 @@ import (
 var (
 	workflowKeys = []string{"steps", "max_loop_iterations", "overrides", "budget"}
 	stepKeys     = map[kind][]string{
-		agentStep:     {"type", "id", "name", "prompt", "if", "timeout", "retry", "on_error", "budget"},
+		agentStep:     {"type", "id", "name", "prompt", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		conditionStep: {"type", "id", "name", "condition", "true", "false", "retry"},
-		parallelStep:  {"type", "id", "name", "steps", "join", "quorum", "if", "retry", "on_error"},
-		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "retry", "on_error", "budget"},
+		parallelStep:  {"type", "id", "name", "steps", "join", "quorum", "if", "timeout", "retry", "on_error"},
+		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		setStep:       {"type", "id", "values", "if", "on_error"},
 		endStep:       {"type", "id", "status", "output", "message", "if"},
 		approvalStep:  {"type", "id", "prompt", "reject", "deadline", "on_deadline", "remind_after", "if", "on_error"},
@@ -25,7 +25,7 @@ var (
 		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 	}
 	allStepKeys = []string{
-		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "on_error", "join", "quorum", "tool", "args", "values",
+		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
 		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until",
 	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
@@ -210,7 +210,7 @@ func (l *list) empty() bool { return l == nil || len(l.items) == 0 }
 
 func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 	if known && !slices.Contains(stepKeys[s.kind], f.key) && slices.Contains(allStepKeys, f.key) {
-		r.diags.Errorf(f.span, f.path, codeUnknownKey, "%s: a step of type %s has no key %q", s.title(), s.kind, f.key)
+		r.diags.Errorf(f.span, f.path, codeUnknownKey, "%s: a step of type %s has no key %q", s.title(), s.kind, f.key).Hint = insteadOf(s.kind, f.key)
 		return
 	}
 	switch f.key {

@@ -60,8 +60,8 @@ func (o *writer) limits() {
 // node notes everything of a node that a step cannot say.
 func (o *writer) node(it *item) {
 	n := it.node
-	if n.Timeout != 0 && n.Agent == nil && n.Tool == nil {
-		o.unsaid.Nodef(n, "the timeout of %s", time.Duration(n.Timeout))
+	if n.CallTimeout != 0 && n.Fork != nil {
+		o.unsaid.Nodef(n, "the timeout of %s for each call", time.Duration(n.CallTimeout))
 	}
 	if n.Hidden && n.Kind != workflow.KindEnd && n.Kind != workflow.KindJoin {
 		o.unsaid.Nodef(n, "that it is hidden")

@@ -177,8 +177,11 @@ func (o *writer) policies(it *item, m *yaml.Node) {
 		}
 		put(m, "if", text(o.condition(*n.If)))
 	}
-	if n.Timeout > 0 && (n.Agent != nil || n.Tool != nil) {
+	if n.Timeout > 0 {
 		put(m, "timeout", text(time.Duration(n.Timeout).String()))
+	}
+	if n.CallTimeout > 0 && n.Fork == nil {
+		put(m, "call_timeout", text(time.Duration(n.CallTimeout).String()))
 	}
 	switch c := n.Catch; {
 	case c == nil:

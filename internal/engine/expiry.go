@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const prefixTimeout = "timeout:"
+
+// stepTimeout names the timer of a step's timeout.
+func stepTimeout(step int) string { return prefixTimeout + strconv.Itoa(step) }
+
+// timeoutOf gives the running step whose timeout a timer is; 0: it is none, or has fired.
+func (s *state) timeoutOf(timer string) int {
+	text, ok := strings.CutPrefix(timer, prefixTimeout)
+	step, err := strconv.Atoi(text)
+	if !ok || err != nil || step < 1 || step > s.graph.Steps.Len() || stepTimeout(step) != timer || s.expiry(step) == nil {
+		return 0
+	}
+	return step
+}
+
+// expiry gives the timer of a step's timeout, nil where none runs.
+func (s *state) expiry(step int) *StartTimer {
+	st := s.graph.Step(step)
+	at, seq, ok := st.Expiry()
+	if !ok || st.Status != stepRunning {
+		return nil
+	}
+	return &StartTimer{ID: stepTimeout(step), After: seq, At: at, Deadline: true}
+}
+
+// timeUp fails a step whose timeout is over, with all that runs inside of it.
+func (s *steps) timeUp(id int) {
+	t := s.state.expiry(id)
+	if s.now.Before(t.At) {
+		s.commands.add(t) // it came early
+		return
+	}
+	s.emitStep(id, &TimerFired{Timer: t.ID})
+	if s.state.Status == StatusPaused {
+		s.emit(0, "", &RunResumed{Reason: "timeout"})
+	}
+	if s.graph.Step(id).Block != nil {
+		s.cancelBranches(id, "the timeout of "+s.graph.StepNode(id).ID+" is over")
+	}
+	limit := time.Duration(s.graph.StepNode(id).Timeout)
+	s.failStep(id, Failure{Code: CodeTimeout, Message: fmt.Sprintf("the step took longer than its timeout of %s", limit)})
+}
