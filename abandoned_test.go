@@ -44,7 +44,7 @@ func TestAbandoned(t *testing.T) {
 			}
 			driven := make(chan error, 1)
 			go func() {
-				_, err := hocket.Run(context.Background(), driving, g, state{}, hocket.RunOptions[state]{ID: "r"})
+				_, err := hocket.Run(context.Background(), driving, g, state{}, hocket.RunOptions{ID: "r"})
 				driven <- err
 			}()
 			following := open(t, hocket.Config{DB: db})

@@ -31,7 +31,7 @@ func asking(t *testing.T, deadline time.Duration) *graph.Compiled[tide] {
 // asksIn starts a run that asks.
 func asksIn(t *testing.T, e *hocket.Engine, g *graph.Compiled[tide], id string) {
 	t.Helper()
-	if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions[tide]{ID: id}); err != nil || r.Status != hocket.StatusPaused {
+	if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v, want a run that waits", r, err)
 	}
 }

@@ -94,7 +94,7 @@ func TestRandomGraphsWithinBudget(t *testing.T) {
 		}
 		calls.Store(0)
 		most := rapid.Int64Range(1, int64(want)+1).Draw(rt, "calls")
-		r, err := hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}})
+		r, err := hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestRandomGraphsWithinBudget(t *testing.T) {
 				rt.Fatalf("%v after %d of %d calls", r.Err, n, most)
 			}
 			most += rapid.Int64Range(1, 3).Draw(rt, "more")
-			if r, err = hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions[state]{ResumeFrom: &r.Snapshot, Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}}); err != nil {
+			if r, err = hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: &r.Snapshot, Limits: graph.Limits{Budget: graph.Budget{MaxCalls: most}}}); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestGraphBudgetInterrupted(t *testing.T) {
 		<-began
 		stop()
 	}()
-	_, err = hocket.Run(ctx, e, g, state{}, hocket.RunOptions[state]{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 200, MaxCalls: 1}}})
+	_, err = hocket.Run(ctx, e, g, state{}, hocket.RunOptions{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 200, MaxCalls: 1}}})
 	if !errors.Is(err, hocket.ErrInterrupted) {
 		t.Fatal(err)
 	}
@@ -150,12 +150,12 @@ func TestGraphBudgetInterrupted(t *testing.T) {
 // Item 5: a budget that is used up is not tried again with backoff, whatever the policy of the node and its error handler say.
 func TestGraphBudgetNotRetried(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]graph.NodeOptions[state]{
+	for name, o := range map[string]graph.NodeOptions{
 		"default": {},
-		"policy":  {Retry: &graph.Retry{MaxAttempts: new(10), Backoff: new(time.Millisecond), Multiplier: 1}},
-		"handler": {OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] {
+		"policy":  {Retry: graph.Retry{MaxAttempts: 10, Backoff: time.Millisecond, Multiplier: 1}},
+		"handler": {OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 			return graph.ErrorAction[state]{Action: graph.ActionRetry}
-		}},
+		})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -164,13 +164,13 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 			inner := compiled(t, graph.New[state]("inner").Start(graph.SubagentConfig[state]{ID: "ask", Agent: "a", Task: "go"}).Then(graph.SubagentConfig[state]{ID: "again", Agent: "a", Task: "go"}))
 			g := compiled(t, graph.New[state]("t").Start(graph.Do("n", func(ctx context.Context, _ *state) error {
 				tries.Add(1)
-				r, err := hocket.Run(ctx, e, inner, state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}}) // its own budget
+				r, err := hocket.Run(ctx, e, inner, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}}) // its own budget
 				if err != nil {
 					return err
 				}
 				return fmt.Errorf("the inner run failed: %w", r.Err)
 			}, o)))
-			r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+			r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 			var short *hocket.BudgetError
 			if err != nil || tries.Load() != 1 || calls.Load() != 1 || !errors.As(r.Err, &short) {
 				t.Errorf("%+v, %v, %d attempts, %d calls", r, err, tries.Load(), calls.Load())

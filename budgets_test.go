@@ -106,7 +106,7 @@ func TestGraphBudget(t *testing.T) {
 					options = append(options, hocket.WithConfig(configured(t, set.file)))
 				}
 				e, g := spending(t, &calls, options...), four(t, kind, set.config)
-				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r", Limits: set.run})
+				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r", Limits: set.run})
 				if err != nil || r.Status != hocket.StatusFailed {
 					t.Fatalf("%+v, %v", r, err)
 				}
@@ -144,7 +144,7 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 			var calls atomic.Int32
 			e := spending(t, &calls, hocket.WithConfig(configured(t, "budgets: {run: {tokens: 200}}")))
 			g := four(t, kind, graph.Limits{})
-			r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+			r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 			var short *hocket.BudgetError
 			if err != nil || !errors.As(r.Err, &short) || short.Limit != "tokens" || short.Max != 200 {
 				t.Fatalf("%+v, %v", r, err)
@@ -152,7 +152,7 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 			if o, err := e.Get(t.Context(), "r"); err != nil || o.Usage.InputTokens+o.Usage.OutputTokens > 200 {
 				t.Errorf("the run used %+v under a budget of 200, %v", o.Usage, err)
 			}
-			r, err = hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ResumeFrom: &r.Snapshot, Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 100_000}}})
+			r, err = hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: &r.Snapshot, Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 100_000}}})
 			if err != nil || r.Status != hocket.StatusCompleted {
 				t.Errorf("%+v after %d calls, %v", r, calls.Load(), err)
 			}
@@ -163,7 +163,7 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 		for _, kind := range kindsOfCalls {
 			var calls atomic.Int32
 			e := spending(t, &calls)
-			r, err := hocket.Run(t.Context(), e, four(t, kind, graph.Limits{}), state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}})
+			r, err := hocket.Run(t.Context(), e, four(t, kind, graph.Limits{}), state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}})
 			if kind == "together" && err == nil { // each agent says it in its result
 				r.Err = errors.New("price")
 			}
@@ -178,12 +178,12 @@ func TestGraphBudgetOfTokens(t *testing.T) {
 func TestGraphNodeBudget(t *testing.T) {
 	t.Parallel()
 	limits := graph.Limits{Budget: graph.Budget{MaxCalls: 1}}
-	own := graph.NodeOptions[state]{Budget: &limits.Budget}
-	two := func(o graph.NodeOptions[state]) graph.Node[state] {
+	own := graph.NodeOptions{Budget: limits.Budget}
+	two := func(o graph.NodeOptions) graph.Node[state] {
 		return graph.ParallelSubagentConfig[state]{ID: "two", Options: o, Agents: []graph.ParallelAgent[state]{{Agent: "a", Task: "1"}, {Agent: "a", Task: "2"}},
 			Output: func(*state, []graph.AgentResult) error { return nil }}
 	}
-	inner, err := graph.New[state]("inner").Start(two(graph.NodeOptions[state]{})).Compile(graph.Config{Limits: limits})
+	inner, err := graph.New[state]("inner").Start(two(graph.NodeOptions{})).Compile(graph.Config{Limits: limits})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestGraphNodeBudget(t *testing.T) {
 	for name, g := range map[string]*graph.Compiled[state]{
 		"node":        compiled(t, graph.New[state]("t").Start(two(own))),
 		"inner graph": compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner})),
-		"subgraph":    compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: compiled(t, graph.New[state]("i").Start(two(graph.NodeOptions[state]{}))), Options: own})),
+		"subgraph":    compiled(t, graph.New[state]("t").Start(graph.SubgraphConfig[state, state]{ID: "sub", Graph: compiled(t, graph.New[state]("i").Start(two(graph.NodeOptions{}))), Options: own})),
 		"block":       compiled(t, block),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestGraphBudgetOfNestedRuns(t *testing.T) {
 			}
 			return nil
 		})))
-		r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
+		r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
 		var short *hocket.BudgetError
 		if err != nil || !errors.As(r.Err, &short) || short.Limit != "calls" || calls.Load() != 2 {
 			t.Errorf("%s: %+v, %v, %d calls", name, r, err, calls.Load())
@@ -279,7 +279,7 @@ func TestGraphWorkflowBudget(t *testing.T) {
 			if r, err := hocket.Run(t.Context(), e, g, state{}); err != nil || r.Err != nil || calls.Load() != 4 {
 				t.Fatalf("%+v, %v, %d calls", r, err, calls.Load())
 			}
-			r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+			r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 			var short *hocket.BudgetError
 			if err != nil || !errors.As(r.Err, &short) || short.Code != "workflow_budget" || calls.Load() != 6 {
 				t.Fatalf("%+v, %v, %d calls", r, err, calls.Load())

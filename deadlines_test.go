@@ -13,12 +13,12 @@ import (
 // P33: questions of Go graphs have a deadline, at which the node fails with the code `deadline`, or its OnError leads elsewhere.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	late := graph.NodeOptions[state]{OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+	late := graph.NodeOptions{OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
 		if !strings.Contains(err.Error(), "deadline") {
 			return graph.ErrorAction[state]{Action: graph.ActionAbort}
 		}
 		return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "late"}
-	}}
+	})}
 	for name, tc := range map[string]struct {
 		ask  graph.Node[state]
 		want hocket.Status
@@ -31,9 +31,9 @@ func TestDeadlines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			stores(t, func(t *testing.T, e *hocket.Engine) {
-				g := compiled(t, graph.New[state]("t").Start(tc.ask).Node(note("late", graph.NodeOptions[state]{Recovery: true})))
+				g := compiled(t, graph.New[state]("t").Start(tc.ask).Node(note("late", graph.NodeOptions{Recovery: true})))
 				// On a busy machine the deadline may be over before the pause is seen.
-				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 				if r == nil || r.Status != hocket.StatusPaused && r.Status != tc.want {
 					t.Fatalf("%+v, %v; want a run that waits", r, err)
 				}
@@ -61,7 +61,7 @@ func TestReminders(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
 		g := compiled(t, graph.New[state]("t").Start(graph.WaitConfig[state]{ID: "w", Prompt: "Who?", RemindAfter: time.Millisecond}))
-		if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v; want a run that waits", r, err)
 		}
 		for ev, err := range e.Watch(t.Context(), "r") {

@@ -13,7 +13,7 @@
 //	eng, err := hocket.Open(ctx, hocket.Config{DB: "app.db"})
 //	...
 //	defer eng.Close()
-//	res, err := hocket.Run(ctx, eng, g, State{Topic: "tides"}, hocket.RunOptions[State]{ID: "article-1"})
+//	res, err := hocket.Run(ctx, eng, g, State{Topic: "tides"}, hocket.RunOptions{ID: "article-1"})
 //	// res.Status is StatusPaused. Later, in this process or another one:
 //	res, err = hocket.Resume(ctx, eng, g, "article-1", hocket.Answer{Value: "yes"})
 //

@@ -31,7 +31,7 @@ func ExampleEngine_Reopen() {
 		fmt.Println(err)
 		return
 	}
-	res, err := hocket.Run(ctx, eng, g, State{}, hocket.RunOptions[State]{ID: "run-1", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
+	res, err := hocket.Run(ctx, eng, g, State{}, hocket.RunOptions{ID: "run-1", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
 	if err != nil {
 		fmt.Println(err)
 		return

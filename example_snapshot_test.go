@@ -45,7 +45,7 @@ func ExampleSnapshotOf() {
 		fmt.Println(err)
 		return
 	}
-	paused, err := hocket.Run(ctx, first, g, letterState{}, hocket.RunOptions[letterState]{ID: "letter-1"})
+	paused, err := hocket.Run(ctx, first, g, letterState{}, hocket.RunOptions{ID: "letter-1"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -75,7 +75,7 @@ func ExampleSnapshotOf() {
 		return
 	}
 	defer func() { _ = second.Close() }()
-	done, err := hocket.Run(ctx, second, g, letterState{}, hocket.RunOptions[letterState]{
+	done, err := hocket.Run(ctx, second, g, letterState{}, hocket.RunOptions{
 		ResumeFrom: &found, Answer: &hocket.Answer{Value: "yes"},
 	})
 	if err != nil {
@@ -102,11 +102,11 @@ func ExampleRunOptions() {
 		return
 	}
 	defer func() { _ = e.Close() }()
-	_, err = hocket.Run(ctx, e, g, letterState{}, hocket.RunOptions[letterState]{
+	_, err = hocket.Run(ctx, e, g, letterState{}, hocket.RunOptions{
 		Checkpointer: hocket.MemoryCheckpoints(),
-		OnProgress: func(p hocket.Progress[letterState]) {
+		OnProgress: hocket.OnProgress(func(p hocket.Progress[letterState]) {
 			fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label)
-		},
+		}),
 	})
 	if err != nil {
 		fmt.Println(err)

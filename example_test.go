@@ -105,7 +105,7 @@ func ExampleRun_reviewCycle() {
 			s.Text = "v1"
 			return nil
 		})).
-		Loop(graph.LoopConfig[Article]{Until: func(s Article) bool { return s.Approved }, MaxIterations: new(5)},
+		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Approved }, MaxIterations: 5},
 			graph.Do("review", func(_ context.Context, s *Article) error {
 				s.Approved = s.Text == "v3"
 				return nil
@@ -164,7 +164,7 @@ func ExampleResume() {
 		fmt.Println(err)
 		return
 	}
-	res, err := hocket.Run(ctx, first, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{ID: "run-1"})
+	res, err := hocket.Run(ctx, first, g, Article{Topic: "tides"}, hocket.RunOptions{ID: "run-1"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -199,13 +199,13 @@ func ExampleRun_recovery() {
 	}
 	defer eng.Close()
 	publish := graph.Do("publish", func(context.Context, *Article) error { return errors.New("the press is broken") },
-		graph.NodeOptions[Article]{OnError: func(error, *graph.Context[Article]) graph.ErrorAction[Article] {
+		graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[Article]) graph.ErrorAction[Article] {
 			return graph.ErrorAction[Article]{Action: graph.ActionGoto, Node: "handwrite"}
-		}})
+		})})
 	handwrite := graph.Do("handwrite", func(_ context.Context, s *Article) error {
 		s.Text = "by hand"
 		return nil
-	}, graph.NodeOptions[Article]{Recovery: true})
+	}, graph.NodeOptions{Recovery: true})
 	g, err := graph.New[Article]("recover").Start(publish).Node(handwrite).Compile()
 	if err != nil {
 		fmt.Println(err)

@@ -65,11 +65,11 @@ func TestWithTelemetry(t *testing.T) {
 				return fmt.Errorf("canary %s", s.Text)
 			}
 			return nil
-		}, graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(time.Millisecond)}})).
+		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2, Backoff: time.Millisecond}})).
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"l", "r"}}).
 		Then(graph.WaitConfig[state]{ID: "w", Prompt: "canary?"}).
 		Then(graph.SubagentConfig[state]{
-			ID: "ask", Agent: "researcher", TaskFunc: func(s state) string { return "canary" }, Options: once(),
+			ID: "ask", Agent: "researcher", TaskFunc: func(v graph.View[state]) string { return "canary" }, Options: once(),
 			Output: func(*state, graph.SubagentResult) error { return nil },
 		}))
 	open := func() *hocket.Engine {
@@ -85,7 +85,7 @@ func TestWithTelemetry(t *testing.T) {
 	}
 	first := open()
 	caller := tracecontext.New([16]byte{1}, [8]byte{2}, true, "")
-	r, err := hocket.Run(tracecontext.With(t.Context(), caller), first, g, state{Text: "canary"}, hocket.RunOptions[state]{ID: "n1"})
+	r, err := hocket.Run(tracecontext.With(t.Context(), caller), first, g, state{Text: "canary"}, hocket.RunOptions{ID: "n1"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -38,7 +38,7 @@ func TestPanicInTheLoop(t *testing.T) {
 					t.Errorf("recovered %v, want the panic of the loop's body", v)
 				}
 			}()
-			for range hocket.Stream(t.Context(), e, first, state{}, hocket.RunOptions[state]{ID: "left"}) {
+			for range hocket.Stream(t.Context(), e, first, state{}, hocket.RunOptions{ID: "left"}) {
 				panic("body")
 			}
 		}()
@@ -88,7 +88,7 @@ func TestTwoFollowers(t *testing.T) {
 		}
 		resume := func(ctx context.Context) (*hocket.Result[state], error) { return hocket.Resume(ctx, e, g, "x") }
 		first := follow(t.Context(), func(ctx context.Context) (*hocket.Result[state], error) {
-			return hocket.Run(ctx, e, g, state{}, hocket.RunOptions[state]{ID: "x"})
+			return hocket.Run(ctx, e, g, state{}, hocket.RunOptions{ID: "x"})
 		})
 		<-begun
 		for range 3 {
@@ -116,7 +116,7 @@ func TestResumeWithDoneContext(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, e *hocket.Engine) {
 		g := compiled(t, graph.New[state]("t").Wait("?").Then(note("z")))
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "w"}); err != nil {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "w"}); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -27,7 +27,7 @@ func TestFork(t *testing.T) {
 			return nil
 		}}).Then(note("c")))
 		seqs := map[string]uint64{}
-		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"}) {
+		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +78,7 @@ func TestReportAndBeside(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
 	g := compiled(t, graph.New[state]("t").Start(note("a")).
-		Loop(graph.LoopConfig[state]{Until: func(state) bool { return true }}, note("l")).Then(breaks("z", "no luck")))
+		Loop(graph.LoopConfig[state]{Until: func(graph.View[state]) bool { return true }}, note("l")).Then(breaks("z", "no luck")))
 	r, err := hocket.Run(t.Context(), e, g, state{})
 	if err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestCopiesOfTheState(t *testing.T) {
 			update.Seen[id] = name
 			scribble(&c.State, id)
 			return graph.Result[nested]{Update: &update, Output: id}, nil
-		}, graph.NodeOptions[nested]{Retry: &graph.Retry{MaxAttempts: new(1)}})
+		}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})
 	}
 	block := graph.ParallelConfig[nested]{Merge: func(s *nested, results []graph.BranchResult) error {
 		if len(results) != branches || len(s.Seen) != branches {
@@ -80,7 +80,7 @@ func TestCopiesOfTheState(t *testing.T) {
 		nodes = append(nodes, branch(block.Branches[i]))
 	}
 	b := graph.New[nested]("copies").Start(graph.Do("s", func(context.Context, *nested) error { return nil })).
-		If(func(s nested) bool { scribble(&s, "condition"); return true }).EndIf().Parallel(block)
+		If(func(v graph.View[nested]) bool { scribble(&v.State, "condition"); return true }).EndIf().Parallel(block)
 	for _, n := range nodes {
 		b.Node(n)
 	}
@@ -97,7 +97,7 @@ func TestCopiesOfTheState(t *testing.T) {
 				for j := range branches {
 					want.Seen[fmt.Sprintf("b%02d", j)] = name
 				}
-				o := hocket.RunOptions[nested]{OnProgress: func(p hocket.Progress[nested]) { scribble(&p.State, "progress") }}
+				o := hocket.RunOptions{OnProgress: hocket.OnProgress(func(p hocket.Progress[nested]) { scribble(&p.State, "progress") })}
 				var last hocket.Step[nested]
 				for s, err := range hocket.Stream(t.Context(), e, g, firstNested(name), o) {
 					if err != nil || s.Error != nil {

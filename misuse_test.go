@@ -21,15 +21,15 @@ func TestMisuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(g *graph.Compiled[state], o ...hocket.RunOptions[state]) error {
+	run := func(g *graph.Compiled[state], o ...hocket.RunOption) error {
 		_, err := hocket.Run(t.Context(), e, g, state{}, o...)
 		return err
 	}
-	resume := func(g *graph.Compiled[state], run string, a ...hocket.Answer) error {
+	resume := func(g *graph.Compiled[state], run string, a ...hocket.RunOption) error {
 		_, err := hocket.Resume(t.Context(), e, g, run, a...)
 		return err
 	}
-	if err := run(g, hocket.RunOptions[state]{ID: "paused"}); err != nil {
+	if err := run(g, hocket.RunOptions{ID: "paused"}); err != nil {
 		t.Fatal(err)
 	}
 	const noGraph, twoOptions = "the graph is nil; see the error of its Compile", "at most one RunOptions may be given, not 2"
@@ -46,17 +46,17 @@ func TestMisuse(t *testing.T) {
 			return err
 		}, noGraph},
 		"two options": {func() error {
-			return run(g, hocket.RunOptions[state]{ID: "x"}, hocket.RunOptions[state]{MaxSteps: new(1)})
+			return run(g, hocket.RunOptions{ID: "x"}, hocket.RunOptions{MaxSteps: 1})
 		}, twoOptions},
 		"two options of a stream": {func() error {
 			var last error
-			for _, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions[state]{}, hocket.RunOptions[state]{}) {
+			for _, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{}, hocket.RunOptions{}) {
 				last = err
 			}
 			return last
 		}, twoOptions},
 		"two answers":    {func() error { return resume(g, "paused", hocket.Answer{Value: "yes"}, hocket.Answer{Value: "no"}) }, "at most one Answer may be given, not 2"},
-		"negative steps": {func() error { return run(g, hocket.RunOptions[state]{ID: "x", MaxSteps: new(-1)}) }, "MaxSteps is -1; it must not be negative"},
+		"negative steps": {func() error { return run(g, hocket.RunOptions{ID: "x", MaxSteps: -1}) }, "MaxSteps is -1; it must not be negative"},
 		"document, two options": {func() error {
 			_, err := e.Run(t.Context(), w, hocket.StartOptions{ID: "x"}, hocket.StartOptions{})
 			return err
@@ -122,7 +122,7 @@ func TestAnswerAfterTheEnd(t *testing.T) {
 // S2-50, S2-73: a step shows the output of a parallel block as the snapshot does, and the node behind it is given that; decisions have none.
 func TestOutputOfBlocks(t *testing.T) {
 	t.Parallel()
-	inner := compiled(t, graph.New[state]("inner").Loop(graph.LoopConfig[state]{MaxIterations: new(1)}, note("in")))
+	inner := compiled(t, graph.New[state]("inner").Loop(graph.LoopConfig[state]{MaxIterations: 1}, note("in")))
 	var seen []string
 	look := func(id string) graph.Node[state] {
 		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
@@ -132,12 +132,12 @@ func TestOutputOfBlocks(t *testing.T) {
 	}
 	g := compiled(t, graph.New[state]("g").
 		Parallel(graph.ParallelConfig[state]{ID: "both", Branches: []string{"a", "b"}}).Node(gives("a", 1)).Node(gives("b", 2)).
-		If(func(state) bool { return true }).Then(look("behind")).EndIf().
+		If(func(graph.View[state]) bool { return true }).Then(look("behind")).EndIf().
 		Then(graph.SubgraphConfig[state, state]{ID: "sub", Graph: inner}).
 		Then(look("last")))
 	shown := map[string]json.RawMessage{}
 	e := open(t, hocket.Config{})
-	for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"}) {
+	for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}) {
 		if err != nil {
 			t.Fatal(err)
 		}

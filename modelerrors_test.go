@@ -47,7 +47,7 @@ func TestHostileUsageNeverRaisesBudget(t *testing.T) {
 		calls.Store(0)
 		var used hocket.RunUsage
 		if rapid.Bool().Draw(rt, "graph") {
-			r, err := hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 600}}})
+			r, err := hocket.Run(rt.Context(), e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 600}}})
 			var short *hocket.BudgetError
 			if err != nil || !errors.As(r.Err, &short) {
 				rt.Fatalf("%+v, %v after %d calls", r, err, calls.Load())
@@ -157,7 +157,7 @@ func TestWarningOfEmptyReply(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	g := compiled(t, graph.New[state]("t").Start(graph.AgentConfig[state]{ID: "n", AgentType: hocket.AgentLLM, Message: "go", Session: graph.SessionConfig{Model: "own/m"}}))
-	if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "g"}); err != nil {
+	if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "g"}); err != nil {
 		t.Fatal(err)
 	}
 	if r, err = e.Get(t.Context(), "g"); err != nil || r.Status != hocket.StatusCompleted || len(r.Steps[0].Warnings) != 1 {

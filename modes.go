@@ -105,7 +105,7 @@ func (t Trace[S]) MarshalJSON() ([]byte, error) {
 }
 
 // StreamModes is [Stream] shown in modes, as [RouteStream] does it. An unknown mode is an error before anything runs.
-func StreamModes[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, selected []Mode, options ...RunOptions[S]) iter.Seq2[StreamEvent[S], error] {
+func StreamModes[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, selected []Mode, options ...RunOption) iter.Seq2[StreamEvent[S], error] {
 	return RouteStream(Stream(ctx, e, g, state, options...), selected...)
 }
 

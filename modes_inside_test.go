@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,7 +27,7 @@ func TestModesWithoutTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	opts := graph.NodeOptions[tallied]{Retry: &graph.Retry{Backoff: new(time.Duration)}}
+	opts := graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}}
 	count := graph.NewNode("count", graph.TypeTool, func(_ context.Context, c *graph.Context[tallied]) (graph.Result[tallied], error) {
 		c.Emit("progress", map[string]any{"attempt": c.Attempt})
 		if c.State.N == 1 && c.Attempt == 1 {
@@ -42,14 +41,14 @@ func TestModesWithoutTheProgram(t *testing.T) {
 		s.Last = "done"
 		return nil
 	})
-	g, err := graph.New[tallied]("t").Loop(graph.LoopConfig[tallied]{Until: func(s tallied) bool { return s.N == 3 }}, count).Then(look).Then(last).End().Compile()
+	g, err := graph.New[tallied]("t").Loop(graph.LoopConfig[tallied]{Until: func(v graph.View[tallied]) bool { return v.State.N == 3 }}, count).Then(look).Then(last).End().Compile()
 	if err != nil {
 		t.Fatal(err)
 	}
 	modes := []Mode{ModeValues, ModeUpdates, ModeEvents, ModeDebug}
 	const run = "modes"
 	var want, got []string
-	for ev, err := range RouteStream(Stream(t.Context(), e, g, tallied{}, RunOptions[tallied]{ID: run}), modes...) {
+	for ev, err := range RouteStream(Stream(t.Context(), e, g, tallied{}, RunOptions{ID: run}), modes...) {
 		if err != nil {
 			t.Fatal(err)
 		}

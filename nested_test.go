@@ -30,7 +30,7 @@ func TestGraphBudgetOfStartedRuns(t *testing.T) {
 		}
 		return nil
 	})))
-	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
+	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r", Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 2}}})
 	var short *hocket.BudgetError
 	if err != nil || !errors.As(r.Err, &short) || short.Limit != "calls" || calls.Load() != 2 {
 		t.Errorf("%+v, %v, %d calls", r, err, calls.Load())
@@ -72,7 +72,7 @@ func TestRunOfDocumentWaitsForBudgetWithinItsContext(t *testing.T) {
 	})))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	r, err := hocket.Run(ctx, e, g, state{}, hocket.RunOptions[state]{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
+	r, err := hocket.Run(ctx, e, g, state{}, hocket.RunOptions{Limits: graph.Limits{Budget: graph.Budget{MaxCalls: 1}}})
 	if err != nil || r.Status != hocket.StatusCompleted || !errors.Is(waited, context.DeadlineExceeded) {
 		t.Errorf("%+v, %v; waited: %v", r, err, waited)
 	}

@@ -27,7 +27,7 @@ type observer interface {
 // goes on (S2-65).
 type observing[S any] struct {
 	ctx     context.Context //nolint:containedctx,nolintlint // trackers are given that of the call
-	options RunOptions[S]
+	options RunOptions
 	engine  *Engine
 	run     string
 	graph   *graph.Compiled[S]
@@ -53,8 +53,8 @@ type observed struct {
 }
 
 // observe gives the observer that the options ask for, nil where they ask for none.
-func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, after uint64, o RunOptions[S]) observer {
-	if o.Checkpointer == nil && o.OnProgress == nil && o.Telemetry == nil {
+func observe[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, after uint64, o RunOptions) observer {
+	if o.Checkpointer == nil && o.OnProgress.fn == nil && o.Telemetry == nil {
 		return nil
 	}
 	return &observing[S]{
@@ -242,13 +242,14 @@ func (o *observing[S]) state(v engine.StepView, f *project.GraphFolder) (json.Ra
 
 // progress tells the callback.
 func (o *observing[S]) progress(kind ProgressType, v engine.StepView, attempt int, label string, cause error) {
-	if o.options.OnProgress == nil {
+	fn, ok := o.options.OnProgress.fn.(func(Progress[S]))
+	if !ok {
 		return
 	}
 	err := o.guard(func() error {
 		state, err := decode(o.graph, v.State.Map())
 		if err == nil {
-			o.options.OnProgress(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label, Timestamp: o.now})
+			fn(Progress[S]{Type: kind, NodeID: v.Node, State: state, Error: cause, Attempt: attempt, Label: label, Timestamp: o.now})
 		}
 		return err
 	})

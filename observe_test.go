@@ -64,7 +64,7 @@ func fails(id string, n int) graph.Node[state] {
 		}
 		s.Log = append(s.Log, id)
 		return nil
-	}, graph.NodeOptions[state]{Retry: &graph.Retry{Backoff: new(time.Millisecond)}})
+	}, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})
 }
 
 // TestProgress: node_started once before the first attempt, node_error for each failed attempt, node_completed after the merge, checkpoint_saved after
@@ -75,7 +75,7 @@ func TestProgress(t *testing.T) {
 		for _, how := range []string{"run", "stream"} {
 			g := compiled(t, graph.New[state]("t").Start(note("a")).Then(fails("b", 2)).Then(note("c")))
 			l := &told{}
-			o := hocket.RunOptions[state]{OnProgress: l.progress, Checkpointer: hocket.MemoryCheckpoints()}
+			o := hocket.RunOptions{OnProgress: hocket.OnProgress(l.progress), Checkpointer: hocket.MemoryCheckpoints()}
 			if how == "run" {
 				if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted {
 					t.Fatalf("%+v, %v", r, err)
@@ -121,7 +121,7 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, err := range hocket.StreamModes(t.Context(), e, g, state{}, []hocket.Mode{"all"}, hocket.RunOptions[state]{ID: "never"}) {
+	for _, err := range hocket.StreamModes(t.Context(), e, g, state{}, []hocket.Mode{"all"}, hocket.RunOptions{ID: "never"}) {
 		if _, ok := errors.AsType[*hocket.UnknownModeError](err); !ok {
 			t.Errorf("got %v", err)
 		}
@@ -137,7 +137,7 @@ func TestProgressOfFailure(t *testing.T) {
 	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(fails("b", 9)))
 	l := &told{}
 	c := hocket.MemoryCheckpoints()
-	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions[state]{ID: "r", OnProgress: l.progress, Checkpointer: c})
+	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions{ID: "r", OnProgress: hocket.OnProgress(l.progress), Checkpointer: c})
 	if err != nil || r.Status != hocket.StatusFailed {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -173,7 +173,7 @@ func TestCheckpoints(t *testing.T) {
 		for kind, c := range checkpointStores(t) {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				e, g := open(t, hocket.Config{}), build()
-				o := hocket.RunOptions[state]{ID: "r", Checkpointer: c, AutoCheckpoint: tt.auto}
+				o := hocket.RunOptions{ID: "r", Checkpointer: c, AutoCheckpoint: tt.auto}
 				r, err := hocket.Run(t.Context(), e, g, state{}, o)
 				if err != nil || r.Status != hocket.StatusPaused {
 					t.Fatalf("%+v, %v", r, err)
@@ -213,7 +213,7 @@ func TestCheckpointJSON(t *testing.T) {
 		return graph.Result[state]{Update: &state{N: 7}, Output: "done"}, nil
 	})
 	g := compiled(t, graph.New[state]("t").Start(gives).Then(note("b")))
-	if _, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions[state]{ID: "r", Checkpointer: c}); err != nil {
+	if _, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions{ID: "r", Checkpointer: c}); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := c.Load(t.Context(), "r", "step_1")
@@ -250,13 +250,13 @@ func (c brokenCheckpoints) Save(context.Context, string, json.RawMessage, string
 func TestObserversCannotBreakRuns(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		options hocket.RunOptions[state]
+		options hocket.RunOptions
 		logged  string
 	}{
-		"full disk":  {hocket.RunOptions[state]{Checkpointer: brokenCheckpoints{}}, `cannot save checkpoint" run=r label=step_1 err="disk is full"`},
-		"bad saver":  {hocket.RunOptions[state]{Checkpointer: brokenCheckpoints{panics: true}}, `cannot save checkpoint" run=r label=step_2 err="panic: no disk at all"`},
-		"bad caller": {hocket.RunOptions[state]{OnProgress: func(hocket.Progress[state]) { panic("no screen") }}, `cannot report progress" run=r node=b err="panic: no screen"`},
-		"bad spans":  {hocket.RunOptions[state]{Telemetry: badTracker{}}, `cannot report telemetry" run=r err="panic: `},
+		"full disk":  {hocket.RunOptions{Checkpointer: brokenCheckpoints{}}, `cannot save checkpoint" run=r label=step_1 err="disk is full"`},
+		"bad saver":  {hocket.RunOptions{Checkpointer: brokenCheckpoints{panics: true}}, `cannot save checkpoint" run=r label=step_2 err="panic: no disk at all"`},
+		"bad caller": {hocket.RunOptions{OnProgress: hocket.OnProgress(func(hocket.Progress[state]) { panic("no screen") })}, `cannot report progress" run=r node=b err="panic: no screen"`},
+		"bad spans":  {hocket.RunOptions{Telemetry: badTracker{}}, `cannot report telemetry" run=r err="panic: `},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

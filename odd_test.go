@@ -3,7 +3,6 @@ package hocket_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
@@ -22,7 +21,7 @@ func TestSignalNameIsNoText(t *testing.T) {
 			c.Emit("odd", map[string]any{"\xff": 1})
 		}
 		return graph.Result[state]{Output: c.Attempt}, nil
-	}, graph.NodeOptions[state]{Retry: &graph.Retry{Backoff: new(time.Duration)}})))
+	}, graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}})))
 	r, err := hocket.Run(t.Context(), e, g, state{})
 	if err != nil || r.Status != hocket.StatusCompleted {
 		t.Errorf("%+v, %v", r, err)

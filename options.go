@@ -17,9 +17,54 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
+// RunOption is what [Run], [Stream], [Resume] and [ResumeStream] take behind what they need: a [RunOptions], an [Answer], or one of each.
+type RunOption interface{ into(o *chosen) error }
+
+// chosen are the options of one call.
+type chosen struct {
+	RunOptions
+	set int
+}
+
+func (o RunOptions) into(g *chosen) error {
+	if g.set++; g.set > 1 {
+		return errors.New("at most one RunOptions may be given, not 2")
+	}
+	answer := g.Answer
+	if g.RunOptions = o; answer != nil {
+		if o.Answer != nil {
+			return errors.New("at most one Answer may be given, not 2")
+		}
+		g.Answer = answer
+	}
+	return nil
+}
+
+func (a Answer) into(g *chosen) error {
+	if g.Answer != nil {
+		return errors.New("at most one Answer may be given, not 2")
+	}
+	g.Answer = &a
+	return nil
+}
+
+// optionsOf puts the options of a call together.
+func optionsOf(list []RunOption) (RunOptions, error) {
+	var g chosen
+	for _, o := range list {
+		if o == nil {
+			return RunOptions{}, errors.New("an option is nil")
+		}
+		if err := o.into(&g); err != nil {
+			return RunOptions{}, err
+		}
+	}
+	return g.RunOptions, nil
+}
+
 // RunOptions say how a graph runs. The zero value is good.
-type RunOptions[S any] struct {
-	// ID is the run's id; "" makes one. With ResumeFrom it must be "" or the snapshot's.
+type RunOptions struct {
+	// ID is the run's id; "" makes one. With ResumeFrom it must be "" or the snapshot's, with Resume "" or the run's.
 	ID string
 	// ResumeFrom goes on with a run from a snapshot: whatever was pending runs, nothing that had ended does (S2-63). The state that is given beside it,
 	// MaxSteps and Model are not looked at: the run keeps its own. An engine that has no run of that id makes it from the snapshot's Journal; one that has
@@ -28,14 +73,14 @@ type RunOptions[S any] struct {
 	//
 	// Errors: those of [Resume]; *[VersionError] for another version of the graph; [ErrConflict]; *[SnapshotError] for a Journal that was cut or changed.
 	// Nothing ran and nothing was stored then.
-	ResumeFrom *Snapshot[S]
-	// Answer answers the question of the run that ResumeFrom goes on with; nil: it was interrupted, and has no open question.
+	ResumeFrom AnySnapshot
+	// Answer answers the question of the run that goes on, as an Answer among the options does; nil: it was interrupted, and has no open question.
 	Answer *Answer
 	// Outputs stand among the outputs of nodes from the start, by node id, each until the node of that id gives its own (S2-75); values are what JSON
 	// can hold. With ResumeFrom they are not looked at.
 	Outputs map[string]any
-	// MaxSteps bounds the executions of nodes, over all resumes; nil is the graph's own bound, an explicit 0 lets none run (S2-32, D28).
-	MaxSteps *int
+	// MaxSteps bounds the executions of nodes, over all resumes; 0 is the graph's own bound, [graph.Zero] lets none run (S2-32). A run that goes on keeps its own.
+	MaxSteps int
 	// Limits are the budget of the run, with all that it starts; each that is set wins over that of [graph.Config].Limits. With ResumeFrom they are for a run that met its budget, which
 	// goes on where they are larger; otherwise a run keeps its own. What the operator's configuration ([WithConfig]) allows at most they cannot raise.
 	Limits graph.Limits
@@ -48,10 +93,21 @@ type RunOptions[S any] struct {
 	// AutoCheckpoint says whether the state is saved after each node, or only where a node asks for it by the signal `checkpoint`; nil: after each.
 	AutoCheckpoint *bool
 	// OnProgress is called as nodes start, fail and end and states are saved; nil: not called. One goroutine calls it, in order; the run
-	// may be further by then. A panic in it is logged.
-	OnProgress func(Progress[S])
+	// may be further by then. A panic in it is logged. [OnProgress] makes it.
+	OnProgress ProgressFunc
 	// Model is what nodes use whose own model is "" or `inherit`; "" is the engine's.
 	Model string
+}
+
+// ProgressFunc is called with the progress of a run: [OnProgress] makes one. The zero ProgressFunc is not called.
+type ProgressFunc struct{ fn any }
+
+// OnProgress makes a ProgressFunc of a function. S must be the state of the graph, else the call that gets it fails.
+func OnProgress[S any](fn func(Progress[S])) ProgressFunc {
+	if fn == nil {
+		return ProgressFunc{}
+	}
+	return ProgressFunc{fn}
 }
 
 // ProgressType says what happened.

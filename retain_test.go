@@ -37,7 +37,7 @@ func TestRetainRuns(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			res, err := hocket.Run(t.Context(), e, inner, state{}, hocket.RunOptions[state]{ID: "last"})
+			res, err := hocket.Run(t.Context(), e, inner, state{}, hocket.RunOptions{ID: "last"})
 			if err != nil || res.State.N != 1 {
 				t.Fatalf("%+v, %v", res, err)
 			}
@@ -64,7 +64,7 @@ func TestRetainedWhileWaitedFor(t *testing.T) {
 	for i := range 10 {
 		wg.Go(func() {
 			id := fmt.Sprint("run", i)
-			res, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: id})
+			res, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: id})
 			if err != nil || res.Status != hocket.StatusPaused {
 				t.Errorf("%+v, %v", res, err)
 				return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
@@ -27,7 +28,7 @@ type Answer struct {
 	Note string
 }
 
-// Run runs a graph from a state until it has ended or waits for a person. One RunOptions at most may be given.
+// Run runs a graph from a state until it has ended or waits for a person.
 //
 // The error tells that the run could not be run, or was left: Result then is nil, or, with an *[InterruptedError], as far as it came. How the run ended
 // is in Result: a failure of a node is Result.Err and no error of Run.
@@ -37,7 +38,7 @@ type Answer struct {
 // goes on without this one.
 //
 // Errors: *[InterruptedError]; [ErrExists]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
-func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) (*Result[S], error) {
+func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) (*Result[S], error) {
 	f, err := start(ctx, e, g, state, options, true)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 // is the one whose Status is not [StatusRunning]; an error, of the kinds of Run, is the last thing given.
 //
 // Leaving the loop interrupts the run as a done ctx does: [Resume] goes on with it. In memory it is cancelled.
-func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOptions[S]) iter.Seq2[Step[S], error] {
+func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
 		f, err := start(ctx, e, g, state, options, false)
 		if err != nil {
@@ -67,15 +68,15 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 	}
 }
 
-// Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run]. One Answer at most may be
-// given. For progress, telemetry or checkpoints of what follows call Run with RunOptions.ResumeFrom and the snapshot of [SnapshotOf].
+// Resume goes on with a run: with an answer, of one that waits; without, of one that was interrupted. It returns like [Run]. Of RunOptions
+// it heeds what observes the run, Limits for one that met its budget, and Answer.
 //
 // Nodes that ended do not run again; those that were at work when the run was interrupted do, with the same [graph.Context].Key.
 //
 // Errors: those of Run, and [ErrNotFound]; *[VersionError] where the run belongs to another version of the graph (D29); [ErrAnswer]; [ErrPaused];
 // [ErrEnded]; [ErrBusy]. Then the run is unchanged.
-func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answer ...Answer) (*Result[S], error) {
-	f, err := resume(ctx, e, g, run, answer, RunOptions[S]{})
+func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) (*Result[S], error) {
+	f, err := resume(ctx, e, g, run, options)
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +85,9 @@ func Resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 }
 
 // ResumeStream is [Resume] step by step: it gives the steps that settle from then on, as [Stream] does.
-func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answer ...Answer) iter.Seq2[Step[S], error] {
+func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options ...RunOption) iter.Seq2[Step[S], error] {
 	return func(yield func(Step[S], error) bool) {
-		f, err := resume(ctx, e, g, run, answer, RunOptions[S]{})
+		f, err := resume(ctx, e, g, run, options)
 		if err != nil {
 			yield(Step[S]{}, err)
 			return
@@ -106,36 +107,30 @@ type Executor[S any] struct {
 func NewExecutor[S any](e *Engine, g *graph.Compiled[S]) *Executor[S] { return &Executor[S]{e, g} }
 
 // Run runs the graph as [Run] does.
-func (x *Executor[S]) Run(ctx context.Context, state S, options ...RunOptions[S]) (*Result[S], error) {
+func (x *Executor[S]) Run(ctx context.Context, state S, options ...RunOption) (*Result[S], error) {
 	return Run(ctx, x.engine, x.graph, state, options...)
 }
 
 // Stream runs the graph as [Stream] does.
-func (x *Executor[S]) Stream(ctx context.Context, state S, options ...RunOptions[S]) iter.Seq2[Step[S], error] {
+func (x *Executor[S]) Stream(ctx context.Context, state S, options ...RunOption) iter.Seq2[Step[S], error] {
 	return Stream(ctx, x.engine, x.graph, state, options...)
 }
 
 // Resume goes on with a run as [Resume] does.
-func (x *Executor[S]) Resume(ctx context.Context, run string, answer ...Answer) (*Result[S], error) {
-	return Resume(ctx, x.engine, x.graph, run, answer...)
+func (x *Executor[S]) Resume(ctx context.Context, run string, options ...RunOption) (*Result[S], error) {
+	return Resume(ctx, x.engine, x.graph, run, options...)
 }
 
 // ResumeStream goes on with a run as [ResumeStream] does.
-func (x *Executor[S]) ResumeStream(ctx context.Context, run string, answer ...Answer) iter.Seq2[Step[S], error] {
-	return ResumeStream(ctx, x.engine, x.graph, run, answer...)
+func (x *Executor[S]) ResumeStream(ctx context.Context, run string, options ...RunOption) iter.Seq2[Step[S], error] {
+	return ResumeStream(ctx, x.engine, x.graph, run, options...)
 }
 
 // start begins a run. toEnd: it is followed to its end alone, by settle, which tells then whether it could be stored.
-func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOptions[S], toEnd bool) (*following, error) {
-	o, err := atMostOne(options, "RunOptions")
+func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOption, toEnd bool) (*following, error) {
+	o, err := checkedOptions[S](options)
 	if err != nil {
 		return nil, err
-	}
-	if o.MaxSteps != nil && *o.MaxSteps < 0 {
-		return nil, fmt.Errorf("MaxSteps is %d; it must not be negative", *o.MaxSteps)
-	}
-	if err := workflow.CheckLimits(o.Limits.Workflow()); err != nil {
-		return nil, fmt.Errorf("RunOptions.Limits: %w", err)
 	}
 	b, err := bind(e, g)
 	if err != nil {
@@ -149,11 +144,10 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		if err != nil {
 			return nil, err
 		}
-		var answers []Answer
-		if o.Answer != nil {
-			answers = []Answer{*o.Answer}
-		}
-		return resume(ctx, e, g, run, answers, o)
+		return resumed(ctx, e, g, run, o)
+	}
+	if o.Answer != nil {
+		return nil, errors.New("a run that begins has no question to answer; call Resume, or give RunOptions.ResumeFrom")
 	}
 	input, err := encode(state, o.Model, o.Outputs)
 	if err != nil {
@@ -170,7 +164,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
 		Limits: o.Limits.Workflow(),
 	}
-	q.Limits.MaxSteps = o.MaxSteps
+	q.Limits.MaxSteps = maxSteps(o)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
 		return nil, err
 	}
@@ -191,12 +185,54 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	return f, nil
 }
 
-// resume goes on with a run.
-func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, answers []Answer, o RunOptions[S]) (*following, error) {
-	answer, err := atMostOne(answers, "Answer")
+// checkedOptions puts the options of a call together and checks what can be checked without the run.
+func checkedOptions[S any](list []RunOption) (RunOptions, error) {
+	o, err := optionsOf(list)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
+	if n := o.MaxSteps; n < 0 && n != graph.Zero {
+		return o, fmt.Errorf("MaxSteps is %d; it must not be negative", n)
+	}
+	if _, ok := o.OnProgress.fn.(func(Progress[S])); !ok && o.OnProgress.fn != nil {
+		return o, fmt.Errorf("RunOptions.OnProgress is a %T; the state of the graph is %s", o.OnProgress.fn, reflect.TypeFor[S]())
+	}
+	if err := workflow.CheckLimits(o.Limits.Workflow()); err != nil {
+		return o, fmt.Errorf("RunOptions.Limits: %w", err)
+	}
+	if o.ResumeFrom != nil && o.ResumeFrom.taken().ExecutionID == "" {
+		return o, errors.New("RunOptions.ResumeFrom is no snapshot of a run")
+	}
+	return o, nil
+}
+
+// maxSteps gives the bound that the options say, nil where they say none.
+func maxSteps(o RunOptions) *int {
+	switch o.MaxSteps {
+	case 0:
+		return nil
+	case graph.Zero:
+		return new(int)
+	}
+	return &o.MaxSteps
+}
+
+// resume goes on with a run by the options of a call.
+func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, options []RunOption) (*following, error) {
+	o, err := checkedOptions[S](options)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.ResumeFrom != nil:
+		return nil, errors.New("Resume continues a run that the engine has; give RunOptions.ResumeFrom to Run")
+	case o.ID != "" && o.ID != run:
+		return nil, fmt.Errorf("resume run %s: the id of a run cannot be changed to %s", run, o.ID)
+	}
+	return resumed(ctx, e, g, run, o)
+}
+
+// resumed goes on with a run.
+func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run string, o RunOptions) (*following, error) {
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err
@@ -212,7 +248,7 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 	f.after = last
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, last, o)
 	// Under ctx it would not be known whether the run goes on.
-	if err := e.goOn(context.WithoutCancel(ctx), run, answer, o.Limits); err != nil {
+	if err := e.goOn(context.WithoutCancel(ctx), run, o.Answer, o.Limits); err != nil {
 		f.done()
 		f.release()
 		return nil, err
@@ -232,9 +268,9 @@ func atMostOne[T any](list []T, what string) (one T, err error) {
 }
 
 // goOn answers a run, lets one go on that met its budget where there is a larger one, or takes it up.
-func (e *Engine) goOn(ctx context.Context, run string, answer Answer, larger graph.Limits) error {
-	if answer != (Answer{}) {
-		return e.Answer(ctx, run, answer)
+func (e *Engine) goOn(ctx context.Context, run string, answer *Answer, larger graph.Limits) error {
+	if answer != nil && !reflect.ValueOf(*answer).IsZero() {
+		return e.Answer(ctx, run, *answer)
 	}
 	if larger != (graph.Limits{}) {
 		h, err := e.service.Head(ctx, run)

@@ -23,7 +23,7 @@ func TestErrorsOfNodes(t *testing.T) {
 	e := open(t, hocket.Config{})
 	g := compiled(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{}, &graph.NodeExecutionError{NodeID: "a", Cause: fmt.Errorf("attempt %d", c.Attempt)}
-	}, graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(time.Millisecond)}})))
+	}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2, Backoff: time.Millisecond}})))
 	r, err := hocket.Run(t.Context(), e, g, state{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestRecover(t *testing.T) {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		_, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+		_, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 		failed <- err
 	}()
 	<-started

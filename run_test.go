@@ -65,15 +65,15 @@ func compiled(t *testing.T, b *graph.Builder[state], cfg ...graph.Config) *graph
 	return g
 }
 
-func note(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
+func note(id string, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.Do(id, func(_ context.Context, s *state) error {
 		s.Log = append(s.Log, id)
 		return nil
 	}, opts...)
 }
 
-func once() graph.NodeOptions[state] {
-	return graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(1)}}
+func once() graph.NodeOptions {
+	return graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}}
 }
 
 func breaks(id, text string) graph.Node[state] {
@@ -122,11 +122,11 @@ func TestStreamAndRun(t *testing.T) {
 			"a running a; wait_1 paused a", "a", hocket.StatusPaused, "",
 		},
 		"limit": {
-			graph.New[state]("t").Start(note("a")).Then(note("b")).Then(note("c")), graph.Config{MaxSteps: new(2)},
+			graph.New[state]("t").Start(note("a")).Then(note("b")).Then(note("c")), graph.Config{MaxSteps: 2},
 			"a running a; b running ab; a failed (Exceeded maximum steps (2))", "a b", hocket.StatusFailed, "Exceeded maximum steps (2)",
 		},
 		"no steps": { // S2-32
-			graph.New[state]("t").Start(note("a")), graph.Config{MaxSteps: new(0)},
+			graph.New[state]("t").Start(note("a")), graph.Config{MaxSteps: graph.Zero},
 			"a failed (Exceeded maximum steps (0))", "", hocket.StatusFailed, "Exceeded maximum steps (0)",
 		},
 		"branches": { // each branch sees its own changes, the block merges them
@@ -136,7 +136,7 @@ func TestStreamAndRun(t *testing.T) {
 		},
 		"loop": { // S2-23
 			graph.New[state]("t").Start(note("s")).
-				Loop(graph.LoopConfig[state]{Until: func(s state) bool { return len(s.Log) > 2 }}, note("b")).Then(note("z")), graph.Config{},
+				Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return len(v.State.Log) > 2 }}, note("b")).Then(note("z")), graph.Config{},
 			"s running s; loop_start_1 running s; b running sb; loop_check_2 running sb; b running sbb; loop_check_2 running sbb; z completed sbbz",
 			"s loop_start_1 b loop_check_2 b loop_check_2 z", hocket.StatusCompleted, "",
 		},
@@ -185,7 +185,7 @@ func TestResumeElsewhere(t *testing.T) {
 		}}).
 		Then(note("z")))
 	first := open(t, hocket.Config{DB: db})
-	r, err := hocket.Run(t.Context(), first, g, state{}, hocket.RunOptions[state]{ID: "mine"})
+	r, err := hocket.Run(t.Context(), first, g, state{}, hocket.RunOptions{ID: "mine"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestVersions(t *testing.T) {
 	if _, err := hocket.Resume(t.Context(), e, one, "none"); !errors.Is(err, hocket.ErrNotFound) {
 		t.Errorf("resumed what is not there: %v", err)
 	}
-	if _, err := hocket.Run(t.Context(), e, one, state{}, hocket.RunOptions[state]{ID: r.Snapshot.ExecutionID}); !errors.Is(err, hocket.ErrExists) {
+	if _, err := hocket.Run(t.Context(), e, one, state{}, hocket.RunOptions{ID: r.Snapshot.ExecutionID}); !errors.Is(err, hocket.ErrExists) {
 		t.Errorf("ran under an id that is taken: %v", err)
 	}
 }
@@ -286,7 +286,7 @@ func TestLeavingTheLoop(t *testing.T) {
 				return ctx.Err()
 			}
 		})))
-		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "left"}) {
+		for s, err := range hocket.Stream(t.Context(), e, g, state{}, hocket.RunOptions{ID: "left"}) {
 			if err != nil || s.NodeID != "a" {
 				t.Fatalf("%+v, %v", s, err)
 			}
@@ -359,7 +359,7 @@ func TestQueueTogether(t *testing.T) {
 			}
 			g := compiled(t, graph.New[state](name).Start(graph.NewNode("s", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 				return graph.Result[state]{Goto: []string{"a", "b"}}, nil
-			})).Node(meets("a")).Node(meets("b")), graph.Config{MaxConcurrency: new(2), Reducers: reducers})
+			})).Node(meets("a")).Node(meets("b")), graph.Config{MaxConcurrency: 2, Reducers: reducers})
 			r, err := hocket.Run(t.Context(), e, g, state{N: 5, Log: []string{"0"}})
 			if err != nil {
 				t.Fatal(err)

@@ -22,7 +22,7 @@ func saying(id string, c graph.AgentConfig[state]) graph.AgentConfig[state] {
 	if c.AgentType == "" {
 		c.AgentType = hocket.AgentLLM
 	}
-	c.MessageFunc = func(s state) string { return s.Text }
+	c.MessageFunc = func(v graph.View[state]) string { return v.State.Text }
 	c.Output = func(s *state, messages []graph.AgentMessage) error {
 		for _, m := range messages {
 			s.Log = append(s.Log, strings.TrimSuffix(m.Type+" "+m.Tool, " ")+": "+m.Content)
@@ -75,7 +75,7 @@ func TestLLMSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	run := func(c graph.AgentConfig[state], o hocket.RunOptions[state]) *hocket.Result[state] {
+	run := func(c graph.AgentConfig[state], o hocket.RunOptions) *hocket.Result[state] {
 		t.Helper()
 		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").Start(saying("a", c))), state{Text: "tides?"}, o)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestLLMSessions(t *testing.T) {
 		return r
 	}
 
-	r := run(graph.AgentConfig[state]{Tools: []string{"lookup"}, SystemPrompt: "Look it up."}, hocket.RunOptions[state]{ID: "r1"})
+	r := run(graph.AgentConfig[state]{Tools: []string{"lookup"}, SystemPrompt: "Look it up."}, hocket.RunOptions{ID: "r1"})
 	want := []string{"tool_use lookup: ", "tool_result lookup: tide is known", "text: so tide is known"}
 	if diff := cmp.Diff(want, r.State.Log); diff != "" || r.Err != nil {
 		t.Errorf("%v, -want +got:\n%s", r.Err, diff)
@@ -100,19 +100,19 @@ func TestLLMSessions(t *testing.T) {
 		t.Errorf("the tool was told %+v", info)
 	}
 
-	run(graph.AgentConfig[state]{}, hocket.RunOptions[state]{Model: "own/run"})
+	run(graph.AgentConfig[state]{}, hocket.RunOptions{Model: "own/run"})
 	if q := seen.Load(); q.Model != "run" || len(q.Tools) != 0 {
 		t.Errorf("asked %s with %d tools", q.Model, len(q.Tools))
 	}
-	r = run(graph.AgentConfig[state]{AgentType: "critic", Tools: []string{"lookup"}}, hocket.RunOptions[state]{})
+	r = run(graph.AgentConfig[state]{AgentType: "critic", Tools: []string{"lookup"}}, hocket.RunOptions{})
 	if q := seen.Load(); q.Model != "strict" || q.System != "Be strict." || r.Err == nil || !strings.Contains(r.Err.Error(), graph.StopMaxTurns) {
 		t.Errorf("asked %+v; %v", q, r.Err)
 	}
-	r = run(graph.AgentConfig[state]{Tools: []string{"nothing"}}, hocket.RunOptions[state]{})
+	r = run(graph.AgentConfig[state]{Tools: []string{"nothing"}}, hocket.RunOptions{})
 	if r.Err == nil || !strings.Contains(r.Err.Error(), `tool "nothing" not found`) {
 		t.Errorf("%v", r.Err)
 	}
-	r = run(graph.AgentConfig[state]{AgentType: "claude"}, hocket.RunOptions[state]{})
+	r = run(graph.AgentConfig[state]{AgentType: "claude"}, hocket.RunOptions{})
 	if r.Err == nil || r.Err.Error() != `No client provider set for agent type "claude"` {
 		t.Errorf("%v", r.Err)
 	}
@@ -147,7 +147,7 @@ func TestLLMSessionInterrupted(t *testing.T) {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	})
-	_, err := hocket.Run(ctx, first, g, state{Text: "tides?"}, hocket.RunOptions[state]{ID: "r"})
+	_, err := hocket.Run(ctx, first, g, state{Text: "tides?"}, hocket.RunOptions{ID: "r"})
 	if !errors.Is(err, hocket.ErrInterrupted) {
 		t.Errorf("run: %v", err)
 	}
@@ -198,7 +198,7 @@ func TestLLMSessionUnknownOutcome(t *testing.T) {
 			}
 			defer e.Close()
 			g := compiled(t, graph.New[state]("t").Start(saying("a", graph.AgentConfig[state]{Tools: []string{"lookup"}, Session: graph.SessionConfig{Model: "own/m"}})))
-			if _, err := hocket.Run(ctx, e, g, state{Text: "tides?"}, hocket.RunOptions[state]{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+			if _, err := hocket.Run(ctx, e, g, state{Text: "tides?"}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
 				t.Fatalf("run: %v", err)
 			}
 			r, err := hocket.Resume(t.Context(), e, g, "r")
@@ -246,7 +246,7 @@ func TestMonitorOfLLMSession(t *testing.T) {
 		var compacted bool
 		r, err := hocket.Run(t.Context(), e, compiled(t, graph.New[state]("t").
 			Start(graph.ContextMonitorConfig[state]{
-				ID: "monitor", AgentType: hocket.AgentLLM, Action: action, Session: func(state) graph.Session { return session },
+				ID: "monitor", AgentType: hocket.AgentLLM, Action: action, Session: func(graph.View[state]) graph.Session { return session },
 				OnCompaction: func(u graph.ContextWindowUsage, _ graph.CompactionAction) { compacted = u.UsagePercentage == 90 },
 			}).
 			Then(graph.ClearContextConfig[state]{ID: "clear"})), state{})
@@ -312,7 +312,7 @@ func ExampleWithLLMSessions() {
 	g, err := graph.New[Page]("pilot").
 		Start(graph.AgentConfig[Page]{
 			ID: "ask", AgentType: "pilot", Tools: []string{"tides"},
-			MessageFunc: func(p Page) string { return p.Question },
+			MessageFunc: func(v graph.View[Page]) string { return v.State.Question },
 			Output: func(p *Page, messages []graph.AgentMessage) error {
 				p.Answer = messages[len(messages)-1].Content
 				return nil

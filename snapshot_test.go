@@ -72,9 +72,9 @@ func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 	for range rapid.IntRange(1, 5).Draw(rt, "parts") {
 		switch rapid.IntRange(0, 5).Draw(rt, "part") {
 		case 0:
-			b.If(func(s state) bool { return s.N%2 == 0 }).Then(next()).Else().Then(next()).EndIf()
+			b.If(func(v graph.View[state]) bool { return v.State.N%2 == 0 }).Then(next()).Else().Then(next()).EndIf()
 		case 1:
-			b.Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N%3 == 0 }, MaxIterations: new(3)}, next(), next())
+			b.Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N%3 == 0 }, MaxIterations: 3}, next(), next())
 		case 2:
 			l, r := next(), next()
 			b.Node(l).Node(r).Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", n-1), fmt.Sprintf("n%d", n)}})
@@ -86,7 +86,7 @@ func draw(rt *rapid.T, t *testing.T, x *executed) *graph.Compiled[state] {
 	}
 	b.Then(next())
 	return compiled(t, b, graph.Config{
-		MaxConcurrency: new(1), Reducers: map[string]graph.Reducer{"log": graph.Append(), "n": graph.Sum()}, // branches in order, so that runs can be compared
+		MaxConcurrency: 1, Reducers: map[string]graph.Reducer{"log": graph.Append(), "n": graph.Sum()}, // branches in order, so that runs can be compared
 	})
 }
 
@@ -127,11 +127,11 @@ func TestResumeFromSnapshots(t *testing.T) {
 			}
 		}()
 		calm := fresh()
-		r, err := hocket.Run(t.Context(), calm, g, state{}, hocket.RunOptions[state]{ID: "r"})
+		r, err := hocket.Run(t.Context(), calm, g, state{}, hocket.RunOptions{ID: "r"})
 		want := finish(rt, t, calm, g, r, err)
 		x.take()
 
-		o := hocket.RunOptions[state]{ID: "r"}
+		o := hocket.RunOptions{ID: "r"}
 		var last *hocket.Snapshot[state]
 		var ended []string // keys of executions that had ended in the last snapshot
 		for resumes := 0; last == nil || last.Status != hocket.StatusCompleted; resumes++ {
@@ -186,7 +186,7 @@ func TestResumeFromSnapshots(t *testing.T) {
 // paused runs a graph until it waits, and gives its snapshot.
 func paused(t *testing.T, e *hocket.Engine, g *graph.Compiled[state]) *hocket.Snapshot[state] {
 	t.Helper()
-	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "r"})
+	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -244,7 +244,7 @@ func TestSnapshotRefused(t *testing.T) {
 			e := open(t, hocket.Config{})
 			s := *good
 			tt.change(&s)
-			r, err := hocket.Run(t.Context(), e, tt.graph, state{}, hocket.RunOptions[state]{ID: tt.id, ResumeFrom: &s, Answer: &hocket.Answer{Value: "on"}})
+			r, err := hocket.Run(t.Context(), e, tt.graph, state{}, hocket.RunOptions{ID: tt.id, ResumeFrom: &s, Answer: &hocket.Answer{Value: "on"}})
 			if err == nil || !tt.is(err) || r != nil {
 				t.Errorf("got %+v, %v", r, err)
 			}
@@ -268,10 +268,10 @@ func TestSnapshotOfRunThatIsHere(t *testing.T) {
 		x := &executed{}
 		g := compiled(t, graph.New[state]("t").Start(x.node("a")).Wait("go on?").Then(x.node("b")).Wait("and on?").Then(x.node("c")))
 		first := paused(t, e, g)
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ResumeFrom: first}); !errors.Is(err, hocket.ErrPaused) {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: first}); !errors.Is(err, hocket.ErrPaused) {
 			t.Errorf("without an answer: %v", err)
 		}
-		o := hocket.RunOptions[state]{ResumeFrom: first, Answer: &hocket.Answer{Value: "on"}}
+		o := hocket.RunOptions{ResumeFrom: first, Answer: &hocket.Answer{Value: "on"}}
 		r, err := hocket.Run(t.Context(), e, g, state{}, o)
 		if err != nil || r.Status != hocket.StatusPaused || r.State.N != 2 {
 			t.Fatalf("%+v, %v", r, err)
@@ -282,7 +282,7 @@ func TestSnapshotOfRunThatIsHere(t *testing.T) {
 		}
 		other := paused(t, open(t, hocket.Config{}), g)
 		x.take()
-		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ResumeFrom: other, Answer: o.Answer}); !errors.Is(err, hocket.ErrConflict) {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ResumeFrom: other, Answer: o.Answer}); !errors.Is(err, hocket.ErrConflict) {
 			t.Errorf("another run of that id: %v", err)
 		}
 		if keys := x.take(); keys != nil {
@@ -311,12 +311,12 @@ func TestSnapshotInAnotherStore(t *testing.T) {
 		return graph.Result[state]{}, nil
 	})))
 	here := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "here.db")})
-	r, err := hocket.Run(t.Context(), here, g, state{}, hocket.RunOptions[state]{Model: "acme/large"})
+	r, err := hocket.Run(t.Context(), here, g, state{}, hocket.RunOptions{Model: "acme/large"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	there := open(t, hocket.Config{DB: filepath.Join(t.TempDir(), "there.db")})
-	got, err := hocket.Run(t.Context(), there, g, state{}, hocket.RunOptions[state]{ResumeFrom: carried(t, &r.Snapshot), Answer: &hocket.Answer{Value: "on"}})
+	got, err := hocket.Run(t.Context(), there, g, state{}, hocket.RunOptions{ResumeFrom: carried(t, &r.Snapshot), Answer: &hocket.Answer{Value: "on"}})
 	if err != nil || got.Status != hocket.StatusCompleted || got.State.Text != large || !got.Snapshot.StartedAt.Equal(r.Snapshot.StartedAt) {
 		t.Errorf("%v %d bytes, %v", got.Status, len(got.State.Text), err)
 	}

@@ -115,6 +115,22 @@ type Snapshot[S any] struct {
 	Journal json.RawMessage `json:"journal,omitempty"`
 }
 
+// AnySnapshot is a *[Snapshot], whatever its state.
+type AnySnapshot interface{ taken() taken }
+
+// taken is what a run goes on from.
+type taken struct {
+	ExecutionID string
+	Journal     json.RawMessage
+}
+
+func (s *Snapshot[S]) taken() taken {
+	if s == nil {
+		return taken{}
+	}
+	return taken{s.ExecutionID, s.Journal}
+}
+
 // Wait is an open question to a person.
 type Wait struct {
 	ID      string    `json:"id"`
@@ -273,8 +289,8 @@ func result[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 }
 
 // adopt makes sure that the engine has the run of a snapshot.
-func adopt[S any](ctx context.Context, e *Engine, b *bound, o RunOptions[S]) (run string, err error) {
-	s := o.ResumeFrom
+func adopt(ctx context.Context, e *Engine, b *bound, o RunOptions) (run string, err error) {
+	s := o.ResumeFrom.taken()
 	if o.ID != "" && o.ID != s.ExecutionID {
 		return "", fmt.Errorf("resume run %s: the id of a run cannot be changed to %s", s.ExecutionID, o.ID)
 	}

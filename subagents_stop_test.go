@@ -47,7 +47,7 @@ func TestSubagentIsInterrupted(t *testing.T) {
 		<-asked
 		cancel()
 	}()
-	if _, err := hocket.Run(ctx, e, g, state{}, hocket.RunOptions[state]{ID: "up"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, e, g, state{}, hocket.RunOptions{ID: "up"}); !errors.Is(err, hocket.ErrInterrupted) {
 		t.Fatal(err)
 	}
 	if b := below(t, e, "up"); !b.Interrupted {
@@ -82,7 +82,7 @@ func TestSubagentStopsWhileItBegins(t *testing.T) {
 		_, err := c.Runtime.Subagents.Spawn(ctx, graph.SpawnOptions{AgentID: "x", Key: "k", AgentName: "researcher", Task: "go"})
 		return graph.Result[state]{Output: errors.Is(err, context.Canceled)}, nil
 	}, once())))
-	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "up"})
+	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "up"})
 	if err != nil || r.Status != hocket.StatusCompleted || string(r.Snapshot.Outputs["a"]) != "true" {
 		t.Fatalf("%+v, %v", r, err)
 	}

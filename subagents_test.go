@@ -20,7 +20,7 @@ import (
 func subagent(t *testing.T, agent string) *graph.Compiled[state] {
 	t.Helper()
 	return compiled(t, graph.New[state]("t").Start(graph.SubagentConfig[state]{
-		ID: "ask", Agent: agent, TaskFunc: func(s state) string { return s.Text }, Options: once(),
+		ID: "ask", Agent: agent, TaskFunc: func(v graph.View[state]) string { return v.State.Text }, Options: once(),
 		Output: func(s *state, r graph.SubagentResult) error {
 			s.Text, s.N = r.Output, r.ToolUses
 			return nil
@@ -40,7 +40,7 @@ func TestSubagent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer e.Close()
-	r, err := hocket.Run(t.Context(), e, subagent(t, "researcher"), state{Text: "tides"}, hocket.RunOptions[state]{ID: "up"})
+	r, err := hocket.Run(t.Context(), e, subagent(t, "researcher"), state{Text: "tides"}, hocket.RunOptions{ID: "up"})
 	if err != nil || r.Status != hocket.StatusCompleted || r.State.Text != "so tide is known" || r.State.N != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -121,7 +121,7 @@ func TestSubagentGoesOn(t *testing.T) {
 		<-started
 		cancel()
 	}()
-	if _, err := hocket.Run(ctx, first, g, state{Text: "tides"}, hocket.RunOptions[state]{ID: "up"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, first, g, state{Text: "tides"}, hocket.RunOptions{ID: "up"}); !errors.Is(err, hocket.ErrInterrupted) {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {
@@ -180,7 +180,7 @@ func TestSubagentIsCancelled(t *testing.T) {
 		<-started
 		cancelled <- e.Cancel(t.Context(), "up", "enough")
 	}()
-	r, err := hocket.Run(t.Context(), e, subagent(t, "researcher"), state{}, hocket.RunOptions[state]{ID: "up"})
+	r, err := hocket.Run(t.Context(), e, subagent(t, "researcher"), state{}, hocket.RunOptions{ID: "up"})
 	if err := <-cancelled; err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestCustomTool(t *testing.T) {
 			return nil
 		},
 	}))
-	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{ID: "up"})
+	r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "up"})
 	if err != nil || r.State.Text != "tide by upcalltrue" {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -67,7 +67,7 @@ func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	e := open(t, hocket.Config{})
 	k := &tracker{}
-	run := func(b *graph.Builder[state], o hocket.RunOptions[state]) *hocket.Result[state] {
+	run := func(b *graph.Builder[state], o hocket.RunOptions) *hocket.Result[state] {
 		t.Helper()
 		o.Telemetry = k
 		r, err := hocket.Run(t.Context(), e, compiled(t, b), state{}, o)
@@ -76,19 +76,19 @@ func TestTelemetry(t *testing.T) {
 		}
 		return r
 	}
-	run(graph.New[state]("t").Start(note("a")).Then(fails("b", 1)), hocket.RunOptions[state]{ID: "one", WorkflowName: "letters", MaxSteps: new(7)})
+	run(graph.New[state]("t").Start(note("a")).Then(fails("b", 1)), hocket.RunOptions{ID: "one", WorkflowName: "letters", MaxSteps: 7})
 	k.want(t, "start one letters max 7 resuming false", "enter a tool 1 in 0", "exit a completed", "enter b tool 2 in 0", "error b: failure 1",
 		"exit b completed", "complete letters completed")
 
-	run(graph.New[state]("t").Start(breaks("a", "no luck")), hocket.RunOptions[state]{ID: "two"})
+	run(graph.New[state]("t").Start(breaks("a", "no luck")), hocket.RunOptions{ID: "two"})
 	k.want(t, "start two unnamed max 1000 resuming false", "enter a tool 1 in 0", "error a: no luck", "exit a failed", "error : no luck",
 		"complete unnamed failed")
 
 	wait := graph.New[state]("w").Start(note("a")).Wait("go on?").Then(note("b"))
-	r := run(wait, hocket.RunOptions[state]{ID: "three"})
+	r := run(wait, hocket.RunOptions{ID: "three"})
 	k.want(t, "start three unnamed max 1000 resuming false", "enter a tool 1 in 0", "exit a completed", "enter wait_1 wait 2 in 0", "exit wait_1 paused",
 		"complete unnamed paused")
-	run(wait, hocket.RunOptions[state]{ResumeFrom: &r.Snapshot, Answer: &hocket.Answer{Value: "yes"}})
+	run(wait, hocket.RunOptions{ResumeFrom: &r.Snapshot, Answer: &hocket.Answer{Value: "yes"}})
 	k.want(t, "start three unnamed max 1000 resuming true", "enter wait_1 wait 2 in 0", "exit wait_1 completed", "enter b tool 3 in 0", "exit b completed",
 		"complete unnamed completed")
 }
@@ -100,7 +100,7 @@ func TestTelemetryOfBranches(t *testing.T) {
 	g := compiled(t, graph.New[state]("t").Node(note("l")).Node(note("r")).Start(note("a")).
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"l", "r"}}).Then(note("z")),
 		graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
-	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions[state]{ID: "p", Telemetry: k})
+	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions{ID: "p", Telemetry: k})
 	if err != nil || r.Status != hocket.StatusCompleted {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -128,7 +128,7 @@ func TestTelemetryOfLeft(t *testing.T) {
 		s.Log = append(s.Log, "b")
 		return nil
 	})))
-	o := hocket.RunOptions[state]{ID: "r", Telemetry: k}
+	o := hocket.RunOptions{ID: "r", Telemetry: k}
 	for step, err := range hocket.Stream(t.Context(), e, g, state{}, o) {
 		if err != nil || step.NodeID != "a" {
 			t.Fatalf("%+v, %v", step, err)

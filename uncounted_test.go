@@ -44,7 +44,7 @@ func TestGraphBudgetUncounted(t *testing.T) {
 		file   string
 		config graph.Limits
 		run    graph.Limits
-		node   *graph.Budget
+		node   graph.Budget
 		works  bool
 	}{
 		"no budget":                     {works: true},
@@ -52,14 +52,14 @@ func TestGraphBudgetUncounted(t *testing.T) {
 		"tokens of the run":             {run: graph.Limits{Budget: tokens}},
 		"money of the run":              {run: graph.Limits{Budget: graph.Budget{MaxCostUSD: 1}}},
 		"tokens of the graph":           {config: graph.Limits{Budget: tokens}},
-		"tokens of the node":            {node: &tokens},
+		"tokens of the node":            {node: tokens},
 		"tokens of the operator":        {file: "budgets: {run: {tokens: 1000}}"},
 		"tokens of the workflow":        {file: "budgets: {workflow: {tokens: 1000}}"},
 		"allowed by the run":            {run: graph.Limits{Budget: allowed}, works: true},
 		"allowed by the graph":          {config: graph.Limits{Budget: allowed}, works: true},
-		"allowed by the node":           {node: &allowed, works: true},
-		"allowed by the node alone":     {node: &allowed, run: graph.Limits{Budget: tokens}},
-		"allowed by the run alone":      {node: &tokens, run: graph.Limits{Budget: allowed}},
+		"allowed by the node":           {node: allowed, works: true},
+		"allowed by the node alone":     {node: allowed, run: graph.Limits{Budget: tokens}},
+		"allowed by the run alone":      {node: tokens, run: graph.Limits{Budget: allowed}},
 		"allowed by the operator":       {file: "budgets: {run: {tokens: 1000}, uncounted: allow}", works: true},
 		"workflow, by the operator":     {file: "budgets: {workflow: {tokens: 1000}, uncounted: allow}", works: true},
 		"against the operator":          {file: "budgets: {run: {tokens: 1000}}", run: graph.Limits{Budget: allowed}, config: graph.Limits{Budget: allowed}},
@@ -74,7 +74,7 @@ func TestGraphBudgetUncounted(t *testing.T) {
 				options = append(options, hocket.WithConfig(configured(t, tc.file)))
 			}
 			e := spending(t, &calls, options...)
-			o := graph.NodeOptions[state]{Budget: tc.node}
+			o := graph.NodeOptions{Budget: tc.node}
 			for door, in := range map[string]struct {
 				node    graph.Node[state]
 				runtime graph.Runtime
@@ -105,7 +105,7 @@ func TestGraphBudgetUncounted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions[state]{Limits: tc.run})
+				r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{Limits: tc.run})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -94,7 +94,7 @@ func TestWorkTakesUp(t *testing.T) {
 		defer end()
 		begun := make(chan error, 1)
 		go func() {
-			_, err := hocket.Run(t.Context(), dies, hangs, tide{}, hocket.RunOptions[tide]{ID: "r1"})
+			_, err := hocket.Run(t.Context(), dies, hangs, tide{}, hocket.RunOptions{ID: "r1"})
 			begun <- err
 		}()
 		time.Sleep(time.Minute)
@@ -116,7 +116,7 @@ func TestWorkTakesUp(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if _, err := hocket.Run(ctx, e, hangs, tide{}, hocket.RunOptions[tide]{ID: "r2"}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := hocket.Run(ctx, e, hangs, tide{}, hocket.RunOptions{ID: "r2"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a run whose context is done: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -134,7 +134,7 @@ func TestAnswerForProgram(t *testing.T) {
 		g := tides(t, atOnce)
 		e, end := peer(t, db, g)
 		for _, id := range []string{"lives", "away"} {
-			if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions[tide]{ID: id}); err != nil || r.Status != hocket.StatusPaused {
+			if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
 				t.Fatalf("%+v, %v", r, err)
 			}
 		}

@@ -43,14 +43,14 @@ func client(t *testing.T, c acp.Config) *acp.Client {
 
 func node(id string) graph.AgentConfig[work] {
 	return graph.AgentConfig[work]{
-		ID: id, AgentType: "coder", MessageFunc: func(w work) string { return w.Task },
+		ID: id, AgentType: "coder", MessageFunc: func(v graph.View[work]) string { return v.State.Task },
 		Output: func(w *work, messages []graph.AgentMessage) error {
 			for _, m := range messages {
 				w.Done = append(w.Done, m.Content)
 			}
 			return nil
 		},
-		Options: graph.NodeOptions[work]{Retry: &graph.Retry{MaxAttempts: new(1)}},
+		Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}},
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAgentInGraph(t *testing.T) {
 		return e
 	}
 	first := engine()
-	r, err := hocket.Run(t.Context(), first, g, work{Task: "fix it"}, hocket.RunOptions[work]{ID: "r"})
+	r, err := hocket.Run(t.Context(), first, g, work{Task: "fix it"}, hocket.RunOptions{ID: "r"})
 	if err != nil || r.Err != nil || r.Status != hocket.StatusPaused || strings.Join(r.State.Done, "") != "done: fix it" {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -163,7 +163,7 @@ func TestMonitor(t *testing.T) {
 			var compacted string
 			g, err := graph.New[work]("watch").
 				Start(graph.ContextMonitorConfig[work]{
-					ID: "monitor", AgentType: agentType, Session: func(work) graph.Session { return session },
+					ID: "monitor", AgentType: agentType, Session: func(graph.View[work]) graph.Session { return session },
 					OnCompaction: func(u graph.ContextWindowUsage, _ graph.CompactionAction) {
 						compacted = fmt.Sprintf(" compacted at %g;", u.UsagePercentage)
 					},

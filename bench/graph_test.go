@@ -75,10 +75,10 @@ func goGraphs() []goGraph {
 			}
 		}},
 		{"loop of 1000", func() (*graph.Compiled[small], error) {
-			until := func(s small) bool { return s.N >= loopLength }
+			until := func(v graph.View[small]) bool { return v.State.N >= loopLength }
 			return graph.New[small]("loop").
-				Loop(graph.LoopConfig[small]{Until: until, MaxIterations: new(loopLength + 1)}, changing("body")).
-				Compile(graph.Config{MaxSteps: new(3 * loopLength)})
+				Loop(graph.LoopConfig[small]{Until: until, MaxIterations: loopLength + 1}, changing("body")).
+				Compile(graph.Config{MaxSteps: 3 * loopLength})
 		}, 2*loopLength + 1, loopLength, func(s *small) { // the body and the check of each pass, and the loop's start
 			for s.N < loopLength {
 				call(s)

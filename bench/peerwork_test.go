@@ -47,7 +47,7 @@ func BenchmarkPeerWork(b *testing.B) {
 		s.N++
 		return nil
 	})
-	loop := graph.New[counter]("loop").Loop(graph.LoopConfig[counter]{Until: func(s counter) bool { return s.N >= passes }, MaxIterations: new(passes + 1)}, count)
+	loop := graph.New[counter]("loop").Loop(graph.LoopConfig[counter]{Until: func(v graph.View[counter]) bool { return v.State.N >= passes }, MaxIterations: passes + 1}, count)
 	for _, bc := range []struct {
 		name                string
 		b                   *graph.Builder[counter]
@@ -59,7 +59,7 @@ func BenchmarkPeerWork(b *testing.B) {
 		{"1000 runs of 10", counterChain(10), 10, 0, 1000},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
-			g, err := bc.b.Compile(graph.Config{MaxSteps: new(3 * passes)})
+			g, err := bc.b.Compile(graph.Config{MaxSteps: 3 * passes})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -66,8 +66,8 @@ func note(id string) graph.Node[Article] {
 	})
 }
 
-func long(a Article) bool     { return a.Words > 3 }
-func approved(a Article) bool { return a.Approved }
+func long(v graph.View[Article]) bool     { return v.State.Words > 3 }
+func approved(v graph.View[Article]) bool { return v.State.Approved }
 
 func Example_node() {
 	count := graph.NewNode("count", graph.TypeTool, func(_ context.Context, c *graph.Context[Article]) (graph.Result[Article], error) {
@@ -138,7 +138,7 @@ func Example_loop() {
 	})
 	g, err := graph.New[Article]("cycle").
 		Start(graph.Do("draft", draft)).
-		Loop(graph.LoopConfig[Article]{Until: approved, MaxIterations: new(5)}, check, mend).
+		Loop(graph.LoopConfig[Article]{Until: approved, MaxIterations: 5}, check, mend).
 		Then(graph.Do("publish", publish)).
 		Compile()
 	res := play(g, err, Article{Topic: "tides"})
@@ -168,19 +168,19 @@ func Example_parallel() {
 }
 
 func Example_failures() {
-	press := graph.Do("print", func(context.Context, *Article) error { return errors.New("the press is broken") }, graph.NodeOptions[Article]{
-		Retry: &graph.Retry{
-			MaxAttempts: new(2), Backoff: new(10 * time.Millisecond),
+	press := graph.Do("print", func(context.Context, *Article) error { return errors.New("the press is broken") }, graph.NodeOptions{
+		Retry: graph.Retry{
+			MaxAttempts: 2, Backoff: 10 * time.Millisecond,
 			RetryOn: func(err error) bool { return strings.Contains(err.Error(), "broken") },
 		},
-		OnError: func(err error, c *graph.Context[Article]) graph.ErrorAction[Article] {
+		OnError: graph.OnError(func(err error, c *graph.Context[Article]) graph.ErrorAction[Article] {
 			if c.Attempt < 2 {
 				return graph.ErrorAction[Article]{} // as Retry says
 			}
 			return graph.ErrorAction[Article]{Action: graph.ActionGoto, Node: "handwrite"}
-		},
+		}),
 	})
-	handwrite := graph.Do("handwrite", publish, graph.NodeOptions[Article]{Recovery: true})
+	handwrite := graph.Do("handwrite", publish, graph.NodeOptions{Recovery: true})
 	g, err := graph.New[Article]("print").
 		Start(graph.Do("draft", draft)).
 		Then(press).
@@ -212,7 +212,7 @@ func Example_once() {
 			return "mailed " + receipt, nil
 		})
 		return err
-	}, graph.NodeOptions[Article]{Retry: &graph.Retry{Backoff: new(time.Millisecond)}})
+	}, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})
 	g, err := graph.New[Article]("shop").Start(pay).Compile()
 	fmt.Println(play(g, err, Article{}).State.Text)
 	// Output:

@@ -19,7 +19,7 @@ func asking(version string) *graph.Compiled[Article] {
 		Start(graph.Do("draft", draft)).
 		Then(graph.WaitConfig[Article]{
 			ID:         "agree",
-			PromptFunc: func(a Article) string { return "Publish " + a.Text + "?" },
+			PromptFunc: func(v graph.View[Article]) string { return "Publish " + v.State.Text + "?" },
 			Input: func(a *Article, answer string) error {
 				a.Approved = answer == "yes"
 				return nil
@@ -40,7 +40,7 @@ func Example_wait() {
 	func() {
 		eng := must(hocket.Open(ctx, hocket.Config{DB: db}))
 		defer eng.Close()
-		res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{ID: "news-1"})
+		res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions{ID: "news-1"})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -98,7 +98,7 @@ func Example_agents() {
 	g, err := graph.New[Article]("desk").
 		Start(graph.Do("draft", draft)).
 		Then(graph.SubagentConfig[Article]{
-			ID: "criticize", Agent: "critic", TaskFunc: func(a Article) string { return a.Text },
+			ID: "criticize", Agent: "critic", TaskFunc: func(v graph.View[Article]) string { return v.State.Text },
 			Output: func(a *Article, r graph.SubagentResult) error {
 				a.Notes = append(a.Notes, r.Output)
 				return nil
@@ -139,7 +139,7 @@ func Example_sessions() {
 		Start(graph.Do("draft", draft)).
 		Then(graph.AgentConfig[Article]{
 			ID: "ask", AgentType: "critic", // or hocket.AgentLLM, which every engine with models has, or "claude"
-			MessageFunc: func(a Article) string { return "Mend " + a.Text },
+			MessageFunc: func(v graph.View[Article]) string { return "Mend " + v.State.Text },
 			Output: func(a *Article, messages []graph.AgentMessage) error {
 				a.Text = messages[len(messages)-1].Content
 				return nil
@@ -180,9 +180,9 @@ func Example_checkpoints() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()
 	states := hocket.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, one of yours
-	res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{
+	res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions{
 		ID: "news-1", Checkpointer: states,
-		OnProgress: func(p hocket.Progress[Article]) { fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label) },
+		OnProgress: hocket.OnProgress(func(p hocket.Progress[Article]) { fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label) }),
 	})
 	must(res, err)
 	first, err := hocket.LoadState[Article](ctx, states, "news-1", "step_1") // "": the last one
@@ -192,7 +192,7 @@ func Example_checkpoints() {
 	must(snapshot, err)
 	other := engine()
 	defer other.Close()
-	res, err = hocket.Run(ctx, other, g, Article{}, hocket.RunOptions[Article]{ResumeFrom: snapshot, Answer: &hocket.Answer{Value: "no"}})
+	res, err = hocket.Run(ctx, other, g, Article{}, hocket.RunOptions{ResumeFrom: snapshot, Answer: &hocket.Answer{Value: "no"}})
 	fmt.Println(res.Status, res.State.Text, err)
 	// Output:
 	// node_started draft ""
@@ -208,7 +208,7 @@ func Example_control() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()
 	var drafted uint64
-	for step, err := range hocket.Stream(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions[Article]{ID: "news-1"}) {
+	for step, err := range hocket.Stream(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions{ID: "news-1"}) {
 		if err == nil && step.NodeID == "draft" {
 			drafted = step.Seq
 		}

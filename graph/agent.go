@@ -11,7 +11,7 @@ import (
 )
 
 // AgentNodeRetry is how agent nodes are tried again where they do not say otherwise (S2-60): 3 attempts, after 1 s and 2 s.
-func AgentNodeRetry() *Retry { return DefaultRetry() }
+func AgentNodeRetry() Retry { return DefaultRetry() }
 
 // AgentConfig is a node that makes a session with a coding agent, sends it one message, and ends the session again, whatever came of it (S2-68). From
 // the second attempt on, the message says why the one before failed (S2-58).
@@ -32,14 +32,14 @@ type AgentConfig[S any] struct {
 	Session SessionConfig
 	// Message is what the agent is sent; MessageFunc makes it of the state and wins. With neither the message is empty. It must be pure.
 	Message     string
-	MessageFunc func(S) string
+	MessageFunc func(View[S]) string
 	// Output writes the answer into the state. Where it is nil the list of messages is in the outputs under ID.
 	Output func(s *S, messages []AgentMessage) error
 	// ResendUnknown makes a next attempt of a message whose outcome a crash left unknown. Otherwise the node fails with ErrUnknownOutcome and is not
 	// tried again by its Retry, so that a person decides (D23): OnError may lead to a wait, or retry.
 	ResendUnknown bool
-	// Options.Retry is [AgentNodeRetry] where nil, Options.Name `<AgentType> agent` where empty.
-	Options NodeOptions[S]
+	// Options.Retry is [AgentNodeRetry] where it is zero, Options.Name `<AgentType> agent` where empty.
+	Options NodeOptions
 }
 
 func (c AgentConfig[S]) define() *def[S] {
@@ -48,8 +48,8 @@ func (c AgentConfig[S]) define() *def[S] {
 		c.Options.Name = c.AgentType + " agent"
 	}
 	r := AgentNodeRetry()
-	if c.Options.Retry != nil {
-		*r = *c.Options.Retry
+	if c.Options.Retry.said() {
+		r = c.Options.Retry
 	}
 	if on := r.RetryOn; !c.ResendUnknown {
 		r.RetryOn = func(err error) bool { return !errors.Is(err, ErrUnknownOutcome) && (on == nil || on(err)) }
@@ -74,7 +74,7 @@ type agentAnswer struct {
 func (c AgentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
 	message := c.Message
 	if c.MessageFunc != nil {
-		message = c.MessageFunc(n.State)
+		message = c.MessageFunc(n.View())
 	}
 	message = retried(message, n)
 	a, err := Once(ctx, attemptKey(keyMessage, n.Attempt), func(ctx context.Context) (agentAnswer, error) { return c.converse(ctx, n, message) })

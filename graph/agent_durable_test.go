@@ -45,8 +45,8 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 				}
 				return graphtest.Hello(), nil
 			}}
-			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend, Options: graph.NodeOptions[state]{
-				Retry: &graph.Retry{RetryOn: tc.retryOn}, OnError: tc.onError,
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", ResendUnknown: tc.resend, Options: graph.NodeOptions{
+				Retry: graph.Retry{RetryOn: tc.retryOn}, OnError: graph.OnError(tc.onError),
 			}}
 			offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", tc.want)
 			if n := len(agent.Messages()); n != tc.sent {
@@ -60,7 +60,7 @@ func TestAgentNodeUnknownOutcome(t *testing.T) {
 func TestAgentNodeRetryOn(t *testing.T) {
 	t.Parallel()
 	agent := &graphtest.Agent{Answer: func(context.Context, int, string) ([]graph.AgentMessage, error) { return nil, errAgent }}
-	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{Retry: &graph.Retry{RetryOn: func(err error) bool {
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions{Retry: graph.Retry{RetryOn: func(err error) bool {
 		return !strings.Contains(err.Error(), "broke")
 	}}}}
 	offering(t, agent.Runtime("x"), graph.New[state]("g").Start(node), state{}).want("a", "the agent broke")
@@ -172,19 +172,19 @@ func TestAgentNodeAsksAboutUnknownOutcome(t *testing.T) {
 				return graphtest.Hello(), nil
 			}}
 			b := graph.New[state]("g").
-				Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions[state]{
-					OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+				Start(graph.AgentConfig[state]{ID: "a", AgentType: "x", Options: graph.NodeOptions{
+					OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
 						if errors.Is(err, graph.ErrUnknownOutcome) {
 							return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "ask"}
 						}
 						return graph.ErrorAction[state]{}
-					},
+					}),
 				}}).
 				Then(nothing("done")).
-				Node(graph.WaitConfig[state]{ID: "ask", Prompt: "Send it again?", Options: graph.NodeOptions[state]{Recovery: true}, Input: func(s *state, answer string) error {
+				Node(graph.WaitConfig[state]{ID: "ask", Prompt: "Send it again?", Options: graph.NodeOptions{Recovery: true}, Input: func(s *state, answer string) error {
 					s.Text = answer
 					return nil
-				}}, graph.DecisionNode("which", []graph.Route[state]{{When: func(s state) bool { return s.Text == "again" }, Target: "a"}}, "done"))
+				}}, graph.DecisionNode("which", []graph.Route[state]{{When: func(v graph.View[state]) bool { return v.State.Text == "again" }, Target: "a"}}, "done"))
 			w := offering(t, agent.Runtime("x"), b, state{})
 			w.want("a, ask", "paused")
 			w.Feed(engine.Answer{Value: engine.Value(answer)})

@@ -47,8 +47,8 @@ func TestAgentNodeDefaults(t *testing.T) {
 	t.Parallel()
 	g := compiled(t, graph.New[state]("g").
 		Start(graph.AgentConfig[state]{ID: "a", AgentType: "claude"}).
-		Then(graph.AgentConfig[state]{ID: "b", AgentType: "claude", Options: graph.NodeOptions[state]{
-			Name: "Reviewer", Description: "reads", Retry: &graph.Retry{MaxAttempts: new(5), Backoff: new(time.Minute), Multiplier: 3},
+		Then(graph.AgentConfig[state]{ID: "b", AgentType: "claude", Options: graph.NodeOptions{
+			Name: "Reviewer", Description: "reads", Retry: graph.Retry{MaxAttempts: 5, Backoff: time.Minute, Multiplier: 3},
 		}}))
 	if n, _ := g.Node("a"); n.Type != graph.TypeAgent || n.Name != "claude agent" {
 		t.Errorf("node %+v", n)
@@ -64,7 +64,7 @@ func TestAgentNodeDefaults(t *testing.T) {
 			t.Errorf("retry of %s: got - want +\n%s", id, d)
 		}
 	}
-	if d := cmp.Diff(graph.AgentNodeRetry(), &graph.Retry{MaxAttempts: new(3), Backoff: new(time.Second), Multiplier: 2}); d != "" {
+	if d := cmp.Diff(graph.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}); d != "" {
 		t.Errorf("AgentNodeRetry: got - want +\n%s", d)
 	}
 	_, err := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a"}).Compile()
@@ -90,7 +90,7 @@ func TestAgentNodeSession(t *testing.T) {
 		},
 		"node wins": {
 			node: graph.AgentConfig[state]{
-				SystemPrompt: "mine", Tools: []string{"y"}, Options: graph.NodeOptions[state]{Model: "p/node"},
+				SystemPrompt: "mine", Tools: []string{"y"}, Options: graph.NodeOptions{Model: "p/node"},
 				Session: graph.SessionConfig{Model: "p/s", SystemPrompt: "be", Tools: []string{"x"}},
 			},
 			config: graph.Config{DefaultModel: "p/graph"},
@@ -132,13 +132,13 @@ func TestAgentNodeMessages(t *testing.T) {
 		{Type: graph.MessageText, Role: "assistant", Content: "done"},
 	}
 	for name, tc := range map[string]struct {
-		message  func(state) string
+		message  func(graph.View[state]) string
 		answer   []graph.AgentMessage
 		wantSent string
 		want     string
 	}{
 		"no message": {nil, graphtest.Hello(), "", `[{"type":"text","role":"assistant","content":"hello"}]`},
-		"of state":   {func(s state) string { return "to " + s.Text }, graphtest.Hello(), "to ", `[{"type":"text","role":"assistant","content":"hello"}]`},
+		"of state":   {func(v graph.View[state]) string { return "to " + v.State.Text }, graphtest.Hello(), "to ", `[{"type":"text","role":"assistant","content":"hello"}]`},
 		"nothing":    {nil, []graph.AgentMessage{}, "", `[]`},
 		"all types": {nil, said, "", `[{"type":"thinking","role":"assistant","content":"hm"},` +
 			`{"type":"tool_use","role":"assistant","content":"","tool":"ls","toolCallId":"1","arguments":{"dir":"."}},` +
@@ -256,7 +256,7 @@ func TestAgentNodeFailures(t *testing.T) {
 			if tc.runtime != nil {
 				services = *tc.runtime
 			}
-			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: tc.output, Options: graph.NodeOptions[state]{Retry: once()}}
+			node := graph.AgentConfig[state]{ID: "a", AgentType: "x", Output: tc.output, Options: graph.NodeOptions{Retry: once()}}
 			offering(t, services, graph.New[state]("g").Start(node), state{}).want("a", tc.want)
 			if d := cmp.Diff(agent.Calls(), tc.calls); d != "" {
 				t.Errorf("calls: got - want +\n%s", d)
@@ -276,7 +276,7 @@ func TestAgentNodeFeedback(t *testing.T) {
 		return graphtest.Hello(), nil
 	}}
 	var outputs atomic.Int32
-	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: func(state) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
+	node := graph.AgentConfig[state]{ID: "a", AgentType: "x", MessageFunc: func(graph.View[state]) string { return "Write." }, Output: func(*state, []graph.AgentMessage) error {
 		if outputs.Add(1) == 1 {
 			return errors.New("no title")
 		}
@@ -296,7 +296,7 @@ func TestAgentNodeFeedback(t *testing.T) {
 	}
 
 	helper := &graphtest.Agent{}
-	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions[state]{Retry: once()})).Catch(graph.AgentConfig[state]{ID: "help", AgentType: "x"})
+	b := graph.New[state]("g").Start(breaks("bad", -1, graph.NodeOptions{Retry: once()})).Catch(graph.AgentConfig[state]{ID: "help", AgentType: "x"})
 	offering(t, helper.Runtime("x"), b, state{}).want("bad, help", "it is broken")
 	if d := cmp.Diff(helper.Messages(), []string{`Node "bad" failed: it is broken`}); d != "" {
 		t.Errorf("sent to the handler: got - want +\n%s", d)

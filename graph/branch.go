@@ -28,12 +28,12 @@ func (c *conditional[S]) end(id string) {
 }
 
 // If begins a branch: what follows, up to Else or EndIf, runs where cond holds. cond must be pure; it is called once each time.
-func (b *Builder[S]) If(cond func(S) bool) *Builder[S] {
+func (b *Builder[S]) If(cond func(View[S]) bool) *Builder[S] {
 	b.begin(caller(), cond)
 	return b
 }
 
-func (b *Builder[S]) begin(at diag.Span, cond func(S) bool) bool {
+func (b *Builder[S]) begin(at diag.Span, cond func(View[S]) bool) bool {
 	if first := b.inside && b.start == "" && len(b.open) == 0; b.current == "" && !first { // a branch may begin with a decision
 		b.problem(at, "if-without-node", "Cannot use if() without a preceding node. Use start() first.")
 		return false
@@ -107,7 +107,7 @@ func orElse(id, other string) string {
 
 // IfConfig is a whole conditional: [Builder.IfConfig].
 type IfConfig[S any] struct {
-	Condition func(S) bool
+	Condition func(View[S]) bool
 	Then      []Node[S]
 	// ElseIf are asked in order where Condition does not hold.
 	ElseIf []ElseIf[S]
@@ -116,7 +116,7 @@ type IfConfig[S any] struct {
 
 // ElseIf is one more condition of an IfConfig with its nodes.
 type ElseIf[S any] struct {
-	Condition func(S) bool
+	Condition func(View[S]) bool
 	Then      []Node[S]
 }
 
@@ -158,14 +158,14 @@ const DefaultMaxIterations = 100
 // LoopConfig says when a loop ends. It always runs its body once (S2-21).
 type LoopConfig[S any] struct {
 	// Until ends the loop where it holds after the body; nil never does. It must be pure.
-	Until func(S) bool
-	// MaxIterations ends the loop after that many passes; nil is DefaultMaxIterations.
-	MaxIterations *int
+	Until func(View[S]) bool
+	// MaxIterations ends the loop after that many passes; 0 is DefaultMaxIterations, [Zero] and 1 are one pass.
+	MaxIterations int
 }
 
 // loop is what both nodes of a loop know.
 type loop[S any] struct {
-	until   func(S) bool
+	until   func(View[S]) bool
 	most    int
 	counter string // the field that counts finished passes
 }
@@ -180,9 +180,9 @@ func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
 	}
 	start, check := b.generated("loop_start"), b.generated("loop_check")
 	l := &loop[S]{until: c.Until, most: DefaultMaxIterations, counter: outputsPrefix + start + "_iteration"}
-	if c.MaxIterations != nil {
-		if l.most = *c.MaxIterations; l.most < 0 {
-			b.problem(at, "negative-limit", "Loop %q: maxIterations must not be negative", start)
+	if said, most := amount(c.MaxIterations); said {
+		if l.most = most; most < 0 {
+			b.problem(at, "negative-limit", "Loop %q: MaxIterations must not be negative", start)
 		}
 	}
 	b.then(at, &def[S]{id: start, typ: TypeDecision, shape: shapeLoopStart, loop: l})

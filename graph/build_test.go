@@ -19,7 +19,7 @@ func TestMisuse(t *testing.T) {
 	par := func(branches ...string) graph.ParallelConfig[state] {
 		return graph.ParallelConfig[state]{ID: "pp", Branches: branches}
 	}
-	retry := func(r graph.Retry) graph.NodeOptions[state] { return graph.NodeOptions[state]{Retry: &r} }
+	retry := func(r graph.Retry) graph.NodeOptions { return graph.NodeOptions{Retry: r} }
 	minus, nilNode := -time.Second, graph.Node[state](nil)
 	for name, tc := range map[string]struct {
 		graph  *B
@@ -54,16 +54,16 @@ func TestMisuse(t *testing.T) {
 		"slash":                  {g().Then(note("a/b")), graph.Config{}, `Node ID "a/b" must not contain a slash`},
 		"second handler":         {g().Catch(note("h")).Catch(note("i")), graph.Config{}, `Error handler already set: "h"`},
 		"handler that waits":     {g().Catch(graph.WaitNode[state]("h", "?")), graph.Config{}, `Error handler "h" must be a node that calls a function`},
-		"negative iterations":    {g().Loop(graph.LoopConfig[state]{MaxIterations: new(-1)}, note("a")), graph.Config{}, `Loop "loop_start_1": maxIterations must not be negative`},
+		"negative iterations":    {g().Loop(graph.LoopConfig[state]{MaxIterations: -1}, note("a")), graph.Config{}, `Loop "loop_start_1": MaxIterations must not be negative`},
 		"negative tool timeout":  {g().Tool(graph.ToolConfig[state, int, int]{ID: "x", Timeout: minus, Execute: func(context.Context, int) (int, error) { return 0, nil }}), graph.Config{}, `Tool node "x" has a negative timeout`},
-		"S2-41 no attempts":      {g().Then(note("a", retry(graph.Retry{MaxAttempts: new(0)}))), graph.Config{}, `Node "a": maxAttempts is 0; it counts the first attempt and must be at least 1`},
-		"negative backoff":       {g().Then(note("a", retry(graph.Retry{Backoff: &minus}))), graph.Config{}, `Node "a": the backoff is negative`},
+		"S2-41 no attempts":      {g().Then(note("a", retry(graph.Retry{MaxAttempts: graph.Zero}))), graph.Config{}, `Node "a": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
+		"negative backoff":       {g().Then(note("a", retry(graph.Retry{Backoff: minus}))), graph.Config{}, `Node "a": the backoff is negative`},
 		"negative multiplier":    {g().Then(note("a", retry(graph.Retry{Multiplier: -1}))), graph.Config{}, `Node "a": the multiplier of the backoff must be between 0 and 1,000,000`},
-		"S2-62 no concurrency":   {g(), graph.Config{MaxConcurrency: new(0)}, "maxConcurrency is 0; it must be at least 1"},
-		"negative steps":         {g(), graph.Config{MaxSteps: new(-1)}, "maxSteps is -1; it must not be negative"},
-		"negative timeout":       {g(), graph.Config{Timeout: minus}, "timeout is -1s; it must not be negative"},
+		"S2-62 no concurrency":   {g(), graph.Config{MaxConcurrency: graph.Zero}, "Config.MaxConcurrency is 0; it must be at least 1"},
+		"negative steps":         {g(), graph.Config{MaxSteps: -1}, "Config.MaxSteps is -1; it must not be negative"},
+		"negative timeout":       {g(), graph.Config{Timeout: minus}, "Config.Timeout is -1s; it must not be negative"},
 		"bad schema":             {g(), graph.Config{OutputSchema: graph.SchemaJSON(`{"type": 7}`)}, "The outputSchema of the graph cannot be read: "},
-		"empty schema":           {g().Then(note("a", graph.NodeOptions[state]{InputSchema: &graph.Schema{}})), graph.Config{}, `The inputSchema of node "a" is empty; make it with SchemaOf or SchemaJSON`},
+		"empty schema":           {g().Then(note("a", graph.NodeOptions{InputSchema: &graph.Schema{}})), graph.Config{}, `The inputSchema of node "a" is empty; make it with SchemaOf or SchemaJSON`},
 		"reducer of no field":    {g(), graph.Config{Reducers: map[string]graph.Reducer{"lg": graph.Append()}}, `Reducer for "lg": the state has no such field`},
 		"append to a number":     {g(), graph.Config{Reducers: map[string]graph.Reducer{"n": graph.Append()}}, `Reducer for "n" needs a slice; the field is of type int`},
 		"sum of texts":           {g(), graph.Config{Reducers: map[string]graph.Reducer{"text": graph.Sum()}}, `Reducer for "text" needs a number; the field is of type string`},
@@ -260,7 +260,7 @@ func TestConstants(t *testing.T) {
 		t.Error("anything is a word")
 	}
 	r := graph.DefaultRetry()
-	if *r.MaxAttempts != 3 || *r.Backoff != time.Second || r.Multiplier != 2 || r.RetryOn != nil {
+	if r.MaxAttempts != 3 || r.Backoff != time.Second || r.Multiplier != 2 || r.RetryOn != nil {
 		t.Errorf("default retry %+v", r)
 	}
 	for name, tc := range map[string][2]float64{

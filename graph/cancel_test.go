@@ -28,12 +28,12 @@ func (w *world) goOn(nodes ...string) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	wait := graph.WaitConfig[state]{ID: "a", Prompt: "?"}
-	skip := graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] {
+	skip := graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 		return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "rec"}
-	}}
+	})}
 	par := graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Then(note("z")).Node(note("a"), note("a2")).Node(note("b"))
 	one := func(n graph.Node[state]) *graph.Builder[state] {
-		return graph.New[state]("t").Start(n).Then(note("z")).Node(nothing("rec", graph.NodeOptions[state]{Recovery: true}))
+		return graph.New[state]("t").Start(n).Then(note("z")).Node(nothing("rec", graph.NodeOptions{Recovery: true}))
 	}
 	for name, tc := range map[string]struct {
 		graph *graph.Builder[state]

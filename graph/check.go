@@ -19,20 +19,20 @@ func (c *compiler[S]) checkConfig() {
 	for _, text := range lossy(c.stateType()) {
 		c.problem(c.at, "lossy-state", "%s", text)
 	}
-	if n := c.config.MaxConcurrency; n != nil && *n < 1 {
-		c.problem(c.at, "bad-limit", "maxConcurrency is %d; it must be at least 1", *n)
+	if said, n := amount(c.config.MaxConcurrency); said && n < 1 {
+		c.problem(c.at, "bad-limit", "Config.MaxConcurrency is %d; it must be at least 1", n)
 	}
-	if n := c.config.MaxSteps; n != nil && *n < 0 {
-		c.problem(c.at, "bad-limit", "maxSteps is %d; it must not be negative", *n)
+	if _, n := amount(c.config.MaxSteps); n < 0 {
+		c.problem(c.at, "bad-limit", "Config.MaxSteps is %d; it must not be negative", n)
 	}
 	if c.config.Timeout < 0 {
-		c.problem(c.at, "bad-limit", "timeout is %s; it must not be negative", c.config.Timeout)
+		c.problem(c.at, "bad-limit", "Config.Timeout is %s; it must not be negative", c.config.Timeout)
 	}
 	if err := workflow.CheckLimits(c.config.Limits.Workflow()); err != nil {
 		c.problem(c.at, "bad-limit", "%s", err)
 	}
 	if p := c.config.ContextWindowThreshold; !percentage(p) {
-		c.problem(c.at, "bad-limit", "contextWindowThreshold is %v; it must be between 0 and 100", p)
+		c.problem(c.at, "bad-limit", "Config.ContextWindowThreshold is %v; it must be between 0 and 100", p)
 	}
 	c.checkSchema(c.at, "outputSchema of the graph", c.config.OutputSchema)
 	fields := stateFields(c.stateType())
@@ -72,8 +72,8 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	}
 	c.checkSchema(d.at, fmt.Sprintf("inputSchema of node %q", d.id), d.opts.InputSchema)
 	c.checkSchema(d.at, fmt.Sprintf("outputSchema of node %q", d.id), d.opts.OutputSchema)
-	if b := d.opts.Budget; b != nil {
-		if err := workflow.CheckLimits(Limits{Budget: *b}.Workflow()); err != nil {
+	if b := d.opts.Budget; b != (Budget{}) {
+		if err := workflow.CheckLimits(Limits{Budget: b}.Workflow()); err != nil {
 			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, err)
 		}
 		switch d.shape {
@@ -81,11 +81,16 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 			c.problem(d.at, "bad-budget", "Node %q has a budget, but calls no model and no tool", d.id)
 		}
 	}
-	if r := d.opts.Retry; r != nil {
-		if r.MaxAttempts != nil && *r.MaxAttempts < 1 {
-			c.problem(d.at, "bad-retry", "Node %q: maxAttempts is %d; it counts the first attempt and must be at least 1", d.id, *r.MaxAttempts)
+	if fn := d.opts.OnError.fn; fn != nil {
+		if _, ok := fn.(func(error, *Context[S]) ErrorAction[S]); !ok {
+			c.problem(d.at, "bad-node", "Node %q: OnError has a function of the type %T; the state of the graph is %s", d.id, fn, c.stateType())
 		}
-		if r.Backoff != nil && *r.Backoff < 0 {
+	}
+	if r := d.opts.Retry; r.said() {
+		if said, n := amount(r.MaxAttempts); said && n < 1 {
+			c.problem(d.at, "bad-retry", "Node %q: MaxAttempts is %d; it counts the first attempt and must be at least 1", d.id, n)
+		}
+		if _, d0 := amount(r.Backoff); d0 < 0 {
 			c.problem(d.at, "bad-retry", "Node %q: the backoff is negative", d.id)
 		}
 		if r.Multiplier < 0 || math.IsNaN(r.Multiplier) || r.Multiplier > 1e6 {

@@ -25,12 +25,12 @@ type Config struct {
 	// Version tells versions of the graph apart whose nodes and edges are equal and whose functions are not: it enters the digest (D29).
 	Version     string
 	Description string
-	// MaxConcurrency bounds the nodes that run at once; nil runs the queue one at a time, and the branches of a parallel block together (S2-62). Less
+	// MaxConcurrency bounds the nodes that run at once; 0 is 1: it runs the queue one at a time, and the branches of a parallel block together (S2-62). Less
 	// than 1 is an error. Nodes of the queue that run together and change one field need a reducer for it, as branches do; it merges in the order in which
 	// they end.
-	MaxConcurrency *int
-	// MaxSteps bounds the executions of nodes, generated ones included; nil is 1,000, an explicit 0 lets none run (S2-32).
-	MaxSteps *int
+	MaxConcurrency int
+	// MaxSteps bounds the executions of nodes, generated ones included; 0 is 1,000, [Zero] lets none run (S2-32).
+	MaxSteps int
 	// Timeout bounds the time in which the run runs, pauses excluded; 0: none.
 	Timeout time.Duration
 	// Limits are the budget of a run of the graph; inside another graph they bound the node that runs it. hocket.RunOptions.Limits come first.

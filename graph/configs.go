@@ -11,14 +11,14 @@ func problemf(format string, args ...any) string { return fmt.Sprintf(format, ar
 
 // Route is one way out of a decision: the first whose condition holds is taken. When must be pure.
 type Route[S any] struct {
-	When   func(S) bool
+	When   func(View[S]) bool
 	Target string
 	Label  string
 }
 
 // DecisionNode makes a node that goes to the target of the first route that holds, else to fallback. What is added behind it with Then is reached
 // only as a target. One NodeOptions at most may be given.
-func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...NodeOptions[S]) Node[S] {
+func DecisionNode[S any](id string, routes []Route[S], fallback string, opts ...NodeOptions) Node[S] {
 	d := &def[S]{id: id, typ: TypeDecision, shape: shapeRoutes, routes: append([]Route[S](nil), routes...), fallback: fallback}
 	if d.take(opts) {
 		return d
@@ -38,7 +38,7 @@ type WaitConfig[S any] struct {
 	// Prompt is the question; `{{PREVIOUS_OUTPUT}}` in it stands for the output of the node before.
 	Prompt string
 	// PromptFunc wins over Prompt where not nil. It must be pure.
-	PromptFunc func(S) string
+	PromptFunc func(View[S]) string
 	// AutoApprove continues immediately with an empty answer.
 	AutoApprove bool
 	// Input writes the answer into the state; nil leaves the state alone. It must be pure.
@@ -46,14 +46,14 @@ type WaitConfig[S any] struct {
 	// Deadline is how long the question is open: then the node fails with the code `deadline`, which Options.OnError may lead elsewhere. RemindAfter is how long it is
 	// open before an event `wait.reminded`. Both survive the process; a process that stays fires them, else the next process that drives the run. 0: none.
 	Deadline, RemindAfter time.Duration
-	Options               NodeOptions[S]
+	Options               NodeOptions
 }
 
 // waiting is a question of any kind of node.
 type waiting[S any] struct {
 	prompt  string
 	labels  []string
-	ask     func(S) asked
+	ask     func(View[S]) asked
 	input   func(s *S, answer string) error
 	approve bool
 
@@ -63,7 +63,7 @@ type waiting[S any] struct {
 func (c WaitConfig[S]) define() *def[S] {
 	w := &waiting[S]{prompt: c.Prompt, input: c.Input, approve: c.AutoApprove, deadline: c.Deadline, remind: c.RemindAfter}
 	if c.PromptFunc != nil {
-		w.ask = func(s S) asked { return asked{Prompt: c.PromptFunc(s)} }
+		w.ask = func(v View[S]) asked { return asked{Prompt: c.PromptFunc(v)} }
 	}
 	return &def[S]{id: c.ID, typ: TypeWait, shape: shapeWait, opts: c.Options, wait: w}
 }
@@ -116,17 +116,17 @@ type AskUserConfig[S any] struct {
 	ID       string
 	Question Question
 	// QuestionFunc wins over Question where not nil. It must be pure.
-	QuestionFunc func(S) Question
+	QuestionFunc func(View[S]) Question
 	// Deadline and RemindAfter are those of WaitConfig.
 	Deadline, RemindAfter time.Duration
-	Options               NodeOptions[S]
+	Options               NodeOptions
 }
 
 func (c AskUserConfig[S]) define() *def[S] {
 	fixed := c.Question.asked()
-	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(S) asked { return fixed }, deadline: c.Deadline, remind: c.RemindAfter}
+	w := &waiting[S]{prompt: fixed.Prompt, labels: fixed.Options, ask: func(View[S]) asked { return fixed }, deadline: c.Deadline, remind: c.RemindAfter}
 	if c.QuestionFunc != nil {
-		w.ask = func(s S) asked { return c.QuestionFunc(s).asked() }
+		w.ask = func(v View[S]) asked { return c.QuestionFunc(v).asked() }
 	}
 	return &def[S]{id: c.ID, typ: TypeAskUser, shape: shapeWait, opts: c.Options, wait: w}
 }
@@ -165,7 +165,7 @@ type ParallelConfig[S any] struct {
 	// Merge writes the results into the state, in declared order: those of all branches, or of the winners for the other strategies. The state has what these
 	// branches changed. Nil: the results are in the outputs alone (S2-57). It must be pure.
 	Merge   func(s *S, results []BranchResult) error
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 func (c ParallelConfig[S]) define() *def[S] {
@@ -198,12 +198,12 @@ type ToolConfig[S, A, R any] struct {
 	Execute func(ctx context.Context, args A) (R, error)
 	// Args are the arguments, one value for all calls, which Execute must not change; ArgsFunc makes them of the state and wins.
 	Args     A
-	ArgsFunc func(S) A
+	ArgsFunc func(View[S]) A
 	// Output writes the result into the state. The result is in the outputs under ID where it is nil.
 	Output func(s *S, result R) error
 	// Timeout of one attempt; 0: none.
 	Timeout time.Duration
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 func (c ToolConfig[S, A, R]) define() *def[S] {
@@ -227,7 +227,7 @@ func (c ToolConfig[S, A, R]) define() *def[S] {
 func (c ToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
 	args := c.Args
 	if c.ArgsFunc != nil {
-		args = c.ArgsFunc(n.State)
+		args = c.ArgsFunc(n.View())
 	}
 	result, err := callTool(ctx, c.ToolName, c.Timeout, func(ctx context.Context) (R, error) { return c.Execute(ctx, args) })
 	if err != nil {

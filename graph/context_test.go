@@ -85,18 +85,18 @@ func TestErrorsOfContext(t *testing.T) {
 // S2-78: failures that are no call's are noted once, at the node where they happened; of many a context shows the last 100.
 func TestOtherErrors(t *testing.T) {
 	t.Parallel()
-	opts := graph.NodeOptions[state]{Retry: once()}
+	opts := graph.NodeOptions{Retry: once()}
 	for name, tc := range map[string]struct {
 		graph *graph.Builder[state]
 		want  []string
 	}{
-		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(state) bool { panic("oops") }).EndIf(), []string{`decision_1#1 function "decision_1/if" panicked: oops`}},
+		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).EndIf(), []string{`decision_1#1 function "decision_1/if" panicked: oops`}},
 		"goto":      {graph.New[state]("t").Start(goes("a", "nope")), []string{`a#1 Node "nope" not found in graph`}},
 		"in a branch": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"b"}}).Node(breaks("b", -1, opts)),
 			[]string{"b#1 it is broken"}},
-		"skipped": {graph.New[state]("t").Start(breaks("a", -1, graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] {
+		"skipped": {graph.New[state]("t").Start(breaks("a", -1, graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 			return graph.ErrorAction[state]{Action: graph.ActionSkip}
-		}})), []string{"a#1 it is broken"}},
+		})})), []string{"a#1 it is broken"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +114,7 @@ func TestOtherErrors(t *testing.T) {
 	run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		last = c.Errors
 		return graph.Result[state]{}, errBroken
-	}, graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(130), Backoff: new(time.Duration)}})), state{})
+	}, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 130, Backoff: graph.Zero}})), state{})
 	if len(last) != 100 || last[0].Attempt != 30 || last[99].Attempt != 129 {
 		t.Errorf("%d errors", len(last))
 	}
@@ -125,10 +125,10 @@ func TestContextOfOnError(t *testing.T) {
 	t.Parallel()
 	var got *graph.Context[state]
 	cfg := graph.Config{DefaultModel: "m", Metadata: map[string]any{"k": 1}, ContextWindowThreshold: 50}
-	run(t, graph.New[state]("t").Start(fills("f", 30)).Then(breaks("a", 1, graph.NodeOptions[state]{OnError: func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
+	run(t, graph.New[state]("t").Start(fills("f", 30)).Then(breaks("a", 1, graph.NodeOptions{OnError: graph.OnError(func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
 		got = c
 		return graph.ErrorAction[state]{}
-	}})), state{N: 4}, cfg).want("f, a", "completed")
+	})})), state{N: 4}, cfg).want("f, a", "completed")
 	if got.ExecutionID != "run1" || got.NodeID != "a" || got.Attempt != 1 || got.State.N != 4 || len(got.Errors) != 1 || got.LastUpdated.IsZero() || got.Model != "m" ||
 		got.ContextWindowUsage.UsagePercentage != 30 || got.ContextWindowThreshold != 50 || got.Config.Metadata["k"] != 1 {
 		t.Errorf("context %+v", got)
@@ -138,7 +138,7 @@ func TestContextOfOnError(t *testing.T) {
 // S2-70, S2-73: events of a node's own are recorded with its result, in order, before its signals; those of a failed attempt are dropped.
 func TestEmit(t *testing.T) {
 	t.Parallel()
-	opts := graph.NodeOptions[state]{Retry: &graph.Retry{Backoff: new(time.Duration)}}
+	opts := graph.NodeOptions{Retry: graph.Retry{Backoff: graph.Zero}}
 	w := run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		data := map[string]any{"attempt": c.Attempt}
 		c.Emit("progress", data)
@@ -172,7 +172,7 @@ func TestEmit(t *testing.T) {
 		run(t, graph.New[state]("t").Start(graph.NewNode("a", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			c.Emit("bad", data)
 			return graph.Result[state]{}, nil
-		}, graph.NodeOptions[state]{Retry: once()})), state{}).want("a", text)
+		}, graph.NodeOptions{Retry: once()})), state{}).want("a", text)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestPreviousOutput(t *testing.T) {
 				}
 				got = string(c.Feedback.PreviousOutput)
 				return graph.Result[state]{}, nil
-			}, graph.NodeOptions[state]{OutputSchema: small}))))
+			}, graph.NodeOptions{OutputSchema: small}))))
 			f := w.Func
 			w.Func = func(c *engine.CallFunc) *engine.FuncResult {
 				if c.Attempt == 2 {
@@ -233,9 +233,9 @@ func TestQuestionSignals(t *testing.T) {
 		ask     bool
 	}{
 		"wait":      {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", `{"nodeId":"w","requestId":"run1/w2"}`, false},
-		"wait func": {waitNode{ID: "w", PromptFunc: func(s state) string { return s.Text }}, "from state", `{"nodeId":"w","requestId":"run1/w2"}`, false},
+		"wait func": {waitNode{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text }}, "from state", `{"nodeId":"w","requestId":"run1/w2"}`, false},
 		"ask":       {askNode{ID: "w", Question: question}, "Stop\n\nGo on?", full, true},
-		"ask func":  {askNode{ID: "w", QuestionFunc: func(state) graph.Question { return question }}, "Stop\n\nGo on?", full, true},
+		"ask func":  {askNode{ID: "w", QuestionFunc: func(graph.View[state]) graph.Question { return question }}, "Stop\n\nGo on?", full, true},
 		"ask, bare": {askNode{ID: "w", Question: graph.Question{Text: "Why?"}}, "Why?", `{"header":"","nodeId":"w","options":[],"question":"Why?","requestId":"run1/w2"}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestSplit(t *testing.T) {
 			return graph.Result[state]{Update: &c.State, Output: string(v), Usage: &graph.ContextWindowUsage{UsagePercentage: 7}}, nil
 		})
 	}
-	g := compiled(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 2 }}, outputs("a")).Catch(nothing("h")))
+	g := compiled(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }}, outputs("a")).Catch(nothing("h")))
 	w := newWorld(t, g)
 	w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":0,"text":"x","executionId":"forged","lastUpdated":"never","outputs":{"before":1,"a":2}}`)})
 	w.Go(nil)
@@ -344,7 +344,7 @@ func TestBaseFieldsAreReserved(t *testing.T) {
 // S2-79: the model of a node is its own, else the parent run's, else the graph's.
 func TestModelOfNode(t *testing.T) {
 	t.Parallel()
-	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions[state]{Model: "a"})).Then(nothing("none", graph.NodeOptions[state]{Model: "inherit"})),
+	g := compiled(t, graph.New[state]("t").Start(nothing("own", graph.NodeOptions{Model: "a"})).Then(nothing("none", graph.NodeOptions{Model: "inherit"})),
 		graph.Config{DefaultModel: "c"})
 	for _, tc := range [][3]string{{"own", "b", "a"}, {"own", "", "a"}, {"none", "b", "b"}, {"none", "", "c"}, {"none", "inherit", "c"}, {"missing", "b", ""}} {
 		if got := g.Running().Model(tc[0], program.Fields{program.FieldModel: enginetest.Text(tc[1])}); got != tc[2] {

@@ -17,16 +17,16 @@ import (
 func TestCountersAreRecordedAsCalls(t *testing.T) {
 	t.Parallel()
 	clock := regexp.MustCompile(`"2026-[^"]*"`)
-	odd := func(s state) bool { return s.N%2 == 1 }
+	odd := func(v graph.View[state]) bool { return v.State.N%2 == 1 }
 	for name, b := range map[string]*graph.Builder[state]{
 		"until":         graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: odd}, count("a")).Then(count("z")),
-		"at most":       graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: new(3)}, nothing("a"), count("b")),
-		"again":         graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: new(2)}, count("a")).Then(goes("g", "s")),
-		"caught":        graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: new(3)}, count("a"), breaks("b", 1)).Catch(nothing("h")),
-		"in a branch":   graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"l"}}).Branch("l", func(b *graph.Builder[state]) { b.Loop(graph.LoopConfig[state]{MaxIterations: new(2)}, count("a")) }),
-		"steps used up": graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: never, MaxIterations: new(30)}, count("a")),
+		"at most":       graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 3}, nothing("a"), count("b")),
+		"again":         graph.New[state]("t").Then(count("s")).Loop(graph.LoopConfig[state]{MaxIterations: 2}, count("a")).Then(goes("g", "s")),
+		"caught":        graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: 3}, count("a"), breaks("b", 1)).Catch(nothing("h")),
+		"in a branch":   graph.New[state]("t").Parallel(graph.ParallelConfig[state]{ID: "p", Branches: []string{"l"}}).Branch("l", func(b *graph.Builder[state]) { b.Loop(graph.LoopConfig[state]{MaxIterations: 2}, count("a")) }),
+		"steps used up": graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: never, MaxIterations: 30}, count("a")),
 	} {
-		g := compiled(t, b, graph.Config{MaxSteps: new(20)})
+		g := compiled(t, b, graph.Config{MaxSteps: 20})
 		var logs [2]string
 		var called [2]int
 		for i := range logs {

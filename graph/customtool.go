@@ -19,13 +19,13 @@ type CustomToolConfig[S, A, R any] struct {
 	InputSchema *Schema
 	// Args are the arguments, one value for all calls; ArgsFunc makes them of the state and wins. It must be pure.
 	Args     A
-	ArgsFunc func(S) A
+	ArgsFunc func(View[S]) A
 	// Output writes the result into the state. The result is in the outputs under ID where it is nil.
 	Output func(s *S, result R) error
 	// Timeout of one attempt; 0: none. A tool that does not heed its context is left behind then (S2-46).
 	Timeout time.Duration
 	// Options.Name is ToolName where empty.
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 func (c CustomToolConfig[S, A, R]) define() *def[S] {
@@ -71,7 +71,7 @@ func (c CustomToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Res
 func (c CustomToolConfig[S, A, R]) use(ctx context.Context, n *Context[S], handler ToolHandler) (result R, err error) {
 	args := c.Args
 	if c.ArgsFunc != nil {
-		args = c.ArgsFunc(n.State)
+		args = c.ArgsFunc(n.View())
 	}
 	raw, err := encodeValue(args)
 	if err != nil {

@@ -47,7 +47,7 @@ func TestCustomToolNode(t *testing.T) {
 		"id is the tool's name": {graph.CustomToolConfig[state, search, found]{ID: "t"}, "t", `{"query":"","limit":0}`},
 		"named":                 {graph.CustomToolConfig[state, search, found]{ID: "t", ToolName: "a", Args: search{"fixed", 1}}, "a", `{"query":"fixed","limit":1}`},
 		"of state, within schema and time": {graph.CustomToolConfig[state, search, found]{
-			ID: "t", ToolName: "a", Args: search{"fixed", 1}, ArgsFunc: func(s state) search { return search{s.Text, 2} },
+			ID: "t", ToolName: "a", Args: search{"fixed", 1}, ArgsFunc: func(v graph.View[state]) search { return search{v.State.Text, 2} },
 			InputSchema: graph.SchemaOf[search](), Timeout: time.Hour,
 		}, "a", `{"query":"it","limit":2}`},
 	} {
@@ -147,10 +147,10 @@ func TestCustomToolFailures(t *testing.T) {
 			var seen error
 			var kind string
 			tc.node.ID, tc.node.ToolName = "t", "x"
-			tc.node.Options = graph.NodeOptions[state]{Retry: once(), OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+			tc.node.Options = graph.NodeOptions{Retry: once(), OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
 				seen = err
 				return graph.ErrorAction[state]{}
-			}}
+			})}
 			b := graph.New[state]("g").Start(tc.node).Catch(graph.NewNode("catch", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 				kind = c.Feedback.ErrorType
 				return graph.Result[state]{}, nil

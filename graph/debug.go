@@ -20,7 +20,7 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 	if fix := suggestion(f); fix != "" {
 		r.SuggestedFixes = append(r.SuggestedFixes, fix)
 	}
-	if d != nil && d.opts.OnError == nil && c.handler == "" && (f.Code == "func" || f.Code == codeNode) {
+	if d != nil && d.opts.OnError.fn == nil && c.handler == "" && (f.Code == "func" || f.Code == codeNode) {
 		r.SuggestedFixes = append(r.SuggestedFixes, fmt.Sprintf("To continue after this failure, give node %q an OnError, or the graph a handler with Catch.", id))
 	}
 	return r

@@ -46,7 +46,7 @@ func (w *world) report() (*graph.DebugReport, *engine.RunFailed) {
 // S2-59: a failing run raises a report before its last event, which is the one that DebugReport makes; the flow is as without.
 func TestDebugReport(t *testing.T) {
 	t.Parallel()
-	opts := graph.NodeOptions[state]{Retry: once()}
+	opts := graph.NodeOptions{Retry: once()}
 	conflict := func(id string) graph.Node[state] { return changes(id, func(s *state) { s.Text = id }) }
 	for name, tc := range map[string]struct {
 		graph   *graph.Builder[state]
@@ -64,16 +64,16 @@ func TestDebugReport(t *testing.T) {
 			[]string{"Fix the panic"}, "debug_test.go", `node "a" panicked: oops`},
 		"panic of a tool": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Options: opts, Execute: func(context.Context, int) (int, error) { panic("oops") }}),
 			graph.Config{}, "a", []string{"Fix the panic", `To continue after this failure, give node "a" an OnError`}, "debug_test.go", `tool "a" panicked: oops`},
-		"schema": {graph.New[state]("t").Start(nothing("a", graph.NodeOptions[state]{Retry: once(), InputSchema: graph.SchemaJSON("false")})), graph.Config{}, "a",
+		"schema": {graph.New[state]("t").Start(nothing("a", graph.NodeOptions{Retry: once(), InputSchema: graph.SchemaJSON("false")})), graph.Config{}, "a",
 			[]string{"Compare the state"}, "", `Node "a" input validation failed`},
 		"tool timeout": {graph.New[state]("t").Tool(graph.ToolConfig[state, int, int]{ID: "a", Timeout: time.Millisecond, Options: opts,
 			Execute: func(ctx context.Context, _ int) (int, error) { <-ctx.Done(); return 0, ctx.Err() }}), graph.Config{}, "a", []string{"Raise the node's Timeout"}, "", `Tool "a" timed out`},
-		"steps":    {graph.New[state]("t").Start(goes("a", "a")), graph.Config{MaxSteps: new(2)}, "a", []string{"Raise Config.MaxSteps"}, "", "Exceeded maximum steps (2)"},
+		"steps":    {graph.New[state]("t").Start(goes("a", "a")), graph.Config{MaxSteps: 2}, "a", []string{"Raise Config.MaxSteps"}, "", "Exceeded maximum steps (2)"},
 		"conflict": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(conflict("a")).Node(conflict("b")), graph.Config{}, "parallel_1", []string{"Declare a reducer"}, "", `nodes "a" and "b"`},
 		"no node":  {graph.New[state]("t").Start(goes("a", "nope")), graph.Config{}, "a", []string{"Add the node"}, "", `Node "nope" not found in graph`},
 		"border": {graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"a"}}).Node(goes("a", "z")).Node(nothing("z")), graph.Config{}, "a",
 			[]string{"Change the goto to"}, "", `goto from "a" to "z"`},
-		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(state) bool { panic("oops") }).EndIf(), graph.Config{}, "decision_1", []string{"Fix the condition"}, "", `function "decision_1/if" panicked`},
+		"condition": {graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).EndIf(), graph.Config{}, "decision_1", []string{"Fix the condition"}, "", `function "decision_1/if" panicked`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +146,7 @@ func TestStackIsBounded(t *testing.T) {
 	w := run(t, graph.New[state]("t").Start(graph.Do("a", func(_ context.Context, s *state) error {
 		s.N = deep(500)
 		return nil
-	}, graph.NodeOptions[state]{Retry: once()})), state{})
+	}, graph.NodeOptions{Retry: once()})), state{})
 	_, failed := w.report()
 	if failed == nil || failed.Error.Message != `node "a" panicked: deep` || len(failed.Error.Stack) > 4096 || len(failed.Error.Stack) < 3000 {
 		t.Errorf("failure %+v", failed)

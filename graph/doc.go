@@ -10,7 +10,7 @@
 //			s.Text = "About " + s.Topic
 //			return nil
 //		})).
-//		Loop(graph.LoopConfig[State]{Until: func(s State) bool { return s.Approved }, MaxIterations: new(5)},
+//		Loop(graph.LoopConfig[State]{Until: approved, MaxIterations: 5},
 //			graph.Do("review", review), graph.Do("fix", fix)).
 //		Then(graph.Do("publish", publish)).
 //		Compile()
@@ -36,8 +36,8 @@
 // [Do] makes a node of a function that changes the state. [NewNode] makes one of a [Func], which sees the whole Context and may give an output, choose
 // what follows ([Result].Goto), raise signals and send events. All others are structs, whose ID is required and whose other fields are useful when empty:
 // [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
-// [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig]. What every node may have is in [NodeOptions]. A pointer to a value that may be
-// zero is written new(0). Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
+// [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig]. What every node may have is in [NodeOptions]. A limit of 0
+// is the default; [Zero] is none at all. Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
 //
 // # The flow
 //
@@ -166,7 +166,7 @@
 //	clientProvider                              Runtime.ClientProvider
 //	workflowResolver                            Compiled.Link, Runtime.WorkflowResolver
 //	subagentBridge, subagentRegistry            Runtime.Subagents, Runtime.Registry
-//	EdgeCondition, Edge                         func(S) bool, Edge
+//	EdgeCondition, Edge                         func(View) bool, Edge
 //	CompiledGraph, ErrorFeedback                Compiled, ErrorFeedback
 //	StateValidator, fromGraphConfig             StateValidator, FromGraphConfig
 //	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError

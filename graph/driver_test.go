@@ -86,13 +86,13 @@ func TestOnTheEmbeddedDriver(t *testing.T) {
 			s.N++
 			return nil
 		})).
-		Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N >= 3 }}, count("l")).
+		Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N >= 3 }}, count("l")).
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}, Merge: func(s *state, results []graph.BranchResult) error {
 			s.Text = results[0].Branch + results[1].Branch
 			return nil
 		}}).
-		Node(note("a")).Node(note("b"), breaks("b2", 1, graph.NodeOptions[state]{Retry: &graph.Retry{Backoff: new(time.Millisecond)}})).
-		Then(graph.WaitConfig[state]{ID: "w", PromptFunc: func(s state) string { return s.Text }, Input: func(s *state, answer string) error {
+		Node(note("a")).Node(note("b"), breaks("b2", 1, graph.NodeOptions{Retry: graph.Retry{Backoff: time.Millisecond}})).
+		Then(graph.WaitConfig[state]{ID: "w", PromptFunc: func(v graph.View[state]) string { return v.State.Text }, Input: func(s *state, answer string) error {
 			s.Counter = answer
 			return nil
 		}}).

@@ -42,7 +42,7 @@ func ExampleAgentConfig() {
 	g, err := graph.New[Article]("write").
 		Start(graph.AgentConfig[Article]{
 			ID: "writer", AgentType: "scribe", SystemPrompt: "You write articles.",
-			MessageFunc: func(a Article) string { return "Write about " + a.Topic },
+			MessageFunc: func(v graph.View[Article]) string { return "Write about " + v.State.Topic },
 			Output: func(a *Article, messages []graph.AgentMessage) error {
 				a.Text = messages[len(messages)-1].Content
 				return nil
@@ -67,7 +67,7 @@ func ExampleAgentConfig() {
 func ExampleContextMonitorConfig() {
 	session := &scribe{}
 	g, err := graph.New[Article]("talk").
-		Loop(graph.LoopConfig[Article]{Until: func(a Article) bool { return a.Rounds == 5 }},
+		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Rounds == 5 }},
 			graph.Do("ask", func(ctx context.Context, a *Article) error {
 				a.Rounds++
 				for m, err := range session.Stream(ctx, a.Topic) {
@@ -79,7 +79,7 @@ func ExampleContextMonitorConfig() {
 				return nil
 			}),
 			graph.ContextMonitorConfig[Article]{
-				ID: "watch", AgentType: "opencode", Session: func(Article) graph.Session { return session },
+				ID: "watch", AgentType: "opencode", Session: func(graph.View[Article]) graph.Session { return session },
 				OnCompaction: func(before graph.ContextWindowUsage, action graph.CompactionAction) {
 					fmt.Printf("%s at %.0f %%\n", action, before.UsagePercentage)
 				},
@@ -139,7 +139,7 @@ func ExampleBuilder_Subagent() {
 	}
 	g, err := graph.New[Article]("team").
 		Subagent(graph.SubagentConfig[Article]{
-			ID: "plan", Agent: "planner", TaskFunc: func(a Article) string { return a.Topic },
+			ID: "plan", Agent: "planner", TaskFunc: func(v graph.View[Article]) string { return v.State.Topic },
 			Output: func(a *Article, r graph.SubagentResult) error {
 				a.Text = r.Output
 				return nil
@@ -187,7 +187,7 @@ func ExampleCustomToolConfig() {
 	build := func(tool string) (*graph.Compiled[Article], error) {
 		return graph.New[Article]("count").
 			Start(graph.CustomToolConfig[Article, string, int]{
-				ID: "words", ToolName: tool, ArgsFunc: func(a Article) string { return a.Topic },
+				ID: "words", ToolName: tool, ArgsFunc: func(v graph.View[Article]) string { return v.State.Topic },
 				Output: func(a *Article, n int) error {
 					a.Words = n
 					return nil

@@ -11,7 +11,7 @@ import (
 func ExampleLimits() {
 	type State struct{}
 	g, err := graph.New[State]("report").
-		Start(graph.Do("write", func(context.Context, *State) error { return nil }, graph.NodeOptions[State]{Budget: &graph.Budget{MaxTokens: 50_000}})).
+		Start(graph.Do("write", func(context.Context, *State) error { return nil }, graph.NodeOptions{Budget: graph.Budget{MaxTokens: 50_000}})).
 		Compile(graph.Config{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: 200_000, MaxCalls: 100}, OnBudget: graph.OnBudgetPause}})
 	if err != nil {
 		fmt.Println(err)

@@ -55,7 +55,7 @@ func ExampleCompiled_Link() {
 	g, err := graph.New[Article]("article").
 		Start(graph.SubgraphConfig[Article, Check]{
 			ID: "check", Name: "spelling",
-			Input:  func(a Article) Check { return Check{Text: a.Topic} },
+			Input:  func(v graph.View[Article]) Check { return Check{Text: v.State.Topic} },
 			Output: func(a *Article, last Check) error { a.Notes = last.Wrong; return nil },
 		}).
 		Compile()

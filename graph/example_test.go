@@ -76,10 +76,10 @@ func ExampleBuilder_IfConfig() {
 			return nil
 		})).
 		IfConfig(graph.IfConfig[Article]{
-			Condition: func(a Article) bool { return a.Words > 3 },
+			Condition: func(v graph.View[Article]) bool { return v.State.Words > 3 },
 			Then:      []graph.Node[Article]{set("long", "a long read")},
 			ElseIf: []graph.ElseIf[Article]{{
-				Condition: func(a Article) bool { return a.Words > 1 },
+				Condition: func(v graph.View[Article]) bool { return v.State.Words > 1 },
 				Then:      []graph.Node[Article]{set("short", "a short read")},
 			}},
 			Else: []graph.Node[Article]{set("word", "a word")},
@@ -114,7 +114,7 @@ func ExampleBuilder_Loop() {
 	}
 	g, err := graph.New[Article]("review").
 		Start(graph.Do("draft", draft)).
-		Loop(graph.LoopConfig[Article]{Until: func(a Article) bool { return a.Approved }, MaxIterations: new(5)},
+		Loop(graph.LoopConfig[Article]{Until: func(v graph.View[Article]) bool { return v.State.Approved }, MaxIterations: 5},
 			graph.Do("review", review), graph.Do("fix", fix)).
 		Then(graph.Do("publish", publish)).
 		Compile()
@@ -130,7 +130,7 @@ func ExampleBuilder_Loop() {
 // Two branches race: the first that settles wins, the other is cancelled.
 func ExampleBuilder_Parallel() {
 	answer := func(id string, execute func(ctx context.Context, topic string) (string, error)) graph.Node[Article] {
-		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(a Article) string { return a.Topic }, Execute: execute}
+		return graph.ToolConfig[Article, string, string]{ID: id, ArgsFunc: func(v graph.View[Article]) string { return v.State.Topic }, Execute: execute}
 	}
 	g, err := graph.New[Article]("race").
 		Parallel(graph.ParallelConfig[Article]{Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace, Merge: func(a *Article, results []graph.BranchResult) error {
@@ -184,7 +184,7 @@ func ExampleBuilder_Compile() {
 	_, err := graph.New[Article]("mistakes").
 		Start(graph.Do("draft", draft)).
 		Then(graph.Do("draft", draft)).
-		If(func(a Article) bool { return a.Approved }).
+		If(func(v graph.View[Article]) bool { return v.State.Approved }).
 		Compile()
 	if list, ok := errors.AsType[diag.List](err); ok {
 		for _, p := range list {

@@ -31,23 +31,23 @@ func TestRetry(t *testing.T) {
 	ms := 50 * time.Millisecond
 	for name, tc := range map[string]struct {
 		fails  int
-		retry  *graph.Retry
+		retry  graph.Retry
 		delays string
 		end    string
 	}{
-		"S2-40 default":       {-1, nil, "1s 2s", "it is broken"},
-		"S2-40 second":        {1, nil, "1s", "completed"},
-		"S2-40 50/x3":         {-1, &graph.Retry{Backoff: &ms, Multiplier: 3}, "50ms 150ms", "it is broken"},
-		"no wait":             {-1, &graph.Retry{Backoff: new(time.Duration(0))}, "0s 0s", "it is broken"},
+		"S2-40 default":       {-1, graph.Retry{}, "1s 2s", "it is broken"},
+		"S2-40 second":        {1, graph.Retry{}, "1s", "completed"},
+		"S2-40 50/x3":         {-1, graph.Retry{Backoff: ms, Multiplier: 3}, "50ms 150ms", "it is broken"},
+		"no wait":             {-1, graph.Retry{Backoff: graph.Zero}, "0s 0s", "it is broken"},
 		"one attempt":         {1, once(), "", "it is broken"},
-		"more":                {4, &graph.Retry{MaxAttempts: new(5)}, "1s 2s 4s 8s", "completed"},
-		"S2-41 retryOn false": {1, &graph.Retry{RetryOn: func(err error) bool { return err.Error() != "it is broken" }}, "", "it is broken"},
-		"S2-41 retryOn true":  {1, &graph.Retry{RetryOn: func(err error) bool { return err.Error() == "it is broken" }}, "1s", "completed"},
-		"retryOn panics":      {1, &graph.Retry{RetryOn: func(error) bool { panic("oops") }}, "", "it is broken"},
+		"more":                {4, graph.Retry{MaxAttempts: 5}, "1s 2s 4s 8s", "completed"},
+		"S2-41 retryOn false": {1, graph.Retry{RetryOn: func(err error) bool { return err.Error() != "it is broken" }}, "", "it is broken"},
+		"S2-41 retryOn true":  {1, graph.Retry{RetryOn: func(err error) bool { return err.Error() == "it is broken" }}, "1s", "completed"},
+		"retryOn panics":      {1, graph.Retry{RetryOn: func(error) bool { panic("oops") }}, "", "it is broken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := run(t, graph.New[state]("t").Start(breaks("a", tc.fails, graph.NodeOptions[state]{Retry: tc.retry})), state{})
+			w := run(t, graph.New[state]("t").Start(breaks("a", tc.fails, graph.NodeOptions{Retry: tc.retry})), state{})
 			w.want("a", tc.end)
 			if got := w.delays(); got != tc.delays {
 				t.Errorf("delays %s, want %s", got, tc.delays)
@@ -74,13 +74,13 @@ func TestOnError(t *testing.T) {
 		"S2-43 goto elsewhere": {graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "z"}, 1, "a", `onError goto target "z" must set isRecoveryNode: true`, "", 0},
 		"S2-43 goto nowhere":   {graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "x"}, 1, "a", `onError goto target "x" not found in graph`, "", 0},
 		"retry":                {graph.ErrorAction[state]{Action: graph.ActionRetry}, 2, "a, z", "completed", "1s 2s", 0},
-		"retry after":          {graph.ErrorAction[state]{Action: graph.ActionRetry, Delay: &delay}, 1, "a, z", "completed", "7s", 0},
+		"retry after":          {graph.ErrorAction[state]{Action: graph.ActionRetry, Delay: delay}, 1, "a, z", "completed", "7s", 0},
 		"retry, bounded":       {graph.ErrorAction[state]{Action: graph.ActionRetry}, -1, "a", "it is broken", "1s 2s", 0},
 		"the policy decides":   {graph.ErrorAction[state]{}, 1, "a, z", "completed", "1s", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opts := graph.NodeOptions[state]{OnError: func(err error, c *graph.Context[state]) graph.ErrorAction[state] {
+			opts := graph.NodeOptions{OnError: graph.OnError(func(err error, c *graph.Context[state]) graph.ErrorAction[state] {
 				var node *graph.NodeExecutionError
 				if err.Error() != "it is broken" || !errors.As(err, &node) || node.NodeID != "a" || c.NodeID != "a" || c.State.Text != "first" {
 					t.Errorf("handler got %v of %s with %+v", err, c.NodeID, c.State)
@@ -90,8 +90,8 @@ func TestOnError(t *testing.T) {
 					return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &c.State}
 				}
 				return tc.act
-			}}
-			w := run(t, graph.New[state]("t").Start(breaks("a", tc.fails, opts)).Then(nothing("z")).Node(nothing("rec", graph.NodeOptions[state]{Recovery: true})), state{Text: "first"})
+			})}
+			w := run(t, graph.New[state]("t").Start(breaks("a", tc.fails, opts)).Then(nothing("z")).Node(nothing("rec", graph.NodeOptions{Recovery: true})), state{Text: "first"})
 			w.want(tc.want, tc.end)
 			if got := w.delays(); got != tc.say {
 				t.Errorf("delays %s, want %s", got, tc.say)
@@ -106,7 +106,7 @@ func TestOnError(t *testing.T) {
 // S2-7: the handler of Catch runs once on a failure that nothing else handled; the run stays failed unless the handler goes on elsewhere.
 func TestCatch(t *testing.T) {
 	t.Parallel()
-	opts := graph.NodeOptions[state]{Retry: once()}
+	opts := graph.NodeOptions{Retry: once()}
 	seen := func(t *testing.T, node string, to ...string) graph.Node[state] {
 		return graph.NewNode("h", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			if f := c.Feedback; f == nil || f.FailedNodeID != node || f.ErrorMessage != "it is broken" || f.ErrorType != "func" || f.Attempt != 1 || f.MaxAttempts != 1 {
@@ -134,16 +134,16 @@ func TestCatch(t *testing.T) {
 			return graph.New[state]("t").Parallel(graph.ParallelConfig[state]{Branches: []string{"b"}}).Then(nothing("z")).Node(breaks("b", -1, opts)).Catch(seen(t, "b"))
 		}, "parallel_1, b, h", "it is broken", 1},
 		"handled by onError": {func(t *testing.T) *graph.Builder[state] {
-			skip := graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] {
+			skip := graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 				return graph.ErrorAction[state]{Action: graph.ActionSkip}
-			}}
+			})}
 			return graph.New[state]("t").Start(breaks("a", -1, skip)).Then(nothing("z")).Catch(seen(t, "a"))
 		}, "a, z", "completed", 0},
 		"handler fails": {func(*testing.T) *graph.Builder[state] {
 			return graph.New[state]("t").Start(graph.Do("a", func(context.Context, *state) error { return errors.New("first") }, opts)).Catch(breaks("h", -1, opts))
 		}, "a, h", "first (and the error handler failed: it is broken)", 0},
 		"condition panics": {func(*testing.T) *graph.Builder[state] {
-			return graph.New[state]("t").Start(nothing("a")).If(func(state) bool { panic("oops") }).EndIf().Catch(nothing("h"))
+			return graph.New[state]("t").Start(nothing("a")).If(func(graph.View[state]) bool { panic("oops") }).EndIf().Catch(nothing("h"))
 		}, "a, decision_1, h", `function "decision_1/if" panicked: oops`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,19 +195,19 @@ func TestSchemas(t *testing.T) {
 	small := graph.SchemaJSON(`{"properties": {"n": {"maximum": 3}}}`)
 	text := graph.SchemaJSON(`{"properties": {"counter": {"minLength": 1}}, "required": ["counter"]}`)
 	for name, tc := range map[string]struct {
-		opts   graph.NodeOptions[state]
+		opts   graph.NodeOptions
 		config graph.Config
 		first  state
 		end    string
 		code   string
 	}{
-		"input":         {graph.NodeOptions[state]{InputSchema: text}, graph.Config{}, state{}, `Node "a" input validation failed: `, "schema_validation"},
-		"input fits":    {graph.NodeOptions[state]{InputSchema: text}, graph.Config{}, state{Counter: "x"}, "completed", ""},
-		"output":        {graph.NodeOptions[state]{OutputSchema: small}, graph.Config{}, state{N: 3}, `Node "a" output validation failed: n: `, "schema_validation"},
-		"output fits":   {graph.NodeOptions[state]{OutputSchema: small}, graph.Config{}, state{N: 2}, "completed", ""},
-		"of the graph":  {graph.NodeOptions[state]{}, graph.Config{OutputSchema: small}, state{N: 3}, `Graph state validation failed: n: `, "schema_validation"},
-		"of the type":   {graph.NodeOptions[state]{InputSchema: graph.SchemaOf[state](), OutputSchema: graph.SchemaOf[state]()}, graph.Config{}, state{}, "completed", ""},
-		"of other type": {graph.NodeOptions[state]{InputSchema: graph.SchemaOf[struct{ X int }]()}, graph.Config{}, state{}, `Node "a" input validation failed: `, "schema_validation"},
+		"input":         {graph.NodeOptions{InputSchema: text}, graph.Config{}, state{}, `Node "a" input validation failed: `, "schema_validation"},
+		"input fits":    {graph.NodeOptions{InputSchema: text}, graph.Config{}, state{Counter: "x"}, "completed", ""},
+		"output":        {graph.NodeOptions{OutputSchema: small}, graph.Config{}, state{N: 3}, `Node "a" output validation failed: n: `, "schema_validation"},
+		"output fits":   {graph.NodeOptions{OutputSchema: small}, graph.Config{}, state{N: 2}, "completed", ""},
+		"of the graph":  {graph.NodeOptions{}, graph.Config{OutputSchema: small}, state{N: 3}, `Graph state validation failed: n: `, "schema_validation"},
+		"of the type":   {graph.NodeOptions{InputSchema: graph.SchemaOf[state](), OutputSchema: graph.SchemaOf[state]()}, graph.Config{}, state{}, "completed", ""},
+		"of other type": {graph.NodeOptions{InputSchema: graph.SchemaOf[struct{ X int }]()}, graph.Config{}, state{}, `Node "a" input validation failed: `, "schema_validation"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -240,7 +240,7 @@ func TestTool(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	type tool = graph.ToolConfig[state, int, string]
 	answer := func(_ context.Context, n int) (string, error) { return strings.Repeat("x", n), nil }
-	one := graph.NodeOptions[state]{Retry: once()}
+	one := graph.NodeOptions{Retry: once()}
 	for name, tc := range map[string]struct {
 		tool tool
 		end  string
@@ -248,7 +248,7 @@ func TestTool(t *testing.T) {
 		out  string
 	}{
 		"static":      {tool{ID: "x", Args: 2, Execute: answer}, "completed", "", `"xx"`},
-		"of state":    {tool{ID: "x", ArgsFunc: func(s state) int { return s.N }, Execute: answer, Output: func(s *state, r string) error { s.Text = r; return nil }}, "completed", "xxx", ""},
+		"of state":    {tool{ID: "x", ArgsFunc: func(v graph.View[state]) int { return v.State.N }, Execute: answer, Output: func(s *state, r string) error { s.Text = r; return nil }}, "completed", "xxx", ""},
 		"bad mapper":  {tool{ID: "x", Execute: answer, Options: one, Output: func(*state, string) error { return errBroken }}, "it is broken", "", ""},
 		"fails":       {tool{ID: "x", Execute: func(context.Context, int) (string, error) { return "", errBroken }, Options: one}, "it is broken", "", ""},
 		"panics":      {tool{ID: "x", ToolName: "hammer", Execute: func(context.Context, int) (string, error) { panic("oops") }, Options: one}, `tool "hammer" panicked: oops`, "", ""},
@@ -278,7 +278,7 @@ func TestTool(t *testing.T) {
 // What a function does wrong is a failure of its node, never more.
 func TestBadFunctions(t *testing.T) {
 	t.Parallel()
-	one := graph.NodeOptions[state]{Retry: once()}
+	one := graph.NodeOptions{Retry: once()}
 	gives := func(r graph.Result[state]) graph.Node[state] {
 		return graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) { return r, nil }, one)
 	}
@@ -319,7 +319,7 @@ func TestClearContext(t *testing.T) {
 		"default":       {graph.ClearContextConfig[state]{ID: "c"}, graph.Config{}, "Clearing context window", "60"},
 		"own threshold": {graph.ClearContextConfig[state]{ID: "c"}, graph.Config{ContextWindowThreshold: 70}, "Clearing context window", "70"},
 		"message":       {graph.ClearContextConfig[state]{ID: "c", Message: "Enough"}, graph.Config{}, "Enough", "60"},
-		"of state":      {graph.ClearContextConfig[state]{ID: "c", Message: "Enough", MessageFunc: func(s state) string { return fmt.Sprint(s.N) }}, graph.Config{}, "4", "60"},
+		"of state":      {graph.ClearContextConfig[state]{ID: "c", Message: "Enough", MessageFunc: func(v graph.View[state]) string { return fmt.Sprint(v.State.N) }}, graph.Config{}, "4", "60"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -353,7 +353,7 @@ func (e *pressError) Error() string { return fmt.Sprintf("sheet %d is stuck", e.
 // S2-41, S2-42: predicates and handlers find the program's own errors by errors.Is and errors.As, at each attempt.
 func TestOwnErrors(t *testing.T) {
 	t.Parallel()
-	fails := func(opts graph.NodeOptions[state]) graph.Node[state] {
+	fails := func(opts graph.NodeOptions) graph.Node[state] {
 		return graph.NewNode("press", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 			return graph.Result[state]{}, fmt.Errorf("print: %w", errors.Join(errBroken, &pressError{c.Attempt}))
 		}, opts)
@@ -366,14 +366,14 @@ func TestOwnErrors(t *testing.T) {
 		}
 		return own.sheet
 	}
-	b := graph.New[state]("own").Start(fails(graph.NodeOptions[state]{Retry: &graph.Retry{RetryOn: func(err error) bool { return sheet(err) < 2 }}}))
+	b := graph.New[state]("own").Start(fails(graph.NodeOptions{Retry: graph.Retry{RetryOn: func(err error) bool { return sheet(err) < 2 }}}))
 	run(t, b, state{}).want("press", "print: it is broken\nsheet 2 is stuck")
-	b = graph.New[state]("own").Start(fails(graph.NodeOptions[state]{OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+	b = graph.New[state]("own").Start(fails(graph.NodeOptions{OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
 		if sheet(err) != 1 {
 			return graph.ErrorAction[state]{}
 		}
 		return graph.ErrorAction[state]{Action: graph.ActionSkip}
-	}}))
+	})}))
 	run(t, b, state{}).want("press", "completed")
 }
 

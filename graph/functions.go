@@ -34,10 +34,10 @@ func (c *compiler[S]) table() *program.Table {
 }
 
 func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
-	if d.opts.OnError != nil {
-		t.OnErrors[d.id+suffixError] = c.onError(d)
+	if fn, ok := d.opts.OnError.fn.(func(error, *Context[S]) ErrorAction[S]); ok {
+		t.OnErrors[d.id+suffixError] = c.onError(d, fn)
 	}
-	if r := d.opts.Retry; r != nil && r.RetryOn != nil {
+	if r := d.opts.Retry; r.RetryOn != nil {
 		t.RetryOns[d.id+suffixRetry] = func(f program.Failure) (bool, error) { return r.RetryOn(errorOf(f)), nil }
 	}
 	switch d.shape {
@@ -105,11 +105,11 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 func (c *compiler[S]) waitFunctions(t *program.Table, d *def[S]) {
 	if d.wait.ask != nil {
 		t.Values[d.id+suffixPrompt] = func(v program.View) (program.Value, error) {
-			s, err := c.codec.decode(v.State)
+			seen, err := c.view(v)
 			if err != nil {
 				return nil, err
 			}
-			return encodeValue(d.wait.ask(s))
+			return encodeValue(d.wait.ask(seen))
 		}
 	}
 	if d.wait.input != nil {
@@ -124,13 +124,13 @@ func (c *compiler[S]) waitFunctions(t *program.Table, d *def[S]) {
 	}
 }
 
-func (c *compiler[S]) condition(f func(S) bool) func(program.View) (bool, error) {
+func (c *compiler[S]) condition(f func(View[S]) bool) func(program.View) (bool, error) {
 	return func(v program.View) (bool, error) {
-		s, err := c.codec.decode(v.State)
+		seen, err := c.view(v)
 		if err != nil {
 			return false, err
 		}
-		return f(s), nil
+		return f(seen), nil
 	}
 }
 
@@ -186,21 +186,21 @@ func feedback(f program.Failure, attempt, most int) *ErrorFeedback {
 	return &ErrorFeedback{FailedNodeID: f.Node, ErrorMessage: f.Message, ErrorType: f.Code, Attempt: attempt, MaxAttempts: most}
 }
 
-func (c *compiler[S]) onError(d *def[S]) func(program.Failure, program.View) (program.Action, error) {
+func (c *compiler[S]) onError(d *def[S], fn func(error, *Context[S]) ErrorAction[S]) func(program.Failure, program.View) (program.Action, error) {
 	return func(f program.Failure, v program.View) (program.Action, error) {
 		n := &Context[S]{
-			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: c.input(v.Input, viewed(v.Outputs)), Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
+			ExecutionID: v.Run, NodeID: d.id, Attempt: v.Attempt, Input: c.input(v.Input, viewedOf(v)), Errors: executionErrors(v.Errors), LastUpdated: v.Updated,
 			Model: c.model(d, v.State), ContextWindowUsage: usageIn(v.State), ContextWindowThreshold: c.config.threshold(), Config: &c.config,
 		}
 		var before seen[S]
 		if err := c.codec.read(v.State, &n.State, &before); err != nil {
 			return program.Action{}, err
 		}
-		n.graph, n.seen, n.fields = c, viewed(v.Outputs), v.State
-		act := d.opts.OnError(errorOf(f), n)
+		n.graph, n.seen, n.fields = c, viewedOf(v), v.State
+		act := fn(errorOf(f), n)
 		out := program.Action{Kind: string(act.Action), Node: act.Node}
-		if act.Delay != nil {
-			out.DelayMS = new(act.Delay.Milliseconds())
+		if said, delay := amount(act.Delay); said {
+			out.DelayMS = new(delay.Milliseconds())
 		}
 		if act.Err != nil {
 			out.Failure = failureOf(act.Err)

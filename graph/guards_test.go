@@ -98,11 +98,11 @@ func TestErrorTypes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got error
-			var opts graph.NodeOptions[state]
-			opts.OnError = func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+			var opts graph.NodeOptions
+			opts.OnError = graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
 				got = err
 				return graph.ErrorAction[state]{Action: graph.ActionSkip}
-			}
+			})
 			if schema {
 				opts.InputSchema = graph.SchemaJSON("false")
 			}

@@ -32,11 +32,11 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		Name: c.name, Description: c.config.Description, Version: c.config.Version, Format: "graph", Entry: c.start,
 		Rules: workflow.TypedRules(), Limits: c.config.Limits.Workflow(),
 	}
-	w.Rules.Serial, w.Rules.Reducers = c.config.MaxConcurrency == nil || *c.config.MaxConcurrency == 1, map[string]string{}
-	w.Limits.MaxSteps, w.Limits.Timeout = c.config.MaxSteps, workflow.Duration(c.config.Timeout)
-	if n := c.config.MaxConcurrency; n != nil {
-		w.Limits.MaxConcurrency = *n
+	w.Rules.Serial, w.Rules.Reducers = c.config.MaxConcurrency == 0 || c.config.MaxConcurrency == 1, map[string]string{}
+	if said, n := amount(c.config.MaxSteps); said {
+		w.Limits.MaxSteps = &n
 	}
+	w.Limits.Timeout, w.Limits.MaxConcurrency = workflow.Duration(c.config.Timeout), c.config.MaxConcurrency
 	for name, r := range c.config.Reducers {
 		if w.Rules.Reducers[name] = r.word; r.fn != nil {
 			w.Rules.Reducers[name] = "func:" + reducerPrefix + name
@@ -105,10 +105,10 @@ func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 
 func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 	n := workflow.Node{ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d)}
-	if d.opts.OnError != nil {
+	if d.opts.OnError.fn != nil {
 		n.OnError = d.id + suffixError
 	}
-	if b := d.opts.Budget; b != nil && *b != (Budget{}) {
+	if b := d.opts.Budget; b != (Budget{}) {
 		n.Budget = new(b.lower())
 	}
 	switch d.shape {
@@ -162,26 +162,26 @@ func (c *ParallelConfig[S]) strategy() Strategy {
 // attempts gives how often a node is tried at most.
 func (d *def[S]) attempts() int {
 	switch r := d.opts.Retry; {
-	case r == nil && (d.shape != shapeFunc):
+	case !r.said() && d.shape != shapeFunc:
 		return 1
-	case r == nil || r.MaxAttempts == nil:
+	case r.MaxAttempts == 0:
 		return DefaultMaxAttempts
 	default:
-		return *r.MaxAttempts
+		return r.MaxAttempts
 	}
 }
 
 func retryOf[S any](d *def[S]) *workflow.Retry {
 	r := d.opts.Retry
-	if r == nil {
+	if !r.said() {
 		if d.shape != shapeFunc {
 			return nil
 		}
 		r = DefaultRetry()
 	}
 	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(DefaultBackoff), Multiplier: DefaultBackoffMultiplier}
-	if r.Backoff != nil {
-		out.Delay = workflow.Duration(*r.Backoff)
+	if said, delay := amount(r.Backoff); said {
+		out.Delay = workflow.Duration(delay)
 	}
 	if r.Multiplier > 0 {
 		out.Multiplier = r.Multiplier

@@ -12,7 +12,7 @@ import (
 // Options are one at most; a second is told, not lost.
 func TestTwoOptions(t *testing.T) {
 	t.Parallel()
-	o := graph.NodeOptions[state]{}
+	o := graph.NodeOptions{}
 	for name, tc := range map[string]struct {
 		node   graph.Node[state]
 		config []graph.Config
@@ -22,7 +22,7 @@ func TestTwoOptions(t *testing.T) {
 		"NewNode": {graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 			return graph.Result[state]{}, nil
 		}, o, o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 3 (bad-node)`},
-		"DecisionNode": {graph.DecisionNode("a", nil, "a", o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
+		"DecisionNode": {graph.DecisionNode[state]("a", nil, "a", o, o), nil, `misuse_test.go:30:1: error: Node "a" accepts at most one NodeOptions, not 2 (bad-node)`},
 		"Compile":      {nothing("a"), []graph.Config{{}, {}}, "misuse_test.go:30:1: error: Compile accepts at most one Config, not 2 (bad-config)"},
 	} {
 		t.Run(name, func(t *testing.T) {

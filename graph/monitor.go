@@ -95,13 +95,13 @@ type ContextMonitorConfig[S any] struct {
 	// Action is what suits the agent type where empty.
 	Action CompactionAction
 	// Session gives the session that is looked at and summarized; nil, and a nil session: there is none.
-	Session func(S) Session
+	Session func(View[S]) Session
 	// Usage tells how full the window is; a nil usage is none.
-	Usage func(ctx context.Context, s S) (*ContextWindowUsage, error)
+	Usage func(ctx context.Context, v View[S]) (*ContextWindowUsage, error)
 	// OnCompaction is called with the usage before, after a summary was made and before a new session is asked for.
 	OnCompaction func(before ContextWindowUsage, action CompactionAction)
 	// Options.Name is "context-monitor" where empty.
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 func (c ContextMonitorConfig[S]) define() *def[S] {
@@ -128,7 +128,7 @@ func (c ContextMonitorConfig[S]) define() *def[S] {
 func (c ContextMonitorConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], error) {
 	var session Session
 	if c.Session != nil {
-		session = c.Session(n.State)
+		session = c.Session(n.View())
 	}
 	u, err := c.usage(ctx, n, session)
 	if err != nil || u == nil {
@@ -164,7 +164,7 @@ func (c ContextMonitorConfig[S]) call(ctx context.Context, n *Context[S]) (Resul
 // usage gives how full the window is by the first source that knows, nil where none does.
 func (c ContextMonitorConfig[S]) usage(ctx context.Context, n *Context[S], session Session) (*ContextWindowUsage, error) {
 	if c.Usage != nil {
-		if u, err := c.Usage(ctx, n.State); err != nil || u != nil {
+		if u, err := c.Usage(ctx, n.View()); err != nil || u != nil {
 			return u, err
 		}
 	}
@@ -205,9 +205,9 @@ type ClearContextConfig[S any] struct {
 	ID string
 	// Message is "Clearing context window" where empty; MessageFunc wins.
 	Message     string
-	MessageFunc func(S) string
+	MessageFunc func(View[S]) string
 	// Options.Name is "clear-context" where empty.
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 func (c ClearContextConfig[S]) define() *def[S] {
@@ -217,7 +217,7 @@ func (c ClearContextConfig[S]) define() *def[S] {
 	return &def[S]{id: c.ID, typ: TypeTool, opts: c.Options, run: func(_ context.Context, n *Context[S]) (Result[S], error) {
 		text := c.Message
 		if c.MessageFunc != nil {
-			text = c.MessageFunc(n.State)
+			text = c.MessageFunc(n.View())
 		}
 		if text == "" {
 			text = "Clearing context window"

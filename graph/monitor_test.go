@@ -176,7 +176,7 @@ func TestContextMonitor(t *testing.T) {
 			}
 			if tc.agent != nil {
 				session := sessionOf(t, tc.agent)
-				node.Session = func(state) graph.Session { return session }
+				node.Session = func(graph.View[state]) graph.Session { return session }
 			}
 			w := run(t, graph.New[state]("g").Start(fills("f", 60)).Then(node).Then(looks("after", &after)), state{})
 			w.want("f, m, after", "completed")
@@ -195,7 +195,7 @@ func TestContextMonitor(t *testing.T) {
 	if n.Name != "context-monitor" || n.Type != graph.TypeTool {
 		t.Errorf("node %+v", n)
 	}
-	n, _ = compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m", Options: graph.NodeOptions[state]{Name: "N", Description: "D"}})).Node("m")
+	n, _ = compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m", Options: graph.NodeOptions{Name: "N", Description: "D"}})).Node("m")
 	if n.Name != "N" || n.Description != "D" {
 		t.Errorf("node %+v", n)
 	}
@@ -207,7 +207,7 @@ func TestContextMonitorOrder(t *testing.T) {
 	agent := &graphtest.Agent{Usage: full(50), Summarized: full(5)}
 	session := sessionOf(t, agent)
 	run(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{
-		ID: "m", AgentType: "opencode", Session: func(state) graph.Session { return session },
+		ID: "m", AgentType: "opencode", Session: func(graph.View[state]) graph.Session { return session },
 		OnCompaction: func(graph.ContextWindowUsage, graph.CompactionAction) { agent.Note("heard") },
 	}), state{}).want("m", "completed")
 	if d := cmp.Diff(agent.Calls(), []string{"create", "usage", "summarize", "heard", "usage"}); d != "" {
@@ -218,11 +218,11 @@ func TestContextMonitorOrder(t *testing.T) {
 // S2-69: the order of sources: Usage, the session, the context; the first that knows. Errors of the first two fail the node.
 func TestContextMonitorSources(t *testing.T) {
 	t.Parallel()
-	of := func(u *graph.ContextWindowUsage, err error) func(context.Context, state) (*graph.ContextWindowUsage, error) {
-		return func(context.Context, state) (*graph.ContextWindowUsage, error) { return u, err }
+	of := func(u *graph.ContextWindowUsage, err error) func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error) {
+		return func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error) { return u, err }
 	}
 	for name, tc := range map[string]struct {
-		usage   func(context.Context, state) (*graph.ContextWindowUsage, error)
+		usage   func(context.Context, graph.View[state]) (*graph.ContextWindowUsage, error)
 		agent   *graphtest.Agent
 		context bool
 		percent float64 // in the signal; 0: none
@@ -240,12 +240,12 @@ func TestContextMonitorSources(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			node := graph.ContextMonitorConfig[state]{ID: "m", Usage: tc.usage, Options: graph.NodeOptions[state]{Retry: once()}}
+			node := graph.ContextMonitorConfig[state]{ID: "m", Usage: tc.usage, Options: graph.NodeOptions{Retry: once()}}
 			if tc.agent != nil {
 				session := sessionOf(t, tc.agent)
-				node.Session = func(state) graph.Session { return session }
+				node.Session = func(graph.View[state]) graph.Session { return session }
 			} else {
-				node.Session = func(state) graph.Session { return nil }
+				node.Session = func(graph.View[state]) graph.Session { return nil }
 			}
 			b, visited := graph.New[state]("g"), "m"
 			if tc.context {

@@ -29,7 +29,7 @@ func parallel(branches ...string) graph.ParallelConfig[state] {
 // S2-8, S2-9, S2-57: a branch may hold whatever the main flow may; what follows the block runs once, and the output of a branch is that of its last node.
 func TestBranch(t *testing.T) {
 	t.Parallel()
-	second := func(s state) bool { return s.N == 2 }
+	second := func(v graph.View[state]) bool { return v.State.N == 2 }
 	for name, tc := range map[string]struct {
 		branch  func(b *builder)
 		first   state
@@ -108,7 +108,7 @@ func TestBranchWaits(t *testing.T) {
 	b := graph.New[state]("t").Parallel(parallel("a", "b")).Then(note("z")).
 		Branch("a", func(b *builder) { b.Wait("sure?").Then(changes("a2", func(s *state) { s.Text = "answered" })) }).
 		Branch("b", func(b *builder) {
-			b.Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 2 }}, count("l")).If(always).Then(nothing("b2")).EndIf()
+			b.Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }}, count("l")).If(always).Then(nothing("b2")).EndIf()
 		})
 	g := compiled(t, b)
 	w := newWorld(t, g)
@@ -129,19 +129,19 @@ func TestBranchWaits(t *testing.T) {
 // A node cannot go into another branch of its block, by a goto of its own or of its error handler.
 func TestBranchBorders(t *testing.T) {
 	t.Parallel()
-	leave := graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] {
+	leave := graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 		return graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "y"}
-	}}
+	})}
 	for name, x := range map[string]graph.Node[state]{
 		"goto": graph.NewNode("x", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 			return graph.Result[state]{Goto: []string{"y"}}, nil
-		}, graph.NodeOptions[state]{Retry: once()}),
+		}, graph.NodeOptions{Retry: once()}),
 		"error handler": breaks("x", -1, leave),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := run(t, graph.New[state]("t").Parallel(parallel("a", "b")).Branch("a", func(b *builder) { b.Then(x) }).
-				Branch("b", func(b *builder) { b.Then(nothing("y", graph.NodeOptions[state]{Recovery: true})) }), state{})
+				Branch("b", func(b *builder) { b.Then(nothing("y", graph.NodeOptions{Recovery: true})) }), state{})
 			w.want("p, x, y", `goto from "x" to "y" crosses the border of a branch`)
 			if f := w.Events[len(w.Events)-1].Data.(*engine.RunFailed); f.Error.Code != "no_route" {
 				t.Errorf("failure %+v", f.Error)

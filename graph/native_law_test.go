@@ -31,7 +31,7 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 		if rapid.Bool().Draw(rt, "at once") {
 			drawPaths(rt, b)
 		}
-		c, err := b.Compile(graph.Config{MaxSteps: new(60), Reducers: reducers, MaxConcurrency: new(rapid.IntRange(1, 3).Draw(rt, "concurrency"))})
+		c, err := b.Compile(graph.Config{MaxSteps: 60, Reducers: reducers, MaxConcurrency: rapid.IntRange(1, 3).Draw(rt, "concurrency")})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestNativeStatesAreNotRecorded(t *testing.T) {
 
 // drawParts adds parts of any kind to a graph: functions, inner graphs, waits, failures, conditions, loops, and blocks whose branches have parts again.
 func drawParts(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
-	few := func(s state) bool { return s.N%3 != 0 || len(s.Log) > 9 }
+	few := func(v graph.View[state]) bool { return v.State.N%3 != 0 || len(v.State.Log) > 9 }
 	for i := range rapid.IntRange(1, 4).Draw(t, "parts") {
 		part := rapid.IntRange(0, 9).Draw(t, "part")
 		switch {
@@ -111,7 +111,7 @@ func drawParts(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 				b.Branch(name, func(b *graph.Builder[state]) { drawParts(t, b, next, depth-1) })
 			}
 		case i > 0 && part == 1:
-			b.Loop(graph.LoopConfig[state]{Until: few, MaxIterations: new(3)}, drawPart(t, next), drawPart(t, next))
+			b.Loop(graph.LoopConfig[state]{Until: few, MaxIterations: 3}, drawPart(t, next), drawPart(t, next))
 		case i > 0 && part == 2:
 			b.If(few).Then(drawPart(t, next)).EndIf()
 		default:
@@ -131,7 +131,7 @@ func drawPaths(t *rapid.T, b *graph.Builder[state]) {
 				c.State.N = n
 			}
 			return graph.Result[state]{Update: &c.State, Goto: to}, err
-		}, graph.NodeOptions[state]{Retry: once()})
+		}, graph.NodeOptions{Retry: once()})
 	}
 	b.Then(works("fan", "x1", "y1"))
 	for _, path := range []string{"x", "y"} {

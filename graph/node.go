@@ -69,9 +69,7 @@ type Context[S any] struct {
 	// Runtime is what the program offers; a field that neither the graph nor the engine sets is nil (S2-71).
 	Runtime Runtime
 
-	graph interface {
-		outputsOf(program.Outputs, program.State) map[string]json.RawMessage
-	}
+	graph    sight
 	seen     program.Outputs
 	fields   program.State
 	loaded   map[string]json.RawMessage
@@ -147,30 +145,30 @@ func IsSignal(s string) bool {
 }
 
 // NodeOptions are what every kind of node may have. The zero value is good.
-type NodeOptions[S any] struct {
+type NodeOptions struct {
 	// Name is shown to people; "" means the id.
 	Name, Description string
 	// Model is for nodes that use one; "" and "inherit" leave it to the run and the graph (S2-79).
 	Model string
-	// Retry says how failures are tried again. Nil is [DefaultRetry] for nodes that call a function, none for all others.
-	Retry *Retry
-	// OnError decides what becomes of a failed attempt, before Retry does. It must be pure. The error is as in [Retry].RetryOn.
-	OnError func(err error, c *Context[S]) ErrorAction[S]
+	// Retry says how failures are tried again. The zero Retry is [DefaultRetry] for nodes that call a function, none for all others.
+	Retry Retry
+	// OnError decides what becomes of a failed attempt, before Retry does: [OnError] makes it of a function.
+	OnError ErrorHandler
 	// Recovery lets an error handler go to this node (S2-42).
 	Recovery bool
 	// Budget bounds what all executions of the node use in a run, with sub-agents, sessions and what a block or an inner graph runs; a node that meets it fails with the code
-	// `node_budget`, which is not tried again. Nil: the budgets around it alone bound it.
-	Budget *Budget
+	// `node_budget`, which is not tried again. The zero Budget: those around it alone bound it.
+	Budget Budget
 	// InputSchema is checked against the state before each attempt, OutputSchema against the changed state after it; nil: no check (S2-61).
 	InputSchema, OutputSchema *Schema
 }
 
 // Retry says how a failed attempt is tried again. The delay before attempt n+1 is Backoff * Multiplier^(n-1) (S2-40).
 type Retry struct {
-	// MaxAttempts includes the first; nil is 3. Less than 1 is an error at Compile (S2-41).
-	MaxAttempts *int
-	// Backoff is the delay before the second attempt; nil is 1 s.
-	Backoff *time.Duration
+	// MaxAttempts includes the first; 0 is 3. Less than 1, [Zero] too, is an error at Compile (S2-41).
+	MaxAttempts int
+	// Backoff is the delay before the second attempt; 0 is 1 s, [Zero] none.
+	Backoff time.Duration
 	// Multiplier of the delay from attempt to attempt; 0 is 2.
 	Multiplier float64
 	// RetryOn tells which errors are worth another attempt; nil: all. It must be pure. The error is a *[NodeExecutionError] around the one that the function
@@ -186,10 +184,38 @@ const (
 	DefaultBackoffMultiplier = 2.0
 )
 
-// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise: 3 attempts, after 1 s and 2 s. &Retry{MaxAttempts: new(1)}
+// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise: 3 attempts, after 1 s and 2 s. Retry{MaxAttempts: 1}
 // tries once.
-func DefaultRetry() *Retry {
-	return &Retry{MaxAttempts: new(DefaultMaxAttempts), Backoff: new(DefaultBackoff), Multiplier: DefaultBackoffMultiplier}
+func DefaultRetry() Retry {
+	return Retry{MaxAttempts: DefaultMaxAttempts, Backoff: DefaultBackoff, Multiplier: DefaultBackoffMultiplier}
+}
+
+// Zero is a limit or a delay of 0 where 0 means the default: no step ([Config].MaxSteps), one pass of a loop ([LoopConfig].MaxIterations), no wait
+// ([Retry].Backoff, [ErrorAction].Delay). Where there must be at least one it is an error, as any other negative number is.
+const Zero = -1 << 31
+
+// amount gives what a number of the API says: whether it says anything, and what.
+func amount[T int | time.Duration](n T) (said bool, is T) {
+	if n == Zero {
+		return true, 0
+	}
+	return n != 0, n
+}
+
+// said tells whether a Retry says anything.
+func (r Retry) said() bool {
+	return r.MaxAttempts != 0 || r.Backoff != 0 || r.Multiplier != 0 || r.RetryOn != nil
+}
+
+// ErrorHandler decides what becomes of failed attempts of a node: [OnError] makes one. The zero ErrorHandler decides nothing.
+type ErrorHandler struct{ fn any }
+
+// OnError makes an ErrorHandler of a function, which must be pure. The error is as in [Retry].RetryOn. S must be the state of the graph, which Compile checks.
+func OnError[S any](fn func(err error, c *Context[S]) ErrorAction[S]) ErrorHandler {
+	if fn == nil {
+		return ErrorHandler{}
+	}
+	return ErrorHandler{fn}
 }
 
 // Action is what an error handler wants.
@@ -211,8 +237,8 @@ const (
 // ErrorAction is the answer of an error handler (S2-42). The zero value lets the retry policy decide.
 type ErrorAction[S any] struct {
 	Action Action
-	// Delay before the retry; nil is the policy's.
-	Delay *time.Duration
+	// Delay before the retry; 0 is the policy's, [Zero] none.
+	Delay time.Duration
 	// Fallback is the state after a skip, as in [Result.Update]; nil changes nothing.
 	Fallback *S
 	// Err replaces the error of an abort; nil keeps it.
@@ -241,14 +267,14 @@ type def[S any] struct {
 	id    string
 	typ   NodeType
 	shape shape
-	opts  NodeOptions[S]
+	opts  NodeOptions
 	run   Func[S]
 	// do is the function of Do, which sees the state alone; nil: run.
 	do func(ctx context.Context, s *S) error
 	// problem is a misuse that the constructor met, "" where there was none.
 	problem string
 
-	cond     func(S) bool // shapeIf
+	cond     func(View[S]) bool // shapeIf
 	routes   []Route[S]
 	fallback string
 	wait     *waiting[S]
@@ -260,7 +286,7 @@ type def[S any] struct {
 }
 
 // take takes over the options of a constructor. True: there are several, which is a problem.
-func (d *def[S]) take(opts []NodeOptions[S]) bool {
+func (d *def[S]) take(opts []NodeOptions) bool {
 	if len(opts) > 1 {
 		d.problem = problemf("Node %q accepts at most one NodeOptions, not %d", d.id, len(opts))
 		return true
@@ -282,7 +308,7 @@ func (d *def[S]) define() *def[S] {
 }
 
 // NewNode makes a node of any type that calls fn (S2-76); [TypeTool] is that of functions of your own. One NodeOptions at most may be given.
-func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions[S]) Node[S] {
+func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions) Node[S] {
 	d := &def[S]{id: id, typ: t, run: fn}
 	switch {
 	case d.take(opts):
@@ -296,7 +322,7 @@ func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions[S]) N
 
 // Do makes a node that changes its copy of the state in place; what differs afterwards is written. On an error nothing is. Use [NewNode] for a node
 // that reads outputs, gives one, chooses what follows or raises signals. One NodeOptions at most may be given.
-func Do[S any](id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions[S]) Node[S] {
+func Do[S any](id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions) Node[S] {
 	if fn == nil {
 		return NewNode(id, TypeTool, Func[S](nil), opts...)
 	}

@@ -55,8 +55,8 @@ func (c *tally) does(ctx context.Context, key string) (string, error) {
 	})
 }
 
-func fast(n int) graph.NodeOptions[state] {
-	return graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(n), Backoff: new(time.Millisecond)}}
+func fast(n int) graph.NodeOptions {
+	return graph.NodeOptions{Retry: graph.Retry{MaxAttempts: n, Backoff: time.Millisecond}}
 }
 
 // ADR 12: a sub-step whose value is in the journal is not done again by a later attempt; one that failed is. Each execution of a node has keys of its own.
@@ -98,7 +98,7 @@ func TestOnceOverAttempts(t *testing.T) {
 		s.Log = append(s.Log, a+again+p.Name)
 		return nil
 	}, fast(5))
-	w := run(t, graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N >= 2 }}, work), state{})
+	w := run(t, graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N >= 2 }}, work), state{})
 	w.want("loop_start_1, work, loop_check_2, work, loop_check_2", "completed")
 	if d := cmp.Diff(w.state().Log, []string{"did adid ab", "did adid ab"}); d != "" {
 		t.Error(d)
@@ -169,7 +169,7 @@ func TestOnceTooMany(t *testing.T) {
 		}
 		_, err := calls.does(ctx, "last")
 		return err
-	}, graph.NodeOptions[state]{Retry: once()})))
+	}, graph.NodeOptions{Retry: once()})))
 	w := newWorld(t, g)
 	w.SkipLaws = true
 	w.begin(state{})

@@ -66,6 +66,14 @@ func (c *compiler[S]) shown(id string, v json.RawMessage) json.RawMessage {
 	return out[id]
 }
 
+// viewedOf gives the outputs that a view shows.
+func viewedOf(v program.View) viewed {
+	if v.Outputs == nil {
+		return nil
+	}
+	return v.Outputs()
+}
+
 // viewed are the outputs that a view holds.
 type viewed map[string]program.Value
 

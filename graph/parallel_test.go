@@ -46,10 +46,10 @@ func changes(id string, fn func(*state)) graph.Node[state] {
 // S2-51: what each strategy waits for, and what becomes of the other branches.
 func TestStrategies(t *testing.T) {
 	t.Parallel()
-	ok, bad := nothing, func(id string, _ ...graph.NodeOptions[state]) graph.Node[state] {
-		return breaks(id, -1, graph.NodeOptions[state]{Retry: once()})
+	ok, bad := nothing, func(id string, _ ...graph.NodeOptions) graph.Node[state] {
+		return breaks(id, -1, graph.NodeOptions{Retry: once()})
 	}
-	type maker = func(string, ...graph.NodeOptions[state]) graph.Node[state]
+	type maker = func(string, ...graph.NodeOptions) graph.Node[state]
 	for name, tc := range map[string]struct {
 		strategy graph.Strategy
 		a, b     maker
@@ -96,9 +96,9 @@ func TestTogether(t *testing.T) {
 	b := graph.New[state]("t").Start(nothing("s")).Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b", "c"}}).Then(nothing("j")).
 		Node(nothing("a"), nothing("a2")).Node(nothing("b")).Node(nothing("c"))
 	for name, tc := range map[string]struct {
-		most *int
+		most int
 		want string
-	}{"default": {nil, "a b c"}, "one": {new(1), "a"}, "two": {new(2), "a b"}} {
+	}{"default": {0, "a b c"}, "one": {1, "a"}, "two": {2, "a b"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, b, graph.Config{MaxConcurrency: tc.most}))
@@ -120,9 +120,9 @@ func TestFanOut(t *testing.T) {
 	t.Parallel()
 	b := graph.New[state]("t").Start(goes("s", "a", "b", "c")).Node(nothing("a")).Node(nothing("b")).Node(nothing("c"))
 	for name, tc := range map[string]struct {
-		most *int
+		most int
 		want string
-	}{"default": {nil, "a"}, "one": {new(1), "a"}, "two": {new(2), "a b"}, "many": {new(9), "a b c"}} {
+	}{"default": {0, "a"}, "one": {1, "a"}, "two": {2, "a b"}, "many": {9, "a b c"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, b, graph.Config{MaxConcurrency: tc.most}))

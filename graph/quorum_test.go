@@ -40,7 +40,7 @@ func TestQuorum(t *testing.T) {
 			}).Then(nothing("z"))
 			for _, id := range []string{"a", "b", "c"} {
 				if id == tc.broken {
-					b.Node(breaks(id, -1, graph.NodeOptions[state]{Retry: once()}))
+					b.Node(breaks(id, -1, graph.NodeOptions{Retry: once()}))
 				} else {
 					b.Node(gives(id, 1))
 				}

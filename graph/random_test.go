@@ -25,7 +25,7 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	other := func() string { return fmt.Sprintf("n%d", rapid.IntRange(1, *next+2).Draw(t, "other")) }
 	switch rapid.IntRange(0, 9).Draw(t, "kind") {
 	case 0:
-		return graph.DecisionNode(id, []graph.Route[state]{{When: func(s state) bool { return s.N%2 == 0 }, Target: other()}}, other())
+		return graph.DecisionNode(id, []graph.Route[state]{{When: func(v graph.View[state]) bool { return v.State.N%2 == 0 }, Target: other()}}, other())
 	case 1:
 		return graph.WaitNode[state](id, "?")
 	case 2:
@@ -71,16 +71,16 @@ func drawWork(t *rapid.T, id string) func(context.Context, *state) error {
 }
 
 // drawHandler draws what becomes of a failure.
-func drawHandler(t *rapid.T) graph.NodeOptions[state] {
-	o := graph.NodeOptions[state]{Retry: once()}
+func drawHandler(t *rapid.T) graph.NodeOptions {
+	o := graph.NodeOptions{Retry: once()}
 	if rapid.Bool().Draw(t, "retried") {
-		o.Retry = nil
+		o.Retry = graph.Retry{}
 	}
 	if rapid.Bool().Draw(t, "handled") {
-		o.OnError = func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
+		o.OnError = graph.OnError(func(_ error, c *graph.Context[state]) graph.ErrorAction[state] {
 			c.State.Log, c.State.N = append(c.State.Log, "skipped"), c.State.N+2
 			return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &c.State}
-		}
+		})
 	}
 	return o
 }
@@ -109,7 +109,7 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 		b.Start(count("n1"))
 		next = 1
 	}
-	odd := func(s state) bool { return s.N%2 == 1 }
+	odd := func(v graph.View[state]) bool { return v.State.N%2 == 1 }
 	for range rapid.IntRange(0, 12).Draw(t, "calls") {
 		switch rapid.IntRange(0, 13).Draw(t, "call") {
 		case 0:
@@ -121,7 +121,7 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 			b.EndIf()
 			open--
 		case 3:
-			b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: new(rapid.IntRange(-1, 3).Draw(t, "most"))}, drawNode(t, &next))
+			b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: rapid.IntRange(-1, 3).Draw(t, "most")}, drawNode(t, &next))
 		case 4:
 			b.Parallel(graph.ParallelConfig[state]{Branches: []string{fmt.Sprintf("n%d", next+1), fmt.Sprintf("n%d", next+2)}})
 			b.Node(drawNode(t, &next))
@@ -161,7 +161,7 @@ func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 		ID: fmt.Sprintf("block%d", *next), Branches: []string{fmt.Sprintf("l%d", *next), fmt.Sprintf("r%d", *next)},
 	}
 	b.Parallel(drawStrategy(t, c))
-	odd := func(s state) bool { return s.N%2 == 1 }
+	odd := func(v graph.View[state]) bool { return v.State.N%2 == 1 }
 	for _, name := range c.Branches {
 		b.Branch(name, func(b *graph.Builder[state]) {
 			for range rapid.IntRange(1, 3).Draw(t, "parts") {
@@ -169,7 +169,7 @@ func drawBlock(t *rapid.T, b *graph.Builder[state], next *int, depth int) {
 				case part == 0 && depth > 0:
 					drawBlock(t, b, next, depth-1)
 				case part == 1:
-					b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: new(2)}, drawNode(t, next))
+					b.Loop(graph.LoopConfig[state]{Until: odd, MaxIterations: 2}, drawNode(t, next))
 				case part == 2:
 					b.Then(drawNode(t, next)).If(odd).Then(drawNode(t, next)).EndIf()
 				default:
@@ -186,7 +186,7 @@ func TestAnyGraph(t *testing.T) {
 	t.Parallel()
 	ran := 0
 	rapid.Check(t, func(rt *rapid.T) {
-		c, err := drawGraph(rt).Compile(graph.Config{MaxSteps: new(40)})
+		c, err := drawGraph(rt).Compile(graph.Config{MaxSteps: 40})
 		if err != nil {
 			if len(problems(t, err)) == 0 {
 				rt.Fatal("refused without a reason")

@@ -14,7 +14,7 @@ import (
 // S2-3, S2-5, S2-6, S2-24, S2-30, S2-31, S2-77: which nodes run, in which order.
 func TestVisits(t *testing.T) {
 	t.Parallel()
-	elseIf := func(c1, c2, c3 func(state) bool) *graph.Builder[state] {
+	elseIf := func(c1, c2, c3 func(graph.View[state]) bool) *graph.Builder[state] {
 		return graph.New[state]("t").Start(note("s")).IfConfig(graph.IfConfig[state]{
 			Condition: c1, Then: []graph.Node[state]{note("t")},
 			ElseIf: []graph.ElseIf[state]{{c2, []graph.Node[state]{note("e1")}}, {c3, []graph.Node[state]{note("e2")}}},
@@ -57,8 +57,8 @@ func TestVisits(t *testing.T) {
 // S2-20 to S2-23, S2-77: loops.
 func TestLoops(t *testing.T) {
 	t.Parallel()
-	three := func(s state) bool { return s.N >= 3 }
-	most := func(n int) graph.LoopConfig[state] { return graph.LoopConfig[state]{MaxIterations: &n} }
+	three := func(v graph.View[state]) bool { return v.State.N >= 3 }
+	most := func(n int) graph.LoopConfig[state] { return graph.LoopConfig[state]{MaxIterations: n} }
 	g := func() *graph.Builder[state] { return graph.New[state]("t").Start(nothing("s")) }
 	const twice = "s, loop_start_1, a, loop_check_2, a, loop_check_2"
 	for name, tc := range map[string]struct {
@@ -67,7 +67,7 @@ func TestLoops(t *testing.T) {
 		count string // loop_start_1_iteration
 	}{
 		"S2-23 golden":         {g().Loop(graph.LoopConfig[state]{Until: three}, count("body")).Then(nothing("after")), "s, loop_start_1, body, loop_check_2, body, loop_check_2, body, loop_check_2, after", "3"},
-		"S2-21 zero":           {g().Loop(most(0), count("a")).Then(nothing("z")), "s, loop_start_1, a, loop_check_2, z", "1"},
+		"S2-21 zero":           {g().Loop(most(graph.Zero), count("a")).Then(nothing("z")), "s, loop_start_1, a, loop_check_2, z", "1"},
 		"maximum":              {g().Loop(most(2), count("a")).Then(nothing("z")), twice + ", z", "2"},
 		"S2-22 if behind":      {g().Loop(most(2), count("a")).If(always).Then(nothing("t")).EndIf().Then(nothing("z")), twice + ", decision_3, t, merge_4, z", "2"},
 		"S2-22 loop behind":    {g().Loop(most(2), count("a")).Loop(most(1), count("b")).Then(nothing("z")), twice + ", loop_start_3, b, loop_check_4, z", "2"},
@@ -91,9 +91,9 @@ func TestLoops(t *testing.T) {
 func TestLoopBounds(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		most *int
+		most int
 		want int
-	}{"default": {nil, 100}, "more": {new(150), 150}} {
+	}{"default": {0, 100}, "more": {150, 150}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, compiled(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{MaxIterations: tc.most}, count("a"))))
@@ -116,7 +116,7 @@ func TestOutputs(t *testing.T) {
 	}
 	var got map[string]json.RawMessage
 	w := run(t, graph.New[state]("t").Start(gives("s", "a <b>")).
-		Loop(graph.LoopConfig[state]{MaxIterations: new(2)}, gives("l", map[string]int{"k": 1})).
+		Loop(graph.LoopConfig[state]{MaxIterations: 2}, gives("l", map[string]int{"k": 1})).
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"x", "y"}}).
 		Node(gives("x", 1), gives("x2", 2)).Node(gives("y", 3)).
 		Then(graph.NewNode("z", graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
@@ -149,12 +149,12 @@ func TestBounds(t *testing.T) {
 	}{
 		"S2-33 goto to itself":   {graph.New[state]("t").Start(goes("a", "a")), 5, "a, a, a, a, a", "Exceeded maximum steps (5)"},
 		"S2-32 last one allowed": {graph.New[state]("t").Start(note("a")).Then(note("b")), 2, "a, b", "completed"},
-		"S2-32 none":             {graph.New[state]("t").Start(note("a")), 0, "", "Exceeded maximum steps (0)"},
+		"S2-32 none":             {graph.New[state]("t").Start(note("a")), graph.Zero, "", "Exceeded maximum steps (0)"},
 		"S2-35 unknown":          {graph.New[state]("t").Start(goes("a", "nope")), 9, "a", `Node "nope" not found in graph`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			run(t, tc.graph, state{}, graph.Config{MaxSteps: &tc.most}).want(tc.want, tc.end)
+			run(t, tc.graph, state{}, graph.Config{MaxSteps: tc.most}).want(tc.want, tc.end)
 		})
 	}
 	t.Run("S2-36 cancelled", func(t *testing.T) {

@@ -26,7 +26,7 @@ func offering(t *testing.T, services any, b *graph.Builder[state], first state, 
 }
 
 // looks makes a node that hands its context out.
-func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions[state]) graph.Node[state] {
+func looks(id string, into *graph.Context[state], opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		*into = *c
 		return graph.Result[state]{}, nil
@@ -87,7 +87,7 @@ func TestModelOfContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen graph.Context[state]
-			b := graph.New[state]("g").Start(looks("n", &seen, graph.NodeOptions[state]{Model: tc.node}))
+			b := graph.New[state]("g").Start(looks("n", &seen, graph.NodeOptions{Model: tc.node}))
 			w := newWorld(t, compiled(t, b, graph.Config{DefaultModel: tc.graph}))
 			first := map[string]json.RawMessage{}
 			if tc.run != "" {

@@ -19,10 +19,10 @@ type SubagentConfig[S any] struct {
 	Agent string
 	// Task is what it is to do; TaskFunc makes it of the state and wins. One of them is required. It must be pure.
 	Task     string
-	TaskFunc func(S) string
+	TaskFunc func(View[S]) string
 	// SystemPrompt takes the place of the agent's own where not empty; SystemPromptFunc wins. It must be pure.
 	SystemPrompt     string
-	SystemPromptFunc func(S) string
+	SystemPromptFunc func(View[S]) string
 	// Model is [Context.Model] where empty or "inherit" (S2-79).
 	Model string
 	// Tools are those that it may use, instead of its own; nil: its own.
@@ -30,7 +30,7 @@ type SubagentConfig[S any] struct {
 	// Output writes the result into the state. Where it is nil the agent's output, a text, is in the outputs under ID.
 	Output func(s *S, r SubagentResult) error
 	// Options.Name is Agent where empty.
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 func (c SubagentConfig[S]) define() *def[S] {
@@ -104,9 +104,9 @@ func listed(names []string) string {
 type ParallelAgent[S any] struct {
 	Agent            string
 	Task             string
-	TaskFunc         func(S) string
+	TaskFunc         func(View[S]) string
 	SystemPrompt     string
-	SystemPromptFunc func(S) string
+	SystemPromptFunc func(View[S]) string
 	Model            string
 	Tools            []string
 }
@@ -129,10 +129,10 @@ func (a ParallelAgent[S]) spawn(n *Context[S], id, part string) SpawnOptions {
 		Task: a.Task, SystemPrompt: a.SystemPrompt, Model: firstModel(a.Model, n.Model), Tools: slices.Clone(a.Tools),
 	}
 	if a.TaskFunc != nil {
-		o.Task = a.TaskFunc(n.State)
+		o.Task = a.TaskFunc(n.View())
 	}
 	if a.SystemPromptFunc != nil {
-		o.SystemPrompt = a.SystemPromptFunc(n.State)
+		o.SystemPrompt = a.SystemPromptFunc(n.View())
 	}
 	o.Task = retried(o.Task, n)
 	return o
@@ -146,7 +146,7 @@ type ParallelSubagentConfig[S any] struct {
 	Agents []ParallelAgent[S]
 	// Output writes the results, one for each agent in order, into the state. Required.
 	Output  func(s *S, results []AgentResult) error
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 // AgentResult is what one agent of a [ParallelSubagentConfig] gave. Key is `<agent>-<index>`, counted from 0.

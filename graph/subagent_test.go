@@ -27,20 +27,20 @@ func TestSubagentNode(t *testing.T) {
 		},
 		"all": {
 			node: graph.SubagentConfig[state]{
-				Task: "work", SystemPrompt: "be", Model: "p/own", Tools: []string{"x"}, Options: graph.NodeOptions[state]{Model: "p/node"},
+				Task: "work", SystemPrompt: "be", Model: "p/own", Tools: []string{"x"}, Options: graph.NodeOptions{Model: "p/node"},
 			},
 			config: graph.Config{DefaultModel: "p/graph"},
 			want:   graph.SpawnOptions{Task: "work", SystemPrompt: "be", Model: "p/own", Tools: []string{"x"}},
 		},
 		"of state": {
 			node: graph.SubagentConfig[state]{
-				Task: "work", TaskFunc: func(s state) string { return "do " + s.Text },
-				SystemPrompt: "be", SystemPromptFunc: func(s state) string { return "know " + s.Text },
+				Task: "work", TaskFunc: func(v graph.View[state]) string { return "do " + v.State.Text },
+				SystemPrompt: "be", SystemPromptFunc: func(v graph.View[state]) string { return "know " + v.State.Text },
 			},
 			want: graph.SpawnOptions{Task: "do it", SystemPrompt: "know it"},
 		},
 		"model of the node": {
-			node:   graph.SubagentConfig[state]{Task: "work", Model: "inherit", Options: graph.NodeOptions[state]{Model: "p/node"}},
+			node:   graph.SubagentConfig[state]{Task: "work", Model: "inherit", Options: graph.NodeOptions{Model: "p/node"}},
 			config: graph.Config{DefaultModel: "p/graph"},
 			want:   graph.SpawnOptions{Task: "work", Model: "p/node"},
 		},
@@ -71,7 +71,7 @@ func TestSubagentNode(t *testing.T) {
 	}
 	g := compiled(t, graph.New[state]("g").
 		Subagent(graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work"}).
-		Subagent(graph.SubagentConfig[state]{ID: "named", Agent: "coder", Task: "work", Options: graph.NodeOptions[state]{Name: "N", Description: "D"}}))
+		Subagent(graph.SubagentConfig[state]{ID: "named", Agent: "coder", Task: "work", Options: graph.NodeOptions{Name: "N", Description: "D"}}))
 	if n, _ := g.Node("s"); g.Start() != "s" || n.Type != graph.TypeAgent || n.Name != "coder" {
 		t.Errorf("start %q, node %+v", g.Start(), n)
 	}
@@ -124,7 +124,7 @@ func TestSubagentNodeFailures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			node := graph.SubagentConfig[state]{ID: "s", Agent: "x", Task: "work", Output: tc.output, Options: graph.NodeOptions[state]{Retry: once()}}
+			node := graph.SubagentConfig[state]{ID: "s", Agent: "x", Task: "work", Output: tc.output, Options: graph.NodeOptions{Retry: once()}}
 			offering(t, tc.runtime, graph.New[state]("g").Subagent(node), state{}).want("s", tc.want)
 		})
 	}
@@ -141,7 +141,7 @@ func TestSubagentAttempts(t *testing.T) {
 		s.N++
 		return nil
 	}}
-	b := graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 2 }}, body)
+	b := graph.New[state]("g").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }}, body)
 	offering(t, bridge.Runtime(), b, state{}).want("loop_start_1, s, loop_check_2, s, loop_check_2", "completed")
 	var ids, tasks []string
 	keys := map[string]bool{}
@@ -172,13 +172,13 @@ func TestParallelSubagentNode(t *testing.T) {
 	var got []graph.AgentResult
 	node := graph.ParallelSubagentConfig[state]{ID: "p", Agents: []graph.ParallelAgent[state]{
 		{Agent: "coder", Task: "one", Model: "p/own", Tools: []string{"x"}, SystemPrompt: "be"},
-		{Agent: "tester", TaskFunc: func(s state) string { return "test " + s.Text }, SystemPromptFunc: func(s state) string { return "know " + s.Text }},
+		{Agent: "tester", TaskFunc: func(v graph.View[state]) string { return "test " + v.State.Text }, SystemPromptFunc: func(v graph.View[state]) string { return "know " + v.State.Text }},
 		{Agent: "coder", Task: "two"},
 	}, Output: func(s *state, results []graph.AgentResult) error {
 		got = results
 		s.N = len(results)
 		return nil
-	}, Options: graph.NodeOptions[state]{Model: "p/node"}}
+	}, Options: graph.NodeOptions{Model: "p/node"}}
 	w := offering(t, graph.Runtime{Subagents: bridge}, graph.New[state]("g").Start(node), state{Text: "it"})
 	if w.want("p", "completed"); w.state().N != 3 {
 		t.Errorf("state %+v", w.state())

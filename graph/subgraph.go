@@ -26,11 +26,11 @@ type SubgraphConfig[S, T any] struct {
 	// can contain itself, not through others either. Where the name is unknown the node fails with `Workflow not found: <name>`.
 	Name string
 	// Input makes the first state of the inner graph. Nil: fields of the same name in JSON are taken over. It must be pure.
-	Input func(S) T
+	Input func(View[S]) T
 	// Output writes the last state of the inner graph into this one's. Nil: the last state is in the outputs under ID. It must be pure.
 	Output func(s *S, last T) error
 	// Options may hold a Retry, which runs the inner graph anew as a whole, from a first state made anew; nil: nothing is tried again.
-	Options NodeOptions[S]
+	Options NodeOptions
 }
 
 // Subgraph is a graph that others can contain, whatever its state: a *[Compiled], and nothing else.
@@ -52,7 +52,7 @@ type Subgraph interface {
 type subgraph[S any] struct {
 	graph Subgraph // nil: name says which
 	name  string
-	enter func(S) (program.Fields, error)
+	enter func(View[S]) (program.Fields, error)
 	leave func(s *S, last json.RawMessage) error // nil: the last state is the output
 }
 
@@ -75,11 +75,11 @@ func (c SubgraphConfig[S, T]) define() *def[S] {
 	return d
 }
 
-func (c SubgraphConfig[S, T]) enter(s S) (program.Fields, error) {
+func (c SubgraphConfig[S, T]) enter(v View[S]) (program.Fields, error) {
 	if c.Input != nil {
-		return encode(c.Input(s))
+		return encode(c.Input(v))
 	}
-	fields, err := encode(s)
+	fields, err := encode(v.State)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 		}
 		return
 	}
-	t.Values[d.id+suffixEnter] = func(v program.View) (program.Value, error) { return c.entered(d, v.State) }
+	t.Values[d.id+suffixEnter] = func(v program.View) (program.Value, error) { return c.entered(d, v) }
 	if d.sub.leave != nil {
 		t.Merges[d.id+suffixLeave] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
 			return c.left(d, outputs[d.id], v.State)
@@ -165,19 +165,19 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 }
 
 // entered gives the first state of an inner graph: what the node makes of this one's, with the model beside it.
-func (c *compiler[S]) entered(d *def[S], state program.State) (program.Value, error) {
-	s, err := c.codec.decode(state)
+func (c *compiler[S]) entered(d *def[S], seen program.View) (program.Value, error) {
+	v, err := c.view(seen)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &s); err != nil {
+	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &v.State); err != nil {
 		return nil, err
 	}
-	first, err := d.sub.enter(s)
+	first, err := d.sub.enter(v)
 	if err != nil {
 		return nil, err
 	}
-	if m := c.model(d, state); m != "" {
+	if m := c.model(d, seen.State); m != "" {
 		if first[program.FieldModel], err = encodeValue(m); err != nil {
 			return nil, err
 		}

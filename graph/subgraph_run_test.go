@@ -148,11 +148,11 @@ func TestSubgraphOnTheEmbeddedDriver(t *testing.T) {
 func TestSubgraphInLoop(t *testing.T) {
 	t.Parallel()
 	inner := compiled(t, graph.New[state]("round").Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).Node(note("a")).Node(note("b")).
-		Then(graph.WaitConfig[state]{ID: "q", PromptFunc: func(s state) string { return fmt.Sprintf("%d?", s.N) }, Input: func(s *state, answer string) error {
+		Then(graph.WaitConfig[state]{ID: "q", PromptFunc: func(v graph.View[state]) string { return fmt.Sprintf("%d?", v.State.N) }, Input: func(s *state, answer string) error {
 			s.Text += answer
 			return nil
 		}}).Then(count("c")), graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
-	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 3 }}, graph.SubgraphConfig[state, state]{
+	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 3 }}, graph.SubgraphConfig[state, state]{
 		ID: "sub", Graph: inner, Output: func(s *state, last state) error {
 			*s = last
 			return nil

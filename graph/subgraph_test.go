@@ -65,14 +65,14 @@ type sub = graph.SubgraphConfig[state, piece]
 // S2-66: how the state goes in and out, for a graph and for a name.
 func TestSubgraphMappers(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(graph.LoopConfig[piece]{Until: func(p piece) bool { return p.N >= 7 }}, say("y")))
-	enter := func(s state) piece { return piece{N: s.N + 1, Words: []string{s.Text}} }
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Loop(graph.LoopConfig[piece]{Until: func(v graph.View[piece]) bool { return v.State.N >= 7 }}, say("y")))
+	enter := func(v graph.View[state]) piece { return piece{N: v.State.N + 1, Words: []string{v.State.Text}} }
 	leave := func(s *state, p piece) error {
 		s.N, s.Text = p.N, strings.Join(p.Words, " ")
 		return nil
 	}
 	for name, tc := range map[string]struct {
-		in   func(state) piece
+		in   func(graph.View[state]) piece
 		out  func(*state, piece) error
 		want state
 		left string
@@ -123,8 +123,8 @@ func TestSubgraphMisuse(t *testing.T) {
 		"both":       {sub{ID: "sub", Graph: inner, Name: "inner"}, `Subgraph node "sub" takes a graph or a name, not both`},
 		"neither":    {sub{ID: "sub"}, `Subgraph node "sub" requires a graph or the name of one`},
 		"no struct":  {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"}, `Subgraph node "sub": State type int must be a struct that JSON encodes as an object`},
-		"bad retry":  {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(0)}}}, `Node "sub": maxAttempts is 0; it counts the first attempt and must be at least 1`},
-		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{InputSchema: &graph.Schema{}}}, `The inputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
+		"bad retry":  {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: graph.Zero}}}, `Node "sub": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
+		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{InputSchema: &graph.Schema{}}}, `The inputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,19 +146,19 @@ func TestSubgraphMisuse(t *testing.T) {
 // S2-66: an unknown name fails the node when it runs, at once; error handlers see it.
 func TestUnknownSubgraph(t *testing.T) {
 	t.Parallel()
-	build := func(opts graph.NodeOptions[state]) *graph.Builder[state] {
+	build := func(opts graph.NodeOptions) *graph.Builder[state] {
 		return graph.New[state]("t").Start(note("s")).Then(sub{ID: "sub", Name: "nowhere", Options: opts}).Then(note("z"))
 	}
-	g := compiled(t, build(graph.NodeOptions[state]{Retry: graph.DefaultRetry()}))
+	g := compiled(t, build(graph.NodeOptions{Retry: graph.DefaultRetry()}))
 	w := newWorld(t, g)
 	w.begin(state{})
 	w.want("s, sub", `Cannot resolve workflow "nowhere": No workflow resolver configured. Run the graph with package hocket, or link it first.`)
 	w = newWorld(t, linked(t, g))
 	w.begin(state{})
 	w.want("s, sub", "Workflow not found: nowhere")
-	handled := compiled(t, build(graph.NodeOptions[state]{OnError: func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
+	handled := compiled(t, build(graph.NodeOptions{OnError: graph.OnError(func(err error, _ *graph.Context[state]) graph.ErrorAction[state] {
 		return graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: err.Error()}}
-	}}))
+	})}))
 	w = newWorld(t, linked(t, handled))
 	w.begin(state{})
 	w.want("s, sub, z", "completed")
@@ -182,11 +182,11 @@ func TestSubgraphRefuses(t *testing.T) {
 		visited string
 		end     string // begins so
 	}{
-		"input panics":  {sub{Input: func(state) piece { panic("oops") }}, graph.Config{}, "sub", `function "sub/enter" panicked: oops`},
+		"input panics":  {sub{Input: func(graph.View[state]) piece { panic("oops") }}, graph.Config{}, "sub", `function "sub/enter" panicked: oops`},
 		"output fails":  {sub{Output: func(*state, piece) error { return errBroken }}, graph.Config{}, "sub, sub/x", "it is broken"},
 		"output panics": {sub{Output: func(*state, piece) error { panic("oops") }}, graph.Config{}, "sub, sub/x", `function "sub/leave" panicked: oops`},
-		"input schema":  {sub{Options: graph.NodeOptions[state]{InputSchema: little}}, graph.Config{}, "sub", `Node "sub" input`},
-		"output schema": {sub{Output: leave, Options: graph.NodeOptions[state]{OutputSchema: graph.SchemaJSON(`{"properties": {"n": {"maximum": 5}}}`)}}, graph.Config{}, "sub, sub/x", `Node "sub" output`},
+		"input schema":  {sub{Options: graph.NodeOptions{InputSchema: little}}, graph.Config{}, "sub", `Node "sub" input`},
+		"output schema": {sub{Output: leave, Options: graph.NodeOptions{OutputSchema: graph.SchemaJSON(`{"properties": {"n": {"maximum": 5}}}`)}}, graph.Config{}, "sub, sub/x", `Node "sub" output`},
 		"graph schema":  {sub{Output: leave}, graph.Config{OutputSchema: little}, "sub, sub/x", "Graph state"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -219,12 +219,12 @@ func TestSubgraphFailures(t *testing.T) {
 			return graph.Result[state]{Update: &c.State, Goto: to}, nil
 		})
 	}
-	onError := func(act graph.ErrorAction[state]) graph.NodeOptions[state] {
-		return graph.NodeOptions[state]{OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] { return act }}
+	onError := func(act graph.ErrorAction[state]) graph.NodeOptions {
+		return graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] { return act })}
 	}
-	again := graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(time.Second)}}
+	again := graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2, Backoff: time.Second}}
 	fails := func(n int) *graph.Builder[state] {
-		return graph.New[state]("in").Start(note("a")).Then(breaks("b", n, graph.NodeOptions[state]{Retry: once()})).Then(note("c"))
+		return graph.New[state]("in").Start(note("a")).Then(breaks("b", n, graph.NodeOptions{Retry: once()})).Then(note("c"))
 	}
 	leave := func(s *state, last state) error {
 		*s = last
@@ -232,21 +232,21 @@ func TestSubgraphFailures(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		inner     *graph.Builder[state]
-		opts      graph.NodeOptions[state]
+		opts      graph.NodeOptions
 		outer     func(*graph.Builder[state]) *graph.Builder[state]
 		want, end string
 		text      string
 	}{
-		"missing":             {fails(-1), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
-		"inside":              {fails(-1).Catch(catch()), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b, sub/h", "it is broken", ""},
-		"inside, routes on":   {fails(-1).Catch(catch("c")), graph.NodeOptions[state]{}, nil, "sub, sub/a, sub/b, sub/h, sub/c, z", "completed", "h:b:1/1 "},
-		"outside":             {fails(-1), graph.NodeOptions[state]{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, h, z", "completed", "h:sub/b:1/1 "},
+		"missing":             {fails(-1), graph.NodeOptions{}, nil, "sub, sub/a, sub/b", "it is broken", ""},
+		"inside":              {fails(-1).Catch(catch()), graph.NodeOptions{}, nil, "sub, sub/a, sub/b, sub/h", "it is broken", ""},
+		"inside, routes on":   {fails(-1).Catch(catch("c")), graph.NodeOptions{}, nil, "sub, sub/a, sub/b, sub/h, sub/c, z", "completed", "h:b:1/1 "},
+		"outside":             {fails(-1), graph.NodeOptions{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, h, z", "completed", "h:sub/b:1/1 "},
 		"outside after retry": {fails(-1), again, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/a, sub/b, h, z", "completed", "h:sub/b:2/2 "},
-		"both":                {fails(-1).Catch(catch()), graph.NodeOptions[state]{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/h, h, z", "completed", "h:sub/b:1/1 "},
+		"both":                {fails(-1).Catch(catch()), graph.NodeOptions{}, func(b *graph.Builder[state]) *graph.Builder[state] { return b.Catch(catch("z")) }, "sub, sub/a, sub/b, sub/h, h, z", "completed", "h:sub/b:1/1 "},
 		"skip":                {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionSkip, Fallback: &state{Text: "skipped"}}), nil, "sub, sub/a, sub/b, z", "completed", "skipped"},
 		"abort":               {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionAbort, Err: errors.New("no")}), nil, "sub, sub/a, sub/b", "no", ""},
 		"goto": {fails(-1), onError(graph.ErrorAction[state]{Action: graph.ActionGoto, Node: "r"}), func(b *graph.Builder[state]) *graph.Builder[state] {
-			return b.Node(note("r", graph.NodeOptions[state]{Recovery: true}))
+			return b.Node(note("r", graph.NodeOptions{Recovery: true}))
 		}, "sub, sub/a, sub/b, r", "completed", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -278,9 +278,9 @@ func TestSubgraphRetry(t *testing.T) {
 			return errBroken
 		}
 		return nil
-	}, graph.NodeOptions[piece]{Retry: once()})))
+	}, graph.NodeOptions{Retry: once()})))
 	w := run(t, graph.New[state]("t").Start(sub{
-		ID: "sub", Graph: inner, Options: graph.NodeOptions[state]{Retry: &graph.Retry{MaxAttempts: new(2)}},
+		ID: "sub", Graph: inner, Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 2}},
 		Output: func(s *state, p piece) error {
 			s.Log = p.Words
 			return nil
@@ -295,9 +295,9 @@ func TestSubgraphRetry(t *testing.T) {
 // S2-32, S2-66: steps inside count against the run's MaxSteps, whatever the inner graph would allow by itself.
 func TestSubgraphMaxSteps(t *testing.T) {
 	t.Parallel()
-	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")), graph.Config{MaxSteps: new(1)})
+	inner := whole(t, graph.New[piece]("inner").Start(say("x")).Then(say("y")).Then(say("z")), graph.Config{MaxSteps: 1})
 	for most, end := range map[int]string{3: "Exceeded maximum steps (3)", 4: "completed"} {
-		w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner}), state{}, graph.Config{MaxSteps: &most})
+		w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner}), state{}, graph.Config{MaxSteps: most})
 		visited := "sub, sub/x, sub/y, sub/z"
 		if most == 3 {
 			visited = "sub, sub/x, sub/y"
@@ -327,10 +327,10 @@ func TestSubgraphInherits(t *testing.T) {
 			innermost := whole(t, graph.New[piece]("innermost").Start(graph.NewNode("x", graph.TypeAgent, func(_ context.Context, c *graph.Context[piece]) (graph.Result[piece], error) {
 				model, tools = c.Model, c.Runtime.Tools
 				return graph.Result[piece]{}, nil
-			}, graph.NodeOptions[piece]{Model: tc.own})), graph.Config{DefaultModel: tc.inner})
+			}, graph.NodeOptions{Model: tc.own})), graph.Config{DefaultModel: tc.inner})
 			between := whole(t, graph.New[piece]("between").Start(graph.SubgraphConfig[piece, piece]{ID: "in", Graph: innermost}))
 			var registry noTools
-			w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: between, Options: graph.NodeOptions[state]{Model: tc.node}}), state{},
+			w := run(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: between, Options: graph.NodeOptions{Model: tc.node}}), state{},
 				graph.Config{DefaultModel: tc.outer, Runtime: graph.Runtime{Tools: registry}})
 			w.want("sub, sub/in, sub/in/x", "completed")
 			if model != tc.want || tools != registry {

@@ -68,11 +68,11 @@ func TestWordsAndNumbers(t *testing.T) {
 			t.Errorf("%q was taken", s)
 		}
 	}
-	retry := graph.Retry{MaxAttempts: new(3), Backoff: new(time.Second), Multiplier: 2}
-	if d := cmp.Diff(*graph.DefaultRetry(), retry); d != "" {
+	retry := graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}
+	if d := cmp.Diff(graph.DefaultRetry(), retry); d != "" {
 		t.Errorf("default retry: got - want +\n%s", d)
 	}
-	if d := cmp.Diff(*graph.AgentNodeRetry(), retry); d != "" {
+	if d := cmp.Diff(graph.AgentNodeRetry(), retry); d != "" {
 		t.Errorf("retry of agents: got - want +\n%s", d)
 	}
 	for name, tc := range map[string][2]float64{
@@ -101,7 +101,7 @@ func TestNodeKinds(t *testing.T) {
 	agents := []graph.ParallelAgent[state]{{}}
 	agents[0].Agent, agents[0].Task = "coder", "t"
 	settle := func(*state, []graph.AgentResult) error { return nil }
-	type options = graph.NodeOptions[state]
+	type options = graph.NodeOptions
 	type maker = func(options) graph.Node[state]
 	for name, tc := range map[string]struct {
 		node  maker
@@ -119,7 +119,7 @@ func TestNodeKinds(t *testing.T) {
 			return graph.ToolConfig[state, int, int]{ID: "n", ToolName: "hammer", Execute: execute, Options: o}
 		}, graph.TypeTool, "hammer", true},
 		"clear context": {func(o options) graph.Node[state] { return graph.ClearContextConfig[state]{ID: "n", Options: o} }, graph.TypeTool, "clear-context", true},
-		"decision":      {func(o options) graph.Node[state] { return graph.DecisionNode("n", nil, "z", o) }, graph.TypeDecision, "", false},
+		"decision":      {func(o options) graph.Node[state] { return graph.DecisionNode[state]("n", nil, "z", o) }, graph.TypeDecision, "", false},
 		"wait":          {func(o options) graph.Node[state] { return graph.WaitConfig[state]{ID: "n", Options: o} }, graph.TypeWait, "", false},
 		"ask user":      {func(o options) graph.Node[state] { return graph.AskUserConfig[state]{ID: "n", Options: o} }, graph.TypeAskUser, "", false},
 		"parallel": {func(o options) graph.Node[state] {
@@ -172,8 +172,8 @@ func TestNodeKinds(t *testing.T) {
 				t.Errorf("retry by default: got - want +\n%s", d)
 			}
 			info, n = build(options{
-				Name: "N", Description: "D", Recovery: true, Retry: &graph.Retry{MaxAttempts: new(5), Backoff: new(time.Minute), Multiplier: 3, RetryOn: func(error) bool { return true }},
-				OnError: func(error, *graph.Context[state]) graph.ErrorAction[state] { return graph.ErrorAction[state]{} },
+				Name: "N", Description: "D", Recovery: true, Retry: graph.Retry{MaxAttempts: 5, Backoff: time.Minute, Multiplier: 3, RetryOn: func(error) bool { return true }},
+				OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] { return graph.ErrorAction[state]{} }),
 			})
 			if d := cmp.Diff(info, graph.NodeInfo{ID: "n", Type: tc.typ, Name: "N", Description: "D", Recovery: true}); d != "" {
 				t.Errorf("as given: got - want +\n%s", d)
@@ -202,7 +202,7 @@ func TestFieldsOfContext(t *testing.T) {
 		}
 		seen = *c
 		return graph.Result[state]{}, nil
-	}, graph.NodeOptions[state]{Model: "own"})
+	}, graph.NodeOptions{Model: "own"})
 	w := run(t, graph.New[state]("t").Start(gives("g", "given")).Then(fills("f", 60)).Then(look), state{N: 3}, graph.Config{
 		ContextWindowThreshold: 70, DefaultModel: "all", Metadata: map[string]any{"team": "x"},
 	})
@@ -230,7 +230,7 @@ func TestFieldsOfConfig(t *testing.T) {
 		t.Errorf("by default %+v; got - want +\n%s", w.Rules, d)
 	}
 	w = compiled(t, b, graph.Config{
-		Version: "2", Description: "d", MaxConcurrency: new(3), MaxSteps: new(7), Timeout: time.Minute, Reducers: map[string]graph.Reducer{"n": graph.Sum()},
+		Version: "2", Description: "d", MaxConcurrency: 3, MaxSteps: 7, Timeout: time.Minute, Reducers: map[string]graph.Reducer{"n": graph.Sum()},
 	}).Workflow()
 	if d := cmp.Diff(w.Limits, workflow.Limits{MaxConcurrency: 3, MaxSteps: new(7), Timeout: workflow.Duration(time.Minute)}); d != "" {
 		t.Errorf("limits: got - want +\n%s", d)
@@ -250,7 +250,7 @@ func TestReviewCycle(t *testing.T) {
 			}
 		})
 	}
-	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N == 2 }}, step("executor"), step("reviewer"), step("fixer")), state{})
+	w := run(t, graph.New[state]("t").Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N == 2 }}, step("executor"), step("reviewer"), step("fixer")), state{})
 	w.want("loop_start_1, executor, reviewer, fixer, loop_check_2, executor, reviewer, fixer, loop_check_2", "completed")
 	if got := w.Run.Status(); got != engine.StatusCompleted || len(w.state().Log) != 6 {
 		t.Errorf("%s, %+v", got, w.state())

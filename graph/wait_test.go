@@ -36,7 +36,7 @@ func TestWaits(t *testing.T) {
 		output  string
 	}{
 		"prompt":         {waitNode{ID: "w", Prompt: "Go on?"}, "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
-		"of state":       {waitNode{ID: "w", Prompt: "?", PromptFunc: func(s state) string { return "Go on, " + s.Counter + "?" }}, "Go on, you?", nil, `"sure"`, "completed", "", `"sure"`},
+		"of state":       {waitNode{ID: "w", Prompt: "?", PromptFunc: func(v graph.View[state]) string { return "Go on, " + v.State.Counter + "?" }}, "Go on, you?", nil, `"sure"`, "completed", "", `"sure"`},
 		"mapper":         {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"sure"`, "completed", "said sure", `"sure"`},
 		"mapper, number": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `7`, "completed", "said 7", `7`},
 		"mapper fails":   {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"bad"`, "not that", "", ""},
@@ -44,8 +44,8 @@ func TestWaits(t *testing.T) {
 		"WaitNode":       {graph.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
 		"ask":            {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
 		"ask, free text": {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
-		"ask with header": {askNode{ID: "w", QuestionFunc: func(s state) graph.Question {
-			return graph.Question{Header: s.Counter, Text: "Go on?", Choices: choices[:1]}
+		"ask with header": {askNode{ID: "w", QuestionFunc: func(v graph.View[state]) graph.Question {
+			return graph.Question{Header: v.State.Counter, Text: "Go on?", Choices: choices[:1]}
 		}}, "you\n\nGo on?", []string{"yes"}, `"yes"`, "completed", "", `"yes"`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -111,8 +111,8 @@ func TestCrashes(t *testing.T) {
 	t.Parallel()
 	add := func(s *state, k string) { s.Log = append(s.Log, k) }
 	b := graph.New[state]("t").Start(changes("s", func(s *state) { s.N = 1 })).
-		If(func(s state) bool { return s.N == 1 }).
-		Loop(graph.LoopConfig[state]{Until: func(s state) bool { return s.N >= 3 }}, count("l")).
+		If(func(v graph.View[state]) bool { return v.State.N == 1 }).
+		Loop(graph.LoopConfig[state]{Until: func(v graph.View[state]) bool { return v.State.N >= 3 }}, count("l")).
 		EndIf().
 		Parallel(graph.ParallelConfig[state]{Branches: []string{"a", "b"}}).
 		Then(changes("z", func(s *state) { add(s, "z") })).

@@ -124,7 +124,7 @@ func (w *world) want(visited, end string) {
 }
 
 // note makes a node that notes its own id.
-func note(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
+func note(id string, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.Do(id, func(_ context.Context, s *state) error {
 		s.Log = append(s.Log, id)
 		return nil
@@ -132,7 +132,7 @@ func note(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
 }
 
 // nothing makes a node that does nothing.
-func nothing(id string, opts ...graph.NodeOptions[state]) graph.Node[state] {
+func nothing(id string, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{}, nil
 	}, opts...)
@@ -155,7 +155,7 @@ func goes(id string, to ...string) graph.Node[state] {
 var errBroken = errors.New("it is broken")
 
 // breaks makes a node that fails its first n attempts, or always where n is negative.
-func breaks(id string, n int, opts ...graph.NodeOptions[state]) graph.Node[state] {
+func breaks(id string, n int, opts ...graph.NodeOptions) graph.Node[state] {
 	return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
 		if n < 0 || c.Attempt <= n {
 			return graph.Result[state]{}, errBroken
@@ -165,10 +165,10 @@ func breaks(id string, n int, opts ...graph.NodeOptions[state]) graph.Node[state
 }
 
 // once is a retry policy without retries.
-func once() *graph.Retry { return &graph.Retry{MaxAttempts: new(1)} }
+func once() graph.Retry { return graph.Retry{MaxAttempts: 1} }
 
-func always(state) bool { return true }
-func never(state) bool  { return false }
+func always(graph.View[state]) bool { return true }
+func never(graph.View[state]) bool  { return false }
 
 // problems gives the messages of a list of diagnostics, with the lines where they stand.
 func problems(t *testing.T, err error) []diag.Diagnostic {

@@ -1,6 +1,6 @@
 // Package oteltrack makes OpenTelemetry spans of runs: a hocket.Tracker for RunOptions.Telemetry (S2-72).
 //
-//	hocket.RunOptions[State]{WorkflowName: "review", Telemetry: oteltrack.New(oteltrack.Config{})}
+//	hocket.RunOptions{WorkflowName: "review", Telemetry: oteltrack.New(oteltrack.Config{})}
 //
 // It stands apart from package hocket so that programs without telemetry link none. It refuses to choose exporters, samplers and names of services: those
 // come with the trace.TracerProvider of the program.

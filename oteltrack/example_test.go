@@ -35,7 +35,7 @@ func ExampleNew() {
 		return
 	}
 	defer func() { _ = e.Close() }()
-	_, err = hocket.Run(ctx, e, g, State{}, hocket.RunOptions[State]{
+	_, err = hocket.Run(ctx, e, g, State{}, hocket.RunOptions{
 		WorkflowName: "greeting", Telemetry: oteltrack.New(oteltrack.Config{Provider: provider}),
 	})
 	if err != nil {

@@ -62,14 +62,14 @@ func TestRun(t *testing.T) {
 	})
 	g, err := graph.New[letters]("letters").Node(letter("l")).Node(letter("r")).Start(letter("a")).
 		Parallel(graph.ParallelConfig[letters]{Branches: []string{"l", "r"}}).
-		Then(graph.Do("z", func(context.Context, *letters) error { return errors.New("no paper") }, graph.NodeOptions[letters]{
-			Retry: &graph.Retry{MaxAttempts: new(1)},
+		Then(graph.Do("z", func(context.Context, *letters) error { return errors.New("no paper") }, graph.NodeOptions{
+			Retry: graph.Retry{MaxAttempts: 1},
 		})).
 		Compile(graph.Config{Reducers: map[string]graph.Reducer{"log": graph.Append()}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := hocket.Run(t.Context(), e, g, letters{}, hocket.RunOptions[letters]{WorkflowName: "mail", Telemetry: tracker})
+	r, err := hocket.Run(t.Context(), e, g, letters{}, hocket.RunOptions{WorkflowName: "mail", Telemetry: tracker})
 	if err != nil || r.Status != hocket.StatusFailed {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -30,7 +30,7 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := open(t, hocket.Config{}, postgres.Open(at))
-	r, err := hocket.Run(t.Context(), first, g, state{Text: "hello"}, hocket.RunOptions[state]{ID: "r"})
+	r, err := hocket.Run(t.Context(), first, g, state{Text: "hello"}, hocket.RunOptions{ID: "r"})
 	if err != nil || r.State.Text != "hello!" {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -105,7 +105,7 @@ func TestCarry(t *testing.T) {
 	p := newProgram(t)
 	close(p.let)
 	e, g := p.open(), p.graph(true)
-	r, err := hocket.Run(t.Context(), e, g, state{Text: canary}, hocket.RunOptions[state]{ID: "r"})
+	r, err := hocket.Run(t.Context(), e, g, state{Text: canary}, hocket.RunOptions{ID: "r"})
 	if err != nil || r.Status != hocket.StatusPaused {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -138,7 +138,7 @@ func TestProcessEnds(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := hocket.Run(context.WithoutCancel(t.Context()), first, p.graph(false), state{Text: canary}, hocket.RunOptions[state]{ID: "r"})
+		_, err := hocket.Run(context.WithoutCancel(t.Context()), first, p.graph(false), state{Text: canary}, hocket.RunOptions{ID: "r"})
 		done <- err
 	}()
 	<-p.began
@@ -171,7 +171,7 @@ func TestLeft(t *testing.T) {
 		<-p.began
 		cancel()
 	}()
-	if _, err := hocket.Run(ctx, e, g, state{Text: canary}, hocket.RunOptions[state]{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, e, g, state{Text: canary}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 	close(p.let)
@@ -221,7 +221,7 @@ func TestAway(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	e := p.open()
-	if _, err := hocket.Run(ctx, e, p.graph(false), state{}, hocket.RunOptions[state]{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
+	if _, err := hocket.Run(ctx, e, p.graph(false), state{}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}
 	if info, err := e.Get(t.Context(), "r"); err != nil || info.Status != hocket.StatusRunning {

@@ -171,7 +171,7 @@ func runGraph(ctx context.Context, db string, g *graph.Compiled[list], options .
 		return "", err
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
-	res, err := hocket.Run(ctx, e, g, list{}, hocket.RunOptions[list]{ID: "run"})
+	res, err := hocket.Run(ctx, e, g, list{}, hocket.RunOptions{ID: "run"})
 	if err != nil {
 		return "", err
 	}
@@ -191,7 +191,7 @@ func appending(size int) func(context.Context, string, int) (done, error) {
 				return nil
 			}))
 		}
-		g, err := b.Compile(graph.Config{MaxSteps: new(n + 1)})
+		g, err := b.Compile(graph.Config{MaxSteps: n + 1})
 		if err != nil {
 			return done{}, err
 		}
@@ -201,11 +201,11 @@ func appending(size int) func(context.Context, string, int) (done, error) {
 }
 
 func events(ctx context.Context, db string, n int) (done, error) {
-	until := func(s list) bool { return s.N >= n }
-	g, err := graph.New[list]("loop").Loop(graph.LoopConfig[list]{Until: until, MaxIterations: new(n + 1)}, graph.Do("body", func(_ context.Context, s *list) error {
+	until := func(v graph.View[list]) bool { return v.State.N >= n }
+	g, err := graph.New[list]("loop").Loop(graph.LoopConfig[list]{Until: until, MaxIterations: n + 1}, graph.Do("body", func(_ context.Context, s *list) error {
 		s.N++
 		return nil
-	})).Compile(graph.Config{MaxSteps: new(3*n + 3)})
+	})).Compile(graph.Config{MaxSteps: 3*n + 3})
 	if err != nil {
 		return done{}, err
 	}
@@ -252,7 +252,7 @@ func children(ctx context.Context, db string, n int) (done, error) {
 	for i := range n {
 		b.Then(graph.SubagentConfig[list]{ID: fmt.Sprintf("n%d", i), Agent: "helper", Task: "help"})
 	}
-	g, err := b.Compile(graph.Config{MaxSteps: new(n + 1)})
+	g, err := b.Compile(graph.Config{MaxSteps: n + 1})
 	if err != nil {
 		return done{}, err
 	}

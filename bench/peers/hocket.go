@@ -45,12 +45,12 @@ func hocketGraph(w *workload) (*graph.Compiled[count], error) {
 			b.Then(graph.Do(fmt.Sprintf("n%d", i), nothing))
 		}
 	case loopWork:
-		until := func(s count) bool { return s.N >= loopPasses }
-		b.Loop(graph.LoopConfig[count]{Until: until, MaxIterations: new(loopPasses + 1)}, graph.Do("body", func(_ context.Context, s *count) error {
+		until := func(v graph.View[count]) bool { return v.State.N >= loopPasses }
+		b.Loop(graph.LoopConfig[count]{Until: until, MaxIterations: loopPasses + 1}, graph.Do("body", func(_ context.Context, s *count) error {
 			s.N++
 			return nil
 		}))
-		return b.Compile(graph.Config{MaxSteps: new(3 * loopPasses)})
+		return b.Compile(graph.Config{MaxSteps: 3 * loopPasses})
 	case fanWork:
 		var ids []string
 		for i := range fanBranches {

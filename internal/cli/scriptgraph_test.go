@@ -50,7 +50,7 @@ func letters(ctx context.Context, verb, run string, args []string) error {
 			}
 			s.Text = "Dear " + s.To
 			return nil
-		}, graph.NodeOptions[letter]{Name: "Writer", Retry: &graph.Retry{MaxAttempts: new(1)}})).
+		}, graph.NodeOptions{Name: "Writer", Retry: graph.Retry{MaxAttempts: 1}})).
 		Then(graph.WaitConfig[letter]{ID: "ask", Prompt: "Send it?"}).
 		Then(graph.Do("send", func(_ context.Context, s *letter) error {
 			s.Log = append(s.Log, "sent to "+s.To)
@@ -63,7 +63,7 @@ func letters(ctx context.Context, verb, run string, args []string) error {
 	var r *hocket.Result[letter]
 	switch verb {
 	case "start":
-		r, err = hocket.Run(ctx, eng, g, letter{To: args[0]}, hocket.RunOptions[letter]{ID: run})
+		r, err = hocket.Run(ctx, eng, g, letter{To: args[0]}, hocket.RunOptions{ID: run})
 	case "answer":
 		r, err = hocket.Resume(ctx, eng, g, run, hocket.Answer{Value: args[0]})
 	case "work":

@@ -25,7 +25,7 @@ func (a *coder) plays(t *testing.T, c graph.AgentConfig[sheet], cfg graph.Config
 // monitors plays a context monitor of a session with the coder.
 func (a *coder) monitors(t *testing.T, c graph.ContextMonitorConfig[sheet]) *played {
 	t.Helper()
-	c.ID, c.Session = "m", func(sheet) graph.Session { return a.Session() }
+	c.ID, c.Session = "m", func(graph.View[sheet]) graph.Session { return a.Session() }
 	return play(t, newGraph().Start(c), sheet{})
 }
 
@@ -73,7 +73,7 @@ var graphAgent = []rule{
 		}}
 		dir, err := os.Getwd()
 		same(t, "error", err, nil)
-		node := graph.CustomToolConfig[sheet, map[string]string, string]{ID: "t", ToolName: "x", ArgsFunc: func(s sheet) map[string]string { return map[string]string{"q": s.Text} }}
+		node := graph.CustomToolConfig[sheet, map[string]string, string]{ID: "t", ToolName: "x", ArgsFunc: func(v graph.View[sheet]) map[string]string { return map[string]string{"q": v.State.Text} }}
 		p := play(t, newGraph().Start(node), sheet{Text: "tides"}, graph.Config{Runtime: graph.Runtime{Tools: tools}})
 		same(t, "output", p.output("t"), `"found"`)
 		same(t, "arguments", args, `{"q":"tides"}`)
@@ -92,7 +92,7 @@ var graphAgent = []rule{
 		same(t, "name", n.Name, "claude agent")
 		agent = &coder{}
 		agent.plays(t, graph.AgentConfig[sheet]{
-			MessageFunc: func(s sheet) string { return "Do " + s.Text }, Tools: []string{"mine"}, SystemPrompt: "mine", Options: gOptions{Model: "p/mine"},
+			MessageFunc: func(v graph.View[sheet]) string { return "Do " + v.State.Text }, Tools: []string{"mine"}, SystemPrompt: "mine", Options: gOptions{Model: "p/mine"},
 			Session: graph.SessionConfig{Model: "p/session", SystemPrompt: "session", Tools: []string{"session"}},
 		}, graph.Config{})
 		same(t, "message", agent.Messages(), []string{"Do it"})
@@ -129,8 +129,8 @@ var graphAgent = []rule{
 	{name: "S2-69 context monitor: sources, threshold, actions", test: func(t *testing.T) {
 		type monitor = graph.ContextMonitorConfig[sheet]
 		at := func(n int) graph.ContextWindowUsage { return graph.ToContextWindowUsage(*filled(n)) }
-		usage := func(u *graph.ContextWindowUsage) func(context.Context, sheet) (*graph.ContextWindowUsage, error) {
-			return func(context.Context, sheet) (*graph.ContextWindowUsage, error) { return u, nil }
+		usage := func(u *graph.ContextWindowUsage) func(context.Context, graph.View[sheet]) (*graph.ContextWindowUsage, error) {
+			return func(context.Context, graph.View[sheet]) (*graph.ContextWindowUsage, error) { return u, nil }
 		}
 		for _, c := range []struct {
 			node   monitor
@@ -179,7 +179,7 @@ var graphAgent = []rule{
 		}{
 			{graph.Config{}, graph.ClearContextConfig[sheet]{}, "Clearing context window", 60},
 			{graph.Config{ContextWindowThreshold: 70}, graph.ClearContextConfig[sheet]{Message: "Enough."}, "Enough.", 70},
-			{graph.Config{}, graph.ClearContextConfig[sheet]{MessageFunc: func(s sheet) string { return s.Text }}, "it", 60},
+			{graph.Config{}, graph.ClearContextConfig[sheet]{MessageFunc: func(v graph.View[sheet]) string { return v.State.Text }}, "it", 60},
 		} {
 			c.node.ID = "c"
 			p := play(t, newGraph().Start(c.node), sheet{Text: "it"}, c.cfg)

@@ -59,7 +59,7 @@ var drains = []rule{
 			Node(does("bad", func(context.Context, *gContext) (gResult, error) {
 				time.Sleep(time.Millisecond)
 				return gResult{}, errBroken
-			}, gOptions{Retry: &graph.Retry{MaxAttempts: new(1)}}))
+			}, gOptions{Retry: graph.Retry{MaxAttempts: 1}}))
 		e := opened(t, hocket.Config{})
 		r := playOn(t, e, compiled(t, b), sheet{}, gRun{})
 		same(t, "status", r.Status, hocket.StatusFailed)
@@ -89,8 +89,8 @@ var drains = []rule{
 		p := play(t, newGraph().Start(does("a", func(context.Context, *gContext) (gResult, error) {
 			return gResult{}, fmt.Errorf("around: %w", errBroken)
 		}, gOptions{
-			Retry:   &graph.Retry{MaxAttempts: new(2), RetryOn: func(err error) bool { inRetry = errors.Is(err, errBroken); return false }},
-			OnError: func(err error, _ *gContext) gAction { inOnError = errors.Is(err, errBroken); return gAction{} },
+			Retry:   graph.Retry{MaxAttempts: 2, RetryOn: func(err error) bool { inRetry = errors.Is(err, errBroken); return false }},
+			OnError: graph.OnError(func(err error, _ *gContext) gAction { inOnError = errors.Is(err, errBroken); return gAction{} }),
 		})), sheet{})
 		same(t, "status", p.Status, hocket.StatusFailed)
 		same(t, "OnError, RetryOn", []bool{inOnError, inRetry}, []bool{true, true})

@@ -125,13 +125,13 @@ func kinds(t *testing.T, called func()) map[string]kind {
 			return graph.ToolConfig[sheet, int, int]{ID: "n", ToolName: "hammer", Options: o, Execute: func(context.Context, int) (int, error) { called(); return 0, errBroken }}
 		}, graph.TypeTool, "hammer", 3},
 		"clearContextNode": {func(o gOptions) gNode { return graph.ClearContextConfig[sheet]{ID: "n", Options: o} }, graph.TypeTool, "clear-context", 0},
-		"decisionNode":     {func(o gOptions) gNode { return graph.DecisionNode("n", nil, "z", o) }, graph.TypeDecision, "", 0},
+		"decisionNode":     {func(o gOptions) gNode { return graph.DecisionNode[sheet]("n", nil, "z", o) }, graph.TypeDecision, "", 0},
 		"waitNode":         {func(o gOptions) gNode { return graph.WaitConfig[sheet]{ID: "n", Options: o} }, graph.TypeWait, "", 0},
 		"askUserNode":      {func(o gOptions) gNode { return graph.AskUserConfig[sheet]{ID: "n", Question: question, Options: o} }, graph.TypeAskUser, "", 0},
 		"parallelNode":     {func(o gOptions) gNode { return gParallel{ID: "n", Branches: []string{"br"}, Options: o} }, graph.TypeParallel, "", 0},
 		"subgraphNode":     {func(o gOptions) gNode { return graph.SubgraphConfig[sheet, sheet]{ID: "n", Graph: inner, Options: o} }, graph.TypeSubgraph, "", 0},
 		"contextMonitorNode": {func(o gOptions) gNode {
-			return graph.ContextMonitorConfig[sheet]{ID: "n", AgentType: "claude", Options: o, Usage: func(context.Context, sheet) (*graph.ContextWindowUsage, error) {
+			return graph.ContextMonitorConfig[sheet]{ID: "n", AgentType: "claude", Options: o, Usage: func(context.Context, graph.View[sheet]) (*graph.ContextWindowUsage, error) {
 				called()
 				return nil, errBroken
 			}}
@@ -208,7 +208,7 @@ var graphFields = []rule{
 			if k.retried == 0 {
 				continue
 			}
-			for want, o := range map[string]gOptions{"0s 1s 3s": {}, "0s": single(), "0s 5s": {Retry: &graph.Retry{MaxAttempts: new(2), Backoff: new(5 * time.Second)}}} {
+			for want, o := range map[string]gOptions{"0s 1s 3s": {}, "0s": single(), "0s 5s": {Retry: graph.Retry{MaxAttempts: 2, Backoff: 5 * time.Second}}} {
 				var noted func() string
 				note, noted = clock()
 				p := play(t, newGraph().Start(k.node(o)), sheet{}, graph.Config{Runtime: services})
@@ -219,7 +219,7 @@ var graphFields = []rule{
 	}},
 	{name: "S2-0 kinds of nodes: fields that say nothing", test: func(t *testing.T) {
 		p := play(t, newGraph().Start(graph.ToolConfig[sheet, int, int]{ID: "t", Args: 4, Execute: func(_ context.Context, n int) (int, error) { return n + 1, nil }}).
-			Then(graph.ToolConfig[sheet, int, int]{ID: "f", Args: 4, ArgsFunc: func(s sheet) int { return s.N }, Execute: func(_ context.Context, n int) (int, error) { return n, nil }, Output: func(s *sheet, n int) error {
+			Then(graph.ToolConfig[sheet, int, int]{ID: "f", Args: 4, ArgsFunc: func(v graph.View[sheet]) int { return v.State.N }, Execute: func(_ context.Context, n int) (int, error) { return n, nil }, Output: func(s *sheet, n int) error {
 				s.N = 2 * n
 				return nil
 			}}), sheet{N: 9})

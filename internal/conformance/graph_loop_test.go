@@ -18,10 +18,10 @@ var graphLoop = []rule{
 		same(t, "counter", p.output("loop_start_1_iteration"), "2")
 		same(t, "default", play(t, newGraph().Loop(gLoop{}, counts("a")), sheet{}).State.N, 100)
 		same(t, "constant", graph.DefaultMaxIterations, 100)
-		same(t, "until", play(t, newGraph().Loop(gLoop{Until: func(s sheet) bool { return s.N >= 3 }, MaxIterations: new(9)}, counts("a")), sheet{}).State.N, 3)
+		same(t, "until", play(t, newGraph().Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N >= 3 }, MaxIterations: 9}, counts("a")), sheet{}).State.N, 3)
 	}},
 	{name: "S2-21 the body runs once whatever the maximum, and until is looked at after the whole body", test: func(t *testing.T) {
-		play(t, newGraph().Loop(upTo(0), idle("a")).Then(idle("z")), sheet{}).went("none", "loop_start_1, a, loop_check_2, z", "completed")
+		play(t, newGraph().Loop(upTo(graph.Zero), idle("a")).Then(idle("z")), sheet{}).went("none", "loop_start_1, a, loop_check_2, z", "completed")
 		play(t, newGraph().Loop(gLoop{Until: always}, idle("a"), idle("b")), sheet{}).went("until at once", "loop_start_1, a, b, loop_check_2", "completed")
 	}},
 	{name: "S2-22 whatever follows a loop runs once, after it", test: func(t *testing.T) {
@@ -39,7 +39,7 @@ var graphLoop = []rule{
 		}
 	}},
 	{name: "S2-23 golden: until n is 3", test: func(t *testing.T) {
-		p := play(t, newGraph().Start(idle("s")).Loop(gLoop{Until: func(s sheet) bool { return s.N >= 3 }}, counts("body")).Then(idle("after")), sheet{})
+		p := play(t, newGraph().Start(idle("s")).Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N >= 3 }}, counts("body")).Then(idle("after")), sheet{})
 		const want = "s, loop_start_1, body, loop_check_2, body, loop_check_2, body, loop_check_2, after"
 		p.went("loop", want, "completed")
 		same(t, "steps", p.stepped(), want)
@@ -50,7 +50,7 @@ var graphLoop = []rule{
 	}},
 	{name: "S2-56 review cycle: executor, reviewer, fixer; the fixer runs in the round that approved, too", test: func(t *testing.T) {
 		review := changes("reviewer", func(s *sheet) { s.N++ })
-		p := play(t, newGraph().Loop(gLoop{Until: func(s sheet) bool { return s.N == 2 }}, idle("executor"), review, marks("fixer")), sheet{})
+		p := play(t, newGraph().Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N == 2 }}, idle("executor"), review, marks("fixer")), sheet{})
 		p.went("cycle", "loop_start_1, executor, reviewer, fixer, loop_check_2, executor, reviewer, fixer, loop_check_2", "completed")
 		same(t, "fixes", p.State.Log, []string{"fixer", "fixer"})
 	}},
@@ -76,7 +76,7 @@ var graphLoop = []rule{
 		var byDefault gContext
 		play(t, newGraph().Start(looks("n", &byDefault)), sheet{})
 		same(t, "threshold by default", byDefault.ContextWindowThreshold, 45)
-		monitor := graph.ContextMonitorConfig[sheet]{ID: "m", Action: graph.CompactNone, Session: func(sheet) graph.Session { return (&coder{graphtest.Agent{Usage: filled(12)}}).Session() }}
+		monitor := graph.ContextMonitorConfig[sheet]{ID: "m", Action: graph.CompactNone, Session: func(graph.View[sheet]) graph.Session { return (&coder{graphtest.Agent{Usage: filled(12)}}).Session() }}
 		play(t, newGraph().Start(monitor).Then(looks("n", &seen)), sheet{})
 		same(t, "usage of a monitor", seen.ContextWindowUsage.UsagePercentage, 12)
 	}},

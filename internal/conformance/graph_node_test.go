@@ -66,7 +66,7 @@ var graphNode = []rule{
 		same(t, "end", p.end(), "completed")
 		same(t, "mapped", p.State.Text, "said yes")
 		same(t, "visited in all", p.VisitedNodes, []string{"s", "w", "z"})
-		p = play(t, newGraph().Start(graph.WaitConfig[sheet]{ID: "w", PromptFunc: func(s sheet) string { return "Sure, " + s.Text + "?" }}), sheet{Text: "Ann"})
+		p = play(t, newGraph().Start(graph.WaitConfig[sheet]{ID: "w", PromptFunc: func(v graph.View[sheet]) string { return "Sure, " + v.State.Text + "?" }}), sheet{Text: "Ann"})
 		same(t, "prompt of the state", p.Waiting[0].Prompt, "Sure, Ann?")
 		p.answers("yes")
 		same(t, "without a mapper", p.output("w"), `"yes"`)
@@ -165,7 +165,7 @@ var graphNode = []rule{
 		same(t, "model", model, "p/outer")
 		same(t, "state outside", p.State.N, 4)
 		same(t, "final state in the outputs", decoded(t, p.Outputs["sub"]), any(map[string]any{"n": 5.0}))
-		p = play(t, sub(graph.SubgraphConfig[sheet, sheet]{Graph: inner, Input: func(s sheet) sheet { return sheet{N: 10 * s.N} }, Output: func(s *sheet, last sheet) error {
+		p = play(t, sub(graph.SubgraphConfig[sheet, sheet]{Graph: inner, Input: func(v graph.View[sheet]) sheet { return sheet{N: 10 * v.State.N} }, Output: func(s *sheet, last sheet) error {
 			s.Text, s.N = "mapped", last.N
 			return nil
 		}}), sheet{N: 4})
@@ -248,7 +248,7 @@ var graphNode = []rule{
 				same(t, flag+" is left", strings.Contains(string(raw), flag), false)
 			}
 		}
-		p := play(t, newGraph().AskUser(graph.AskUserConfig[sheet]{ID: "q", QuestionFunc: func(s sheet) graph.Question { return graph.Question{Text: s.Text} }}), sheet{Text: "Why?"})
+		p := play(t, newGraph().AskUser(graph.AskUserConfig[sheet]{ID: "q", QuestionFunc: func(v graph.View[sheet]) graph.Question { return graph.Question{Text: v.State.Text} }}), sheet{Text: "Why?"})
 		same(t, "question of the state", p.Waiting[0].Prompt, "Why?")
 	}},
 }

@@ -34,29 +34,29 @@ var graphRetry = []rule{
 	{name: "S2-40 three attempts in all, after 1 and 2 seconds; delays grow by the multiplier", test: func(t *testing.T) {
 		for _, c := range []struct {
 			fails   int
-			retry   *graph.Retry
+			retry   graph.Retry
 			at, end string
 		}{
-			{-1, nil, "0s 1s 3s", "it is broken"},
-			{2, nil, "0s 1s 3s", "completed"},
-			{-1, &graph.Retry{Backoff: new(50 * time.Millisecond), Multiplier: 3}, "0s 50ms 200ms", "it is broken"},
-			{3, &graph.Retry{MaxAttempts: new(4), Backoff: new(time.Second)}, "0s 1s 3s 7s", "completed"},
-			{-1, &graph.Retry{MaxAttempts: new(1)}, "0s", "it is broken"},
+			{-1, graph.Retry{}, "0s 1s 3s", "it is broken"},
+			{2, graph.Retry{}, "0s 1s 3s", "completed"},
+			{-1, graph.Retry{Backoff: 50 * time.Millisecond, Multiplier: 3}, "0s 50ms 200ms", "it is broken"},
+			{3, graph.Retry{MaxAttempts: 4, Backoff: time.Second}, "0s 1s 3s 7s", "completed"},
+			{-1, graph.Retry{MaxAttempts: 1}, "0s", "it is broken"},
 		} {
 			at, end := tries(t, c.fails, gOptions{Retry: c.retry})
 			same(t, "attempts", at, c.at)
 			same(t, "end", end, c.end)
 		}
-		same(t, "the policy by default", *graph.DefaultRetry(), graph.Retry{MaxAttempts: new(3), Backoff: new(time.Second), Multiplier: 2})
+		same(t, "the policy by default", graph.DefaultRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
 	}},
 	{name: "S2-41 retryOn false fails at once, and no attempts at all are refused", test: func(t *testing.T) {
 		broken := func(err error) bool { return err.Error() == "it is broken" }
-		at, end := tries(t, 1, gOptions{Retry: &graph.Retry{RetryOn: func(err error) bool { return !broken(err) }}})
+		at, end := tries(t, 1, gOptions{Retry: graph.Retry{RetryOn: func(err error) bool { return !broken(err) }}})
 		same(t, "false", at+", "+end, "0s, it is broken")
-		at, end = tries(t, 1, gOptions{Retry: &graph.Retry{RetryOn: broken}})
+		at, end = tries(t, 1, gOptions{Retry: graph.Retry{RetryOn: broken}})
 		same(t, "true", at+", "+end, "0s 1s, completed")
-		same(t, "none", misused(t, newGraph().Start(idle("a", gOptions{Retry: &graph.Retry{MaxAttempts: new(0)}}))),
-			[]string{`Node "a": maxAttempts is 0; it counts the first attempt and must be at least 1`})
+		same(t, "none", misused(t, newGraph().Start(idle("a", gOptions{Retry: graph.Retry{MaxAttempts: graph.Zero}}))),
+			[]string{`Node "a": MaxAttempts is 0; it counts the first attempt and must be at least 1`})
 	}},
 	{name: "S2-42 what an error handler may do, on the first failure", test: func(t *testing.T) {
 		rec := idle("rec", gOptions{Recovery: true})
@@ -71,8 +71,8 @@ var graphRetry = []rule{
 			{1, gAction{Action: graph.ActionAbort, Err: errors.New("mine")}, "a", "0s", "mine", "first"},
 			{1, gAction{Action: graph.ActionGoto, Node: "rec"}, "a, rec", "0s", "completed", "first"},
 			{2, gAction{Action: graph.ActionRetry}, "a, z", "0s 1s 3s", "completed", "first"},
-			{1, gAction{Action: graph.ActionRetry, Delay: new(7 * time.Second)}, "a, z", "0s 7s", "completed", "first"},
-			{-1, gAction{Action: graph.ActionRetry, Delay: new(time.Duration(0))}, "a", "0s 0s 0s", "it is broken", "first"},
+			{1, gAction{Action: graph.ActionRetry, Delay: 7 * time.Second}, "a, z", "0s 7s", "completed", "first"},
+			{-1, gAction{Action: graph.ActionRetry, Delay: graph.Zero}, "a", "0s 0s 0s", "it is broken", "first"},
 			{1, gAction{}, "a, z", "0s 1s", "completed", "first"},
 		} {
 			note, noted := clock()
@@ -147,7 +147,7 @@ var graphRetry = []rule{
 			}
 			return nil, nil
 		}}}
-		node := graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", MessageFunc: func(sheet) string { return "Write." }}
+		node := graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", MessageFunc: func(graph.View[sheet]) string { return "Write." }}
 		play(t, newGraph().Start(node), sheet{}, graph.Config{Runtime: agent.runtime()})
 		same(t, "prompts", agent.Messages(), []string{"Write.", "Write.\n\nThe previous attempt failed: it is broken"})
 		team := &crew{Names: []string{"x"}, Result: func(n int, _ graph.SpawnOptions) (graph.SubagentResult, error) {
@@ -218,10 +218,10 @@ var graphRetry = []rule{
 		same(t, "node", failed.NodeID, "b")
 		same(t, "unwrapped", errors.Is(&graph.NodeExecutionError{Cause: errBroken}, errBroken), true)
 		var got error
-		play(t, newGraph().Start(idle("a", gOptions{InputSchema: graph.SchemaJSON("false"), OnError: func(err error, _ *gContext) gAction {
+		play(t, newGraph().Start(idle("a", gOptions{InputSchema: graph.SchemaJSON("false"), OnError: graph.OnError(func(err error, _ *gContext) gAction {
 			got = err
 			return gAction{Action: graph.ActionSkip}
-		}})), sheet{})
+		})})), sheet{})
 		_, ok = errors.AsType[*graph.SchemaValidationError](got)
 		same(t, "type in a handler", ok, true)
 		_, ok = errors.AsType[*graph.NodeExecutionError](got)

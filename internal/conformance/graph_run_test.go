@@ -61,19 +61,19 @@ var graphRun = []rule{
 	}},
 	{name: "S2-32 most steps", test: func(t *testing.T) {
 		chain := func() *gBuilder { return newGraph().Start(idle("a")).Then(idle("b")) }
-		play(t, chain(), sheet{}, graph.Config{MaxSteps: new(2)}).went("the last one allowed", "a, b", "completed")
-		p := play(t, chain().Then(idle("c")), sheet{}, graph.Config{MaxSteps: new(2)})
+		play(t, chain(), sheet{}, graph.Config{MaxSteps: 2}).went("the last one allowed", "a, b", "completed")
+		p := play(t, chain().Then(idle("c")), sheet{}, graph.Config{MaxSteps: 2})
 		p.went("one too many", "a, b", "Exceeded maximum steps (2)")
 		same(t, "node of the error", p.steps[len(p.steps)-1].NodeID, "a")
-		play(t, chain(), sheet{}, graph.Config{MaxSteps: new(0)}).went("none", "", "Exceeded maximum steps (0)")
+		play(t, chain(), sheet{}, graph.Config{MaxSteps: graph.Zero}).went("none", "", "Exceeded maximum steps (0)")
 		p = play(t, newGraph().Start(leads("a", "a")), sheet{})
 		same(t, "by default", p.end(), "Exceeded maximum steps (1000)")
 		same(t, "executions by default", p.NodeExecutionCount, 1000)
-		p = playOn(t, opened(t, hocket.Config{}), compiled(t, chain(), graph.Config{MaxSteps: new(9)}), sheet{}, gRun{MaxSteps: new(1)})
+		p = playOn(t, opened(t, hocket.Config{}), compiled(t, chain(), graph.Config{MaxSteps: 9}), sheet{}, gRun{MaxSteps: 1})
 		p.went("option of the run", "a", "Exceeded maximum steps (1)")
 	}},
 	{name: "S2-33 no skip of repeated nodes: a goto to itself runs as often as the bound allows", test: func(t *testing.T) {
-		play(t, newGraph().Start(leads("a", "a")), sheet{}, graph.Config{MaxSteps: new(5)}).went("self-loop", "a, a, a, a, a", "Exceeded maximum steps (5)")
+		play(t, newGraph().Start(leads("a", "a")), sheet{}, graph.Config{MaxSteps: 5}).went("self-loop", "a, a, a, a, a", "Exceeded maximum steps (5)")
 	}},
 	{name: "S2-34 goto overrides edges, targets are unique, a join runs once for each path", test: func(t *testing.T) {
 		play(t, newGraph().Start(leads("s", "b")).Then(idle("a")).Then(idle("b")), sheet{}).went("one", "s, b", "completed")
@@ -144,19 +144,19 @@ var graphRun = []rule{
 		<-time.After(time.Hour)
 		p.answers("on")
 		same(t, "pauses do not count", p.end(), "completed")
-		for want, most := range map[int]*int{1: new(1), 2: new(2), 3: nil} {
+		for want, most := range map[int]int{1: 1, 2: 2, 3: 0} {
 			crowd := &together{}
 			b := newGraph().Parallel(gParallel{Branches: []string{"a", "b", "c"}}).Node(crowd.node("a")).Node(crowd.node("b")).Node(crowd.node("c"))
 			play(t, b, sheet{}, graph.Config{MaxConcurrency: most}).went("block", "parallel_1, a, b, c", "completed")
 			same(t, "branches at once", crowd.most, want)
 		}
-		for want, most := range map[int]*int{1: nil, 2: new(2)} {
+		for want, most := range map[int]int{1: 0, 2: 2} {
 			crowd := &together{}
 			b := newGraph().Start(leads("s", "a", "b", "c")).Node(crowd.node("a")).Node(crowd.node("b")).Node(crowd.node("c"))
 			play(t, b, sheet{}, graph.Config{MaxConcurrency: most}).went("queue", "s, a, b, c", "completed")
 			same(t, "nodes of the queue at once", crowd.most, want)
 		}
-		same(t, "none at all", misused(t, newGraph().Start(idle("a")), graph.Config{MaxConcurrency: new(0)}), []string{"maxConcurrency is 0; it must be at least 1"})
+		same(t, "none at all", misused(t, newGraph().Start(idle("a")), graph.Config{MaxConcurrency: graph.Zero}), []string{"Config.MaxConcurrency is 0; it must be at least 1"})
 	}},
 	{name: "S2-73 the shapes of streams, steps and results", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(sender()), graph.Config{DefaultModel: "p/m"})

@@ -123,8 +123,8 @@ var graphState = []rule{
 		adr := strings.Join(strings.Fields(file(t, "../../docs/adr/0011-go-graphs.md")), " ")
 		same(t, "an ADR tells of StateOf and StateUpdate", strings.Contains(adr, "`StateOf` and `StateUpdate` have no Go counterpart"), true)
 		same(t, "thresholds", []float64{graph.BackgroundCompactionThreshold, graph.BufferExhaustionThreshold}, []float64{0.45, 0.6})
-		same(t, "retry of agents", *graph.AgentNodeRetry(), graph.Retry{MaxAttempts: new(3), Backoff: new(time.Second), Multiplier: 2})
-		same(t, "retry", *graph.DefaultRetry(), *graph.AgentNodeRetry())
+		same(t, "retry of agents", graph.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
+		same(t, "retry", graph.DefaultRetry(), graph.AgentNodeRetry())
 		same(t, "config", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, graph.DefaultAutoCheckpoint}, []any{1, 45, true})
 	}},
 	{name: "S2-63 a snapshot is complete, and resuming runs what is pending and nothing that ended", test: func(t *testing.T) {

@@ -27,13 +27,13 @@ type sheet struct {
 type (
 	gBuilder  = graph.Builder[sheet]
 	gNode     = graph.Node[sheet]
-	gOptions  = graph.NodeOptions[sheet]
+	gOptions  = graph.NodeOptions
 	gContext  = graph.Context[sheet]
 	gResult   = graph.Result[sheet]
 	gParallel = graph.ParallelConfig[sheet]
 	gLoop     = graph.LoopConfig[sheet]
 	gAction   = graph.ErrorAction[sheet]
-	gRun      = hocket.RunOptions[sheet]
+	gRun      = hocket.RunOptions
 )
 
 func newGraph() *gBuilder { return graph.New[sheet]("t") }
@@ -116,17 +116,17 @@ func later(id string, err error) gNode {
 }
 
 // single lets a node have one attempt.
-func single() gOptions { return gOptions{Retry: &graph.Retry{MaxAttempts: new(1)}} }
+func single() gOptions { return gOptions{Retry: graph.Retry{MaxAttempts: 1}} }
 
 // handled is single with an error handler.
 func handled(a gAction) gOptions {
-	return gOptions{OnError: func(error, *gContext) gAction { return a }}
+	return gOptions{OnError: graph.OnError(func(error, *gContext) gAction { return a })}
 }
 
-func always(sheet) bool { return true }
-func never(sheet) bool  { return false }
+func always(graph.View[sheet]) bool { return true }
+func never(graph.View[sheet]) bool  { return false }
 
-func upTo(n int) gLoop { return gLoop{MaxIterations: &n} }
+func upTo(n int) gLoop { return gLoop{MaxIterations: n} }
 
 func compiled(t *testing.T, b *gBuilder, cfg ...graph.Config) *graph.Compiled[sheet] {
 	t.Helper()
@@ -187,7 +187,7 @@ func playOn(t *testing.T, e *hocket.Engine, g *graph.Compiled[sheet], first shee
 		o.ID = "r"
 	}
 	p := &played{t: t, e: e, g: g}
-	o.OnProgress = func(e hocket.Progress[sheet]) { p.told = append(p.told, e) }
+	o.OnProgress = hocket.OnProgress(func(e hocket.Progress[sheet]) { p.told = append(p.told, e) })
 	p.follow(o.ID, hocket.Stream(t.Context(), e, g, first, o))
 	return p
 }

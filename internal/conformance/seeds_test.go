@@ -188,8 +188,8 @@ var seeds = []rule{
 		b := newGraph().
 			Start(marks("node")).
 			Then(marks("then")).
-			Loop(gLoop{Until: func(s sheet) bool { return s.N == 2 }}, counts("body")).
-			If(func(s sheet) bool { return s.Text == "yes" }).Then(marks("branch")).EndIf().
+			Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N == 2 }}, counts("body")).
+			If(func(v graph.View[sheet]) bool { return v.State.Text == "yes" }).Then(marks("branch")).EndIf().
 			End()
 		g := compiled(t, b, cfg)
 		same(t, "end", g.Ends(), []string{"merge_4"})

@@ -52,7 +52,7 @@ func child(run string) error {
 		return err
 	}
 	defer e.Close()
-	_, err = hocket.Run(ctx, e, g, order{}, hocket.RunOptions[order]{ID: run})
+	_, err = hocket.Run(ctx, e, g, order{}, hocket.RunOptions{ID: run})
 	if answer := os.Getenv(envAnswer); errors.Is(err, hocket.ErrExists) && answer != "" {
 		_, err = hocket.Resume(ctx, e, g, run, hocket.Answer{Value: answer})
 	} else if errors.Is(err, hocket.ErrExists) {

@@ -57,7 +57,7 @@ func (d *diary) write(kind, key, value string) error {
 type call = graph.Context[order]
 
 // node is a function that writes its calls down and then does its work, which takes a while, so that kills meet it.
-func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions[order]) graph.Node[order] {
+func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions) graph.Node[order] {
 	return graph.NewNode(id, graph.TypeTool, func(ctx context.Context, c *call) (graph.Result[order], error) {
 		if err := d.write(wroteCall, c.Key, ""); err != nil {
 			return graph.Result[order]{}, err
@@ -75,7 +75,7 @@ func (d *diary) node(id string, do func(ctx context.Context, c *call) error, opt
 }
 
 // logs is a node that logs its id behind what do does.
-func (d *diary) logs(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions[order]) graph.Node[order] {
+func (d *diary) logs(id string, do func(ctx context.Context, c *call) error, opts ...graph.NodeOptions) graph.Node[order] {
 	return d.node(id, func(ctx context.Context, c *call) error {
 		c.State.Log = append(c.State.Log, id)
 		if do == nil {
@@ -123,10 +123,10 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 	if err != nil {
 		return nil, err
 	}
-	retry := graph.NodeOptions[order]{Retry: &graph.Retry{MaxAttempts: new(3), Backoff: new(time.Millisecond), Multiplier: 1}}
+	retry := graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 3, Backoff: time.Millisecond, Multiplier: 1}}
 	return graph.New[order]("order").
 		Start(d.logs("plan", nil)).
-		Loop(graph.LoopConfig[order]{Until: func(s order) bool { return s.Drafts >= 3 }},
+		Loop(graph.LoopConfig[order]{Until: func(v graph.View[order]) bool { return v.State.Drafts >= 3 }},
 			d.node("draft", func(ctx context.Context, c *call) error {
 				c.State.Drafts++
 				return d.once(ctx, c, "fetch")
@@ -161,7 +161,7 @@ func (d *diary) graph() (*graph.Compiled[order], error) {
 			c.State.Paid = true
 			return errors.Join(d.once(ctx, c, "charge"), d.once(ctx, c, "mail"))
 		})).
-		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", MessageFunc: func(order) string { return "Write a note." }, Output: func(s *order, m []graph.AgentMessage) error {
+		Then(graph.AgentConfig[order]{ID: "author", AgentType: "author", MessageFunc: func(graph.View[order]) string { return "Write a note." }, Output: func(s *order, m []graph.AgentMessage) error {
 			if len(m) != 1 || m[0].Content == "" {
 				return fmt.Errorf("the answer is %v", m)
 			}

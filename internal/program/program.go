@@ -44,10 +44,11 @@ type Tail struct{ Field, Text string }
 
 // View is what a step sees of its run. What it holds must not be changed.
 type View struct {
-	Node    string
-	Input   Value
-	State   State
-	Outputs map[string]Value
+	Node  string
+	Input Value
+	State State
+	// Outputs gives the outputs by node, in a map of the caller's. It must not be called after the function returned; nil: there are none.
+	Outputs func() map[string]Value
 	// Run is the run's id, Attempt the tries of the step so far. Errors and Updated are as in Call.
 	Run     string
 	Attempt int
@@ -178,7 +179,6 @@ type Counter struct {
 
 // Table holds the functions by name. A nil map has none.
 type Table struct {
-	// Conditions are given no outputs.
 	Conditions map[string]func(View) (bool, error)
 	// Values give prompts, questions, arguments and first states of inner graphs.
 	Values map[string]func(View) (Value, error)

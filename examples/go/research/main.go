@@ -69,7 +69,7 @@ func research() (*graph.Compiled[State], error) {
 		Compile(graph.Config{Reducers: map[string]graph.Reducer{"facts": graph.Append(), "cost": graph.Sum()}})
 }
 
-func task(s State) string { return strings.Join(s.Facts, "\n") }
+func task(v graph.View[State]) string { return strings.Join(v.State.Facts, "\n") }
 
 // offline is a model: it answers by who asks and how much it was told.
 func offline(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {

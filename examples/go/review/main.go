@@ -49,10 +49,10 @@ func check(_ context.Context, s *State) error {
 	return nil
 }
 
-func question(s State) string {
+func question(v graph.View[State]) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Draft: %s\n", s.Draft)
-	for _, r := range s.Remarks {
+	fmt.Fprintf(&b, "Draft: %s\n", v.State.Draft)
+	for _, r := range v.State.Remarks {
 		fmt.Fprintf(&b, "  - %s\n", r)
 	}
 	b.WriteString("Publish it? Answer yes, or what to add.")
@@ -68,11 +68,11 @@ func decide(s *State, answer string) error {
 
 func review() (*graph.Compiled[State], error) {
 	return graph.New[State]("review").
-		Loop(graph.LoopConfig[State]{Until: func(s State) bool { return s.Approved }, MaxIterations: new(10)},
+		Loop(graph.LoopConfig[State]{Until: func(v graph.View[State]) bool { return v.State.Approved }, MaxIterations: 10},
 			graph.Do("write", write),
 			graph.Do("check", check),
 			graph.WaitConfig[State]{ID: "ask", PromptFunc: question, Input: decide}).
-		If(func(s State) bool { return s.Approved }).
+		If(func(v graph.View[State]) bool { return v.State.Approved }).
 		Then(graph.Do("publish", func(_ context.Context, s *State) error {
 			s.Draft = strings.ToUpper(s.Draft)
 			return nil

@@ -39,7 +39,7 @@ func TestStoredAnswerByMCP(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	e, g := tides(t, db)
 	for _, id := range []string{"r", "other"} {
-		if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions[tide]{ID: id}); err != nil || r.Status != hocket.StatusPaused {
+		if r, err := hocket.Run(t.Context(), e, g, tide{}, hocket.RunOptions{ID: id}); err != nil || r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}

@@ -49,7 +49,7 @@ func (p *Program) Condition(name string, v engine.View) (bool, error) {
 	if !ok {
 		return false, unknown(name)
 	}
-	return f(viewOf(v)) // conditions are many, and look at the state alone
+	return f(view(v))
 }
 
 func (p *Program) Value(name string, v engine.View) (engine.Value, error) {
@@ -163,17 +163,8 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 func unknown(name string) error { return fmt.Errorf("the program has no function %q", name) }
 
 func view(v engine.View) program.View {
-	out := viewOf(v)
-	if v.Outputs != nil {
-		out.Outputs = v.Outputs()
-	}
-	return out
-}
-
-// viewOf is view without outputs.
-func viewOf(v engine.View) program.View {
 	return program.View{
-		Node: v.Node, Input: v.Input, State: &v.State, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
+		Node: v.Node, Input: v.Input, State: &v.State, Outputs: v.Outputs, Run: v.Run, Attempt: v.Attempt, Errors: attempts(v.Errors), Updated: v.Updated,
 	}
 }
 
