@@ -85,6 +85,9 @@ func (n *Node) renameFuncs(put func(*string)) {
 	if v := copied(&n.Wait); v != nil {
 		put(&v.PromptFunc)
 		put(&v.Mapper)
+		if f := copied(&v.Filter); f != nil {
+			put(&f.Func)
+		}
 	}
 	if v := copied(&n.Fork); v != nil {
 		put(&v.Merge)

@@ -186,9 +186,9 @@ type Case struct {
 	When Condition `json:"when"`
 }
 
-// Wait opens a question to a person.
+// Wait opens a question to a person, or waits for a signal.
 type Wait struct {
-	// Kind is WaitApproval or WaitQuestion.
+	// Kind is WaitApproval, WaitQuestion or WaitSignal.
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt,omitempty"`
 	// PromptFunc names a Go function that gives the question (D4): a JSON string, or an object {"prompt": text, "options": [texts], "data": object}. It wins
@@ -220,11 +220,17 @@ type Wait struct {
 	OnDeadline string `json:"onDeadline,omitempty"`
 	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-9).
 	Default json.RawMessage `json:"default,omitempty"`
+	// Await is the name of the signal that a wait of kind WaitSignal takes (X-21): see [SignalName]. Its value is the output.
+	Await string `json:"await,omitempty"`
+	// Filter tells which signals of the name the wait takes: in the language LangExpr by `$signal`, the value; else as the condition of an edge that leaves the node sees the value as its output.
+	// Nil: all (X-22).
+	Filter *Condition `json:"filter,omitempty"`
 }
 
 const (
 	WaitApproval = "approval"
 	WaitQuestion = "question"
+	WaitSignal   = "signal"
 )
 
 // Fork starts one branch for each of its branches and stays running until its join settles; it is one step, retried as a whole (S4-23).

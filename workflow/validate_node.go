@@ -87,12 +87,26 @@ func (c *checker) checkTool(n *Node) {
 func (c *checker) checkFunc(n *Node) { c.required(n, n.Func.Func, "func") }
 
 func (c *checker) checkWait(n *Node) {
-	c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion)
+	c.word(n, "wait.kind", n.Wait.Kind, WaitApproval, WaitQuestion, WaitSignal)
 	c.negative(n, n.Wait.Deadline < 0, "wait.deadline")
 	c.negative(n, n.Wait.Remind < 0, "wait.remind")
 	c.word(n, "wait.onDeadline", n.Wait.OnDeadline, "", PortApprove, PortReject)
 	c.validJSON(n, n.Wait.Schema, "wait.schema", false)
 	c.validJSON(n, n.Wait.Default, "wait.default", false)
+	switch w := n.Wait; {
+	case w.Kind != WaitSignal:
+		if w.Await != "" || w.Filter != nil {
+			c.nodeErrorf(n, "bad-value", "it is a wait of kind %s and has settings of signals", w.Kind)
+		}
+	case !SignalName(w.Await):
+		c.nodeErrorf(n, "bad-value", "wait.await is %q; the name of a signal has letters, digits, `.`, `_` and `-`, at most %d", w.Await, MaxSignalName)
+	case len(w.Options) > 0 || w.Route || w.AutoApprove || w.FailReject || w.OnDeadline != "":
+		c.nodeErrorf(n, "bad-value", "it waits for a signal and has settings of questions")
+	case w.Filter != nil:
+		if msg := badCondition(*w.Filter); msg != "" {
+			c.nodeErrorf(n, "bad-condition", "its filter %s", msg)
+		}
+	}
 }
 
 func (c *checker) checkSet(n *Node) { c.validJSON(n, n.Set.Value, "set.value", true) }

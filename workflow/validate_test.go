@@ -254,7 +254,7 @@ func invalidNodes() []invalid {
 			`unknown-word: node "writer": prompt.mode is "context ", not one of template, context, turns, shared, func; did you mean "context"?`,
 			`empty-port: node "writer": a routing value is empty`,
 			`missing-name: node "a": prompt.text is empty`, `missing-name: node "b": tool is empty`, `bad-json: node "b": args must be a JSON object`,
-			`unknown-word: node "gate": wait.kind is "", not one of approval, question`, `missing-name: node "fn": func is empty`,
+			`unknown-word: node "gate": wait.kind is "", not one of approval, question, signal`, `missing-name: node "fn": func is empty`,
 		}},
 		{"parent is no fork", func(w *Workflow) { node(w, "end").Parent = "gate" }, []string{
 			`bad-parent: node "end": is in "gate", which is not a fork`,

@@ -35,7 +35,7 @@ type Runner interface {
 	// Answer answers a wait and returns when the answer is durable, whatever process owns the run (D16). A run without living owner is taken over,
 	// unless the answer is refused, which changes nothing. The same answer again is no error (P24).
 	//
-	// a.By is recorded, also where another process takes the answer. Errors: those of engine for answers (ErrWait…, ErrAnswer, ErrEnded).
+	// a.By is recorded, also where another process takes the answer. A signal without key gets one. Errors: those of engine for answers (ErrWait…, ErrAnswer, ErrEnded) and for signals (ErrSignal…).
 	Answer(ctx context.Context, run string, a engine.Answer) error
 	// Cancel cancels a run and returns when that is durable; calls in flight settle after it. Errors: engine.ErrEnded.
 	Cancel(ctx context.Context, run, reason string) error

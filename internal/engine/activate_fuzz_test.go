@@ -34,7 +34,7 @@ func TestActivateOdd(t *testing.T) {
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound, engine.ErrWaitAmbiguous,
 	engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrInput, engine.ErrAnswer, engine.ErrNote,
-	engine.ErrNoteLate,
+	engine.ErrNoteLate, engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
 }
 
 func activateOdd(t *testing.T, rt *rapid.T) {
@@ -106,7 +106,7 @@ func (o odd) failure() *engine.Failure {
 }
 
 func (o odd) input() engine.InputData {
-	switch o.int("input", 12) {
+	switch o.int("input", 13) {
 	case 0:
 		return engine.Start{Created: engine.RunCreated{Input: o.value()}}
 	case 1, 2:
@@ -151,6 +151,10 @@ func (o odd) input() engine.InputData {
 		return engine.Recovered{Lost: lost}
 	case 9:
 		return engine.FuncNote{ID: o.id(), Key: rapid.SampledFrom([]string{"", "k", "l", "\xff", strings.Repeat("k", 999)}).Draw(o.rt, "key"), Value: o.value()}
+	case 11:
+		return engine.Answer{
+			Signal: rapid.SampledFrom([]string{"", "s0", "s1", "s2", "\xff"}).Draw(o.rt, "signal"), Value: o.value(), Key: rapid.SampledFrom([]string{"", "k", "\xff"}).Draw(o.rt, "key"), Note: "\xff",
+		}
 	case 10:
 		return engine.Reopen{Limits: workflow.Limits{MaxSteps: new(o.int("steps", 40) - 2), MaxTokens: int64(o.int("tokens", 9)), Timeout: workflow.Duration(o.int("timeout", 3)) * workflow.Duration(time.Hour)}}
 	}

@@ -77,6 +77,8 @@ func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
 	}
 }
 
+func applySignalReceived(s *state, ev *Event, d *SignalReceived) { s.Waits.ApplySignal(ev, d) }
+
 func checkWaitReminded(s *state, ev *Event, d *WaitReminded) string {
 	return s.Waits.CheckOpen(ev, d.Wait)
 }

@@ -75,7 +75,7 @@ func (r *Run) check(in InputData) error {
 	case TimerDue:
 		return nil // timers are never unknown: a stale one is ignored
 	case Answer:
-		_, _, err := r.people.readAnswer(d)
+		_, err := r.CheckAnswer(d)
 		return err
 	case Cancel:
 		if r.state.Status.Ended() && r.state.Status != StatusCancelled {

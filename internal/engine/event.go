@@ -31,6 +31,7 @@ type (
 	RunCancelled      = event.RunCancelled
 	RunCancelling     = event.RunCancelling
 	SignalRaised      = event.SignalRaised
+	SignalReceived    = event.SignalReceived
 	LimitReached      = event.LimitReached
 	StepStarted       = event.StepStarted
 	StepRetrying      = event.StepRetrying

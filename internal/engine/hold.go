@@ -14,7 +14,7 @@ import (
 // Hold says that a tool call was not made because a person must decide first. The engine opens a wait for it (P8).
 type Hold struct {
 	// Kind is workflow.WaitApproval: after a yes the call is asked for again with Binding as CallTool.Approved, after a no its result says so. Or it
-	// is workflow.WaitQuestion: the answer is the call's result.
+	// is workflow.WaitQuestion: the answer is the call's result. With Below it may be workflow.WaitSignal.
 	Kind    string
 	Prompt  string
 	Options []string
@@ -30,6 +30,8 @@ type Hold struct {
 	Below *Below
 	Tool  string
 	Input Value
+	// Signal is the name of the signal for which the run below waits, where Kind is workflow.WaitSignal.
+	Signal string
 }
 
 // handleHeld opens the wait of a call that needs a person.
@@ -54,6 +56,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	}
 	if h.Below != nil {
 		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
+		opened.Signal = event.Clean(h.Signal)
 	}
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}
@@ -72,7 +75,8 @@ func cleanAll(texts []string) []string {
 // checkHold refuses what no wait can be made of.
 func checkHold(d ToolHeld) error {
 	h := d.Hold
-	if h.Kind != workflow.WaitApproval && h.Kind != workflow.WaitQuestion || h.Binding == "" {
+	isKind := h.Kind == workflow.WaitApproval || h.Kind == workflow.WaitQuestion || h.Kind == workflow.WaitSignal && h.Below != nil
+	if !isKind || h.Binding == "" {
 		return fmt.Errorf("%s: %w: a hold of kind %q", d.ID, ErrInput, h.Kind)
 	}
 	return checkValues(d.ID, h.Arguments, h.Schema, h.Input, d.Pins)

@@ -93,7 +93,7 @@ type FuncNote struct {
 // TimerDue answers StartTimer.
 type TimerDue struct{ ID string }
 
-// Answer answers a wait.
+// Answer answers a wait, or is a signal: see [waits.Answer].
 type Answer waits.Answer
 
 // Cancel cancels the run.

@@ -156,6 +156,7 @@ var kinds = map[Type]kind{
 	"wait.answered":      kindOf(checkWaitAnswered, applyWaitAnswered),
 	"wait.reminded":      kindOf(checkWaitReminded, nothing[*WaitReminded]),
 	"wait.closed":        kindOf(checkWaitClosed, applyWaitClosed),
+	"signal.received":    kindOf(nil, applySignalReceived),
 	"signal.raised":      kindOf(nil, nothing[*SignalRaised]),
 	"limit.reached":      kindOf(checkLimitReached, applyLimitReached),
 	"timer.fired":        kindOf(checkTimerFired, applyTimerFired),

@@ -46,12 +46,16 @@ type peopleBudgets interface {
 	largerBudget(met *LimitReached, text string) (*workflow.Limits, error)
 }
 
-// readAnswer is [waits.Waits.Read].
+// readAnswer is [waits.Waits.Read], for an answer that is no signal.
 func (p *people) readAnswer(d Answer) (*waits.Wait, *WaitAnswered, error) {
 	return p.state.Waits.Read(waits.Answer(d), p.state.Status.Ended(), p.budgets.largerBudget)
 }
 
 func (p *people) handleAnswer(d Answer) {
+	if d.Signal != "" {
+		p.handleSignal(d)
+		return
+	}
 	w, ans, err := p.readAnswer(d)
 	if err != nil || w == nil {
 		return
@@ -135,6 +139,12 @@ func (p *people) openWait(id int, n *plan.Node) {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
 	d.Schema = n.Wait.Schema
+	if n.Wait.Kind == workflow.WaitSignal {
+		d.Signal = n.Wait.Await
+		if f := n.Wait.Filter; f != nil {
+			d.Filter = f.Text + f.Func
+		}
+	}
 	if n.Wait.Template {
 		var f *Failure
 		if d.Prompt, f = (viewer{&p.state}).expand("prompt", n.Text, viewer{&p.state}.of(id)); f != nil {
@@ -154,13 +164,18 @@ func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.Deadline > 0 {
 		d.Deadline = p.now.Add(time.Duration(n.Wait.Deadline))
 	}
-	d.Remind = p.state.remindAt(p.now, n.Wait.Remind)
+	if d.Signal == "" || n.Wait.Remind > 0 { // the run's own time is for people
+		d.Remind = p.state.remindAt(p.now, n.Wait.Remind)
+	}
 	if !d.Deadline.IsZero() && !d.Remind.Before(d.Deadline) {
 		d.Remind = time.Time{} // it would come too late
 	}
 	p.emitStep(id, d)
 	if n.Wait.Signal != "" {
 		p.announce(id, n.Wait.Signal, d, data)
+	}
+	if d.Signal != "" {
+		p.takeKept(id, d.Wait)
 	}
 }
 
@@ -235,7 +250,11 @@ func (p *people) timerDue(t waits.Timer) {
 		p.steps.complete(t.Step, &StepCompleted{Output: v}, p.state.plan.out...)
 		return
 	}
-	p.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: "no answer before the deadline"})
+	what := "no answer"
+	if n.Wait.Kind == workflow.WaitSignal {
+		what = "no signal " + strconv.Quote(n.Wait.Await)
+	}
+	p.steps.failStep(t.Step, Failure{Code: CodeDeadline, Message: what + " before the deadline"})
 }
 
 // closeWaits closes the open waits that match; nil matches all.

@@ -21,6 +21,8 @@ type Plan struct {
 	// given completes a step by its last result, by the port out: the event is the same for all steps and runs.
 	given *StepCompleted
 	host  Host
+	// signals are the names for which steps wait, sorted.
+	signals []string
 }
 
 // Workflow gives the definition that the plan was made of.
@@ -44,7 +46,7 @@ func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
 		root.FindCounters(c.Counter)
 	}
 	out := []string{workflow.PortOut}
-	return &Plan{root: root, digest: digest, host: host, out: out, given: &StepCompleted{Given: true, Ports: out}}, nil
+	return &Plan{root: root, digest: digest, host: host, out: out, signals: w.Signals(), given: &StepCompleted{Given: true, Ports: out}}, nil
 }
 
 // toolDefs are the tools that the engine itself answers for agent a.

@@ -144,9 +144,16 @@ func (r *Run) IsEnding() bool {
 	return r.state.cancelled() && r.state.Loop.Out() > 0 && !r.state.Status.Ended()
 }
 
-// CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before. It changes nothing. Errors:
-// those of answers (ErrWait…, ErrAnswer).
+// CheckAnswer tells whether the run takes an answer as it stands, and gives the id of its wait; "" where the same answer was given before, and for a signal that no wait takes yet. It changes
+// nothing. Errors: those of answers (ErrWait…, ErrAnswer) and of signals (ErrSignal…, ErrEnded).
 func (r *Run) CheckAnswer(d Answer) (wait string, err error) {
+	if d.Signal != "" {
+		ans, _, err := r.people.readSignal(d)
+		if err != nil || ans == nil {
+			return "", err
+		}
+		return ans.Wait, nil
+	}
 	w, _, err := r.people.readAnswer(d)
 	if err != nil || w == nil {
 		return "", err
@@ -182,7 +189,7 @@ func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
 	for _, w := range r.state.Waits.Open(nil) {
 		out = append(out, WaitInfo{ID: w.Wait, Node: r.graph.NodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
-			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
+			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below, Signal: w.Signal, Filter: w.Filter})
 	}
 	return out
 }

@@ -147,6 +147,11 @@ func readNode(t *testing.T, d *datadriven.TestData) []workflow.Node {
 	case "question":
 		n = enginetest.Question(id)
 		_, n.Wait.Route = argument(d, "route")
+	case "awaits": // a wait for the signal NAME; filter=TEXT takes those that contain TEXT
+		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{Kind: workflow.WaitSignal, Await: stringOf(d, "signal")}
+		if text := stringOf(d, "filter"); text != "" {
+			n.Wait.Filter = &workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text: text}
+		}
 	case "join":
 		n.Join = &workflow.Join{}
 	case "subflow":

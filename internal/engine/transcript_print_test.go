@@ -93,6 +93,9 @@ func eventFields(e *engine.Event) (f fields) {
 		f.add("timer", d.Timer)
 	case *engine.SignalRaised:
 		f.add("signal", d.Signal)
+	case *engine.SignalReceived:
+		f.add("signal", d.Signal)
+		f.add("value", d.Value)
 	case *engine.ToolsPinned:
 		f.add("pins", d.Pins)
 	case *engine.StepStarted, *engine.StepRetrying, *engine.StepCompleted, *engine.StepFailed, *engine.StepCancelled, *engine.StepSkipped, *engine.EdgeTaken, *engine.ConditionChecked:
@@ -163,12 +166,16 @@ func waitFields(e *engine.Event) (f fields) {
 		if d.Limit != nil {
 			f.add("limit", d.Limit.Limit)
 		}
+		f.add("signal", d.Signal)
 		f.add("prompt", quoted(d.Prompt))
 	case *engine.WaitAnswered:
 		f.add("wait", d.Wait)
 		f.add("decision", d.Decision)
 		f.add("answer", d.Answer)
 		f.add("note", quoted(d.Note))
+		if d.Kept != 0 {
+			f.add("kept", strconv.Itoa(d.Kept))
+		}
 	case *engine.WaitReminded:
 		f.add("wait", d.Wait)
 	case *engine.WaitClosed:

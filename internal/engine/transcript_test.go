@@ -114,6 +114,8 @@ func (s *script) input(t *testing.T, d *datadriven.TestData) (in engine.InputDat
 		return engine.Start{Created: engine.RunCreated{Input: value(d.Input), Limits: limits(t, d), Above: budget(t, d, "above"), Prices: prices}}, nil
 	case "answer":
 		return engine.Answer{Wait: stringOf(d, "wait"), Value: value(d.Input), Note: stringOf(d, "note"), Key: stringOf(d, "key")}, nil
+	case "signal":
+		return engine.Answer{Signal: d.CmdArgs[0].Key, Value: value(d.Input), Key: stringOf(d, "key")}, nil
 	case "timer":
 		return s.timer(t, d), nil
 	case "cancel":

@@ -106,6 +106,10 @@ func (e env) Var(name string) (Value, bool) {
 		return v, len(v) > 0
 	case expr.VarNote:
 		return expr.Quote(e.noteAt(e.from)), true
+	case expr.VarSignal:
+		if e.done != nil {
+			return e.done.Output, true
+		}
 	}
 	return nil, false
 }

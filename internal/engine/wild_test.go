@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -96,7 +97,7 @@ func (w *wild) step() bool {
 		w.Crash()
 		return true
 	}
-	if w.note() {
+	if w.note() || w.signal() {
 		return true
 	}
 	timers := slices.DeleteFunc(slices.Clone(w.Timers), func(t *engine.StartTimer) bool { return t.Deadline && !strings.HasPrefix(t.ID, "timeout:") })
@@ -153,6 +154,26 @@ func (w *wild) answer(i int) {
 	}
 	w.Pending = slices.Delete(w.Pending, i, i+1)
 	w.Feed(in)
+}
+
+// signal sends a signal that perhaps no step takes yet, and perhaps none ever will; now and then the same once more, which changes nothing.
+func (w *wild) signal() bool {
+	w.T.Helper()
+	ids := w.shape.Signals()
+	if len(ids) == 0 || len(w.Run.Signals()) > 4 || rapid.IntRange(0, 11).Draw(w.rt, "signal") > 0 {
+		return false
+	}
+	a := enginetest.Signal(rapid.SampledFrom(ids).Draw(w.rt, "to"))
+	a.Key = fmt.Sprintf("k%d", w.Run.Seq())
+	w.Feed(a)
+	if w.Run.Status().Ended() {
+		return true
+	}
+	before := w.Run.Seq()
+	if w.Feed(a); w.Run.Seq() != before {
+		w.T.Fatalf("the same signal under the same key changed the run\n%s", w.Log())
+	}
+	return true
 }
 
 // reopen lets a run that ended by a limit go on under a larger one (D20).

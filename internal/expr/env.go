@@ -21,6 +21,7 @@ type Env interface {
 const (
 	VarInput    = "input"    // `$input`: the run's input
 	VarPrevious = "previous" // `{{PREVIOUS_OUTPUT}}` in a [Value]: what the step was given
+	VarSignal   = "signal"   // `$signal` in the filter of a wait for a signal: its value (X-22)
 	VarNote     = "note"     // `{{APPROVAL_NOTE}}` in a [Value]: the note of the last approval on the path to the step
 )
 

@@ -26,8 +26,11 @@ func (d *Driver) deposit(ctx context.Context, run string, a engine.Answer, id ui
 		return false, err
 	}
 	wait, err := d.checkAnswer(ctx, run, c, a)
-	if err != nil || wait == "" || id != 0 {
+	if err != nil || wait == "" && a.Signal == "" || id != 0 {
 		return true, err
+	}
+	if a.Signal != "" {
+		wait = "" // which one takes it is decided when it arrives
 	}
 	a.Wait = wait
 	if id, err = d.leave(ctx, run, c, a); err != nil || id == 0 {
@@ -93,7 +96,7 @@ func (d *Driver) leave(ctx context.Context, run string, c held.Compiled, a engin
 	first, err := d.firstLeft(ctx, run, a)
 	if err == nil && (first == 0 || first == id) {
 		var wait string
-		if wait, err = d.checkAnswer(ctx, run, c, a); err == nil && wait != "" {
+		if wait, err = d.checkAnswer(ctx, run, c, a); err == nil && (wait != "" || a.Signal != "") {
 			return id, nil
 		}
 		first = 0
@@ -114,9 +117,11 @@ func (d *Driver) firstLeft(ctx context.Context, run string, a engine.Answer) (id
 		data, err := decodeRequest(q.Kind, q.Data)
 		first, ok := data.(engine.Answer)
 		switch {
-		case err != nil || !ok || first.Wait != a.Wait:
-		case bytes.Equal(first.Value, a.Value):
+		case err != nil || !ok || first.Wait != a.Wait || a.Signal != "" && first.Key != a.Key:
+		case bytes.Equal(first.Value, a.Value) && first.Signal == a.Signal:
 			return q.ID, nil
+		case a.Signal != "":
+			return 0, fmt.Errorf("%w: the key %q was used for something else", engine.ErrSignal, a.Key)
 		default:
 			return 0, fmt.Errorf("%w: wait %s; its program has not processed that answer yet", engine.ErrWaitAnswered, a.Wait)
 		}

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -192,6 +193,9 @@ func (d *Driver) reopen(ctx context.Context, run string, how engine.Reopen) erro
 func (d *Driver) Answer(ctx context.Context, run string, a engine.Answer) error {
 	if a.Value != nil && !json.Valid(a.Value) {
 		return fmt.Errorf("%w: it is not JSON", engine.ErrAnswer)
+	}
+	if a.Signal != "" && a.Key == "" {
+		a.Key = rand.Text() // so that one which goes to a second owner of the run is not taken twice
 	}
 	a.Trace = tracecontext.Text(ctx)
 	return d.send(ctx, run, a)

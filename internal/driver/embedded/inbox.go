@@ -26,6 +26,7 @@ type request struct {
 	Key    string       `json:"key,omitempty"`
 	By     engine.Actor `json:"by,omitzero"`
 	Trace  string       `json:"trace,omitempty"`
+	Signal string       `json:"signal,omitempty"`
 	Reason string       `json:"reason,omitempty"`
 }
 
@@ -33,7 +34,7 @@ func encodeRequest(data engine.InputData) (kind string, body []byte, err error) 
 	switch d := data.(type) {
 	case engine.Answer:
 		kind = requestAnswer
-		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key, By: d.By, Trace: d.Trace})
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key, By: d.By, Trace: d.Trace, Signal: d.Signal})
 	case engine.Cancel:
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
@@ -50,7 +51,7 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	}
 	switch kind {
 	case requestAnswer:
-		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key, By: r.By, Trace: r.Trace}, nil
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key, By: r.By, Trace: r.Trace, Signal: r.Signal}, nil
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}
@@ -71,6 +72,10 @@ var codes = map[string]error{
 	"wait_answered":  engine.ErrWaitAnswered,
 	"wait_closed":    engine.ErrWaitClosed,
 	"answer":         engine.ErrAnswer,
+	"wait_signal":    engine.ErrWaitSignal,
+	"signal_name":    engine.ErrSignalName,
+	"signal":         engine.ErrSignal,
+	"signals_full":   engine.ErrSignalsFull,
 	"not_reopenable": engine.ErrNotReopenable,
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	// Kind is agent, func, tool, set (a value of what it was given), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), late (a part beside an agent that never
+	// Kind is agent, func, tool, set (a value of what it was given), signal (one of three names, for the node alone), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), late (a part beside an agent that never
 	// answers, whose timeout is over sooner or later), try (a
 	// step and what follows its failure) or meet (branches without fork that meet at a free join).
 	Kind  string
@@ -69,7 +69,7 @@ func DrawTimed(t *rapid.T, depth int) *Shape {
 	return d.draw(depth)
 }
 
-var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}
+var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "signal", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}
 
 type drawer struct {
 	t     *rapid.T
@@ -128,7 +128,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
 		}
 	}
-	if leaf(kind) && kind != "set" && kind != "sleep" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
+	if leaf(kind) && kind != "set" && kind != "sleep" && kind != "signal" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
 		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
 	}
 	if kind == "par" || kind == "sub" {
@@ -158,7 +158,7 @@ func (d *drawer) after(s *Shape) *Shape {
 }
 
 func leaf(kind string) bool {
-	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "sleep" || kind == "helped" || kind == "handed"
+	return kind == "agent" || kind == "func" || kind == "tool" || kind == "set" || kind == "sleep" || kind == "signal" || kind == "helped" || kind == "handed"
 }
 
 // ReplyTo is what every agent answers: a text that depends on who asks and on the prompt alone, with "yes" in about half of them.

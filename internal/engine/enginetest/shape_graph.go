@@ -37,7 +37,7 @@ var yes = workflow.Condition{Language: workflow.LangMatch, Op: "contains", Text:
 // part adds a shape and gives its first node and its open ends.
 func (c *compiler) part(s *Shape, parent string) (string, []end) {
 	switch s.Kind {
-	case "agent", "func", "tool", "set", "sleep", "helped", "handed":
+	case "agent", "func", "tool", "set", "sleep", "signal", "helped", "handed":
 		return c.leaf(s, parent), []end{{s.ID, workflow.PortOut}}
 	case "seq":
 		first, ends := c.part(s.Parts[0], parent)
@@ -138,6 +138,10 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 		n.Kind, n.Set = workflow.KindSet, &workflow.SetNode{Value: []byte(`{"was":"{{PREVIOUS_OUTPUT}}"}`)}
 	case "sleep":
 		n.Kind, n.Sleep = workflow.KindSleep, &workflow.SleepNode{For: "90s"}
+	case "signal":
+		n.Kind, n.Wait = workflow.KindWait, &workflow.Wait{
+			Kind: workflow.WaitSignal, Await: signalName(s.ID), Filter: &workflow.Condition{Language: workflow.LangExpr, Text: "{{ $signal.node == " + string(expr.Quote(s.ID)) + " }}"},
+		}
 	case "func":
 		n.Kind, n.Func = workflow.KindFunc, &workflow.FuncNode{Func: s.ID}
 	case "tool":
@@ -276,9 +280,37 @@ func Decide(wait engine.WaitInfo) engine.Answer {
 		return engine.Answer{Wait: wait.ID, Value: Text(wait.Prompt)} // see Hold
 	}
 	node := wait.Node[strings.LastIndexByte(wait.Node, '/')+1:]
+	if wait.Kind == workflow.WaitSignal {
+		return Signal(node)
+	}
 	decision := workflow.PortReject
 	if saysYes(expr.Quote(ReplyTo(node, wait.Prompt))) {
 		decision = workflow.PortApprove
 	}
 	return engine.Answer{Wait: wait.ID, Value: Text(decision)}
+}
+
+// Signal makes the signal for a part of a shape of the kind signal.
+func Signal(id string) engine.Answer {
+	return engine.Answer{Signal: signalName(id), Value: signalled(id)}
+}
+
+// Signals gives the ids of the parts of the kind signal.
+func (s *Shape) Signals() []string {
+	var out []string
+	if s.Kind == "signal" {
+		out = append(out, s.ID)
+	}
+	for _, p := range s.Parts {
+		out = append(out, p.Signals()...)
+	}
+	return out
+}
+
+// signalName is one of three names, so that several parts wait for one.
+func signalName(id string) string { return fmt.Sprintf("s%d", id[len(id)-1]%3) }
+
+// signalled is the value of the signal for a part, and its output.
+func signalled(id string) engine.Value {
+	return engine.Value(`{"node":` + string(expr.Quote(id)) + `,"says":` + string(expr.Quote(ReplyTo(id, "signal"))) + `}`)
 }

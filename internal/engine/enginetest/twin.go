@@ -47,6 +47,8 @@ func twin(s *Shape, input engine.Value) Outcome {
 	switch s.Kind {
 	case "sleep":
 		return Outcome{Ok: true, Source: s.ID, Output: input}
+	case "signal":
+		return Outcome{Ok: true, Source: s.ID, Output: signalled(s.ID)}
 	case "set":
 		if len(input) == 0 {
 			return Outcome{Failed: true} // there is nothing that it could hold

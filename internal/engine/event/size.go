@@ -30,7 +30,10 @@ func (d *FuncNoted) Size() int         { return len(d.Value) }
 func (d *SubagentStarted) Size() int   { return len(d.Input) + len(d.System) }
 func (d *SubagentCompleted) Size() int { return len(d.Output) }
 func (d *AgentHanded) Size() int       { return len(d.System) }
-func (d *WaitAnswered) Size() int      { return len(d.Note) + len(d.Answer) + len(d.By.Name) }
+func (d *SignalReceived) Size() int {
+	return len(d.Signal) + len(d.Value) + len(d.Key) + len(d.By.Name)
+}
+func (d *WaitAnswered) Size() int { return len(d.Note) + len(d.Answer) + len(d.By.Name) }
 
 func sizeOf(fields map[string]Value, edits []typed.Edit) int {
 	n := 0

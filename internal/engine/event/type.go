@@ -34,6 +34,7 @@ func (*WaitOpened) Type() Type        { return "wait.opened" }
 func (*WaitAnswered) Type() Type      { return "wait.answered" }
 func (*WaitReminded) Type() Type      { return "wait.reminded" }
 func (*WaitClosed) Type() Type        { return "wait.closed" }
+func (*SignalReceived) Type() Type    { return "signal.received" }
 func (*SignalRaised) Type() Type      { return "signal.raised" }
 func (*LimitReached) Type() Type      { return "limit.reached" }
 func (*TimerFired) Type() Type        { return "timer.fired" }

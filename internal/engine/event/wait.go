@@ -33,6 +33,9 @@ type WaitOpened struct {
 	Below *Below `json:"below,omitempty"`
 	// Input is what the node was given that waits below; nil for all waits without Below, whose steps have it, and for tool calls.
 	Input Value `json:"input,omitempty"`
+	// Signal is the name of the signal that a wait of kind workflow.WaitSignal takes, and Filter says which of them, for people; the engine reads the node's.
+	Signal string `json:"signal,omitempty"`
+	Filter string `json:"filter,omitempty"`
 }
 
 // Below is a wait of a run that a call started. Its answer is the answer to that wait, which the caller gives there first.
@@ -56,6 +59,18 @@ type WaitAnswered struct {
 	// By is who answered, at the time of the event.
 	By Actor `json:"by,omitzero"`
 	// Trace is the W3C traceparent of the request that brought the answer; "" where it had none. The engine does not read it.
+	Trace string `json:"trace,omitempty"`
+	// Kept is the number of the event signal.received where a signal that was kept is the answer; 0: it came just now.
+	Kept int `json:"kept,omitempty"`
+}
+
+// SignalReceived records a signal that no step takes yet. It is kept until one does or the run ends.
+type SignalReceived struct {
+	Signal string `json:"signal"`
+	Value  Value  `json:"value"`
+	// Key is that of the request that brought it, By who sent it, and Trace as in WaitAnswered.
+	Key   string `json:"key,omitempty"`
+	By    Actor  `json:"by,omitzero"`
 	Trace string `json:"trace,omitempty"`
 }
 

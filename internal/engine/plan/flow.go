@@ -53,6 +53,9 @@ type Node struct {
 	Value, Default *expr.Value
 	// Text is the prompt of a wait that is a template, or the message of an end node; nil: there is none.
 	Text *expr.Interpolation
+	// Filter is Wait.Filter, as If, and Schema what the values of signals must fit; nil: there is none.
+	Filter *expr.Condition
+	Schema *schema.Schema
 	// Counter is set where the function only counts.
 	Counter *Counter
 }

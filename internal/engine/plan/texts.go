@@ -3,8 +3,10 @@ package plan
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -39,9 +41,27 @@ func (n *Node) compileTexts(opts expr.Options) (err error) {
 				return err
 			}
 		}
-		n.Value, err = compileValue("default", n.Wait.Default, opts)
+		if n.Value, err = compileValue("default", n.Wait.Default, opts); err == nil && n.Wait.Kind == workflow.WaitSignal {
+			err = n.compileSignal(opts)
+		}
 	}
 	return err
+}
+
+// compileSignal parses the filter and the schema of a wait for a signal.
+func (n *Node) compileSignal(opts expr.Options) (err error) {
+	opts.Vars = append(slices.Clone(opts.Vars), expr.VarSignal)
+	if n.Wait.Filter != nil {
+		if n.Filter, err = compileCondition(n.Wait.Filter, opts); err != nil {
+			return fmt.Errorf("filter: %w", err)
+		}
+	}
+	if len(n.Wait.Schema) > 0 {
+		if n.Schema, err = schema.Compile(n.Wait.Schema); err != nil {
+			return fmt.Errorf("schema of the signal: %w", err)
+		}
+	}
+	return nil
 }
 
 // compileValue parses a value; nil where there is none.

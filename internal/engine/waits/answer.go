@@ -26,6 +26,8 @@ var (
 	ErrClosed = errors.New("wait is closed")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
+	// ErrSignalWait: the wait takes a signal, which no answer replaces (X-21).
+	ErrSignalWait = errors.New("the wait takes a signal, not an answer")
 )
 
 // Answer is an answer as it comes in.
@@ -41,6 +43,8 @@ type Answer struct {
 	Key   string
 	By    event.Actor
 	Trace string
+	// Signal is the name of a signal: Value is then for the oldest wait that takes it, and Wait and Note are "". "": an answer.
+	Signal string
 }
 
 // ParseDecision reads an answer to an approval (S0-31). An object counts by its string `decision`; a text is a rejection if it contains
@@ -98,6 +102,9 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 	if err != nil {
 		return nil, nil, err
 	}
+	if w.isSignal() && w.Below == nil {
+		return nil, nil, fmt.Errorf("%w: wait %s takes %q", ErrSignalWait, w.Wait, w.Signal)
+	}
 	ans := &event.WaitAnswered{Wait: w.Wait, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
 	if w.Kind == workflow.WaitApproval {
 		if ans.Decision, ans.Note, err = ParseDecision(d.Value); err != nil {
@@ -149,11 +156,14 @@ func (s *Waits) find(id string) (*Wait, error) {
 		}
 		return nil, fmt.Errorf("%w: %q", ErrNotFound, id)
 	}
-	switch open := s.Open(nil); {
+	switch open := s.Open(func(w *Wait) bool { return !w.isSignal() }); {
 	case len(open) > 1 && !s.queues:
 		return nil, ErrAmbiguous
 	case len(open) > 0:
 		return open[0], nil
+	}
+	if open := s.Open(nil); len(open) > 0 {
+		return nil, fmt.Errorf("%w: wait %s takes %q", ErrSignalWait, open[0].Wait, open[0].Signal)
 	}
 	if w := s.lastEnded(); w != nil {
 		return w, nil
@@ -161,21 +171,30 @@ func (s *Waits) find(id string) (*Wait, error) {
 	return nil, fmt.Errorf("%w: the run has no open wait", ErrNotFound)
 }
 
-// fitAnswer gives the answer to a question that must fit a schema. A text that does not fit is read as JSON: people type 5 where 5 is meant.
+// fitAnswer gives the answer to a question that must fit a schema.
 func fitAnswer(raw, answer event.Value) (event.Value, error) {
 	s, err := schema.Compile(raw)
 	if err != nil {
 		return answer, nil //nolint:nilerr // a schema that cannot be read requires nothing
 	}
-	vs := s.Validate(answer)
+	fitted, why := fit(s, answer)
+	if why != "" {
+		return nil, fmt.Errorf("%w: %s", ErrAnswer, why)
+	}
+	return fitted, nil
+}
+
+// fit gives a value that must fit a schema, or says why it does not. A text that does not fit is read as JSON: people type 5 where 5 is meant.
+func fit(s *schema.Schema, value event.Value) (fitted event.Value, why string) {
+	vs := s.Validate(value)
 	if len(vs) == 0 {
-		return answer, nil
+		return value, ""
 	}
 	var text string
-	if json.Unmarshal(answer, &text) == nil {
+	if json.Unmarshal(value, &text) == nil {
 		if v := bytes.TrimSpace([]byte(text)); json.Valid(v) && len(s.Validate(v)) == 0 {
-			return event.Compact(slices.Clone(v)), nil
+			return event.Compact(slices.Clone(v)), ""
 		}
 	}
-	return nil, fmt.Errorf("%w: it does not match the schema of the wait: %s", ErrAnswer, schema.Describe(vs))
+	return nil, "it does not match the schema of the wait: " + schema.Describe(vs)
 }

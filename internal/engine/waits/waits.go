@@ -10,9 +10,11 @@ import (
 // Waits are the waits of one run. Not safe for concurrent use.
 type Waits struct {
 	list   []Wait // in the order in which they were opened
-	open   int
+	open   int32
 	queues bool
 	turn   turn
+	// kept are the signals that no wait has taken; nil before the first.
+	kept *kept
 }
 
 // turn is the order in which a run with a queue continues after an answer (D18): the branch of the answer, then each entry of the queue.
@@ -137,6 +139,9 @@ func (s *Waits) CheckAnswered(ev *event.Event, d *event.WaitAnswered) string {
 	if d.Limits != nil && s.Get(d.Wait).Limit == nil {
 		return "it is not an answer about a budget"
 	}
+	if d.Kept != 0 {
+		return s.checkKept(d)
+	}
 	return ""
 }
 
@@ -144,6 +149,7 @@ func (s *Waits) CheckAnswered(ev *event.Event, d *event.WaitAnswered) string {
 func (s *Waits) ApplyAnswered(ev *event.Event, d *event.WaitAnswered) (w *Wait, group int, ok bool) {
 	w = s.Get(d.Wait)
 	w.Answer = d
+	s.release(d.Kept)
 	s.end(w, ev)
 	if !s.queues || !w.OfNode() && w.Binding == "" {
 		return w, 0, false
@@ -183,18 +189,15 @@ func (s *Waits) Take(group int) { s.turn.group = group }
 // Pause ends the turns.
 func (s *Waits) Pause() { s.turn = turn{} }
 
-// lastEnded gives the wait that ended last; nil where the run had none.
+// lastEnded gives the wait for a person that ended last; nil where the run had none.
 func (s *Waits) lastEnded() *Wait {
-	if len(s.list) == 0 {
-		return nil
-	}
-	i := 0
+	var last *Wait
 	for k := range s.list {
-		if s.list[k].Ended > s.list[i].Ended {
-			i = k
+		if w := &s.list[k]; !w.isSignal() && (last == nil || w.Ended > last.Ended) {
+			last = w
 		}
 	}
-	return &s.list[i]
+	return last
 }
 
 // answeredWith gives the wait whose answer came with a key; nil where none did, and for "".

@@ -1,0 +1,104 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/model"
+	"github.com/hocket-run/hocket/internal/sim"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func awaits(id, name string) workflow.Node {
+	return workflow.Node{ID: id, Kind: workflow.KindWait, Wait: &workflow.Wait{
+		Kind: workflow.WaitSignal, Await: name, Filter: &workflow.Condition{Language: workflow.LangExpr, Text: "{{ $signal.n > 1 }}"}, Deadline: workflow.Duration(time.Hour),
+	}}
+}
+
+func signal(name, value, key string) engine.Answer {
+	return engine.Answer{Signal: name, Value: engine.Value(value), Key: key, By: engine.LocalBy("test")}
+}
+
+// testSignals: signals arrive at a run that another process drives, are kept beyond its death, in the order in which they came, and are taken once (X-22, X-23, X-24).
+func testSignals(t *testing.T, c Cluster) {
+	w := &sim.World{Model: func(ctx context.Context, q model.Request) (model.Reply, error) {
+		return sim.Reply("ok"), wait(ctx, time.Minute)
+	}}
+	owner := c.Open(t, Options{World: w})
+	other := c.Open(t, Options{World: w})
+	run := start(t, owner, chain(agent("a"), awaits("s", "paid"), awaits("z", "sent")))
+	synctest.Wait()
+	for _, a := range []engine.Answer{signal("paid", `{"n":1}`, "k1"), signal("paid", `{"n":2}`, "k2"), signal("paid", `{"n":3}`, ""), signal("paid", `{"n":2}`, "k2")} {
+		if err := other.Answer(t.Context(), run, a); err != nil {
+			t.Fatalf("signal %s through the inbox: %v", a.Value, err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		signal engine.Answer
+		want   error
+	}{
+		"of another name":      {signal("payd", `1`, ""), engine.ErrSignalName},
+		"under a key that was": {signal("sent", `{"n":2}`, "k2"), engine.ErrSignal},
+		"that is not JSON":     {signal("sent", `{`, ""), engine.ErrAnswer},
+	} {
+		if err := other.Answer(t.Context(), run, tt.signal); !errors.Is(err, tt.want) {
+			t.Errorf("a signal %s through the inbox: %v, want %v", name, err, tt.want)
+		}
+	}
+	owner.Kill()
+	if err := other.Resume(t.Context(), run); err != nil {
+		t.Fatal(err)
+	}
+	settle(t, c, other, run, engine.StatusPaused)
+	if err := other.Answer(t.Context(), run, engine.Answer{Value: text("yes")}); !errors.Is(err, engine.ErrWaitSignal) {
+		t.Errorf("an answer to a wait for a signal: %v, want ErrWaitSignal", err)
+	}
+	third := c.Open(t, Options{World: w}) // nothing drives the run now
+	for range 2 {
+		if err := third.Answer(t.Context(), run, signal("sent", `{"n":9}`, "last")); err != nil && !errors.Is(err, engine.ErrEnded) {
+			t.Fatal(err)
+		}
+	}
+	settle(t, c, third, run, engine.StatusCompleted)
+	if err := third.Answer(t.Context(), run, signal("sent", `{"n":9}`, "")); !errors.Is(err, engine.ErrEnded) {
+		t.Errorf("a signal after the end: %v, want ErrEnded", err)
+	}
+	var kept, taken []string
+	for _, e := range c.Events(t, run) {
+		switch d := e.Data.(type) {
+		case *engine.SignalReceived:
+			if kept = append(kept, string(d.Value)); d.Key == "" {
+				t.Error("a signal without a key")
+			}
+		case *engine.WaitAnswered:
+			taken = append(taken, string(d.Answer))
+		}
+	}
+	if want := []string{`{"n":1}`, `{"n":2}`, `{"n":3}`}; !slices.Equal(kept, want) {
+		t.Errorf("the journal keeps %s, want %s", kept, want)
+	}
+	if want := []string{`{"n":2}`, `{"n":9}`}; !slices.Equal(taken, want) {
+		t.Errorf("the steps took %s, want %s", taken, want)
+	}
+	closeAll(t, other, third)
+}
+
+// testSignalDeadlines: a signal that was left before the deadline of a wait comes before it, and one that comes after it is not taken (D21).
+func testSignalDeadlines(t *testing.T, c Cluster) {
+	p := c.Open(t, Options{World: &sim.World{}})
+	run := start(t, p, chain(awaits("s", "paid")))
+	settle(t, c, p, run, engine.StatusPaused)
+	closeAll(t, p)
+	time.Sleep(2 * time.Hour)
+	q := c.Open(t, Options{World: &sim.World{}})
+	if err := q.Answer(t.Context(), run, signal("paid", `{"n":2}`, "late")); !errors.Is(err, engine.ErrEnded) {
+		t.Errorf("a signal after the deadline that ended the run: %v, want ErrEnded", err)
+	}
+	settle(t, c, q, run, engine.StatusFailed)
+	closeAll(t, q)
+}

@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine/waits"
+)
+
+// Signals come from outside, by name. The oldest open wait of the name whose schema and filter accept the value takes it. Where none does it is kept, and a step that opens a wait later takes the oldest one
+// that it accepts. Filters are asked when the signal comes and when the wait opens, of the outputs as they are then.
+
+// readSignal says which event a signal makes: see [waits.Waits.ReadSignal]. Errors: ErrEnded, ErrSignalName, ErrSignal, ErrSignalsFull.
+func (p *people) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
+	if p.state.Status.Ended() {
+		return nil, nil, ErrEnded
+	}
+	if names := p.state.plan.signals; !slices.Contains(names, d.Signal) {
+		if len(names) == 0 {
+			return nil, nil, fmt.Errorf("%w: it waits for none", ErrSignalName)
+		}
+		return nil, nil, fmt.Errorf("%w: %.80q is none of %s", ErrSignalName, d.Signal, strings.Join(names, ", "))
+	}
+	if err := checkValues("the signal", d.Value); err != nil || len(d.Value) == 0 {
+		return nil, nil, fmt.Errorf("%w: its value is not JSON", ErrSignal)
+	}
+	return p.state.Waits.ReadSignal(waits.Answer(d), p.takes)
+}
+
+// takes implements [waits.Takes].
+func (p *people) takes(w *waits.Wait, value Value) (Value, bool, error) {
+	n := p.graph.StepNode(w.Step)
+	fitted, err := waits.FitSignal(n.Schema, value)
+	if err != nil || n.Wait.Filter == nil {
+		return fitted, err == nil, err
+	}
+	ok, err := viewer{&p.state}.isTrue(w.Step, n.Wait.Filter, n.Filter, &StepCompleted{Output: fitted})
+	return fitted, ok && err == nil, nil // a filter that cannot be asked of the value does not accept it
+}
+
+func (p *people) handleSignal(d Answer) {
+	ans, in, err := p.readSignal(d)
+	switch {
+	case err != nil:
+	case ans != nil:
+		if p.state.Status == StatusPaused {
+			p.emit(0, "", &RunResumed{Reason: "answer"})
+		}
+		p.signalled(p.state.Waits.Get(ans.Wait).Step, ans)
+	case in != nil:
+		p.emit(0, "", in)
+	}
+}
+
+// takeKept ends a wait that has just been opened by a signal that came before.
+func (p *people) takeKept(step int, wait string) {
+	if ans := p.state.Waits.TakeKept(wait, p.takes); ans != nil {
+		p.signalled(step, ans)
+	}
+}
+
+// signalled completes a step with the value of a signal.
+func (p *people) signalled(step int, ans *WaitAnswered) {
+	p.emitStep(step, ans)
+	p.answeredQuestion(step, ans.Answer, &StepCompleted{Given: true})
+}
+
+// Signals gives the signals that no step has taken, in the order in which they came. The slice is the caller's.
+func (r *Run) Signals() []*SignalReceived {
+	var out []*SignalReceived
+	for _, k := range r.state.Waits.Signals() {
+		out = append(out, k.SignalReceived)
+	}
+	return out
+}
