@@ -58,7 +58,7 @@ func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) 
 	if err != nil {
 		return nil, err
 	}
-	w, err := e.parse(ctx, path, data, options)
+	w, err := e.parse(ctx, path, filepath.Dir(path), data, options)
 	if err == nil {
 		w.place = service.PlaceOf(path)
 	}
@@ -67,15 +67,16 @@ func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) 
 
 // Parse is [Engine.Load] for a document that was read already; name is in its diagnostics.
 func (e *Engine) Parse(name string, data []byte, options ...LoadOptions) (*Workflow, error) {
-	return e.parse(context.Background(), name, data, options)
+	return e.parse(context.Background(), name, "", data, options)
 }
 
-func (e *Engine) parse(ctx context.Context, name string, data []byte, options []LoadOptions) (*Workflow, error) {
+// parse reads a document in a folder; "": in none.
+func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, options []LoadOptions) (*Workflow, error) {
 	o, err := atMostOne(options, "LoadOptions")
 	if err != nil {
 		return nil, err
 	}
-	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{AllowUnknown: o.AllowUnknown})
+	w, problems, err := e.service.Load(ctx, name, data, service.LoadOptions{AllowUnknown: o.AllowUnknown, Folder: folder})
 	switch {
 	case err != nil:
 		return nil, known(err)

@@ -24,7 +24,7 @@ func filled(t reflect.Type, at string, depth int) reflect.Value {
 		v.SetString(at)
 	case reflect.Struct:
 		for f := range t.Fields() {
-			if f.IsExported() && f.Name != "Source" {
+			if f.IsExported() && f.Name != "Source" && f.Name != "Called" { // documents have no functions
 				v.FieldByIndex(f.Index).Set(filled(f.Type, t.Name()+"."+f.Name, depth))
 			}
 		}

@@ -129,6 +129,9 @@ type ToolNode struct {
 	Args json.RawMessage `json:"args,omitempty"`
 	// ArgsFunc names a Go function that gives the arguments (D4).
 	ArgsFunc string `json:"argsFunc,omitempty"`
+	// Workflow says that Tool runs another workflow, and which: `ID`, `ID@VERSION`, or a path relative to the document that begins with `./` or `../` (X-60). Tool is [CallTool] of it; the toolset
+	// is that of w.Callers. "": Tool is another one's.
+	Workflow string `json:"workflow,omitempty"`
 }
 
 // SetNode makes a value without a call.

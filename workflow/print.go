@@ -84,6 +84,12 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 			p.in(func() { p.workflow(flow, above) })
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(w.Called)) {
+		if sub := w.Called[name]; sub != nil && !above[sub] {
+			p.line("called", quote(name))
+			p.in(func() { p.workflow(sub, above) })
+		}
+	}
 	for _, b := range w.Branches {
 		switch {
 		case b == nil:

@@ -60,7 +60,7 @@ func (p *printer) node(n *Node) {
 			}
 		}
 		if v := n.Tool; v != nil {
-			p.line("tool", ident(v.Tool), raw("args", v.Args), key("argsFunc", v.ArgsFunc))
+			p.line("tool", ident(v.Tool), raw("args", v.Args), key("argsFunc", v.ArgsFunc), key("workflow", v.Workflow))
 		}
 		if v := n.Func; v != nil {
 			p.line("func", ident(v.Func))

@@ -109,7 +109,7 @@ func fill(v reflect.Value, depth int) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Name == "Source" || (f.Name == "Flows" || f.Name == "Branches") && depth > 0 {
+			if f := v.Type().Field(i); f.Name == "Source" || (f.Name == "Flows" || f.Name == "Called" || f.Name == "Branches") && depth > 0 {
 				continue
 			}
 			fill(v.Field(i), depth)

@@ -82,6 +82,12 @@ func (c *checker) checkTool(n *Node) {
 	if len(n.Tool.Args) > 0 && !isObject(n.Tool.Args) {
 		c.nodeErrorf(n, "bad-json", "args must be a JSON object")
 	}
+	if n.Tool.Workflow == "" {
+		return
+	}
+	if _, ok := ParseCall(n.Tool.Workflow); !ok || n.Tool.Tool != CallTool(n.Tool.Workflow) {
+		c.nodeErrorf(n, "bad-value", "%q names no workflow: write ID, ID@VERSION or ./FILE", n.Tool.Workflow)
+	}
 }
 
 func (c *checker) checkFunc(n *Node) { c.required(n, n.Func.Func, "func") }

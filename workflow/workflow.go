@@ -29,6 +29,8 @@ type Workflow struct {
 	// Branches are graphs beside the main one, not connected with it or each other, each run by itself (S1-20). Their ids tell them apart; they have
 	// none of their own. [Workflow.Graph] picks what a run runs.
 	Branches []*Workflow `json:"branches,omitempty"`
+	// Called are the workflows of the files that nodes run, by ToolNode.Workflow (X-62).
+	Called map[string]*Workflow `json:"called,omitempty"`
 	// Schedule says when runs of the main graph, or of the branch, start by themselves; nil: never.
 	Schedule *Schedule `json:"schedule,omitempty"`
 	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
@@ -305,6 +307,9 @@ func (w *Workflow) Callers() []Agent {
 		if n := &w.Nodes[i]; n.Tool != nil && !slices.Contains(own.Tools, n.Tool.Tool) {
 			own.Tools = append(own.Tools, n.Tool.Tool)
 		}
+	}
+	for _, n := range w.Calls() {
+		own.Toolsets = append(slices.Clip(own.Toolsets), n.Tool.toolset())
 	}
 	if len(own.Tools)+len(own.Toolsets)+len(own.Permissions) == 0 {
 		return w.Agents

@@ -81,7 +81,7 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 		return list, nil
 	}
 	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
-	opts.Retired = true
+	opts.Retired, opts.Folder = true, dirOf(path)
 	_, problems, err := service.Load(ctx, path, data, opts)
 	return problems, err
 }

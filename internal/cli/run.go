@@ -126,7 +126,7 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 		return nil, err
 	}
 	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
-	opts.Dir = dirOf(path)
+	opts.Dir, opts.Folder = dirOf(path), dirOf(path)
 	w, problems, err := service.Load(ctx, path, data, opts)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,9 @@ type CallTool struct {
 	Definition string
 	// Approved is the binding of the action that a person approved; "": no person was asked. A driver that finds another action asks again.
 	Approved string
-	Timeout  time.Duration
+	// Retry counts how often the policy of the step tried again what failed before.
+	Retry   int
+	Timeout time.Duration
 }
 
 // CallFunc asks for one call of a Go function. Input, State and Outputs are what the step saw when it started, on every attempt.

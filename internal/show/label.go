@@ -54,6 +54,8 @@ func (d *definition) detail(n *workflow.Node) string {
 	case n.Agent != nil:
 		add("agent")
 		parts = append(parts, agentWords(d.agents[n.Agent.Agent], n)...)
+	case n.Tool != nil && n.Tool.Workflow != "":
+		add("workflow %s", n.Tool.Workflow)
 	case n.Tool != nil:
 		add("tool %s", n.Tool.Tool)
 	case n.Func != nil:

@@ -45,6 +45,8 @@ type Call struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// Key is the idempotency key: equal on every retry of this call and after a crash, different for every other call (P12, D6).
 	Key string `json:"key"`
+	// Retry counts how often the policy of the step tried again what failed before: such a call does its work anew, for tools that know which work was done.
+	Retry int `json:"retry,omitempty"`
 	// Iteration is the n-th execution of Node, and Definition the digest of the workflow: what an approval is bound to beside the rest.
 	Iteration  int    `json:"iteration,omitempty"`
 	Definition string `json:"definition,omitempty"`

@@ -49,7 +49,7 @@ func Compare(w, back *workflow.Workflow) []Loss {
 	add := func(at, format string, args ...any) { out = append(out, Loss{at, fmt.Sprintf(format, args...)}) }
 	rest, restBack := *w, *back
 	for _, x := range []*workflow.Workflow{&rest, &restBack} {
-		x.Format, x.Nodes, x.Edges, x.Agents, x.Branches, x.Limits, x.Rules = "", nil, nil, nil, nil, workflow.Limits{}, workflow.Rules{}
+		x.Format, x.Nodes, x.Edges, x.Agents, x.Branches, x.Called, x.Limits, x.Rules = "", nil, nil, nil, nil, nil, workflow.Limits{}, workflow.Rules{}
 	}
 	for key, d := range Fields(rest, restBack) {
 		add("workflow", "%s", d.Text(key))
@@ -72,7 +72,7 @@ func Compare(w, back *workflow.Workflow) []Loss {
 
 func same(w, back *workflow.Workflow) bool {
 	a, b := *w, *back
-	a.Format, b.Format = "", ""
+	a.Format, b.Format, a.Called, b.Called = "", "", nil, nil // files are named by nodes
 	before, err1 := a.Canonical()
 	after, err2 := b.Canonical()
 	return err1 == nil && err2 == nil && bytes.Equal(before, after)

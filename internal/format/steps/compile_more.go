@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,7 @@ func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 // extension adds a step of a type that S4 does not have.
 func (c *compiler) extension(s *step) []end {
 	n := c.node(s, map[kind]workflow.Kind{
-		toolStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
+		toolStep: workflow.KindTool, workflowStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
 	}[s.kind])
 	x, e := c.policies(&n, s), &s.more
 	open := []end{{node: s.node}}
@@ -28,6 +29,11 @@ func (c *compiler) extension(s *step) []end {
 		n.Tool = &workflow.ToolNode{Tool: s.name, Args: []byte("{}")}
 		if e.args.value != nil {
 			n.Tool.Args = x.value(e.args)
+		}
+	case workflowStep:
+		n.Tool = &workflow.ToolNode{Tool: workflow.CallTool(s.name), Workflow: s.name, Args: []byte(`{"input":` + previousInput + `}`)}
+		if e.input.value != nil {
+			n.Tool.Args = slices.Concat([]byte(`{"input":`), x.value(e.input), []byte("}"))
 		}
 	case setStep:
 		n.Set = &workflow.SetNode{Value: x.value(e.values)}
@@ -93,3 +99,6 @@ func (x *textReader) checkRest(s *workflow.SleepNode) {
 		x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "invalid time %q", s.Until).Hint = "write a time such as 2026-05-01T09:00:00Z"
 	}
 }
+
+// previousInput is the input of a workflow step that says none.
+const previousInput = `"{{PREVIOUS_OUTPUT}}"`

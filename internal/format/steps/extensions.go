@@ -16,6 +16,7 @@ import (
 type extension struct {
 	cond      field // `if`
 	args      field // of a tool step
+	input     field // of a workflow step
 	values    field // of a set step
 	output    field // of an end step
 	message   field // of an end step
@@ -63,6 +64,10 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		if len(s.name) > maxIDBytes {
 			r.tooLong(f, &s.name)
 		}
+	case "workflow":
+		r.called(s, f)
+	case "input":
+		x.input = f
 	case "args":
 		x.args = r.mapValue(f)
 	case "values":
@@ -126,6 +131,19 @@ func insteadOf(k kind, key string) string {
 		return "write it at the steps that make the calls, or timeout for the block as a whole"
 	}
 	return ""
+}
+
+// called reads what a workflow step runs (X-60).
+func (r *reader) called(s *step, f field) {
+	text := r.text(f)
+	if _, ok := workflow.ParseCall(text); text != "" && !ok {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: %q names no workflow", s.title(), text).Hint = "write ID, ID@VERSION, or a path relative to this document that begins with ./ or ../"
+		s.broken = true
+		text = ""
+	}
+	if s.name, s.nameField = text, f; len(s.name) > maxIDBytes {
+		r.tooLong(f, &s.name)
+	}
 }
 
 func (r *reader) mapValue(f field) field {
@@ -216,6 +234,8 @@ func (r *reader) checkExtension(s *step) {
 	switch {
 	case s.kind == toolStep && s.name == "":
 		lacks("tool", "name a tool of the section toolsets, for example `tool: fetch`")
+	case s.kind == workflowStep && s.name == "":
+		lacks("workflow", "name a stored workflow or a file, for example `workflow: ./summary.yaml`")
 	case s.kind == setStep && x.values.value == nil:
 		lacks("values", "for example `values: {total: \"{{ $steps.<id>.output.total }}\"}`")
 	case s.kind == sleepStep && x.rest.value == nil:

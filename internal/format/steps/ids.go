@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"cmp"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +24,9 @@ func nameSteps(root *list) {
 			return
 		}
 		base := strings.ReplaceAll(s.name, "/", "_")
+		if s.kind == workflowStep {
+			base = callID(s.name)
+		}
 		if base == "" {
 			base = s.kind.String()
 		}
@@ -138,4 +143,14 @@ func (s *step) scope() string {
 		p += s.in.port + "/"
 	}
 	return p
+}
+
+// callID is the id of a step that runs a workflow and says none: that of the workflow, or the name of its file without its end.
+func callID(name string) string {
+	c, _ := workflow.ParseCall(name)
+	if c.File == "" {
+		return c.ID
+	}
+	base := path.Base(c.File)
+	return cmp.Or(strings.TrimSuffix(base, path.Ext(base)), base)
 }

@@ -22,11 +22,12 @@ var (
 		endStep:       {"type", "id", "status", "output", "message", "if"},
 		approvalStep:  {"type", "id", "prompt", "reject", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 		sleepStep:     {"type", "id", "for", "until", "if"},
+		workflowStep:  {"type", "id", "workflow", "input", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 	}
 	allStepKeys = []string{
 		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
-		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until",
+		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until", "workflow", "input",
 	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}
@@ -149,7 +150,7 @@ func (r *reader) step(s *step, depth int) {
 	}
 	s.garbled = s.garbled || slices.ContainsFunc(keys, func(f field) bool {
 		list := slices.Contains([]string{"steps", "true", "false", "reject"}, f.key)
-		text := slices.Contains([]string{"name", "condition", "tool"}, f.key)
+		text := slices.Contains([]string{"name", "condition", "tool", "workflow"}, f.key)
 		fields := slices.Contains([]string{"values", "args", "schema"}, f.key)
 		return text && !f.value.IsScalar() || list && f.value.Kind == source.Map || fields && f.value.Kind != source.Map
 	})

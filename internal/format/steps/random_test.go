@@ -125,9 +125,9 @@ func (a *author) policies(in string) {
 
 // extension writes a step of a type that the rules X add.
 func (a *author) extension(in string) {
-	kinds := []string{"tool", "set", "approval", "ask", "sleep", "end"}
+	kinds := []string{"tool", "workflow", "set", "approval", "ask", "sleep", "end"}
 	if a.block > 0 {
-		kinds = kinds[:5]
+		kinds = kinds[:6]
 	}
 	kind := rapid.SampledFrom(kinds).Draw(a.t, "extension")
 	a.b.WriteString("type: " + kind + "\n")
@@ -137,6 +137,11 @@ func (a *author) extension(in string) {
 		a.b.WriteString(in + "tool: fetch\n" + in + "args: {url: " + a.value() + "}\n")
 		if rapid.Bool().Draw(a.t, "timeout") {
 			a.b.WriteString(in + "timeout: 30s\n")
+		}
+	case "workflow":
+		a.b.WriteString(in + "workflow: " + rapid.SampledFrom([]string{"w", "w@2", "./w.yaml", "../v/w.yaml"}).Draw(a.t, "workflow") + "\n")
+		if rapid.Bool().Draw(a.t, "input") {
+			a.b.WriteString(in + "input: " + a.value() + "\n")
 		}
 	case "set":
 		a.b.WriteString(in + "values: {a: " + a.value() + ", b: " + a.value() + "}\n")

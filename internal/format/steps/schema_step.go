@@ -31,6 +31,8 @@ func stepForms() part.Object {
 		"join":         part.OneOf("for which branches the step waits", workflow.UntilAll, workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum),
 		"quorum":       part.Whole("with join: quorum, how many branches must complete", 1),
 		"tool":         part.Scalar("the tool"),
+		"workflow":     part.Scalar("the workflow: ID, ID@VERSION, or a path relative to the document that begins with ./ or ../"),
+		"input":        value("the input of the workflow; without it the previous output"),
 		"args":         values("the arguments of the tool"),
 		"values":       values("the output of the step"),
 		"for":          part.With(part.Object{"type": []string{"string", "number"}}, "how long the step rests, such as 90s, 1h30m or 2d; a number counts seconds; {{ … }} are expressions"),
@@ -48,7 +50,7 @@ func stepForms() part.Object {
 
 // stepNeeds are the keys that steps of a type must have.
 var stepNeeds = map[kind][]string{
-	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"}, setStep: {"values"}, askStep: {"prompt"},
+	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"},
 }
 
 // stepSchema takes the keys of each type of step from the reader.

@@ -22,12 +22,13 @@ const (
 	approvalStep
 	askStep
 	sleepStep
+	workflowStep
 	jump
 )
 
 // stepTypes are the words of documents for the kinds of steps, by kind.
 func stepTypes() []string {
-	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep"}
+	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow"}
 }
 
 func (k kind) String() string {

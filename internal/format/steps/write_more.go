@@ -18,6 +18,8 @@ func defaultID(n *workflow.Node) string {
 	switch {
 	case n.Agent != nil:
 		return n.Agent.Agent
+	case n.Tool != nil && n.Tool.Workflow != "":
+		return callID(n.Tool.Workflow)
 	case n.Tool != nil:
 		return n.Tool.Tool
 	}
@@ -57,6 +59,8 @@ func (o *writer) own(a *workflow.Agent, at string) []workflow.Permissions {
 func (o *writer) extension(it *item, m *yaml.Node) {
 	n := it.node
 	switch {
+	case n.Tool != nil && n.Tool.Workflow != "":
+		o.call(n, m)
 	case n.Tool != nil:
 		put(m, "type", plain("tool"))
 		put(m, "tool", text(n.Tool.Tool))
@@ -100,6 +104,19 @@ func (o *writer) extension(it *item, m *yaml.Node) {
 	}
 	if n.Name != "" && n.Name != it.id {
 		o.unsaid.Nodef(n, "the name %q", n.Name)
+	}
+}
+
+// call writes a step that runs another workflow.
+func (o *writer) call(n *workflow.Node, m *yaml.Node) {
+	put(m, "type", plain("workflow"))
+	put(m, "workflow", text(n.Tool.Workflow))
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(n.Tool.Args, &args); err != nil || len(args) != 1 || args["input"] == nil {
+		o.unsaid.Nodef(n, "arguments beside the input")
+	}
+	if string(args["input"]) != previousInput {
+		put(m, "input", o.value(args["input"]))
 	}
 }
 

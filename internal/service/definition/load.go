@@ -57,6 +57,10 @@ type LoadOptions struct {
 	Agents []workflow.Agent
 	// Dir is the folder of the document: prompt files that are not there are warnings. "": nothing is looked for.
 	Dir string
+	// Folder is the folder of the document, in which it finds the workflows of files that its steps run. "": it cannot name any.
+	Folder string
+	// alone: the files of the document are read elsewhere.
+	alone bool
 	// Providers are model providers that documents may name beside the known ones.
 	Providers []string
 	// Operator is the operator's configuration, whose providers and servers documents may name; nil: there is none.
@@ -212,7 +216,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	w, ds := format.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
-		return w, opts.withToolsets(w, file, data, ds), nil
+		return opts.finish(ctx, w, file, data, ds, beside)
 	}
 	more, problems, err := opts.Catalog(ctx, wanted)
 	if err != nil {
@@ -235,7 +239,19 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 			ds[i].Advise(diag.DefineAgent)
 		}
 	}
-	return w, opts.withToolsets(w, file, data, append(problems, ds...)), nil
+	return opts.finish(ctx, w, file, data, append(problems, ds...), beside)
+}
+
+// finish reads what a document names beside itself, and adds what is wrong with its toolsets.
+func (o LoadOptions) finish(ctx context.Context, w *workflow.Workflow, file string, data []byte, ds diag.List, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+	if w != nil && !o.alone && !ds.HasFaults() {
+		problems, err := o.called(ctx, w, file, beside)
+		if err != nil {
+			return nil, nil, err
+		}
+		ds = append(ds, problems...)
+	}
+	return w, o.withToolsets(w, file, data, ds), nil
 }
 
 // withToolsets adds what is wrong with the toolsets of a document: formats keep their options as they are written.

@@ -44,7 +44,7 @@ func DocumentSpecs(w *workflow.Workflow) ([]tool.Spec, diag.List) {
 			}
 		}
 	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches, slices.Collect(maps.Values(w.Called))) {
 		more, ds := DocumentSpecs(f)
 		specs = append(specs, more...)
 		problems = append(problems, ds...)

@@ -61,6 +61,13 @@ func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, er
 		shared.names = append(shared.names, t.Def().Name)
 	}
 	ungranted(w, agents, shared, &problems)
+	for _, name := range slices.Sorted(maps.Keys(w.Called)) {
+		more, err := op.Granted(w.Called[name], f)
+		if err != nil {
+			return nil, err
+		}
+		problems = append(problems, more...)
+	}
 	return problems, nil
 }
 

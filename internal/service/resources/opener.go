@@ -94,7 +94,7 @@ func (op *Opener) CheckModels(w *workflow.Workflow, override string, trusted boo
 			return fmt.Errorf("agent %q: %w", a.Title(), err)
 		}
 	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches, slices.Collect(maps.Values(w.Called))) {
 		if err := op.CheckModels(f, override, trusted); err != nil {
 			return err
 		}

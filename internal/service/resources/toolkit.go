@@ -274,7 +274,7 @@ func KeysSent(w *workflow.Workflow) []string {
 			add("the key of " + name + " to " + p.BaseURL)
 		}
 	}
-	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches) {
+	for _, f := range slices.Concat(slices.Collect(maps.Values(w.Flows)), w.Branches, slices.Collect(maps.Values(w.Called))) {
 		for _, line := range KeysSent(f) {
 			add(line)
 		}

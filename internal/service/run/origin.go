@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -58,6 +59,15 @@ func (q StartRequest) origin() []string {
 		return []string{originProgram, q.Graph}
 	}
 	return nil
+}
+
+// placeBeside gives the place of a file that a document names by a path relative to its own; text is the origin of the document's run. "": that is no file.
+func placeBeside(text, name string) string {
+	var origin []string
+	if json.Unmarshal([]byte(text), &origin) != nil || len(origin) != 2 || origin[0] != originFile {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(origin[1]), filepath.FromSlash(name))
 }
 
 // remember notes the origin of a run, and gives what its document asks a person to allow for its memories: a file keeps one under its path only where that is

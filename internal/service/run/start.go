@@ -32,6 +32,9 @@ const MetaBy = "by"
 // metaPlanned is the key of a run's meta that holds the planned time, RFC 3339.
 const metaPlanned = "planned"
 
+// metaPins is the key of a run's meta that holds the versions of the workflows that its steps run: see definition.PinText.
+const metaPins = "workflows"
+
 // StartRequest says what to run.
 type StartRequest struct {
 	// Workflow is the whole workflow, with its branches.
@@ -173,6 +176,13 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 		if err := resources.CheckNames(s.cfg.Operator, sp); err != nil {
 			return spec, err
 		}
+	}
+	pins, problems, err := s.definitions.Pins(ctx, graph)
+	if err != nil || problems.HasErrors() {
+		return spec, cmp.Or(err, error(&failure.InvalidError{Diagnostics: problems}))
+	}
+	if len(pins) > 0 {
+		spec.Meta[metaPins] = definition.PinText(pins)
 	}
 	if problems, err := s.opener.Granted(graph, q.Files); err != nil || problems.HasErrors() {
 		return spec, cmp.Or(err, error(&failure.InvalidError{Diagnostics: problems}))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,10 +36,24 @@ type workflowOptions struct {
 	// Workflow is the id of a stored workflow, Branch one of its branches.
 	Workflow string `json:"workflow"`
 	Branch   string `json:"branch"`
+	// Version is one of its versions; 0: the one that was pinned when the run began, or else the one that is published.
+	Version int `json:"version"`
+	// File is the path of a workflow that the definition holds, in place of Workflow: a step runs it (X-62).
+	File string `json:"file"`
+	// Input is the form of the argument: inputText ("" too), or inputValue for any JSON.
+	Input string `json:"input"`
 	// Tool is the name under which it is offered; "": the id. Description tells the model what it does; "": what the workflow says of itself.
 	Tool        string `json:"tool"`
 	Description string `json:"description"`
 }
+
+const (
+	inputText  = "text"
+	inputValue = "value"
+)
+
+// title names the workflow in messages.
+func (o workflowOptions) title() string { return cmp.Or(o.File, o.Workflow) }
 
 // workflowType opens toolsets of type `workflow`: one tool that runs a published workflow of the catalog and gives its output.
 func (s *Runner) workflowType(info driver.Info) tool.Type {
@@ -49,8 +64,15 @@ func (s *Runner) workflowType(info driver.Info) tool.Type {
 		if err := dec.Decode(&o); err != nil {
 			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: %w", spec.Title(), err)
 		}
-		if o.Workflow == "" {
+		switch {
+		case o.File != "" && definition.CalledOf(info.Workflow, o.File) == nil:
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: no step of the document runs the file %s", spec.Title(), o.File)
+		case o.Workflow == "" && o.File == "":
 			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: `workflow` must name a stored workflow", spec.Title())
+		case !slices.Contains([]string{"", inputText, inputValue}, o.Input):
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: input is %q, not one of text, value", spec.Title(), o.Input)
+		case o.Version < 0:
+			return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: version must not be negative", spec.Title())
 		}
 		return &workflowToolset{spec: spec, options: o, runner: s, info: info}, nil
 	}}
@@ -73,17 +95,25 @@ func (t *workflowToolset) Close() error { return nil }
 
 // Tools implements tool.Toolset. Errors: *tool.Error where there is no such workflow.
 func (t *workflowToolset) Tools(ctx context.Context) ([]tool.Tool, error) {
-	e, err := t.runner.definitions.Entry(ctx, t.options.Workflow)
-	if err != nil {
-		return nil, tool.Errorf(tool.KindUnsupported, t.Name(), "toolset %q: %w", t.Name(), err)
+	name, title := t.options.File, t.options.File
+	if name == "" {
+		e, err := t.runner.definitions.Entry(ctx, t.options.Workflow)
+		if err != nil {
+			return nil, tool.Errorf(tool.KindUnsupported, t.Name(), "toolset %q: %w", t.Name(), err)
+		}
+		name, title = e.ID, cmp.Or(e.Name, e.ID)
 	}
 	about := t.options.Description
 	if about == "" {
-		about = "Runs the workflow " + strconv.Quote(cmp.Or(e.Name, e.ID)) + " and gives its output."
+		about = "Runs the workflow " + strconv.Quote(title) + " and gives its output."
+	}
+	typ := `"type":"string",`
+	if t.options.Input == inputValue {
+		typ = ""
 	}
 	return []tool.Tool{&workflowTool{t, chat.ToolDef{
-		Name: cmp.Or(t.options.Tool, e.ID), Description: about,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"input":{"type":"string","description":"What the workflow is given as its input."}},"required":["input"],"additionalProperties":false}`),
+		Name: cmp.Or(t.options.Tool, name), Description: about,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"input":{` + typ + `"description":"What the workflow is given as its input."}},"required":["input"],"additionalProperties":false}`),
 	}}}, nil
 }
 
@@ -102,32 +132,40 @@ func (t *workflowTool) Policy() tool.Policy { return tool.PolicyRetry }
 // and the call goes on after the answer.
 func (t *workflowTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	var args struct {
-		Input string `json:"input"`
+		Input json.RawMessage `json:"input"`
 	}
 	if err := c.Decode(&args); err != nil {
 		return tool.Result{}, err
 	}
+	var input string
+	if json.Unmarshal(args.Input, &input) != nil { // another value than a text is given as JSON
+		input = string(args.Input)
+	}
 	depth, _ := strconv.Atoi(t.info.Meta[metaNesting]) // absent is 0
 	if depth++; depth > maxNesting {
-		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d deep (max_nesting)", t.options.Workflow, maxNesting)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: workflows call each other more than %d deep (max_nesting)", t.options.title(), maxNesting)
 	}
 	families := &t.runner.family
 	leave, ok := families.enter(t.root())
 	if !ok {
-		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were called for below run %s (max_family)", t.options.Workflow, families.bound(), t.root())
+		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s was not run: more than %d runs of workflows were called for below run %s (max_family)", t.options.title(), families.bound(), t.root())
 	}
 	defer leave()
-	run := driver.ChildRunID(c.Run, "", c.Key)
+	key := c.Key
+	if c.Retry > 0 { // a run that failed is not what a retry asks for
+		key += "#" + strconv.Itoa(c.Retry)
+	}
+	run := driver.ChildRunID(c.Run, "", key)
 	err := t.runner.children.Drive(ctx, child.Work{
 		Parent: c.Run, Run: run, Caller: driver.CallerOf(c), Start: func(ctx context.Context, parent *workflow.Budget) error {
-			return t.start(ctx, run, depth, args.Input, parent)
+			return t.start(ctx, run, depth, input, parent)
 		},
 	})
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return tool.Result{}, err
 	case err != nil:
-		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s: %w", t.options.Workflow, err)
+		return tool.Result{}, tool.Errorf(tool.KindFailed, c.Name, "workflow %s: %w", t.options.title(), err)
 	}
 	return t.result(ctx, run)
 }
@@ -138,15 +176,23 @@ func (t *workflowTool) root() string { return cmp.Or(t.info.Meta[metaRoot], t.in
 // start begins the run of the published version, with the model, tools and replies of the run above.
 func (t *workflowTool) start(ctx context.Context, run string, depth int, input string, above *workflow.Budget) error {
 	info := t.info
-	w, d, problems, err := t.runner.definitions.LoadStored(ctx, t.options.Workflow, definition.Which{}, definition.LoadOptions{})
-	if err != nil {
-		return err
+	q := StartRequest{Workflow: definition.CalledOf(info.Workflow, t.options.File)}
+	if t.options.File == "" {
+		which := definition.Which{Version: cmp.Or(t.options.Version, definition.Pinned(info.Meta[metaPins], t.options.Workflow))}
+		w, d, problems, err := t.runner.definitions.LoadStored(ctx, t.options.Workflow, which, definition.LoadOptions{})
+		if err != nil {
+			return err
+		}
+		if err := problems.Err(); err != nil {
+			return err
+		}
+		q = StartRequest{Workflow: w, Stored: d.Entry.ID, Version: d.Version}
+	} else {
+		q.Trust = info.Meta[resources.MetaTrusted] != "" // what it wants was asked for with the document
+		q.Place = placeBeside(info.Meta[resources.MetaOrigin], t.options.File)
 	}
-	if err := problems.Err(); err != nil {
-		return err
-	}
-	q := StartRequest{
-		Workflow: w, Branch: t.options.Branch, Stored: d.Entry.ID, Version: d.Version, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
+	q = StartRequest{
+		Workflow: q.Workflow, Branch: t.options.Branch, Stored: q.Stored, Version: q.Version, Trust: q.Trust, Place: q.Place, Input: input, RunID: run, Model: info.Model, ParentRun: info.Run, Above: above,
 		meta: map[string]string{metaNesting: strconv.Itoa(depth), metaRoot: t.root()},
 	}
 	for name, into := range map[string]*[]byte{resources.FileTools: &q.Tools, resources.FileReplies: &q.Replies} {
@@ -157,7 +203,7 @@ func (t *workflowTool) start(ctx context.Context, run string, depth int, input s
 			return err
 		}
 	}
-	_, err = t.runner.Start(ctx, q)
+	_, err := t.runner.Start(ctx, q)
 	return err
 }
 
@@ -166,7 +212,7 @@ func (t *workflowTool) result(ctx context.Context, run string) (tool.Result, err
 	if err != nil {
 		return tool.Result{}, err
 	}
-	o, id := rec.Object(), t.options.Workflow
+	o, id := rec.Object(), t.options.title()
 	switch {
 	case o.Status == engine.StatusCompleted:
 		return outputResult(o.Output), nil

@@ -1,0 +1,221 @@
+package definition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// CodeUnknownWorkflow is the code of a workflow that a step runs and that is not there.
+const CodeUnknownWorkflow = "unknown-workflow"
+
+// Bounds of the files that steps of a document run: how deep they name each other, and how many are read for one document.
+const (
+	maxCalledDepth = 8
+	maxCalledFiles = 100
+)
+
+// callReader reads the files of the steps of one document that run workflows.
+type callReader struct {
+	opts   LoadOptions
+	beside []workflow.Agent
+	left   int
+	list   diag.List
+}
+
+// called reads the workflows of the files that steps of w, the document in file, name. Paths are relative to the folder of the document that has them.
+func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file string, beside []workflow.Agent) (diag.List, error) {
+	r := callReader{opts: o, beside: beside, left: maxCalledFiles}
+	err := r.read(ctx, w, o.Folder, []string{placeOf(file)})
+	return r.list, err
+}
+
+// read reads the files of w; chain are the files that lead to it, its own last.
+func (r *callReader) read(ctx context.Context, w *workflow.Workflow, folder string, chain []string) error {
+	for _, part := range slices.Concat([]*workflow.Workflow{w}, w.Branches) {
+		if part == nil {
+			continue
+		}
+		for _, n := range part.Calls() {
+			c, _ := workflow.ParseCall(n.Tool.Workflow)
+			if c.File == "" {
+				continue
+			}
+			sub, err := r.file(ctx, part, n, c.File, folder, chain)
+			if err != nil {
+				return err
+			}
+			if part.Called == nil {
+				part.Called = map[string]*workflow.Workflow{}
+			}
+			if sub != nil {
+				part.Called[n.Tool.Workflow] = sub
+			}
+		}
+	}
+	return nil
+}
+
+// file reads one file; nil after an error that was reported.
+func (r *callReader) file(ctx context.Context, w *workflow.Workflow, n *workflow.Node, name, folder string, chain []string) (*workflow.Workflow, error) {
+	refuse := func(hint, format string, args ...any) {
+		r.list.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: workflow %s: %s", n.Title(), name, fmt.Sprintf(format, args...)).Hint = hint
+	}
+	if folder == "" {
+		refuse("store that workflow and name its id", "the document is not in a folder, so it cannot name a file")
+		return nil, nil
+	}
+	at := filepath.Join(folder, filepath.FromSlash(name))
+	place := placeOf(at)
+	switch i := slices.Index(chain, place); {
+	case i >= 0:
+		var names []string
+		for _, p := range append(slices.Clone(chain[i:]), place) {
+			names = append(names, filepath.Base(p))
+		}
+		refuse("", "files run each other in a cycle: %s", strings.Join(names, " -> "))
+		return nil, nil
+	case len(chain) > maxCalledDepth:
+		refuse("", "files run each other more than %d deep (max_nesting)", maxCalledDepth)
+		return nil, nil
+	case r.left == 0:
+		refuse("", "the document needs more than %d files (max_called_files)", maxCalledFiles)
+		return nil, nil
+	}
+	r.left--
+	data, err := ReadFile(at, nil)
+	if _, ok := errors.AsType[*failure.InvalidError](err); ok {
+		refuse("paths are relative to the folder of the document", "%s", strings.TrimPrefix(err.Error(), at+": "))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	opts := r.opts
+	opts.Format, opts.Folder, opts.alone = "", filepath.Dir(at), true
+	sub, problems, err := read(ctx, at, data, opts, r.beside)
+	if err != nil {
+		return nil, err
+	}
+	r.list = append(r.list, problems...)
+	if sub == nil || problems.HasErrors() {
+		refuse("", "it has errors")
+		return nil, nil
+	}
+	if files := wants(sub).files; len(files) > 0 {
+		refuse("store that workflow and name its id", "agents of a workflow that is run by its file have no prompt files (%s)", files[0])
+		return nil, nil
+	}
+	if sub.Name == "" {
+		sub.Name = strings.TrimSuffix(path.Base(name), path.Ext(name))
+	}
+	return sub, r.read(ctx, sub, opts.Folder, append(slices.Clip(chain), place))
+}
+
+// placeOf gives a path by which two spellings of one file are equal.
+func placeOf(file string) string {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return file
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	return abs
+}
+
+// CalledOf gives the workflow of a file that a step of w, of its flows or of its branches runs; nil where there is none.
+func CalledOf(w *workflow.Workflow, name string) *workflow.Workflow {
+	if sub := w.Called[name]; sub != nil {
+		return sub
+	}
+	for _, f := range parts(w) {
+		if sub := CalledOf(f, name); sub != nil {
+			return sub
+		}
+	}
+	return nil
+}
+
+// parts gives the flows and branches of w.
+func parts(w *workflow.Workflow) []*workflow.Workflow {
+	var out []*workflow.Workflow
+	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
+		out = append(out, w.Flows[name])
+	}
+	return slices.DeleteFunc(append(out, w.Branches...), func(p *workflow.Workflow) bool { return p == nil })
+}
+
+// Pins gives the versions of the stored workflows that steps of w run without a number, by id, as they are published now, and reports those that are not there. Files of w are looked at too:
+// theirs are pinned when they begin.
+func (c *Catalog) Pins(ctx context.Context, w *workflow.Workflow) (map[string]int, diag.List, error) {
+	var problems diag.List
+	pins := map[string]int{}
+	err := c.pins(ctx, w, pins, &problems)
+	return pins, problems, err
+}
+
+func (c *Catalog) pins(ctx context.Context, w *workflow.Workflow, pins map[string]int, problems *diag.List) error {
+	for _, n := range w.Calls() {
+		call, _ := workflow.ParseCall(n.Tool.Workflow)
+		if call.File != "" {
+			continue
+		}
+		d, err := c.Definition(ctx, call.ID, Which{Version: call.Version})
+		if missing, ok := errors.AsType[*failure.NotFoundError](err); ok {
+			problems.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: %s", n.Title(), missing.Error()).Hint = missing.Hint
+			continue
+		}
+		if refused, ok := errors.AsType[*failure.InvalidError](err); ok {
+			problems.Errorf(w.Source.Node(n.ID), "", CodeUnknownWorkflow, "step %q: %s", n.Title(), refused.Error())
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if call.Version == 0 && d.Version > 0 {
+			pins[call.ID] = d.Version
+		}
+	}
+	for _, f := range parts(w) {
+		if err := c.pins(ctx, f, pins, problems); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Called)) {
+		if err := c.pins(ctx, w.Called[name], map[string]int{}, problems); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PinText writes pins as the meta of a run has them, and Pinned reads one of them.
+func PinText(pins map[string]int) string {
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(pins)) {
+		out = append(out, strconv.Itoa(pins[id])+" "+id)
+	}
+	return strings.Join(out, "\n")
+}
+
+// Pinned gives the version of a workflow in a text of PinText; 0: it is not there.
+func Pinned(text, id string) int {
+	for line := range strings.SplitSeq(text, "\n") {
+		if number, name, _ := strings.Cut(line, " "); name == id {
+			n, _ := strconv.Atoi(number) // PinText wrote it
+			return n
+		}
+	}
+	return 0
+}
