@@ -27,17 +27,28 @@ func (c *conditional[S]) end(id string) {
 	}
 }
 
-// If begins a branch: what follows, up to Else or EndIf, runs where cond holds. cond must be pure; it is called once each time.
-func (b *Builder[S]) If(cond func(View[S]) bool) *Builder[S] {
+// If begins a branch: what follows, up to Else or EndIf, runs where cond holds. With nodes it is a whole conditional, which needs no EndIf; see the function [If] for more
+// branches. cond must be pure; it is called once each time.
+func (b *Builder[S]) If(cond func(View[S]) bool, then ...Node[S]) *Builder[S] {
+	if len(then) > 0 {
+		IfConfig[S]{Condition: cond, Then: then}.put(b, caller())
+		return b
+	}
 	b.begin(caller(), cond)
 	return b
 }
 
 func (b *Builder[S]) begin(at diag.Span, cond func(View[S]) bool) bool {
 	if first := b.inside && b.start == "" && len(b.open) == 0; b.current == "" && !first { // a branch may begin with a decision
-		b.problem(at, "if-without-node", "Cannot use if() without a preceding node. Use start() first.")
+		b.problem(at, "if-without-node", "Cannot use If without a preceding node. Use Start first.")
 		return false
 	}
+	b.decide(at, cond)
+	return true
+}
+
+// decide begins a branch wherever the flow is.
+func (b *Builder[S]) decide(at diag.Span, cond func(View[S]) bool) {
 	d := &def[S]{id: b.generated("decision"), typ: TypeDecision, shape: shapeIf, cond: cond}
 	if cond == nil {
 		d.problem = problemf("Decision %q requires a condition", d.id)
@@ -45,7 +56,6 @@ func (b *Builder[S]) begin(at diag.Span, cond func(View[S]) bool) bool {
 	b.then(at, d)
 	b.open = append(b.open, &conditional[S]{decision: d.id, at: at})
 	b.current = ""
-	return true
 }
 
 // Else begins what runs where the condition of the open if does not hold.
@@ -56,12 +66,12 @@ func (b *Builder[S]) Else() *Builder[S] {
 
 func (b *Builder[S]) otherwise(at diag.Span) {
 	if len(b.open) == 0 {
-		b.problem(at, "else-without-if", "Cannot use else() without a preceding if()")
+		b.problem(at, "else-without-if", "Cannot use Else without a preceding If")
 		return
 	}
 	c := b.open[len(b.open)-1]
 	if c.inElse {
-		b.problem(at, "second-else", "Already in else branch. Use endif() to close.")
+		b.problem(at, "second-else", "Already in else branch. Use EndIf to close.")
 		return
 	}
 	c.end(b.current)
@@ -77,7 +87,7 @@ func (b *Builder[S]) EndIf() *Builder[S] {
 
 func (b *Builder[S]) endIf(at diag.Span) {
 	if len(b.open) == 0 {
-		b.problem(at, "endif-without-if", "Cannot use endif() without a preceding if()")
+		b.problem(at, "endif-without-if", "Cannot use EndIf without a preceding If")
 		return
 	}
 	c := b.open[len(b.open)-1]
@@ -123,9 +133,19 @@ type ElseIf[S any] struct {
 // IfConfig adds a whole conditional. Each else-if is an if inside the else branch before it (S2-5).
 func (b *Builder[S]) IfConfig(c IfConfig[S]) *Builder[S] {
 	at := caller()
-	if !b.begin(at, c.Condition) {
-		return b
+	if b.begin(at, c.Condition) {
+		b.conditional(at, c)
 	}
+	return b
+}
+
+func (c IfConfig[S]) put(b *Builder[S], at diag.Span) {
+	b.decide(at, c.Condition)
+	b.conditional(at, c)
+}
+
+// conditional adds what stands behind the decision of an if that has begun, and closes it.
+func (b *Builder[S]) conditional(at diag.Span, c IfConfig[S]) {
 	open := 1
 	for _, n := range c.Then {
 		b.then(at, n)
@@ -149,7 +169,6 @@ func (b *Builder[S]) IfConfig(c IfConfig[S]) *Builder[S] {
 	for range open {
 		b.endIf(at)
 	}
-	return b
 }
 
 // DefaultMaxIterations bounds loops that do not say otherwise (S2-20).
@@ -159,6 +178,8 @@ const DefaultMaxIterations = 100
 type LoopConfig[S any] struct {
 	// Until ends the loop where it holds after the body; nil never does. It must be pure.
 	Until func(View[S]) bool
+	// Body is what is repeated, for a loop that is a node; [Builder.Loop] takes it as its arguments.
+	Body []Node[S]
 	// MaxIterations ends the loop after that many passes; 0 is DefaultMaxIterations, [Zero] and 1 are one pass.
 	MaxIterations int
 }
@@ -173,10 +194,15 @@ type loop[S any] struct {
 // Loop repeats nodes one after another. What follows runs once, when the loop has ended (S2-22). The count of finished passes is in the outputs
 // under `<loop_start id>_iteration`; it begins at 0 each time the loop is entered.
 func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
-	at := caller()
-	if len(body) == 0 {
+	c.Body = append(c.Body[:len(c.Body):len(c.Body)], body...)
+	c.put(b, caller())
+	return b
+}
+
+func (c LoopConfig[S]) put(b *Builder[S], at diag.Span) {
+	if len(c.Body) == 0 {
 		b.problem(at, "empty-loop", "Loop body must contain at least one node")
-		return b
+		return
 	}
 	start, check := b.generated("loop_start"), b.generated("loop_check")
 	l := &loop[S]{until: c.Until, most: DefaultMaxIterations, counter: outputsPrefix + start + "_iteration"}
@@ -186,17 +212,17 @@ func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
 		}
 	}
 	b.then(at, &def[S]{id: start, typ: TypeDecision, shape: shapeLoopStart, loop: l})
-	first := ""
-	for _, n := range body {
-		before := b.current
+	for _, n := range c.Body {
 		b.then(at, n)
-		if first == "" && b.current != before {
-			first = b.current
+	}
+	first := ""
+	for _, e := range b.edges {
+		if e.From == start {
+			first = e.To
 		}
 	}
 	b.then(at, &def[S]{id: check, typ: TypeDecision, shape: shapeLoopCheck, loop: l})
 	if first != "" {
 		b.connect(at, check, labelContinue, first, labelContinue)
 	}
-	return b
 }

@@ -1,9 +1,8 @@
 package graph
 
 import (
+	"context"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
@@ -56,15 +55,6 @@ const (
 // New begins a graph whose state is S. The name is how programs and people find it again.
 func New[S any](name string) *Builder[S] {
 	return &Builder[S]{name: name, index: map[string]*def[S]{}, began: caller()}
-}
-
-// caller gives the place in the user's program that called this package.
-func caller() diag.Span {
-	_, file, line, ok := runtime.Caller(2)
-	if !ok {
-		return diag.Span{}
-	}
-	return diag.Span{File: filepath.Base(file), Start: diag.Pos{Line: line, Column: 1}}
 }
 
 func (b *Builder[S]) problem(at diag.Span, code, format string, args ...any) *diag.Diagnostic {
@@ -123,6 +113,10 @@ func (b *Builder[S]) attach(at diag.Span, id string) {
 
 // then adds a node and goes on at it.
 func (b *Builder[S]) then(at diag.Span, n Node[S]) {
+	if c, ok := n.(composite[S]); ok {
+		c.put(b, at)
+		return
+	}
 	d, ok := b.add(at, n)
 	if !ok {
 		return
@@ -155,7 +149,7 @@ func routePort(i int) string { return fmt.Sprintf("route-%d", i+1) }
 func (b *Builder[S]) Start(n Node[S]) *Builder[S] {
 	at := caller()
 	if b.start != "" {
-		b.problem(at, "second-start", "Start node already set. Use then() to add more nodes.")
+		b.problem(at, "second-start", "Start node already set. Use Then to add more nodes.")
 		return b
 	}
 	b.then(at, n)
@@ -165,6 +159,12 @@ func (b *Builder[S]) Start(n Node[S]) *Builder[S] {
 // Then adds a node behind the current one. Without a start node it is the start.
 func (b *Builder[S]) Then(n Node[S]) *Builder[S] {
 	b.then(caller(), n)
+	return b
+}
+
+// Do is Then for a node of the function [Do].
+func (b *Builder[S]) Do(id string, fn func(ctx context.Context, s *S) error, opts ...NodeOptions) *Builder[S] {
+	b.then(caller(), Do(id, fn, opts...))
 	return b
 }
 
@@ -205,11 +205,9 @@ func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {
 	return b
 }
 
-// Parallel runs branches together; they are added with Node or Branch, before or after. What follows runs once, after the block (S2-9).
-func (b *Builder[S]) Parallel(c ParallelConfig[S]) *Builder[S] {
-	if c.ID == "" {
-		c.ID = b.generated("parallel")
-	}
+// Parallel runs branches together: those given here, or those that are added with Node or Branch, before or after. What follows runs once, after the block (S2-9).
+func (b *Builder[S]) Parallel(c ParallelConfig[S], branches ...Node[S]) *Builder[S] {
+	c.Bodies = append(c.Bodies[:len(c.Bodies):len(c.Bodies)], branches...)
 	b.then(caller(), c)
 	return b
 }
@@ -218,6 +216,10 @@ func (b *Builder[S]) Parallel(c ParallelConfig[S]) *Builder[S] {
 // goes on with a goto (S2-7). Its context's Feedback tells of the failure.
 func (b *Builder[S]) Catch(handler Node[S]) *Builder[S] {
 	at := caller()
+	if c, several := handler.(composite[S]); several {
+		b.problem(at, "bad-handler", "Error handler: %s; it must be a node that calls a function", c.define().problem)
+		return b
+	}
 	d, ok := b.add(at, handler)
 	switch {
 	case !ok:

@@ -34,7 +34,7 @@ func (c *compiler[S]) checkConfig() {
 	if p := c.config.ContextWindowThreshold; !percentage(p) {
 		c.problem(c.at, "bad-limit", "Config.ContextWindowThreshold is %v; it must be between 0 and 100", p)
 	}
-	c.checkSchema(c.at, "outputSchema of the graph", c.config.OutputSchema)
+	c.checkSchema(c.at, "OutputSchema of the graph", c.config.OutputSchema)
 	fields := stateFields(c.stateType())
 	names := slices.Sorted(maps.Keys(fields))
 	for _, name := range names {
@@ -70,16 +70,22 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	if strings.ContainsRune(d.id, '/') {
 		c.problem(d.at, "bad-id", "Node ID %q must not contain a slash", d.id)
 	}
-	c.checkSchema(d.at, fmt.Sprintf("inputSchema of node %q", d.id), d.opts.InputSchema)
-	c.checkSchema(d.at, fmt.Sprintf("outputSchema of node %q", d.id), d.opts.OutputSchema)
+	c.checkSchema(d.at, fmt.Sprintf("InputSchema of node %q", d.id), d.opts.InputSchema)
+	c.checkSchema(d.at, fmt.Sprintf("OutputSchema of node %q", d.id), d.opts.OutputSchema)
 	if b := d.opts.Budget; b != (Budget{}) {
 		if err := workflow.CheckLimits(Limits{Budget: b}.Workflow()); err != nil {
 			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, err)
 		}
 		switch d.shape {
-		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeLoopStart, shapeLoopCheck:
+		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeSleep, shapeLoopStart, shapeLoopCheck:
 			c.problem(d.at, "bad-budget", "Node %q has a budget, but calls no model and no tool", d.id)
 		}
+	}
+	switch t := d.opts.Timeout; {
+	case t < 0 || workflow.Duration(t) > workflow.MaxDuration:
+		c.problem(d.at, "bad-limit", "Node %q: Timeout is %s; it must be between 0 and ten years", d.id, t)
+	case t > 0 && d.handsOn():
+		c.problem(d.at, "bad-limit", "Node %q has a Timeout, but does no work that could take long", d.id)
 	}
 	if fn := d.opts.OnError.fn; fn != nil {
 		if _, ok := fn.(func(error, *Context[S]) ErrorAction[S]); !ok {

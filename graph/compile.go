@@ -90,7 +90,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 		c.problem(at, "bad-config", "Compile accepts at most one Config, not %d", len(config))
 	}
 	for _, o := range b.open {
-		c.problem(o.at, "open-if", "Missing endif()")
+		c.problem(o.at, "open-if", "Missing EndIf")
 	}
 	if b.start == "" {
 		c.problem(at, "no-start", "Cannot compile graph without a start node")
@@ -103,7 +103,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	c.checkNamed(b.byName)
 	c.place()
 	if c.problems.HasErrors() {
-		return nil, c.problems.Err()
+		return nil, placed(c.problems).Err()
 	}
 	if c.ends = slices.Clone(b.ends); len(c.ends) == 0 {
 		c.ends = c.terminal()
@@ -121,7 +121,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 func (c *compiler[S]) compiled() (*Compiled[S], error) {
 	w := c.lower()
 	if l := workflow.Validate(w); l.HasErrors() {
-		return nil, l.Err()
+		return nil, placed(l).Err()
 	}
 	digest, err := w.Digest()
 	if err != nil {

@@ -47,6 +47,8 @@ type WaitConfig[S any] struct {
 	// open before an event `wait.reminded`. Both survive the process; a process that stays fires them, else the next process that drives the run. 0: none.
 	Deadline, RemindAfter time.Duration
 	Options               NodeOptions
+
+	tooMany int // options of Ask
 }
 
 // waiting is a question of any kind of node.
@@ -65,7 +67,9 @@ func (c WaitConfig[S]) define() *def[S] {
 	if c.PromptFunc != nil {
 		w.ask = func(v View[S]) asked { return asked{Prompt: c.PromptFunc(v)} }
 	}
-	return &def[S]{id: c.ID, typ: TypeWait, shape: shapeWait, opts: c.Options, wait: w}
+	d := &def[S]{id: c.ID, typ: TypeWait, shape: shapeWait, opts: c.Options, wait: w}
+	d.surplus(c.tooMany)
+	return d
 }
 
 // WaitNode makes a WaitConfig with a fixed prompt (S2-76).
@@ -156,8 +160,11 @@ type BranchResult struct {
 type ParallelConfig[S any] struct {
 	// ID may be empty with [Builder.Parallel], which makes one.
 	ID string
-	// Branches are the ids of their first nodes, added with [Builder.Node], or the names of those added with [Builder.Branch]; at least one.
+	// Branches are the ids of their first nodes, added with [Builder.Node], or the names of those added with [Builder.Branch]; at least one. With Bodies they are
+	// their names, in order; nil: the ids of their first nodes.
 	Branches []string
+	// Bodies are the branches themselves: a node each, or a [Flow] or a [Body].
+	Bodies []Node[S]
 	// Strategy is [StrategyAll] where empty.
 	Strategy Strategy
 	// Quorum is how many branches must succeed, between 1 and their number; for [StrategyQuorum] alone.
@@ -199,11 +206,14 @@ type ToolConfig[S, A, R any] struct {
 	// Args are the arguments, one value for all calls, which Execute must not change; ArgsFunc makes them of the state and wins.
 	Args     A
 	ArgsFunc func(View[S]) A
-	// Output writes the result into the state. The result is in the outputs under ID where it is nil.
+	// Output writes the result into the state. The result is in the outputs under ID where it is nil, or Keep is set.
 	Output func(s *S, result R) error
+	Keep   bool
 	// Timeout of one attempt; 0: none.
 	Timeout time.Duration
 	Options NodeOptions
+
+	tooMany int // options of Tool
 }
 
 func (c ToolConfig[S, A, R]) define() *def[S] {
@@ -217,10 +227,11 @@ func (c ToolConfig[S, A, R]) define() *def[S] {
 	}
 	switch {
 	case c.Execute == nil:
-		d.problem = problemf("Tool node %q requires an execute function", c.ID)
+		d.problem = problemf("Tool node %q requires an Execute function", c.ID)
 	case c.Timeout < 0:
 		d.problem = problemf("Tool node %q has a negative timeout", c.ID)
 	}
+	d.surplus(c.tooMany)
 	return d
 }
 
@@ -236,6 +247,9 @@ func (c ToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Result[S]
 	if c.Output == nil {
 		return Result[S]{Output: result}, nil
 	}
-	err = c.Output(&n.State, result)
-	return Result[S]{Update: &n.State}, err
+	r := Result[S]{Update: &n.State}
+	if c.Keep {
+		r.Output = result
+	}
+	return r, c.Output(&n.State, result)
 }

@@ -20,8 +20,9 @@ type CustomToolConfig[S, A, R any] struct {
 	// Args are the arguments, one value for all calls; ArgsFunc makes them of the state and wins. It must be pure.
 	Args     A
 	ArgsFunc func(View[S]) A
-	// Output writes the result into the state. The result is in the outputs under ID where it is nil.
+	// Output writes the result into the state. The result is in the outputs under ID where it is nil, or Keep is set.
 	Output func(s *S, result R) error
+	Keep   bool
 	// Timeout of one attempt; 0: none. A tool that does not heed its context is left behind then (S2-46).
 	Timeout time.Duration
 	// Options.Name is ToolName where empty.
@@ -40,7 +41,7 @@ func (c CustomToolConfig[S, A, R]) define() *def[S] {
 		d.problem = problemf("Custom tool node %q has a negative timeout", c.ID)
 	}
 	if text := c.InputSchema.unusable(); text != "" {
-		d.problem = problemf("The inputSchema of custom tool node %q %s", c.ID, text)
+		d.problem = problemf("The InputSchema of custom tool node %q %s", c.ID, text)
 	}
 	return d
 }
@@ -64,7 +65,11 @@ func (c CustomToolConfig[S, A, R]) call(ctx context.Context, n *Context[S]) (Res
 	if err := c.Output(&n.State, result); err != nil {
 		return Result[S]{}, c.failure(ctx, err)
 	}
-	return Result[S]{Update: &n.State}, nil
+	r := Result[S]{Update: &n.State}
+	if c.Keep {
+		r.Output = result
+	}
+	return r, nil
 }
 
 // use makes the arguments, calls the tool and reads its result.

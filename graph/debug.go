@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ func (c *compiler[S]) debugReport(run string, f program.Failure, at time.Time) *
 	id, _, _ := strings.Cut(f.Node, "/") // inside a subgraph it is a path
 	d := c.index[id]
 	if d != nil && d.at.File != "" {
-		r.RelevantFiles = append(r.RelevantFiles, fmt.Sprintf("%s:%d", d.at.File, d.at.Start.Line))
+		r.RelevantFiles = append(r.RelevantFiles, fmt.Sprintf("%s:%d", filepath.Base(d.at.File), d.at.Start.Line))
 	}
 	if fix := suggestion(f); fix != "" {
 		r.SuggestedFixes = append(r.SuggestedFixes, fix)

@@ -193,5 +193,5 @@ func ExampleBuilder_Compile() {
 	}
 	// Output:
 	// example_test.go Node with ID "draft" already exists
-	// example_test.go Missing endif()
+	// example_test.go Missing EndIf
 }

@@ -41,7 +41,7 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 		t.RetryOns[d.id+suffixRetry] = func(f program.Failure) (bool, error) { return r.RetryOn(errorOf(f)), nil }
 	}
 	switch d.shape {
-	case shapePass:
+	case shapePass, shapeSleep:
 	case shapeIf:
 		t.Conditions[d.id+suffixIf] = c.condition(d.cond)
 	case shapeRoutes:

@@ -66,7 +66,7 @@ func (g *Compiled[S]) bind(find resolver, above []ancestor) (*Compiled[S], error
 		if err != nil {
 			var l diag.List
 			l.Errorf(d.at, "", "bad-subgraph", "Subgraph node %q: %v", d.id, err)
-			return nil, l.Err()
+			return nil, placed(l).Err()
 		}
 		if inner == nil {
 			same = same && c.linked == g.compiler.linked // else the node fails with another text

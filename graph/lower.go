@@ -3,6 +3,7 @@ package graph
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/program"
 	"github.com/hocket-run/hocket/workflow"
@@ -104,7 +105,9 @@ func (c *compiler[S]) lowerEnds(w *workflow.Workflow, d *def[S]) {
 }
 
 func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
-	n := workflow.Node{ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d)}
+	n := workflow.Node{
+		ID: d.id, Name: d.opts.Name, Parent: c.parent[d.id], Recovery: d.opts.Recovery, Retry: retryOf(d), Timeout: workflow.Duration(d.opts.Timeout),
+	}
 	if d.opts.OnError.fn != nil {
 		n.OnError = d.id + suffixError
 	}
@@ -126,9 +129,10 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 			})
 		}
 	case shapeWait:
+		n.Timeout = 0
 		n.Kind = workflow.KindWait
 		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: d.wait.prompt, Options: d.wait.labels, AutoApprove: d.wait.approve, Signal: string(SignalHumanInputRequired),
-			Deadline: workflow.Duration(d.wait.deadline), Remind: workflow.Duration(d.wait.remind)}
+			Deadline: workflow.Duration(d.deadline()), Remind: workflow.Duration(d.wait.remind)}
 		if d.wait.ask != nil {
 			n.Wait.PromptFunc = d.id + suffixPrompt
 		}
@@ -146,10 +150,20 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 		}
 	case shapeSubgraph:
 		c.lowerSubgraph(w, &n, d)
+	case shapeSleep:
+		n.Kind, n.Sleep = workflow.KindSleep, d.sleep
 	default:
 		n.Kind, n.Func, n.First = workflow.KindFunc, &workflow.FuncNode{Func: d.id}, d.shape == shapeLoopCheck
 	}
 	return n
+}
+
+// deadline gives how long a question is open: the sooner of both that may say so.
+func (d *def[S]) deadline() time.Duration {
+	if t := d.opts.Timeout; t > 0 && (d.wait.deadline == 0 || t < d.wait.deadline) {
+		return t
+	}
+	return d.wait.deadline
 }
 
 func (c *ParallelConfig[S]) strategy() Strategy {

@@ -32,14 +32,7 @@ func (b *Builder[S]) Branch(name string, fn func(b *Builder[S])) *Builder[S] {
 		b.problem(at, "empty-branch", "Branch %q must contain at least one node", name)
 		return b
 	}
-	current, open, start, inside := b.current, b.open, b.start, b.inside
-	b.current, b.open, b.start, b.inside = "", nil, "", true
-	fn(b)
-	for _, o := range b.open {
-		b.problem(o.at, "open-if", "Missing endif()")
-	}
-	head := b.start
-	b.current, b.open, b.start, b.inside = current, open, start, inside
+	head, _ := b.apart(func() { fn(b) })
 	if head == "" {
 		b.problem(at, "empty-branch", "Branch %q must contain at least one node", name)
 	}

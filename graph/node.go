@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/program"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // NodeType is what a node is, as pictures and queries show it.
@@ -21,6 +22,8 @@ const (
 	TypeAskUser  NodeType = "ask_user"
 	TypeSubgraph NodeType = "subgraph"
 	TypeParallel NodeType = "parallel"
+	// TypeSleep is not of the document.
+	TypeSleep NodeType = "sleep"
 )
 
 // IsNodeType tells whether s is one of the seven node types (S2-60).
@@ -159,6 +162,9 @@ type NodeOptions struct {
 	// Budget bounds what all executions of the node use in a run, with sub-agents, sessions and what a block or an inner graph runs; a node that meets it fails with the code
 	// `node_budget`, which is not tried again. The zero Budget: those around it alone bound it.
 	Budget Budget
+	// Timeout bounds each execution of the node, with all attempts, the waits between them and what runs inside of it (X-40); 0: none. When it is over the node fails with the code
+	// `timeout`, which OnError may lead elsewhere. For a question to a person it is a Deadline. Decisions and sleeps have none.
+	Timeout time.Duration
 	// InputSchema is checked against the state before each attempt, OutputSchema against the changed state after it; nil: no check (S2-61).
 	InputSchema, OutputSchema *Schema
 }
@@ -260,6 +266,7 @@ const (
 	shapeLoopStart
 	shapeLoopCheck
 	shapeSubgraph
+	shapeSleep
 )
 
 // def is a node as the builder keeps it.
@@ -281,6 +288,7 @@ type def[S any] struct {
 	parallel *ParallelConfig[S]
 	loop     *loop[S] // of both loop nodes
 	sub      *subgraph[S]
+	sleep    *workflow.SleepNode
 
 	at diag.Span // the call that added it
 }
@@ -299,7 +307,7 @@ func (d *def[S]) take(opts []NodeOptions) bool {
 
 // handsOn tells whether the node has no output of its own: the engine hands on what it was given.
 func (d *def[S]) handsOn() bool {
-	return d.shape == shapePass || d.shape == shapeIf || d.shape == shapeRoutes
+	return d.shape == shapePass || d.shape == shapeIf || d.shape == shapeRoutes || d.shape == shapeSleep
 }
 
 func (d *def[S]) define() *def[S] {

@@ -166,7 +166,7 @@ func (c ParallelSubagentConfig[S]) define() *def[S] {
 	}
 	switch {
 	case c.Output == nil:
-		d.problem = problemf("Parallel sub-agent node %q requires outputMapper (or legacy merge)", c.ID)
+		d.problem = problemf("Parallel sub-agent node %q requires an Output function", c.ID)
 	case len(c.Agents) == 0:
 		d.problem = problemf("Parallel sub-agent node %q requires at least one agent", c.ID)
 	}

@@ -259,14 +259,14 @@ func TestSubagentMisuse(t *testing.T) {
 	for want, node := range map[string]graph.Node[state]{
 		`Sub-agent node "x" requires the name of an agent`:                                      graph.SubagentConfig[state]{ID: "x", Task: "work"},
 		`Sub-agent node "x" requires a task`:                                                    graph.SubagentConfig[state]{ID: "x", Agent: "a"},
-		`Parallel sub-agent node "x" requires outputMapper (or legacy merge)`:                   graph.ParallelSubagentConfig[state]{ID: "x", Agents: agents},
+		`Parallel sub-agent node "x" requires an Output function`:                               graph.ParallelSubagentConfig[state]{ID: "x", Agents: agents},
 		`Parallel sub-agent node "x" requires at least one agent`:                               graph.ParallelSubagentConfig[state]{ID: "x", Output: output},
 		`Parallel sub-agent node "x": agent 2 requires a task`:                                  graph.ParallelSubagentConfig[state]{ID: "x", Output: output, Agents: append(agents[:1:1], graph.ParallelAgent[state]{Agent: "b"})},
 		`Parallel sub-agent node "x": agent 1 requires the name of an agent`:                    graph.ParallelSubagentConfig[state]{ID: "x", Output: output, Agents: make([]graph.ParallelAgent[state], 2)},
 		`Context monitor node "x" has the unknown action "dance"`:                               graph.ContextMonitorConfig[state]{ID: "x", Action: "dance"},
 		`Context monitor node "x": the threshold is 101; it must be between 0 and 100`:          graph.ContextMonitorConfig[state]{ID: "x", Threshold: 101},
 		`Custom tool node "x" has a negative timeout`:                                           graph.CustomToolConfig[state, int, int]{ID: "x", Timeout: -1},
-		`The inputSchema of custom tool node "x" is empty; make it with SchemaOf or SchemaJSON`: graph.CustomToolConfig[state, int, int]{ID: "x", InputSchema: &graph.Schema{}},
+		`The InputSchema of custom tool node "x" is empty; make it with SchemaOf or SchemaJSON`: graph.CustomToolConfig[state, int, int]{ID: "x", InputSchema: &graph.Schema{}},
 	} {
 		_, err := graph.New[state]("g").Start(node).Compile()
 		if l := problems(t, err); len(l) != 1 || l[0].Message != want || l[0].Span.File != "subagent_test.go" {

@@ -31,6 +31,8 @@ type SubgraphConfig[S, T any] struct {
 	Output func(s *S, last T) error
 	// Options may hold a Retry, which runs the inner graph anew as a whole, from a first state made anew; nil: nothing is tried again.
 	Options NodeOptions
+
+	tooMany int // options of Inner
 }
 
 // Subgraph is a graph that others can contain, whatever its state: a *[Compiled], and nothing else.
@@ -72,6 +74,7 @@ func (c SubgraphConfig[S, T]) define() *def[S] {
 	case len(texts) > 0:
 		d.problem = problemf("Subgraph node %q: %s", c.ID, texts[0])
 	}
+	d.surplus(c.tooMany)
 	return d
 }
 

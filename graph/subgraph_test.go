@@ -124,7 +124,7 @@ func TestSubgraphMisuse(t *testing.T) {
 		"neither":    {sub{ID: "sub"}, `Subgraph node "sub" requires a graph or the name of one`},
 		"no struct":  {graph.SubgraphConfig[state, int]{ID: "sub", Name: "x"}, `Subgraph node "sub": State type int must be a struct that JSON encodes as an object`},
 		"bad retry":  {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{Retry: graph.Retry{MaxAttempts: graph.Zero}}}, `Node "sub": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
-		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{InputSchema: &graph.Schema{}}}, `The inputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
+		"bad schema": {sub{ID: "sub", Graph: inner, Options: graph.NodeOptions{InputSchema: &graph.Schema{}}}, `The InputSchema of node "sub" is empty; make it with SchemaOf or SchemaJSON`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -32,22 +32,22 @@ var graphBuilder = []rule{
 		s := func() *gBuilder { return newGraph().Start(idle("s")) }
 		agents := []graph.ParallelAgent[sheet]{{Agent: "a", Task: "work"}}
 		for want, b := range map[string]*gBuilder{
-			"Start node already set. Use then() to add more nodes.":               s().Start(idle("b")),
-			`Node with ID "x" already exists`:                                     s().Then(idle("x")).Then(idle("x")),
-			"Cannot compile graph without a start node":                           newGraph(),
-			"Cannot use else() without a preceding if()":                          s().Else(),
-			"Cannot use endif() without a preceding if()":                         s().EndIf(),
-			"Already in else branch. Use endif() to close.":                       s().If(always).Else().Else().EndIf(),
-			"Cannot use if() without a preceding node. Use start() first.":        newGraph().If(always).Then(idle("x")),
-			"Loop body must contain at least one node":                            s().Loop(gLoop{}),
-			`Parallel node "pp" requires at least one branch`:                     s().Parallel(gParallel{ID: "pp"}),
-			`Tool node "x" requires an execute function`:                          s().Tool(graph.ToolConfig[sheet, int, int]{ID: "x"}),
-			`Parallel sub-agent node "x" requires outputMapper (or legacy merge)`: s().Then(graph.ParallelSubagentConfig[sheet]{ID: "x", Agents: agents}),
+			"Start node already set. Use Then to add more nodes.":      s().Start(idle("b")),
+			`Node with ID "x" already exists`:                          s().Then(idle("x")).Then(idle("x")),
+			"Cannot compile graph without a start node":                newGraph(),
+			"Cannot use Else without a preceding If":                   s().Else(),
+			"Cannot use EndIf without a preceding If":                  s().EndIf(),
+			"Already in else branch. Use EndIf to close.":              s().If(always).Else().Else().EndIf(),
+			"Cannot use If without a preceding node. Use Start first.": newGraph().If(always).Then(idle("x")),
+			"Loop body must contain at least one node":                 s().Loop(gLoop{}),
+			`Parallel node "pp" requires at least one branch`:          s().Parallel(gParallel{ID: "pp"}),
+			`Tool node "x" requires an Execute function`:               s().Tool(graph.ToolConfig[sheet, int, int]{ID: "x"}),
+			`Parallel sub-agent node "x" requires an Output function`:  s().Then(graph.ParallelSubagentConfig[sheet]{ID: "x", Agents: agents}),
 		} {
 			same(t, "misuse", misused(t, b), []string{want})
 		}
 		same(t, "all of it at once", misused(t, s().Start(idle("b")).Else().EndIf()), []string{
-			"Start node already set. Use then() to add more nodes.", "Cannot use else() without a preceding if()", "Cannot use endif() without a preceding if()",
+			"Start node already set. Use Then to add more nodes.", "Cannot use Else without a preceding If", "Cannot use EndIf without a preceding If",
 		})
 	}},
 	{name: "S2-2 generated ids count from one counter for all prefixes", test: func(t *testing.T) {
@@ -132,7 +132,7 @@ var graphBuilder = []rule{
 		same(t, "executions", p.NodeExecutionCount, 5)
 	}},
 	{name: "S2-77 an open if, an empty else, loops inside each other, and what is frozen", test: func(t *testing.T) {
-		same(t, "open", misused(t, newGraph().Start(idle("s")).If(always).Then(idle("a"))), []string{"Missing endif()"})
+		same(t, "open", misused(t, newGraph().Start(idle("s")).If(always).Then(idle("a"))), []string{"Missing EndIf"})
 		play(t, newGraph().Start(idle("s")).If(never).Then(idle("a")).Else().EndIf().Then(idle("z")), sheet{}).went("empty else", "s, decision_1, merge_2, z", "completed")
 		nested := newGraph().Loop(upTo(2), gParallel{ID: "p", Branches: []string{"in"}}).Branch("in", func(b *gBuilder) { b.Loop(upTo(3), counts("c")) })
 		p := play(t, nested, sheet{})
