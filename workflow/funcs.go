@@ -92,6 +92,10 @@ func (n *Node) renameFuncs(put func(*string)) {
 	if v := copied(&n.Fork); v != nil {
 		put(&v.Merge)
 	}
+	if v := copied(&n.Map); v != nil {
+		put(&v.OverFunc)
+		put(&v.Merge)
+	}
 	if v := copied(&n.Subflow); v != nil {
 		put(&v.Input)
 		put(&v.Mapper)

@@ -13,7 +13,7 @@ import (
 // funcFields are the fields that name Go functions, by type and field, beside Prompt.Text in PromptFunc and the reducers.
 var funcFields = map[string]bool{
 	"Node.OnError": true, "Retry.Func": true, "ToolNode.ArgsFunc": true, "FuncNode.Func": true, "Condition.Func": true, "Wait.PromptFunc": true, "Wait.Mapper": true,
-	"Fork.Merge": true, "Subflow.Input": true, "Subflow.Mapper": true,
+	"Fork.Merge": true, "Map.OverFunc": true, "Map.Merge": true, "Subflow.Input": true, "Subflow.Mapper": true,
 }
 
 // filled makes a value in which every text says where it stands and every list and map has one entry.

@@ -16,6 +16,7 @@ const (
 	KindSubflow Kind = "subflow" // runs another workflow as one step
 	KindSet     Kind = "set"     // makes a value
 	KindSleep   Kind = "sleep"   // rests
+	KindMap     Kind = "map"     // runs its body for each item of a list
 	KindEnd     Kind = "end"     // ends the run
 )
 
@@ -64,6 +65,7 @@ var kinds = []kindInfo{
 		kind: KindSubflow, spec: func(n *Node) bool { return n.Subflow != nil }, check: (*checker).checkSubflow, ports: outPort, calls: true, output: true,
 		words: map[string]string{"": "subgraph"},
 	},
+	{kind: KindMap, spec: func(n *Node) bool { return n.Map != nil }, check: (*checker).checkMap, ports: outPort, calls: true, output: true},
 	{kind: KindExec, calls: true, output: true, words: map[string]string{"": "tool_executor"}},
 	{kind: KindSet, spec: func(n *Node) bool { return n.Set != nil }, check: (*checker).checkSet, ports: outPort, output: true},
 	{kind: KindSleep, spec: func(n *Node) bool { return n.Sleep != nil }, check: (*checker).checkSleep, ports: outPort},

@@ -1,6 +1,9 @@
 package workflow
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Node is one node. Exactly the field of its kind is set; start, end and exec nodes have none.
 //
@@ -12,7 +15,7 @@ type Node struct {
 	// Name is what people see; "" means ID.
 	Name string `json:"name,omitempty"`
 	Kind Kind   `json:"kind"`
-	// Parent is the fork in whose branch the node stands; "" outside of all forks.
+	// Parent is the fork in whose branch, or the map in whose body the node stands; "" outside of all.
 	Parent string `json:"parent,omitempty"`
 	// Hidden nodes are in the compiled graph only: neither entries of the run nor steps (D13). Joins of forks are always hidden.
 	Hidden bool `json:"hidden,omitempty"`
@@ -27,6 +30,7 @@ type Node struct {
 	Subflow *Subflow   `json:"subflow,omitempty"`
 	Set     *SetNode   `json:"set,omitempty"`
 	Sleep   *SleepNode `json:"sleep,omitempty"`
+	Map     *Map       `json:"map,omitempty"`
 	// End says how an end node ends the run; nil: completed, with its input.
 	End *EndNode `json:"end,omitempty"`
 
@@ -277,6 +281,46 @@ type Branch struct {
 type Join struct {
 	Fork string `json:"fork,omitempty"`
 }
+
+// Map runs its body once for each item of a list and stays running until all items have ended; it is one step. The body are the nodes whose parent it is: each item is a scope
+// of its own, in which the step behind the entry is given the item. The output is the list of what the items gave, each that of its step which completed last, in the order of the
+// items. What steps of the body change in the typed state is seen in their item alone.
+type Map struct {
+	// Over is JSON whose texts are interpolations (X-2), which gives the list; null: the input of the step is the list.
+	Over json.RawMessage `json:"over,omitempty"`
+	// OverFunc names a Go function that gives the list (D4).
+	OverFunc string `json:"overFunc,omitempty"`
+	// Entry is the node of the body with which each item begins.
+	Entry string `json:"entry"`
+	// As names the item in expressions of the body: `$NAME`, and its place, counted from 0, `$NAME_index`; "" means `item`.
+	As string `json:"as,omitempty"`
+	// MaxConcurrency bounds the items at work; 0: [DefaultMapConcurrency].
+	MaxConcurrency int `json:"maxConcurrency,omitempty"`
+	// OnItemError says what the failure of an item does: FailFast (default) fails the map at once, FailSkip gives null in the place of the item, FailCollect lets all items end and fails
+	// then.
+	OnItemError string `json:"onItemError,omitempty"`
+	// Merge names a Go function that makes changes of the state of the list (S2-57). It is called as one that merges (see Fork.Merge), with the list as the only output, under the node's
+	// id.
+	Merge string `json:"merge,omitempty"`
+}
+
+const (
+	// MaxItems bounds the list of a map.
+	MaxItems = 10_000
+	// DefaultMapConcurrency is how many items of a map are at work where it does not say.
+	DefaultMapConcurrency = 10
+	// DefaultItem is the name of the item of a map that gives none.
+	DefaultItem = "item"
+)
+
+// Item is the name of the item in expressions.
+func (m *Map) Item() string { return cmp.Or(m.As, DefaultItem) }
+
+// Concurrency is how many items may be at work.
+func (m *Map) Concurrency() int { return cmp.Or(m.MaxConcurrency, DefaultMapConcurrency) }
+
+// ItemIndex is the name of the place of an item in expressions, by that of the item.
+func ItemIndex(item string) string { return item + "_index" }
 
 // Subflow runs another workflow as one step, which is tried again as a whole (S4-23). Steps inside count against the run's limits; the flow's own limits
 // are not looked at. Where the flow has typed state, that is a state of its own.

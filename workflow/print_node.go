@@ -98,6 +98,10 @@ func (p *printer) node(n *Node) {
 		if v := n.Sleep; v != nil {
 			p.line("sleep", key("for", v.For), key("until", v.Until))
 		}
+		if v := n.Map; v != nil {
+			p.line("map", raw("over", v.Over), key("overFunc", v.OverFunc), "entry="+ident(v.Entry), key("as", v.As), number("maxConcurrency", v.MaxConcurrency),
+				word("onItemError", v.OnItemError), key("merge", v.Merge))
+		}
 		if v := n.End; v != nil {
 			p.line("end", word("status", v.Status), raw("output", v.Output), key("message", v.Message))
 		}

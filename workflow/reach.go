@@ -2,8 +2,8 @@ package workflow
 
 import "slices"
 
-// graph is a workflow's nodes by index, with the ways between them: its edges, and from each fork to its join, since a fork whose branches
-// end goes on there.
+// graph is a workflow's nodes by index, with the ways between them: its edges, from each fork to its join, since a fork whose branches
+// end goes on there, and from each map to its body.
 type graph struct {
 	index  map[string]int
 	succ   [][]int
@@ -42,6 +42,11 @@ func newGraphOf(w *Workflow, keep func(Edge) bool, cut func(*Node) bool) *graph 
 	for i := range w.Nodes {
 		if f := w.Nodes[i].Fork; f != nil {
 			if j, ok := g.index[f.Join]; ok {
+				add(i, j)
+			}
+		}
+		if m := w.Nodes[i].Map; m != nil {
+			if j, ok := g.index[m.Entry]; ok {
 				add(i, j)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 const (
 	// MaxFlowDepth bounds how deep flows may contain flows.
 	MaxFlowDepth = 16
-	// MaxBlockDepth bounds how deep forks may be nested in branches.
+	// MaxBlockDepth bounds how deep forks and maps may be nested.
 	MaxBlockDepth = 64
 )
 
@@ -26,7 +26,7 @@ const (
 // unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
 // decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self, handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch, branch-without-edge,
 // branch-target, bad-quorum, fork-join, join-fork, bad-parent, blocks-too-deep, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
-// duplicate-branch-id, nested-branches, untyped-flow.
+// duplicate-branch-id, nested-branches, untyped-flow, map-entry, map-name, end-in-map.
 func Validate(w *Workflow) diag.List {
 	var l diag.List
 	validateFlow(w, "", nil, nil, &l)
@@ -68,6 +68,7 @@ func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, 
 	}
 	c.checkEdges()
 	c.checkForks()
+	c.checkMaps()
 	c.checkParents()
 	c.checkFlowNames(path)
 

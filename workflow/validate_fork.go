@@ -52,22 +52,22 @@ func (c *checker) checkFork(n *Node) {
 	}
 }
 
-// checkParents checks that nodes are in branches of real forks, that joins are beside their forks, and that edges keep to their branch:
+// checkParents checks that nodes are in branches of real forks or bodies of real maps, that joins are beside their forks, and that edges keep to their branch:
 // a branch is entered by its fork's ports and left by the fork's join, nowhere else. The engine's scopes rest on this.
 func (c *checker) checkParents() {
 	unrooted := c.unrooted()
 	for i := range c.w.Nodes {
 		n := &c.w.Nodes[i]
-		if n.Kind == KindFork && c.blocksAround(n) == MaxBlockDepth {
-			c.nodeErrorf(n, "blocks-too-deep", "parallel blocks are nested more than %d deep", MaxBlockDepth)
+		if (n.Kind == KindFork || n.Kind == KindMap) && c.blocksAround(n) == MaxBlockDepth {
+			c.nodeErrorf(n, "blocks-too-deep", "parallel blocks and maps are nested more than %d deep", MaxBlockDepth)
 		}
 		if n.Parent != "" {
 			switch p := c.nodes[n.Parent]; {
 			case p == nil:
 				c.nodeErrorf(n, "bad-parent", "is in %q, which does not exist", n.Parent).Hint = c.similar(n.Parent, c.nodeIDs)
 				continue
-			case p.Kind != KindFork:
-				c.nodeErrorf(n, "bad-parent", "is in %q, which is not a fork", n.Parent)
+			case p.Kind != KindFork && p.Kind != KindMap:
+				c.nodeErrorf(n, "bad-parent", "is in %q, which is neither a fork nor a map", n.Parent)
 				continue
 			case unrooted[n.ID]:
 				c.nodeErrorf(n, "bad-parent", "is its own parent")
@@ -100,12 +100,16 @@ func (c *checker) checkParents() {
 				c.errorf(span, "edge-crosses-branch", "%q leads to the join of fork %q, but is in none of its branches", from.ID, joined)
 			}
 		case from.Parent != to.Parent:
-			c.errorf(span, "edge-crosses-branch", "the edge from %q to %q crosses the border of a branch: a branch is entered by its fork and left by its join", from.ID, to.ID)
+			border := "a branch: a branch is entered by its fork and left by its join"
+			if c.inMap(from) || c.inMap(to) {
+				border = "a branch or of a map: an item begins at the entry of its map and ends where its path does"
+			}
+			c.errorf(span, "edge-crosses-branch", "the edge from %q to %q crosses the border of %s", from.ID, to.ID, border)
 		}
 	}
 }
 
-// blocksAround counts the forks in whose branches n stands, up to one more than may be.
+// blocksAround counts the forks and maps in which n stands, up to one more than may be.
 func (c *checker) blocksAround(n *Node) int {
 	depth := 0
 	for n = c.nodes[n.Parent]; n != nil && depth <= MaxBlockDepth; n = c.nodes[n.Parent] {

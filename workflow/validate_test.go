@@ -257,7 +257,7 @@ func invalidNodes() []invalid {
 			`unknown-word: node "gate": wait.kind is "", not one of approval, question, signal`, `missing-name: node "fn": func is empty`,
 		}},
 		{"parent is no fork", func(w *Workflow) { node(w, "end").Parent = "gate" }, []string{
-			`bad-parent: node "end": is in "gate", which is not a fork`,
+			`bad-parent: node "end": is in "gate", which is neither a fork nor a map`,
 			`edge-crosses-branch: the edge from "inner" to "end" crosses the border of a branch: a branch is entered by its fork and left by its join`,
 		}},
 		{"parent is not a node", func(w *Workflow) { node(w, "b").Parent = "per" }, []string{
@@ -285,7 +285,21 @@ func invalidNodes() []invalid {
 				w.Edges = append(w.Edges, Edge{From: id, Port: "b", To: id + "/a"})
 				parent = id
 			}
-		}, []string{`blocks-too-deep: node "deep64": parallel blocks are nested more than 64 deep`}},
+		}, []string{`blocks-too-deep: node "deep64": parallel blocks and maps are nested more than 64 deep`}},
+		{"map without a body", func(w *Workflow) {
+			w.Nodes = append(w.Nodes, Node{ID: "m", Kind: KindMap, Map: &Map{Entry: "x", Over: json.RawMessage("["), OverFunc: "f", As: "steps", OnItemError: "stop", MaxConcurrency: -1}})
+		}, []string{
+			`bad-json: node "m": map.over must be JSON`, `bad-value: node "m": it has over and overFunc`, `negative-limit: node "m": map.maxConcurrency must not be negative`,
+			`unknown-word: node "m": map.onItemError is "stop", not one of fail_fast, skip, collect`, `map-name: node "m": names its item "steps", which cannot be the name of a variable`,
+			`map-entry: node "m": begins its items at "x", which does not exist; did you mean "a"?`,
+		}},
+		{"map with an end and another's body", func(w *Workflow) {
+			w.Nodes = append(w.Nodes, Node{ID: "m", Kind: KindMap, Map: &Map{Entry: "end"}}, Node{ID: "e", Kind: KindEnd, Parent: "m"})
+			w.Edges = append(w.Edges, Edge{From: "e", To: "end"})
+		}, []string{
+			`map-entry: node "m": begins its items at "end", which is not in it`, `end-in-map: node "e": ends the run, so it cannot be inside of a map, where the other items would be lost`,
+			`edge-crosses-branch: the edge from "e" to "end" crosses the border of a branch or of a map: an item begins at the entry of its map and ends where its path does`,
+		}},
 		{"unknown flow", func(w *Workflow) { node(w, "inner").Subflow.Flow = "othr" }, []string{`unknown-flow: node "inner": flow "othr" is not defined; did you mean "other"?`}},
 		{"branch with a problem", func(w *Workflow) { w.Branches = []*Workflow{{ID: "b", Nodes: []Node{{ID: "only", Kind: KindEnd}}}} }, []string{`no-entry: branch "b": the workflow has no entry node`}},
 		{"empty branch", func(w *Workflow) { w.Branches = []*Workflow{nil} }, []string{"empty-branch: branch 1 is empty"}},

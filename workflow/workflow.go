@@ -127,7 +127,8 @@ const (
 
 // Limits bound a run. Zero means the default named at the field; formats and flags may set others.
 type Limits struct {
-	// MaxSteps bounds executions of document nodes; default DefaultMaxSteps. Nil is the default: an explicit 0 allows none (D28).
+	// MaxSteps bounds executions of document nodes; default DefaultMaxSteps, and DefaultItemSteps more for each item that a map begins. Nil is the default: an explicit 0 allows
+	// none (D28).
 	MaxSteps *int `json:"maxSteps,omitempty"`
 	// MaxRounds ends the run as completed after that many full cycles (S1-13); 0: no such end.
 	MaxRounds int `json:"maxRounds,omitempty"`
@@ -152,13 +153,14 @@ type Limits struct {
 
 const (
 	DefaultMaxSteps          = 1000
+	DefaultItemSteps         = 100
 	DefaultMaxLoopIterations = 100
 	DefaultMaxTurns          = 50
 	DefaultNoProgress        = 5
 	DefaultRepairs           = 2
 )
 
-// Steps gives MaxSteps or its default.
+// Steps gives MaxSteps or its default, which is that of a run that began no items of maps.
 func (l Limits) Steps() int {
 	if l.MaxSteps == nil {
 		return DefaultMaxSteps
@@ -219,6 +221,7 @@ const (
 	FailFast     = "fail_fast"
 	FailCollect  = "collect"
 	FailContinue = "continue"
+	FailSkip     = "skip"
 	FailDrain    = "drain"
 )
 

@@ -41,6 +41,10 @@ func applyEdgeTaken(s *state, ev *Event, d *EdgeTaken) {
 		}
 		s.Trips[key]++
 	}
+	if last, ok := s.graph.ItemLast(ev.Step, d); ok {
+		st := s.graph.Step(ev.Step)
+		st.Approve(s.Waits.Later(st.Approval, s.approvalAt(last)))
+	}
 	s.graph.Travel(ev.Step, d)
 }
 

@@ -5,10 +5,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
+	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -30,6 +33,38 @@ func (s viewer) toolArguments(n *plan.Node, t graph.Token, d *StepStarted) *Fail
 		d.Input = v
 	case len(input) > 0 && input[0] != '{':
 		d.Input = expr.Object([]expr.Member{{Name: "input", Value: expr.Quote(expr.Text(input))}})
+	}
+	return nil
+}
+
+// mapList makes the list of a map. It is part of the event only where it is not what the step was given.
+func (s viewer) mapList(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
+	var list Value
+	switch {
+	case n.Map.OverFunc != "":
+		v, err := s.plan.askValue(n.Map.OverFunc, func(h Host) (Value, error) { return h.Value(n.Map.OverFunc, s.before(n, t)) })
+		if err != nil {
+			return &Failure{Code: CodeFunc, Message: err.Error()}
+		}
+		list = v
+	case n.Value != nil:
+		v, f := s.evaluate("over", n.Value, s.ahead(t))
+		if f != nil {
+			return f
+		}
+		list = event.Compact(v)
+	default:
+		list = s.graph.Value(t.From)
+	}
+	items, ok := jsontext.Items(list)
+	switch {
+	case !ok:
+		return &Failure{Code: CodeExpression, Message: "over: a map needs a list, not " + loop.Brief(list)}
+	case len(items) > workflow.MaxItems:
+		return &Failure{Code: CodeMaxItems, Limit: "items", Max: workflow.MaxItems, Message: fmt.Sprintf("the list of the map has %d items; at most %d are allowed", len(items), workflow.MaxItems)}
+	}
+	if string(list) != string(s.graph.Value(t.From)) {
+		d.Input = list
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// blocks decides about steps that contain others, which are parallel blocks and sub-flows: how they begin, when they end, and with what.
+// blocks decides about steps that contain others, which are parallel blocks, maps and sub-flows: how they begin, when they end, and with what.
 type blocks struct {
 	*recorder
 	steps blocksSteps
@@ -19,6 +19,7 @@ type blocks struct {
 type blocksSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
 	failStep(step int, f Failure)
+	giveUp(step int, f Failure)
 	cancelBranches(step int, reason string)
 }
 
@@ -26,15 +27,20 @@ type blocksSteps interface {
 func (b *blocks) closeScopes() {
 	for _, id := range b.graph.TakeAwake() {
 		sc := b.graph.Scope(id)
-		if sc.Dead || sc.Owner == 0 || b.graph.Step(sc.Owner).Status != stepRunning || b.state.isFailing() {
+		if sc.Owner == 0 || b.graph.Step(sc.Owner).Status != stepRunning || b.state.isFailing() || sc.Dead && b.graph.StepNode(sc.Owner).Kind != workflow.KindMap {
 			continue
 		}
-		if b.graph.StepNode(sc.Owner).Kind == workflow.KindSubflow {
+		switch b.graph.StepNode(sc.Owner).Kind {
+		case workflow.KindSubflow:
 			if sc.Live == 0 && !b.state.Loop.IsAsleep(sc.Owner) { // one that waits for its next attempt has not begun
 				b.endFlow(sc.Owner)
 			}
-		} else if !b.graph.Awaits(sc.Owner, sc) {
-			b.settleBlock(sc.Owner)
+		case workflow.KindMap:
+			b.closeItem(sc.Owner, id)
+		default:
+			if !b.graph.Awaits(sc.Owner, sc) {
+				b.settleBlock(sc.Owner)
+			}
 		}
 	}
 }

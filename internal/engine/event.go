@@ -98,6 +98,8 @@ const (
 	CodeStuck             = event.CodeStuck
 	CodeExpression        = event.CodeExpression
 	CodeEnded             = event.CodeEnded
+	CodeMaxItems          = event.CodeMaxItems
+	CodeItemsFailed       = event.CodeItemsFailed
 )
 
 const (

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -44,6 +45,13 @@ func (r *Run) CopiedPrompt(id int) (string, bool) {
 
 func (r *Run) copiedContext(scopeID int, missing string) string {
 	input := expr.Text(r.state.Created.Input)
+	for sc := r.graph.Scope(scopeID); sc.Owner > 0; sc = r.graph.StepScope(sc.Owner) {
+		if m := r.graph.StepNode(sc.Owner).Map; m != nil { // the item takes the place of the input
+			items, _ := jsontext.Items(r.graph.StepInput(sc.Owner))
+			input = expr.Text(items[sc.Branch-1])
+			break
+		}
+	}
 	if input == "" {
 		input = missing
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // fireJoins starts free joins for which every inbound path has arrived or can no longer arrive (P2, P5).
@@ -58,8 +59,11 @@ func (s *starter) join(nodeIdx, scopeID int) {
 	out, size := make([]expr.Member, len(from)), int64(0)
 	for i, t := range from {
 		source := "input"
-		if t.From > 0 {
+		switch {
+		case t.From > 0:
 			source = s.graph.StepNode(t.From).ID
+		case t.From < 0:
+			source = workflow.DefaultItem
 		}
 		out[i] = expr.Member{Name: source, Value: s.graph.Value(t.From)}
 		size += int64(len(out[i].Value))

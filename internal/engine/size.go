@@ -25,6 +25,9 @@ func (s *state) weight(ev *Event) int64 {
 	if d, ok := ev.Data.(*StepCompleted); ok && !d.Same && !d.Reply && !d.JSON && !d.Given && d.Output == nil {
 		n += s.graph.Step(ev.Step).Output.Size()
 	}
+	if d, ok := ev.Data.(*StepFailed); ok && d.Output == nil && d.Error.Code == CodeItemsFailed {
+		n += s.graph.Step(ev.Step).Output.Size()
+	}
 	return n
 }
 

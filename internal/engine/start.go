@@ -51,6 +51,7 @@ type starterSteps interface {
 type starterBlocks interface {
 	fork(step int, n *plan.Node)
 	beginFlow(step int, n *plan.Node)
+	beginItems(step int)
 }
 
 // starterAgents makes the first call of a step that runs an agent loop.
@@ -107,8 +108,8 @@ func (s *starter) startToken(t graph.Token) {
 	}
 	// After the rounds: a run whose last round is over needs no further step. A person who takes over is no step too many: under a limit of none the
 	// run would be handed over for ever.
-	if !n.Hidden && s.graph.Used >= s.state.Limits.Steps() && (sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
-		s.end.limitAt(CodeMaxSteps, int64(s.state.Limits.Steps()), path, t.From)
+	if most := s.maxSteps(); !n.Hidden && s.graph.Used >= most && (sc.Flow != 0 || n.ID != s.state.plan.root.Workflow.Rules.Handoff) {
+		s.end.limitAt(CodeMaxSteps, int64(most), path, t.From)
 		return
 	}
 	if !(viewer{&s.state}).roomFor(n, t) {
@@ -134,6 +135,8 @@ func (s *starter) startToken(t graph.Token) {
 		}
 	case n.Kind == workflow.KindTool && on:
 		failure = viewer{&s.state}.toolArguments(n, t, d)
+	case n.Kind == workflow.KindMap && on:
+		failure = viewer{&s.state}.mapList(n, t, d)
 	case n.Kind == workflow.KindSleep && on:
 		failure = viewer{&s.state}.sleepUntil(n, t, s.now, d)
 	}
@@ -144,11 +147,23 @@ func (s *starter) startToken(t graph.Token) {
 	if n.Node.If != nil && !s.asked(id, n, on, err) {
 		return
 	}
-	if failure != nil {
+	switch {
+	case failure == nil:
+		s.begin(id, n)
+	case n.Kind == workflow.KindMap: // whose list is made once
+		s.steps.giveUp(id, *failure)
+	default:
 		s.steps.failStep(id, *failure)
-		return
 	}
-	s.begin(id, n)
+}
+
+// maxSteps is how many steps the run may have.
+func (s *starter) maxSteps() int {
+	most := s.state.Limits.Steps()
+	if s.state.Limits.MaxSteps == nil {
+		most += workflow.DefaultItemSteps * int(s.graph.Begun)
+	}
+	return most
 }
 
 // asked records the condition of a step that has started. False: the step goes no further.
@@ -203,6 +218,8 @@ func (s *starter) begin(id int, n *plan.Node) {
 		s.steps.failStep(id, Failure{Code: CodeNoRoute, Message: fmt.Sprintf("%q was reached from outside the branches that it joins", n.ID)})
 	case workflow.KindFork:
 		s.blocks.fork(id, n)
+	case workflow.KindMap:
+		s.blocks.beginItems(id)
 	case workflow.KindExec:
 		s.agents.exec(id)
 	case workflow.KindSubflow:

@@ -29,7 +29,11 @@ type steps struct {
 		failInside(step, outer int, f Failure)
 	}
 	// blocks ends a fork whose branch has failed, if that settles it.
-	blocks interface{ settleBlock(step int) }
+	blocks interface {
+		settleBlock(step int)
+		// failItem ends a map whose item has failed, if that settles it.
+		failItem(step, item int, f Failure)
+	}
 	// passing is what passable gave last.
 	passing []int
 	// cancelling is what the next cancelled step says of the whole run.
@@ -222,7 +226,7 @@ func (s *steps) giveUp(id int, f Failure) {
 	s.leave(id, port)
 }
 
-// fail carries a failure that was not handled outward: to the fork whose branch it ends, to the sub-flow's step, to the run.
+// fail carries a failure that was not handled outward: to the fork whose branch it ends, to the map whose item, to the sub-flow's step, to the run.
 func (s *steps) fail(id int, f Failure) {
 	sc := s.graph.StepScope(id)
 	if sc.Owner == 0 {
@@ -233,17 +237,20 @@ func (s *steps) fail(id int, f Failure) {
 	}
 	s.cancelScope(s.graph.Step(id).Scope, "the branch failed")
 	owner := sc.Owner
-	if s.graph.StepNode(owner).Kind == workflow.KindSubflow {
+	switch s.graph.StepNode(owner).Kind {
+	case workflow.KindSubflow:
 		s.failStep(owner, f)
-		return
+	case workflow.KindMap:
+		s.blocks.failItem(owner, sc.Branch-1, f)
+	default:
+		s.blocks.settleBlock(owner)
 	}
-	s.blocks.settleBlock(owner)
 }
 
 // isLimit tells whether a failure code is a bound that trying again would only meet again.
 func isLimit(code string) bool {
 	switch code {
-	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
+	case CodeMaxLoopIterations, CodeMaxSteps, CodeMaxBytes, CodeValueTooLarge, CodeNoProgress, CodeMaxTurns, CodeMaxItems, CodeBudget, CodeNodeBudget, CodeParentBudget, CodeWorkflowBudget:
 		return true
 	}
 	return false

@@ -111,7 +111,7 @@ func (e env) Var(name string) (Value, bool) {
 			return e.done.Output, true
 		}
 	}
-	return nil, false
+	return e.graph.Item(e.scope, name)
 }
 
 // Step implements expr.Env.

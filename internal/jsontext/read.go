@@ -1,6 +1,7 @@
 package jsontext
 
 import (
+	"encoding/json"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -272,4 +273,21 @@ func hex4(d []byte, i int) rune {
 		}
 	}
 	return r
+}
+
+// Items gives the values of a JSON list, which share its bytes; false where v is no list and nothing else.
+func Items(v []byte) ([]json.RawMessage, bool) {
+	i := skipSpace(v, 0)
+	if i >= len(v) || v[i] != '[' || !Valid(v) {
+		return nil, false
+	}
+	items := []json.RawMessage{}
+	for i = skipSpace(v, i+1); v[i] != ']'; {
+		end := Skip(v, i)
+		items = append(items, v[i:end:end])
+		if i = skipSpace(v, end); v[i] == ',' {
+			i = skipSpace(v, i+1)
+		}
+	}
+	return items, true
 }

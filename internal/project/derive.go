@@ -37,8 +37,12 @@ func (f *Folder) completed(st *step, d *engine.StepCompleted) engine.Value {
 	case event.OutputReply:
 		return st.replyText(st.root)
 	case event.OutputBlock:
-		if st.def.Fork != nil {
+		switch {
+		case st.def.Fork != nil:
 			return blockOutput(st)
+		case st.def.Map != nil:
+			f.openItems(st)
+			return st.items.list(false)
 		}
 	case event.OutputFlow:
 		if st.child != nil && st.child.last != nil && !st.child.flow.Rules.StateFlows {

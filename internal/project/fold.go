@@ -67,6 +67,9 @@ type scope struct {
 	// arrived is the step that reached the join last, last the one that completed last, fork the last fork that started.
 	arrived, last, fork *step
 	failed              bool // by a step that no error edge took over
+	failure             *engine.Failure
+	// item is that of a map which the scope belongs to.
+	item engine.Value
 	// entries are the last completed steps by node, at the place of the node's first (S4-4).
 	entries []*step
 }
@@ -115,7 +118,9 @@ type step struct {
 	frames map[int]*frame
 	// branches are the scopes of a fork's branches, from 1, in the present attempt; child is that of a sub-flow.
 	branches map[int]*scope
-	child    *scope
+	// items are those of a map.
+	items *items
+	child *scope
 	// modelError is the text of the last failed model call.
 	modelError string
 	// warnings are those of replies.

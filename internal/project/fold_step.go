@@ -84,8 +84,10 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 	if d, ok := e.Data.(*engine.StepRetrying); ok {
 		st.attempt = d.Attempt
 		if d.Call == "" {
+			f.closeItems(st)
 			st.by = ""        // the step's own agent begins again
 			st.branches = nil // a block is tried again as a whole (S4-23)
+			st.items.again()
 		}
 		return
 	}
@@ -99,9 +101,14 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 		st.failure = &d.Error
 		switch {
 		case d.Port == "":
-			st.scope.failed = true
+			if !st.scope.failed {
+				st.scope.failed, st.scope.failure = true, &d.Error
+			}
 		case st.def.Catch == nil:
 			st.output = d.Error.Value()
+		case d.Output == nil && d.Error.Code == engine.CodeItemsFailed && st.items != nil:
+			st.output = st.items.list(true)
+			f.give(st)
 		case d.Output == nil:
 			st.output, st.scope.last = f.handed(st), st
 		default:
@@ -115,12 +122,19 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 			st.output, st.scope.last = f.handed(st), st
 		}
 	}
+	f.closeItems(st)
 }
 
 // handed gives the output of the step before, which a step that gave nothing hands on.
 func (f *Folder) handed(st *step) engine.Value {
-	if st.data.From == 0 {
+	switch {
+	case st.data.From == 0:
 		return f.created.Input
+	case st.data.From < 0:
+		if sc := f.scope(-st.data.From); sc != nil {
+			return sc.item
+		}
+		return nil
 	}
 	if from := f.find(st.data.From); from != nil {
 		return from.output
@@ -158,6 +172,9 @@ func (f *Folder) complete(st *step, d *engine.StepCompleted) {
 func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
 	f.token(st, d.Token)
 	switch {
+	case st.def.Map != nil && d.Branch > 0 && d.To == st.def.ID:
+		f.endItem(st, d)
+		return
 	case d.Branch > 0:
 		if st.branches[d.Branch] == nil {
 			if st.branches == nil {
@@ -165,6 +182,7 @@ func (f *Folder) addEdge(st *step, d *engine.EdgeTaken) {
 			}
 			sc := &scope{n: d.Scope, flow: st.scope.flow, prefix: st.scope.prefix, owner: st}
 			st.branches[d.Branch], f.scopes[d.Scope] = sc, sc
+			f.beginItem(st, sc, d.Branch)
 		}
 	case st.def.Kind == workflow.KindSubflow && st.status == StepRunning:
 		sub := &workflow.Workflow{}

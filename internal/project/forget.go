@@ -150,7 +150,7 @@ func (f *Folder) begun(st *step) {
 			delete(g.tokens, t)
 		}
 	}
-	if from := f.steps[st.data.From]; from != nil && (st.def.Kind == workflow.KindFork || st.def.Kind == workflow.KindSubflow) {
+	if from := f.steps[st.data.From]; from != nil && (st.def.Kind == workflow.KindFork || st.def.Kind == workflow.KindMap || st.def.Kind == workflow.KindSubflow) {
 		from.pending++
 		st.from = from
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -159,7 +160,7 @@ func sameAsEngine(t failing, w *enginetest.World) {
 // goesOn tells whether a step is at work, beside those that wait and those that others go on in. None is in a run that is paused: who sees that a run is paused need not look at its steps.
 func goesOn(f *Folder) bool {
 	for _, st := range f.steps {
-		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindSubflow {
+		if f.stepStatus(st) == StepRunning && st.def.Kind != workflow.KindFork && st.def.Kind != workflow.KindMap && st.def.Kind != workflow.KindSubflow {
 			return true
 		}
 	}
@@ -256,6 +257,10 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 				t.Fatalf("input of step %d: %v", i+1, err)
 			}
 			facts[name+"input"] = string(f.input(mine))
+		case st.Work.Input == "" && st.From < 0:
+			sc := s.Graph.Scopes[-st.From]
+			items, _ := jsontext.Items([]byte(steps[sc.Owner-1].Work.Input))
+			facts[name+"input"] = string(items[sc.Branch-1])
 		case st.Work.Input == "" && st.From > 0:
 			facts[name+"input"] = steps[st.From-1].Output
 		case st.Work.Input == "":

@@ -39,10 +39,16 @@ func (f *Folder) assembled(st *step) engine.Value {
 	return expr.Quote(t.String())
 }
 
-// outputText gives the text of what a step gave, or of the run's input.
+// outputText gives the text of what a step gave, of the run's input, or of an item.
 func (f *Folder) outputText(n int) (text.Text, bool) {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return prompt.OfJSON(f.created.Input), true
+	case n < 0:
+		if sc := f.scope(-n); sc != nil {
+			return prompt.OfJSON(sc.item), true
+		}
+		return text.Text{}, false
 	}
 	st := f.steps[n]
 	if st == nil || st.status == StepRunning {

@@ -21,6 +21,7 @@ var looks = map[workflow.Kind]look{
 	workflow.KindDecide:  {"◆", styleDecide},
 	workflow.KindWait:    {"◐", styleWait},
 	workflow.KindFork:    {"∥", styleFork},
+	workflow.KindMap:     {"⁝", styleFork},
 	workflow.KindJoin:    {"⋈", styleJoin},
 	workflow.KindSubflow: {"▤", styleSubflow},
 }

@@ -15,7 +15,7 @@ import (
 
 // Shape is a structured workflow as a tree: easy to make at random, easy to evaluate by hand ([Twin]), and easy to compile to a graph.
 type Shape struct {
-	// Kind is agent, func, tool, set (a value of what it was given), signal (one of three names, for the node alone), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), late (a part beside an agent that never
+	// Kind is agent, func, tool, set (a value of what it was given), signal (one of three names, for the node alone), helped (an agent that calls a tool and a sub-agent), handed (one that calls a tool and hands over), seq, if, par, loop, ask (an approval), sub (a sub-flow), map (over a list of its own), late (a part beside an agent that never
 	// answers, whose timeout is over sooner or later), try (a
 	// step and what follows its failure) or meet (branches without fork that meet at a free join).
 	Kind  string
@@ -32,7 +32,9 @@ type Shape struct {
 	Caught string `json:",omitzero"`
 	// State of a sub: "" for none of its own, StateOut where its state is its output, StateIn where that goes into the state around it.
 	State string `json:",omitzero"`
-	// Of a par: see workflow.Fork.
+	// Items is how many items a map has.
+	Items int `json:",omitzero"`
+	// Of a par: see workflow.Fork. OnFailure and Bound also of a map: see workflow.Map.
 	Until     string `json:",omitzero"`
 	OnFailure string `json:",omitzero"`
 	Quorum    int    `json:",omitzero"`
@@ -69,7 +71,7 @@ func DrawTimed(t *rapid.T, depth int) *Shape {
 	return d.draw(depth)
 }
 
-var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "signal", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "try", "meet"}
+var wildKinds = []string{"agent", "func", "tool", "set", "sleep", "signal", "helped", "handed", "seq", "if", "par", "loop", "ask", "sub", "map", "try", "meet"}
 
 type drawer struct {
 	t     *rapid.T
@@ -110,10 +112,10 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 		parts = d.int("ways", 1, 2)
 	case "loop":
 		parts, s.Max = 1, d.int("max", 1, 4)
-	case "sub", "late":
+	case "sub", "map", "late":
 		parts = 1
 	case "try":
-		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub"}).Draw(d.t, "guarded"), depth-1))
+		s.Parts = append(s.Parts, d.drawKind(rapid.SampledFrom([]string{"agent", "func", "tool", "par", "sub", "map"}).Draw(d.t, "guarded"), depth-1))
 		s.Parts = append(s.Parts, d.after(d.draw(depth-1)))
 	}
 	for range parts {
@@ -122,7 +124,7 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if !d.wild {
 		return s
 	}
-	if leaf(kind) || kind == "par" || kind == "sub" || kind == "late" {
+	if leaf(kind) || kind == "par" || kind == "sub" || kind == "map" || kind == "late" {
 		s.Asks = d.int("asks", 0, 5) == 0
 		if !s.loops() { // whose bound is one of the run, which nothing catches
 			s.Caught = rapid.SampledFrom([]string{"", "", "", CaughtOn, CaughtDefault}).Draw(d.t, "caught")
@@ -131,8 +133,12 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	if leaf(kind) && kind != "set" && kind != "sleep" && kind != "signal" && kind != "helped" && kind != "handed" && d.int("trouble", 0, 3) == 0 {
 		s.Fails, s.Retries = d.int("fails", 1, 3), d.int("retries", 0, 2)
 	}
-	if kind == "par" || kind == "sub" {
+	if kind == "par" || kind == "sub" || kind == "map" {
 		s.Retries = max(0, d.int("again", -3, 1))
+	}
+	if kind == "map" {
+		s.Items, s.Bound = d.int("items", 0, 4), d.int("bound", 0, 3)
+		s.OnFailure = rapid.SampledFrom([]string{"", workflow.FailSkip, workflow.FailCollect}).Draw(d.t, "failure")
 	}
 	if kind == "sub" {
 		s.State = rapid.SampledFrom([]string{"", StateOut, StateIn}).Draw(d.t, "state")

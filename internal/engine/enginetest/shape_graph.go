@@ -70,6 +70,11 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		}
 		c.add(n)
 		return s.ID, []end{{s.ID, workflow.PortOut}}
+	case "map":
+		m := &workflow.Map{Over: s.list(), MaxConcurrency: s.Bound, OnItemError: s.OnFailure}
+		c.add(workflow.Node{ID: s.ID, Kind: workflow.KindMap, Parent: parent, Map: m, Retry: retry(s), If: s.asks(), Catch: s.catch()})
+		m.Entry, _ = c.part(s.Parts[0], s.ID)
+		return s.ID, []end{{s.ID, workflow.PortOut}}
 	case "try":
 		first, ends := c.part(s.Parts[0], parent)
 		rescue, more := c.part(s.Parts[1], parent)
@@ -164,6 +169,15 @@ func (c *compiler) leaf(s *Shape, parent string) string {
 	}
 	c.add(n)
 	return s.ID
+}
+
+// list gives the items of a map, of which every second one says yes.
+func (s *Shape) list() engine.Value {
+	var items []string
+	for i := range s.Items {
+		items = append(items, string(expr.Quote(fmt.Sprintf("%s %d %s", s.ID, i, []string{"yes", "no"}[i%2]))))
+	}
+	return engine.Value("[" + strings.Join(items, ",") + "]")
 }
 
 func (s *Shape) asks() *workflow.Condition {

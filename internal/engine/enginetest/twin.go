@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/jsontext"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -34,7 +35,7 @@ func Twin(s *Shape, input engine.Value) Outcome {
 	}
 	o := twin(s, input)
 	if o.Failed && s.Caught != "" {
-		o = Outcome{Ok: true, Output: input, Source: s.ID, Calls: o.Calls}
+		o = Outcome{Ok: true, Output: input, Source: s.ID, Calls: o.Calls, Vague: s.Kind == "map" && s.OnFailure == workflow.FailCollect && s.Caught == CaughtOn}
 		if s.Caught == CaughtDefault {
 			o.Output = expr.Quote(s.fallback())
 		}
@@ -118,6 +119,8 @@ func twin(s *Shape, input engine.Value) Outcome {
 		return twinMeet(s, input)
 	case "par":
 		return twinPar(s, input)
+	case "map":
+		return twinMap(s)
 	}
 	panic("unknown kind " + s.Kind)
 }
@@ -192,6 +195,41 @@ func twinMeet(s *Shape, input engine.Value) Outcome {
 	}
 	o.Ok, o.Ended = len(fields) > 0, len(fields) == 0
 	o.Output = engine.Value("{" + strings.Join(fields, ",") + "}")
+	return o
+}
+
+// twinMap: the body is evaluated for each item by itself.
+func twinMap(s *Shape) Outcome {
+	o := Outcome{Ok: true, Source: s.ID}
+	items, _ := jsontext.Items(s.list())
+	outputs, failed, open := []string{}, false, false
+	for _, item := range items {
+		b := Twin(s.Parts[0], item)
+		o.Calls = sum(o.Calls, b.Calls)
+		switch {
+		case b.Failed:
+			failed = true
+			outputs = append(outputs, "null")
+		case b.Ended: // the output is that of whatever came last inside
+			o.Vague = true
+		case !b.Ok:
+			open = true
+		default:
+			o.Vague = o.Vague || b.Vague
+			outputs = append(outputs, string(orNull(b.Output)))
+		}
+	}
+	o.Output = engine.Value("[" + strings.Join(outputs, ",") + "]")
+	switch {
+	case failed && s.OnFailure != workflow.FailSkip:
+		if o.Ok, o.Failed = false, true; s.OnFailure == "" || s.Retries > 0 {
+			o.Calls = -1
+		}
+	case open && s.OnFailure != workflow.FailSkip:
+		return Outcome{Calls: -1}
+	case open:
+		o.Vague, o.Calls = true, -1
+	}
 	return o
 }
 

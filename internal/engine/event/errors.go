@@ -57,11 +57,18 @@ const (
 	CodeStuck             = "stuck"
 	CodeExpression        = "expression"
 	CodeEnded             = "ended"
+	CodeMaxItems          = "max_items"
+	CodeItemsFailed       = "items_failed"
 )
 
 // Brief is the failure as expressions read it.
 func (f Failure) Brief() Value {
 	return expr.Object([]expr.Member{{Name: "code", Value: expr.Quote(f.Code)}, {Name: "message", Value: expr.Quote(f.Message)}, {Name: "node", Value: expr.Quote(f.Node)}})
+}
+
+// InList is the failure in the place of an item's output in the list of a map.
+func (f Failure) InList() Value {
+	return expr.Object([]expr.Member{{Name: "error", Value: f.Brief()}})
 }
 
 // BoundsRun tells whether a failure code is a bound of the run as a whole, after which no step goes on.

@@ -89,7 +89,7 @@ const (
 	OutputGiven               // its last result: [ResultValue]
 	OutputReply               // the text of its agent's last reply
 	OutputJSON                // the JSON in that text
-	OutputBlock               // the outputs of a fork's branches
+	OutputBlock               // the outputs of a fork's branches, or of a map's items
 	OutputFlow                // that of the last step of a sub-flow
 )
 
@@ -104,7 +104,7 @@ func (d *StepCompleted) Source(k workflow.Kind) Source {
 		return OutputReply
 	case d.JSON:
 		return OutputJSON
-	case d.Output == nil && k == workflow.KindFork:
+	case d.Output == nil && (k == workflow.KindFork || k == workflow.KindMap):
 		return OutputBlock
 	case d.Output == nil && k == workflow.KindSubflow:
 		return OutputFlow

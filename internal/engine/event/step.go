@@ -17,9 +17,9 @@ type StepStarted struct {
 	Scope     int `json:"scope,omitempty"`
 	// Agent is the id of the agent of an agent step.
 	Agent string `json:"agent,omitempty"`
-	// From is the step whose output is the input; 0: the run's input.
+	// From is the step whose output is the input; 0: the run's input; below 0: the item of the scope with that number, without the sign.
 	From int `json:"from,omitempty"`
-	// Input is what the step was given where it is not the output of From: for an agent, the user message; for a tool, its arguments.
+	// Input is what the step was given where it is not the output of From: for an agent, the user message; for a tool, its arguments; for a map, its list.
 	Input Value `json:"input,omitempty"`
 	// Recipe is the input of an agent where it is composed of other texts; Input is nil then.
 	Recipe *prompt.Recipe `json:"recipe,omitempty"`
@@ -64,7 +64,7 @@ type StepCompleted struct {
 }
 
 // StepFailed ends a step. Port is PortError or PortLimit where an edge handles the failure, PortOut where the step goes on nevertheless; "": the failure goes outward. Output is the
-// default that takes the place of the output; nil: there is none.
+// default that takes the place of the output; nil: there is none, or it is that of a map whose items failed, where the code says so.
 type StepFailed struct {
 	Error  Failure `json:"error"`
 	Port   string  `json:"port,omitempty"`
@@ -85,13 +85,14 @@ type StepSkipped struct {
 }
 
 // EdgeTaken gives the output of step Event.Step along an edge: a new token at To, or an arrival where To is the join of a fork. Edge is the
-// index of the edge in its workflow, -1 for a goto and for the entry.
+// index of the edge in its workflow, -1 for a goto, for the entry, and for the items of a map: Step is that of the map, To the node with which an item begins, or the map itself where
+// the item of Scope has ended.
 type EdgeTaken struct {
 	Edge  int    `json:"edge"`
 	To    string `json:"to"`
 	Token int    `json:"token,omitempty"`
 	Scope int    `json:"scope,omitempty"`
-	// Branch is the 1-based branch of the fork that the edge begins; the token is in the new scope Scope.
+	// Branch is the 1-based branch of the fork that the edge begins; the token is in the new scope Scope. Of a map it is the 1-based place of the item.
 	Branch int `json:"branch,omitempty"`
 	// Queued: the token waits in the queue of a paused run (D18).
 	Queued bool `json:"held,omitempty"`

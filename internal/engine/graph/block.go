@@ -93,10 +93,13 @@ func (g *Graph[L]) Awaits(id int, sc *Scope) bool {
 	return b.settled < len(b.Scopes)
 }
 
-// BlockOutput is the output of a fork whose branches have settled (S4-34).
+// BlockOutput is the output of a fork whose branches have settled (S4-34), or of a map whose items have ended.
 func (g *Graph[L]) BlockOutput(step int) Output {
 	f := g.FlowOf(step)
 	n := g.StepNode(step)
+	if n.Kind == workflow.KindMap {
+		return g.itemList(step, false)
+	}
 	if n.Fork.Shape != workflow.ShapeMap {
 		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.left(step)}.JSON()}
 	}
@@ -112,7 +115,10 @@ func (g *Graph[L]) BlockOutput(step int) Output {
 
 // BlockSize measures what [Graph.BlockOutput] would make.
 func (g *Graph[L]) BlockSize(step int) int64 {
-	if g.StepNode(step).Fork.Shape != workflow.ShapeMap {
+	switch n := g.StepNode(step); {
+	case n.Kind == workflow.KindMap:
+		return g.itemsSize(step)
+	case n.Fork.Shape != workflow.ShapeMap:
 		return childrenSize(Sight[L]{g: g, f: g.FlowOf(step)}.left(step))
 	}
 	var n int64

@@ -26,7 +26,7 @@ func (g *Graph[L]) CheckEdgeTaken(ev *event.Event, d *event.EdgeTaken) string {
 			sc = *g.Scope(d.Scope)
 		}
 		to, ok := g.flows[sc.Flow].Index[d.To]
-		flow, arrives = sc.Flow, ok && g.closes(&sc, to)
+		flow, arrives = sc.Flow, ok && (g.closes(&sc, to) || g.endsItem(ev.Step, d))
 	}
 	switch _, ok := g.flows[flow].Index[d.To]; {
 	case !ok:
@@ -53,6 +53,11 @@ func (g *Graph[L]) checkFollows(ev *event.Event, d *event.EdgeTaken) string {
 		}
 	}
 	switch {
+	case n.Kind == workflow.KindMap && d.Branch > 0:
+		if st.Status != event.Running {
+			return "the map has ended"
+		}
+		return g.checkItem(ev.Step, d)
 	case d.Branch != 0:
 		known := d.Scope >= 0 && d.Scope < len(g.Scopes)
 		if n.Kind != workflow.KindFork || st.Status != event.Running || d.Branch < 1 || d.Branch > len(n.Fork.Branches) || d.Edge < 0 ||
@@ -76,9 +81,22 @@ func (g *Graph[L]) closes(sc *Scope, to int) bool {
 	return fork >= 0 && sc.Owner > 0 && g.StepNode(sc.Owner).Index == fork
 }
 
-// Travel puts a token at the end of an edge that step id takes; at the join of its own fork the branch has arrived instead. A fork opens a scope for each of its branches.
+// endsItem tells whether an edge says that an item of a map has ended.
+func (g *Graph[L]) endsItem(id int, d *event.EdgeTaken) bool {
+	n := g.StepNode(id)
+	return n.Kind == workflow.KindMap && d.Branch > 0 && d.To == n.ID
+}
+
+// Travel puts a token at the end of an edge that step id takes; at the join of its own fork the branch has arrived instead. A fork opens a scope for each of its branches, a map for each item,
+// which ends with an edge to the map itself.
 func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
-	if d.Branch > 0 && d.Scope == len(g.Scopes) {
+	switch {
+	case id > 0 && g.endsItem(id, d):
+		g.endItem(id, d)
+		return
+	case d.Branch > 0 && g.StepNode(id).Kind == workflow.KindMap:
+		g.beginItem(id, d)
+	case d.Branch > 0 && d.Scope == len(g.Scopes):
 		b := g.Step(id).Block
 		if len(b.Scopes) == 0 {
 			g.Scopes = slices.Grow(g.Scopes, len(g.StepNode(id).Fork.Branches))
@@ -108,6 +126,9 @@ func (g *Graph[L]) Travel(id int, d *event.EdgeTaken) {
 		t.Group = st.Group
 		if st.Block != nil && d.Scope != st.Scope {
 			t.From = st.From // a branch or sub-flow begins with what its owner was given
+			if st.Block.Items != nil {
+				t.From = -d.Scope
+			}
 		}
 	}
 	g.Tokens++

@@ -19,7 +19,8 @@ type Graph[L any] struct {
 	Ready   []Token
 	Queued  []Token // the queue of a paused run (D18)
 	Tokens  int     // tokens made so far
-	Parked  int     // tokens of Ready that are at a free join
+	Parked  int32   // tokens of Ready that are at a free join
+	Begun   int32   // items of maps that began
 	Used    int     // steps that count against MaxSteps
 	Round   int
 	// Seen are the nodes run in this round, where rounds are counted; nil: they are not.
@@ -74,8 +75,8 @@ type Flows []FlowRun
 // Scope is what one branch, one sub-flow or the run (0) may see, and what it counts.
 type Scope struct {
 	Flow  int
-	Owner int // the fork or subflow step; 0 for the run
-	// Branch counts the branches of the owner from 1; 0 for flows.
+	Owner int // the fork, map or subflow step; 0 for the run
+	// Branch counts the branches or items of the owner from 1; 0 for flows.
 	Branch int
 	// Live counts tokens and steps in the scope itself. Steps that own scopes live as long as those.
 	Live    int
@@ -117,18 +118,20 @@ type Token struct {
 	ID    int
 	Node  int
 	Scope int
-	From  int // step whose output it carries; 0: the run's input
+	From  int // step whose output it carries; 0: the run's input; below 0: the item of scope -From
 	Edge  int
 	Group int
 }
 
-// block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt.
+// block is a fork at work: Scopes are those of its branches, in declared order, of the present attempt. Of a map they are those of the items at work, in the order in which they began.
 type block struct {
 	Scopes []int
 	Base   []Entry
 	View   typed.State
 	// settled counts the branches, from the first on, that are known to have settled.
 	settled int
+	// Items are those of a map; nil for other steps, and where there is no list.
+	Items *items
 }
 
 // Step gives step number id, counted from 1.

@@ -82,12 +82,15 @@ func (o Output) Size() int64 {
 	return int64(len(o.value))
 }
 
-// OutputText gives the text of what a step gave, or of the run's input for step 0; false where the step has not ended.
+// OutputText gives the text of what a step gave, of the run's input for step 0, or below of the item of a scope; false where the step has not ended.
 func (g *Graph[L]) OutputText(step int) (text.Text, bool) {
 	switch {
 	case step == 0:
 		return g.runInput().Text(), true
-	case step < 0 || step > g.Steps.Len() || g.Step(step).Status == event.Running:
+	case step < 0:
+		item := g.item(-step)
+		return item.Text(), item.exists()
+	case step > g.Steps.Len() || g.Step(step).Status == event.Running:
 		return text.Text{}, false
 	}
 	return g.Step(step).Output.Text(), true
@@ -101,18 +104,21 @@ func (g *Graph[L]) runInput() Output {
 	return g.input
 }
 
-// Value is the output of a step, or the run's input for step 0.
+// Value is the output of a step, the run's input for step 0, or below the item of a scope.
 func (g *Graph[L]) Value(step int) event.Value {
 	if step == 0 {
 		return g.Input
 	}
-	return g.Step(step).Output.Value()
+	return g.output(step).Value()
 }
 
-// output is the output of a step, or the run's input for step 0.
+// output is the output of a step, the run's input for step 0, or below the item of a scope.
 func (g *Graph[L]) output(step int) Output {
-	if step == 0 {
+	switch {
+	case step == 0:
 		return g.runInput()
+	case step < 0:
+		return g.item(-step)
 	}
 	return g.Step(step).Output
 }
@@ -147,11 +153,8 @@ func (g *Graph[L]) Given(id int) Output {
 	if t, ok := g.texts.Of(id); ok {
 		return TextOutput(t)
 	}
-	switch {
-	case st.Input != nil:
+	if st.Input != nil {
 		return OutputOf(st.Input)
-	case st.From == 0:
-		return g.runInput()
 	}
-	return g.Step(st.From).Output
+	return g.output(st.From)
 }

@@ -15,10 +15,7 @@ const recentTurns = 12
 
 // IsGiven tells whether the text of a prompt is the output of step from, which is a text too.
 func (g *Graph[L]) IsGiven(b *prompt.Builder, from int) bool {
-	given := g.runInput()
-	if from > 0 {
-		given = g.Step(from).Output
-	}
+	given := g.output(from)
 	step, lone := b.Lone()
 	return given.isText && (lone && step == from || b.Text().Equal(given.text))
 }
@@ -40,7 +37,7 @@ func (s Sight[L]) Context(b *prompt.Builder, missing string) prompt.Context {
 	priors := func(i int) []prompt.Prior {
 		return appendPriors(nil, "", expr.Child{ID: plan.LocalID(s.f.Nodes[top[i].Node].ID), Entry: s.Entry(top[i])})
 	}
-	return s.g.Scope(s.scope).context.Build(b, s.g.Steps.Len()+1, entries, fixed, priors, missing)
+	return s.g.Scope(s.scope).context.Build(b, s.g.Steps.Len()+1, entries, fixed, priors, s.g.given(s.scope), missing)
 }
 
 // appendPriors appends one step's output, or those of its branches under the whole path of parallel ids (S4-13, S4-37).

@@ -53,6 +53,9 @@ func (s Sight[L]) find(node int) (Entry, bool) {
 	if step, ok := s.own[node]; ok {
 		return Entry{node, step}, true
 	}
+	if s.f.Nodes[s.f.Index[parent]].Kind == workflow.KindMap { // each item has its own
+		return Entry{}, false
+	}
 	block, ok := s.find(s.f.Index[parent])
 	if !ok {
 		return Entry{}, false
@@ -68,7 +71,7 @@ func (s Sight[L]) Top() []Entry {
 	}
 	var out []Entry
 	for _, e := range s.entries {
-		if parent := s.f.Nodes[e.Node].Parent; parent != "" {
+		if parent := s.f.Nodes[e.Node].Parent; parent != "" && s.f.Nodes[s.f.Index[parent]].Kind == workflow.KindFork {
 			if _, shown := s.find(s.f.Index[parent]); shown {
 				continue
 			}

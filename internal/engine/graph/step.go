@@ -68,7 +68,7 @@ func (g *Graph[L]) MayStart(t Token) bool {
 	if g.flows[sc.Flow].Workflow.Rules.Serial && slices.ContainsFunc(g.Running, func(id int) bool { return g.Step(id).Scope == t.Scope }) {
 		return false
 	}
-	if sc.Started || sc.Branch == 0 {
+	if sc.Started || sc.Branch == 0 || g.StepNode(sc.Owner).Kind == workflow.KindMap {
 		return true
 	}
 	limit := g.StepNode(sc.Owner).Fork.MaxConcurrency
@@ -122,6 +122,9 @@ func (g *Graph[L]) Start(id int, d *event.StepStarted, counted bool) (turn int) 
 		p.Seen, p.View = g.seen(d.Scope), g.Scope(d.Scope).State
 	case workflow.KindFork:
 		p.Block = &block{Base: g.seen(d.Scope), View: g.Scope(d.Scope).State}
+	case workflow.KindMap:
+		p.Block = &block{Base: g.seen(d.Scope), View: g.Scope(d.Scope).State}
+		g.openItems(id)
 	case workflow.KindSubflow:
 		p.Block = &block{}
 		g.openFlow(id)
@@ -205,11 +208,15 @@ func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 		sc.Caught = map[int]event.Value{}
 	}
 	sc.Caught[n.Index], sc.Last = d.Error.Brief(), id
-	if d.Output == nil {
+	switch {
+	case d.Output != nil:
+		st.Output = OutputOf(d.Output)
+	case d.Error.Code == event.CodeItemsFailed && n.Kind == workflow.KindMap && st.Block.Items != nil:
+		st.Output = g.itemList(id, true)
+	default:
 		st.Output = g.output(st.From)
 		return
 	}
-	st.Output = OutputOf(d.Output)
 	if plan.HasOutput(n.Kind) {
 		sc.record(n.Index, id, false)
 	}
@@ -244,7 +251,12 @@ func (g *Graph[L]) End(id int, status event.StepStatus, calls int, awaited bool)
 		g.Running = slices.Delete(g.Running, i, i+1)
 	}
 	if st.Block != nil {
-		g.killScopes(st.Block.Scopes)
+		if g.StepNode(id).Kind == workflow.KindMap {
+			g.dropItems(st.Block.Scopes)
+			st.Block.endItems()
+		} else {
+			g.killScopes(st.Block.Scopes)
+		}
 		st.Block.Base, st.Block.View = nil, typed.State{}
 	}
 	st.Calls = calls
@@ -261,7 +273,12 @@ func (g *Graph[L]) Retry(id int, f *event.Failure, whole bool) {
 	if b == nil || !whole {
 		return
 	}
-	g.killScopes(b.Scopes)
+	if b.Items != nil {
+		g.dropItems(b.Scopes)
+		b.Items.again()
+	} else {
+		g.killScopes(b.Scopes)
+	}
 	b.Scopes, b.settled = nil, 0
 	if g.StepNode(id).Kind == workflow.KindSubflow {
 		g.openFlow(id)

@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/expr"
@@ -48,7 +49,7 @@ type Node struct {
 	Children []int
 	// If is Node.If; nil where there is none, or where its language needs nothing compiled.
 	If *expr.Condition
-	// Value is what the node makes: the arguments of a tool node, the value of a set node, the output of an end node, the default answer of a question. Default is Catch.Default.
+	// Value is what the node makes: the arguments of a tool node, the value of a set node, the list of a map, the output of an end node, the default answer of a question. Default is Catch.Default.
 	// Nil: there is none.
 	Value, Default *expr.Value
 	// Text is the prompt of a wait that is a template, or the message of an end node; nil: there is none.
@@ -107,13 +108,21 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner), Vars: []string{expr.VarInput}}
 	opts.Steps = append(opts.Steps, inner...)
 	f.Guards = make([]*expr.Condition, len(w.Edges))
+	plain := opts.Vars
 	for i, e := range w.Edges {
 		if e.When == nil {
 			continue
 		}
+		opts.Vars = f.varsIn(e.From, plain)
 		var err error
 		if f.Guards[i], err = compileCondition(e.When, opts); err != nil {
 			return nil, fmt.Errorf("compile edge %d from %q to %q: %w", i, e.From, e.To, err)
+		}
+	}
+	opts.Vars = plain
+	for i := range w.Nodes {
+		if m := w.Nodes[i].Map; m != nil { // an agent may be in several maps
+			opts.Vars = append(opts.Vars, m.Item(), workflow.ItemIndex(m.Item()))
 		}
 	}
 	for i := range w.Agents {
@@ -124,6 +133,7 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 		f.Agents[a.ID] = a
 	}
 	for i := range f.Nodes {
+		opts.Vars = f.varsIn(f.Nodes[i].ID, plain)
 		if err := f.compileNode(&f.Nodes[i], opts); err != nil {
 			return nil, fmt.Errorf("compile node %q: %w", f.Nodes[i].ID, err)
 		}
@@ -142,6 +152,22 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 		f.Reach = reachability(f)
 	}
 	return f, nil
+}
+
+// varsIn gives the variables that expressions at a node may name: plain, and the items of the maps around it.
+func (f *Flow) varsIn(node string, plain []string) []string {
+	vars := slices.Clip(plain)
+	for depth := 0; depth <= workflow.MaxBlockDepth; depth++ {
+		i, ok := f.Index[f.Nodes[f.Index[node]].Parent]
+		if !ok {
+			break
+		}
+		if m := f.Nodes[i].Map; m != nil {
+			vars = append(vars, m.Item(), workflow.ItemIndex(m.Item()))
+		}
+		node = f.Nodes[i].ID
+	}
+	return vars
 }
 
 func (f *Flow) compileNode(n *Node, opts expr.Options) error {
@@ -171,6 +197,10 @@ func (f *Flow) compileNode(n *Node, opts expr.Options) error {
 		if n.Join == nil || n.Join.Fork == "" {
 			f.Joins = append(f.Joins, n.Index)
 		}
+	case workflow.KindMap:
+		if _, ok := f.Index[n.Map.Entry]; !ok {
+			return fmt.Errorf("its body begins at %q, which is not a node", n.Map.Entry)
+		}
 	case workflow.KindSubflow:
 		if f.Workflow.Flows[n.Subflow.Flow] == nil {
 			return fmt.Errorf("workflow not found: %s", n.Subflow.Flow)
@@ -198,9 +228,12 @@ func (f *Flow) stepTree(parent string, nodes map[string][]int, inner *[]expr.Ste
 	for _, i := range nodes[parent] {
 		n := &f.Nodes[i]
 		s := expr.Step{ID: n.ID}
-		if n.Kind == workflow.KindFork {
+		switch n.Kind {
+		case workflow.KindFork:
 			s.Children = f.stepTree(n.ID, nodes, inner)
 			n.Children = nodes[n.ID]
+		case workflow.KindMap:
+			f.stepTree(n.ID, nodes, inner)
 		}
 		if parent != "" {
 			*inner = append(*inner, s)

@@ -27,6 +27,8 @@ func (n *Node) compileTexts(opts expr.Options) (err error) {
 		n.Value, err = compileValue("arguments", n.Tool.Args, opts)
 	case workflow.KindSet:
 		n.Value, err = compileValue("value", n.Set.Value, opts)
+	case workflow.KindMap:
+		n.Value, err = compileValue("over", n.Map.Over, opts)
 	case workflow.KindSleep:
 		n.Text, err = compileText("sleep", n.Sleep.For+n.Sleep.Until, opts)
 	case workflow.KindEnd:

@@ -39,7 +39,7 @@ func (b *Builder) Literal(s string) {
 	b.add(Part{Text: s}, text.Of(s))
 }
 
-// Output appends the output of a step, or the run's input where step is 0. It appends nothing where that is empty.
+// Output appends the output of a step, the run's input where step is 0, or below the item of a scope. It appends nothing where that is empty.
 func (b *Builder) Output(step int) {
 	one, ended := b.outputs(step)
 	if !ended || one.IsZero() {

@@ -33,8 +33,8 @@ const (
 
 // Build appends the block of prior outputs, a blank line and the run's input, in the place of which missing is shown where it is empty (S4-3); the input alone
 // where there are no outputs. It gives the context for the next prompt, once the recipe is stored as that of step. fixed tells how many of the entries show what they
-// showed before, if they are the same; priors gives what the entry i shows, with empty outputs, which are left out (S4-5).
-func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors func(i int) []Prior, missing string) Context {
+// showed before, if they are the same; input is 0 for the run's input, or the item in its place, as in [Outputs]; priors gives what the entry i shows, with empty outputs, which are left out (S4-5).
+func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors func(i int) []Prior, input int, missing string) Context {
 	tip := c.shared(entries[:min(fixed, len(entries))])
 	have, depth := 0, 0
 	if tip != nil {
@@ -66,10 +66,10 @@ func (c Context) Build(b *Builder, step int, entries []Entry, fixed int, priors 
 	if some {
 		b.Literal("\n\n" + priorEnd)
 	}
-	if in, _ := b.outputs(0); in.IsZero() {
+	if in, _ := b.outputs(input); in.IsZero() {
 		b.Literal(missing)
 	} else {
-		b.Output(0)
+		b.Output(input)
 	}
 	return Context{tip}
 }

@@ -97,7 +97,7 @@ func TestContext(t *testing.T) {
 		b := NewBuilder(&texts, of)
 		c = c.Build(b, step, entries, fixed, func(i int) []Prior {
 			return []Prior{{Name: string(rune('a' + entries[i].Node)), Step: entries[i].Step}}
-		}, "missing")
+		}, 0, "missing")
 		if got := b.Text().String(); got != want {
 			t.Errorf("step %d is given %q, want %q", step, got, want)
 		}
@@ -121,7 +121,7 @@ func TestContext(t *testing.T) {
 		t.Errorf("what may have changed is shared: %+v", r.Parts)
 	}
 	b := NewBuilder(&texts, outputs(""))
-	Context{}.Build(b, 8, nil, 0, nil, "missing")
+	Context{}.Build(b, 8, nil, 0, nil, 0, "missing")
 	if r, err := b.Recipe(); r != nil || err != nil || b.Text().String() != "missing" {
 		t.Errorf("got %q, %+v, %v", b.Text(), r, err)
 	}

@@ -31,7 +31,7 @@ type Part struct {
 	Text string `json:"text,omitempty"`
 	// Input: the text of the run's input.
 	Input bool `json:"input,omitempty"`
-	// Step: the text of the output of that step; with Parts a stretch, which is the first so many parts of that step's recipe.
+	// Step: the text of the output of that step; with Parts a stretch, which is the first so many parts of that step's recipe. Below 0: that of the item of the scope -Step.
 	Step  int `json:"step,omitempty"`
 	Parts int `json:"parts,omitempty"`
 }
@@ -51,7 +51,7 @@ func (r *Recipe) Size() int {
 // partBytes is about what a part takes beside its literal.
 const partBytes = 16
 
-// Outputs gives the text of what a step gave, or of the run's input for step 0; false for a step that has not ended.
+// Outputs gives the text of what a step gave, of the run's input for step 0, or below of the item of a scope; false for a step that has not ended.
 type Outputs func(step int) (text.Text, bool)
 
 // OfJSON gives the text of a JSON value: a string is decoded, null and no value are empty, anything else is its compact JSON with numbers as they were written.
@@ -127,7 +127,7 @@ func (t *Texts) part(step int, p *Part, outputs Outputs) (text.Text, error) {
 	case *p == Part{Input: true}:
 		one, _ := outputs(0)
 		return one, nil
-	case p.Text != "" || p.Input || p.Step < 1 || p.Parts < 0:
+	case p.Text != "" || p.Input || p.Step == 0 || p.Parts < 0 || p.Step < 0 && p.Parts > 0:
 		return text.Text{}, errors.New("it is none of a literal, the input, an output and a stretch")
 	case p.Step >= step:
 		return text.Text{}, fmt.Errorf("step %d is not below step %d", p.Step, step)

@@ -1,0 +1,249 @@
+package graph
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/internal/jsontext"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// items are those of a map at work. Each is begun in a scope of its own, of which nothing is kept once it has ended but the step that gave its output.
+type items struct {
+	// Values share the bytes of the list.
+	Values []event.Value
+	// Next is the first item that may not have begun in the present attempt.
+	Next int
+	// Done is, by item, the step whose output it gave, noOutput where it gave none, 0 where it has not ended. Ended counts those that have.
+	Done  []int
+	Ended int
+	// Failed are the failures by item; nil: there are none.
+	Failed map[int]*event.Failure
+}
+
+const noOutput = -1
+
+// openItems reads the list of a map that starts. One that is no list, or too long, has no items.
+func (g *Graph[L]) openItems(id int) {
+	b := g.Step(id).Block
+	if values, ok := jsontext.Items(g.StepInput(id)); ok && len(values) <= workflow.MaxItems {
+		b.Items = &items{Values: values, Done: make([]int, len(values))}
+	}
+}
+
+// HasItems tells whether a map has a list to work on.
+func (g *Graph[L]) HasItems(id int) bool { return g.Step(id).Block.Items != nil }
+
+// NextItem gives the place, from 0, of the item that a map begins next; false where there is none, or where as many are at work as may be.
+func (g *Graph[L]) NextItem(id int) (int, bool) {
+	b := g.Step(id).Block
+	if b.Items == nil || len(b.Scopes) >= g.StepNode(id).Map.Concurrency() {
+		return 0, false
+	}
+	at := b.Items.next()
+	return at, at < len(b.Items.Values)
+}
+
+// next skips the items that have ended in an attempt before.
+func (m *items) next() int {
+	at := m.Next
+	for at < len(m.Done) && m.Done[at] != 0 {
+		at++
+	}
+	return at
+}
+
+// ItemsEnded tells whether all items of a map have ended, and which of them failed, in order.
+func (g *Graph[L]) ItemsEnded(id int) (all bool, failed []int) {
+	m := g.Step(id).Block.Items
+	if m == nil || m.Ended < len(m.Values) {
+		return false, nil
+	}
+	for i := range m.Failed {
+		failed = append(failed, i)
+	}
+	slices.Sort(failed)
+	return true, failed
+}
+
+// Items counts the items of a map.
+func (g *Graph[L]) Items(id int) int { return len(g.Step(id).Block.Items.Values) }
+
+// ItemFailure gives the failure of an item.
+func (g *Graph[L]) ItemFailure(id, item int) *event.Failure {
+	return g.Step(id).Block.Items.Failed[item]
+}
+
+// ItemEnded tells whether nothing is left to do in the scope of an item, which the map has not noted yet.
+func (g *Graph[L]) ItemEnded(id, scope int) bool {
+	return g.Scope(scope).Live == 0 && slices.Contains(g.Step(id).Block.Scopes, scope)
+}
+
+// checkItem tells why an item of a map can neither begin nor end so.
+func (g *Graph[L]) checkItem(id int, d *event.EdgeTaken) string {
+	b, n := g.Step(id).Block, g.StepNode(id)
+	switch {
+	case d.Edge != -1 || b.Items == nil:
+		return "the map has no such item"
+	case d.To == n.ID:
+		if !g.ItemEnded(id, d.Scope) || g.Scope(d.Scope).Branch != d.Branch || d.Token != 0 {
+			return "the item has not ended"
+		}
+	case d.To != n.Map.Entry || d.Scope != len(g.Scopes) || b.Items.next() != d.Branch-1 || d.Branch > len(b.Items.Values):
+		return "the item cannot begin"
+	}
+	return ""
+}
+
+// beginItem opens the scope of an item.
+func (g *Graph[L]) beginItem(id int, d *event.EdgeTaken) {
+	around, b := g.StepScope(id), g.Step(id).Block
+	g.Scopes = append(g.Scopes, Scope{Flow: around.Flow, Owner: id, Branch: d.Branch, Base: b.Base, State: b.View, context: around.context})
+	b.Scopes = append(b.Scopes, d.Scope)
+	b.Items.Next = d.Branch
+	g.Begun++
+}
+
+// endItem notes what an item gave, and forgets the rest of it.
+func (g *Graph[L]) endItem(id int, d *event.EdgeTaken) {
+	b, sc := g.Step(id).Block, g.Scope(d.Scope)
+	m, item := b.Items, sc.Branch-1
+	m.Ended++
+	m.Done[item] = noOutput
+	switch {
+	case sc.Failed != nil:
+		if m.Failed == nil {
+			m.Failed = map[int]*event.Failure{}
+		}
+		m.Failed[item] = sc.Failed
+	case sc.Last > 0:
+		m.Done[item] = sc.Last
+	}
+	i := slices.Index(b.Scopes, d.Scope)
+	b.Scopes = slices.Delete(b.Scopes, i, i+1)
+	g.dropItems([]int{d.Scope})
+}
+
+// ItemLast gives the step that completed last in an item which an edge ends; false where the edge ends none.
+func (g *Graph[L]) ItemLast(id int, d *event.EdgeTaken) (int, bool) {
+	if id == 0 || !g.endsItem(id, d) {
+		return 0, false
+	}
+	return g.Scope(d.Scope).Last, true
+}
+
+// dropItems forgets what scopes of items hold.
+func (g *Graph[L]) dropItems(scopes []int) {
+	g.killScopes(scopes)
+	for _, id := range scopes {
+		sc := g.Scope(id)
+		*sc = Scope{Flow: sc.Flow, Owner: sc.Owner, Branch: sc.Branch, Dead: true, Started: sc.Started}
+	}
+}
+
+// again lets a map that failed begin anew: the items that have given something stay as they are.
+func (m *items) again() {
+	m.Next = 0
+	for i := range m.Failed {
+		m.Done[i] = 0
+		m.Ended--
+	}
+	m.Failed = nil
+}
+
+// itemList is what a map gives: of each item the output of its last step, null where there is none. An item that failed gives its failure where collect is set, else null.
+func (g *Graph[L]) itemList(id int, collect bool) Output {
+	m := g.Step(id).Block.Items
+	size := int64(2)
+	for i, step := range m.Done {
+		size += g.itemSize(step, m.Failed[i], collect) + 1
+	}
+	out := append(make(event.Value, 0, size), '[')
+	for i, step := range m.Done {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		v := event.Value("null")
+		if f := m.Failed[i]; f != nil && collect {
+			v = f.InList()
+		} else if step > 0 {
+			if given := g.Value(step); len(given) > 0 {
+				v = given
+			}
+		}
+		out = append(out, v...)
+	}
+	return Output{value: append(out, ']')}
+}
+
+func (g *Graph[L]) itemSize(step int, f *event.Failure, collect bool) int64 {
+	switch {
+	case f != nil && collect:
+		return int64(len(f.InList()))
+	case step > 0:
+		return max(g.Step(step).Output.Size(), 4)
+	}
+	return 4
+}
+
+// itemsSize measures the list that a map gives.
+func (g *Graph[L]) itemsSize(id int) int64 {
+	m, n := g.Step(id).Block.Items, int64(0)
+	for i, step := range m.Done {
+		n += g.itemSize(step, m.Failed[i], true)
+	}
+	return n
+}
+
+// item is that of a scope; none where the scope is of no item.
+func (g *Graph[L]) item(scope int) Output {
+	if scope >= len(g.Scopes) {
+		return Output{}
+	}
+	sc := g.Scope(scope)
+	if sc.Owner == 0 || g.StepNode(sc.Owner).Kind != workflow.KindMap {
+		return Output{}
+	}
+	b := g.Step(sc.Owner).Block
+	if b == nil || b.Items == nil {
+		return Output{}
+	}
+	return OutputOf(b.Items.Values[sc.Branch-1])
+}
+
+// given is what the steps of a scope work on: the item of the innermost map around it, 0 where there is none.
+func (g *Graph[L]) given(scope int) int {
+	for scope > 0 {
+		owner := g.Scope(scope).Owner
+		if g.StepNode(owner).Kind == workflow.KindMap {
+			return -scope
+		}
+		scope = g.Step(owner).Scope
+	}
+	return 0
+}
+
+// Item gives what a scope sees of a variable that a map around it has for its items; false where no map has.
+func (g *Graph[L]) Item(scope int, name string) (event.Value, bool) {
+	for sc := g.Scope(scope); sc.Owner > 0; sc = g.StepScope(sc.Owner) {
+		m := g.StepNode(sc.Owner).Map
+		if m == nil {
+			continue
+		}
+		switch item := m.Item(); name {
+		case item:
+			return g.Step(sc.Owner).Block.Items.Values[sc.Branch-1], true
+		case workflow.ItemIndex(item):
+			return event.Value(strconv.Itoa(sc.Branch - 1)), true
+		}
+	}
+	return nil, false
+}
+
+// endItems forgets what only a map at work needs. What its steps were given stays.
+func (b *block) endItems() {
+	if b.Scopes = nil; b.Items != nil {
+		*b.Items = items{Values: b.Items.Values}
+	}
+}

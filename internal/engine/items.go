@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// How a map begins its items and when it ends. What it knows of them is in package graph.
+
+// beginItems begins as many items of a map as may be at work.
+func (b *blocks) beginItems(id int) {
+	if !b.graph.HasItems(id) { // the list could not be made when the step started, so that another attempt has none
+		b.steps.giveUp(id, Failure{Code: CodeExpression, Message: "over: the map has no list"})
+		return
+	}
+	b.goOnWithItems(id)
+}
+
+// goOnWithItems begins the items that may begin, and ends a map that has none left.
+func (b *blocks) goOnWithItems(id int) {
+	for b.nextItem(id) { //nolint:revive // each begins one
+	}
+	b.settleMap(id)
+}
+
+// nextItem begins one more item of a map; false where none is left, or as many are at work as may be.
+func (b *blocks) nextItem(id int) bool {
+	item, ok := b.graph.NextItem(id)
+	if !ok {
+		return false
+	}
+	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).Map.Entry, Token: b.graph.Tokens + 1, Scope: len(b.graph.Scopes), Branch: item + 1}))
+	return true
+}
+
+// closeItem looks at a scope of an item. Where nothing lives in it any more the item has ended, and the next one begins.
+func (b *blocks) closeItem(id, scope int) {
+	if b.state.Loop.IsAsleep(id) {
+		return // the map waits for its next attempt
+	}
+	if !b.graph.ItemEnded(id, scope) {
+		b.goOnWithItems(id)
+		return
+	}
+	b.emitStep(id, b.mem.edges.put(EdgeTaken{Edge: -1, To: b.graph.StepNode(id).ID, Scope: scope, Branch: b.graph.Scope(scope).Branch}))
+	b.goOnWithItems(id)
+}
+
+// failItem fails a map whose item has failed, unless it goes on without it.
+func (b *blocks) failItem(id, item int, f Failure) {
+	switch b.graph.StepNode(id).Map.OnItemError {
+	case workflow.FailSkip, workflow.FailCollect:
+		return // the scope has ended, and is noted as others are
+	}
+	b.steps.cancelBranches(id, "another item of "+b.graph.StepNode(id).ID+" failed")
+	f.Message = itemName(item) + ": " + f.Message
+	b.steps.failStep(id, f)
+}
+
+// itemName names an item in a message.
+func itemName(item int) string { return "items[" + strconv.Itoa(item) + "]" }
+
+// settleMap ends a map whose items have all ended.
+func (b *blocks) settleMap(id int) {
+	all, failed := b.graph.ItemsEnded(id)
+	if !all {
+		return
+	}
+	n := b.graph.StepNode(id)
+	if len(failed) > 0 && n.Map.OnItemError == workflow.FailCollect {
+		first := b.graph.ItemFailure(id, failed[0])
+		b.steps.failStep(id, Failure{Code: CodeItemsFailed, Node: first.Node, Message: fmt.Sprintf("%d of %d items failed; the first, %s: %s", len(failed), b.graph.Items(id), itemName(failed[0]), first.Message)})
+		return
+	}
+	if b.state.Limits.MaxBytes > 0 {
+		if f := b.state.fitting(b.graph.BlockSize(id)); f != nil {
+			b.steps.failStep(id, *f)
+			return
+		}
+	}
+	done := &StepCompleted{}
+	if name := n.Map.Merge; name != "" {
+		list := b.graph.BlockOutput(id).Value()
+		update, err := b.state.plan.askUpdate(name, func(h Host) (map[string]Value, error) {
+			return h.Merge(name, map[string]Value{n.ID: list}, viewer{&b.state}.view(id, nil))
+		})
+		if err != nil {
+			b.steps.failStep(id, Failure{Code: CodeFunc, Message: err.Error()})
+			return
+		}
+		done.Update = update
+	}
+	b.steps.complete(id, done, b.state.plan.out...)
+}

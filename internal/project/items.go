@@ -1,0 +1,111 @@
+package project
+
+import (
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/jsontext"
+)
+
+// items are those of a map: the values, and what each gave. What happened in one is forgotten when it has ended.
+type items struct {
+	values []engine.Value
+	done   []item
+	// ended and failed count those of the present attempt.
+	ended, failed int
+}
+
+type item struct {
+	output  engine.Value
+	failure *engine.Failure
+	ended   bool
+}
+
+// openItems reads the list of a map once.
+func (f *Folder) openItems(st *step) {
+	if st.items == nil {
+		values, _ := jsontext.Items(f.input(st))
+		st.items = &items{values: values, done: make([]item, len(values))}
+	}
+}
+
+// beginItem gives the scope of an item its value.
+func (f *Folder) beginItem(st *step, sc *scope, place int) {
+	if st.def.Map == nil {
+		return
+	}
+	if f.openItems(st); place <= len(st.items.values) {
+		sc.item = st.items.values[place-1]
+	}
+}
+
+// endItem notes what an item gave.
+func (f *Folder) endItem(st *step, d *engine.EdgeTaken) {
+	sc := st.branches[d.Branch]
+	if sc == nil || d.Branch > len(st.items.done) {
+		return
+	}
+	at := &st.items.done[d.Branch-1]
+	switch {
+	case sc.failed:
+		at.failure = sc.failure
+		st.items.failed++
+	case sc.last != nil:
+		at.output = sc.last.output
+	}
+	at.ended = true
+	st.items.ended++
+	delete(st.branches, d.Branch)
+	f.closeItem(st, sc)
+}
+
+// closeItem forgets what happened in the scope of an item.
+func (f *Folder) closeItem(st *step, sc *scope) {
+	if f.forget != nil {
+		f.forget.owners[sc.n] = st.n
+		delete(f.scopes, sc.n)
+	}
+	*sc = scope{n: sc.n, flow: sc.flow, prefix: sc.prefix, owner: sc.owner, item: sc.item}
+}
+
+// closeItems forgets what happened in the items of a map that are at work: it has ended, or is tried again.
+func (f *Folder) closeItems(st *step) {
+	if st.def.Map == nil {
+		return
+	}
+	for _, sc := range st.branches {
+		f.closeItem(st, sc)
+	}
+	st.branches = nil
+}
+
+// again forgets the items that failed: the others are not made again.
+func (m *items) again() {
+	if m == nil {
+		return
+	}
+	for i := range m.done {
+		if m.done[i].failure != nil {
+			m.done[i] = item{}
+			m.ended--
+		}
+	}
+	m.failed = 0
+}
+
+// list is what a map gives, with the failures of items in their places where collect is set.
+func (m *items) list(collect bool) engine.Value {
+	out := engine.Value("[")
+	for i := range m.done {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		switch one := &m.done[i]; {
+		case one.failure != nil && collect:
+			out = append(out, one.failure.InList()...)
+		case one.failure == nil && len(one.output) > 0:
+			out = append(out, one.output...)
+		default:
+			out = append(out, "null"...)
+		}
+	}
+	return append(out, ']')
+}
