@@ -54,5 +54,5 @@ var itemName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // IsItemName tells whether the item of a map can have that name: letters, digits and `_`, and none of the names that mean something else.
 func IsItemName(name string) bool {
-	return itemName.MatchString(name) && !slices.Contains([]string{"steps", "input", "previous", "note"}, name)
+	return itemName.MatchString(name) && !slices.Contains([]string{"steps", "input", "previous", "note", "signal"}, name)
 }

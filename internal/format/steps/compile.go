@@ -107,6 +107,8 @@ func (c *compiler) step(s *step) []end {
 		return c.parallel(s)
 	case conditionStep:
 		return c.condition(s)
+	case mapStep:
+		return c.mapped(s)
 	case agentStep:
 	default:
 		return c.extension(s)
@@ -255,6 +257,11 @@ func (c *compiler) refuseUnreachable(root *list) {
 	next := map[string][]string{}
 	for _, e := range c.w.Edges {
 		next[e.From] = append(next[e.From], e.To)
+	}
+	for i := range c.w.Nodes {
+		if n := &c.w.Nodes[i]; n.Map != nil {
+			next[n.ID] = append(next[n.ID], n.Map.Entry)
+		}
 	}
 	reached := map[string]bool{c.w.Entry: true}
 	for queue := []string{c.w.Entry}; len(queue) > 0; {

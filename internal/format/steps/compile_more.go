@@ -75,6 +75,22 @@ func (c *compiler) extension(s *step) []end {
 	return open
 }
 
+// mapped adds a map with its body. Where paths of the body end the item does.
+func (c *compiler) mapped(s *step) []end {
+	n := c.node(s, workflow.KindMap)
+	x, e := c.policies(&n, s), &s.more
+	n.Map = &workflow.Map{Over: x.value(e.over), As: e.as, MaxConcurrency: e.atOnce, OnItemError: e.onItem}
+	n.Reads = x.done(nil)
+	for _, t := range slices.Backward(s.body.order) {
+		if !t.broken && t.kind != jump {
+			n.Map.Entry = t.node
+		}
+	}
+	c.add(n, s)
+	c.flow(s.body, nil)
+	return []end{{node: s.node}}
+}
+
 // follows adds the edges that lead to where a failure, or a deadline, says.
 func (c *compiler) follows(root *list) {
 	root.walk(func(s *step) {

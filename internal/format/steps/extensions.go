@@ -3,6 +3,7 @@ package steps
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -34,6 +35,10 @@ type extension struct {
 	join      string
 	quorum    int
 	quorumKey field
+	over      field // of a map
+	as        string
+	atOnce    int
+	onItem    string
 }
 
 // follow says what follows a failure, or a deadline.
@@ -111,6 +116,20 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.join = r.oneOf(f, workflow.UntilAll, workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum)
 	case "quorum":
 		x.quorum, x.quorumKey = r.notNegative(f), f
+	case "over":
+		x.over = f
+	case "as":
+		if x.as = r.text(f); f.value.IsScalar() && !workflow.IsItemName(x.as) {
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: %q cannot be the name of the item", s.title(), x.as).Hint = "use letters, digits and `_`, and no name that means something else, for example `as: invoice`"
+			x.as = ""
+		}
+	case "max_concurrency":
+		if x.atOnce = r.whole(f); f.value.IsScalar() && x.atOnce < 1 {
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: max_concurrency must be 1 or more", s.title()).Hint = fmt.Sprintf("leave it out for %d items at a time", workflow.DefaultMapConcurrency)
+			x.atOnce = 0
+		}
+	case "on_item_error":
+		x.onItem = r.oneOf(f, workflow.FailFast, workflow.FailSkip, workflow.FailCollect)
 	case "reject":
 		s.no = &list{kind: branchList, owner: s, port: workflow.PortReject}
 		r.branch(s.no, f, depth+1)
@@ -240,6 +259,10 @@ func (r *reader) checkExtension(s *step) {
 		lacks("values", "for example `values: {total: \"{{ $steps.<id>.output.total }}\"}`")
 	case s.kind == sleepStep && x.rest.value == nil:
 		lacks("for or until", "for example `for: 90s` or `until: \"{{ $steps.<id>.output.time }}\"`")
+	case s.kind == mapStep && x.over.value == nil:
+		lacks("over", "for example `over: \"{{ $steps.<id>.output.items }}\"`")
+	case s.kind == mapStep && s.body.empty():
+		lacks("steps", "write the steps that run for each item")
 	case s.kind == askStep && x.prompt.value == nil:
 		lacks("prompt", "write the question")
 	}
@@ -291,8 +314,9 @@ func (l *list) steps() []*step {
 // aimFollows finds the targets of on_error and on_deadline, and reports ends inside of parallel blocks.
 func (r *reader) aimFollows(root *list) {
 	root.walk(func(s *step) {
-		if s.kind == endStep && s.block() != nil {
-			r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: an end step cannot be inside of a parallel step", s.title()).Hint = "put it after the parallel step"
+		if b := s.block(); s.kind == endStep && b != nil {
+			word := map[bool]string{true: "map", false: "parallel step"}[b.kind == mapStep]
+			r.diags.Errorf(s.span(), s.path(), codeBadStep, "%s: an end step cannot be inside of a %s", s.title(), word).Hint = "put it after the " + word
 			s.broken = true
 		}
 		for _, f := range []*follow{&s.more.onError, &s.more.onLate} {
@@ -306,15 +330,18 @@ func (r *reader) aimFollows(root *list) {
 // aimFrom finds the step of a list around s that a goto names, as [reader.aim] does for jumps.
 func (r *reader) aimFrom(s *step, f *follow) *step {
 	var names []string
-	left := false
+	var left *list
 	for at := s; at != nil; at = at.in.owner {
 		t := at.in.byID[f.wanted]
 		lane := at.in.kind == lanes
+		if left == nil && lane && t != at {
+			left = at.in
+		}
 		switch {
 		case t == nil || t.kind == jump:
-		case left || lane && t != at:
-			r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: a jump to %s would leave its branch of a parallel block", s.title(), t.title()).Hint =
-				"write on_error at the parallel step"
+		case left != nil:
+			what, hint := left.leaving()
+			r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(), t.title(), what).Hint = hint
 			return nil
 		case !t.written:
 			d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: invalid target %q: only an id that is written in the document can be a target", s.title(), f.wanted)
@@ -324,15 +351,25 @@ func (r *reader) aimFrom(s *step, f *follow) *step {
 			return t
 		}
 		for _, t := range at.in.items {
-			if t.written && t.kind != jump && !left && (!lane || t == at) {
+			if t.written && t.kind != jump && left == nil && (!lane || t == at) {
 				names = append(names, t.id)
 			}
 		}
-		left = left || lane
+		if left == nil && at.in.borders() {
+			left = at.in
+		}
 	}
 	d := r.diags.Errorf(f.at.value.Span, f.at.path, codeUnknownTarget, "%s: step %q not found in an enclosing list", s.title(), f.wanted)
 	d.Hint = r.diags.similar(f.wanted, func() []string { return names })
 	return nil
+}
+
+// leaving says what a jump would leave that goes out of l, and what to do.
+func (l *list) leaving() (what, hint string) {
+	if l.kind == bodyList {
+		return "its map", "write on_error at the map"
+	}
+	return "its branch of a parallel block", "write on_error at the parallel step"
 }
 
 // isBehind tells whether s has its place at or behind target, so that going there is one more pass of a loop.

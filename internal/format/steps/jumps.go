@@ -88,7 +88,7 @@ func (r *reader) findRepeats(root *list) {
 				r.repeat(s, t)
 				return
 			}
-			if at.in.kind == lanes {
+			if at.in.borders() {
 				return
 			}
 		}
@@ -102,13 +102,13 @@ func (r *reader) repeat(s, t *step) {
 			"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
 	}
 	s.kind, s.target, s.wanted = jump, t, s.id
-	s.yes, s.no, s.children, s.retry, s.more = nil, nil, nil, nil, extension{}
+	s.yes, s.no, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, extension{}
 }
 
 // says tells whether s says more than that it is t again.
 func (s *step) says(t *step) bool {
 	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name || s.text != "" && s.text != t.text ||
-		s.yes != nil || s.no != nil || s.children != nil || s.retry != nil
+		s.yes != nil || s.no != nil || s.children != nil || s.body != nil || s.retry != nil
 }
 
 // aim finds the target of a bare scalar (S4-18).
@@ -134,7 +134,7 @@ func (r *reader) aim(s *step) {
 			s.target = t
 			return
 		}
-		left = left || at.in.kind == lanes
+		left = left || at.in.borders()
 	}
 	if outside != nil {
 		r.leaves(s, outside)
@@ -153,7 +153,7 @@ func (s *step) targets() []string {
 				out = append(out, t.id)
 			}
 		}
-		if at.in.kind == lanes {
+		if at.in.borders() {
 			break
 		}
 	}
@@ -178,6 +178,9 @@ func (r *reader) aimAt(s *step) {
 }
 
 func (r *reader) leaves(s, t *step) {
-	d := r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: a jump to %s would leave its branch of a parallel block", s.title(), t.title())
-	d.Hint = "put the condition after the parallel block"
+	what, hint := "its branch of a parallel block", "put the condition after the parallel block"
+	if b := s.block(); b.kind == mapStep {
+		what, hint = "its map", "put the condition after the map"
+	}
+	r.diags.Errorf(s.span(), s.path(), codeUnknownTarget, "%s: a jump to %s would leave %s", s.title(), t.title(), what).Hint = hint
 }

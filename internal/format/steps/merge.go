@@ -77,7 +77,7 @@ func (u *unraveler) ends(n *workflow.Node, stop string) iter.Seq[string] {
 		latest = -1 // jumps to n itself may come from anywhere
 		for q := u.pos[n.ID] + 1; q < limit && farthest >= q && !open; q++ {
 			m := &u.w.Nodes[q]
-			if u.apart[m.ID] != u.apart[n.ID] {
+			if u.apart[m.ID] != u.apart[n.ID] || u.inBody(m.ID, n) {
 				continue
 			}
 			if farthest == q && latest < q && u.beside(n, m.ID) && !yield(m.ID) {

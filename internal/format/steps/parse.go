@@ -23,11 +23,12 @@ var (
 		approvalStep:  {"type", "id", "prompt", "reject", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 		sleepStep:     {"type", "id", "for", "until", "if"},
 		workflowStep:  {"type", "id", "workflow", "input", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
+		mapStep:       {"type", "id", "over", "as", "steps", "max_concurrency", "on_item_error", "if", "timeout", "retry", "on_error", "budget"},
 		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 	}
 	allStepKeys = []string{
 		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
-		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until", "workflow", "input",
+		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error",
 	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}
 	backoffKeys = []string{"type", "initial_delay_seconds"}
@@ -250,6 +251,11 @@ func (r *reader) stepKey(s *step, f field, known bool, depth int) {
 		b, _ := r.budget(f, s.title(), false)
 		s.budget = &b
 	case "steps":
+		if s.kind == mapStep {
+			s.body = &list{kind: bodyList, owner: s}
+			r.items(s.body, f, depth+1)
+			return
+		}
 		s.children = &list{kind: lanes, owner: s}
 		r.items(s.children, f, depth+1)
 	case "true":

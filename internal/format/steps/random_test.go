@@ -125,9 +125,9 @@ func (a *author) policies(in string) {
 
 // extension writes a step of a type that the rules X add.
 func (a *author) extension(in string) {
-	kinds := []string{"tool", "workflow", "set", "approval", "ask", "sleep", "end"}
+	kinds := []string{"tool", "workflow", "set", "approval", "ask", "sleep", "map", "end"}
 	if a.block > 0 {
-		kinds = kinds[:6]
+		kinds = kinds[:7]
 	}
 	kind := rapid.SampledFrom(kinds).Draw(a.t, "extension")
 	a.b.WriteString("type: " + kind + "\n")
@@ -147,6 +147,17 @@ func (a *author) extension(in string) {
 		a.b.WriteString(in + "values: {a: " + a.value() + ", b: " + a.value() + "}\n")
 	case "end":
 		a.b.WriteString(in + rapid.SampledFrom([]string{"status: completed", "status: failed\n" + in + "message: \"no {{ $input }}\"", "output: " + a.value()}).Draw(a.t, "end") + "\n")
+		return
+	case "map":
+		a.b.WriteString(in + "over: " + rapid.SampledFrom([]string{"[1, {a: 2}]", "\"{{ $input }}\"", "[\"{{PREVIOUS_OUTPUT}}\"]"}).Draw(a.t, "over") + "\n")
+		a.b.WriteString(rapid.SampledFrom([]string{"", in + "as: row\n"}).Draw(a.t, "as"))
+		a.b.WriteString(rapid.SampledFrom([]string{"", in + "max_concurrency: 3\n"}).Draw(a.t, "at once"))
+		a.b.WriteString(rapid.SampledFrom([]string{"", in + "on_item_error: skip\n", in + "on_item_error: collect\n"}).Draw(a.t, "item error"))
+		a.policies(in)
+		a.b.WriteString(in + "steps:\n")
+		a.block++
+		a.list(in+"  ", rapid.IntRange(1, 3).Draw(a.t, "body"), false)
+		a.block--
 		return
 	case "sleep":
 		a.b.WriteString(in + rapid.SampledFrom([]string{"for: 90s", "for: 5", "until: 2030-01-01T09:00:00Z", "until: \"{{ $input }}\""}).Draw(a.t, "rest") + "\n")

@@ -20,7 +20,7 @@ type checked struct {
 // readBy gives the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
 	sc := scope{r: r, at: s}
-	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: variables})
+	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: sc.variables()})
 	var out []*step
 	for _, ref := range cond.Refs() {
 		if t := sc.find(ref.Step()); t != nil {
@@ -70,12 +70,12 @@ func (r *reader) checkInstructions() {
 	for i := range r.w.Agents {
 		a := &r.w.Agents[i]
 		info := r.agents[a.ID]
-		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System), Vars: variables})
+		common := commonBlock(users[a.ID])
+		t, problems := expr.ParseTemplate(a.System, expr.Options{Steps: sc.near(a.System), Vars: common.items()})
 		at := place{value: info.system, path: info.system.Path(), title: "agent " + strconv.Quote(a.ID) + ": ", fallback: info.span}
 		for _, p := range problems {
 			r.problem(at, p, "")
 		}
-		common := commonBlock(users[a.ID])
 		for _, ref := range t.Refs() {
 			if s := sc.meant(ref); s != nil && r.readable(at, ref, s, common) {
 				r.checkPath(at, ref, s)
@@ -164,6 +164,8 @@ func (r *reader) types(sc scope, ref expr.Ref) []string {
 		return nil
 	case t.kind == parallelStep && len(ref.Path) == 0:
 		return []string{"object"}
+	case t.kind == mapStep && len(ref.Path) == 0 && !t.goesOn():
+		return []string{"array"}
 	case t.kind != agentStep:
 		return nil
 	}

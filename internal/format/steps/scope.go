@@ -1,11 +1,13 @@
 package steps
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // maxIDBytes bounds ids and the names from which default ids are made.
@@ -92,7 +94,7 @@ func (sc scope) meant(ref expr.Ref) *step {
 }
 
 func (sc scope) options(text string) expr.Options {
-	return expr.Options{Steps: sc.near(text), Vars: variables, Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
+	return expr.Options{Steps: sc.near(text), Vars: sc.variables(), Types: func(ref expr.Ref) []string { return sc.r.types(sc, ref) }}
 }
 
 // near gives the steps that the references of a text may mean: those whose id stands right after a `$steps`. Where one of them names none, it
@@ -181,8 +183,28 @@ func (s *step) child(id string) *step {
 	return found
 }
 
-// variables are what texts may name beside steps (X-4).
+// variables are what texts may name beside steps, outside of maps (X-4).
 var variables = []string{expr.VarInput}
+
+// variables are what the texts of one place may name beside steps.
+func (sc scope) variables() []string {
+	if sc.at == nil {
+		return variables
+	}
+	return sc.at.block().items()
+}
+
+// items gives the variables of the steps inside of a block, which may be nil: those of all, and the items of the maps around (X-31).
+func (s *step) items() []string {
+	vars := slices.Clone(variables)
+	for ; s != nil; s = s.block() {
+		if s.kind == mapStep {
+			item := cmp.Or(s.more.as, workflow.DefaultItem)
+			vars = append(vars, item, workflow.ItemIndex(item))
+		}
+	}
+	return vars
+}
 
 // inside calls f for the steps whose outputs a block with the branches l has: its children, and in place of a condition the steps of that
 // condition's branches (S4-34), after an approval those of its reject. It ends early where f gives false.

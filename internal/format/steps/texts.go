@@ -122,6 +122,10 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 		return false
 	}
 	what, hint := "", ""
+	if m := t.mapAround(in); m != nil {
+		r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q can be read inside of its map alone", at.title, t.id).Hint = "read $steps." + m.id + ".output, the list of what its items gave"
+		return false
+	}
 	switch ref.Field {
 	case expr.FieldError:
 		if !t.goesOn() {
@@ -141,6 +145,16 @@ func (r *reader) readable(at place, ref expr.Ref, t, in *step) bool {
 	}
 	r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%s%q: %s", at.title, t.id, what).Hint = hint
 	return false
+}
+
+// mapAround gives the innermost map around s that is not around what is inside of the block in; nil: there is none.
+func (s *step) mapAround(in *step) *step {
+	for b := s.block(); b != nil; b = b.block() {
+		if b.kind == mapStep && in != b && (in == nil || !in.inside(b)) {
+			return b
+		}
+	}
+	return nil
 }
 
 // jsonSchema gives the schema of the answers to a question: its own, or that of its options; nil: any answer.

@@ -23,12 +23,13 @@ const (
 	askStep
 	sleepStep
 	workflowStep
+	mapStep
 	jump
 )
 
 // stepTypes are the words of documents for the kinds of steps, by kind.
 func stepTypes() []string {
-	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow"}
+	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow", "map"}
 }
 
 func (k kind) String() string {
@@ -45,6 +46,7 @@ const (
 	rootList   listKind = iota // the steps of the workflow
 	branchList                 // the steps of a condition's true or false
 	lanes                      // the steps of a parallel block: they run side by side, so none comes before another
+	bodyList                   // the steps of a map, for each item
 )
 
 // list is one list of steps. items keeps the order of the document, order the order in which they run (S4-7).
@@ -75,6 +77,7 @@ type step struct {
 	text     string // the condition, as written
 	yes, no  *list
 	children *list
+	body     *list // of a map
 	retry    *workflow.Retry
 	budget   *workflow.Budget
 	more     extension
@@ -118,16 +121,19 @@ func (l *list) title() string {
 	switch {
 	case l.owner == nil:
 		return "workflow step"
-	case l.kind == lanes:
+	case l.borders():
 		return l.owner.title() + ".steps"
 	}
 	return l.owner.title() + "." + l.port
 }
 
-// block gives the parallel step in one of whose lanes s stands, nil where there is none.
+// borders tells whether what runs in l is apart from what runs around it.
+func (l *list) borders() bool { return l.kind == lanes || l.kind == bodyList }
+
+// block gives the parallel step in one of whose lanes, or the map in which s stands, nil where there is none.
 func (s *step) block() *step {
 	for l := s.in; l.owner != nil; l = l.owner.in {
-		if l.kind == lanes {
+		if l.borders() {
 			return l.owner
 		}
 	}
@@ -137,7 +143,7 @@ func (s *step) block() *step {
 // lists gives the lists that s itself contains, in the order in which the document's reader meets them.
 func (s *step) lists() []*list {
 	var ls []*list
-	for _, l := range []*list{s.children, s.yes, s.no} {
+	for _, l := range []*list{s.children, s.body, s.yes, s.no} {
 		if l != nil {
 			ls = append(ls, l)
 		}

@@ -31,6 +31,9 @@ type frame struct {
 	up    *frame
 }
 
+// borders tells whether what runs in f is apart from what runs around it.
+func (f *frame) borders() bool { return f.kind == lanes || f.kind == bodyList }
+
 // unraveler turns a graph back into nested lists.
 type unraveler struct {
 	w       *workflow.Workflow
@@ -111,8 +114,11 @@ func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 
 // rest looks at the nodes that are in no list. What follows something that could not be expressed has not been examined yet.
 func (u *unraveler) rest() {
-	behind := map[string]bool{u.w.Entry: true}
-	for queue := []string{u.w.Entry}; len(queue) > 0; {
+	behind := map[string]bool{}
+	for _, id := range u.roots() {
+		behind[id] = true
+	}
+	for queue := u.roots(); len(queue) > 0; {
 		id := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for _, i := range slices.Concat(u.out[id], u.side[id]) {
@@ -166,9 +172,17 @@ func (u *unraveler) findBack() {
 		id   string
 		next int
 	}
-	path := []visit{{id: u.w.Entry}}
-	state[u.w.Entry] = 1
-	for len(path) > 0 {
+	var path []visit
+	roots := u.roots()
+	for len(path)+len(roots) > 0 {
+		if len(path) == 0 { // what a body begins with has no way into it
+			if id := roots[0]; state[id] == 0 {
+				state[id] = 1
+				path = append(path, visit{id: id})
+			}
+			roots = roots[1:]
+			continue
+		}
 		v := &path[len(path)-1]
 		edges := u.out[v.id]
 		if v.next == len(edges) {
@@ -186,6 +200,36 @@ func (u *unraveler) findBack() {
 			path = append(path, visit{id: to})
 		}
 	}
+}
+
+// roots gives the nodes to which no edge need lead: the entry, and those of maps.
+func (u *unraveler) roots() []string {
+	ids := []string{u.w.Entry}
+	for i := range u.w.Nodes {
+		if m := u.w.Nodes[i].Map; m != nil {
+			ids = append(ids, m.Entry)
+		}
+	}
+	return ids
+}
+
+// inBody tells whether a node is in a map that is not around n.
+func (u *unraveler) inBody(id string, n *workflow.Node) bool {
+	for at := u.nodes[u.nodes[id].Parent]; at != nil; at = u.nodes[at.Parent] {
+		if at.Map != nil && !u.isAround(at, n) {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *unraveler) isAround(block, n *workflow.Node) bool {
+	for at := u.nodes[n.Parent]; at != nil; at = u.nodes[at.Parent] {
+		if at == block {
+			return true
+		}
+	}
+	return false
 }
 
 // seq fills f with what runs from the node id on until stop, which belongs to a list around f.
@@ -228,6 +272,10 @@ func (u *unraveler) seq(f *frame, id, stop string) {
 			}
 			u.done[join.ID] = it
 			id = u.follow(f, join.ID, workflow.PortOut)
+		case workflow.KindMap:
+			it := u.append(f, n)
+			u.seq(&frame{items: &it.children, kind: bodyList, owner: it, up: f}, n.Map.Entry, "")
+			id = u.follow(f, id, workflow.PortOut)
 		case workflow.KindDecide:
 			it := u.append(f, n)
 			merge := u.merge(f, it, stop)
@@ -291,7 +339,7 @@ func (u *unraveler) jump(f *frame, to string) {
 				*f.items = append(*f.items, &item{target: t})
 				return
 			}
-			if outer.kind == lanes {
+			if outer.borders() {
 				break
 			}
 		}

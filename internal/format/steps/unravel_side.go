@@ -10,7 +10,7 @@ import (
 // writable tells whether there is a type of step for the kind of a node.
 func writable(n *workflow.Node) bool {
 	switch n.Kind {
-	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindSleep, workflow.KindWait:
+	case workflow.KindAgent, workflow.KindFork, workflow.KindDecide, workflow.KindTool, workflow.KindSet, workflow.KindSleep, workflow.KindMap, workflow.KindWait:
 		return true
 	case workflow.KindEnd:
 		return n.End != nil
@@ -40,8 +40,11 @@ func (u *unraveler) isSide(n *workflow.Node, e workflow.Edge) bool {
 // part finds the nodes that only a rejection, a failure or a deadline leads to: where they end says nothing of the lists around.
 func (u *unraveler) part() {
 	u.apart = map[string]int{}
-	queue := []string{u.w.Entry}
-	in := map[string]bool{u.w.Entry: true}
+	queue := u.roots()
+	in := map[string]bool{}
+	for _, id := range queue {
+		in[id] = true
+	}
 	for at := 0; at < len(queue); at++ {
 		for _, i := range u.out[queue[at]] {
 			if to := u.w.Edges[i].To; !in[to] {
@@ -141,7 +144,7 @@ func (u *unraveler) aim(it *item, port string) *item {
 			t.spoken = true
 			return t
 		}
-		if at.kind == lanes {
+		if at.borders() {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,12 @@ import (
 // Comments, metadata but the description, and the order of keys of the document from which w may have come do not survive.
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	out := writer{w: w, doc: mapping(), agentByID: map[string]*workflow.Agent{}}
+	out.vars = slices.Clone(variables)
+	for i := range w.Nodes {
+		if m := w.Nodes[i].Map; m != nil {
+			out.vars = append(out.vars, m.Item(), workflow.ItemIndex(m.Item()))
+		}
+	}
 	for i := range w.Agents {
 		out.agentByID[w.Agents[i].ID] = &w.Agents[i]
 	}
@@ -75,6 +82,7 @@ type writer struct {
 	agentByID map[string]*workflow.Agent
 	shared    map[string]bool // ids of the outermost list that other lists have too
 	known     []expr.Step     // all nodes, where ids are shared
+	vars      []string        // all variables
 }
 
 // steps writes a list.
@@ -121,11 +129,11 @@ func (o *writer) step(it *item) *yaml.Node {
 	if n.Retry != nil {
 		put(m, "retry", o.retry(n))
 	}
-	if n.Budget != nil && (n.Agent != nil || n.Tool != nil) {
+	if n.Budget != nil && (n.Agent != nil || n.Tool != nil || n.Map != nil) {
 		put(m, "budget", budget(*n.Budget, ""))
 	}
 	switch {
-	case n.Fork != nil:
+	case n.Fork != nil, n.Map != nil:
 		put(m, "steps", o.steps(it.children))
 	case n.Decide != nil:
 		if len(it.yes)+len(it.no) == 0 {
@@ -150,7 +158,7 @@ func (o *writer) condition(c workflow.Condition) string {
 	if c.Language != workflow.LangExpr || len(o.shared) == 0 {
 		return c.Text
 	}
-	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: variables})
+	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: o.vars})
 	return o.named(c.Text, parsed.Refs())
 }
 

@@ -86,6 +86,8 @@ func (o *writer) extension(it *item, m *yaml.Node) {
 				put(m, v.key, text(o.interpolation(v.text)))
 			}
 		}
+	case n.Map != nil:
+		o.mapped(n, m)
 	case n.End != nil:
 		put(m, "type", plain("end"))
 		if n.End.Status != "" {
@@ -167,6 +169,32 @@ func (o *writer) wait(it *item, m *yaml.Node) {
 	}
 }
 
+// mapped writes the keys of a map, but for its steps.
+func (o *writer) mapped(n *workflow.Node, m *yaml.Node) {
+	v := n.Map
+	put(m, "type", plain("map"))
+	switch {
+	case v.OverFunc != "":
+		o.unsaid.Nodef(n, "the Go function %q that gives its list", v.OverFunc)
+	case len(v.Over) == 0: // the input is the list
+		put(m, "over", text("{{PREVIOUS_OUTPUT}}"))
+	default:
+		put(m, "over", o.value(v.Over))
+	}
+	if v.As != "" {
+		put(m, "as", text(v.As))
+	}
+	if v.MaxConcurrency > 0 {
+		put(m, "max_concurrency", plain(strconv.Itoa(v.MaxConcurrency)))
+	}
+	if v.OnItemError != "" {
+		put(m, "on_item_error", plain(v.OnItemError))
+	}
+	if v.Merge != "" {
+		o.unsaid.Nodef(n, "the function %q that makes changes of the state of its list", v.Merge)
+	}
+}
+
 // target gives `{goto: ID}`.
 func target(t *item) *yaml.Node {
 	f := mapping()
@@ -241,7 +269,7 @@ func (o *writer) interpolation(src string) string {
 	if len(o.shared) == 0 || !strings.Contains(src, "{{") {
 		return src
 	}
-	t, _ := expr.ParseInterpolation(src, expr.Options{Steps: o.known, Vars: variables})
+	t, _ := expr.ParseInterpolation(src, expr.Options{Steps: o.known, Vars: o.vars})
 	return o.named(src, t.Refs())
 }
 

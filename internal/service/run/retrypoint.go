@@ -15,7 +15,7 @@ type history struct {
 	events []engine.Event
 	// started and failed give the positions of a step's events; failed has steps without an error port only.
 	started, failed map[int]int
-	// owner gives the fork or sub-flow step of a scope; absent: the run itself.
+	// owner gives the fork, map or sub-flow step of a scope; absent: the run itself.
 	owner map[int]int
 	// again gives the position of the last attempt of a step after its first.
 	again map[int]int
@@ -53,10 +53,15 @@ func (h *history) start(step int) *engine.StepStarted {
 	return d
 }
 
-// culprits gives the steps whose failure made a step fail: itself, or where it is a fork or sub-flow the steps inside of its last attempt.
+// contains tells whether steps of a kind contain others.
+func contains(k workflow.Kind) bool {
+	return k == workflow.KindFork || k == workflow.KindMap || k == workflow.KindSubflow
+}
+
+// culprits gives the steps whose failure made a step fail: itself, or where it is a fork, a map or a sub-flow the steps inside of its last attempt.
 func (h *history) culprits(step int) []int {
 	var inside []int
-	if k := h.start(step).Kind; k == workflow.KindFork || k == workflow.KindSubflow {
+	if contains(h.start(step).Kind) {
 		for child, at := range h.failed {
 			if s := h.start(child); s.Scope > 0 && h.owner[s.Scope] == step && at > h.again[step] && h.started[child] >= h.again[step] {
 				inside = append(inside, child)
@@ -146,7 +151,7 @@ func (h *history) beforeFailure(keep bool) []engine.Event {
 		default:
 			continue
 		}
-		if at, failed := h.failed[h.events[i].Step]; failed && at == i && h.start(h.events[i].Step).Kind != workflow.KindFork && h.start(h.events[i].Step).Kind != workflow.KindSubflow {
+		if at, failed := h.failed[h.events[i].Step]; failed && at == i && !contains(h.start(h.events[i].Step).Kind) {
 			continue // it failed inside of what went on nevertheless
 		}
 		end = i
@@ -229,11 +234,11 @@ func (h *history) encloses(outer, scope int) bool {
 	return scope == outer
 }
 
-// result gives the position of what completed a step at a position: that of the result of its call, of an answer, or of its beginning; that position itself for a fork or
-// sub-flow, which is settled again.
+// result gives the position of what completed a step at a position: that of the result of its call, of an answer, or of its beginning; that position itself for a fork, a map or
+// a sub-flow, which is settled again.
 func (h *history) result(completed int) int {
 	step := h.events[completed].Step
-	if k := h.start(step).Kind; k == workflow.KindFork || k == workflow.KindSubflow {
+	if contains(h.start(step).Kind) {
 		return completed
 	}
 	for i := completed - 1; i > h.started[step]; i-- {
