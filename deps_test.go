@@ -85,7 +85,7 @@ var layers = []layer{
 	{"internal/store/tables/checkpointdb", []string{"internal/checkpoint", "internal/journal", "internal/store/tables"}, "its tables are in every kind of store, whose transactions it borrows"},
 	{"internal/checkpoint/checkpointtest", []string{"internal/checkpoint", "internal/randtest"}, "one suite for all stores"},
 	{"internal/project", []string{"internal/jsontext", "internal/engine", "internal/engine/event", "internal/engine/prompt", "internal/engine/typed", "internal/text", "internal/chat", "internal/expr", "workflow"}, "projections are functions of events, without a store or driver"},
-	{"internal/view", []string{"internal/jsontext", "internal/project", "internal/journal", "internal/engine", "internal/engine/prompt", "internal/engine/typed", "internal/text", "workflow"}, "views are built on projections and records, which they read through a port"},
+	{"internal/view", []string{"internal/jsontext", "internal/chat", "internal/project", "internal/journal", "internal/engine", "internal/engine/prompt", "internal/engine/typed", "internal/text", "workflow"}, "views are built on projections and records, which they read through a port"},
 	{"internal/model", []string{"internal/chat", "internal/text", "internal/price", "diag"}, "the port imports no provider; context windows come from the table of models"},
 	{"internal/model/adapter", []string{"internal/model", "internal/chat", "internal/text", "internal/outbound"}, "what all adapters share; it imports none of them"},
 	{"internal/model/openai", []string{"internal/sse", "internal/model", "internal/model/adapter", "internal/chat", "internal/text"}, "adapters implement the port and do not import each other"},

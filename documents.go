@@ -158,6 +158,7 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 
 func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
+		Trigger:  service.TriggerProgram,
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})

@@ -52,6 +52,9 @@ func (p *printer) in(body func()) {
 
 func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 	p.line("workflow", key("id", w.ID), key("name", w.Name), word("format", w.Format), word("entry", w.Entry), key("description", w.Description), key("version", w.Version))
+	for _, k := range slices.Sorted(maps.Keys(w.Labels)) {
+		p.line("label", ident(k), key("value", w.Labels[k]))
+	}
 	if s := w.Schedule; s != nil {
 		p.line("schedule", word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone))
 	}

@@ -31,6 +31,8 @@ type Workflow struct {
 	Branches []*Workflow `json:"branches,omitempty"`
 	// Called are the workflows of the files that nodes run, by ToolNode.Workflow (X-62).
 	Called map[string]*Workflow `json:"called,omitempty"`
+	// Labels are those of each run of the workflow.
+	Labels Labels `json:"labels,omitempty"`
 	// Schedule says when runs of the main graph, or of the branch, start by themselves; nil: never.
 	Schedule *Schedule `json:"schedule,omitempty"`
 	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).

@@ -32,6 +32,7 @@ type sight interface {
 	EachEvent(ctx context.Context, run string, after uint64, take func(engine.Event) error) error
 	View(ctx context.Context, run string) (*view.Reader, error)
 	List(ctx context.Context, q journal.Query) ([]journal.Head, string, error)
+	RunCounts(ctx context.Context, q journal.Query) (view.RunCounts, error)
 	Watch(ctx context.Context, run string, from uint64) iter.Seq2[driver.Update, error]
 	Wait(ctx context.Context, run string) (driver.State, error)
 	Close() error

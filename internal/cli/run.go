@@ -32,6 +32,7 @@ type runFlags struct {
 	approveAll bool
 	limitFlags
 	runID   string
+	labels  []string
 	context bool // exec: print the step context
 }
 
@@ -116,6 +117,7 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.IntVar(&fl.maxConc, "max-concurrency", 0, "at most `N` concurrent steps")
 	f.StringArrayVar(&fl.budgets, "budget", nil, "at most this `AMOUNT` for the run: "+amounts+" (repeatable, one of each kind)")
 	f.StringVar(&fl.runID, "run-id", "", "`ID` of the run; it must not exist yet")
+	f.StringArrayVar(&fl.labels, "label", nil, "label of the run, `KEY=VALUE`, by which it is found (repeatable)")
 	must(c.MarkFlagFilename("record"))
 }
 
@@ -231,7 +233,7 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 	if remote != nil {
 		return a.runThere(c, remote, fl, args)
 	}
-	req := service.StartRequest{Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
+	req := service.StartRequest{Trigger: service.TriggerCLI, Branch: fl.branch, Model: fl.model, Record: fl.record, RunID: fl.runID, Trust: fl.trust}
 	if c.Flags().Changed("branch") && fl.branch == "" {
 		return mustBe("branch", "the id of a branch", "")
 	}
@@ -243,6 +245,9 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	if req.Limits, err = fl.limits(c); err != nil {
+		return err
+	}
+	if req.Labels, err = labelFlag(fl.labels); err != nil {
 		return err
 	}
 	fl.load.Stdin, fl.load.Retired, fl.load.Model, fl.load.Offline = a.In, true, fl.model, fl.files.replies != ""

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,7 @@ func (a *app) runsCmd() *cobra.Command {
 		Args:    takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
-	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsForkCmd(), a.runsProcessesCmd(), a.runsPruneCmd())
+	c.AddCommand(list, a.runsShowCmd(), a.runsEventsCmd(), a.runsCountsCmd(), a.runsForkCmd(), a.runsProcessesCmd(), a.runsPruneCmd())
 	return c
 }
 
@@ -42,11 +41,18 @@ type runLine struct {
 	// EndedAt and ParentRun are null where there is nothing.
 	EndedAt   *time.Time `json:"endedAt"`
 	ParentRun *string    `json:"parentRun"`
+
+	Trigger      string          `json:"trigger"`
+	Labels       view.Labels     `json:"labels"`
+	InputPreview string          `json:"inputPreview"`
+	DurationMS   *int64          `json:"durationMs"`
+	Usage        *view.LineUsage `json:"usage"`
+	Error        *view.LineError `json:"error"`
 }
 
 func lineOf(h journal.Head) runLine {
 	l := view.LineOf(h)
-	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.WaitingFor, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun}
+	return runLine{l.ID, cmp.Or(l.WorkflowName, l.Workflow), l.Version, l.Branch, l.Format, l.Status, l.Waiting, l.Interrupted, l.WaitingFor, l.CreatedAt, l.UpdatedAt, l.EndedAt, l.ParentRun, l.Trigger, l.Labels, l.InputPreview, l.DurationMS, l.Usage, l.Error}
 }
 
 // title names the workflow, its version in the catalog, and the branch where one ran (P38).
@@ -72,28 +78,21 @@ const statusWaiting = "waiting_for_user"
 
 func (a *app) runsListCmd() *cobra.Command {
 	var (
-		statuses    []string
-		workflow    string
-		limit       int
-		asJSON      bool
-		interrupted bool
+		fl     runsFilter
+		limit  int
+		asJSON bool
 	)
 	c := &cobra.Command{
-		Use: "list", Short: "list runs, newest first", Args: takes(),
+		Use: "list", Short: "list runs, newest first", Args: takes(), Long: "Lists runs, newest first.\n\n" + filterHelp,
+		Example: "  hocket runs list --label team=news --status failed\n  hocket runs list --query '\"the library\" sunday*' --min-cost 0.10",
 		RunE: func(c *cobra.Command, _ []string) error {
-			q := journal.Query{Workflow: workflow, Interrupted: interrupted}
 			if limit < 1 {
 				return mustBe("limit", "1 or more", strconv.Itoa(limit))
 			}
 			limit = min(limit, maxListed)
-			for _, st := range statuses {
-				if st == statusWaiting {
-					st = string(journal.StatusPaused)
-				}
-				if !journal.Status(st).IsKnown() {
-					return mustBe("status", "one of "+strings.Join(statusNames(), ", "), st)
-				}
-				q.Statuses = append(q.Statuses, journal.Status(st))
+			q, err := fl.query(c)
+			if err != nil {
+				return err
 			}
 			s, err := a.sees(c)
 			if err != nil {
@@ -119,13 +118,9 @@ func (a *app) runsListCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
-	c.Flags().StringSliceVar(&statuses, "status", nil, "only runs with this `STATUS` (repeatable)")
-	c.Flags().StringVar(&workflow, "workflow", "", "only runs of this `WORKFLOW`")
-	c.Flags().BoolVar(&interrupted, "interrupted", false, "only runs that no process drives")
+	a.addRunsFilter(c, &fl)
 	c.Flags().IntVar(&limit, "limit", 50, "at most `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
-	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
-	must(c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return c
 }
 

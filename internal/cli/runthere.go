@@ -37,6 +37,9 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	if s.Limits, err = fl.limits(c); err != nil {
 		return err
 	}
+	if s.Labels, err = labelFlag(fl.labels); err != nil {
+		return err
+	}
 	if !stored {
 		text, err := service.ReadFile(args[0], a.In)
 		if err != nil {

@@ -242,16 +242,18 @@ func cmdEvents(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// cmdDamage changes one byte of a file in the middle of the first TEXT: damage FILE TEXT
+// cmdDamage changes one byte of a file in the middle of each TEXT, since pages may have what was moved from them: damage FILE TEXT
 func cmdDamage(ts *testscript.TestScript, _ bool, args []string) {
 	path := ts.MkAbs(args[0])
 	data, err := os.ReadFile(path)
 	ts.Check(err)
-	i := bytes.Index(data, []byte(args[1]))
-	if i < 0 {
+	n := bytes.Count(data, []byte(args[1]))
+	if n == 0 {
 		ts.Fatalf("no %q in %s", args[1], args[0])
 	}
-	data[i+len(args[1])/2] ^= 1
+	for range n {
+		data[bytes.Index(data, []byte(args[1]))+len(args[1])/2] ^= 1
+	}
 	ts.Check(os.WriteFile(path, data, 0o600))
 }
 

@@ -30,12 +30,16 @@ type Start struct {
 	Name          string
 	Branch, Input string
 	Limits        workflow.Limits
+	Labels        workflow.Labels
 }
 
 // Start begins a run and gives its object. Errors: *service.InvalidError, with where the document is wrong.
 func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 	body := api.StartBody{
 		Workflow: some(s.Workflow), Draft: some(s.Draft), Document: some(s.Document), Name: some(s.Name), AllowUnknown: some(s.AllowUnknown), Branch: some(s.Branch), Limits: limits(s.Limits),
+	}
+	if len(s.Labels) > 0 {
+		body.Labels = new(map[string]string(s.Labels))
 	}
 	if s.Format != "" {
 		f := api.StartBodyFormat(s.Format)
@@ -80,13 +84,11 @@ const maxPage = 200
 
 // List gives a page of runs, newest first. Filters that servers do not have are not sent: kinds.
 func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Head, next string, err error) {
-	var statuses []string
-	for _, s := range q.Statuses {
-		statuses = append(statuses, string(s))
-	}
 	p := api.ListRunsParams{
-		Status: some(strings.Join(statuses, ",")), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
+		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted), Cursor: some(q.Cursor),
 		Limit: some(int64(min(q.Limit, maxPage))), CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
+		Q: some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch), Trigger: some(q.Trigger), Code: some(q.Code),
+		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration), MaxDuration: duration(q.MaxDuration),
 	}
 	var page struct {
 		Items []view.RunLine
@@ -100,6 +102,51 @@ func (r *Remote) List(ctx context.Context, q journal.Query) (heads []journal.Hea
 		heads = append(heads, l.Head())
 	}
 	return heads, page.Next, nil
+}
+
+// RunCounts counts runs.
+func (r *Remote) RunCounts(ctx context.Context, q journal.Query) (c view.RunCounts, err error) {
+	p := api.CountRunsParams{
+		Status: some(statuses(q)), Prefix: some(q.Prefix), Workflow: some(q.Workflow), Parent: some(q.Parent), Interrupted: some(q.Interrupted),
+		CreatedFrom: some(q.CreatedFrom), CreatedBefore: some(q.CreatedBefore),
+		Q: some(q.SearchText), Label: selectors(q), Format: some(q.Format), Branch: some(q.Branch), Trigger: some(q.Trigger), Code: some(q.Code),
+		MinCost: cost(q.MinCost), MaxCost: cost(q.MaxCost), MinDuration: duration(q.MinDuration), MaxDuration: duration(q.MaxDuration),
+	}
+	res, err := r.api.CountRuns(ctx, &p)
+	return c, r.read(res, err, &c)
+}
+
+func statuses(q journal.Query) string {
+	var words []string
+	for _, s := range q.Statuses {
+		words = append(words, string(s))
+	}
+	return strings.Join(words, ",")
+}
+
+func selectors(q journal.Query) *[]string {
+	var texts []string
+	for _, s := range q.Labels {
+		texts = append(texts, s.String())
+	}
+	if texts == nil {
+		return nil
+	}
+	return &texts
+}
+
+func cost(m *journal.Money) *float64 {
+	if m == nil {
+		return nil
+	}
+	return new(m.USD())
+}
+
+func duration(d *time.Duration) *string {
+	if d == nil {
+		return nil
+	}
+	return new(d.String())
 }
 
 // Proceed makes a run go on, as service.Service does: the same is refused with the same words, some of it before anything is sent.

@@ -146,6 +146,9 @@ type Spec struct {
 	// Observe, if not nil, is given the run and each batch of its events, in order and from the first event on, once they are durable, until the run leaves memory for
 	// the first time. It holds the run up, must not change what it is given, and must not use the run after it returned, unless the run has left memory.
 	Observe func(run *engine.Run, events []engine.Event)
+	// Trigger and Labels are kept as engine.RunCreated has them.
+	Trigger string
+	Labels  workflow.Labels
 	// ParentRun and ForkedFrom name the run that this one belongs to.
 	ParentRun, ForkedFrom string
 	// Place is the machine whose files and programs the run needs; "": it can go on anywhere.

@@ -17,6 +17,8 @@ const (
 	MetaFile = "hocket.file."
 	// MetaProgram, which is no key of the drivers' own, holds the name of the program that started the run by embedding Hocket: its functions, tools and models are there (D29).
 	MetaProgram = "program"
+	// MetaBranch, which is none either, names the branch of the workflow that runs: project.MetaTargetBranchID.
+	MetaBranch = "targetBranchId"
 	// MetaRemind is there where waits of the run have reminders though its definition has none.
 	MetaRemind = "hocket.remind"
 )

@@ -130,6 +130,8 @@ const (
 )
 
 // StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], LimitsOf [event.LimitsOf], WithLimits [event.WithLimits].
+const ReasonReopened = event.ReasonReopened
+
 func StatusOf(d Data) Status           { return event.StatusOf(d) }
 func StepEnd(d Data) StepStatus        { return event.StepEnd(d) }
 func IsFree(code string) bool          { return event.IsFree(code) }

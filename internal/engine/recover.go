@@ -32,7 +32,7 @@ func (l *lifecycle) handleReopen(d Reopen) {
 // Reasons of RunResumed after which calls that were out are made again.
 const (
 	reasonRecovered = "recovered"
-	reasonReopened  = "reopened"
+	reasonReopened  = event.ReasonReopened
 )
 
 const endedBefore = "the run had ended before"

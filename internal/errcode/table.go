@@ -84,6 +84,8 @@ const (
 	SessionMissing    Code = "session-missing"
 	InputTooLarge     Code = "input-too-large"
 	InvalidLimits     Code = "invalid-limits"
+	InvalidLabels     Code = "invalid-labels"
+	InvalidFilter     Code = "invalid-filter"
 	InvalidForkPoint  Code = "invalid-fork-point"
 	RecordingUnusable Code = "recording-unusable"
 	RecordingBranches Code = "recording-branches"
@@ -327,6 +329,8 @@ var entries = [...]Entry{
 	{SessionMissing, Invalid, "{value:q} needs a session: leave it out, or name a session", [3]string{}, "The request says what happens if its session is busy, and names no session."},
 	{InputTooLarge, Invalid, "the input has {size} bytes; the limit is {max}", [3]string{}, "The operator limits the input of runs."},
 	{InvalidLimits, Invalid, "{cause}", [3]string{}, "A limit or budget of the request is negative or too large."},
+	{InvalidLabels, Invalid, "{cause}", [3]string{}, "A label of the request is none, or a run would have more than 32 of them."},
+	{InvalidFilter, Invalid, "{field}: {cause}", [3]string{}, "A list of runs is asked for by a label selector, a search, a cost or a duration that is none."},
 	{InvalidForkPoint, Invalid, "{cause}", [3]string{}, "The run has no such event, or cannot be forked or retried at it."},
 	{RecordingUnusable, Invalid, "the recording: {cause}", [3]string{"give another path with --record", "", ""}, "The file for recorded model calls cannot be written."},
 	{RecordingBranches, Invalid, "the model calls of several branches cannot be recorded into one reply script; record one branch at a time", [3]string{}, "All branches were asked for together with a recording."},

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Status is the state of a run.
@@ -62,6 +64,8 @@ type Head struct {
 	Interrupted bool
 	// WaitingFor is the place that an interrupted run waits for: no living process has it. Stores leave it empty; package service fills it in.
 	WaitingFor string
+	// Outcome is that of the last append that told one.
+	Outcome Outcome
 	// Unbegun: no open call of the run has begun since its last append. Only what claims a run gives it, of a run that was given up by Dispatch.Return, or so by an append.
 	Unbegun bool
 }
@@ -81,6 +85,12 @@ type NewRun struct {
 	// Definition is the hash of the blob with the definition; empty where there is none.
 	Definition string
 	Created    time.Time
+	// Branch is the branch of the workflow that runs; "": its main graph. Trigger says what began the run: a word of the service layer.
+	Branch, Trigger string
+	// Labels are valid ones, by which runs are selected. Nil and empty are the same.
+	Labels workflow.Labels
+	// Preview is the beginning of the input on one line.
+	Preview string
 	// Meta is for the caller that starts runs: small, shown in lists, not searched. Nil and empty are the same.
 	Meta map[string]string
 }
@@ -94,6 +104,16 @@ type Query struct {
 	// Workflow, Parent, Session and Kind: exactly this; empty means any.
 	Workflow, Parent, Session string
 	Kind                      Kind
+	// Format, Branch, Trigger and Code, that of Outcome: exactly this; empty means any.
+	Format, Branch, Trigger, Code string
+	// Labels select by the run's labels.
+	Labels []Selector
+	// Search is what the run's texts must have, as ParseSearch gives it of SearchText, which stores do not read. A list of what it finds is ordered by Cursor.Key alone.
+	Search     []Term
+	SearchText string
+	// MinCost, MaxCost, MinDuration and MaxDuration are bounds, included; nil means none. Cost is that of Outcome. The duration of a run is known when it has ended: others are within no bound of it.
+	MinCost, MaxCost         *chat.Money
+	MinDuration, MaxDuration *time.Duration
 	// Interrupted: only runs that are active and have no living owner.
 	Interrupted bool
 	// CreatedFrom is included, CreatedBefore is not; zero means no bound.
@@ -120,7 +140,7 @@ func (q Query) PageSize() int {
 	return q.Limit
 }
 
-func (q Query) matches(h Head) bool {
+func (q *Query) matches(h Head) bool {
 	return (len(q.Statuses) == 0 || slices.Contains(q.Statuses, h.Status)) &&
 		strings.HasPrefix(h.Run, q.Prefix) &&
 		(q.Workflow == "" || q.Workflow == h.Workflow) &&
@@ -129,7 +149,35 @@ func (q Query) matches(h Head) bool {
 		(q.Session == "" || q.Session == h.Session) &&
 		(!q.Interrupted || h.Interrupted) &&
 		(q.CreatedFrom.IsZero() || !h.Created.Before(q.CreatedFrom)) &&
-		(q.CreatedBefore.IsZero() || h.Created.Before(q.CreatedBefore))
+		(q.CreatedBefore.IsZero() || h.Created.Before(q.CreatedBefore)) &&
+		(!q.Selects() || q.selects(h))
+}
+
+// Selects tells whether q asks for what only an index tells: each run with the rest of q has to be looked at, unless labels or a search give them.
+func (q *Query) Selects() bool {
+	return len(q.Labels) > 0 || len(q.Search) > 0 || q.Format != "" || q.Branch != "" || q.Trigger != "" || q.Code != "" ||
+		q.MinCost != nil || q.MaxCost != nil || q.MinDuration != nil || q.MaxDuration != nil
+}
+
+// selects is matches for what Selects names, without the search.
+func (q *Query) selects(h Head) bool {
+	took := h.Ended.Sub(h.Created)
+	return (q.Format == "" || q.Format == h.Format) &&
+		(q.Branch == "" || q.Branch == h.Branch) &&
+		(q.Trigger == "" || q.Trigger == h.Trigger) &&
+		(q.Code == "" || q.Code == h.Outcome.Code) &&
+		(q.MinCost == nil || h.Outcome.Cost >= *q.MinCost) &&
+		(q.MaxCost == nil || h.Outcome.Cost <= *q.MaxCost) &&
+		(q.MinDuration == nil || !h.Ended.IsZero() && took >= *q.MinDuration) &&
+		(q.MaxDuration == nil || !h.Ended.IsZero() && took <= *q.MaxDuration) &&
+		!slices.ContainsFunc(q.Labels, func(s Selector) bool { return !s.Matches(h.Labels) })
+}
+
+// Tally is how many runs of those that Counts counted are alike: in each of the words of one row.
+type Tally struct {
+	Status                    Status
+	Workflow, Trigger, Format string
+	Runs                      int
 }
 
 // Cursor is the place of a run in the order of List: newest first by Created, then by Key, which grows with every run that a store takes.

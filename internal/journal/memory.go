@@ -2,17 +2,16 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Memory is a store without a file: for `--db :memory:`, for tests and simulation. Several handles share it. A handle that was closed is a dead owner, so a crash is
@@ -63,6 +62,8 @@ type memRun struct {
 	links []Link
 	// values are the events of the activations after links, which have not been read.
 	values [][]engine.Event
+	// texts are searched as they are: nil where there are none.
+	texts *Texts
 	// notices are the IDs of the run's notices; retained counts its events while it is among the ended runs of retention.
 	notices  []uint64
 	retained int
@@ -194,6 +195,11 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	case r.head.Ended.IsZero():
 		r.head.Ended = r.head.Updated
 	}
+	if a.Index != nil {
+		if r.head.Outcome = a.Index.Outcome; a.Index.Texts != nil {
+			r.texts = a.Index.Texts
+		}
+	}
 	switch {
 	case a.Release:
 		if h.m.disown(r, a.Unbegun); a.Create != nil && !a.Unbegun {
@@ -229,6 +235,7 @@ func (h *memHandle) target(a Append) (*memRun, error) {
 		if r.head.Meta = nil; len(a.Create.Meta) > 0 {
 			r.head.Meta = maps.Clone(a.Create.Meta)
 		}
+		r.head.Labels = workflow.Labels(nil).With(a.Create.Labels)
 		return r, nil
 	case r == nil:
 		return nil, ErrNotFound
@@ -329,52 +336,12 @@ func (h *memHandle) Head(ctx context.Context, run string) (Head, error) {
 
 func (m *Memory) headOf(r *memRun) Head {
 	head := r.head
-	head.Meta = maps.Clone(head.Meta)
+	head.Meta, head.Labels = maps.Clone(head.Meta), maps.Clone(head.Labels)
 	if head.Owner != "" {
 		head.By = m.seen(r.owner)
 	}
 	head.Interrupted = head.Status.IsActive() && !m.owners[head.Owner]
 	return head
-}
-
-func (h *memHandle) List(ctx context.Context, q Query) ([]Head, string, error) {
-	last := Cursor{}
-	if q.Cursor != "" {
-		c, err := ParseCursor(q.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		last = c
-	}
-	unlock, err := h.lock(ctx)
-	if err != nil {
-		return nil, "", err
-	}
-	defer unlock()
-	type entry struct {
-		Cursor
-		head Head
-	}
-	newestFirst := func(a, b Cursor) int { return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Key, a.Key)) }
-	var found []entry
-	for _, r := range h.m.runs {
-		e := entry{Cursor{r.head.Created.UnixMicro(), r.key}, h.m.headOf(r)}
-		if q.Cursor != "" && newestFirst(e.Cursor, last) <= 0 || !q.matches(e.head) {
-			continue
-		}
-		found = append(found, e)
-	}
-	slices.SortFunc(found, func(a, b entry) int { return newestFirst(a.Cursor, b.Cursor) })
-	next := ""
-	if n := q.PageSize(); len(found) > n {
-		found = found[:n]
-		next = found[n-1].String()
-	}
-	page := make([]Head, len(found))
-	for i, e := range found {
-		page[i] = e.head
-	}
-	return page, next, nil
 }
 
 func (h *memHandle) Close() error {

@@ -40,6 +40,8 @@ type Append struct {
 	Unbegun bool
 	// Notices tell of events in the records; of each, Seq and Type are stored.
 	Notices []Notice
+	// Index, if not nil, is stored in the same transaction: what lists and searches know of the run from now on.
+	Index *Index
 }
 
 // Last gives the number of the last event of the append.
@@ -57,6 +59,8 @@ func (a *Append) Validate() error {
 		return errors.New("append journal: run has no id")
 	case r.First == 0 || r.Last < r.First:
 		return fmt.Errorf("append journal: record of events %d to %d", r.First, r.Last)
+	case a.Create != nil && a.Create.Labels.Check() != nil:
+		return fmt.Errorf("append journal: %w", a.Create.Labels.Check())
 	case a.Create != nil && r.First != 1:
 		return fmt.Errorf("append journal: new run begins with event %d", r.First)
 	case len(r.Data) == 0 && len(a.Events) == 0:
@@ -138,6 +142,8 @@ type Lists interface {
 	// List gives a page of runs, newest first, and the cursor of the next page: empty after the last. Runs that are made or pruned meanwhile
 	// neither repeat nor hide others. Errors: ErrCursor.
 	List(ctx context.Context, q Query) (page []Head, next string, err error)
+	// Counts counts the runs of q by what they have in common; its Limit and Cursor do not count.
+	Counts(ctx context.Context, q Query) ([]Tally, error)
 	// Count tells how many runs have one of the statuses.
 	Count(ctx context.Context, statuses ...Status) (int, error)
 	// Prune deletes runs with all they hold, and blobs that no run holds any more, in small steps between which others write. Not atomic:

@@ -181,6 +181,7 @@ type (
 	ForkRights    = run.ForkRights
 	Graph         = run.Graph
 	GraphRequest  = run.GraphRequest
+	Filter        = run.Filter
 	IfBusy        = run.IfBusy
 	Launched      = run.Launched
 	Noticed       = run.Noticed
@@ -202,8 +203,15 @@ const (
 // Names and bounds of requests.
 const (
 	MaxKey = run.MaxKey
-	MetaBy = run.MetaBy
+
+	TriggerCLI, TriggerAPI, TriggerMCP = run.TriggerCLI, run.TriggerAPI, run.TriggerMCP
+	TriggerOpenAI, TriggerWebhook      = run.TriggerOpenAI, run.TriggerWebhook
+	TriggerSchedule, TriggerProgram    = run.TriggerSchedule, run.TriggerProgram
+	MetaBy                             = run.MetaBy
 )
+
+// Triggers is [run.Triggers].
+func Triggers() []string { return run.Triggers() }
 
 // Decide is [run.Decide].
 func Decide(decision string) engine.Value { return run.Decide(decision) }

@@ -242,6 +242,15 @@ func (d *Disk) List(ctx context.Context, q journal.Query) ([]journal.Head, strin
 	return b.List(ctx, q)
 }
 
+// Counts implements journal.Lists.
+func (d *Disk) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, error) {
+	b, err := d.reader()
+	if err != nil {
+		return nil, err
+	}
+	return b.Counts(ctx, q)
+}
+
 // Post implements journal.Inbox.
 func (d *Disk) Post(ctx context.Context, r journal.Request) (uint64, error) {
 	b, err := d.reader()

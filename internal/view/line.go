@@ -1,11 +1,14 @@
 package view
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // RunLine is a run in a list: what its index entry says. Its tags are those of the HTTP API, which shows it as it is.
@@ -16,6 +19,9 @@ type RunLine struct {
 	Version      *int       `json:"version" doc:"Version of the stored workflow; null: not a stored workflow"`
 	Branch       *string    `json:"branch" doc:"Branch of the workflow; null: its main graph"`
 	Format       string     `json:"format" doc:"Language of the document"`
+	Trigger      string     `json:"trigger" doc:"What began the run: cli, api, mcp, openai, webhook, schedule, program or run"`
+	Labels       Labels     `json:"labels" doc:"Labels of the run"`
+	InputPreview string     `json:"inputPreview" doc:"The beginning of the input"`
 	Status       string     `json:"status" enum:"pending,running,paused,completed,failed,cancelled"`
 	Waiting      int        `json:"waiting" doc:"Number of open waits"`
 	Interrupted  bool       `json:"interrupted" doc:"No living process drives the run"`
@@ -24,6 +30,25 @@ type RunLine struct {
 	UpdatedAt    time.Time  `json:"updatedAt"`
 	EndedAt      *time.Time `json:"endedAt"`
 	ParentRun    *string    `json:"parentRun" doc:"The run that started this one"`
+	DurationMS   *int64     `json:"durationMs" doc:"From creation to the end; null before it"`
+	Usage        *LineUsage `json:"usage" doc:"What the run had used when it paused or ended, with the runs that it started; null before"`
+	Error        *LineError `json:"error" doc:"Why it failed"`
+}
+
+// Labels are those of a run.
+type Labels map[string]string
+
+// LineUsage is what a run used.
+type LineUsage struct {
+	Tokens  int64   `json:"tokens"`
+	Calls   int64   `json:"calls" doc:"Model and tool calls, by attempt"`
+	CostUSD float64 `json:"costUSD" doc:"The sum of what is known"`
+}
+
+// LineError is why a run failed, in short.
+type LineError struct {
+	Code    string `json:"code"`
+	Message string `json:"message" doc:"Its beginning"`
 }
 
 // LineOf gives the line of a run.
@@ -31,6 +56,18 @@ func LineOf(h journal.Head) RunLine {
 	l := RunLine{
 		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
 		Interrupted: h.Interrupted, WaitingFor: h.WaitingFor, CreatedAt: h.Created, UpdatedAt: h.Updated, ParentRun: orNull(h.Parent),
+	}
+	l.Trigger, l.InputPreview, l.Labels = h.Trigger, h.Preview, Labels{}
+	maps.Copy(l.Labels, h.Labels)
+	o := h.Outcome
+	if h.Status.Ended() || o != (journal.Outcome{}) {
+		l.Usage = &LineUsage{o.Tokens, o.Calls, o.Cost.USD()}
+	}
+	if o.Code != "" {
+		l.Error = &LineError{o.Code, o.Message}
+	}
+	if !h.Ended.IsZero() {
+		l.DurationMS = new(h.Ended.Sub(h.Created).Milliseconds())
 	}
 	if v, err := strconv.Atoi(h.Meta[project.MetaVersion]); err == nil {
 		l.Version = &v
@@ -45,13 +82,23 @@ func LineOf(h journal.Head) RunLine {
 func (l RunLine) Head() journal.Head {
 	h := journal.Head{
 		Run: l.ID, Status: journal.Status(l.Status), Waiting: l.Waiting, Updated: l.UpdatedAt, Interrupted: l.Interrupted, WaitingFor: l.WaitingFor,
-		NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{}},
+		NewRun: journal.NewRun{Workflow: l.Workflow, WorkflowName: l.WorkflowName, Format: l.Format, Created: l.CreatedAt, Meta: map[string]string{},
+			Trigger: l.Trigger, Preview: l.InputPreview},
+	}
+	if len(l.Labels) > 0 {
+		h.Labels = workflow.Labels(l.Labels)
+	}
+	if l.Usage != nil {
+		h.Outcome = journal.Outcome{Tokens: l.Usage.Tokens, Calls: l.Usage.Calls, Cost: chat.ToMoney(l.Usage.CostUSD)}
+	}
+	if l.Error != nil {
+		h.Outcome.Code, h.Outcome.Message = l.Error.Code, l.Error.Message
 	}
 	if l.Version != nil {
 		h.Meta[project.MetaVersion] = strconv.Itoa(*l.Version)
 	}
 	if l.Branch != nil {
-		h.Meta[project.MetaTargetBranchID] = *l.Branch
+		h.Branch, h.Meta[project.MetaTargetBranchID] = *l.Branch, *l.Branch
 	}
 	if l.EndedAt != nil {
 		h.Ended = *l.EndedAt

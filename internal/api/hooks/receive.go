@@ -173,7 +173,7 @@ func (h *Hooks) accept(ctx context.Context, sp *space, hook Webhook, id string, 
 	case w == nil || problems.HasErrors():
 		return "", &service.InvalidError{Diagnostics: problems}
 	}
-	_, err = sp.service.Start(ctx, service.StartRequest{Workflow: w, Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
+	_, err = sp.service.Start(ctx, service.StartRequest{Trigger: service.TriggerWebhook, Workflow: w, Branch: hook.Branch, Stored: def.Entry.ID, Version: def.Version, Input: input, RunID: run})
 	switch {
 	case errors.Is(err, journal.ErrExists): // it came twice at once
 		return run, nil

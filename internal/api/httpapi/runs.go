@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/view"
 )
 
@@ -21,6 +22,10 @@ func (a *API) registerRuns() {
 		Method: http.MethodGet, Path: "/runs", ID: "listRuns", Tag: tagRuns, Role: access.RoleRun,
 		Summary: "List runs, newest first", Description: "Filters are combined with AND.",
 	}, listRuns)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/counts", ID: "countRuns", Tag: tagRuns, Role: access.RoleRun,
+		Summary: "Count runs", Description: "With the filters of the list, by what the runs have in common.",
+	}, countRuns)
 	add(a, route{
 		Method: http.MethodGet, Path: "/runs/{id}", ID: "getRun", Tag: tagRuns, Role: access.RoleRun,
 		Summary: "Show a run", Description: "With a page of its steps: `stepsNext` is the `cursor` of the next page. Values above 32 KiB are references.", Errors: []int{http.StatusNotFound},
@@ -40,6 +45,11 @@ func some(s string) *string {
 
 type runsQuery struct {
 	Page
+	RunsFilter
+}
+
+// RunsFilter says of which runs a list is made.
+type RunsFilter struct {
 	Status        string    `query:"status" doc:"Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled" example:"paused,running"`
 	Prefix        string    `query:"prefix" doc:"Only runs whose ids begin with this"`
 	Workflow      string    `query:"workflow" doc:"Only runs of this workflow"`
@@ -47,25 +57,24 @@ type runsQuery struct {
 	Interrupted   bool      `query:"interrupted" doc:"Only runs that no living process drives"`
 	CreatedFrom   time.Time `query:"createdFrom" doc:"Only runs from this time on"`
 	CreatedBefore time.Time `query:"createdBefore" doc:"Only runs before this time"`
+	Q             string    `query:"q" maxLength:"1000" doc:"Only runs whose input, output or error have these words: words, \"phrases\", beginnings*"`
+	Label         []string  `query:"label" maxItems:"32" doc:"Only runs with these labels: key=value, key!=value, key, !key; several with commas"`
+	Format        string    `query:"format" doc:"Only runs of documents in this language"`
+	Branch        string    `query:"branch" doc:"Only runs of this branch"`
+	Trigger       string    `query:"trigger" doc:"Only runs that this began: cli, api, mcp, openai, webhook, schedule, program, run"`
+	Code          string    `query:"code" doc:"Only runs that failed with this code"`
+	MinCost       float64   `query:"minCost" minimum:"0" doc:"Only runs that cost this many US dollars or more"`
+	MaxCost       float64   `query:"maxCost" minimum:"-1" default:"-1" doc:"Only runs that cost this many US dollars or less; -1: any"`
+	MinDuration   string    `query:"minDuration" doc:"Only runs that ended after this time or more, such as 90s"`
+	MaxDuration   string    `query:"maxDuration" doc:"Only runs that ended after this time or less"`
 }
 
 func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listed[RunLine], error) {
-	q := journal.Query{
-		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
-		Limit: in.Limit, Cursor: in.Cursor,
+	q, err := in.query()
+	if err != nil {
+		return nil, err
 	}
-	for name := range strings.SplitSeq(in.Status, ",") {
-		if in.Status == "" {
-			break
-		}
-		st := journal.Status(strings.TrimSpace(name))
-		if !st.IsKnown() {
-			return nil, formProblem(http.StatusUnprocessableEntity, "query.status: must be one of "+statusNames(), InputError{"query.status", "must be one of " + statusNames()})
-		}
-		if !slices.Contains(q.Statuses, st) {
-			q.Statuses = append(q.Statuses, st)
-		}
-	}
+	q.Limit, q.Cursor = in.Limit, in.Cursor
 	heads, next, err := c.Service.List(ctx, q)
 	if err != nil {
 		return nil, err
@@ -75,6 +84,47 @@ func listRuns(ctx context.Context, c *transport.Caller, in *runsQuery) (*listed[
 		items[i] = view.LineOf(h)
 	}
 	return listOf(items, next), nil
+}
+
+// countsAnswer is the answer with numbers of runs.
+type countsAnswer struct{ Body view.RunCounts }
+
+func countRuns(ctx context.Context, c *transport.Caller, in *RunsFilter) (*countsAnswer, error) {
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.Service.RunCounts(ctx, q)
+	return &countsAnswer{counts}, err
+}
+
+// query gives what the filter asks a store for.
+func (in *RunsFilter) query() (journal.Query, error) {
+	q := journal.Query{
+		Prefix: in.Prefix, Workflow: in.Workflow, Parent: in.Parent, Interrupted: in.Interrupted, CreatedFrom: in.CreatedFrom, CreatedBefore: in.CreatedBefore,
+	}
+	for name := range strings.SplitSeq(in.Status, ",") {
+		if in.Status == "" {
+			break
+		}
+		st := journal.Status(strings.TrimSpace(name))
+		if !st.IsKnown() {
+			return q, formProblem(http.StatusUnprocessableEntity, "query.status: must be one of "+statusNames(), InputError{"query.status", "must be one of " + statusNames()})
+		}
+		if !slices.Contains(q.Statuses, st) {
+			q.Statuses = append(q.Statuses, st)
+		}
+	}
+	f := service.Filter{
+		Labels: in.Label, Search: in.Q, Format: in.Format, Branch: in.Branch, Trigger: in.Trigger, Code: in.Code, MinDuration: in.MinDuration, MaxDuration: in.MaxDuration,
+	}
+	if in.MinCost > 0 {
+		f.MinCost = &in.MinCost
+	}
+	if in.MaxCost >= 0 {
+		f.MaxCost = &in.MaxCost
+	}
+	return q, f.Apply(&q)
 }
 
 func statusNames() string {

@@ -34,6 +34,7 @@ type executeArgs struct {
 	WaitSeconds    *int            `json:"waitSeconds"`
 	Wait           *int            `json:"wait"`
 	Session        string          `json:"session"`
+	Labels         workflow.Labels `json:"labels"`
 	IfBusy         service.IfBusy  `json:"ifBusy"`
 	IdempotencyKey string          `json:"idempotencyKey"`
 }
@@ -62,7 +63,8 @@ func (c *call) execute(ctx context.Context, args executeArgs) (any, error) {
 		return nil, err
 	}
 	started, err := c.Service.Begin(ctx, service.StartRequest{
-		Workflow: w, Stored: d.Entry.ID, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy,
+		Trigger:  service.TriggerMCP,
+		Workflow: w, Stored: d.Entry.ID, Version: d.Version, Branch: args.BranchID, Input: inputText(args.Input), Key: args.IdempotencyKey, Session: args.Session, IfBusy: args.IfBusy, Labels: args.Labels,
 	})
 	if err != nil {
 		return nil, err

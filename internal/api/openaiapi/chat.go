@@ -77,6 +77,7 @@ func (x *exchange) begin() (answered bool, err error) {
 		}
 	}
 	started, err := x.caller.Service.Begin(ctx, service.StartRequest{
+		Trigger:  service.TriggerOpenAI,
 		Workflow: x.target.workflow, Stored: x.target.entry.ID, Version: x.target.version, Branch: x.target.branch, Input: x.q.input(), By: x.caller.Token, Key: x.key(),
 	})
 	if err != nil {

@@ -230,9 +230,11 @@ const (
 	InvalidBusyPolicy    ProblemReason = "invalid-busy-policy"
 	InvalidCursor        ProblemReason = "invalid-cursor"
 	InvalidDocument      ProblemReason = "invalid-document"
+	InvalidFilter        ProblemReason = "invalid-filter"
 	InvalidForkPoint     ProblemReason = "invalid-fork-point"
 	InvalidHook          ProblemReason = "invalid-hook"
 	InvalidKey           ProblemReason = "invalid-key"
+	InvalidLabels        ProblemReason = "invalid-labels"
 	InvalidLimits        ProblemReason = "invalid-limits"
 	InvalidPlace         ProblemReason = "invalid-place"
 	InvalidRunId         ProblemReason = "invalid-run-id"
@@ -407,11 +409,15 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case InvalidDocument:
 		return true
+	case InvalidFilter:
+		return true
 	case InvalidForkPoint:
 		return true
 	case InvalidHook:
 		return true
 	case InvalidKey:
+		return true
+	case InvalidLabels:
 		return true
 	case InvalidLimits:
 		return true
@@ -1422,6 +1428,24 @@ type Limits struct {
 	Timeout *string `json:"timeout,omitempty"`
 }
 
+// LineError defines model for LineError.
+type LineError struct {
+	Code string `json:"code"`
+
+	// Message Its beginning
+	Message string `json:"message"`
+}
+
+// LineUsage defines model for LineUsage.
+type LineUsage struct {
+	// Calls Model and tool calls, by attempt
+	Calls int64 `json:"calls"`
+
+	// CostUSD The sum of what is known
+	CostUSD float64 `json:"costUSD"`
+	Tokens  int64   `json:"tokens"`
+}
+
 // LogEntry defines model for LogEntry.
 type LogEntry struct {
 	Content   LogEntry_Content `json:"content"`
@@ -1784,24 +1808,61 @@ type Run struct {
 	Workflow        WorkflowRef             `json:"workflow"`
 }
 
+// RunCounts defines model for RunCounts.
+type RunCounts struct {
+	// Format By language of the document
+	Format map[string]int64 `json:"format"`
+
+	// OtherWorkflows Runs of all other workflows
+	OtherWorkflows int64 `json:"otherWorkflows"`
+
+	// Status By status; statuses that no run has are left out
+	Status map[string]int64 `json:"status"`
+	Total  int64            `json:"total"`
+
+	// Trigger By what began the run
+	Trigger map[string]int64 `json:"trigger"`
+
+	// Workflow By workflow: the 100 with the most runs
+	Workflow map[string]int64 `json:"workflow"`
+}
+
 // RunLine defines model for RunLine.
 type RunLine struct {
 	// Branch Branch of the workflow; null: its main graph
-	Branch    *string    `json:"branch"`
-	CreatedAt time.Time  `json:"createdAt"`
-	EndedAt   *time.Time `json:"endedAt"`
+	Branch    *string   `json:"branch"`
+	CreatedAt time.Time `json:"createdAt"`
+
+	// DurationMs From creation to the end; null before it
+	DurationMs *int64     `json:"durationMs"`
+	EndedAt    *time.Time `json:"endedAt"`
+
+	// Error Why it failed
+	Error *LineError `json:"error"`
 
 	// Format Language of the document
 	Format string `json:"format"`
 	Id     string `json:"id"`
 
+	// InputPreview The beginning of the input
+	InputPreview string `json:"inputPreview"`
+
 	// Interrupted No living process drives the run
 	Interrupted bool `json:"interrupted"`
+
+	// Labels Labels of the run
+	Labels map[string]string `json:"labels"`
 
 	// ParentRun The run that started this one
 	ParentRun *string       `json:"parentRun"`
 	Status    RunLineStatus `json:"status"`
-	UpdatedAt time.Time     `json:"updatedAt"`
+
+	// Trigger What began the run: cli, api, mcp, openai, webhook, schedule, program or run
+	Trigger   string    `json:"trigger"`
+	UpdatedAt time.Time `json:"updatedAt"`
+
+	// Usage What the run had used when it paused or ended, with the runs that it started; null before
+	Usage *LineUsage `json:"usage"`
 
 	// Version Version of the stored workflow; null: not a stored workflow
 	Version *int64 `json:"version"`
@@ -1911,8 +1972,11 @@ type StartBody struct {
 	IfBusy *StartBodyIfBusy `json:"ifBusy,omitempty"`
 
 	// Input The prompt: a text, or any JSON value, which the prompt contains as text
-	Input  interface{} `json:"input,omitempty"`
-	Limits *Limits     `json:"limits,omitempty"`
+	Input interface{} `json:"input,omitempty"`
+
+	// Labels Labels of the run, over those of the workflow
+	Labels *map[string]string `json:"labels,omitempty"`
+	Limits *Limits            `json:"limits,omitempty"`
 
 	// Name Name of a document that has none
 	Name *string `json:"name,omitempty"`
@@ -2359,6 +2423,36 @@ type ListRunsParams struct {
 
 	// CreatedBefore Only runs before this time
 	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
+
+	// Q Only runs whose input, output or error have these words: words, "phrases", beginnings*
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Label Only runs with these labels: key=value, key!=value, key, !key; several with commas
+	Label *[]string `form:"label,omitempty" json:"label,omitempty"`
+
+	// Format Only runs of documents in this language
+	Format *string `form:"format,omitempty" json:"format,omitempty"`
+
+	// Branch Only runs of this branch
+	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
+
+	// Trigger Only runs that this began: cli, api, mcp, openai, webhook, schedule, program, run
+	Trigger *string `form:"trigger,omitempty" json:"trigger,omitempty"`
+
+	// Code Only runs that failed with this code
+	Code *string `form:"code,omitempty" json:"code,omitempty"`
+
+	// MinCost Only runs that cost this many US dollars or more
+	MinCost *float64 `form:"minCost,omitempty" json:"minCost,omitempty"`
+
+	// MaxCost Only runs that cost this many US dollars or less; -1: any
+	MaxCost *float64 `form:"maxCost,omitempty" json:"maxCost,omitempty"`
+
+	// MinDuration Only runs that ended after this time or more, such as 90s
+	MinDuration *string `form:"minDuration,omitempty" json:"minDuration,omitempty"`
+
+	// MaxDuration Only runs that ended after this time or less
+	MaxDuration *string `form:"maxDuration,omitempty" json:"maxDuration,omitempty"`
 }
 
 // StartRunParams defines parameters for StartRun.
@@ -2371,6 +2465,60 @@ type StartRunParams struct {
 
 	// IdempotencyKey Identifies the request, so that it can be retried
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// CountRunsParams defines parameters for CountRuns.
+type CountRunsParams struct {
+	// Status Only runs of these statuses, several with commas: pending, running, paused, completed, failed, cancelled
+	Status *string `form:"status,omitempty" json:"status,omitempty"`
+
+	// Prefix Only runs whose ids begin with this
+	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
+
+	// Workflow Only runs of this workflow
+	Workflow *string `form:"workflow,omitempty" json:"workflow,omitempty"`
+
+	// Parent Only runs that this run started
+	Parent *string `form:"parent,omitempty" json:"parent,omitempty"`
+
+	// Interrupted Only runs that no living process drives
+	Interrupted *bool `form:"interrupted,omitempty" json:"interrupted,omitempty"`
+
+	// CreatedFrom Only runs from this time on
+	CreatedFrom *time.Time `form:"createdFrom,omitempty" json:"createdFrom,omitempty"`
+
+	// CreatedBefore Only runs before this time
+	CreatedBefore *time.Time `form:"createdBefore,omitempty" json:"createdBefore,omitempty"`
+
+	// Q Only runs whose input, output or error have these words: words, "phrases", beginnings*
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Label Only runs with these labels: key=value, key!=value, key, !key; several with commas
+	Label *[]string `form:"label,omitempty" json:"label,omitempty"`
+
+	// Format Only runs of documents in this language
+	Format *string `form:"format,omitempty" json:"format,omitempty"`
+
+	// Branch Only runs of this branch
+	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
+
+	// Trigger Only runs that this began: cli, api, mcp, openai, webhook, schedule, program, run
+	Trigger *string `form:"trigger,omitempty" json:"trigger,omitempty"`
+
+	// Code Only runs that failed with this code
+	Code *string `form:"code,omitempty" json:"code,omitempty"`
+
+	// MinCost Only runs that cost this many US dollars or more
+	MinCost *float64 `form:"minCost,omitempty" json:"minCost,omitempty"`
+
+	// MaxCost Only runs that cost this many US dollars or less; -1: any
+	MaxCost *float64 `form:"maxCost,omitempty" json:"maxCost,omitempty"`
+
+	// MinDuration Only runs that ended after this time or more, such as 90s
+	MinDuration *string `form:"minDuration,omitempty" json:"minDuration,omitempty"`
+
+	// MaxDuration Only runs that ended after this time or less
+	MaxDuration *string `form:"maxDuration,omitempty" json:"maxDuration,omitempty"`
 }
 
 // GetRunParams defines parameters for GetRun.
@@ -3329,6 +3477,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 	StartRun(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// CountRuns Count runs
+	//
+	// With the filters of the list, by what the runs have in common.
+	//
+	// Corresponds with GET /api/v1/runs/counts (the `CountRuns` operationId).
+	CountRuns(ctx context.Context, params *CountRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// PruneRunsWithBody Delete old runs, or the given runs
 	//
 	// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
@@ -4059,6 +4214,23 @@ func (c *Client) StartRunWithBody(ctx context.Context, params *StartRunParams, c
 // Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 func (c *Client) StartRun(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartRunRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CountRuns Count runs
+//
+// With the filters of the list, by what the runs have in common.
+//
+// Corresponds with GET /api/v1/runs/counts (the `CountRuns` operationId).
+func (c *Client) CountRuns(ctx context.Context, params *CountRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCountRunsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5798,6 +5970,126 @@ func NewListRunsRequest(server string, params *ListRunsParams) (*http.Request, e
 
 		}
 
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Label != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "label", *params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Branch != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "branch", *params.Branch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Trigger != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "trigger", *params.Trigger, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Code != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "code", *params.Code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinCost != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "minCost", *params.MinCost, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "number", Format: "double"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxCost != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "maxCost", *params.MaxCost, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "number", Format: "double"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinDuration != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "minDuration", *params.MinDuration, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxDuration != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "maxDuration", *params.MaxDuration, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -5900,6 +6192,252 @@ func NewStartRunRequestWithBody(server string, params *StartRunParams, contentTy
 			req.Header.Set("Idempotency-Key", headerParam1)
 		}
 
+	}
+
+	return req, nil
+}
+
+// NewCountRunsRequest constructs an http.Request for the CountRuns method
+func NewCountRunsRequest(server string, params *CountRunsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/counts")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Prefix != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "prefix", *params.Prefix, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Workflow != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "workflow", *params.Workflow, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Parent != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "parent", *params.Parent, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Interrupted != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "interrupted", *params.Interrupted, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedFrom != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "createdFrom", *params.CreatedFrom, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CreatedBefore != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "createdBefore", *params.CreatedBefore, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Label != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "label", *params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Branch != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "branch", *params.Branch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Trigger != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "trigger", *params.Trigger, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Code != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "code", *params.Code, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinCost != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "minCost", *params.MinCost, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "number", Format: "double"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxCost != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "maxCost", *params.MaxCost, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "number", Format: "double"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinDuration != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "minDuration", *params.MinDuration, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MaxDuration != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "maxDuration", *params.MaxDuration, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
 	}
 
 	return req, nil
@@ -8343,6 +8881,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/runs (the `StartRun` operationId).
 	StartRunWithResponse(ctx context.Context, params *StartRunParams, body StartRunJSONRequestBody, reqEditors ...RequestEditorFn) (*StartRunResponse, error)
 
+	// CountRunsWithResponse Count runs
+	//
+	// With the filters of the list, by what the runs have in common.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/runs/counts (the `CountRuns` operationId).
+	CountRunsWithResponse(ctx context.Context, params *CountRunsParams, reqEditors ...RequestEditorFn) (*CountRunsResponse, error)
+
 	// PruneRunsWithBodyWithResponse Delete old runs, or the given runs
 	//
 	// Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
@@ -10329,6 +10876,96 @@ func (r StartRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StartRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CountRunsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunCounts
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CountRunsResponse) GetJSON200() *RunCounts {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r CountRunsResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CountRunsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CountRunsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CountRunsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CountRunsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14401,6 +15038,21 @@ func (c *ClientWithResponses) StartRunWithResponse(ctx context.Context, params *
 	return ParseStartRunResponse(rsp)
 }
 
+// CountRunsWithResponse Count runs
+//
+// With the filters of the list, by what the runs have in common.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/runs/counts (the `CountRuns` operationId).
+func (c *ClientWithResponses) CountRunsWithResponse(ctx context.Context, params *CountRunsParams, reqEditors ...RequestEditorFn) (*CountRunsResponse, error) {
+	rsp, err := c.CountRuns(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCountRunsResponse(rsp)
+}
+
 // PruneRunsWithBodyWithResponse Delete old runs, or the given runs
 //
 // Deletes runs that ended, or have been paused, before a given time, and the given runs if they have ended or are paused. If one of the given runs cannot be deleted, nothing is deleted. A run in progress is never deleted.
@@ -16510,6 +17162,81 @@ func ParseStartRunResponse(rsp *http.Response) (*StartRunResponse, error) {
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCountRunsResponse parses an HTTP response from a CountRunsWithResponse call
+func ParseCountRunsResponse(rsp *http.Response) (*CountRunsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CountRunsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunCounts
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
 	}
 
 	return response, nil

@@ -75,6 +75,7 @@ func NewAppend(run *engine.Run, id string, events []engine.Event, buf []byte, as
 	ap := journal.Append{
 		Run: id, At: events[len(events)-1].At, Record: journal.Record{First: events[0].Seq, Last: events[len(events)-1].Seq},
 		Status: driver.StatusOf(run), Waiting: len(run.Waits()), Notices: driver.Notices(events),
+		Index: driver.Index(run, events),
 	}
 	if asValues && journal.IsEncodable(events) {
 		ap.Events = events

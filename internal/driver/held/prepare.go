@@ -37,6 +37,9 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 	if r.Plan, err = p.Compile(r.Definition.Hash, spec.Workflow, spec.Program, find); err != nil {
 		return r, err
 	}
+	if err := spec.Labels.Check(); err != nil {
+		return r, fmt.Errorf("start run: %w", err)
+	}
 	if driver.HasOwnMeta(spec.Meta) {
 		return r, fmt.Errorf("start run: meta keys that begin with %s are reserved", driver.MetaOwn) // else a client could name any file
 	}
@@ -51,11 +54,12 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 	r.New = journal.NewRun{
 		Workflow: cmp.Or(id, name), WorkflowName: name, Format: w.Format, Parent: spec.ParentRun, Session: spec.Session, Place: spec.Place, Kind: kind,
 		Definition: r.Definition.Hash, Created: now(), Meta: meta,
+		Branch: spec.Meta[driver.MetaBranch], Trigger: spec.Trigger, Labels: spec.Labels, Preview: journal.Preview(spec.Input),
 	}
 	r.Start = engine.Start{Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
-		Above: spec.Above,
+		Above: spec.Above, Trigger: spec.Trigger, Labels: spec.Labels,
 	}}
 	return r, nil
 }

@@ -69,9 +69,11 @@ func (r *Runs) Import(ctx context.Context, p journal.Bundle, w *workflow.Workflo
 		Create: &journal.NewRun{
 			Workflow: cmp.Or(created.Workflow, created.Name), WorkflowName: created.Name, Format: created.Format, Parent: created.ParentRun, Kind: r.cfg.Kind,
 			Definition: definition.Hash, Created: p.Events[0].At, Meta: meta,
+			Branch: created.Meta[driver.MetaBranch], Trigger: created.Trigger, Labels: created.Labels, Preview: journal.Preview(created.Input),
 		},
 		Record: first, More: more,
 		Blobs: append([]journal.Blob{definition}, blobs...), Notices: driver.OpenWaits(p.Events, run),
+		Index: driver.Index(run, p.Events),
 	}
 	if err := a.Validate(); err != nil {
 		return fmt.Errorf("import run %s: %w", p.Run, err)

@@ -105,7 +105,7 @@ func (r *Runs) Derive(ctx context.Context, run string, q *Derived) (id string, e
 	a := journal.Append{
 		Run: id, At: r.now(), Status: driver.StatusOf(folded), Waiting: len(folded.Waits()), Release: true, Create: create,
 		Record: first, More: more, Blobs: append(blobs, values...),
-		Notices: append(driver.OpenWaits(past, folded), ends...),
+		Notices: append(driver.OpenWaits(past, folded), ends...), Index: driver.Index(folded, past),
 	}
 	if err := r.cfg.Journal.Append(context.WithoutCancel(ctx), a); err != nil {
 		return "", fmt.Errorf("fork run %s: %w", run, err)
@@ -138,6 +138,8 @@ func (r *Runs) derived(ctx context.Context, head journal.Head, q *Derived, past 
 		}
 		create.Workflow, create.WorkflowName, create.Format, create.Definition, create.Meta = cmp.Or(id, name), name, w.Format, definition.Hash, meta
 		first.Workflow, first.Name, first.Format, first.Digest = id, cmp.Or(name, w.Name), w.Format, definition.Hash
+		create.Branch, create.Trigger, create.Labels, create.Preview = q.Spec.Meta[driver.MetaBranch], q.Spec.Trigger, q.Spec.Labels, journal.Preview(first.Input)
+		first.Trigger, first.Labels = q.Spec.Trigger, q.Spec.Labels
 		first.Prices, first.Facts = q.Spec.Prices, q.Spec.Facts
 		first.Meta = tracecontext.Keep(maps.Clone(q.Spec.Meta), tracecontext.From(ctx))
 		return &create, plan, append(blobs, definition), nil

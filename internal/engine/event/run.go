@@ -34,6 +34,9 @@ type RunCreated struct {
 	Facts map[string]string `json:"facts,omitempty"`
 	// Remind is how long waits are open before a reminder, where their node does not say; 0: there is none.
 	Remind workflow.Duration `json:"remind,omitempty"`
+	// Trigger says what began the run, and Labels are those by which it is found: the workflow's and its own. The engine does not read them.
+	Trigger string          `json:"trigger,omitempty"`
+	Labels  workflow.Labels `json:"labels,omitempty"`
 	// Meta is for projections: target ids, branch, definition version. The engine does not read it.
 	Meta map[string]string `json:"meta,omitempty"`
 }
@@ -58,6 +61,9 @@ type RunStarted struct{}
 type RunPaused struct {
 	Wait string `json:"wait"`
 }
+
+// ReasonReopened is the reason of RunResumed where the run had ended.
+const ReasonReopened = "reopened"
 
 // RunResumed says that a paused, interrupted or ended run continues. Reason is `answer`, `deadline`, `recovered` or `reopened` (with new Limits).
 type RunResumed struct {

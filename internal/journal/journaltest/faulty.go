@@ -133,6 +133,14 @@ func (f *Faulty) Count(ctx context.Context, statuses ...journal.Status) (int, er
 	return f.Backend.Count(ctx, statuses...)
 }
 
+// Counts implements journal.Lists.
+func (f *Faulty) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, error) {
+	if err := f.alive("count runs"); err != nil {
+		return nil, err
+	}
+	return f.Backend.Counts(ctx, q)
+}
+
 // Read implements journal.Log.
 func (f *Faulty) Read(ctx context.Context, run string, after uint64) ([]journal.Record, error) {
 	if err := f.alive("read"); err != nil {

@@ -86,6 +86,8 @@ type GraphRequest struct {
 	Made   bool
 	Model  string
 	Limits workflow.Limits
+	// Labels are the run's.
+	Labels workflow.Labels
 	// Above is what the run leaves for this one whose call starts it: see child.Work.
 	Above *workflow.Budget
 	// Observe is driver.Spec.Observe.
@@ -126,8 +128,8 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 	spec := driver.Spec{
 		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
 	}
-	spec.Meta = s.graphMeta
-	return spec, nil
+	spec.Meta, spec.Trigger = s.graphMeta, TriggerProgram
+	return spec, s.label(ctx, &spec, q.Workflow.Labels.With(q.Labels))
 }
 
 // ForkRights tell whether the caller of Fork may have the new run inherit what other callers were allowed; each error is given back. Nil: they may.

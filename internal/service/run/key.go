@@ -109,7 +109,8 @@ func (q StartRequest) hash() (string, error) {
 		Limits  workflow.Limits `json:"limits"`
 		Tools   []byte          `json:"tools"`
 		Replies []byte          `json:"replies"`
-	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies})
+		Labels  workflow.Labels `json:"labels,omitempty"`
+	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies, q.Labels})
 	if err != nil {
 		return "", fmt.Errorf("start run: %w", err)
 	}

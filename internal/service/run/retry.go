@@ -133,7 +133,7 @@ func (s *Runner) prepareRetry(ctx context.Context, run string, head journal.Head
 	start := *q.With
 	start.Branch, start.Input, start.By = cmp.Or(head.Meta[project.MetaTargetBranchID], head.Meta[metaTogether]), expr.Text(created.Input), head.Meta[MetaBy]
 	start.Model = cmp.Or(q.Model, driver.ModelOf(head))
-	start.Files = q.Over(kept)
+	start.Files, start.Labels, start.Trigger = q.Over(kept), head.Labels, head.Trigger
 	start.Limits = engine.MergeLimits(flagsOf(created.Limits, w.Limits), q.Limits)
 	spec, err := s.prepare(ctx, start)
 	if err != nil {

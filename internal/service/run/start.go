@@ -73,10 +73,31 @@ type StartRequest struct {
 	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see child.Work.
 	ParentRun string
 	Above     *workflow.Budget
+	// Labels are those of the run, which win over the workflow's. Those of ParentRun win over both.
+	Labels workflow.Labels
+	// Trigger says what starts the run, one of the Trigger constants; "": what ParentRun and Planned say.
+	Trigger string
 	// Planned is the time for which a schedule planned the run; zero: none did.
 	Planned time.Time
 	// meta is kept with the run.
 	meta map[string]string
+}
+
+// What starts runs.
+const (
+	TriggerCLI      = "cli"
+	TriggerAPI      = "api"
+	TriggerMCP      = "mcp"
+	TriggerOpenAI   = "openai"
+	TriggerWebhook  = "webhook"
+	TriggerSchedule = "schedule"
+	TriggerProgram  = "program"
+	TriggerRun      = "run"
+)
+
+// Triggers lists what starts runs.
+func Triggers() []string {
+	return []string{TriggerCLI, TriggerAPI, TriggerMCP, TriggerOpenAI, TriggerWebhook, TriggerSchedule, TriggerProgram, TriggerRun}
 }
 
 // NewRunID makes an id that no run has; ids sort by the time at which they were made.
@@ -116,6 +137,17 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 		Limits: q.Limits, Model: q.Model, ParentRun: q.ParentRun, Above: q.Above, Session: q.Session,
 		Remind: time.Duration(s.cfg.Operator.Server.Reminders.After),
 		Meta:   map[string]string{}, Files: map[string][]byte{},
+	}
+	if err := s.label(ctx, &spec, q.Workflow.Labels.With(graph.Labels).With(q.Labels)); err != nil {
+		return spec, err
+	}
+	switch {
+	case q.ParentRun != "":
+		spec.Trigger = TriggerRun
+	case !q.Planned.IsZero():
+		spec.Trigger = TriggerSchedule
+	default:
+		spec.Trigger = q.Trigger
 	}
 	maps.Copy(spec.Meta, q.meta)
 	if !q.Planned.IsZero() {
@@ -220,6 +252,22 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 		}
 	}
 	return spec, nil
+}
+
+// label gives a run labels, over which those of the run that starts it win: all runs of a tree are found by the labels of the first.
+func (s *Runner) label(ctx context.Context, spec *driver.Spec, labels workflow.Labels) error {
+	if spec.ParentRun != "" {
+		above, err := s.store.Head(ctx, spec.ParentRun)
+		if err != nil && !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+		labels = labels.With(above.Labels)
+	}
+	if err := labels.Check(); err != nil {
+		return failure.Refuse(errcode.InvalidLabels, nil, err)
+	}
+	spec.Labels = labels
+	return nil
 }
 
 // over fills what a request leaves open from what the process gives.

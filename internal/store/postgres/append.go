@@ -49,6 +49,8 @@ type pending struct {
 	hashes     [][]byte         // of Blobs
 	definition []byte
 	meta       []byte
+	labels     []byte
+	words      string // of Index.Texts
 	size       int
 
 	// known is what the writer remembers of the run, where one statement can do p with others.
@@ -78,8 +80,18 @@ func (p *pending) prepare() error {
 		p.hashes = append(p.hashes, hash[:])
 		p.size += len(b.Data)
 	}
+	if p.Index != nil && p.Index.Texts != nil {
+		p.words = p.Index.Texts.IndexWords()
+		p.size += len(p.words)
+	}
 	if p.Create == nil {
 		return nil
+	}
+	if len(p.Create.Labels) > 0 {
+		var err error
+		if p.labels, err = json.Marshal(p.Create.Labels); err != nil {
+			return fmt.Errorf("append journal: %w", err)
+		}
 	}
 	if p.Create.Definition != "" {
 		hash, err := journal.ParseHash(p.Create.Definition)
@@ -95,6 +107,22 @@ func (p *pending) prepare() error {
 		}
 	}
 	return nil
+}
+
+// changes tells whether the row of a run changes that was t and is n after p.
+func (p *pending) changes(t, n *target) bool {
+	return t.status != n.status || t.waiting != n.waiting || t.ended != n.ended || p.Index != nil && p.Create == nil
+}
+
+// outcome gives what is known of the run after p. Fewer than no tokens: what was known before.
+func (p *pending) outcome() journal.Outcome {
+	switch {
+	case p.Index != nil:
+		return p.Index.Outcome
+	case p.Create != nil:
+		return journal.Outcome{}
+	}
+	return journal.Outcome{Tokens: -1}
 }
 
 // seal works out the seals of the records, which continue sum, and gives the last sum.

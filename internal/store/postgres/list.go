@@ -22,12 +22,15 @@ type entry struct {
 	waiting                                                           int
 	pid                                                               int64
 	interrupted                                                       bool
+	branch, cause, labels, preview, code, message                     []byte
+	tokens, calls, cost                                               int64
 }
 
 func (e *entry) columns() []any {
 	return []any{
 		&e.key, &e.run, &e.created, &e.status, &e.waiting, &e.ended, &e.workflow, &e.name, &e.format, &e.parent, &e.kind, &e.definition, &e.meta,
 		&e.epoch, &e.last, &e.updated, &e.owner, &e.ownerKind, &e.pid, &e.session, &e.host, &e.seen, &e.place, &e.ownerPlace, &e.interrupted,
+		&e.branch, &e.cause, &e.labels, &e.preview, &e.tokens, &e.calls, &e.cost, &e.code, &e.message,
 	}
 }
 
@@ -41,7 +44,14 @@ func (e *entry) head() (journal.Head, error) {
 		NewRun: journal.NewRun{
 			Workflow: string(e.workflow), WorkflowName: string(e.name), Format: string(e.format), Parent: string(e.parent), Session: string(e.session),
 			Kind: journal.Kind(e.kind), Created: tables.TimeOf(e.created), Definition: hex.EncodeToString(e.definition), Place: string(e.place),
+			Branch: string(e.branch), Trigger: string(e.cause), Preview: string(e.preview),
 		},
+		Outcome: journal.Outcome{Tokens: e.tokens, Calls: e.calls, Cost: journal.Money(e.cost), Code: string(e.code), Message: string(e.message)},
+	}
+	if e.labels != nil {
+		if err := json.Unmarshal(e.labels, &h.Labels); err != nil {
+			return h, &journal.CorruptError{Run: h.Run, Reason: "labels: " + err.Error()}
+		}
 	}
 	if e.owner != "" {
 		h.By = journal.Owner{ID: e.owner, Kind: journal.Kind(e.ownerKind), PID: int(e.pid), Host: string(e.host), Seen: tables.TimeOf(e.seen), Place: string(e.ownerPlace)}
@@ -69,7 +79,14 @@ func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
 
 // List implements journal.Lists.
 func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
-	text, args, err := s.listStatement(q)
+	statement, order := s.listStatement, journal.Cursor.NewestFirst
+	if q.Selects() {
+		statement = s.findStatement
+	}
+	if len(q.Search) > 0 {
+		order = func(a, b journal.Cursor) int { return cmp.Compare(b.Key, a.Key) }
+	}
+	text, args, err := statement(q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -82,7 +99,7 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 	if err != nil {
 		return nil, "", fmt.Errorf("list runs: %w", err)
 	}
-	slices.SortFunc(found, func(a, b entry) int { return newestFirst(a.cursor(), b.cursor()) })
+	slices.SortFunc(found, func(a, b entry) int { return order(a.cursor(), b.cursor()) })
 	next := ""
 	if n := q.PageSize(); len(found) > n {
 		found = found[:n]
@@ -111,7 +128,7 @@ func (s *Store) listStatement(q journal.Query) (sqlText, []any, error) {
 		if err != nil {
 			return "", nil, err
 		}
-		if newestFirst(last, upTo) > 0 {
+		if last.NewestFirst(upTo) > 0 {
 			upTo = last
 		}
 	}
@@ -120,12 +137,25 @@ func (s *Store) listStatement(q journal.Query) (sqlText, []any, error) {
 	return text, append([]any{s.db.planned, from, upTo.Created, upTo.Key, bytesOf(q.Kind), q.Interrupted, q.PageSize() + 1}, besides...), nil
 }
 
-func newestFirst(a, b journal.Cursor) int {
-	return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Key, a.Key))
-}
-
 // listText gives the statement for q, by the index that reads least, and its arguments from $7 on.
 func listText(q journal.Query) (sqlText, []any) {
+	words := statusWords(&q)
+	all := []any{words, bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session)}
+	switch {
+	case q.Prefix != "":
+		return sqlListPrefix, append(all, bytesOf(q.Prefix), beyond(q.Prefix))
+	case q.Session != "":
+		return sqlListSession, all
+	case q.Parent != "":
+		return sqlListParent, all
+	case len(q.Statuses) == 0 && !q.Interrupted && q.Workflow == "" && q.Kind == "":
+		return sqlListAll, nil
+	}
+	return sqlListSome, all[:2]
+}
+
+// statusWords gives the statuses of which a run of q has one.
+func statusWords(q *journal.Query) []string {
 	statuses := q.Statuses
 	if len(statuses) == 0 {
 		statuses = journal.Statuses()
@@ -139,18 +169,7 @@ func listText(q journal.Query) (sqlText, []any) {
 			words = append(words, string(s))
 		}
 	}
-	all := []any{words, bytesOf(q.Workflow), bytesOf(q.Parent), bytesOf(q.Session)}
-	switch {
-	case q.Prefix != "":
-		return sqlListPrefix, append(all, bytesOf(q.Prefix), beyond(q.Prefix))
-	case q.Session != "":
-		return sqlListSession, all
-	case q.Parent != "":
-		return sqlListParent, all
-	case len(q.Statuses) == 0 && !q.Interrupted && q.Workflow == "" && q.Kind == "":
-		return sqlListAll, nil
-	}
-	return sqlListSome, all[:2]
+	return words
 }
 
 // beyond gives the first bytes that are beyond all that begin with prefix; nil where there are none.

@@ -80,10 +80,17 @@ const (
 	colStatus
 	colWaiting
 	colEnded
+	colTokens
+	colCalls
+	colCost
+	colCode
+	colMessage
 	colNoticeRun
 	colNoticeSeq
 	colNoticeType
 	colNoticeAt
+	colTextRun
+	colText
 	moveColumns
 )
 
@@ -92,7 +99,9 @@ var elementTypes = [moveColumns]uint32{
 	colHead: pgtype.Int8OID, colEpoch: pgtype.Int8OID, colFormer: pgtype.Int8OID, colLast: pgtype.Int8OID, colSeal: pgtype.ByteaOID, colUpdated: pgtype.Int8OID, colOwner: pgtype.Int8OID,
 	colRecordRun: pgtype.Int8OID, colRecordLast: pgtype.Int8OID, colRecordSeal: pgtype.ByteaOID, colRecordData: pgtype.ByteaOID,
 	colStatusRun: pgtype.Int8OID, colStatus: pgtype.TextOID, colWaiting: pgtype.Int4OID, colEnded: pgtype.Int8OID,
+	colTokens: pgtype.Int8OID, colCalls: pgtype.Int8OID, colCost: pgtype.Int8OID, colCode: pgtype.ByteaOID, colMessage: pgtype.ByteaOID,
 	colNoticeRun: pgtype.Int8OID, colNoticeSeq: pgtype.Int8OID, colNoticeType: pgtype.ByteaOID, colNoticeAt: pgtype.Int8OID,
+	colTextRun: pgtype.Int8OID, colText: pgtype.TextOID,
 }
 
 // move is a batch for sqlMove. It is used again.
@@ -133,11 +142,21 @@ func (m *move) add(p *pending, t *target) *target {
 		c[colRecordSeal].bytes(p.seals[i])
 		c[colRecordData].bytes(r.Data)
 	}
-	if t.status != n.status || t.waiting != n.waiting || t.ended != n.ended {
+	if p.changes(t, n) {
+		o := p.outcome()
+		c[colTokens].int8(o.Tokens)
+		c[colCalls].int8(o.Calls)
+		c[colCost].int8(int64(o.Cost))
+		c[colCode].text(o.Code)
+		c[colMessage].text(o.Message)
 		c[colStatusRun].int8(t.id)
 		c[colStatus].text(n.status)
 		c[colWaiting].int4(int32(n.waiting)) //nolint:gosec,nolintlint // waits of a run
 		c[colEnded].int8(n.ended)
+	}
+	if p.words != "" {
+		c[colTextRun].int8(t.id)
+		c[colText].text(p.words)
 	}
 	for _, note := range p.Notices {
 		c[colNoticeRun].int8(t.id)
@@ -151,7 +170,7 @@ func (m *move) add(p *pending, t *target) *target {
 // do runs the statement, and calls each for every run that moved.
 func (m *move) do(ctx context.Context, s *Store, owner int64, each func(id int64)) error {
 	q, columns := sqlMoveNotices, int(moveColumns)
-	if m.columns[colNoticeRun].n == 0 {
+	if m.columns[colNoticeRun].n+m.columns[colTextRun].n == 0 {
 		q, columns = sqlMoveOnly, colNoticeRun
 	}
 	m.params = m.params[:0]

@@ -82,7 +82,8 @@ const (
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
   h.epoch, h.last, h.updated, coalesce(o.owner, ''), coalesce(o.kind, ''), coalesce(o.pid, 0), r.session, coalesce(o.host, ''), coalesce(o.seen, 0), r.place, coalesce(o.place, ''),
-  CASE WHEN r.status IN ('pending', 'running') THEN h.owner NOT IN ` + living + ` ELSE false END`
+  CASE WHEN r.status IN ('pending', 'running') THEN h.owner NOT IN ` + living + ` ELSE false END,
+  r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message`
 	headJoins = ` JOIN @heads h ON h.id = r.id LEFT JOIN @owners o ON o.id = h.owner `
 
 	// $1 is the first time of creation, $2 and $3 are the time and number that all are below, $4 the kind, $5 whether interrupted runs alone are asked for, $6 the limit.
@@ -170,13 +171,15 @@ WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND h.updated < $4 ORDER BY
 	sqlPruneLock = sqlText(`SELECT pg_advisory_xact_lock(hashtextextended('hocket prune of @', 0))`)
 	sqlVictims   = sqlText(`SELECT h.id FROM @heads h JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS v(id, epoch, last)
   ON h.id = v.id AND h.epoch = v.epoch AND h.last = v.last ORDER BY h.id FOR UPDATE OF h`)
-	sqlDropHolds = sqlText(`DELETE FROM @holds WHERE run = ANY ($1::bigint[]) RETURNING blob`)
-	sqlDropInbox = sqlText(`DELETE FROM @inbox WHERE run = ANY ($1::bigint[])`)
-	sqlDropNotes = sqlText(`DELETE FROM @notices WHERE run = ANY ($1::bigint[])`)
-	sqlDropHeads = sqlText(`DELETE FROM @heads WHERE id = ANY ($1::bigint[])`)
-	sqlDropRuns  = sqlText(`DELETE FROM @runs WHERE id = ANY ($1::bigint[])`)
-	sqlToTrash   = sqlText(`INSERT INTO @trash (run) SELECT unnest($1::bigint[])`)
-	sqlDropBlobs = sqlText(`DELETE FROM @blobs b WHERE b.id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM @holds h WHERE h.blob = b.id)`)
+	sqlDropHolds  = sqlText(`DELETE FROM @holds WHERE run = ANY ($1::bigint[]) RETURNING blob`)
+	sqlDropInbox  = sqlText(`DELETE FROM @inbox WHERE run = ANY ($1::bigint[])`)
+	sqlDropNotes  = sqlText(`DELETE FROM @notices WHERE run = ANY ($1::bigint[])`)
+	sqlDropLabels = sqlText(`DELETE FROM @labels WHERE run = ANY ($1::bigint[])`)
+	sqlDropTexts  = sqlText(`DELETE FROM @texts WHERE run = ANY ($1::bigint[])`)
+	sqlDropHeads  = sqlText(`DELETE FROM @heads WHERE id = ANY ($1::bigint[])`)
+	sqlDropRuns   = sqlText(`DELETE FROM @runs WHERE id = ANY ($1::bigint[])`)
+	sqlToTrash    = sqlText(`INSERT INTO @trash (run) SELECT unnest($1::bigint[])`)
+	sqlDropBlobs  = sqlText(`DELETE FROM @blobs b WHERE b.id = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM @holds h WHERE h.blob = b.id)`)
 
 	// Records of some runs in the trash, then the runs that have none left.
 	sqlTakeOut = sqlText(`WITH t AS (SELECT run FROM @trash ORDER BY run LIMIT 100),

@@ -13,7 +13,7 @@ import (
 )
 
 // sqlText is a statement of the journal. Its values are the constants of queries.go: what varies is bound (SEC7). In it @ stands before the names of tables, and # for the number of the schema in the
-// keys of advisory locks.
+// keys of advisory locks; @@ is the operator.
 type sqlText string
 
 // text gives q as the server gets it.
@@ -21,7 +21,7 @@ func (s *Store) text(q sqlText) string {
 	if t, ok := s.texts.Load(q); ok {
 		return t.(string) //nolint:forcetypeassert,nolintlint // see below
 	}
-	t := strings.ReplaceAll(strings.ReplaceAll(string(q), "@", quoted(s.schema)+"."), "#", strconv.FormatInt(s.class, 10))
+	t := strings.NewReplacer("@@", "@@", "@", quoted(s.schema)+".", "#", strconv.FormatInt(s.class, 10)).Replace(string(q))
 	s.texts.Store(q, t)
 	return t
 }

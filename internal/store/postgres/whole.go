@@ -310,7 +310,8 @@ func (a *attempt) opens(p *pending) string {
 // newRuns are the columns of new runs.
 type newRuns struct {
 	runs, workflows, names, formats, parents, kinds, definitions, metas, sessions, places [][]byte
-	created, waiting, ended                                                               []int64
+	branches, causes, labels, previews, codes, messages                                   [][]byte
+	created, waiting, ended, tokens, calls, costs                                         []int64
 	statuses                                                                              []string
 }
 
@@ -322,10 +323,17 @@ func (c *newRuns) add(p *pending) {
 	c.parents, c.kinds, c.sessions = append(c.parents, bytesOf(n.Parent)), append(c.kinds, bytesOf(n.Kind)), append(c.sessions, bytesOf(n.Session))
 	c.places = append(c.places, bytesOf(n.Place))
 	c.definitions, c.metas = append(c.definitions, p.definition), append(c.metas, p.meta)
+	c.branches, c.causes, c.labels, c.previews = append(c.branches, bytesOf(n.Branch)), append(c.causes, bytesOf(n.Trigger)), append(c.labels, p.labels), append(c.previews, bytesOf(n.Preview))
+	o := p.outcome()
+	c.tokens, c.calls, c.costs = append(c.tokens, o.Tokens), append(c.calls, o.Calls), append(c.costs, int64(o.Cost))
+	c.codes, c.messages = append(c.codes, bytesOf(o.Code)), append(c.messages, bytesOf(o.Message))
 }
 
 func (c *newRuns) columns() []any {
-	return []any{c.runs, c.created, c.statuses, c.waiting, c.ended, c.workflows, c.names, c.formats, c.parents, c.kinds, c.definitions, c.metas, c.sessions, c.places}
+	return []any{
+		c.runs, c.created, c.statuses, c.waiting, c.ended, c.workflows, c.names, c.formats, c.parents, c.kinds, c.definitions, c.metas, c.sessions, c.places,
+		c.branches, c.causes, c.labels, c.previews, c.tokens, c.calls, c.costs, c.codes, c.messages,
+	}
 }
 
 // store stores what was not refused, and commits. It gives the runs as they are afterwards.
@@ -371,6 +379,8 @@ func (a *attempt) store() (map[*pending]*target, error) {
 	for _, r := range []*rows{&made, &moved} {
 		put(len(r.runs), sqlRecords, r.recordColumns())
 		put(len(r.statuses), sqlStatus, r.statusColumns())
+		put(len(r.worded), sqlTexts, r.textColumns())
+		put(len(r.labels[0]), sqlLabels, r.labelColumns())
 	}
 	for _, r := range []*rows{&made, &moved} {
 		put(len(r.types), sqlNoticed, r.noticeColumns())

@@ -73,7 +73,10 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	} else {
 		p.owner = s.owners.number.Load()
 	}
-	p.bytes = size
+	if a.Index != nil && a.Index.Texts != nil {
+		p.words = a.Index.Texts.IndexWords()
+	}
+	p.bytes = size + len(p.words)
 	isWaiting := a.Release && p.formerOwner() != 0
 	err, isOver := s.writer.do(ctx, &p.op)
 	if isOver {
@@ -105,6 +108,8 @@ type pendingAppend struct {
 	hashes     [][sha256.Size]byte
 	definition []byte
 	meta       []byte
+	labels     []byte
+	words      string // of Index.Texts
 }
 
 func (p *pendingAppend) create(ctx context.Context, s *Store) (err error) {
@@ -117,6 +122,11 @@ func (p *pendingAppend) create(ctx context.Context, s *Store) (err error) {
 			return fmt.Errorf("append journal: definition %q: %w", p.Create.Definition, err)
 		}
 		p.definition = hash[:]
+	}
+	if len(p.Create.Labels) > 0 {
+		if p.labels, err = json.Marshal(p.Create.Labels); err != nil {
+			return fmt.Errorf("append journal: %w", err)
+		}
 	}
 	if len(p.Create.Meta) > 0 {
 		if p.meta, err = json.Marshal(p.Create.Meta); err != nil {
@@ -219,15 +229,21 @@ func free(c *conn, p *pendingAppend, t *target) error {
 
 // first stores a new run with its first record.
 func (w *writer) first(c *conn, p *pendingAppend, t *target) error {
-	n := p.Create
+	n, o := p.Create, p.outcome()
 	t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(0)
 	res, err := c.exec(sqlNewRun, p.Run, tables.Micros(n.Created), string(p.Status), p.Waiting, t.ended, n.Workflow, n.WorkflowName, n.Format,
-		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session, n.Place)
+		n.Parent, string(n.Kind), nullable(p.definition), nullableText(p.meta), n.Session, n.Place,
+		n.Branch, n.Trigger, nullableText(p.labels), n.Preview, o.Tokens, o.Calls, int64(o.Cost), o.Code, o.Message)
 	if err != nil {
 		return err
 	}
 	if t.id, err = res.LastInsertId(); err != nil {
 		return err
+	}
+	for key, value := range n.Labels {
+		if _, err := c.exec(sqlNewLabel, key, value, tables.Micros(n.Created), t.id); err != nil {
+			return err
+		}
 	}
 	sealed, err := insert(c, p, t)
 	if err != nil {
@@ -287,9 +303,21 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 			return err
 		}
 	}
-	if t.status != p.Status || t.waiting != p.Waiting {
+	switch isMoved := t.status != p.Status || t.waiting != p.Waiting; {
+	case p.Index != nil && !t.isJustCreated:
+		t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(t.ended)
+		o := p.outcome()
+		if _, err := c.exec(sqlSetOutcome, string(t.status), t.waiting, t.ended, o.Tokens, o.Calls, int64(o.Cost), o.Code, o.Message, t.id); err != nil {
+			return err
+		}
+	case isMoved:
 		t.status, t.waiting, t.ended = p.Status, p.Waiting, p.ended(t.ended)
 		if _, err := c.exec(sqlSetStatus, string(t.status), t.waiting, t.ended, t.id); err != nil {
+			return err
+		}
+	}
+	if p.words != "" {
+		if _, err := c.exec(sqlSetTexts, t.id, p.words); err != nil {
 			return err
 		}
 	}
@@ -313,6 +341,14 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 	t.isRemembered, t.isJustCreated = true, false
 	w.memory[p.Run] = t
 	return nil
+}
+
+// outcome gives what is known of the run after p.
+func (p *pendingAppend) outcome() journal.Outcome {
+	if p.Index == nil {
+		return journal.Outcome{}
+	}
+	return p.Index.Outcome
 }
 
 // hold stores a blob if it is new and makes run one of its holders.

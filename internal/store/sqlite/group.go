@@ -43,7 +43,7 @@ var errChanged = errors.New("another process changed the run")
 
 // join puts an append into the group. False: it needs statements of its own.
 func (w *writer) join(p *pendingAppend) bool {
-	if p == nil || p.Create != nil || p.Release || len(p.More)+len(p.Blobs)+len(p.Notices) > 0 {
+	if p == nil || p.Create != nil || p.Release || p.Index != nil || len(p.More)+len(p.Blobs)+len(p.Notices) > 0 {
 		return false
 	}
 	t := w.memory[p.Run]

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -43,6 +42,9 @@ func (s *Store) Head(ctx context.Context, run string) (journal.Head, error) {
 
 // List implements journal.Lists.
 func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
+	if q.Selects() {
+		return s.find(ctx, q)
+	}
 	from := cursor{from: math.MinInt64, upTo: journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}}
 	if !q.CreatedFrom.IsZero() {
 		from.from = ceilMicros(q.CreatedFrom)
@@ -55,7 +57,7 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 		if err != nil {
 			return nil, "", err
 		}
-		if newestFirst(last, from.upTo) > 0 {
+		if last.NewestFirst(from.upTo) > 0 {
 			from.upTo = last
 		}
 	}
@@ -67,7 +69,7 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 	if err != nil {
 		return nil, "", fmt.Errorf("list runs: %w", err)
 	}
-	slices.SortFunc(found, func(a, b entry) int { return newestFirst(a.Cursor, b.Cursor) })
+	slices.SortFunc(found, func(a, b entry) int { return a.NewestFirst(b.Cursor) })
 	next := ""
 	if n := q.PageSize(); len(found) > n {
 		found = found[:n]
@@ -84,10 +86,6 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 type cursor struct {
 	from int64
 	upTo journal.Cursor
-}
-
-func newestFirst(a, b journal.Cursor) int {
-	return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(b.Key, a.Key))
 }
 
 // list reads from each of the streams that q needs as much as a page can take, and one more to know whether there is a next page.
@@ -195,6 +193,13 @@ func (s *Store) entry(r row, alive map[string]bool) (entry, error) {
 			return e, &journal.CorruptError{Run: h.Run, Reason: "meta: " + err.Error()}
 		}
 	}
+	h.Branch, h.Trigger, h.Preview = r.text(25), r.text(26), r.text(28)
+	if labels := r.text(27); labels != "" {
+		if err := json.Unmarshal([]byte(labels), &h.Labels); err != nil {
+			return e, &journal.CorruptError{Run: h.Run, Reason: "labels: " + err.Error()}
+		}
+	}
+	h.Outcome = journal.Outcome{Tokens: r.int(29), Calls: r.int(30), Cost: journal.Money(r.int(31)), Code: r.text(32), Message: r.text(33)}
 	h.Epoch, h.LastSeq, h.Updated = uint64(r.int(13)), uint64(r.int(14)), tables.Time(r[15])
 	h.Owner, h.By, h.Session = r.text(17), headOwner(r), r.text(20)
 	if !h.Status.IsActive() {

@@ -77,7 +77,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err := tryOpen(t, path); err != nil {
 				t.Fatal(err)
 			}
-			execute(t, path, `PRAGMA user_version = 12`)
+			execute(t, path, `PRAGMA user_version = 13`)
 		}, isOld},
 		{"a folder", func(t *testing.T, path string) {
 			if err := os.Mkdir(path, 0o700); err != nil {

@@ -47,11 +47,14 @@ const (
 	sqlTarget = sqlText(`SELECT r.id, h.epoch, h.owner, h.last, h.seal, h.record, r.status, r.waiting, r.ended, r.session
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.run = ?`)
 
-	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	sqlOpenRun = sqlText(`SELECT run FROM runs INDEXED BY runs_open_session WHERE session = ? AND session <> '' AND status IN ('pending', 'running', 'paused')`)
-	sqlNotice  = sqlText(`INSERT INTO notices (run, seq, type, at) VALUES (?, ?, ?, ?)`)
-	sqlNewHead = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
+	sqlNewRun = sqlText(`INSERT INTO runs (run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place,
+  branch, cause, labels, preview, tokens, calls, cost, code, message)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlNewLabel = sqlText(`INSERT INTO labels (key, value, created, run) VALUES (?, ?, ?, ?)`)
+	sqlSetTexts = sqlText(`INSERT INTO texts (run, text) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET text = excluded.text WHERE text <> excluded.text`)
+	sqlOpenRun  = sqlText(`SELECT run FROM runs INDEXED BY runs_open_session WHERE session = ? AND session <> '' AND status IN ('pending', 'running', 'paused')`)
+	sqlNotice   = sqlText(`INSERT INTO notices (run, seq, type, at) VALUES (?, ?, ?, ?)`)
+	sqlNewHead  = sqlText(`INSERT INTO heads (id, epoch, owner, last, seal, record, updated) VALUES (?, 1, ?, ?, ?, ?, ?)`)
 
 	sqlNewRecord = sqlText(`INSERT INTO records (run, prev, last, seal, data) VALUES (?, ?, ?, ?, ?)`)
 
@@ -88,8 +91,9 @@ WHERE id = ? AND epoch = ? AND record = ?`)
 	sqlMoveHeads16 = sqlText(moveHeads + headRows16 + movedHeads)
 	sqlMoveHeads32 = sqlText(moveHeads + headRows32 + movedHeads)
 
-	sqlSetStatus = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
-	sqlDisown    = sqlText(`UPDATE heads SET owner = ? WHERE id = ? AND epoch = ? AND owner = ?`)
+	sqlSetStatus  = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ? WHERE id = ?`)
+	sqlSetOutcome = sqlText(`UPDATE runs SET status = ?, waiting = ?, ended = ?, tokens = ?, calls = ?, cost = ?, code = ?, message = ? WHERE id = ?`)
+	sqlDisown     = sqlText(`UPDATE heads SET owner = ? WHERE id = ? AND epoch = ? AND owner = ?`)
 
 	sqlBlobID  = sqlText(`SELECT id FROM blobs WHERE hash = ?`)
 	sqlNewBlob = sqlText(`INSERT INTO blobs (hash, data) VALUES (?, ?)`)
@@ -126,7 +130,8 @@ SELECT id, prev FROM chain`)
 // Heads. Lists are read newest first, in streams that an index gives in order; INDEXED BY makes a missing index an error, not a slow list.
 const (
 	headColumns = `r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta,
-  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen, r.place, o.place`
+  h.epoch, h.last, h.updated, h.owner, o.owner, o.kind, o.pid, r.session, o.host, o.seen, r.place, o.place,
+  r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message`
 	headJoins = ` CROSS JOIN heads h ON h.id = r.id LEFT JOIN owners o ON o.id = h.owner `
 
 	// Arguments: from, the created of the cursor twice and its key; kind twice; a flag and a JSON list of living owners' numbers; limit.
@@ -249,6 +254,8 @@ WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updat
 	sqlDropBlob   = sqlText(`DELETE FROM blobs WHERE id = ? AND NOT EXISTS (SELECT 1 FROM holds WHERE blob = blobs.id)`)
 	sqlDropInbox  = sqlText(`DELETE FROM inbox WHERE run = ?`)
 	sqlDropNotice = sqlText(`DELETE FROM notices WHERE run = ?`)
+	sqlDropLabels = sqlText(`DELETE FROM labels WHERE run = ?`)
+	sqlDropTexts  = sqlText(`DELETE FROM texts WHERE run = ?`)
 	sqlDropHead   = sqlText(`DELETE FROM heads WHERE id = ?`)
 	sqlDropRun    = sqlText(`DELETE FROM runs WHERE id = ?`)
 	sqlToTrash    = sqlText(`INSERT INTO trash (record, run) VALUES (?, ?)`)

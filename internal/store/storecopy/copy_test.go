@@ -5,6 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 )
 
@@ -19,6 +22,21 @@ func TestThereAndBack(t *testing.T) {
 	back := copied(t, between, last, storecopy.Config{})
 	if diff := cmp.Diff(exports(t, first), exports(t, last)); diff != "" {
 		t.Error("not the same (-before +after):\n", diff)
+	}
+	// What is derived of copied rows is there too.
+	search, err := journal.ParseSearch("find me")
+	do(t, err)
+	labels, err := journal.ParseSelectors([]string{"team=ü"})
+	do(t, err)
+	for _, at := range []store.Locator{first, between, last} {
+		h := open(t, at, access.DefaultNamespace)
+		all, _, err := h.Journal.List(t.Context(), journal.Query{})
+		do(t, err)
+		for _, q := range []journal.Query{{Search: search}, {Labels: labels}} {
+			if page, _, err := h.Journal.List(t.Context(), q); err != nil || len(page) == 0 || len(page) != len(all) {
+				t.Errorf("%d runs found of %d, %v", len(page), len(all), err)
+			}
+		}
 	}
 	there.KeyFile, back.KeyFile = "", ""
 	if diff := cmp.Diff(there, back); diff != "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/store/pghome"
 	"github.com/hocket-run/hocket/internal/store/storecopy"
 	"github.com/hocket-run/hocket/internal/tool/memory"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 var day = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
@@ -90,7 +91,14 @@ func addRun(t testing.TB, j journal.Backend, run string, records int, status jou
 	definition := journal.NewBlob([]byte("the definition of all runs"))
 	own := journal.NewBlob([]byte(strings.Repeat(run, 1+len(run)*20)))
 	a := journal.Append{
-		Run: run, Create: &journal.NewRun{Workflow: "w" + odd, WorkflowName: "Work", Format: "canvas", Kind: journal.KindRun, Definition: definition.Hash, Created: day, Meta: map[string]string{"a": "ü"}},
+		Run: run, Create: &journal.NewRun{Workflow: "w" + odd, WorkflowName: "Work", Format: "canvas", Kind: journal.KindRun, Definition: definition.Hash, Created: day, Meta: map[string]string{"a": "ü"},
+			Branch: odd, Trigger: "api", Preview: odd, Labels: workflow.Labels{"team": "ü", "run": strings.Map(func(r rune) rune {
+				if r < 'a' || r > 'z' {
+					return -1
+				}
+				return r
+			}, run)}},
+		Index: &journal.Index{Texts: &journal.Texts{Input: []byte(`"find me"`), Error: run}, Outcome: journal.Outcome{Tokens: 1, Calls: 2, Cost: 3, Code: odd, Message: odd}},
 		Epoch: 1, Record: journal.Record{Version: journal.RecordVersion, First: 1, Last: 2, Data: []byte(run)}, Blobs: []journal.Blob{definition, own},
 		At: day, Status: journal.StatusRunning, Notices: []journal.Notice{{Seq: 1, Type: "run.started"}},
 	}
@@ -175,7 +183,8 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 }
 
 // local are tables of a file that belong to it alone, and local columns.
-var local = map[string]string{"owners": "", "changes": "", "trash": "", "schedule_leader": "", "heads": "record owner", "records": "id prev", "inbox": "taken"}
+var local = map[string]string{"owners": "", "changes": "", "trash": "", "schedule_leader": "", "heads": "record owner", "records": "id prev", "inbox": "taken",
+	"words": "", "words_data": "", "words_idx": "", "words_config": ""}
 
 // export gives all that is in a file, by plain SQL that knows no list of tables.
 func export(t testing.TB, path string) string {

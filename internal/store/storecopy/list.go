@@ -89,6 +89,20 @@ var list = []*table{
 	},
 	blobs,
 	runs,
+	{ // the words of texts, which stores derive of them, come with them
+		name: "labels", key: 4, run: 3, columns: join(of(text, "key", "value"), of(number, "created", "run")),
+		keys: `SELECT key, value, created, run, 60 FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) ORDER BY key, value, created, run LIMIT ?`,
+		rows: `SELECT key, value, created, run FROM labels WHERE (key, value, created, run) >= (?, ?, ?, ?) AND (key, value, created, run) <= (?, ?, ?, ?) ORDER BY key, value, created, run`,
+		add:  `INSERT INTO labels (key, value, created, run) VALUES (?, ?, ?, ?)`,
+		drop: `DELETE FROM labels WHERE key = ? AND value = ? AND created = ? AND run = ?`,
+	},
+	{
+		name: "texts", key: 1, run: 0, columns: join(of(number, "run"), of(text, "text")),
+		keys: `SELECT run, 20 + octet_length(text) FROM texts WHERE run >= ? ORDER BY run LIMIT ?`,
+		rows: `SELECT run, text FROM texts WHERE run >= ? AND run <= ? ORDER BY run`,
+		add:  `INSERT INTO texts (run, text) VALUES (?, ?)`,
+		drop: `DELETE FROM texts WHERE run = ?`,
+	},
 	{
 		name: "holds", key: 2, run: 0, columns: of(number, "run", "blob"),
 		keys: `SELECT run, blob, 20 FROM holds WHERE (run, blob) >= (?, ?) ORDER BY run, blob LIMIT ?`,
@@ -257,14 +271,19 @@ var blobs = &table{
 var runs = &table{
 	name: "runs", key: 1, run: 0,
 	columns: join(of(number, "id"), of(raw, "run"), of(number, "created"), of(text, "status"), of(number, "waiting", "ended"), of(raw, "workflow", "name", "format", "parent", "kind"),
-		of(blob, "definition"), of(raw, "meta", "session", "place"), of(number, "epoch", "last"), of(blob, "seal"), of(number, "updated")),
+		of(blob, "definition"), of(raw, "meta", "session", "place", "branch", "cause", "labels", "preview"), of(number, "tokens", "calls", "cost"), of(raw, "code", "message"), of(number, "epoch", "last"), of(blob, "seal"), of(number, "updated")),
 	keys: `SELECT r.id, 300 + 400 * h.last FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? ORDER BY r.id LIMIT ?`, // records are some 400 bytes an event
-	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta, r.session, r.place, h.epoch, h.last, h.seal, h.updated
+	rows: `SELECT r.id, r.run, r.created, r.status, r.waiting, r.ended, r.workflow, r.name, r.format, r.parent, r.kind, r.definition, r.meta, r.session, r.place,
+  r.branch, r.cause, r.labels, r.preview, r.tokens, r.calls, r.cost, r.code, r.message, h.epoch, h.last, h.seal, h.updated
 FROM runs r JOIN heads h ON h.id = r.id WHERE r.id >= ? AND r.id <= ? ORDER BY r.id`,
 }
 
 // notCopied are the tables that are not copied, with the reason.
 var notCopied = map[string]string{
+	"words":            "the index of the words of texts",
+	"words_data":       "likewise",
+	"words_idx":        "likewise",
+	"words_config":     "likewise",
 	"trash":            "records of deleted runs",
 	"owners":           "processes of the store",
 	"schedule_leader":  "a process of the store",

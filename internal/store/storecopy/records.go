@@ -14,8 +14,8 @@ const (
 	runID     = 0
 	runName   = 1
 	runStatus = 3
-	runLast   = 16
-	runSeal   = 17
+	runLast   = 25
+	runSeal   = 26
 )
 
 // Statements of records.
@@ -37,9 +37,9 @@ SELECT id FROM chain`
 var (
 	intoRuns = tables.Into{
 		Table:   "runs",
-		Columns: []string{"id", "run", "created", "status", "waiting", "ended", "workflow", "name", "format", "parent", "kind", "definition", "meta", "session", "place"},
-		One: `INSERT INTO runs (id, run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		Columns: []string{"id", "run", "created", "status", "waiting", "ended", "workflow", "name", "format", "parent", "kind", "definition", "meta", "session", "place", "branch", "cause", "labels", "preview", "tokens", "calls", "cost", "code", "message"},
+		One: `INSERT INTO runs (id, run, created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place, branch, cause, labels, preview, tokens, calls, cost, code, message)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	}
 	intoHeads       = tables.Into{Table: "heads", Columns: []string{"id", "epoch", "last", "seal", "updated", "owner"}}
 	intoHeadsLite   = tables.Into{One: `INSERT INTO heads (id, epoch, last, seal, updated, owner, record) VALUES (?, ?, ?, ?, ?, ?, ?)`}

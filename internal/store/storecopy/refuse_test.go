@@ -71,7 +71,7 @@ func TestDifferences(t *testing.T) {
 		"another row": {`INSERT INTO agents (id, name) VALUES ('extra', 'x')`, "row extra of table agents is not the same in both stores: only TO has it"},
 		"changed row": {`UPDATE access_tokens SET role = 'run' WHERE n = 1`, "row 1 of table access_tokens is not the same in both stores: different values in role"},
 		"changed run": {`UPDATE heads SET last = 3 WHERE id = 2`, "run default-01" + odd + " is not the same in both stores: 5 events in FROM, 3 in TO"},
-		"another run": {`INSERT INTO runs SELECT 99, 'other', created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place FROM runs WHERE id = 1; INSERT INTO heads SELECT 99, epoch, owner, last, seal, record, updated FROM heads WHERE id = 1`, "run other is not the same in both stores: only TO has it"},
+		"another run": {`INSERT INTO runs SELECT 99, 'other', created, status, waiting, ended, workflow, name, format, parent, kind, definition, meta, session, place, branch, cause, labels, preview, tokens, calls, cost, code, message FROM runs WHERE id = 1; INSERT INTO heads SELECT 99, epoch, owner, last, seal, record, updated FROM heads WHERE id = 1`, "run other is not the same in both stores: only TO has it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,7 +16,17 @@ CREATE TABLE runs (
   definition bytea,                          -- hash
   meta       bytea,                          -- a JSON object of strings
   session    bytea   NOT NULL,
-  place      bytea   NOT NULL                -- where the run can go on; empty: anywhere
+  place      bytea   NOT NULL,               -- where the run can go on; empty: anywhere
+  branch     bytea   NOT NULL DEFAULT '',
+  cause      bytea   NOT NULL DEFAULT '',    -- what began the run
+  labels     bytea,                          -- a JSON object of strings
+  preview    bytea   NOT NULL DEFAULT '',    -- the beginning of the input
+  -- What the run had used when it paused or ended, and why it failed.
+  tokens     bigint  NOT NULL DEFAULT 0,
+  calls      bigint  NOT NULL DEFAULT 0,
+  cost       bigint  NOT NULL DEFAULT 0,     -- 10^-12 USD
+  code       bytea   NOT NULL DEFAULT '',
+  message    bytea   NOT NULL DEFAULT ''
 );
 CREATE INDEX runs_created  ON runs (created, id);
 CREATE INDEX runs_status   ON runs (status, created, id);
@@ -27,6 +37,23 @@ CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND 
 CREATE INDEX runs_session ON runs (session, created, id) WHERE session <> '';
 CREATE INDEX runs_ended   ON runs (ended, id) WHERE ended <> 0;
 CREATE INDEX runs_parent  ON runs (parent, created, id) WHERE parent <> '';
+
+-- Labels of runs, in the order of lists.
+CREATE TABLE labels (
+  key     text   COLLATE "C" NOT NULL,
+  value   text   COLLATE "C" NOT NULL,
+  created bigint NOT NULL,                   -- of the run
+  run     bigint NOT NULL,                   -- runs.id
+  PRIMARY KEY (key, value, created, run)
+);
+CREATE INDEX labels_run ON labels (run, key, value);
+
+-- Words of the input, output and error of each run that has any, as journal.Texts encodes them: of the letters a to z, which no parser changes.
+CREATE TABLE texts (
+  run  bigint PRIMARY KEY,                   -- runs.id
+  text text   COLLATE "C" NOT NULL
+);
+CREATE INDEX texts_words ON texts USING gin (to_tsvector('pg_catalog.simple', text));
 
 -- What changes with every append, apart from what seldom does. Half of each page is free, so that a new version of a row stays on the page of the old one, and no index changes.
 CREATE TABLE heads (

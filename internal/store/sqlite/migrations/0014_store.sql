@@ -17,7 +17,17 @@ CREATE TABLE runs (
   definition BLOB,                          -- hash
   meta       TEXT,                          -- a JSON object of strings
   session    TEXT    NOT NULL DEFAULT '',
-  place      TEXT    NOT NULL DEFAULT ''    -- where the run can go on; empty: anywhere
+  place      TEXT    NOT NULL DEFAULT '',   -- where the run can go on; empty: anywhere
+  branch     TEXT    NOT NULL DEFAULT '',
+  cause      TEXT    NOT NULL DEFAULT '',   -- what began the run
+  labels     TEXT,                          -- a JSON object of strings
+  preview    TEXT    NOT NULL DEFAULT '',   -- the beginning of the input
+  -- What the run had used when it paused or ended, and why it failed.
+  tokens     INTEGER NOT NULL DEFAULT 0,
+  calls      INTEGER NOT NULL DEFAULT 0,
+  cost       INTEGER NOT NULL DEFAULT 0,    -- 10^-12 USD
+  code       TEXT    NOT NULL DEFAULT '',
+  message    TEXT    NOT NULL DEFAULT ''
 );
 CREATE INDEX runs_created  ON runs (created);
 CREATE INDEX runs_status   ON runs (status, created);
@@ -26,6 +36,33 @@ CREATE INDEX runs_workflow ON runs (workflow, status, created);
 CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND status IN ('pending', 'running', 'paused');
 CREATE INDEX runs_session ON runs (session, created) WHERE session <> '';
 CREATE INDEX runs_parent   ON runs (parent, created) WHERE parent <> '';
+
+-- Labels of runs, in the order of lists.
+CREATE TABLE labels (
+  key     TEXT    NOT NULL,
+  value   TEXT    NOT NULL,
+  created INTEGER NOT NULL,                 -- of the run
+  run     INTEGER NOT NULL,                 -- runs.id
+  PRIMARY KEY (key, value, created, run)
+) WITHOUT ROWID;
+CREATE INDEX labels_run ON labels (run, key, value);
+
+-- Words of the input, output and error of each run that has any, as journal.Texts encodes them, and the index of them.
+CREATE TABLE texts (
+  run   INTEGER PRIMARY KEY,                -- runs.id
+  text  TEXT    NOT NULL
+);
+CREATE VIRTUAL TABLE words USING fts5(text, content = 'texts', content_rowid = 'run', tokenize = 'ascii', columnsize = 0);
+CREATE TRIGGER texts_added AFTER INSERT ON texts BEGIN
+  INSERT INTO words (rowid, text) VALUES (NEW.run, NEW.text);
+END;
+CREATE TRIGGER texts_dropped AFTER DELETE ON texts BEGIN
+  INSERT INTO words (words, rowid, text) VALUES ('delete', OLD.run, OLD.text);
+END;
+CREATE TRIGGER texts_changed AFTER UPDATE ON texts BEGIN
+  INSERT INTO words (words, rowid, text) VALUES ('delete', OLD.run, OLD.text);
+  INSERT INTO words (rowid, text) VALUES (NEW.run, NEW.text);
+END;
 
 -- What changes with every append, apart from what seldom does: rows so small that those of 1,000 busy runs share a dozen pages.
 CREATE TABLE heads (
@@ -333,4 +370,4 @@ CREATE TABLE approve_uses (
   data  TEXT    NOT NULL
 );
 
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;

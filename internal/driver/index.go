@@ -1,0 +1,56 @@
+package driver
+
+import (
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Index gives what lists and searches know of a run after events: its input from the first on, and its output, its error and what it used when it ends, pauses or goes on after it had ended. Nil:
+// nothing changes.
+func Index(run *engine.Run, events []engine.Event) *journal.Index {
+	var ix *journal.Index
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.RunCreated:
+			ix = texts(ix, run, nil, "")
+		case *engine.RunResumed:
+			if d.Reason == engine.ReasonReopened {
+				ix = texts(ix, run, nil, "")
+				ix.Outcome = journal.Outcome{}
+			}
+		case *engine.RunPaused:
+			if ix == nil {
+				ix = &journal.Index{}
+			}
+			ix.Outcome = used(run)
+		case *engine.RunCompleted:
+			ix = texts(ix, run, run.Output(), "")
+			ix.Outcome = used(run)
+		case *engine.RunFailed:
+			ix = texts(ix, run, nil, d.Error.Message)
+			ix.Outcome = used(run)
+			ix.Outcome.Code, ix.Outcome.Message = d.Error.Code, journal.Cut(d.Error.Message, journal.MaxMessage)
+		case *engine.RunCancelled:
+			ix = texts(ix, run, nil, d.Reason)
+			ix.Outcome = used(run)
+		}
+	}
+	return ix
+}
+
+func texts(ix *journal.Index, run *engine.Run, output engine.Value, problem string) *journal.Index {
+	if ix == nil {
+		ix = &journal.Index{}
+	}
+	ix.Texts = &journal.Texts{Output: output, Error: problem}
+	if c := run.Created(); c != nil {
+		ix.Texts.Input = c.Input
+	}
+	return ix
+}
+
+func used(run *engine.Run) journal.Outcome {
+	s := run.Spent()
+	return journal.Outcome{Tokens: s.Tokens, Calls: s.Calls, Cost: chat.ToMoney(s.CostUSD)}
+}

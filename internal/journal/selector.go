@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// SelectorOp says what a Selector asks of a run.
+type SelectorOp int
+
+const (
+	// LabelIs: the run has the label with this value. LabelIsNot: it has not, perhaps not the label either.
+	LabelIs SelectorOp = iota
+	LabelIsNot
+	// LabelExists and LabelMissing ask for the label with any value.
+	LabelExists
+	LabelMissing
+)
+
+// Selector selects runs by one label. Its text is `key=value`, `key!=value`, `key` or `!key`.
+type Selector struct {
+	Key   string
+	Op    SelectorOp
+	Value string
+}
+
+// MaxSelectors is how many selectors a list takes.
+const MaxSelectors = workflow.MaxLabels
+
+// ParseSelectors reads the texts of selectors. A text may have several, with commas. Errors name what is none, and the bound.
+func ParseSelectors(texts []string) ([]Selector, error) {
+	var all []Selector
+	for _, text := range texts {
+		for one := range strings.SplitSeq(text, ",") {
+			s, err := parseSelector(strings.TrimSpace(one))
+			if err != nil {
+				return nil, err
+			}
+			if all = append(all, s); len(all) > MaxSelectors {
+				return nil, fmt.Errorf("more than %d label selectors", MaxSelectors)
+			}
+		}
+	}
+	return all, nil
+}
+
+func parseSelector(text string) (s Selector, err error) {
+	key, value, hasValue := strings.Cut(text, "=")
+	switch {
+	case hasValue && strings.HasSuffix(key, "!"):
+		s = Selector{strings.TrimSpace(key[:len(key)-1]), LabelIsNot, strings.TrimSpace(value)}
+	case hasValue:
+		s = Selector{strings.TrimSpace(key), LabelIs, strings.TrimSpace(value)}
+	case strings.HasPrefix(text, "!"):
+		s = Selector{Key: strings.TrimSpace(text[1:]), Op: LabelMissing}
+	default:
+		s = Selector{Key: text, Op: LabelExists}
+	}
+	if err := workflow.CheckLabelKey(s.Key); err != nil {
+		return s, fmt.Errorf("label selector %q: %w", text, err)
+	}
+	if err := workflow.CheckLabelValue(s.Key, s.Value); err != nil {
+		return s, fmt.Errorf("label selector %q: %w", text, err)
+	}
+	return s, nil
+}
+
+// String gives the text of s.
+func (s Selector) String() string {
+	switch s.Op {
+	case LabelIsNot:
+		return s.Key + "!=" + s.Value
+	case LabelExists:
+		return s.Key
+	case LabelMissing:
+		return "!" + s.Key
+	}
+	return s.Key + "=" + s.Value
+}
+
+// Matches tells whether labels are what s asks for.
+func (s Selector) Matches(labels map[string]string) bool {
+	v, has := labels[s.Key]
+	switch s.Op {
+	case LabelIsNot:
+		return !has || v != s.Value
+	case LabelExists:
+		return has
+	case LabelMissing:
+		return !has
+	}
+	return has && v == s.Value
+}

@@ -1,0 +1,279 @@
+package journal
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// Words are made here and not by the databases, so that a search gives the same on all of them: an index gets words of the letters a to z alone, with a space between two, which every
+// tokenizer leaves as they are (ADR 98).
+//
+// A word is a run of letters, digits and marks, in lower case, without accents. Of scripts that write no spaces, each character is a word.
+
+const (
+	// maxWord is how many runes of a word count; the rest of a longer one is passed over.
+	maxWord = 64
+	// maxRepeats is how often a word is indexed for one run: PostgreSQL keeps no more positions.
+	maxRepeats = 255
+	// gap takes the place of a word that is not indexed, and stands between two texts, so that no phrase goes over it. No word is encoded so.
+	gap = "zl"
+)
+
+// spaceless are scripts that write no space between words.
+var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
+// IndexWords gives the words of texts as indexes get them. "": there is none.
+func (t *Texts) IndexWords() string {
+	var b strings.Builder
+	counts := map[string]int{}
+	for _, text := range [...]string{plain(t.Input, MaxText), plain(t.Output, MaxText), Cut(t.Error, MaxErrorText)} {
+		isFirst := true
+		for w := range words(text) {
+			switch {
+			case b.Len() > 0 && isFirst:
+				b.WriteString(" " + gap + " ")
+			case b.Len() > 0:
+				b.WriteByte(' ')
+			}
+			isFirst = false
+			if counts[w]++; counts[w] > maxRepeats {
+				w = gap
+			}
+			b.WriteString(w)
+		}
+	}
+	return b.String()
+}
+
+// plain gives the beginning of a value as text: what is inside and outside of the strings of JSON, with escapes read.
+func plain(v engine.Value, limit int) string {
+	v = v[:min(len(v), 2*limit)]
+	b := make([]byte, 0, min(len(v), limit))
+	for i := 0; i < len(v) && len(b) < limit; i++ {
+		if v[i] != '\\' || i+1 == len(v) {
+			if v[i] != '"' {
+				b = append(b, v[i])
+			} else if i > 0 {
+				b = append(b, ' ') // members and items are apart
+			}
+			continue
+		}
+		i++
+		switch v[i] {
+		case '"', '\\', '/':
+			b = append(b, v[i])
+		case 'u':
+			r, ok := hexRune(v, i+1)
+			if !ok {
+				return valid(b)
+			}
+			i += 4
+			if low, ok := hexRune(v, i+3); utf16.IsSurrogate(r) && ok && i+2 < len(v) && v[i+1] == '\\' && v[i+2] == 'u' {
+				r = utf16.DecodeRune(r, low)
+				i += 6
+			}
+			b = utf8.AppendRune(b, r)
+		default:
+			b = append(b, ' ')
+		}
+	}
+	return valid(b)
+}
+
+// valid gives b without the part of a rune at its end.
+func valid(b []byte) string {
+	for n := len(b) - 1; n >= 0 && n >= len(b)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(b[n]) {
+			if !utf8.FullRune(b[n:]) {
+				b = b[:n]
+			}
+			break
+		}
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(b), " "))
+}
+
+func hexRune(v []byte, i int) (r rune, ok bool) {
+	if i+4 > len(v) {
+		return 0, false
+	}
+	for _, c := range v[i : i+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 + rune(c-'0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			r = r<<4 + rune(c|0x20-'a') + 10
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}
+
+// words gives the words of a text in order, encoded.
+func words(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		if !isASCII(text) {
+			text = norm.NFKD.String(text)
+		}
+		var b []byte
+		n := 0
+		flush := func() bool {
+			if n == 0 {
+				return true
+			}
+			w := string(b)
+			b, n = b[:0], 0
+			return yield(w)
+		}
+		for _, r := range text {
+			switch {
+			case unicode.Is(unicode.Mn, r) && !unicode.In(r, spaceless...):
+				continue // an accent
+			case !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r):
+				if !flush() {
+					return
+				}
+				continue
+			case r > unicode.MaxASCII && unicode.In(r, spaceless...):
+				if !flush() {
+					return
+				}
+				b, n = appendRune(b, r), 1
+				if !flush() {
+					return
+				}
+				continue
+			}
+			if n++; n <= maxWord {
+				b = appendRune(b, unicode.ToLower(unicode.ToUpper(r)))
+			}
+		}
+		flush()
+	}
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// appendRune appends a rune as letters: a to y are themselves, z is za, digits are zb to zk, and all others are a z, one of m to y and three letters. No code begins another, so that a word begins
+// with another one where their codes do.
+func appendRune(b []byte, r rune) []byte {
+	switch {
+	case r >= 'a' && r < 'z':
+		return append(b, byte(r))
+	case r == 'z':
+		return append(b, 'z', 'a')
+	case r >= '0' && r <= '9':
+		return append(b, 'z', 'b'+byte(r-'0'))
+	}
+	const third = 26 * 26 * 26
+	return append(b, 'z', 'm'+byte(r/third%13), 'a'+byte(r/(26*26)%26), 'a'+byte(r/26%26), 'a'+byte(r%26))
+}
+
+// Bounds of the text of a search.
+const (
+	maxSearch = 1000 // bytes
+	maxTerms  = 32
+)
+
+// Term is what a text must have: words that follow each other. Prefix: of the last one its beginning is enough.
+type Term struct {
+	Words  []string // encoded
+	Prefix bool
+}
+
+// ParseSearch reads the text of a search: words, phrases in double quotes, and beginnings of words with a star behind them. A run is found that has all of them in its texts; a phrase is in one
+// of them. What is no letter and no digit separates words, so that any text is one. Errors: a text without words, or with too many.
+func ParseSearch(text string) ([]Term, error) {
+	if len(text) > maxSearch {
+		return nil, fmt.Errorf("a search has %d bytes, at most %d are possible", len(text), maxSearch)
+	}
+	var terms []Term
+	for i, part := range strings.Split(text, `"`) {
+		pieces := []string{part}
+		if i%2 == 0 {
+			pieces = strings.Fields(part)
+		}
+		for _, p := range pieces {
+			var t Term
+			for w := range words(p) {
+				t.Words = append(t.Words, w)
+			}
+			if t.Prefix = i%2 == 0 && strings.HasSuffix(p, "*"); len(t.Words) > 0 {
+				terms = append(terms, t)
+			}
+		}
+	}
+	switch n := len(terms); {
+	case n == 0:
+		return nil, fmt.Errorf("a search needs a letter or digit")
+	case n > maxTerms:
+		return nil, fmt.Errorf("a search has %d words and phrases, at most %d are possible", n, maxTerms)
+	}
+	return terms, nil
+}
+
+// matchesWords tells whether indexed words have a term.
+func (t Term) matchesWords(indexed []string) bool {
+	for i := 0; i+len(t.Words) <= len(indexed); i++ {
+		if t.matchesAt(indexed[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t Term) matchesAt(indexed []string) bool {
+	for j, w := range t.Words {
+		isPrefix := t.Prefix && j == len(t.Words)-1 && strings.HasPrefix(indexed[j], w)
+		if indexed[j] != w && !isPrefix {
+			return false
+		}
+	}
+	return true
+}
+
+// FTS gives terms as a query of SQLite's FTS5. It has the letters of encoded words alone.
+func FTS(terms []Term) string {
+	var b strings.Builder
+	for i, t := range terms {
+		if i > 0 {
+			b.WriteString(" AND ")
+		}
+		b.WriteString(`"` + strings.Join(t.Words, " ") + `"`)
+		if t.Prefix {
+			b.WriteString("*")
+		}
+	}
+	return b.String()
+}
+
+// TSQuery gives terms as a tsquery of PostgreSQL.
+func TSQuery(terms []Term) string {
+	var b strings.Builder
+	for i, t := range terms {
+		if i > 0 {
+			b.WriteString(" & ")
+		}
+		b.WriteString("(" + strings.Join(t.Words, " <-> "))
+		if t.Prefix {
+			b.WriteString(":*")
+		}
+		b.WriteString(")")
+	}
+	return b.String()
+}

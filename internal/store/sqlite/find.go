@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// Lists by what an index tells, and counts. What drives them is the search, else a label, else all runs in order; whatever else is asked for is looked at in each.
+const (
+	// Arguments: 1 is the search; 2 and 3 are the key and value of the label that drives; 4 to 6 the first time of creation, the time and number that all are below; 7 the limit; 8 a JSON list of
+	// statuses; 9 to 17 the id's bounds, workflow, parent, session, kind, format, branch, trigger; 18 the code; 19 to 22 bounds of cost and duration; 23 a JSON list of selectors; 24 and 25 whether runs with
+	// a living owner are left out, and the numbers of those.
+	isFound = ` r.created >= ?4 AND r.status IN (SELECT value FROM json_each(?8)) AND (?9 = '' OR r.run >= ?9 AND r.run < ?10)
+  AND (?11 = '' OR r.workflow = ?11) AND (?12 = '' OR r.parent = ?12) AND (?13 = '' OR r.session = ?13) AND (?14 = '' OR r.kind = ?14)
+  AND (?15 = '' OR r.format = ?15) AND (?16 = '' OR r.branch = ?16) AND (?17 = '' OR r.cause = ?17) AND (?18 = '' OR r.code = ?18)
+  AND r.cost >= ?19 AND r.cost <= ?20 AND (?21 IS NULL OR r.ended <> 0 AND r.ended - r.created >= ?21) AND (?22 IS NULL OR r.ended <> 0 AND r.ended - r.created <= ?22)
+  AND (?23 = '[]' OR NOT EXISTS (SELECT 1 FROM json_each(?23) s WHERE CASE s.value ->> 0
+    WHEN 0 THEN NOT EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1 AND l.value = s.value ->> 2)
+    WHEN 1 THEN EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1 AND l.value = s.value ->> 2)
+    WHEN 2 THEN NOT EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1)
+    ELSE EXISTS (SELECT 1 FROM labels l WHERE l.run = r.id AND l.key = s.value ->> 1) END))
+  AND (?24 = 0 OR (SELECT h.owner FROM heads h WHERE h.id = r.id) NOT IN (SELECT value FROM json_each(?25)))`
+
+	bySearch = ` FROM words w CROSS JOIN runs r ON r.id = w.rowid`
+	byLabel  = ` FROM labels k CROSS JOIN runs r ON r.id = k.run`
+	byAll    = ` FROM runs r INDEXED BY runs_created`
+	searched = ` WHERE words MATCH ?1 AND w.rowid < ?6 AND r.created <= ?5 AND`
+	labelled = ` WHERE k.key = ?2 AND k.value = ?3 AND k.created <= ?5 AND (k.created, k.run) < (?5, ?6) AND`
+	inTime   = ` WHERE r.created <= ?5 AND (r.created, r.id) < (?5, ?6) AND`
+
+	sqlFindSearch = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + bySearch + searched + isFound + ` ORDER BY w.rowid DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.id DESC`)
+	sqlFindLabel  = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byLabel + labelled + isFound + ` ORDER BY k.created DESC, k.run DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.created DESC, r.id DESC`)
+	sqlFindAll    = sqlText(`SELECT ` + headColumns + ` FROM (SELECT r.id` + byAll + inTime + isFound + ` ORDER BY r.created DESC, r.id DESC LIMIT ?7) f CROSS JOIN runs r ON r.id = f.id` + headJoins + `ORDER BY r.created DESC, r.id DESC`)
+
+	tallied        = `SELECT r.status, r.workflow, r.cause, r.format, count(*)`
+	inTallies      = ` GROUP BY 1, 2, 3, 4`
+	sqlTallySearch = sqlText(tallied + bySearch + searched + isFound + inTallies)
+	sqlTallyLabel  = sqlText(tallied + byLabel + labelled + isFound + inTallies)
+	sqlTallyAll    = sqlText(tallied + byAll + inTime + isFound + inTallies)
+)
+
+// find is List for what an index tells.
+func (s *Store) find(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
+	upTo := journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
+	if !q.CreatedBefore.IsZero() {
+		upTo.Created = ceilMicros(q.CreatedBefore) - 1
+	}
+	if q.Cursor != "" {
+		last, err := journal.ParseCursor(q.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		switch {
+		case len(q.Search) > 0:
+			upTo.Key = last.Key
+		case last.NewestFirst(upTo) > 0:
+			upTo = last
+		}
+	}
+	text := sqlFindAll
+	switch key, _ := driving(&q); {
+	case len(q.Search) > 0:
+		text = sqlFindSearch
+	case key != "":
+		text = sqlFindLabel
+	}
+	var found []entry
+	err := s.readers.read(ctx, func(c *conn) error {
+		found = nil
+		alive := map[string]bool{}
+		args, err := s.findArgs(ctx, c, &q, upTo, alive)
+		if err != nil {
+			return err
+		}
+		return c.query(ctx, text, func(r row) error {
+			e, err := s.entry(r, alive)
+			found = append(found, e)
+			return err
+		}, args...)
+	})
+	if err != nil {
+		return nil, "", fmt.Errorf("list runs: %w", err)
+	}
+	next := ""
+	if n := q.PageSize(); len(found) > n {
+		found = found[:n]
+		next = found[n-1].String()
+	}
+	page := make([]journal.Head, len(found))
+	for i, e := range found {
+		page[i] = e.Head
+	}
+	return page, next, nil
+}
+
+// Counts implements journal.Lists.
+func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, error) {
+	upTo := journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
+	if !q.CreatedBefore.IsZero() {
+		upTo.Created = ceilMicros(q.CreatedBefore) - 1
+	}
+	text := sqlTallyAll
+	switch key, _ := driving(&q); {
+	case len(q.Search) > 0:
+		text = sqlTallySearch
+	case key != "":
+		text = sqlTallyLabel
+	}
+	var all []journal.Tally
+	err := s.readers.read(ctx, func(c *conn) error {
+		all = nil
+		args, err := s.findArgs(ctx, c, &q, upTo, map[string]bool{})
+		if err != nil {
+			return err
+		}
+		return c.query(ctx, text, func(r row) error {
+			all = append(all, journal.Tally{Status: journal.Status(r.text(0)), Workflow: r.text(1), Trigger: r.text(2), Format: r.text(3), Runs: int(r.int(4))})
+			return nil
+		}, args...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count runs: %w", err)
+	}
+	journal.SortTallies(all)
+	return all, nil
+}
+
+// driving gives the first label that runs must have with a value; "": none.
+func driving(q *journal.Query) (key, value string) {
+	i := slices.IndexFunc(q.Labels, func(s journal.Selector) bool { return s.Op == journal.LabelIs })
+	if i < 0 {
+		return "", ""
+	}
+	return q.Labels[i].Key, q.Labels[i].Value
+}
+
+// findArgs gives the arguments of isFound and what drives it.
+func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, upTo journal.Cursor, alive map[string]bool) ([]any, error) {
+	from := int64(math.MinInt64)
+	if !q.CreatedFrom.IsZero() {
+		from = ceilMicros(q.CreatedFrom)
+	}
+	statuses := q.Statuses
+	if len(statuses) == 0 {
+		statuses = journal.Statuses()
+	}
+	owned, owners := 0, []byte("[]")
+	var err error
+	if q.Interrupted {
+		statuses = slices.DeleteFunc(slices.Clone(statuses), func(s journal.Status) bool { return !s.IsActive() })
+		if owners, err = s.livingOwners(ctx, c, alive); err != nil {
+			return nil, err
+		}
+		owned = 1
+	}
+	words, err := json.Marshal(append([]journal.Status{}, statuses...))
+	if err != nil {
+		return nil, err
+	}
+	selectors := [][3]any{}
+	for _, l := range q.Labels {
+		selectors = append(selectors, [3]any{int(l.Op), l.Key, l.Value})
+	}
+	labels, err := json.Marshal(selectors)
+	if err != nil {
+		return nil, err
+	}
+	key, value := driving(q)
+	minCost, maxCost := int64(math.MinInt64), int64(math.MaxInt64)
+	for bound, is := range map[*int64]*journal.Money{&minCost: q.MinCost, &maxCost: q.MaxCost} {
+		if is != nil {
+			*bound = int64(*is)
+		}
+	}
+	var minTook, maxTook any
+	if q.MinDuration != nil {
+		minTook = (*q.MinDuration + time.Microsecond - 1).Microseconds()
+	}
+	if q.MaxDuration != nil {
+		maxTook = q.MaxDuration.Microseconds()
+	}
+	return []any{
+		journal.FTS(q.Search), key, value, from, upTo.Created, upTo.Key, q.PageSize() + 1, string(words), q.Prefix, q.Prefix + string(utf8.MaxRune),
+		q.Workflow, q.Parent, q.Session, string(q.Kind), q.Format, q.Branch, q.Trigger, q.Code, minCost, maxCost, minTook, maxTook, string(labels), owned, string(owners),
+	}, nil
+}
