@@ -1,6 +1,9 @@
 package workflow
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Agent is who a model is asked to be: instruction, model, tools, limits.
 type Agent struct {
@@ -9,8 +12,12 @@ type Agent struct {
 	Description string `json:"description,omitempty"`
 	// Model is a reference `provider/model` or a bare name; "" leaves it to the run's default (D26).
 	Model string `json:"model,omitempty"`
-	// Fallbacks are tried in order where the model is overloaded, rate limited or too slow.
+	// Fallbacks are tried in order where the model before them fails in a way that another one may not (X-80).
 	Fallbacks []string `json:"fallbacks,omitempty"`
+	// FallbackRetries is how often each model is asked again, after a delay, where the same call may well succeed: see [Agent.ModelRetries].
+	FallbackRetries int `json:"fallbackRetries,omitempty"`
+	// FallbackCooldown is how long the agent stays with a fallback that answered; 0: DefaultCooldown.
+	FallbackCooldown Duration `json:"fallbackCooldown,omitempty"`
 	// System is the system prompt. Where Template is set, `{{ $steps… }}` in it are replaced (S4-15); else it is sent as written (S0-11).
 	System   string      `json:"system,omitempty"`
 	Template bool        `json:"template,omitempty"`
@@ -51,6 +58,9 @@ type Agent struct {
 	EmptyText string `json:"emptyText,omitempty"`
 }
 
+// Models gives the models that calls for the agent may ask: its own and its fallbacks.
+func (a *Agent) Models() []string { return append([]string{a.Model}, a.Fallbacks...) }
+
 // Permissions are patterns of tool calls, in the form of docker-agent's: `tool`, `toolset/*`, `tool:argument=glob`. Deny wins over ask, ask over allow.
 // Package permit says what exactly they mean; the engine does not read them.
 type Permissions struct {
@@ -82,6 +92,26 @@ func (a *Agent) Title() string {
 		return a.Name
 	}
 	return a.ID
+}
+
+// ModelRetries is how often each model of the agent is asked again by the agent itself: FallbackRetries, or where that is 0 DefaultModelRetries with fallbacks and none without.
+// A negative FallbackRetries is none.
+func (a *Agent) ModelRetries() int {
+	switch {
+	case a.FallbackRetries != 0:
+		return max(0, a.FallbackRetries)
+	case len(a.Fallbacks) > 0:
+		return DefaultModelRetries
+	}
+	return 0
+}
+
+// Cooldown gives FallbackCooldown or its default.
+func (a *Agent) Cooldown() time.Duration {
+	if a.FallbackCooldown <= 0 {
+		return DefaultCooldown
+	}
+	return time.Duration(a.FallbackCooldown)
 }
 
 // Turns gives MaxTurns or its default.

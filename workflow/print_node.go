@@ -20,7 +20,7 @@ func (p *printer) agent(a *Agent) {
 		for _, name := range slices.Sorted(maps.Keys(m.Provider)) {
 			p.line("param", quote(name), raw("value", m.Provider[name]))
 		}
-		p.facts([]string{"fallbacks", list("models", a.Fallbacks)})
+		p.facts([]string{"fallbacks", list("models", a.Fallbacks), number("retries", a.FallbackRetries), duration("cooldown", a.FallbackCooldown)})
 		p.facts([]string{"tools", list("names", a.Tools)})
 		p.toolsets(a.Toolsets, a.Permissions)
 		for _, s := range a.Subagents {

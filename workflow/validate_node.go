@@ -201,6 +201,8 @@ func (c *checker) checkAgents() {
 		c.agentWord(a, "subagentFailure", a.SubagentFailure, SubagentFails, SubagentReports)
 		c.agentNegative(a, a.MaxTurns < 0, "maxTurns")
 		c.agentNegative(a, a.NoProgress < 0, "noProgress")
+		c.agentNegative(a, a.FallbackCooldown < 0, "fallbackCooldown")
+		c.checkRetries(a)
 		for _, t := range a.Toolsets {
 			if !json.Valid(t) {
 				c.agentErrorf(a, "bad-json", "a toolset is not valid JSON")
@@ -213,23 +215,6 @@ func (c *checker) checkAgents() {
 			}
 		}
 		c.checkParams(a)
-	}
-}
-
-// checkHandoffs looks at whom an agent may hand over to; tools are those of its sub-agents.
-func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
-	for i, id := range a.Handoffs {
-		switch {
-		case id == a.ID:
-			c.agentErrorf(a, "handoff-self", "cannot hand over to itself")
-		case c.agents[id] == nil:
-			c.agentErrorf(a, "unknown-agent", "the hand-off target %q is not defined", id).Hint = c.similar(id, c.agentIDs)
-		case slices.Contains(a.Handoffs[:i], id):
-			c.agentErrorf(a, "handoff-twice", "hands over to %q twice", id)
-		}
-	}
-	if len(a.Handoffs) > 0 && tools[HandoffTool] {
-		c.agentErrorf(a, "subagent-tool", "a sub-agent has the tool name %q, which is the name of the hand-off tool", HandoffTool)
 	}
 }
 
@@ -264,22 +249,6 @@ func IsLocalName(name string) bool {
 // isCommandName tells whether people can call a command by that name.
 func isCommandName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r == '/' || unicode.IsSpace(r) || !unicode.IsPrint(r) })
-}
-
-func (c *checker) checkParams(a *Agent) {
-	p := &a.Params
-	c.agentNegative(a, p.MaxTokens != nil && *p.MaxTokens < 0, "params.maxTokens")
-	c.agentNegative(a, p.ThinkingBudget != nil && *p.ThinkingBudget < -1, "params.thinkingBudget")
-	for _, f := range []*float64{p.Temperature, p.TopP, p.FrequencyPenalty, p.PresencePenalty} {
-		if f != nil && (math.IsNaN(*f) || math.IsInf(*f, 0)) {
-			c.agentErrorf(a, "bad-json", "a model parameter is not a finite number")
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(p.Provider)) {
-		if !json.Valid(p.Provider[key]) {
-			c.agentErrorf(a, "bad-json", "params.provider.%s is not valid JSON", key)
-		}
-	}
 }
 
 // checkSubagentCycles reports each cycle of sub-agents once, at its first agent in the list.

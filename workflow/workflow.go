@@ -3,6 +3,7 @@ package workflow
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -160,6 +161,10 @@ const (
 	DefaultMaxTurns          = 50
 	DefaultNoProgress        = 5
 	DefaultRepairs           = 2
+	DefaultModelRetries      = 2
+	DefaultCooldown          = time.Minute
+	// MaxModelRetries bounds Agent.FallbackRetries.
+	MaxModelRetries = 100
 )
 
 // Steps gives MaxSteps or its default, which is that of a run that began no items of maps.

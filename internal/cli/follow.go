@@ -389,7 +389,7 @@ func hint(o project.Run) string {
 		return "use --trust to let the document use the addresses that it names"
 	case kind == model.KindNetwork && !strings.HasPrefix(o.Error.Message, "connect toolset"):
 		return "check the address, and that its server is running; hocket doctor shows the addresses"
-	case kind == model.KindInvalidRequest && strings.HasPrefix(o.Error.Message, "404"):
+	case kind == model.KindNotFound && strings.HasPrefix(o.Error.Message, "404"):
 		return "check the base URL, which hocket doctor shows; most end in /v1"
 	case (kind == model.KindRateLimit || kind == model.KindOverloaded) && o.Workflow.Format != nil:
 		if f, _ := format.Of(*o.Workflow.Format); f.RetryHint != "" {

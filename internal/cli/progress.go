@@ -55,6 +55,7 @@ type activity struct {
 	doing   string     // what it does now, where that is worth a word
 	waits   bool       // for a person
 	said    string     // the last of what its model says
+	asked   string     // the fallback that its agent has, "" for its own model
 	by      string     // the agent that the step's conversation was handed over to
 	subs    []int      // frames of its sub-agents
 }
@@ -178,6 +179,13 @@ func (b *board) add(e engine.Event) *line {
 				}
 				return &line{markTool, a.title(), a.doing, ""}
 			}
+		}
+	case *engine.ModelCalled:
+		if in := d.Instead; a != nil && in != nil && a.asked != d.Model {
+			a.asked = d.Model
+			return &line{markOdd, a.title(), "asks " + clean(d.Model), "instead of " + clean(in.Model) + " (" + in.Code + ")"}
+		} else if a != nil && in == nil {
+			a.asked = ""
 		}
 	case *engine.ModelReplied:
 		if a != nil && d.Stop == string(model.StopLength) {

@@ -25,12 +25,13 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 	if !s.budget.hasSlot(id) { // a person's answer was its last result: others have its slot (P31)
 		return
 	}
-	reserved, ok := s.budget.reserve(id, fr, f.ModelOf(a.Agent), added)
+	model, instead := s.state.Loop.Begins(&s.state, id, a.Agent, s.now)
+	reserved, ok := s.budget.reserve(id, fr, model, added)
 	if !ok {
 		return
 	}
 	s.emitStep(id, &ModelCalled{
-		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: f.ModelOf(a.Agent),
+		Call: s.nextCall(id, fr), Attempt: 1, Frame: fr, Agent: a.ID, Model: model, Instead: instead,
 		Conversation: f.Conv, Length: len(s.state.Loop.Conv(f.Conv)) + len(added), Added: added, Reserved: reserved,
 	})
 }

@@ -282,41 +282,6 @@ func TestReplyText(t *testing.T) {
 	}
 }
 
-// Fallback models are tried in order, at once, for failures that another model may not have; then the retry policy decides, and the agent stays
-// with the model that it came to.
-func TestFallbacks(t *testing.T) {
-	t.Parallel()
-	w := solo(t, workflow.Agent{Model: "m0", Fallbacks: []string{"m1", "m1", "m2"}}, func(n *workflow.Node) { n.Retry = &workflow.Retry{MaxRetries: 1} })
-	for i, code := range []string{"rate_limit", "overloaded", "timeout"} {
-		c := w.Asked("a")
-		if want := fmt.Sprintf("m%d", i); c.Model != want || c.Attempt != i+1 || c.Key != "run1/1.0.1" {
-			t.Fatalf("attempt %d with %s as %s", c.Attempt, c.Model, c.Key)
-		}
-		if i == 1 {
-			w.Crash()
-		}
-		w.Finish("a", enginetest.Fails(code, ""))
-	}
-	w.Fire("retry:1.0.1")
-	if c := w.Asked("a"); c.Model != "m2" || c.Attempt != 4 {
-		t.Errorf("retried as attempt %d with %s, want 4 with m2", c.Attempt, c.Model)
-	}
-	w.Finish("a", enginetest.Asks(enginetest.Call("1", "x", `{}`)))
-	w.Finish("tool x", enginetest.Returns("ok"))
-	if c := w.Asked("a"); c.Model != "m2" || c.Attempt != 1 {
-		t.Errorf("next turn is attempt %d with %s, want 1 with m2", c.Attempt, c.Model)
-	}
-	w.Finish("a", enginetest.Fails("rate_limit", ""))
-	if f := failure(t, w); f.Code != "rate_limit" {
-		t.Errorf("got %+v", f)
-	}
-	w = solo(t, workflow.Agent{Fallbacks: []string{"m1"}}, nil)
-	w.Finish("a", enginetest.Fails("auth", "bad key"))
-	if f := failure(t, w); f.Code != "auth" {
-		t.Errorf("a fallback was tried after %+v", f)
-	}
-}
-
 // P3, P12, ADR 6: a failed model call inside a tool loop is made again by itself; no tool call is repeated.
 func TestRetryInsideToolLoop(t *testing.T) {
 	t.Parallel()

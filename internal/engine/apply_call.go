@@ -28,6 +28,9 @@ func (s *state) Agent(step int, id string) *workflow.Agent {
 	return nil
 }
 
+// Flow implements loop.World.
+func (s *state) Flow(step int) int { return s.graph.FlowPlace(step) }
+
 // Text implements loop.World.
 func (s *state) Text(step int) text.Text { return s.graph.StepText(step) }
 

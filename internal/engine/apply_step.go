@@ -118,15 +118,17 @@ func (s *state) endStep(ev *Event) {
 }
 
 func checkStepRetrying(s *state, ev *Event, d *StepRetrying) string {
-	if d.Call != "" {
-		if why := s.Loop.CheckRetrying(ev.Step, d.Call); why != "" {
-			return why
-		}
+	if why := s.Loop.CheckRetrying(ev.Step, d); why != "" {
+		return why
 	}
 	return checkEnds(s, ev, d)
 }
 
 func applyStepRetrying(s *state, ev *Event, d *StepRetrying) {
+	if d.Model != "" { // a retry of the agent's own
+		s.Loop.Sleep(s, ev, d)
+		return
+	}
 	st := s.graph.Step(ev.Step)
 	f := d.Error
 	if d.Call == "" && f.Node == ev.Node && !s.callOfFailed(ev.Step) {

@@ -32,7 +32,7 @@ func TestBudget(t *testing.T) {
 		"repair": {before: []any{used(enginetest.Say("no JSON"))}, after: []any{enginetest.Say("{}"), enginetest.Say("z")},
 			agent: workflow.Agent{Output: &workflow.Output{Schema: []byte(`{"type":"object"}`)}}},
 		"fallback": {before: []any{used(enginetest.Asks(tool)), enginetest.Returns("found")}, after: []any{enginetest.Fails("overloaded", ""), enginetest.Say("x"), enginetest.Say("z")},
-			agent: workflow.Agent{Fallbacks: []string{"other"}}},
+			agent: workflow.Agent{Fallbacks: []string{"other"}, FallbackRetries: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +73,7 @@ func TestBudget(t *testing.T) {
 func TestBudgetStopsRetries(t *testing.T) {
 	t.Parallel()
 	g := enginetest.Graph(nodes(workflow.Node{ID: "s", Kind: workflow.KindStart}, retrying("a", 1), "b", "c"), "s -> a; s -> b; s -> c",
-		workflow.Agent{ID: "c", Fallbacks: []string{"other"}})
+		workflow.Agent{ID: "c", Fallbacks: []string{"other"}, FallbackRetries: -1})
 	g.Limits.MaxCostUSD = 0.5
 	w := enginetest.New(t, g, nil)
 	w.Start("go")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
@@ -51,7 +52,7 @@ func (s *calls) resumeDue() {
 	}
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Due }) {
 		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Due && s.state.startable() && s.budgets.maySlot(key, c) {
-			s.again(key, c, c.Model)
+			s.again(key, c, c.Model, c.Instead)
 		}
 	}
 	for _, id := range slices.Clone(s.graph.Running) {
@@ -77,7 +78,7 @@ func (s *calls) resumeWithheld() {
 func (s *calls) callWithheld() {
 	for _, key := range s.state.Loop.Keys(func(c *loop.Call) bool { return c.State == loop.Failed }) {
 		if c := s.state.Loop.Call(key); c != nil && c.State == loop.Failed && (s.budgets.maySlot(key, c) || s.budgets.hasSlot(c.Step)) {
-			s.again(key, c, c.Model)
+			s.again(key, c, c.Model, c.Instead)
 		}
 	}
 	for _, id := range slices.Clone(s.graph.Running) {
@@ -99,17 +100,20 @@ func (s *calls) callWithheld() {
 	}
 }
 
-// again asks for the next attempt of a call.
-func (s *calls) again(key string, c *loop.Call, model string) {
+// again asks for the next attempt of a call. Of a model call it asks model, which takes the place of instead; where the attempt begins afresh, the model that the agent begins with.
+func (s *calls) again(key string, c *loop.Call, model string, instead *event.Instead) {
 	switch c.Kind {
 	case loop.Model:
 		fr := s.agents.frame(c.Step, c.Frame)
+		if c.Afresh {
+			model, instead = s.state.Loop.Begins(&s.state, c.Step, s.agents.agent(c.Step, c.Frame).Agent, s.now)
+		}
 		reserved, ok := s.budgets.reserve(c.Step, c.Frame, model, nil)
 		if !ok {
 			return
 		}
 		s.emitStep(c.Step, &ModelCalled{
-			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved,
+			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved, Instead: instead,
 		})
 	case loop.Tool:
 		if !s.budgets.mayCallTool(c.Step, key) {
@@ -157,7 +161,7 @@ func (s *calls) unknown(key string, c *loop.Call, d ToolResult) bool {
 	switch d.Unknown {
 	case "retry":
 		if s.state.Ending == nil { // else a reopening makes it again
-			s.again(key, s.state.Loop.Call(key), "")
+			s.again(key, s.state.Loop.Call(key), "", nil)
 		}
 	case "skip", "fail":
 		s.lost(key, d.Unknown)

@@ -34,7 +34,7 @@ func TestHandOver(t *testing.T) {
 	w := team(t,
 		workflow.Agent{ID: "a", Name: "Front", System: "You ask.", Model: "m1", Handoffs: []string{"b", "c"}},
 		workflow.Agent{
-			ID: "b", Name: "Back", Description: "knows it all", System: "You answer.", Model: "m2", Fallbacks: []string{"m3"}, Handoffs: []string{"a"},
+			ID: "b", Name: "Back", Description: "knows it all", System: "You answer.", Model: "m2", Fallbacks: []string{"m3"}, FallbackRetries: -1, Handoffs: []string{"a"},
 			Output: &workflow.Output{Schema: []byte(`{"type":"object","required":["ok"]}`)},
 		},
 		workflow.Agent{ID: "c"})

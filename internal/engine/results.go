@@ -185,18 +185,3 @@ func (s *calls) callFailed(key string, c *loop.Call, f Failure, cause error) {
 		s.steps.giveUp(c.Step, f)
 	}
 }
-
-// modelFailed tries a fallback model, then the step's retry policy (D11), then gives up.
-func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
-	id, fr := c.Step, c.Frame
-	fa, a := s.agents.frame(id, fr), s.agents.agent(id, fr)
-	if slices.Contains([]string{"rate_limit", "overloaded", "timeout", "quota_exceeded", "context_length_exceeded"}, f.Code) && !s.state.isFailing() {
-		if next, ok := fa.Fallback(a.Agent); ok {
-			s.again(key, c, next)
-			return
-		}
-	}
-	if !s.handled(id, key, &f, nil, func(string) bool { return false }) {
-		s.agents.frameFailed(id, fr, f, s.steps.giveUp)
-	}
-}

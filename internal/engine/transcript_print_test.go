@@ -123,6 +123,7 @@ func stepFields(e *engine.Event) (f fields) {
 	case *engine.StepRetrying:
 		f.add("call", d.Call)
 		f.add("attempt", d.Attempt)
+		f.add("model", d.Model)
 		f.add("in", d.Until.Sub(e.At).String())
 		f.add("", &d.Error)
 	case *engine.StepCompleted:
@@ -192,6 +193,9 @@ func callFields(e *engine.Event) (f fields) {
 		call(d.Call, d.Attempt)
 		f.add("frame", d.Frame)
 		f.add("model", d.Model)
+		if v := d.Instead; v != nil {
+			f.add("instead", v.Model+":"+v.Code)
+		}
 		f.add("messages", d.Length)
 		if v := d.Reserved; v != nil {
 			f.add("reserved", fmt.Sprintf("%d+%d", v.Input, v.Output))

@@ -19,6 +19,8 @@ const (
 	KindOverloaded ErrorKind = "overloaded"
 	// KindAuth: no key, a wrong key, or one that may not do this.
 	KindAuth ErrorKind = "auth"
+	// KindNotFound: the provider has no such model for this key, or nothing answers at the address.
+	KindNotFound ErrorKind = "unknown_model"
 	// KindInvalidRequest: the provider will never take this request, whenever it is sent.
 	KindInvalidRequest ErrorKind = "invalid_request"
 	// KindQuota: the account's quota or money is used up; waiting for minutes does not help.
@@ -41,7 +43,7 @@ const (
 // ErrorKinds lists every kind, for hints and documentation.
 func ErrorKinds() []ErrorKind {
 	return []ErrorKind{
-		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindQuota, KindInvalidRequest, KindContextLength, KindContentFilter, KindNetwork, KindServer, KindNoReply,
+		KindRateLimit, KindTimeout, KindOverloaded, KindAuth, KindNotFound, KindQuota, KindInvalidRequest, KindContextLength, KindContentFilter, KindNetwork, KindServer, KindNoReply,
 	}
 }
 

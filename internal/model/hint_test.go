@@ -15,7 +15,7 @@ func TestWrongModelHint(t *testing.T) {
 		failed model.Error
 		want   string
 	}{
-		{"openai/gpt-4.1-mni", model.Error{Kind: model.KindInvalidRequest, Status: 404, Message: "The model `gpt-4.1-mni` does not exist or you do not have access to it."}, "did you mean openai/gpt-4.1-mini?"},
+		{"openai/gpt-4.1-mni", model.Error{Kind: model.KindNotFound, Status: 404, Message: "The model `gpt-4.1-mni` does not exist or you do not have access to it."}, "did you mean openai/gpt-4.1-mini?"},
 		{"openai/gpt5", model.Error{Kind: model.KindInvalidRequest, Status: 400, Message: "invalid model ID"}, "did you mean openai/gpt-5?"},
 		{"openai/hous-large", model.Error{Kind: model.KindInvalidRequest, Status: 404, Message: "model not found"}, "did you mean openai/house-large?"},
 		{"openai/zzz", model.Error{Kind: model.KindInvalidRequest, Status: 404, Message: "model not found"}, "(the model is openai/zzz)"},

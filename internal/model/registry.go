@@ -145,7 +145,7 @@ func (r *Registry) Call(ctx context.Context, req Request, onDelta func(Delta)) (
 // hinted adds to the failure of a call whose model the provider does not know the name that may be meant: one of Config.Known, or of the table of models.
 func (r *Registry) hinted(err error, ref Ref) error {
 	failed, ok := errors.AsType[*Error](err)
-	if !ok || failed.Kind != KindInvalidRequest || !unknownModel(failed) {
+	if !ok || failed.Kind != KindInvalidRequest && failed.Kind != KindNotFound || !unknownModel(failed) {
 		return err
 	}
 	var names []string

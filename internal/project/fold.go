@@ -123,8 +123,9 @@ type step struct {
 	child *scope
 	// modelError is the text of the last failed model call.
 	modelError string
-	// warnings are those of replies.
+	// warnings are those of replies, and of models that were asked instead of others. asked is the last of the latter.
 	warnings []string
+	asked    string
 	// made are its tool calls, where they are kept.
 	made []trailCall
 	// given is the last result of the step while it is at work, view the typed state that it was given; the latter for steps of the run's own scope alone.

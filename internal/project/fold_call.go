@@ -1,6 +1,9 @@
 package project
 
 import (
+	"cmp"
+	"fmt"
+
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/event"
@@ -15,6 +18,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
 		f.open(d.Call, &call{step: st, frame: d.Frame, model: true})
+		st.instead(d)
 		if fr := st.frame(d.Frame); fr.sub == nil {
 			st.root = d.Frame
 			if d.Model != "" {
@@ -151,6 +155,22 @@ func (st *step) warn(text string) {
 	if text != "" && len(st.warnings) < maxWarnings {
 		st.warnings = append(st.warnings, text)
 	}
+}
+
+// instead says which model is asked in place of another one, once for all calls of the step that follow.
+func (st *step) instead(d *engine.ModelCalled) {
+	text := ""
+	if in := d.Instead; in != nil {
+		text = fmt.Sprintf("The model %s is asked instead of %s, which failed (%s)", cmp.Or(d.Model, "without a name"), cmp.Or(in.Model, "the default"), in.Code)
+		if d.Attempt > 1 && st.modelError != "" {
+			text = fmt.Sprintf("%s: %s", text, st.modelError)
+		}
+		if st.asked == text || d.Attempt == 1 && st.asked != "" {
+			return
+		}
+		st.warn(text)
+	}
+	st.asked = text
 }
 
 func (st *step) frame(n int) *frame {

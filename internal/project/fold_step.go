@@ -82,6 +82,9 @@ func (f *Folder) node(w *workflow.Workflow, id string) *workflow.Node {
 
 func (f *Folder) addStep(st *step, e engine.Event) {
 	if d, ok := e.Data.(*engine.StepRetrying); ok {
+		if d.Model != "" { // the agent asks its model again
+			return
+		}
 		st.attempt = d.Attempt
 		if d.Call == "" {
 			f.closeItems(st)

@@ -50,12 +50,13 @@ type LogFolder struct {
 	*Folder
 	settled uint64 // the last event that ended a wait
 	logged  map[string]bool
+	instead map[*step]string  // the last entry about a model that was asked instead of another one
 	calls   map[string]string // names of tools whose calls have no result yet, by call
 }
 
 // NewLogFolder gives a LogFolder for the run with that id of that definition.
 func NewLogFolder(run string, def *workflow.Workflow) *LogFolder {
-	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{}}
+	return &LogFolder{Folder: NewFolder(run, def), logged: map[string]bool{}, calls: map[string]string{}, instead: map[*step]string{}}
 }
 
 // Logs gives the log of a run.
@@ -116,6 +117,11 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		log.add(LogStepStart, startText(st))
 		if d.Kind == workflow.KindAgent {
 			log.add(LogStartPrompt, expr.Text(l.input(st)))
+		}
+	case *engine.ModelCalled:
+		if d.Instead != nil && l.instead[st] != st.asked {
+			l.instead[st] = st.asked
+			log.add(LogWarn, st.asked)
 		}
 	case *engine.ModelReplied:
 		if d.Warning != "" && !d.Late {

@@ -64,6 +64,8 @@ const (
 	Late          = "hocket.late"
 	Withheld      = "hocket.withheld"
 	CostUSD       = "hocket.cost.usd"
+	InsteadOf     = "hocket.fallback.instead_of"
+	InsteadCode   = "hocket.fallback.error"
 	WaitID        = "hocket.wait.id"
 	WaitKind      = "hocket.wait.kind"
 	WaitOutcome   = "hocket.wait.outcome"

@@ -97,6 +97,9 @@ func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled
 		c.Kind, c.frame = KindClient, d.Frame
 		c.set(Attr{OperationName, OpChat}, Attr{ConversationID, t.run + "/" + d.Conversation}, Attr{AgentID, d.Agent}, Attr{AgentName, d.Agent})
 		c.model(d.Model, "")
+		if in := d.Instead; in != nil {
+			c.set(Attr{InsteadOf, in.Model}, Attr{InsteadCode, in.Code})
+		}
 	}
 	t.content.asks(c.open, e.Step, d)
 }

@@ -72,7 +72,11 @@ func AgentDefs() Object {
 			"name": Scalar("a name for the value"), "description": Scalar("what the value is"), "strict": Flag("whether the provider is to enforce the schema"),
 			"schema": With(Object{"type": "object"}, "a JSON Schema"), "repairs": Whole("how often a reply that does not fit is asked for again; 2 by default", 0),
 		}, "schema"),
-		"fallback": Section("models that are tried in order where the model is rate limited, overloaded or too slow", Join(Object{"models": Texts("")}, Idle("Has no effect.", "retries", "cooldown"))),
+		"fallback": Section("what happens where a model fails", Object{
+			"models":   Texts("models that are tried in order where the one before fails"),
+			"retries":  Whole("how often a model is called again after an error that may pass; 0 or nothing: 2 where there are models, -1: never", -1),
+			"cooldown": Scalar("how long the agent stays with a model that it fell back to, such as 5m; 0 or nothing: 1m"),
+		}),
 		"commands": MapOf("prompts by name", command),
 	}
 }

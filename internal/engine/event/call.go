@@ -17,6 +17,14 @@ type ModelCalled struct {
 	Added        []chat.Message `json:"added,omitempty"`
 	// Reserved is what a budget keeps for the call; nil: no budget does.
 	Reserved *Reserved `json:"reserved,omitempty"`
+	// Instead is set where Model is a fallback: the model that failed, and how.
+	Instead *Instead `json:"instead,omitempty"`
+}
+
+// Instead is a model that is not asked, and the code of the failure for which it is not.
+type Instead struct {
+	Model string `json:"model,omitempty"`
+	Code  string `json:"code"`
 }
 
 // Reserved is a number of tokens that a call may use. The provider is asked to stop at Output. Bound names the budget, `run` or `node`, that left

@@ -31,10 +31,12 @@ type StepStarted struct {
 	Expires *time.Time `json:"expires,omitempty"`
 }
 
-// StepRetrying says that a failed call, or the whole step where Call is empty, is tried again at Until as attempt Attempt.
+// StepRetrying says that a failed call, or the whole step where Call is empty, is tried again at Until as attempt Attempt. Model is set where the agent itself asks the same model
+// again (X-80): then Attempt is that of the call, and the retry is none of the step's policy.
 type StepRetrying struct {
 	Attempt int       `json:"attempt"`
 	Call    string    `json:"call,omitempty"`
+	Model   string    `json:"model,omitempty"`
 	Until   time.Time `json:"until"`
 	Error   Failure   `json:"error"`
 }

@@ -146,6 +146,9 @@ func (g *Graph[L]) StepScope(id int) *Scope { return g.Scope(g.Step(id).Scope) }
 // FlowOf gives the workflow that a step belongs to.
 func (g *Graph[L]) FlowOf(id int) *plan.Flow { return g.flows[g.StepScope(id).Flow] }
 
+// FlowPlace numbers the workflow that a step belongs to: executions of the same sub-flow at the same place have one number.
+func (g *Graph[L]) FlowPlace(id int) int { return g.Flows.first(g.StepScope(id).Flow) }
+
 // StepNode gives the node of a step.
 func (g *Graph[L]) StepNode(id int) *plan.Node { return &g.FlowOf(id).Nodes[g.Step(id).Node] }
 

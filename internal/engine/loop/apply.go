@@ -2,7 +2,6 @@ package loop
 
 import (
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
@@ -16,21 +15,23 @@ func ApplyModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) {
 	if l.calls.get(d.Call) == nil {
 		fr.Turns++
 	}
-	l.begin(w, ev, d.Call, Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved})
+	c := Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved, Instead: d.Instead}
+	l.beginModel(w, ev, d, &c)
+	l.begin(w, ev, d.Call, c)
 	if len(d.Added) > 0 {
 		fr.Repairs++
 		l.Say(fr.Conv, d.Added...)
 	}
-	fr.Model = 1 + slices.Index(w.Agent(ev.Step, fr.Agent).Fallbacks, d.Model)
 }
 
 // ApplyModelReplied appends a reply to its conversation and opens the turn of its tool calls.
-func ApplyModelReplied(l *Loop, w World, _ *event.Event, d *event.ModelReplied) {
+func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied) {
 	c := l.end(w, d.Call)
 	if d.Late {
 		return
 	}
 	fr := frame(w, c.Step, c.Frame)
+	l.answeredBy(w, ev, fr.Agent, c)
 	if d.Usage != nil {
 		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
 	}
@@ -141,7 +142,10 @@ func ApplySubagentFailed(l *Loop, w World, ev *event.Event, d *event.SubagentFai
 }
 
 // ApplyRunCancelling begins the time in which calls that are out may finish.
-func (l *Loop) ApplyRunCancelling(ev *event.Event) { l.cancelled = ev.At }
+func (l *Loop) ApplyRunCancelling(ev *event.Event) {
+	at := ev.At
+	l.cancelled = &at
+}
 
 // endSubagent ends the frame of a sub-agent, and answers the call that began it.
 func (l *Loop) endSubagent(w World, ev *event.Event, id int, out string, failed bool) {
@@ -161,6 +165,6 @@ func ApplyAgentHanded(l *Loop, w World, ev *event.Event, d *event.AgentHanded) {
 	}
 	turns[fr.Agent] = fr.Turns
 	fr.Agent, fr.System, fr.Turns, fr.TurnsBy = d.Agent, d.System, turns[d.Agent], turns
-	fr.Model, fr.Repairs = 0, 0
+	fr.Repairs = 0
 	l.answer(w, ev.Step, d.Frame, TurnCall{ID: d.ToolCallID, Text: "The conversation is handed over to " + w.Agent(ev.Step, d.Agent).Title() + "."})
 }

@@ -37,6 +37,8 @@ type Call struct {
 	Frame   int
 	Attempt int
 	Model   string
+	Retries int    // how often this model was asked again
+	Afresh  bool   // its next attempt begins with the model that the agent begins with
 	Length  int    // messages of the conversation
 	Tool    string // or the function's name
 	ToolID  string // of the tool call of a reply; "" for nodes
@@ -52,6 +54,9 @@ type Call struct {
 	Kept    int // attempts that ended because a budget was used up: they are none to the function
 	Errors  int
 	Updated time.Time
+	// Instead is that of the last attempt of a model call, and Until the end of the cooldown in which the call began; zero: it began with the agent's own model.
+	Instead *event.Instead
+	Until   time.Time
 }
 
 // maxBlock bounds a block of calls: what is kept of one call keeps its whole block.
@@ -151,7 +156,7 @@ func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
 		case c.State == Open:
 			l.set(w, c, Cancelled)
 			c.Args = nil
-			l.cancelled = at
+			l.cancelled = &at
 		default:
 			l.end(w, key)
 			delete(l.timers, CallTimer(key))

@@ -30,7 +30,6 @@ type Frame struct {
 	// Input are the tokens of the last call's input, as its provider counted them, and Seen the messages that it had.
 	Input int64
 	Seen  int
-	Model int // 0: Agent.Model, n: Fallbacks[n-1]
 	Done  bool
 	// Turn are the tool calls of the last reply that are not all answered yet.
 	Turn []TurnCall
@@ -61,26 +60,6 @@ func (f *Frame) HasSpeakers(a *workflow.Agent) bool {
 // Awaits tells whether the model of the frame waits for the result of a tool call.
 func (f *Frame) Awaits(toolCall string) bool {
 	return slices.ContainsFunc(f.Turn, func(t TurnCall) bool { return t.ID == toolCall && !t.Done })
-}
-
-// ModelOf is the model that the frame of an agent uses now: the agent's own, or one of its fallbacks.
-func (f *Frame) ModelOf(a *workflow.Agent) string {
-	if f.Model > 0 && f.Model <= len(a.Fallbacks) {
-		return a.Fallbacks[f.Model-1]
-	}
-	return a.Model
-}
-
-// Fallback is the model that is asked where that of the frame fails; false where no other one is left. One that the list has twice is asked once.
-func (f *Frame) Fallback(a *workflow.Agent) (string, bool) {
-	next := f.Model
-	for next < len(a.Fallbacks) && slices.Contains(a.Fallbacks[:next], a.Fallbacks[next]) {
-		next++
-	}
-	if next >= len(a.Fallbacks) {
-		return "", false
-	}
-	return a.Fallbacks[next], true
 }
 
 // Inside tells whether frame fr is frame outer or lies in it.

@@ -20,6 +20,8 @@ type World interface {
 	Node(step int) Node
 	// Agent gives an agent of the workflow that a step belongs to; nil: there is none.
 	Agent(step int, id string) *workflow.Agent
+	// Flow numbers the workflow that a step belongs to, over all its executions in the run.
+	Flow(step int) int
 	// Text gives what a step was given: the first message of its conversation.
 	Text(step int) text.Text
 	// Keep gives the text as the run keeps it: large ones may leave memory.
@@ -44,9 +46,11 @@ type Loop struct {
 	convs  map[string][]chat.Message
 	calls  calls
 	timers map[string]Timer
+	// cooling are the agents that stay with a fallback.
+	cooling map[string]cooldown
 
-	out, late, due, busy int32 // see the methods of these names
-	cancelled            time.Time
+	out, late, due, busy int32      // see the methods of these names
+	cancelled            *time.Time // nil: never
 
 	spare []*Call // calls that have ended, to be used again
 	block []Call  // room for further calls
@@ -82,7 +86,12 @@ func (l *Loop) Busy() int { return int(l.busy) }
 func (l *Loop) Sleeping() int { return len(l.timers) }
 
 // CancelledAt is when a call that was out was cancelled last, or the run while calls were out that may finish; zero: never.
-func (l *Loop) CancelledAt() time.Time { return l.cancelled }
+func (l *Loop) CancelledAt() time.Time {
+	if l.cancelled == nil {
+		return time.Time{}
+	}
+	return *l.cancelled
+}
 
 // Call gives a call without a last result; nil where there is none.
 func (l *Loop) Call(key string) *Call { return l.calls.get(key) }

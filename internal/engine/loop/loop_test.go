@@ -36,6 +36,8 @@ func (w *world) Node(step int) loop.Node                { return nodes[step] }
 func (w *world) Agent(_ int, id string) *workflow.Agent { return agents[id] }
 func (w *world) Text(step int) text.Text                { return text.Of(fmt.Sprint("input ", step)) }
 func (w *world) Keep(t text.Text) text.Text             { return t }
+func (w *world) Flow(int) int                           { return 0 }
+
 func (w *world) Settle(key string, _ *loop.Call, gone bool) {
 	w.settled = append(w.settled, fmt.Sprint(key, gone))
 }

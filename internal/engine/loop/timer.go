@@ -44,9 +44,14 @@ func (l *Loop) IsAsleep(step int) bool {
 }
 
 // CheckRetrying tells why a call of a step cannot be tried again; "" where it can.
-func (l *Loop) CheckRetrying(step int, call string) string {
-	if c := l.calls.get(call); c == nil || c.Step != step || c.State != Failed {
-		return "call " + call + " has not failed"
+func (l *Loop) CheckRetrying(step int, d *event.StepRetrying) string {
+	c := l.calls.get(d.Call)
+	switch {
+	case d.Call == "" && d.Model == "":
+	case c == nil || c.Step != step || c.State != Failed:
+		return "call " + d.Call + " has not failed"
+	case d.Model != "" && (c.Kind != Model || c.Model != d.Model):
+		return "call " + d.Call + " did not ask the model " + strconv.Quote(d.Model)
 	}
 	return ""
 }
@@ -58,7 +63,9 @@ func (l *Loop) Sleep(w World, ev *event.Event, d *event.StepRetrying) {
 	}
 	t := Timer{At: d.Until, Step: ev.Step, Seq: ev.Seq}
 	if d.Call != "" {
-		l.set(w, l.calls.get(d.Call), Sleeping)
+		c := l.calls.get(d.Call)
+		c.Afresh = c.Kind == Model && d.Model == ""
+		l.set(w, c, Sleeping)
 		l.timers[CallTimer(d.Call)] = t
 		return
 	}

@@ -46,7 +46,7 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 	if n, ok := v.count(v.key("maxConsecutiveToolCalls", "max_consecutive_tool_calls")); ok {
 		a.NoProgress = n
 	}
-	a.Fallbacks = v.fallback()
+	v.fallback(a)
 	a.AddDate, _ = f.Bool(v.key("addDate", "add_date"))
 	a.AddEnvironment, _ = f.Bool(v.key("addEnvironmentInfo", "add_environment_info"))
 	a.PromptFiles = f.Strs(v.key("addPromptFiles", "add_prompt_files"))
@@ -189,25 +189,6 @@ func (v view) output() *workflow.Output {
 		return nil
 	}
 	return out
-}
-
-// fallback reads a list of models, or a map with one.
-func (v view) fallback() []string {
-	key := v.key("fallback", "fallbacks")
-	n := v.f.Get(key)
-	if n.IsNull() || n.Kind == source.List {
-		return v.f.Strs(key)
-	}
-	f := v.f.Map(key)
-	for _, idle := range []string{"retries", "cooldown"} {
-		if e := f.Node().Entry(idle); e != nil {
-			f.Get(idle)
-			v.diags.Warnf(e.KeySpan, e.Value.Path(), CodeUnsupported, "fallback: %q is not supported yet", idle).Hint = "it has no effect"
-		}
-	}
-	models := f.Strs("models")
-	f.Unknown(diag.Warning)
-	return models
 }
 
 // Describe puts a description into a schema that has none, which is where providers look for it.

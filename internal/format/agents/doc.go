@@ -32,9 +32,11 @@ type Output struct {
 	Schema  json.RawMessage `json:"schema"`
 }
 
-// Fallback is the list of models that are tried in order.
+// Fallback is what an agent does where a model fails, as documents write it.
 type Fallback struct {
-	Models []string `json:"models"`
+	Models   []string          `json:"models,omitempty"`
+	Retries  int               `json:"retries,omitempty"`
+	Cooldown workflow.Duration `json:"cooldown,omitempty"`
 }
 
 // RestOf gives what documents write of a. Sub-agents are named where the format says them by a key of the agent (named); description gives that of an
@@ -50,8 +52,8 @@ func RestOf(a *workflow.Agent, named bool, description func(id string) string) (
 	if o := a.Output; o != nil {
 		r.Output = &Output{Name: o.Name, Strict: o.Strict, Repairs: o.Repairs, Schema: o.Schema}
 	}
-	if len(a.Fallbacks) > 0 {
-		r.Fallback = &Fallback{a.Fallbacks}
+	if len(a.Fallbacks) > 0 || a.FallbackRetries != 0 || a.FallbackCooldown != 0 {
+		r.Fallback = &Fallback{a.Fallbacks, a.FallbackRetries, a.FallbackCooldown}
 	}
 	if !named {
 		return r, nil

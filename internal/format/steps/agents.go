@@ -130,7 +130,7 @@ func (r *reader) agent(at field) {
 		case "max_iterations":
 			a.MaxTurns = r.notNegative(f)
 		case "fallback":
-			a.Fallbacks = r.fallback(f)
+			r.fallback(f, &a)
 		default:
 			if slices.Contains(idleAgentKeys, f.key) {
 				r.idle(f, "agent "+strconv.Quote(at.key))
@@ -344,25 +344,33 @@ func (r *reader) output(f field) *workflow.Output {
 	return out
 }
 
-// fallback reads `fallback:`; no model is tried once more (D11), so its retries and cooldown have no effect.
-func (r *reader) fallback(f field) []string {
-	var out []string
+// fallback reads `fallback:`.
+func (r *reader) fallback(f field, a *workflow.Agent) {
+	var diags diag.List
 	for _, g := range r.fieldsOf(f) {
 		switch g.key {
 		case "models":
-			for _, e := range r.list(g) {
-				name, ok := stringOf(e.value)
-				if !ok {
-					r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a fallback must be a model's name, got %s", describe(e.value))
-					continue
-				}
-				out = append(out, r.fallbackModel(name, e))
-			}
-		case "retries", "cooldown":
-			r.idle(g, "fallback")
+			r.fallbackModels(g, a)
+		case "retries":
+			agents.Retries(g.value, &diags, a)
+		case "cooldown":
+			agents.Cooldown(g.value, &diags, a)
 		default:
 			r.unknown(g, diag.Warning, "fallback", fallbackKeys)
 		}
 	}
-	return out
+	for _, d := range diags {
+		r.diags.Add(d)
+	}
+}
+
+func (r *reader) fallbackModels(f field, a *workflow.Agent) {
+	for _, e := range r.list(f) {
+		name, ok := stringOf(e.value)
+		if !ok {
+			r.diags.Errorf(e.value.Span, e.path, codeWrongType, "a fallback must be a model's name, got %s", describe(e.value))
+			continue
+		}
+		a.Fallbacks = append(a.Fallbacks, r.fallbackModel(name, e))
+	}
 }

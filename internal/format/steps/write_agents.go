@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 
@@ -95,13 +96,21 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 	if a.MaxTurns != 0 {
 		put(m, "max_iterations", plain(strconv.Itoa(a.MaxTurns)))
 	}
-	if len(a.Fallbacks) > 0 {
+	if len(a.Fallbacks) > 0 || a.FallbackRetries != 0 || a.FallbackCooldown != 0 {
 		f := mapping()
 		var refs []string
 		for _, ref := range a.Fallbacks {
 			refs = append(refs, ms.ref(ref, workflow.ModelParams{}, a.ID, at))
 		}
-		put(f, "models", texts(refs))
+		if len(refs) > 0 {
+			put(f, "models", texts(refs))
+		}
+		if a.FallbackRetries != 0 {
+			put(f, "retries", plain(strconv.Itoa(a.FallbackRetries)))
+		}
+		if a.FallbackCooldown != 0 {
+			put(f, "cooldown", plain(time.Duration(a.FallbackCooldown).String()))
+		}
 		put(m, "fallback", f)
 	}
 	if a.NoProgress != 0 {

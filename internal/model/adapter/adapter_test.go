@@ -90,7 +90,7 @@ func TestKindOf(t *testing.T) {
 		code   string
 		want   model.ErrorKind
 	}{
-		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindQuota}, {403, "", model.KindAuth}, {404, "", model.KindInvalidRequest},
+		{400, "", model.KindInvalidRequest}, {401, "", model.KindAuth}, {402, "", model.KindQuota}, {403, "", model.KindAuth}, {404, "", model.KindNotFound},
 		{408, "", model.KindTimeout}, {409, "", model.KindInvalidRequest}, {413, "", model.KindInvalidRequest}, {422, "", model.KindInvalidRequest},
 		{429, "", model.KindRateLimit}, {500, "", model.KindServer}, {502, "", model.KindServer}, {503, "", model.KindOverloaded}, {504, "", model.KindTimeout},
 		{529, "", model.KindOverloaded}, {599, "", model.KindServer},

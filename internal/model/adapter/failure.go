@@ -162,7 +162,9 @@ func KindOf(status int, code, message string) model.ErrorKind {
 		return model.KindTimeout
 	case "content_filter", "content_policy_violation":
 		return model.KindContentFilter
-	case "not_found_error", "model_not_found", "request_too_large", "failed_precondition", "not_found":
+	case "not_found_error", "model_not_found", "not_found":
+		return model.KindNotFound
+	case "request_too_large", "failed_precondition":
 		return model.KindInvalidRequest
 	case "invalid_request_error", "invalid_argument":
 		if status == 0 {
@@ -178,6 +180,8 @@ func KindOf(status int, code, message string) model.ErrorKind {
 		return model.KindOverloaded
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return model.KindAuth
+	case status == http.StatusNotFound:
+		return model.KindNotFound
 	case status >= 400 && status < 500:
 		return model.KindInvalidRequest
 	}

@@ -150,7 +150,7 @@ func fixtures() []obj {
 	when(modeltest.PromptDrop, obj{}, obj{"content": "x"}, obj{"chaos": obj{"disconnectRate": 1}})
 	when(modeltest.PromptMalformed, obj{}, obj{"content": "x"}, obj{"chaos": obj{"malformedRate": 1}})
 	for kind, status := range map[model.ErrorKind]int{
-		model.KindRateLimit: 429, model.KindTimeout: 504, model.KindOverloaded: 503, model.KindAuth: 401, model.KindInvalidRequest: 400, model.KindServer: 500,
+		model.KindRateLimit: 429, model.KindTimeout: 504, model.KindOverloaded: 503, model.KindAuth: 401, model.KindNotFound: 404, model.KindInvalidRequest: 400, model.KindServer: 500,
 	} {
 		when(modeltest.ErrorPrompt(kind), obj{}, obj{
 			"error": obj{"message": modeltest.ErrorText(kind) + " for key " + modeltest.Canary}, "status": status,

@@ -59,6 +59,7 @@ func statusOf() map[model.ErrorKind]int {
 		model.KindTimeout:        http.StatusGatewayTimeout,
 		model.KindOverloaded:     http.StatusServiceUnavailable,
 		model.KindAuth:           http.StatusUnauthorized,
+		model.KindNotFound:       http.StatusNotFound,
 		model.KindInvalidRequest: http.StatusBadRequest,
 		model.KindServer:         http.StatusInternalServerError,
 	}

@@ -48,7 +48,7 @@ func Run(t *testing.T, h Harness) {
 		{"malformed", broken(PromptMalformed, model.KindServer)}, {"late error", broken(PromptLate, model.KindOverloaded)},
 		{"filtered", Harness.filtered}, {"search", Harness.search},
 		{"rate_limit", failed(model.KindRateLimit)}, {"provider timeout", failed(model.KindTimeout)}, {"overloaded", failed(model.KindOverloaded)},
-		{"auth", failed(model.KindAuth)}, {"invalid_request", failed(model.KindInvalidRequest)}, {"server", failed(model.KindServer)},
+		{"auth", failed(model.KindAuth)}, {"unknown_model", failed(model.KindNotFound)}, {"invalid_request", failed(model.KindInvalidRequest)}, {"server", failed(model.KindServer)},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()

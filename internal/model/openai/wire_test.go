@@ -222,7 +222,7 @@ func TestErrorAnswers(t *testing.T) {
 		message           string
 	}{
 		"object":               {429, "application/json", `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`, model.KindRateLimit, "slow down"},
-		"text in error":        {404, "application/json", `{"error":"model \"x\" not found, try pulling it first"}`, model.KindInvalidRequest, `model "x" not found, try pulling it first`},
+		"text in error":        {404, "application/json", `{"error":"model \"x\" not found, try pulling it first"}`, model.KindNotFound, `model "x" not found, try pulling it first`},
 		"detail":               {422, "application/json", `{"detail":"bad field"}`, model.KindInvalidRequest, "bad field"},
 		"structured detail":    {422, "application/json", `{"detail":[{"loc":["body"]}]}`, model.KindInvalidRequest, `{"detail":[{"loc":["body"]}]}`},
 		"message":              {403, "application/json", `{"message":"forbidden here"}`, model.KindAuth, "forbidden here"},

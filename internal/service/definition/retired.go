@@ -37,7 +37,7 @@ func (o LoadOptions) RetiredModels(w *workflow.Workflow) (list diag.List) {
 		for _, flow := range FlowsOf(part) {
 			for i := range flow.Agents {
 				a := &flow.Agents[i]
-				for _, ref := range slices.Concat([]string{a.Model}, a.Fallbacks) {
+				for _, ref := range a.Models() {
 					of := ""
 					if ref == "" {
 						ref, of = o.defaultModel(w), " has no model of its own and gets the default"

@@ -37,7 +37,7 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 	for _, flow := range definition.FlowsOf(w) {
 		for i := range flow.Agents {
 			a := &flow.Agents[i]
-			for _, ref := range slices.Concat([]string{a.Model}, a.Fallbacks) {
+			for _, ref := range a.Models() {
 				if seen[ref] {
 					continue
 				}

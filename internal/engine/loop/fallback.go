@@ -1,0 +1,78 @@
+package loop
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/engine/event"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// cooldown is how long an agent stays with a fallback that answered: place is that of the fallback, and instead what it takes the place of.
+type cooldown struct {
+	place   int
+	until   time.Time
+	instead event.Instead
+}
+
+// agentKey names an agent of a run: sub-flows have agents of their own.
+func agentKey(w World, step int, agent string) string {
+	return strconv.Itoa(w.Flow(step)) + "/" + agent
+}
+
+// Begins gives the model with which a call of an agent begins at that time: the fallback that its cooldown says, else its own. instead is nil for its own.
+func (l *Loop) Begins(w World, step int, a *workflow.Agent, at time.Time) (model string, instead *event.Instead) {
+	c, ok := l.cooling[agentKey(w, step, a.ID)]
+	if !ok || !at.Before(c.until) || c.place >= len(a.Fallbacks) {
+		return a.Model, nil
+	}
+	return a.Fallbacks[c.place], &c.instead
+}
+
+// Next gives the model that is asked after that of a call; false where no other one is left. One that the list has twice is asked once.
+func (c *Call) Next(a *workflow.Agent) (string, bool) {
+	next := 0
+	if c.Instead != nil {
+		next = 1 + slices.Index(a.Fallbacks, c.Model)
+	}
+	for next < len(a.Fallbacks) && slices.Contains(a.Fallbacks[:next], a.Fallbacks[next]) {
+		next++
+	}
+	if next >= len(a.Fallbacks) {
+		return "", false
+	}
+	return a.Fallbacks[next], true
+}
+
+// beginModel says of an attempt of a model call what follows from the attempts before it.
+func (l *Loop) beginModel(w World, ev *event.Event, d *event.ModelCalled, c *Call) {
+	old := l.calls.get(d.Call)
+	switch {
+	case c.Instead == nil:
+	case old != nil && !old.Afresh:
+		c.Until = old.Until
+	default:
+		c.Until = l.cooling[agentKey(w, ev.Step, d.Agent)].until
+	}
+	if old != nil && !old.Afresh && old.Model == c.Model {
+		c.Retries = old.Retries + 1
+	}
+}
+
+// answeredBy notes which model of an agent answered. From a fallback the agent does not go back to its own model before its cooldown has passed, which begins with the first answer.
+func (l *Loop) answeredBy(w World, ev *event.Event, agent string, c *Call) {
+	key, a := agentKey(w, c.Step, agent), w.Agent(c.Step, agent)
+	if c.Instead == nil || a == nil {
+		delete(l.cooling, key)
+		return
+	}
+	until := c.Until
+	if until.IsZero() {
+		until = ev.At.Add(a.Cooldown())
+	}
+	if l.cooling == nil {
+		l.cooling = map[string]cooldown{}
+	}
+	l.cooling[key] = cooldown{place: slices.Index(a.Fallbacks, c.Model), until: until, instead: *c.Instead}
+}
