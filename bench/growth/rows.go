@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,9 @@ type done struct {
 // outputBytes is the size of one output of an agent, a tool or a function.
 const outputBytes = 5 << 10
 
+// itemBytes is the size of the output of an item of a map.
+const itemBytes = 500
+
 // rows are all kinds of growth, in the order of the table.
 var rows = []row{
 	{"steps", "agent steps of a chain, 5 KB each", 200, 24, steps},
@@ -50,6 +54,7 @@ var rows = []row{
 	{"rounds", "rounds of two agents, 5 KB each", 100, 24, rounds},
 	{"turns", "turns of an agent with a tool, 5 KB each", 250, 16, turns},
 	{"branches", "branches after an output of 100 KB", 250, 12, branches},
+	{"items", "items of a map, sixteen at once, 500 bytes each", 5000, 40, items},
 	{"children", "runs of sub-agents, 5 KB each", 50, 6, children},
 	{"events", "passes of a Go loop", 1000, 60, events},
 	{"decisions", "decisions of one activation", 30_000, 3000, decisions},
@@ -73,6 +78,8 @@ func unique(number, n int) string {
 // that often before it answers.
 type writer struct {
 	first int
+	// each is the size of the others; 0: outputBytes.
+	each  int
 	turns int64
 	calls atomic.Int64
 }
@@ -80,7 +87,7 @@ type writer struct {
 // Call implements model.Client.
 func (w *writer) Call(context.Context, model.Request, func(model.Delta)) (model.Reply, error) {
 	n := w.calls.Add(1)
-	size := outputBytes
+	size := cmp.Or(w.each, outputBytes)
 	if n == 1 && w.first > 0 {
 		size = w.first
 	}
@@ -156,6 +163,16 @@ func branches(ctx context.Context, db string, n int) (done, error) {
 	}
 	id, err := document(ctx, db, "branches.yaml", doc.String(), &writer{first: first}, workflow.Limits{MaxSteps: new(n + 3)})
 	return done{id, first + n*outputBytes, n + 1}, err
+}
+
+func items(ctx context.Context, db string, n int) (done, error) {
+	var doc strings.Builder
+	doc.WriteString("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - id: all\n    type: map\n    max_concurrency: 16\n    steps: [{type: agent, name: a}]\n    over:\n")
+	for i := range n {
+		fmt.Fprintf(&doc, "      - %d\n", i)
+	}
+	id, err := document(ctx, db, "items.yaml", doc.String(), &writer{each: itemBytes}, workflow.Limits{})
+	return done{id, n * itemBytes, n + 1}, err
 }
 
 // list is the state of the Go graphs.

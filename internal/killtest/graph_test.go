@@ -27,7 +27,11 @@ const (
 
 func TestMain(m *testing.M) {
 	if run := killtest.Child(); run != "" {
-		if err := child(run); err != nil {
+		drive := child
+		if os.Getenv(envMap) != "" {
+			drive = childMap
+		}
+		if err := drive(run); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
