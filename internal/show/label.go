@@ -90,6 +90,12 @@ func (d *definition) detail(n *workflow.Node) string {
 		if n.Fork.MaxConcurrency > 0 {
 			add("%d at a time", n.Fork.MaxConcurrency)
 		}
+	case n.Map != nil:
+		add("map")
+		add("%d at a time", n.Map.Concurrency())
+		if e := n.Map.OnItemError; e != "" && e != workflow.FailFast {
+			add("%s", e)
+		}
 	case n.Join != nil:
 		add("join")
 	case n.Subflow != nil:
@@ -134,6 +140,9 @@ func retries(n int) string {
 func joined(words []string) string {
 	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " · ")
 }
+
+// eachItem is on the way into the body of a map.
+func eachItem(m *workflow.Map) string { return "for each " + m.Item() }
 
 func until(f *workflow.Fork) string {
 	switch f.Until {

@@ -111,7 +111,7 @@ type adder struct {
 	*definition
 	outer   int
 	index   map[string]int // box by node id
-	groupOf map[string]int // group by fork id
+	groupOf map[string]int // group by fork or map id
 	subs    map[subKey]int
 	// root is the box of the node whose agents are drawn, rootAgent its agent.
 	root      int
@@ -121,7 +121,7 @@ type adder struct {
 
 func (a *adder) addGroups() {
 	for i := range a.Nodes {
-		if n := &a.Nodes[i]; n.Fork != nil {
+		if n := &a.Nodes[i]; n.Fork != nil || n.Map != nil {
 			if _, ok := a.groupOf[n.ID]; !ok {
 				a.groupOf[n.ID] = len(a.groups)
 				a.groups = append(a.groups, group{outer: a.outer, fork: -1, join: -1})
@@ -130,7 +130,7 @@ func (a *adder) addGroups() {
 	}
 	for i := range a.Nodes {
 		n := &a.Nodes[i]
-		if g, ok := a.groupOf[n.ID]; ok && n.Fork != nil {
+		if g, ok := a.groupOf[n.ID]; ok && (n.Fork != nil || n.Map != nil) {
 			// Parents that go in a circle are no frames.
 			if up := a.parent(n); up != g && !a.within(up, g) {
 				a.groups[g].outer = up
@@ -234,6 +234,13 @@ func (a *adder) subagent(group int, agent *workflow.Agent, words string) int {
 }
 
 func (a *adder) addEdges() {
+	for i := range a.Nodes {
+		if m := a.Nodes[i].Map; m != nil {
+			if to, ok := a.index[m.Entry]; ok {
+				a.arrows = append(a.arrows, arrow{from: a.index[a.Nodes[i].ID], to: to, label: eachItem(m)})
+			}
+		}
+	}
 	for _, e := range a.Edges {
 		from, ok1 := a.index[e.From]
 		to, ok2 := a.index[e.To]

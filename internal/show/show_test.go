@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,5 +60,22 @@ func TestTreeHandoff(t *testing.T) {
 	want := "Desk\n\n■ a  agent · Host\n│\n◉ end\n\nwhere a limit is met:\n◐ boss  question · takes over at a limit\n├─ go → a (above)\n└─ stop ◉ end\n\nnot reached from the entry:\n■ dead  agent · Host\n"
 	if got := Tree(w); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// The body of a map is drawn as a group of its own, which what follows the map does not hang on.
+func TestMapIsAGroup(t *testing.T) {
+	t.Parallel()
+	set := func(id, parent string) workflow.Node {
+		return workflow.Node{ID: id, Kind: workflow.KindSet, Parent: parent, Set: &workflow.SetNode{Value: []byte("1")}}
+	}
+	w := &workflow.Workflow{Entry: "m", Nodes: []workflow.Node{
+		{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a", As: "row", MaxConcurrency: 3}}, set("a", "m"), set("b", "m"), set("z", ""),
+	}, Edges: []workflow.Edge{{From: "a", To: "b"}, {From: "m", To: "z"}}}
+	if got, want := Tree(w), "⁝ m  map · 3 at a time\n├─ for each row\n│  ≔ a  set\n│  │\n│  ≔ b  set\n│\n≔ z  set\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := Mermaid(w); !strings.Contains(got, "subgraph") || !strings.Contains(got, `n0 -->|"for each row"| n1`) {
+		t.Errorf("got\n%s", got)
 	}
 }

@@ -115,6 +115,11 @@ func newSketch(t *tree, w *workflow.Workflow) *sketch {
 		s.twice[title] = titles[title]
 		titles[title] = true
 	}
+	for i := range w.Nodes {
+		if m := w.Nodes[i].Map; m != nil && s.nodes[m.Entry] != nil {
+			s.ways[w.Nodes[i].ID] = append(s.ways[w.Nodes[i].ID], way{label: eachItem(m), to: m.Entry, branch: true})
+		}
+	}
 	succ := make([][]int, len(w.Nodes))
 	for _, e := range w.Edges {
 		from, to := s.nodes[e.From], s.nodes[e.To]
@@ -247,6 +252,9 @@ func (s *sketch) waysOut(n *workflow.Node) (branches []way, next way) {
 			next.to = f.Join
 		}
 		return all, next
+	}
+	if n.Map != nil && len(all) == 2 && all[0].branch && all[1].label == "" && !all[1].joins { // its body, and what follows
+		return all[:1], all[1]
 	}
 	if len(all) == 1 && !all[0].branch {
 		if all[0].joins {
