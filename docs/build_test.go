@@ -85,9 +85,7 @@ func Example_node() {
 
 func Example_reducers() {
 	g, err := graph.New[Article]("sources").
-		Parallel(graph.ParallelConfig[Article]{ID: "look", Branches: []string{"library", "archive"}}).
-		Node(note("library")).
-		Node(note("archive")).
+		Then(graph.Parallel("look", note("library"), note("archive"))).
 		Compile(graph.Config{Reducers: map[string]graph.Reducer{"notes": graph.Append()}})
 	eng := engine()
 	defer eng.Close()
@@ -106,18 +104,13 @@ func Example_reducers() {
 
 func Example_branches() {
 	g, err := graph.New[Article]("branches").
-		Start(graph.Do("draft", draft)).
+		Do("draft", draft).
 		If(long).
 		Then(note("shorten")).
 		Else().
 		Then(note("praise")).
 		EndIf().
-		IfConfig(graph.IfConfig[Article]{
-			Condition: approved,
-			Then:      []graph.Node[Article]{note("print")},
-			ElseIf:    []graph.ElseIf[Article]{{Condition: long, Then: []graph.Node[Article]{note("file")}}},
-			Else:      []graph.Node[Article]{note("drop")},
-		}).
+		Then(graph.If(approved, note("print")).OrIf(long, note("file")).Otherwise(note("drop"))).
 		Compile()
 	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Notes)
 	// Output:
@@ -137,9 +130,9 @@ func Example_loop() {
 		return nil
 	})
 	g, err := graph.New[Article]("cycle").
-		Start(graph.Do("draft", draft)).
-		Loop(graph.LoopConfig[Article]{Until: approved, MaxIterations: 5}, check, mend).
-		Then(graph.Do("publish", publish)).
+		Do("draft", draft).
+		Then(graph.Loop(approved, check, mend).AtMost(5)).
+		Do("publish", publish).
 		Compile()
 	res := play(g, err, Article{Topic: "tides"})
 	fmt.Println(res.State.Text, string(res.Snapshot.Outputs["loop_start_1_iteration"]))
@@ -148,18 +141,40 @@ func Example_loop() {
 	// ON TIDES!! 3
 }
 
+func words(v graph.View[Article]) string { return v.State.Text }
+
+func countWords(_ context.Context, text string) (int, error) { return len(strings.Fields(text)), nil }
+
+func Example_nested() {
+	check := graph.Do("check", func(_ context.Context, a *Article) error {
+		a.Approved = strings.HasSuffix(a.Text, "!!")
+		return nil
+	})
+	mend := graph.Do("mend", func(_ context.Context, a *Article) error {
+		a.Text += "!"
+		return nil
+	})
+	g, err := graph.New[Article]("nested").
+		Do("draft", draft).
+		Then(graph.Loop(approved, graph.If(long, note("shorten")).Otherwise(check), mend).AtMost(5)).
+		Then(graph.Tool("count", words, countWords)).
+		If(func(v graph.View[Article]) bool { return v.Text("count") == "2" }, note("short")).
+		Compile()
+	res := play(g, err, Article{Topic: "tides"})
+	fmt.Println(res.State.Text, res.State.Notes, string(res.Snapshot.Outputs["count"]))
+	// Output:
+	// completed draft loop_start_1 decision_3 check merge_4 mend loop_check_2 decision_3 check merge_4 mend loop_check_2 decision_3 check merge_4 mend loop_check_2 count decision_5 short merge_6
+	// On tides!!! [short] 2
+}
+
 func Example_parallel() {
 	slow := graph.Do("slow", func(ctx context.Context, _ *Article) error {
 		<-ctx.Done() // the other branch won
 		return ctx.Err()
 	})
 	g, err := graph.New[Article]("race").
-		Parallel(graph.ParallelConfig[Article]{ID: "ask", Branches: []string{"quick", "slow"}, Strategy: graph.StrategyRace}).
-		Node(slow).
-		Branch("quick", func(b *graph.Builder[Article]) {
-			b.Start(graph.Do("draft", draft)).If(long).Then(note("shorten")).EndIf()
-		}).
-		Then(graph.Do("publish", publish)).
+		Then(graph.Race("ask", graph.Flow(graph.Do("draft", draft), graph.If(long, note("shorten"))), slow)).
+		Do("publish", publish).
 		Compile()
 	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Text)
 	// Output:
@@ -182,7 +197,7 @@ func Example_failures() {
 	})
 	handwrite := graph.Do("handwrite", publish, graph.NodeOptions{Recovery: true})
 	g, err := graph.New[Article]("print").
-		Start(graph.Do("draft", draft)).
+		Do("draft", draft).
 		Then(press).
 		Node(handwrite).
 		Catch(note("alarm")).
@@ -238,10 +253,10 @@ func Example_subgraph() {
 	must(spelling, err)
 	g, err := graph.New[Article]("article").
 		Start(graph.Do("draft", draft)).
-		Then(graph.SubgraphConfig[Article, Check]{ID: "check", Graph: spelling, Output: func(a *Article, last Check) error {
+		Then(graph.Inner("check", spelling, nil, func(a *Article, last Check) error {
 			a.Notes = last.Wrong
 			return nil
-		}}).
+		})).
 		Compile()
 	fmt.Println(play(g, err, Article{Topic: "tieds"}).State.Notes)
 	// Output:

@@ -16,18 +16,9 @@ import (
 // asking drafts, asks whether to publish, and publishes.
 func asking(version string) *graph.Compiled[Article] {
 	g, err := graph.New[Article]("ask").
-		Start(graph.Do("draft", draft)).
-		Then(graph.WaitConfig[Article]{
-			ID:         "agree",
-			PromptFunc: func(v graph.View[Article]) string { return "Publish " + v.State.Text + "?" },
-			Input: func(a *Article, answer string) error {
-				a.Approved = answer == "yes"
-				return nil
-			},
-		}).
-		If(approved).
-		Then(graph.Do("publish", publish)).
-		EndIf().
+		Do("draft", draft).
+		Then(graph.Ask("agree", func(v graph.View[Article]) string { return "Publish " + v.State.Text + "?" }, nil)).
+		If(func(v graph.View[Article]) bool { return v.Text("agree") == "yes" }, graph.Do("publish", publish)).
 		Compile(graph.Config{Version: version})
 	return must(g, err)
 }

@@ -13,10 +13,7 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
-type State struct {
-	Topic string `json:"topic"`
-	Text  string `json:"text"`
-}
+type State struct{ Topic, Text string }
 
 func draft(_ context.Context, s *State) error {
 	s.Text = "On " + s.Topic
@@ -30,7 +27,7 @@ func publish(_ context.Context, s *State) error {
 
 func main() {
 	ctx := context.Background()
-	g, err := graph.New[State]("hello").Start(graph.Do("draft", draft)).Then(graph.Do("publish", publish)).Compile()
+	g, err := graph.New[State]("hello").Do("draft", draft).Do("publish", publish).Compile()
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -39,19 +39,14 @@ func source(id, fact string, cents int, takes time.Duration) graph.Node[State] {
 
 func research() (*graph.Compiled[State], error) {
 	return graph.New[State]("research").
-		Parallel(graph.ParallelConfig[State]{ID: "sources", Branches: []string{"library", "archive"}}).
-		Branch("library", func(b *graph.Builder[State]) {
-			b.Parallel(graph.ParallelConfig[State]{ID: "mirrors", Branches: []string{"far", "near"}, Strategy: graph.StrategyRace}).
-				Node(source("far", "The hocket is a medieval technique (far mirror).", 1, time.Minute)).
-				Node(source("near", "The hocket is a medieval technique (near mirror).", 1, 10*time.Millisecond))
-		}).
-		Node(source("archive", "Two voices share one melody, note by note.", 3, time.Millisecond)).
+		Then(graph.Parallel("sources",
+			graph.Race("mirrors",
+				source("far", "The hocket is a medieval technique (far mirror).", 1, time.Minute),
+				source("near", "The hocket is a medieval technique (near mirror).", 1, 10*time.Millisecond)),
+			source("archive", "Two voices share one melody, note by note.", 3, time.Millisecond))).
 		Then(graph.ParallelSubagentConfig[State]{
-			ID: "discuss",
-			Agents: []graph.ParallelAgent[State]{
-				{Agent: "historian", TaskFunc: task},
-				{Agent: "singer", TaskFunc: task},
-			},
+			ID:     "discuss",
+			Agents: []graph.ParallelAgent[State]{{Agent: "historian", TaskFunc: task}, {Agent: "singer", TaskFunc: task}},
 			Output: func(s *State, results []graph.AgentResult) error {
 				for _, r := range results {
 					if !r.Success {
@@ -62,10 +57,10 @@ func research() (*graph.Compiled[State], error) {
 				return nil
 			},
 		}).
-		Then(graph.Do("report", func(_ context.Context, s *State) error {
+		Do("report", func(_ context.Context, s *State) error {
 			s.Report = s.Topic + ":\n- " + strings.Join(s.Facts, "\n- ")
 			return nil
-		})).
+		}).
 		Compile(graph.Config{Reducers: map[string]graph.Reducer{"facts": graph.Append(), "cost": graph.Sum()}})
 }
 

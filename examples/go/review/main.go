@@ -66,18 +66,17 @@ func decide(s *State, answer string) error {
 	return nil
 }
 
+func approved(v graph.View[State]) bool { return v.State.Approved }
+
+func publish(_ context.Context, s *State) error {
+	s.Draft = strings.ToUpper(s.Draft)
+	return nil
+}
+
 func review() (*graph.Compiled[State], error) {
 	return graph.New[State]("review").
-		Loop(graph.LoopConfig[State]{Until: func(v graph.View[State]) bool { return v.State.Approved }, MaxIterations: 10},
-			graph.Do("write", write),
-			graph.Do("check", check),
-			graph.WaitConfig[State]{ID: "ask", PromptFunc: question, Input: decide}).
-		If(func(v graph.View[State]) bool { return v.State.Approved }).
-		Then(graph.Do("publish", func(_ context.Context, s *State) error {
-			s.Draft = strings.ToUpper(s.Draft)
-			return nil
-		})).
-		EndIf().
+		Then(graph.Loop(approved, graph.Do("write", write), graph.Do("check", check), graph.Ask("ask", question, decide)).AtMost(10)).
+		If(approved, graph.Do("publish", publish)).
 		Compile(graph.Config{Version: "1"})
 }
 

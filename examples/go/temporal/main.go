@@ -23,21 +23,18 @@ import (
 )
 
 // State is what the nodes work on. It is in PostgreSQL, and not in Temporal.
-type State struct {
-	Topic string `json:"topic"`
-	Text  string `json:"text,omitempty"`
-}
+type State struct{ Topic, Text string }
 
 func notice() (*graph.Compiled[State], error) {
 	return graph.New[State]("notice").
-		Start(graph.Do("write", func(_ context.Context, s *State) error {
+		Do("write", func(_ context.Context, s *State) error {
 			s.Text = "Good news: " + s.Topic + "."
 			return nil
-		})).
-		Then(graph.Do("publish", func(_ context.Context, s *State) error {
+		}).
+		Do("publish", func(_ context.Context, s *State) error {
 			s.Text = strings.ToUpper(s.Text)
 			return nil
-		})).
+		}).
 		Compile()
 }
 
