@@ -26,15 +26,6 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
-// IsExecutionStatus tells whether s is one of the six (S2-60).
-func IsExecutionStatus(s string) bool {
-	switch Status(s) {
-	case StatusPending, StatusRunning, StatusPaused, StatusCompleted, StatusFailed, StatusCancelled:
-		return true
-	}
-	return false
-}
-
 // Step is one node of a Go graph that has settled: it ended, failed for good, waits for a person, or was cancelled (S2-73).
 type Step[S any] struct {
 	NodeID string

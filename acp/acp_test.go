@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/acp"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // work is the state of the graphs of these tests.
@@ -176,7 +177,7 @@ func TestMonitor(t *testing.T) {
 			if err != nil || r.Err != nil {
 				t.Fatal(err, r.Err)
 			}
-			usage, _, err := graph.CheckContextUsage(t.Context(), session, 0)
+			usage, _, err := compat.CheckContextUsage(t.Context(), session, 0)
 			if err != nil {
 				t.Fatal(err)
 			}

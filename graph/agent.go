@@ -10,9 +10,6 @@ import (
 	"time"
 )
 
-// AgentNodeRetry is how agent nodes are tried again where they do not say otherwise (S2-60): 3 attempts, after 1 s and 2 s.
-func AgentNodeRetry() Retry { return DefaultRetry() }
-
 // AgentConfig is a node that makes a session with a coding agent, sends it one message, and ends the session again, whatever came of it (S2-68). From
 // the second attempt on, the message says why the one before failed (S2-58).
 //
@@ -38,7 +35,7 @@ type AgentConfig[S any] struct {
 	// ResendUnknown makes a next attempt of a message whose outcome a crash left unknown. Otherwise the node fails with ErrUnknownOutcome and is not
 	// tried again by its Retry, so that a person decides (D23): OnError may lead to a wait, or retry.
 	ResendUnknown bool
-	// Options.Retry is [AgentNodeRetry] where it is zero, Options.Name `<AgentType> agent` where empty.
+	// Options.Retry is [DefaultRetry] where it is zero, Options.Name `<AgentType> agent` where empty.
 	Options NodeOptions
 }
 
@@ -47,7 +44,7 @@ func (c AgentConfig[S]) define() *def[S] {
 	if c.Options.Name == "" {
 		c.Options.Name = c.AgentType + " agent"
 	}
-	r := AgentNodeRetry()
+	r := DefaultRetry()
 	if c.Options.Retry.said() {
 		r = c.Options.Retry
 	}

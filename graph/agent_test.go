@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/workflow"
@@ -64,7 +65,7 @@ func TestAgentNodeDefaults(t *testing.T) {
 			t.Errorf("retry of %s: got - want +\n%s", id, d)
 		}
 	}
-	if d := cmp.Diff(graph.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}); d != "" {
+	if d := cmp.Diff(compat.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}); d != "" {
 		t.Errorf("AgentNodeRetry: got - want +\n%s", d)
 	}
 	_, err := graph.New[state]("g").Start(graph.AgentConfig[state]{ID: "a"}).Compile()

@@ -52,7 +52,7 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 	if err := c.codec.read(call.State, state, &before); err != nil {
 		return out, err
 	}
-	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, state); err != nil {
+	if err := c.validator.input(d.id, d.opts.InputSchema, state); err != nil {
 		return out, err
 	}
 	var r Result[S]
@@ -84,9 +84,9 @@ func (c *compiler[S]) attempt(ctx context.Context, d *def[S], call program.Call)
 			return out, err
 		}
 		out.Update, out.Grown, out.Native = changed.Update, changed.Grown, changed.Native
-		err = c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, r.Update)
+		err = c.validator.output(d.id, d.opts.OutputSchema, r.Update)
 		if err == nil {
-			err = c.validator.Validate(r.Update)
+			err = c.validator.state(r.Update)
 		}
 		if err != nil {
 			if all := out.Whole(call.State); out.Output == nil && all != nil {

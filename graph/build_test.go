@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // S2-1, S2-8, S2-41, S2-62, S2-77, D27: every misuse with its text, and without a panic.
@@ -53,7 +54,7 @@ func TestMisuse(t *testing.T) {
 		"no id":                  {g().Then(note("")), graph.Config{}, `Node of type "tool" has no ID`},
 		"slash":                  {g().Then(note("a/b")), graph.Config{}, `Node ID "a/b" must not contain a slash`},
 		"second handler":         {g().Catch(note("h")).Catch(note("i")), graph.Config{}, `Error handler already set: "h"`},
-		"handler that waits":     {g().Catch(graph.WaitNode[state]("h", "?")), graph.Config{}, `Error handler "h" must be a node that calls a function`},
+		"handler that waits":     {g().Catch(compat.WaitNode[state]("h", "?")), graph.Config{}, `Error handler "h" must be a node that calls a function`},
 		"negative iterations":    {g().Loop(graph.LoopConfig[state]{MaxIterations: -1}, note("a")), graph.Config{}, `Loop "loop_start_1": MaxIterations must not be negative`},
 		"negative tool timeout":  {g().Tool(graph.ToolConfig[state, int, int]{ID: "x", Timeout: minus, Execute: func(context.Context, int) (int, error) { return 0, nil }}), graph.Config{}, `Tool node "x" has a negative timeout`},
 		"S2-41 no attempts":      {g().Then(note("a", retry(graph.Retry{MaxAttempts: graph.Zero}))), graph.Config{}, `Node "a": MaxAttempts is 0; it counts the first attempt and must be at least 1`},
@@ -247,16 +248,16 @@ func TestFrozen(t *testing.T) {
 func TestConstants(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{"agent", "tool", "decision", "wait", "ask_user", "subgraph", "parallel"} {
-		if !graph.IsNodeType(word) {
+		if !compat.IsNodeType(word) {
 			t.Errorf("%s is no node type", word)
 		}
 	}
 	for _, word := range []string{"context_window_warning", "checkpoint", "human_input_required", "debug_report_generated"} {
-		if !graph.IsSignal(word) || graph.IsNodeType(word) {
+		if !compat.IsSignal(word) || compat.IsNodeType(word) {
 			t.Errorf("%s is no signal", word)
 		}
 	}
-	if graph.IsSignal("") || graph.IsNodeType("") || graph.IsSignal("tool") {
+	if compat.IsSignal("") || compat.IsNodeType("") || compat.IsSignal("tool") {
 		t.Error("anything is a word")
 	}
 	r := graph.DefaultRetry()
@@ -271,7 +272,7 @@ func TestConstants(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, tc[0], tc[1])
 		}
 	}
-	if !graph.DefaultAutoCheckpoint {
+	if !compat.DefaultAutoCheckpoint {
 		t.Error("automatic checkpoints are off")
 	}
 }

@@ -17,7 +17,6 @@ const (
 
 	DefaultMaxConcurrency         = 1
 	DefaultContextWindowThreshold = 45 // percent
-	DefaultAutoCheckpoint         = true
 )
 
 // Config is what a graph is compiled with. The zero value is good.
@@ -77,7 +76,7 @@ func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
 	}
 	c := &compiler[S]{
 		codec: newCodec[S](), name: b.name, config: cfg, nodes: slices.Clone(b.nodes), edges: slices.Clone(b.edges), start: b.start, handler: b.handler,
-		problems: slices.Clone(b.problems), at: at, validator: FromGraphConfig(cfg), index: map[string]*def[S]{}, parent: map[string]string{}, places: map[string]place{},
+		problems: slices.Clone(b.problems), at: at, validator: validator{cfg.OutputSchema}, index: map[string]*def[S]{}, parent: map[string]string{}, places: map[string]place{},
 		origin: new(identity),
 	}
 	for _, d := range c.nodes {
@@ -184,7 +183,7 @@ type compiler[S any] struct {
 	problems diag.List
 	at       diag.Span
 	// validator checks what attempts are given and give.
-	validator StateValidator
+	validator validator
 	// parent is the parallel block in whose branch a node stands, "" outside; a node that was not placed yet has no entry.
 	parent map[string]string
 	places map[string]place

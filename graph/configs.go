@@ -72,9 +72,6 @@ func (c WaitConfig[S]) define() *def[S] {
 	return d
 }
 
-// WaitNode makes a WaitConfig with a fixed prompt (S2-76).
-func WaitNode[S any](id, prompt string) Node[S] { return WaitConfig[S]{ID: id, Prompt: prompt} }
-
 // Question is what an ask-user node asks. Without Choices any text is an answer; with them, other text is accepted too (S2-74).
 type Question struct {
 	Text string

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/program"
 )
@@ -35,7 +36,7 @@ func (w *world) report() (*graph.DebugReport, *engine.RunFailed) {
 			w.T.Fatalf("report %s: %v", raw, err)
 		}
 		var decoded any
-		if err := json.Unmarshal(raw, &decoded); err != nil || !graph.IsDebugReport(decoded) {
+		if err := json.Unmarshal(raw, &decoded); err != nil || !compat.IsDebugReport(decoded) {
 			w.T.Errorf("%s is no debug report", raw)
 		}
 	}

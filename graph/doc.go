@@ -33,7 +33,8 @@
 //
 // # Nodes
 //
-// [Do] makes a node of a function that changes the state. [NewNode] makes one of a [Func], which sees the whole Context and may give an output, choose
+// [Do] makes a node of a function that changes the state, [Tool] one of a function with arguments and a result, [Ask] asks a person, [Inner] runs another graph. [Loop], [If], [Parallel], [Race], [Any], [Quorum],
+// [Flow] and [Body] are nodes made of nodes, which nest at will. [NewNode] makes one of a [Func], which sees the whole Context and may give an output, choose
 // what follows ([Result].Goto), raise signals and send events. All others are structs, whose ID is required and whose other fields are useful when empty:
 // [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
 // [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig]. What every node may have is in [NodeOptions]. A limit of 0
@@ -102,7 +103,7 @@
 //
 // # Names
 //
-// Names of the document that describes this kind of graph, and theirs in Go (S2-76): building, nodes, types, and running, in package hocket.
+// Names of the document that describes this kind of graph, and theirs in Go (S2-76): building, nodes, types, and running, in package hocket. What Go programs do not need is in package compat.
 //
 //	graph<TState>(), GraphBuilder               New, Builder
 //	start, then                                 Builder.Start, Builder.Then
@@ -118,7 +119,7 @@
 //	getNode                                     Builder.Find, Compiled.Node
 //	getEdgesFrom, getEdgesTo                    Builder.EdgesFrom, Compiled.EdgesFrom, Builder.EdgesTo, Compiled.EdgesTo
 //	createNode                                  NewNode, Do
-//	createDecisionNode, createWaitNode          DecisionNode, WaitNode
+//	createDecisionNode, createWaitNode          DecisionNode, compat.WaitNode
 //	agentNode, AgentNodeConfig                  AgentConfig
 //	buildMessage, sessionConfig                 AgentConfig.MessageFunc, AgentConfig.Session
 //	toolNode, ToolNodeConfig                    ToolConfig
@@ -138,22 +139,22 @@
 //	subagentNode, SubagentNodeConfig, parallelSubagentNode  SubagentConfig, ParallelSubagentConfig, ParallelAgent
 //	outputMapper, merge, inputMapper            the fields Output or Merge and Input
 //	getDefaultCompactionAction                  DefaultCompactionAction
-//	toContextWindowUsage, isContextThresholdExceeded  ToContextWindowUsage, ContextThresholdExceeded
-//	checkContextUsage, compactContext           CheckContextUsage, CompactContext
+//	toContextWindowUsage, isContextThresholdExceeded  compat.ToContextWindowUsage, ContextThresholdExceeded
+//	checkContextUsage, compactContext           compat.CheckContextUsage, compat.CompactContext
 //	CodingAgentClient, createSession            Client, Client.CreateSession
 //	Session, SessionConfig                      Session, SessionConfig
 //	AgentMessage, ContextUsage                  AgentMessage, SessionUsage
 //	SubagentSpawnOptions, SubagentResult        SpawnOptions, SubagentResult
 //	spawn, spawnParallel                        SubagentBridge.Spawn, SubagentBridge.SpawnParallel
 //	NodeId, ModelSpec, "inherit"                string, string, ModelInherit
-//	NodeType, isNodeType                        NodeType, IsNodeType
-//	BaseState, isBaseState                      BaseState, IsBaseState
+//	NodeType, isNodeType                        NodeType, compat.IsNodeType
+//	BaseState, isBaseState                      BaseState, compat.IsBaseState
 //	ContextWindowUsage                          ContextWindowUsage
-//	Signal, isSignal, SignalData                SignalType, IsSignal, Signal
+//	Signal, isSignal, SignalData                SignalType, compat.IsSignal, Signal
 //	ExecutionError, RetryConfig                 ExecutionError, Retry
 //	ErrorAction                                 ErrorAction
-//	DebugReport, isDebugReport                  DebugReport, IsDebugReport
-//	NodeResult, isNodeResult                    Result, IsNodeResult
+//	DebugReport, isDebugReport                  DebugReport, compat.IsDebugReport
+//	NodeResult, isNodeResult                    Result, compat.IsNodeResult
 //	stateUpdate, goto, signals                  Result.Update, Result.Goto, Result.Signals
 //	ExecutionContext, abortSignal               Context, context.Context
 //	emit, getNodeOutput                         Context.Emit, Context.Output
@@ -168,13 +169,13 @@
 //	subagentBridge, subagentRegistry            Runtime.Subagents, Runtime.Registry
 //	EdgeCondition, Edge                         func(View) bool, Edge
 //	CompiledGraph, ErrorFeedback                Compiled, ErrorFeedback
-//	StateValidator, fromGraphConfig             StateValidator, FromGraphConfig
+//	StateValidator, fromGraphConfig             compat.StateValidator, compat.FromGraphConfig
 //	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError
 //	StateOf, StateUpdate                        none: type parameters, and whole copies of the state
 //	BACKGROUND_COMPACTION_THRESHOLD, BUFFER_EXHAUSTION_THRESHOLD  BackgroundCompactionThreshold, BufferExhaustionThreshold
 //	DEFAULT_RETRY_CONFIG                        DefaultRetry, DefaultMaxAttempts, DefaultBackoff
-//	AGENT_NODE_RETRY_CONFIG                     AgentNodeRetry
-//	DEFAULT_GRAPH_CONFIG                        DefaultMaxConcurrency, DefaultContextWindowThreshold, DefaultAutoCheckpoint
+//	AGENT_NODE_RETRY_CONFIG                     compat.AgentNodeRetry
+//	DEFAULT_GRAPH_CONFIG                        DefaultMaxConcurrency, DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint
 //	GraphExecutor, createExecutor               hocket.Executor, hocket.NewExecutor
 //	execute, executeGraph                       hocket.Executor.Run, hocket.Run
 //	stream, streamGraph                         hocket.Executor.Stream, hocket.Stream
@@ -184,7 +185,7 @@
 //	StepResult, ExecutionResult                 hocket.Step, hocket.Result
 //	StreamRouter, routeStream                   hocket.RouteStream
 //	StreamEvent                                 hocket.StreamEvent
-//	ExecutionStatus, isExecutionStatus          hocket.Status, hocket.IsExecutionStatus
+//	ExecutionStatus, isExecutionStatus          hocket.Status, compat.IsExecutionStatus
 //	ExecutionSnapshot                           hocket.Snapshot
 //	ProgressEvent, onProgress                   hocket.Progress, hocket.RunOptions.OnProgress
 //	Checkpointer, autoCheckpoint                hocket.Checkpointer, hocket.RunOptions.AutoCheckpoint

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // The budget of a run, of which one node may use a part.
@@ -19,7 +20,7 @@ func ExampleLimits() {
 	}
 	fmt.Println(g.Workflow().Limits.MaxTokens, g.Workflow().Limits.OnBudget, g.Workflow().Nodes[0].Budget.MaxTokens)
 
-	_, err = graph.New[State]("report").Start(graph.WaitNode[State]("ask", "Go on?")).Compile(graph.Config{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: -1}}})
+	_, err = graph.New[State]("report").Start(compat.WaitNode[State]("ask", "Go on?")).Compile(graph.Config{Limits: graph.Limits{Budget: graph.Budget{MaxTokens: -1}}})
 	fmt.Println(err != nil)
 	// Output:
 	// 200000 pause 50000

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // S2-60: the guards look at decoded JSON.
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	guards := map[string]func(any) bool{"base": graph.IsBaseState, "result": graph.IsNodeResult, "report": graph.IsDebugReport}
+	guards := map[string]func(any) bool{"base": compat.IsBaseState, "result": compat.IsNodeResult, "report": compat.IsDebugReport}
 	for name, tc := range map[string]struct {
 		guard, json string
 		want        bool
@@ -52,7 +53,7 @@ func TestGuards(t *testing.T) {
 	}
 	base, err := json.Marshal(graph.BaseState{Outputs: map[string]json.RawMessage{}})
 	var v any
-	if err != nil || json.Unmarshal(base, &v) != nil || !graph.IsBaseState(v) {
+	if err != nil || json.Unmarshal(base, &v) != nil || !compat.IsBaseState(v) {
 		t.Errorf("BaseState as %s, %v", base, err)
 	}
 }
@@ -61,7 +62,7 @@ func TestGuards(t *testing.T) {
 func TestStateValidator(t *testing.T) {
 	t.Parallel()
 	small := graph.SchemaJSON(`{"properties": {"n": {"maximum": 3}}}`)
-	v, none := graph.FromGraphConfig(graph.Config{OutputSchema: small}), graph.FromGraphConfig(graph.Config{})
+	v, none := compat.FromGraphConfig(graph.Config{OutputSchema: small}), compat.FromGraphConfig(graph.Config{})
 	for name, tc := range map[string]struct {
 		err  error
 		want string

@@ -32,37 +32,9 @@ func DefaultCompactionAction(agentType string) CompactionAction {
 	return CompactWarn
 }
 
-// ToContextWindowUsage adds the percentage to what a session tells; 0 where the size of the window is not known.
-func ToContextWindowUsage(u SessionUsage) ContextWindowUsage {
-	w, _ := u.Window()
-	return w
-}
-
 // ContextThresholdExceeded tells whether a window is as full as threshold percent, or fuller.
 func ContextThresholdExceeded(u ContextWindowUsage, threshold float64) bool {
 	return u.UsagePercentage >= threshold
-}
-
-// CheckContextUsage asks a session how full its window is and whether that is threshold percent or more; 0 stands for 45.
-//
-// Errors: ErrUnknownUsage where the session does not know; what else kept it from telling.
-func CheckContextUsage(ctx context.Context, s Session, threshold float64) (usage ContextWindowUsage, exceeded bool, err error) {
-	usage, err = usageOf(ctx, s)
-	if err != nil {
-		return usage, false, err
-	}
-	return usage, ContextThresholdExceeded(usage, thresholdOr(threshold, DefaultContextWindowThreshold)), nil
-}
-
-// CompactContext summarizes a session where that suits its type of agent, and tells whether it did.
-func CompactContext(ctx context.Context, s Session, agentType string) (bool, error) {
-	if DefaultCompactionAction(agentType) != CompactSummarize {
-		return false, nil
-	}
-	if err := s.Summarize(ctx); err != nil {
-		return false, err
-	}
-	return true, nil
 }
 
 func usageOf(ctx context.Context, s Session) (ContextWindowUsage, error) {

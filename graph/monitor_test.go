@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
@@ -43,12 +44,12 @@ func TestContextHelpers(t *testing.T) {
 			t.Errorf("45 percent of %v: %t", percent, got)
 		}
 	}
-	if d := cmp.Diff(graph.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 20, MaxTokens: 200}), graph.ContextWindowUsage{
+	if d := cmp.Diff(compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 20, MaxTokens: 200}), graph.ContextWindowUsage{
 		InputTokens: 30, OutputTokens: 20, MaxTokens: 200, UsagePercentage: 25,
 	}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	if d := cmp.Diff(graph.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30}), graph.ContextWindowUsage{InputTokens: 30}); d != "" {
+	if d := cmp.Diff(compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30}), graph.ContextWindowUsage{InputTokens: 30}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
 }
@@ -72,7 +73,7 @@ func TestCheckContextUsage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, exceeded, err := graph.CheckContextUsage(t.Context(), sessionOf(t, tc.agent), tc.threshold)
+			got, exceeded, err := compat.CheckContextUsage(t.Context(), sessionOf(t, tc.agent), tc.threshold)
 			if d := cmp.Diff(got, tc.want); d != "" || exceeded != tc.exceeded || !errors.Is(err, tc.err) || (err != nil) != (tc.err != nil) {
 				t.Errorf("%t, %v, got - want +\n%s", exceeded, err, d)
 			}
@@ -97,7 +98,7 @@ func TestCompactContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			agent := &graphtest.Agent{SummarizeErr: tc.err}
-			did, err := graph.CompactContext(t.Context(), sessionOf(t, agent), tc.agentType)
+			did, err := compat.CompactContext(t.Context(), sessionOf(t, agent), tc.agentType)
 			if did != tc.did || !errors.Is(err, tc.err) || cmp.Diff(agent.Calls(), tc.calls) != "" {
 				t.Errorf("%t, %v after %q", did, err, agent.Calls())
 			}

@@ -89,6 +89,7 @@ func TestNames(t *testing.T) {
 	names := map[string]bool{}
 	exported(t, ".", "", names)
 	exported(t, "..", "hocket.", names)
+	exported(t, "compat", "compat.", names)
 	f, err := parser.ParseFile(token.NewFileSet(), "doc.go", nil, parser.ParseComments|parser.PackageClauseOnly)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func TestNames(t *testing.T) {
 	if !ok {
 		t.Fatal("the documentation has no table of names")
 	}
-	goName := regexp.MustCompile(`^(hocket\.)?[A-Z]\w*(\.[A-Z]\w*)*$`)
+	goName := regexp.MustCompile(`^(hocket\.|compat\.)?[A-Z]\w*(\.[A-Z]\w*)*$`)
 	mapped := map[string]bool{}
 	rows := 0
 	for line := range strings.Lines(table) {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
@@ -146,7 +147,7 @@ func drawPart(t *rapid.T, next *int) graph.Node[state] {
 	case 0:
 		return drawSubgraph(t, id)
 	case 1:
-		return graph.WaitNode[state](id, "?")
+		return compat.WaitNode[state](id, "?")
 	case 2:
 		return breaks(id, rapid.IntRange(-1, 2).Draw(t, "fails"))
 	case 3:

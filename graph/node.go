@@ -26,16 +26,16 @@ const (
 	TypeSleep NodeType = "sleep"
 )
 
-// IsNodeType tells whether s is one of the seven node types (S2-60).
-func IsNodeType(s string) bool {
-	switch NodeType(s) {
+// known tells whether it is one of the document's (S2-60).
+func (t NodeType) known() bool {
+	switch t {
 	case TypeAgent, TypeTool, TypeDecision, TypeWait, TypeAskUser, TypeSubgraph, TypeParallel:
 		return true
 	}
 	return false
 }
 
-// Node is a node to be added to a builder: what [Do], [NewNode], [DecisionNode] and [WaitNode] give, or one of the structs whose names end in Config:
+// Node is a node to be added to a builder: what [Do], [NewNode] and [DecisionNode] give, or one of the structs whose names end in Config:
 // [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
 // [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig].
 type Node[S any] interface{ define() *def[S] }
@@ -137,15 +137,6 @@ const (
 	SignalHumanInputRequired   SignalType = "human_input_required"
 	SignalDebugReport          SignalType = "debug_report_generated"
 )
-
-// IsSignal tells whether s is one of the four signals (S2-60).
-func IsSignal(s string) bool {
-	switch SignalType(s) {
-	case SignalContextWindowWarning, SignalCheckpoint, SignalHumanInputRequired, SignalDebugReport:
-		return true
-	}
-	return false
-}
 
 // NodeOptions are what every kind of node may have. The zero value is good.
 type NodeOptions struct {
@@ -322,7 +313,7 @@ func NewNode[S any](id string, t NodeType, fn Func[S], opts ...NodeOptions) Node
 	case d.take(opts):
 	case fn == nil:
 		d.problem = problemf("Node %q requires a function", id)
-	case !IsNodeType(string(t)):
+	case !t.known():
 		d.problem = problemf("Node %q has the unknown type %q", id, t)
 	}
 	return d

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
@@ -27,7 +28,7 @@ func drawNode(t *rapid.T, next *int) graph.Node[state] {
 	case 0:
 		return graph.DecisionNode(id, []graph.Route[state]{{When: func(v graph.View[state]) bool { return v.State.N%2 == 0 }, Target: other()}}, other())
 	case 1:
-		return graph.WaitNode[state](id, "?")
+		return compat.WaitNode[state](id, "?")
 	case 2:
 		return drawStrategy(t, graph.ParallelConfig[state]{ID: id, Branches: []string{other(), other()}})
 	case 3:

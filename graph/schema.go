@@ -57,8 +57,9 @@ func (s *Schema) unusable() string {
 	return ""
 }
 
-// check tells what of a state does not fit; what begins the text, as `Node "n" input`.
-func (s *Schema) check(what string, state any) error {
+// Check tells what of a value does not fit the schema; what begins the text, as `Node "n" input`. A nil schema fits everything. The error is a *[SchemaValidationError], another one where the
+// schema or the value cannot be read.
+func (s *Schema) Check(what string, state any) error {
 	switch {
 	case s == nil:
 		return nil

@@ -173,7 +173,7 @@ func (c *compiler[S]) entered(d *def[S], seen program.View) (program.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := c.validator.ValidateNodeInput(d.id, d.opts.InputSchema, &v.State); err != nil {
+	if err := c.validator.input(d.id, d.opts.InputSchema, &v.State); err != nil {
 		return nil, err
 	}
 	first, err := d.sub.enter(v)
@@ -194,9 +194,9 @@ func (c *compiler[S]) left(d *def[S], last program.Value, state program.State) (
 		if err := d.sub.leave(s, last); err != nil {
 			return err
 		}
-		if err := c.validator.ValidateNodeOutput(d.id, d.opts.OutputSchema, s); err != nil {
+		if err := c.validator.output(d.id, d.opts.OutputSchema, s); err != nil {
 			return err
 		}
-		return c.validator.Validate(s)
+		return c.validator.state(s)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/program"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -241,7 +242,7 @@ func TestSubgraphConflict(t *testing.T) {
 // S2-66: cancelling the run cancels what runs and what waits inside.
 func TestCancelInSubgraph(t *testing.T) {
 	t.Parallel()
-	inner := compiled(t, graph.New[state]("in").Start(note("x")).Then(graph.WaitNode[state]("q", "?")).Then(note("y")))
+	inner := compiled(t, graph.New[state]("in").Start(note("x")).Then(compat.WaitNode[state]("q", "?")).Then(note("y")))
 	for name, wait := range map[string]bool{"at work": false, "waiting": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -54,17 +55,17 @@ func TestTypesInJSON(t *testing.T) {
 func TestWordsAndNumbers(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"agent", "tool", "decision", "wait", "ask_user", "subgraph", "parallel"} {
-		if !graph.IsNodeType(s) {
+		if !compat.IsNodeType(s) {
 			t.Errorf("%s is no node type", s)
 		}
 	}
 	for _, s := range []string{"context_window_warning", "checkpoint", "human_input_required", "debug_report_generated"} {
-		if !graph.IsSignal(s) {
+		if !compat.IsSignal(s) {
 			t.Errorf("%s is no signal", s)
 		}
 	}
 	for _, s := range []string{"", "Agent", "ask-user", "loop", "running"} {
-		if graph.IsNodeType(s) || graph.IsSignal(s) {
+		if compat.IsNodeType(s) || compat.IsSignal(s) {
 			t.Errorf("%q was taken", s)
 		}
 	}
@@ -72,7 +73,7 @@ func TestWordsAndNumbers(t *testing.T) {
 	if d := cmp.Diff(graph.DefaultRetry(), retry); d != "" {
 		t.Errorf("default retry: got - want +\n%s", d)
 	}
-	if d := cmp.Diff(graph.AgentNodeRetry(), retry); d != "" {
+	if d := cmp.Diff(compat.AgentNodeRetry(), retry); d != "" {
 		t.Errorf("retry of agents: got - want +\n%s", d)
 	}
 	for name, tc := range map[string][2]float64{
@@ -85,7 +86,7 @@ func TestWordsAndNumbers(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, tc[0], tc[1])
 		}
 	}
-	if !graph.DefaultAutoCheckpoint {
+	if !compat.DefaultAutoCheckpoint {
 		t.Error("autoCheckpoint is off")
 	}
 }

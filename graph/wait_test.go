@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
@@ -41,7 +42,7 @@ func TestWaits(t *testing.T) {
 		"mapper, number": {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `7`, "completed", "said 7", `7`},
 		"mapper fails":   {waitNode{ID: "w", Prompt: "Go on?", Input: into}, "Go on?", nil, `"bad"`, "not that", "", ""},
 		"approved":       {waitNode{ID: "w", AutoApprove: true, Input: into}, "", nil, "", "completed", "said ", `""`},
-		"WaitNode":       {graph.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
+		"WaitNode":       {compat.WaitNode[state]("w", "Go on?"), "Go on?", nil, `"sure"`, "completed", "", `"sure"`},
 		"ask":            {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"yes"`, "completed", "", `"yes"`},
 		"ask, free text": {askNode{ID: "w", Question: graph.Question{Text: "Go on?", Choices: choices}}, "Go on?", []string{"yes", "no"}, `"perhaps"`, "completed", "", `"perhaps"`},
 		"ask with header": {askNode{ID: "w", QuestionFunc: func(v graph.View[state]) graph.Question {
@@ -82,7 +83,7 @@ func TestWaits(t *testing.T) {
 // S2-63: while a question is open the rest of the queue stays; then all that was pending runs, and no finished node again.
 func TestQueueBehindAWait(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(graph.WaitNode[state]("w", "?"), nothing("w2")).Node(nothing("a")), state{})
+	w := run(t, graph.New[state]("t").Start(goes("s", "w", "a")).Node(compat.WaitNode[state]("w", "?"), nothing("w2")).Node(nothing("a")), state{})
 	w.want("s, w", "paused")
 	w.Crash()
 	w.Feed(engine.Answer{Value: enginetest.Text("on")})

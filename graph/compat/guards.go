@@ -1,6 +1,38 @@
-package graph
+package compat
 
-// The guards look at decoded JSON: what json.Unmarshal puts into an any.
+import (
+	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph"
+)
+
+// IsNodeType tells whether s is one of the document's seven node types (S2-60).
+func IsNodeType(s string) bool {
+	switch graph.NodeType(s) {
+	case graph.TypeAgent, graph.TypeTool, graph.TypeDecision, graph.TypeWait, graph.TypeAskUser, graph.TypeSubgraph, graph.TypeParallel:
+		return true
+	}
+	return false
+}
+
+// IsSignal tells whether s is one of the four signals (S2-60).
+func IsSignal(s string) bool {
+	switch graph.SignalType(s) {
+	case graph.SignalContextWindowWarning, graph.SignalCheckpoint, graph.SignalHumanInputRequired, graph.SignalDebugReport:
+		return true
+	}
+	return false
+}
+
+// IsExecutionStatus tells whether s is one of the six (S2-60).
+func IsExecutionStatus(s string) bool {
+	switch hocket.Status(s) {
+	case hocket.StatusPending, hocket.StatusRunning, hocket.StatusPaused, hocket.StatusCompleted, hocket.StatusFailed, hocket.StatusCancelled:
+		return true
+	}
+	return false
+}
+
+// The guards below look at decoded JSON: what json.Unmarshal puts into an any.
 
 // IsBaseState tells whether v is an object with executionId, lastUpdated and outputs (S2-60).
 func IsBaseState(v any) bool {

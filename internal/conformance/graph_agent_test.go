@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -128,7 +129,7 @@ var graphAgent = []rule{
 	}},
 	{name: "S2-69 context monitor: sources, threshold, actions", test: func(t *testing.T) {
 		type monitor = graph.ContextMonitorConfig[sheet]
-		at := func(n int) graph.ContextWindowUsage { return graph.ToContextWindowUsage(*filled(n)) }
+		at := func(n int) graph.ContextWindowUsage { return compat.ToContextWindowUsage(*filled(n)) }
 		usage := func(u *graph.ContextWindowUsage) func(context.Context, graph.View[sheet]) (*graph.ContextWindowUsage, error) {
 			return func(context.Context, graph.View[sheet]) (*graph.ContextWindowUsage, error) { return u, nil }
 		}
@@ -191,13 +192,13 @@ var graphAgent = []rule{
 			actions = append(actions, graph.DefaultCompactionAction(agentType))
 		}
 		same(t, "actions", actions, []graph.CompactionAction{"summarize", "recreate", "warn", "warn"})
-		u := graph.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100})
+		u := compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100})
 		same(t, "usage", u, graph.ContextWindowUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100, UsagePercentage: 45})
 		same(t, "exceeded is at least", []bool{graph.ContextThresholdExceeded(u, 45), graph.ContextThresholdExceeded(u, 45.1)}, []bool{true, false})
-		_, exceeded, err := graph.CheckContextUsage(t.Context(), (&coder{graphtest.Agent{Usage: filled(45)}}).Session(), 0)
+		_, exceeded, err := compat.CheckContextUsage(t.Context(), (&coder{graphtest.Agent{Usage: filled(45)}}).Session(), 0)
 		same(t, "checked", []any{exceeded, err}, []any{true, nil})
 		for agentType, want := range map[string]bool{"opencode": true, "claude": false} {
-			did, err := graph.CompactContext(t.Context(), (&coder{}).Session(), agentType)
+			did, err := compat.CompactContext(t.Context(), (&coder{}).Session(), agentType)
 			same(t, "compacted "+agentType, []any{did, err}, []any{want, nil})
 		}
 	}},

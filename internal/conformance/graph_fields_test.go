@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // inJSON has the document's types that are in JSON, each with its fields: the names are those of the document.
@@ -80,7 +81,7 @@ var inGo = []struct {
 	{"ExecutionResult", hocket.Result[sheet]{}, "state status snapshot"},
 	{"StreamEvent", hocket.StreamEvent[sheet]{}, "mode nodeId=NodeID state update event trace"},
 	{"Checkpointer", (*hocket.Checkpointer)(nil), "save load list delete"},
-	{"StateValidator", graph.StateValidator{}, "validate validateNodeInput validateNodeOutput"},
+	{"StateValidator", compat.StateValidator{}, "validate validateNodeInput validateNodeOutput"},
 	{"SchemaValidationError", graph.SchemaValidationError{}, "message"},
 	{"NodeExecutionError", graph.NodeExecutionError{}, "nodeId=NodeID cause"},
 }
@@ -240,7 +241,7 @@ var graphFields = []rule{
 		same(t, "error", err, nil)
 		same(t, "autoCheckpoint", labels, []string{"step_1", "step_2"})
 		same(t, "timeout", play(t, newGraph().Start(later("a", nil)), sheet{}).end(), "completed")
-		same(t, "constants", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, graph.DefaultAutoCheckpoint, graph.DefaultMaxIterations},
+		same(t, "constants", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint, graph.DefaultMaxIterations},
 			[]any{1, 45, true, 100})
 		var seen gContext
 		play(t, newGraph().Start(looks("a", &seen)), sheet{}, graph.Config{Metadata: map[string]any{"k": 1}})

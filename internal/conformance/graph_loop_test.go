@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -98,7 +99,7 @@ var graphLoop = []rule{
 	{name: "S2-76 what is exported: nodes by functions, and executors", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(idle("s")).
 			Then(graph.DecisionNode("d", []graph.Route[sheet]{{When: never, Target: "x"}, {When: always, Target: "w", Label: "yes"}}, "x")).
-			Node(graph.WaitNode[sheet]("w", "Sure?")).Node(idle("x")))
+			Node(compat.WaitNode[sheet]("w", "Sure?")).Node(idle("x")))
 		x := hocket.NewExecutor(opened(t, hocket.Config{}), g)
 		r, err := x.Run(t.Context(), sheet{}, gRun{ID: "r"})
 		same(t, "error", err, nil)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // question is what the tests of ask-user nodes ask.
@@ -114,7 +115,7 @@ var graphNode = []rule{
 		same(t, "keys", keys, []string{"a-0", "b-1", "a-2"})
 	}},
 	{name: "S2-55 ask_user is a node type, and thresholds are fractions and percent", test: func(t *testing.T) {
-		same(t, "type", graph.IsNodeType("ask_user"), true)
+		same(t, "type", compat.IsNodeType("ask_user"), true)
 		n, _ := compiled(t, newGraph().AskUser(graph.AskUserConfig[sheet]{ID: "q", Question: question})).Node("q")
 		same(t, "type of the node", n.Type, graph.TypeAskUser)
 		same(t, "percent", float64(graph.DefaultContextWindowThreshold), 100*graph.BackgroundCompactionThreshold)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -184,7 +185,7 @@ var graphRetry = []rule{
 			same(t, "attempts", len(p.Errors), 3)
 		}
 		play(t, newGraph().Start(idle("a", gOptions{OutputSchema: atMost(0)})), sheet{N: 1}).went("nothing was changed", "a", "completed")
-		v := graph.FromGraphConfig(graph.Config{OutputSchema: atMost(3)})
+		v := compat.FromGraphConfig(graph.Config{OutputSchema: atMost(3)})
 		for text, err := range map[string]error{
 			"Graph state validation failed: n: ":     v.Validate(sheet{N: 4}),
 			`Node "a" input validation failed: n: `:  v.ValidateNodeInput("a", atMost(3), sheet{N: 4}),

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/graphtest"
 	"github.com/hocket-run/hocket/oteltrack"
 )
@@ -76,7 +77,7 @@ var graphState = []rule{
 		same(t, "signals", p.signal, []string{`debug_report_generated node "a" panicked: oops`})
 		last := p.Signals[len(p.Signals)-1]
 		same(t, "signal", last.Type, graph.SignalDebugReport)
-		same(t, "its data is a report", graph.IsDebugReport(any(last.Data)), true)
+		same(t, "its data is a report", compat.IsDebugReport(any(last.Data)), true)
 		r := p.DebugReport
 		same(t, "summary", r.ErrorSummary, `node "a" panicked: oops`)
 		same(t, "ids", []string{r.NodeID, r.ExecutionID}, []string{"a", "r"})
@@ -96,17 +97,17 @@ var graphState = []rule{
 	{name: "S2-60 guards, constants and defaults", test: func(t *testing.T) {
 		for want, words := range map[bool][]string{true: {"agent", "tool", "decision", "wait", "ask_user", "subgraph", "parallel"}, false: {"", "Agent", "loop", "checkpoint"}} {
 			for _, w := range words {
-				same(t, "node type "+w, graph.IsNodeType(w), want)
+				same(t, "node type "+w, compat.IsNodeType(w), want)
 			}
 		}
 		for want, words := range map[bool][]string{true: {"context_window_warning", "checkpoint", "human_input_required", "debug_report_generated"}, false: {"", "tool"}} {
 			for _, w := range words {
-				same(t, "signal "+w, graph.IsSignal(w), want)
+				same(t, "signal "+w, compat.IsSignal(w), want)
 			}
 		}
 		for want, words := range map[bool][]string{true: {"pending", "running", "paused", "completed", "failed", "cancelled"}, false: {"", "done"}} {
 			for _, w := range words {
-				same(t, "status "+w, hocket.IsExecutionStatus(w), want)
+				same(t, "status "+w, compat.IsExecutionStatus(w), want)
 			}
 		}
 		for _, c := range []struct {
@@ -114,22 +115,22 @@ var graphState = []rule{
 			text  string
 			want  bool
 		}{
-			{graph.IsBaseState, `{"executionId":"x","lastUpdated":"y","outputs":{}}`, true}, {graph.IsBaseState, `{"executionId":"x","outputs":{}}`, false},
-			{graph.IsNodeResult, `{"stateUpdate":{},"goto":["a"],"signals":[{"type":"checkpoint"}]}`, true}, {graph.IsNodeResult, `{"goto":7}`, false},
-			{graph.IsDebugReport, `{"errorSummary":"e","relevantFiles":[],"suggestedFixes":[],"generatedAt":"t"}`, true}, {graph.IsDebugReport, `{"errorSummary":"e"}`, false},
+			{compat.IsBaseState, `{"executionId":"x","lastUpdated":"y","outputs":{}}`, true}, {compat.IsBaseState, `{"executionId":"x","outputs":{}}`, false},
+			{compat.IsNodeResult, `{"stateUpdate":{},"goto":["a"],"signals":[{"type":"checkpoint"}]}`, true}, {compat.IsNodeResult, `{"goto":7}`, false},
+			{compat.IsDebugReport, `{"errorSummary":"e","relevantFiles":[],"suggestedFixes":[],"generatedAt":"t"}`, true}, {compat.IsDebugReport, `{"errorSummary":"e"}`, false},
 		} {
 			same(t, c.text, c.guard(decoded(t, json.RawMessage(c.text))), c.want)
 		}
 		adr := strings.Join(strings.Fields(file(t, "../../docs/adr/0011-go-graphs.md")), " ")
 		same(t, "an ADR tells of StateOf and StateUpdate", strings.Contains(adr, "`StateOf` and `StateUpdate` have no Go counterpart"), true)
 		same(t, "thresholds", []float64{graph.BackgroundCompactionThreshold, graph.BufferExhaustionThreshold}, []float64{0.45, 0.6})
-		same(t, "retry of agents", graph.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
-		same(t, "retry", graph.DefaultRetry(), graph.AgentNodeRetry())
-		same(t, "config", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, graph.DefaultAutoCheckpoint}, []any{1, 45, true})
+		same(t, "retry of agents", compat.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
+		same(t, "retry", graph.DefaultRetry(), compat.AgentNodeRetry())
+		same(t, "config", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint}, []any{1, 45, true})
 	}},
 	{name: "S2-63 a snapshot is complete, and resuming runs what is pending and nothing that ended", test: func(t *testing.T) {
 		begin := time.Now()
-		b := newGraph().Start(leads("s", "w", "a")).Node(graph.WaitNode[sheet]("w", "Sure?"), marks("w2")).Node(breaks("a", 1), raises("a2", graph.Signal{Type: graph.SignalCheckpoint, Message: "here"}))
+		b := newGraph().Start(leads("s", "w", "a")).Node(compat.WaitNode[sheet]("w", "Sure?"), marks("w2")).Node(breaks("a", 1), raises("a2", graph.Signal{Type: graph.SignalCheckpoint, Message: "here"}))
 		p := play(t, b, sheet{})
 		same(t, "end", p.end(), "paused")
 		same(t, "visited", p.VisitedNodes, []string{"s"})
@@ -247,7 +248,7 @@ var graphState = []rule{
 		raw, err := saved.Load(t.Context(), "r", "")
 		same(t, "error", err, nil)
 		state := decoded(t, raw).(map[string]any)
-		same(t, "is a base state", graph.IsBaseState(any(state)), true)
+		same(t, "is a base state", compat.IsBaseState(any(state)), true)
 		_, err = time.Parse(time.RFC3339, state["lastUpdated"].(string))
 		same(t, "time", err, nil)
 		delete(state, "lastUpdated")
