@@ -103,6 +103,8 @@ type StartOptions struct {
 	Replies []byte
 	// Limits win over the document's where they are set.
 	Limits workflow.Limits
+	// Labels are those of the run, over those of the document: at most 32, by which [Engine.List] finds it. Runs that it starts have them too.
+	Labels map[string]string
 	// Trust allows the commands that the document names, what it wants sent to servers, and that it keeps a memory over runs (SEC5).
 	Trust bool
 }
@@ -159,7 +161,7 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Trigger:  service.TriggerProgram,
-		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above,
+		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above, Labels: o.Labels,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
 	if err != nil {
@@ -252,6 +254,13 @@ type Filter struct {
 	Statuses []Status
 	// Workflow is the id or the name of what runs, Parent the run that started them; "": any.
 	Workflow, Parent string
+	// Labels are selectors of labels: key=value, key!=value, key, !key. Search are words, "phrases" and beginnings* of words that input, output and error of a run have together.
+	Labels []string
+	Search string
+	// Format, Branch and Code, that of the failure, are exact; "": any.
+	Format, Branch, Code string
+	// MinCostUSD and MaxCostUSD bound the known cost, both included; nil: no bound.
+	MinCostUSD, MaxCostUSD *float64
 	// Interrupted: only runs that could go on and that no process drives.
 	Interrupted bool
 	// After and Before bound the time at which they began: After is included, Before is not. Zero: no bound.

@@ -84,6 +84,8 @@ type RunOptions struct {
 	// Limits are the budget of the run, with all that it starts; each that is set wins over that of [graph.Config].Limits. With ResumeFrom they are for a run that met its budget, which
 	// goes on where they are larger; otherwise a run keeps its own. What the operator's configuration ([WithConfig]) allows at most they cannot raise.
 	Limits graph.Limits
+	// Labels are those of the run, as [StartOptions].Labels. With ResumeFrom they are not looked at.
+	Labels map[string]string
 	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).
 	WorkflowName string
 	// Telemetry gets the run's spans as it goes; nil: none.

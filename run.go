@@ -162,7 +162,7 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: o.Limits.Workflow(),
+		Limits: o.Limits.Workflow(), Labels: o.Labels,
 	}
 	q.Limits.MaxSteps = maxSteps(o)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {

@@ -153,6 +153,12 @@ type RunSummary struct {
 	Interrupted        bool
 	// Program is the one that started a run of a Go graph, "" for documents.
 	Program string
+	// Labels are those of the run. It is nil where there are none.
+	Labels map[string]string
+	// Input is the beginning of the input on one line, Code and Message why the run failed, the message in short.
+	Input, Code, Message string
+	// CostUSD sums the known costs when the run paused or ended, with those of the runs that it started.
+	CostUSD float64
 }
 
 // List gives a page of runs, newest first, and the cursor of the next page, "" after the last.
@@ -163,6 +169,10 @@ func (e *Engine) List(ctx context.Context, f Filter) (runs []RunSummary, next st
 	for _, s := range f.Statuses {
 		q.Statuses = append(q.Statuses, journal.Status(s))
 	}
+	by := service.Filter{Labels: f.Labels, Search: f.Search, Format: f.Format, Branch: f.Branch, Code: f.Code, MinCost: f.MinCostUSD, MaxCost: f.MaxCostUSD}
+	if err := by.Apply(&q); err != nil {
+		return nil, "", err
+	}
 	heads, next, err := e.service.List(ctx, q)
 	if err != nil {
 		return nil, "", known(err)
@@ -171,6 +181,7 @@ func (e *Engine) List(ctx context.Context, f Filter) (runs []RunSummary, next st
 		runs = append(runs, RunSummary{
 			ID: h.Run, Workflow: h.Workflow, Format: h.Format, Status: Status(h.Status), Waiting: h.Waiting, CreatedAt: h.Created, EndedAt: h.Ended,
 			Parent: h.Parent, Interrupted: h.Interrupted, Program: h.Meta["program"],
+			Labels: h.Labels, Input: h.Preview, Code: h.Outcome.Code, Message: h.Outcome.Message, CostUSD: h.Outcome.Cost.USD(),
 		})
 	}
 	return runs, next, nil
