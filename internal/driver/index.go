@@ -6,23 +6,19 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Index gives what lists and searches know of a run after events: its input from the first on, and its output, its error and what it used when it ends, pauses or goes on after it had ended. Nil:
-// nothing changes.
+// Index gives what lists and searches know of a run after events: its input and what it used when it pauses, its output and error too when it ends, and its input alone when it goes on after it had
+// ended. Nil: nothing changes. The input is not indexed when the run begins: most runs end soon, and an entry that is replaced costs three times as much as one that is made once.
 func Index(run *engine.Run, events []engine.Event) *journal.Index {
 	var ix *journal.Index
 	for _, e := range events {
 		switch d := e.Data.(type) {
-		case *engine.RunCreated:
-			ix = texts(ix, run, nil, "")
 		case *engine.RunResumed:
 			if d.Reason == engine.ReasonReopened {
 				ix = texts(ix, run, nil, "")
 				ix.Outcome = journal.Outcome{}
 			}
 		case *engine.RunPaused:
-			if ix == nil {
-				ix = &journal.Index{}
-			}
+			ix = texts(ix, run, nil, "")
 			ix.Outcome = used(run)
 		case *engine.RunCompleted:
 			ix = texts(ix, run, run.Output(), "")
