@@ -74,7 +74,12 @@ func (d *definition) detail(n *workflow.Node) string {
 	case n.Decide != nil:
 		add("condition")
 	case n.Wait != nil:
-		add("%s", n.Wait.Kind)
+		if add("%s", n.Wait.Kind); n.Wait.Kind == workflow.WaitSignal {
+			parts[len(parts)-1] += " " + clean(n.Wait.Await)
+			if n.Wait.Filter != nil {
+				add("that %s", condition(*n.Wait.Filter))
+			}
+		}
 		if n.Wait.Deadline > 0 {
 			add("within %s", time.Duration(n.Wait.Deadline))
 		}

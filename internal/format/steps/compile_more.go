@@ -21,6 +21,7 @@ func (c *compiler) policies(n *workflow.Node, s *step) *textReader {
 func (c *compiler) extension(s *step) []end {
 	n := c.node(s, map[kind]workflow.Kind{
 		toolStep: workflow.KindTool, workflowStep: workflow.KindTool, setStep: workflow.KindSet, endStep: workflow.KindEnd, sleepStep: workflow.KindSleep, approvalStep: workflow.KindWait, askStep: workflow.KindWait,
+		signalStep: workflow.KindWait,
 	}[s.kind])
 	x, e := c.policies(&n, s), &s.more
 	open := []end{{node: s.node}}
@@ -57,6 +58,8 @@ func (c *compiler) extension(s *step) []end {
 		}
 	case askStep:
 		n.Wait = &workflow.Wait{Kind: workflow.WaitQuestion, Options: e.options, Schema: x.jsonSchema()}
+	case signalStep:
+		n.Wait = &workflow.Wait{Kind: workflow.WaitSignal, Await: e.signal, Schema: x.jsonSchema(), Filter: x.filter(e.filter)}
 	}
 	if w := n.Wait; w != nil {
 		w.Template, w.Prompt, w.Deadline, w.Remind = true, x.plain(e.prompt), e.deadline, e.remind

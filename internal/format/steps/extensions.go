@@ -22,6 +22,8 @@ type extension struct {
 	output    field // of an end step
 	message   field // of an end step
 	rest      field // of a sleep step: for or until
+	signal    string
+	filter    field // of a signal step
 	status    string
 	prompt    field // of an approval or a question
 	options   []string
@@ -90,6 +92,10 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 			r.wrongType(f, "a string")
 			s.garbled = true
 		}
+	case "signal":
+		x.signal = r.signalName(s, f)
+	case "filter":
+		x.filter = f
 	case "status":
 		x.status = r.oneOf(f, workflow.EndCompleted, workflow.EndFailed)
 	case "options":
@@ -144,6 +150,8 @@ func insteadOf(k kind, key string) string {
 	switch {
 	case key == "timeout" && (k == approvalStep || k == askStep):
 		return "write deadline: it is for how long a person has"
+	case key == "timeout" && k == signalStep:
+		return "write deadline: it is until when a signal must come"
 	case key == "timeout" && k == sleepStep:
 		return "for or until says how long it lasts"
 	case key == "call_timeout" && k == parallelStep:
@@ -163,6 +171,16 @@ func (r *reader) called(s *step, f field) {
 	if s.name, s.nameField = text, f; len(s.name) > maxIDBytes {
 		r.tooLong(f, &s.name)
 	}
+}
+
+// signalName reads the name of a signal.
+func (r *reader) signalName(s *step, f field) string {
+	name := r.text(f)
+	if f.value.IsScalar() && !workflow.SignalName(name) {
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: invalid name of a signal %.80q", s.title(), name).Hint =
+			fmt.Sprintf("use letters, digits, `.`, `_` and `-`, at most %d; which signals of the name are meant is said by filter", workflow.MaxSignalName)
+	}
+	return name
 }
 
 func (r *reader) mapValue(f field) field {
@@ -263,6 +281,8 @@ func (r *reader) checkExtension(s *step) {
 		lacks("over", "for example `over: \"{{ $steps.<id>.output.items }}\"`")
 	case s.kind == mapStep && s.body.empty():
 		lacks("steps", "write the steps that run for each item")
+	case s.kind == signalStep && x.signal == "":
+		lacks("signal", "name it, for example `signal: payment`")
 	case s.kind == askStep && x.prompt.value == nil:
 		lacks("prompt", "write the question")
 	}

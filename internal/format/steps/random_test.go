@@ -125,9 +125,9 @@ func (a *author) policies(in string) {
 
 // extension writes a step of a type that the rules X add.
 func (a *author) extension(in string) {
-	kinds := []string{"tool", "workflow", "set", "approval", "ask", "sleep", "map", "end"}
+	kinds := []string{"tool", "workflow", "set", "approval", "ask", "sleep", "map", "signal", "end"}
 	if a.block > 0 {
-		kinds = kinds[:7]
+		kinds = kinds[:8]
 	}
 	kind := rapid.SampledFrom(kinds).Draw(a.t, "extension")
 	a.b.WriteString("type: " + kind + "\n")
@@ -165,6 +165,14 @@ func (a *author) extension(in string) {
 			a.b.WriteString(in + "if: \"{{ $input == 'x' }}\"\n")
 		}
 		return
+	case "signal":
+		a.b.WriteString(in + "signal: paid\n")
+		for _, key := range []string{"filter: \"{{ $signal.n > 1 && $steps.s0.output != 'x' }}\"", "schema: {type: object}", "remind_after: 1h"} {
+			if rapid.Bool().Draw(a.t, key) {
+				a.b.WriteString(in + key + "\n")
+			}
+		}
+		late = append(late, "deadline: 1h\n"+in+"on_deadline: {default: "+a.value()+"}")
 	case "approval":
 		a.b.WriteString(in + "prompt: " + rapid.SampledFrom([]string{"Go on?", "\"{{ $steps.s0.output }}?\""}).Draw(a.t, "prompt") + "\n")
 		late = append(late, "deadline: 1h\n"+in+"on_deadline: approve")
@@ -177,7 +185,7 @@ func (a *author) extension(in string) {
 		a.b.WriteString(in + "prompt: Who?\n" + in + rapid.SampledFrom([]string{"remind_after: 1h", "options: [a, b]", "schema: {type: object, properties: {a: {type: string}}}"}).Draw(a.t, "form") + "\n")
 		late = append(late, "deadline: 1h\n"+in+"on_deadline: {default: a}")
 	}
-	if l := rapid.SampledFrom(late).Draw(a.t, "late"); l != "" && (kind == "approval" || kind == "ask") {
+	if l := rapid.SampledFrom(late).Draw(a.t, "late"); l != "" && (kind == "approval" || kind == "ask" || kind == "signal") {
 		a.b.WriteString(in + l + "\n")
 	}
 	a.policies(in)

@@ -40,7 +40,7 @@ func stepForms() part.Object {
 		"status":          part.OneOf("how the run ends", workflow.EndCompleted, workflow.EndFailed),
 		"output":          value("the output of the run"),
 		"message":         part.Scalar("why the run failed; {{ … }} are expressions"),
-		"deadline":        duration("how long a person has"),
+		"deadline":        duration("how long a person has, or until when a signal must come"),
 		"remind_after":    duration("when a person is reminded"),
 		"on_deadline":     part.Either("what follows the deadline; fail without it", part.OneOf("", wordFail, workflow.PortApprove, workflow.PortReject), byDefault, goTo),
 		"over":            value("the list, of 10,000 items at most"),
@@ -48,13 +48,15 @@ func stepForms() part.Object {
 		"max_concurrency": part.Whole("how many items are worked on at a time; 10 without it", 1),
 		"on_item_error":   part.OneOf("what the failure of an item does: fail_fast fails the map, skip gives null in the place of the item, collect fails the map when all items have ended", workflow.FailFast, workflow.FailSkip, workflow.FailCollect),
 		"options":         part.Texts("the answers that can be given"),
-		"schema":          part.With(part.Object{"type": "object"}, "the JSON Schema of the answer"),
+		"schema":          part.With(part.Object{"type": "object"}, "the JSON Schema of the answer, or of the value of the signal"),
+		"signal":          part.With(part.Object{"type": []string{"string", "number"}, "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"}, "the name of the signal for which the step waits"),
+		"filter":          part.Scalar("which signals of the name the step takes: an expression over $signal, the value, such as {{ $signal.amount > 100 }}; all without it"),
 	}
 }
 
 // stepNeeds are the keys that steps of a type must have.
 var stepNeeds = map[kind][]string{
-	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"},
+	agentStep: {"name"}, conditionStep: {"condition"}, parallelStep: {"steps"}, toolStep: {"tool"}, workflowStep: {"workflow"}, setStep: {"values"}, askStep: {"prompt"}, mapStep: {"over", "steps"}, signalStep: {"signal"},
 }
 
 // stepSchema takes the keys of each type of step from the reader.

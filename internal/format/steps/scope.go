@@ -206,6 +206,9 @@ func (s *step) items() []string {
 	return vars
 }
 
+// withSignal adds what filters may name beside other texts.
+func withSignal(vars []string) []string { return append(slices.Clone(vars), expr.VarSignal) }
+
 // inside calls f for the steps whose outputs a block with the branches l has: its children, and in place of a condition the steps of that
 // condition's branches (S4-34), after an approval those of its reject. It ends early where f gives false.
 func (l *list) inside(f func(*step) bool) bool {

@@ -93,18 +93,37 @@ func (x *textReader) condition(f field) *workflow.Condition {
 	if f.value == nil {
 		return nil
 	}
+	return x.ask(f, false)
+}
+
+// filter gives the condition of `filter` (X-22); nil where there is none.
+func (x *textReader) filter(f field) *workflow.Condition {
+	if f.value == nil {
+		return nil
+	}
+	return x.ask(f, true)
+}
+
+func (x *textReader) ask(f field, ofSignal bool) *workflow.Condition {
 	src := x.r.condition(f)
 	if strings.TrimSpace(src) == "" {
 		if f.value.IsScalar() {
-			x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the condition is empty", x.s.title()).Hint = "leave `if` out, or write a condition"
+			x.r.diags.Errorf(f.value.Span, f.path, codeBadValue, "%s: the condition is empty", x.s.title()).Hint = "leave `" + f.key + "` out, or write a condition"
 		}
 		return nil
 	}
 	sc := scope{r: x.r, at: x.s}
-	cond, problems := expr.ParseCondition(src, sc.options(src))
+	opts := sc.options(src)
+	if ofSignal {
+		opts.Vars = withSignal(opts.Vars)
+	}
+	cond, problems := expr.ParseCondition(src, opts)
 	at := place{value: f.value, path: f.path, title: x.s.title() + ": "}
 	for _, p := range problems {
 		x.r.problem(at, p, x.r.whose(sc, cond, p))
+	}
+	if v, ok := cond.Constant(); ok && f.key == "filter" && len(problems) == 0 {
+		x.r.diags.Warnf(at.span(0, len(src)), at.path, codeConstant, "%sthe filter is always %t", at.title, v).Hint = "read the value, for example {{ $signal.amount > 100 }}"
 	}
 	return &workflow.Condition{Language: workflow.LangExpr, Text: x.canonical(at, src, cond.Refs(), sc)}
 }

@@ -24,12 +24,13 @@ const (
 	sleepStep
 	workflowStep
 	mapStep
+	signalStep
 	jump
 )
 
 // stepTypes are the words of documents for the kinds of steps, by kind.
 func stepTypes() []string {
-	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow", "map"}
+	return []string{"agent", "condition", "parallel", "tool", "set", "end", "approval", "ask", "sleep", "workflow", "map", "signal"}
 }
 
 func (k kind) String() string {

@@ -158,7 +158,7 @@ func (o *writer) condition(c workflow.Condition) string {
 	if c.Language != workflow.LangExpr || len(o.shared) == 0 {
 		return c.Text
 	}
-	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: o.vars})
+	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: withSignal(o.vars)})
 	return o.named(c.Text, parsed.Refs())
 }
 

@@ -125,11 +125,25 @@ func (o *writer) call(n *workflow.Node, m *yaml.Node) {
 func (o *writer) wait(it *item, m *yaml.Node) {
 	n, w := it.node, it.node.Wait
 	typ := "ask"
-	if w.Kind == workflow.WaitApproval {
+	switch w.Kind {
+	case workflow.WaitApproval:
 		typ = "approval"
+	case workflow.WaitSignal:
+		typ = "signal"
 	}
 	put(m, "type", plain(typ))
-	if w.Prompt != "" || typ == "ask" {
+	if typ == "signal" {
+		put(m, "signal", text(w.Await))
+		if w.Filter != nil {
+			put(m, "filter", text(o.condition(*w.Filter)))
+			if w.Filter.Language != workflow.LangExpr {
+				o.unsaid.Nodef(n, "its filter")
+			}
+		}
+		if w.Prompt != "" {
+			o.unsaid.Nodef(n, "a prompt")
+		}
+	} else if w.Prompt != "" || typ == "ask" {
 		put(m, "prompt", text(o.interpolation(w.Prompt)))
 	}
 	if len(w.Options) > 0 {
