@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	codes "github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/prompt"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/format/steps"
@@ -52,6 +53,8 @@ func TestLimits(t *testing.T) {
 	}
 	for name, want := range map[string][]any{
 		"assembled prompt, system prompt or arguments of a tool step": {prompt.MaxBytes, codes.CodeValueTooLarge},
+		"value of a signal": {codes.MaxSignalBytes, errcode.SignalRefused},
+		"signals that a run keeps because no step has taken them": {codes.MaxKeptSignals, codes.MaxKeptSignalBytes, errcode.SignalsFull},
 		"input of a run": {service.DefaultMaxInput, "`invalid`"},
 		"runs of a namespace that have not ended": {service.DefaultMaxRuns, "`limit`"},
 		"document": {source.DefaultMaxBytes, source.CodeTooLarge},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -52,7 +53,11 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	if len(o.Waiting) == 0 {
 		return o.Status == engine.StatusPaused, nil
 	}
-	w := o.Waiting[0]
+	at := slices.IndexFunc(o.Waiting, func(w project.Waiting) bool { return w.Kind != workflow.WaitSignal })
+	if at < 0 {
+		return false, nil // no person can help
+	}
+	w := o.Waiting[at]
 	f.progress.hide()
 	f.pose(o, w)
 	for {

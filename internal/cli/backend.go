@@ -41,6 +41,7 @@ type sight interface {
 // control is what verbs need that change runs.
 type control interface {
 	Answer(ctx context.Context, run string, a service.AnswerRequest) error
+	Signal(ctx context.Context, run string, q service.SignalRequest) (service.Signalled, error)
 	Proceed(ctx context.Context, rec service.Recorded, p service.Proceed) error
 	TakeUp(ctx context.Context, run string) error
 	Cancel(ctx context.Context, run, reason string) error

@@ -329,7 +329,7 @@ func (f *follower) status(o project.Run) error {
 		return &exit{ExitCancelled, "run " + o.ID + " was cancelled"}
 	case engine.StatusPaused:
 		if f.service.DB() == service.Memory {
-			return &exit{ExitPaused, "run " + o.ID + " waits for a person, but --db " + service.Memory + " stores nothing: run it with a store to answer it later"}
+			return &exit{ExitPaused, "run " + o.ID + " waits, but --db " + service.Memory + " stores nothing: run it with a store to answer it later"}
 		}
 		return &exit{ExitPaused, f.waits(o)}
 	case engine.StatusFailed:

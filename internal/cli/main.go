@@ -271,7 +271,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.helpCmd())
 	arrange(root, []group{
-		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
+		{"Run workflows:", []*cobra.Command{a.runCmd(), a.execCmd(), a.resumeCmd(), a.signalCmd(), a.retryCmd(), a.watchCmd(), a.cancelCmd(), a.runsCmd()}},
 		{"Work with documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd(), a.explainCmd()}},
 		{"Store workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on a schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},

@@ -209,7 +209,7 @@ func (b *board) add(e engine.Event) *line {
 	case *engine.StepSkipped:
 		return b.end(a, e, markStop, "skipped: "+d.Reason)
 	case *engine.WaitOpened:
-		return &line{markWait, b.title(e.Node), "waits for a person (" + d.Kind + ")", ""}
+		return &line{markWait, b.title(e.Node), awaited(d, " ("+d.Kind+")"), ""}
 	case *engine.LimitReached:
 		if d.Limit != "max_rounds" {
 			return &line{mark: markStop, title: "limit reached: " + limitText(d)}
@@ -251,8 +251,16 @@ func (b *board) follow(a *activity, data engine.Data) {
 			a.by = "" // the step's own agent begins again
 		}
 	case *engine.WaitOpened:
-		a.doing, a.waits = "waits for a person", true
+		a.doing, a.waits = awaited(d, ""), true
 	}
+}
+
+// awaited says for what a step waits.
+func awaited(d *engine.WaitOpened, kind string) string {
+	if d.Kind == workflow.WaitSignal {
+		return "waits for the signal " + clean(d.Signal)
+	}
+	return "waits for a person" + kind
 }
 
 // ending says what a completed step came to: who answered, or which way was taken. A nil a says nothing.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/project"
@@ -11,7 +12,11 @@ import (
 // waits tells what the run waits for and how to answer.
 func (f *follower) waits(o project.Run) string {
 	var b strings.Builder
-	b.WriteString("run " + o.ID + " is paused and waits for a person:")
+	what := "a signal"
+	if slices.ContainsFunc(o.Waiting, func(w project.Waiting) bool { return w.Kind != workflow.WaitSignal }) {
+		what = "a person"
+	}
+	b.WriteString("run " + o.ID + " is paused and waits for " + what + ":")
 	for _, w := range o.Waiting {
 		fmt.Fprintf(&b, "\n  %s at %s (%s)", w.ID, clean(w.Node), w.Kind)
 		switch {
@@ -25,6 +30,9 @@ func (f *follower) waits(o project.Run) string {
 			b.WriteString("\n    to approve: " + clean(escaped(w.Tool)) + " " + escaped(string(w.Arguments)))
 		} else if text := toApprove(w); text != "" {
 			b.WriteString("\n    to approve:" + beside(f.excerpt(text)))
+		}
+		if text := answers(w); text != "" {
+			b.WriteString("\n    " + short(text, maxPrompt))
 		}
 		b.WriteString("\n    " + f.answerLine(o, w))
 	}
@@ -51,10 +59,30 @@ func beside(text string) string {
 	return "\n      " + strings.ReplaceAll(text, "\n", "\n      ")
 }
 
+// answers says what can be given to a question, or to a wait for a signal; "": anything.
+func answers(w project.Waiting) string {
+	switch {
+	case w.Kind == workflow.WaitSignal && w.Filter != "":
+		return "signal " + clean(w.Signal) + " that " + clean(escaped(w.Filter))
+	case w.Kind == workflow.WaitSignal:
+		return "signal " + clean(w.Signal)
+	case w.Kind == workflow.WaitApproval:
+		return ""
+	case len(w.Options) > 0:
+		return "one of: " + clean(escaped(strings.Join(w.Options, ", ")))
+	case len(w.Schema) > 0:
+		return "an answer that matches " + clean(escaped(string(w.Schema)))
+	}
+	return ""
+}
+
 // answerLine is the command that answers a wait of the run.
 func (a *app) answerLine(o project.Run, w project.Waiting) string {
+	if w.Kind == workflow.WaitSignal {
+		return a.lineOf("signal", o.ID, " "+quote(w.Signal)+" VALUE")
+	}
 	pick := ""
-	if len(o.Waiting) > 1 {
+	if people := slices.DeleteFunc(slices.Clone(o.Waiting), func(w project.Waiting) bool { return w.Kind == workflow.WaitSignal }); len(people) > 1 {
 		pick = " --wait " + quote(w.ID)
 	}
 	if w.Kind == workflow.WaitApproval {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"math"
 	"net/http"
@@ -175,6 +176,18 @@ func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest
 		body.Input = &v
 	}
 	return r.resume(ctx, run, body)
+}
+
+// Signal sends a signal to a run. It gets its key here, so that one which is sent again counts once.
+func (r *Remote) Signal(ctx context.Context, run string, q service.SignalRequest) (service.Signalled, error) {
+	out := service.Signalled{Run: run, Signal: q.Name, Key: q.Key}
+	if out.Key == "" {
+		out.Key = rand.Text()
+	}
+	var v any = q.Value
+	res, err := r.api.SignalRun(ctx, run, q.Name, &api.SignalRunParams{IdempotencyKey: some(out.Key)}, api.SignalBody{Value: &v})
+	err = r.read(res, err, &out)
+	return out, err
 }
 
 // TakeUp makes an interrupted run go on.

@@ -205,11 +205,21 @@ func (r *replay) Call(ctx context.Context, q model.Request, _ func(model.Delta))
 	return model.Reply{}, &model.Error{Kind: model.KindNoReply, Message: "the journal has no answer for " + name}
 }
 
-// results counts what came from outside of a run: results of calls, and answers.
+// signalOf gives the name of the signal that ends a wait; "": a person answers it.
+func signalOf(events []engine.Event, wait string) string {
+	for _, e := range events {
+		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == wait && d.Below == nil {
+			return d.Signal
+		}
+	}
+	return ""
+}
+
+// results counts what came from outside of a run: results of calls, answers and signals.
 func results(events []engine.Event) (n int) {
 	for _, e := range events {
 		switch e.Data.(type) {
-		case *engine.ModelReplied, *engine.ModelFailed, *engine.WaitAnswered:
+		case *engine.ModelReplied, *engine.ModelFailed, *engine.WaitAnswered, *engine.SignalReceived:
 			n++
 		}
 	}
@@ -266,8 +276,16 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 		return st.Status
 	}
 	for i, e := range p.journals[run] {
+		if s, ok := e.Data.(*engine.SignalReceived); ok {
+			if err := r.await(ctx, run, results(p.journals[run][:i])); err != nil {
+				t.Fatalf("before the signal %s: %v", s.Signal, err)
+			}
+			if _, err := r.service.Signal(ctx, run, service.SignalRequest{Name: s.Signal, Value: s.Value, Key: s.Key, By: s.By}); err != nil {
+				t.Fatalf("signal %s: %v", s.Signal, err)
+			}
+		}
 		a, ok := e.Data.(*engine.WaitAnswered)
-		if !ok || a.By.Channel == engine.ChannelApproveAll {
+		if !ok || a.By.Channel == engine.ChannelApproveAll || a.Kept != 0 {
 			continue
 		}
 		if err := r.await(ctx, run, results(p.journals[run][:i])); err != nil {
@@ -282,6 +300,12 @@ func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.
 		value := a.Answer
 		if a.Decision != "" {
 			value = service.Decide(a.Decision)
+		}
+		if name := signalOf(p.journals[run][:i], a.Wait); name != "" {
+			if _, err := r.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: value, Key: a.Key, By: a.By}); err != nil {
+				t.Fatalf("signal %s: %v", name, err)
+			}
+			continue
 		}
 		err := r.service.Answer(ctx, run, service.AnswerRequest{Node: e.Node, Value: value, Decision: a.Decision != "", Note: a.Note, Key: a.Key, By: a.By})
 		if err != nil {

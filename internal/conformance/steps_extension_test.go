@@ -287,6 +287,95 @@ var stepsExtensions = []rule{
 		fails(t, steps("a", "- {id: x, type: agent, name: a}\n- {type: sleep, for: \"{{ $steps.x.output }}\"}\n"), engine.CodeExpression, `"a said" is not a time such as 90s`)
 		fails(t, steps("a", "- {type: sleep, until: \"{{ $input }}\"}\n"), engine.CodeExpression, `"go" is not a time such as 2026`)
 	}},
+	{name: "X-21 a signal step waits for a signal", test: func(t *testing.T) {
+		w, _ := withTools(t)
+		doc := steps("a", "- {id: s, type: signal, signal: paid, deadline: 1h, on_deadline: LATE}\n- {type: end, output: \"{{ $steps.s.output }}\"}\n")
+		r := w.runs(strings.Replace(doc, "LATE", "fail", 1), "go")
+		same(t, "waits for", r.is(engine.StatusPaused).Waiting[0].Signal, "paid")
+		if err := r.answer("yes"); !errors.Is(err, engine.ErrWaitSignal) {
+			t.Errorf("an answer of a person: %v", err)
+		}
+		r.signals("paid", map[string]any{"n": 7})
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":7}`)
+		for late, want := range map[string]string{"fail": "", "{default: {n: \"{{ $input }}\"}}": `{"n":"go"}`, "{goto: late}": `{"late":true}`} {
+			doc := strings.Replace(doc, "LATE", late, 1)
+			if strings.Contains(late, "goto") {
+				doc += "- {id: late, type: set, values: {late: true}}\n"
+			}
+			r := w.begin(doc, "go")
+			r.rest()
+			time.Sleep(2 * time.Hour) // of the bubble's time
+			if want == "" {
+				same(t, late, r.is(engine.StatusFailed).Error.Code, engine.CodeDeadline)
+			} else {
+				same(t, late, string(r.is(engine.StatusCompleted).Output), want)
+			}
+		}
+		same(t, "a name with blanks", len(refused(t, steps("a", "- {type: signal, signal: a payment}\n"))), 1)
+	}},
+	{name: "X-22 the step that waited longest of those that accept the value takes it", test: func(t *testing.T) {
+		w, _ := withTools(t)
+		r := w.runs(steps("a", `
+- {id: min, type: set, values: {n: 3}}
+- id: p
+  type: parallel
+  steps:
+    - {id: large, type: signal, signal: paid, filter: "{{ $signal.n > 9 }}"}
+    - {id: fit, type: signal, signal: paid, filter: "{{ $signal.n >= $steps.min.output.n && $signal.for == $input }}", schema: {type: object, required: [n]}}
+    - {id: any, type: signal, signal: paid}
+- {type: set, values: {large: "{{ $steps.p.outputs.large.output.n }}", fit: "{{ $steps.p.outputs.fit.output.n }}", any: "{{ $steps.p.outputs.any.output }}"}}
+`), "go")
+		same(t, "who takes 3", r.signals("paid", map[string]any{"n": 3, "for": "go"}).Node, "fit")
+		same(t, "who takes what has no n", r.signals("paid", "text").Node, "any")
+		same(t, "who takes what none accepts", r.signals("paid", map[string]any{"n": 1}).Node, "")
+		same(t, "who takes 10", r.signals("paid", map[string]any{"n": 10}).Node, "large")
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"any":"text","fit":3,"large":10}`)
+	}},
+	{name: "X-23 signals that no step takes are kept, first in, first out", test: func(t *testing.T) {
+		w, _ := withTools(t)
+		r := w.runs(steps("a", `
+- {id: q, type: ask, prompt: Go on?}
+- {id: one, type: signal, signal: paid, filter: "{{ $signal > 1 }}"}
+- {id: two, type: signal, signal: paid}
+- {type: set, values: {one: "{{ $steps.one.output }}", two: "{{ $steps.two.output }}"}}
+`), "go")
+		for n := range 4 {
+			same(t, "kept", r.signals("paid", n).Wait, "")
+		}
+		r.answers("yes")
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"one":2,"two":0}`)
+	}},
+	{name: "X-24 signals that are refused, and those that come again", test: func(t *testing.T) {
+		w, _ := withTools(t)
+		r := w.runs(steps("a", "- {type: signal, signal: paid, schema: {type: integer}}\n- {type: signal, signal: sent}\n"), "go")
+		for name, c := range map[string]struct {
+			signal string
+			value  any
+			want   error
+		}{
+			"name":   {"payd", 1, engine.ErrSignalName},
+			"schema": {"paid", "x", engine.ErrSignal},
+			"size":   {"sent", strings.Repeat("x", engine.MaxSignalBytes), engine.ErrSignal},
+		} {
+			if _, err := r.signal(c.signal, c.value, ""); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		}
+		for range 2 {
+			out, err := r.signal("paid", 5, "k")
+			if err != nil || out.Node != "signal" {
+				t.Errorf("the same signal: %+v, %v", out, err)
+			}
+		}
+		if _, err := r.signal("sent", 5, "k"); !errors.Is(err, engine.ErrSignal) {
+			t.Errorf("another signal under its key: %v", err)
+		}
+		r.signals("sent", nil)
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `null`)
+		if _, err := r.signal("sent", 1, ""); !errors.Is(err, engine.ErrEnded) {
+			t.Errorf("after the end: %v", err)
+		}
+	}},
 }
 
 var stepsPolicies = []rule{
@@ -312,5 +401,5 @@ func TestStepsPolicies(t *testing.T) { check(t, stepsPolicies) }
 func TestStepsPoliciesCovered(t *testing.T) { covered(t, stepsPolicies, "X-40") }
 
 func TestStepsExtensionsCovered(t *testing.T) {
-	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20")
+	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20", "X-21", "X-22", "X-23", "X-24")
 }

@@ -252,6 +252,22 @@ func (r *run) answer(value any, node ...string) error {
 	return r.w.Answer(r.w.t.Context(), r.id, a)
 }
 
+// signal sends a signal.
+func (r *run) signal(name string, value any, key string) (service.Signalled, error) {
+	r.w.t.Helper()
+	return r.w.Signal(r.w.t.Context(), r.id, service.SignalRequest{Name: name, Value: engine.Value(asJSON(value)), Key: key, By: engine.LocalBy(engine.ChannelProgram)})
+}
+
+// signals sends a signal that must be accepted.
+func (r *run) signals(name string, value any) service.Signalled {
+	r.w.t.Helper()
+	out, err := r.signal(name, value, "")
+	if err != nil {
+		r.w.t.Fatalf("signal %s: %v", name, err)
+	}
+	return out
+}
+
 // answers gives an answer that must be taken.
 func (r *run) answers(value any, node ...string) {
 	r.w.t.Helper()

@@ -10,6 +10,13 @@ import (
 	"github.com/hocket-run/hocket/internal/engine/waits"
 )
 
+// Bounds of signals: of the value of one, and in number and bytes of those that a run keeps because no step has taken them.
+const (
+	MaxSignalBytes     = waits.MaxSignalBytes
+	MaxKeptSignals     = waits.MaxKept
+	MaxKeptSignalBytes = waits.MaxKeptBytes
+)
+
 // FailedAttempt is one failure of a run with typed state: of a function's attempt, or of a step as a whole (S2-78).
 type FailedAttempt struct {
 	Node    string

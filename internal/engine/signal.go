@@ -14,7 +14,11 @@ import (
 // readSignal says which event a signal makes: see [waits.Waits.ReadSignal]. Errors: ErrEnded, ErrSignalName, ErrSignal, ErrSignalsFull.
 func (p *people) readSignal(d Answer) (*WaitAnswered, *SignalReceived, error) {
 	if p.state.Status.Ended() {
-		return nil, nil, ErrEnded
+		known, err := p.state.Waits.HasSignal(waits.Answer(d))
+		if !known && err == nil {
+			err = ErrEnded
+		}
+		return nil, nil, err
 	}
 	if names := p.state.plan.signals; !slices.Contains(names, d.Signal) {
 		if len(names) == 0 {

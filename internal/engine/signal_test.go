@@ -171,6 +171,12 @@ func TestSignalKeys(t *testing.T) {
 	first := engine.Answer{Signal: "s", Value: engine.Value(`{"n": 1}`), Key: "k"}
 	w.Feed(first)
 	seq := w.Run.Seq()
+	ended := enginetest.New(t, enginetest.Graph(nodes(awaits("a", "s", "")), ""), nil)
+	ended.Start("go")
+	ended.Feed(first)
+	if err := ended.Try(first); err != nil {
+		t.Errorf("the same signal after the end: %v, want no effect", err)
+	}
 	for name, c := range map[string]struct {
 		signal engine.Answer
 		err    error

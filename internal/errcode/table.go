@@ -71,6 +71,10 @@ const (
 	WaitAnswered      Code = "wait-answered"
 	WaitClosed        Code = "wait-closed"
 	WaitNoApproval    Code = "wait-no-approval"
+	WaitSignal        Code = "wait-signal"
+	SignalUnknown     Code = "signal-unknown"
+	SignalRefused     Code = "signal-refused"
+	SignalsFull       Code = "signals-full"
 	InvalidAnswer     Code = "invalid-answer"
 	AnswerAndLimits   Code = "answer-and-limits"
 	AnswerMissing     Code = "answer-missing"
@@ -310,6 +314,16 @@ var entries = [...]Entry{
 	{WaitAnswered, Conflict, "wait already has a different answer", [3]string{}, "Another client answered the wait first."},
 	{WaitClosed, Gone, "wait is closed", [3]string{}, "The run ended, or the deadline of the wait passed."},
 	{WaitNoApproval, Invalid, "run {run} asks a question at {node}, not for an approval", [3]string{"answer it with --input TEXT", "answer it with the text or value that it asks for", "answer it with the argument input"}, "An approval was given as the answer to a question."},
+	{
+		WaitSignal, Conflict, "the wait takes a signal, not an answer", [3]string{"send it with hocket signal RUN NAME VALUE", "send it with signalRun", "send it with signal_run"},
+		"The step waits for a signal from another program, which no answer replaces.",
+	},
+	{SignalUnknown, NotFound, "no step of the workflow waits for the signal", [3]string{}, "The name is none of those for which steps of the run's workflow wait."},
+	{
+		SignalRefused, Invalid, "the signal cannot be taken", [3]string{},
+		"The value is too large, is not JSON, or does not match the schema of the steps that wait for the signal; or the key was used for another signal.",
+	},
+	{SignalsFull, Conflict, "the run keeps too many signals that no step has taken", [3]string{}, "A run keeps at most 100 signals and 1 MiB that no step has taken yet."},
 	{InvalidAnswer, Invalid, "the answer is not valid", [3]string{}, "The answer is not one of the options, or does not match the schema of the wait."},
 	{AnswerMissing, Invalid, "run {run} waits for an answer: {question}", [3]string{"", "", "give it in the argument input"}, "The request gives no answer to the question that the run asks."},
 	{

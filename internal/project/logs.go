@@ -205,6 +205,9 @@ func startText(st *step) string {
 		if st.def.Wait == nil || st.def.Wait.Kind == workflow.WaitApproval {
 			return "approval node"
 		}
+		if st.def.Wait.Kind == workflow.WaitSignal {
+			return "signal node"
+		}
 		return "question node"
 	case workflow.KindAgent:
 		return st.agent(st.data.Agent) + " agent node"
@@ -229,6 +232,8 @@ func waitText(d *engine.WaitOpened) string {
 	switch {
 	case d.Kind == workflow.WaitApproval:
 		return "Waiting for user approval"
+	case d.Kind == workflow.WaitSignal:
+		return "Waiting for the signal " + d.Signal
 	case d.Prompt != "":
 		return d.Prompt
 	}

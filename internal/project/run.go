@@ -107,6 +107,9 @@ type Waiting struct {
 	Changed bool `json:"changed,omitempty"`
 	// Schema is what the answer to a tool's question must fit.
 	Schema engine.Value `json:"schema,omitempty"`
+	// Signal is the name of the signal that a wait of kind signal takes, and Filter says which of them; absent for waits for people.
+	Signal string `json:"signal,omitempty"`
+	Filter string `json:"filter,omitempty"`
 	// Below is the wait of a run that a tool call started, which this one repeats; nil for all others.
 	Below *engine.Below `json:"-"`
 }
@@ -280,7 +283,7 @@ func (f *Folder) openWaits() []Waiting {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
 		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
-			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Below: w.Below})
+			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Signal: w.Signal, Filter: w.Filter, Below: w.Below})
 	}
 	return out
 }

@@ -175,6 +175,8 @@ func (s *Service) AllowUncounted(ctx context.Context, by driver.Ledger) error {
 type (
 	Actor         = run.Actor
 	AnswerRequest = run.AnswerRequest
+	SignalRequest = run.SignalRequest
+	Signalled     = run.Signalled
 	Asked         = run.Asked
 	Channel       = run.Channel
 	ChildWork     = child.Work

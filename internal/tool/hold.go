@@ -42,6 +42,8 @@ type Hold struct {
 	Below *Below
 	Tool  string
 	Input json.RawMessage
+	// Signal is the name of the signal for which the run below waits; "": it waits for a person.
+	Signal string
 }
 
 // Below names a wait of another run. Person: only a person may answer it, whatever its kind.

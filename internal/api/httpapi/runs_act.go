@@ -50,6 +50,7 @@ func (a *API) registerRunActs() {
 		Summary: "Fork a run: store a new run with the events of this one up to a given event", Description: "It continues when it is resumed or answered. If the copied events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. A run with limits above those of its workflow, or of a draft, of a former version or of a document that is not stored needs the role edit.",
 		Errors: []int{http.StatusNotFound},
 	}, forkRun)
+	a.registerSignals()
 	a.registerRetry()
 	add(a, route{
 		Method: http.MethodDelete, Path: "/runs/{id}", ID: "deleteRun", Tag: tagRuns, Role: access.RoleAdmin, Status: http.StatusNoContent,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -245,6 +246,9 @@ func (p *progress) words(e *engine.Event) string {
 	case *engine.ToolCalled:
 		return node + " calls the tool " + escaped(d.Tool)
 	case *engine.WaitOpened:
+		if d.Kind == workflow.WaitSignal {
+			return node + " waits for the signal " + d.Signal
+		}
 		return node + " waits for a person (" + d.Kind + ")"
 	}
 	return ""
@@ -307,6 +311,9 @@ func (c *call) next(o outcome) string {
 		if w.Person {
 			return c.personText(o.RunID, w.ID)
 		}
+	}
+	if !slices.ContainsFunc(o.Waiting, func(w waiting) bool { return w.Kind != workflow.WaitSignal }) {
+		return "The run waits for a signal of another program, and continues when it comes; signal_run sends one (id, signal, value)."
 	}
 	return "The run waits for an answer: give it with resume_run (id, input, and wait if several are open)."
 }

@@ -113,6 +113,8 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 		return c.takeUp(ctx, run)
 	case err != nil:
 		return unasked(err, rec, args)
+	case w.Kind == workflow.WaitSignal:
+		return fmt.Errorf("%w: wait %s at %s takes %q", engine.ErrWaitSignal, w.Wait, w.Node, w.Signal)
 	case service.NeedsPerson(w.WaitOpened):
 		return c.decide(ctx, rec, w, args)
 	case args.Decision != "":

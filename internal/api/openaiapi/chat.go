@@ -151,7 +151,7 @@ func (x *exchange) take(w pending) (answered bool, err error) {
 		}
 	}
 	err = x.caller.Service.Answer(ctx, x.run, a)
-	if errors.Is(err, engine.ErrAnswer) {
+	if errors.Is(err, engine.ErrAnswer) || errors.Is(err, engine.ErrWaitSignal) {
 		return true, x.askAgain(w, "The answer was not accepted: "+err.Error()+".")
 	}
 	if err != nil {

@@ -64,6 +64,9 @@ func Closing(ctx context.Context) <-chan struct{} { return requestOf(ctx).Closin
 // ActAnswer is the action of an answer to a wait; its target is the run's id, a blank and the wait's.
 const ActAnswer = "runs.answer"
 
+// ActSignal is the action of a signal to a run; its target is the run's id, a blank and the signal's name.
+const ActSignal = "runs.signal"
+
 // RecordAction records for the audit log what the request of a context does: an action such as `runs.start`, and the id of its object. One request may do several
 // actions. Without a server, it does nothing.
 func RecordAction(ctx context.Context, action, target string) {

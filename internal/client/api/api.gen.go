@@ -291,6 +291,9 @@ const (
 	SessionBusy          ProblemReason = "session-busy"
 	SessionMissing       ProblemReason = "session-missing"
 	SeveralDocuments     ProblemReason = "several-documents"
+	SignalRefused        ProblemReason = "signal-refused"
+	SignalUnknown        ProblemReason = "signal-unknown"
+	SignalsFull          ProblemReason = "signals-full"
 	StepNotExecuted      ProblemReason = "step-not-executed"
 	StoreConnection      ProblemReason = "store-connection"
 	StoreConnections     ProblemReason = "store-connections"
@@ -341,6 +344,7 @@ const (
 	WaitClosed           ProblemReason = "wait-closed"
 	WaitNoApproval       ProblemReason = "wait-no-approval"
 	WaitNotFound         ProblemReason = "wait-not-found"
+	WaitSignal           ProblemReason = "wait-signal"
 	WebhookNotFound      ProblemReason = "webhook-not-found"
 	WorkflowDraftOnly    ProblemReason = "workflow-draft-only"
 	WorkflowNoDraft      ProblemReason = "workflow-no-draft"
@@ -531,6 +535,12 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case SeveralDocuments:
 		return true
+	case SignalRefused:
+		return true
+	case SignalUnknown:
+		return true
+	case SignalsFull:
+		return true
 	case StepNotExecuted:
 		return true
 	case StoreConnection:
@@ -630,6 +640,8 @@ func (e ProblemReason) Valid() bool {
 	case WaitNoApproval:
 		return true
 	case WaitNotFound:
+		return true
+	case WaitSignal:
 		return true
 	case WebhookNotFound:
 		return true
@@ -1581,6 +1593,7 @@ type OpenWait struct {
 	Arguments interface{}     `json:"arguments,omitempty"`
 	Changed   *bool           `json:"changed,omitempty"`
 	Deadline  *time.Time      `json:"deadline,omitempty"`
+	Filter    *string         `json:"filter,omitempty"`
 	Id        string          `json:"id"`
 	Input     interface{}     `json:"input,omitempty"`
 	Kind      string          `json:"kind"`
@@ -1589,6 +1602,7 @@ type OpenWait struct {
 	Prompt    OpenWait_Prompt `json:"prompt"`
 	Run       string          `json:"run"`
 	Schema    interface{}     `json:"schema,omitempty"`
+	Signal    *string         `json:"signal,omitempty"`
 	Since     time.Time       `json:"since"`
 	Tool      *string         `json:"tool,omitempty"`
 
@@ -1935,6 +1949,28 @@ type ScheduledList struct {
 	Next string `json:"next"`
 }
 
+// SignalBody defines model for SignalBody.
+type SignalBody struct {
+	// Value Any JSON value; absent: null. It is the output of the step that takes the signal
+	Value interface{} `json:"value,omitempty"`
+}
+
+// SignalResult defines model for SignalResult.
+type SignalResult struct {
+	// Key Key of the signal: that of the request, or a generated one
+	Key string `json:"key"`
+
+	// Node Node that took it; absent: it is kept
+	Node *string `json:"node,omitempty"`
+
+	// Run Run that has the signal: this one, or one that it started and that waits for it
+	Run    string `json:"run"`
+	Signal string `json:"signal"`
+
+	// Wait Wait that took it; absent: it is kept
+	Wait *string `json:"wait,omitempty"`
+}
+
 // Source defines model for Source.
 type Source struct {
 	// Document The text, YAML or JSON; a workflow's is returned byte for byte
@@ -2223,6 +2259,7 @@ type Waiting struct {
 	Arguments interface{}    `json:"arguments,omitempty"`
 	Changed   *bool          `json:"changed,omitempty"`
 	Deadline  *time.Time     `json:"deadline,omitempty"`
+	Filter    *string        `json:"filter,omitempty"`
 	Id        string         `json:"id"`
 	Input     interface{}    `json:"input,omitempty"`
 	Kind      string         `json:"kind"`
@@ -2230,6 +2267,7 @@ type Waiting struct {
 	Options   []string       `json:"options"`
 	Prompt    Waiting_Prompt `json:"prompt"`
 	Schema    interface{}    `json:"schema,omitempty"`
+	Signal    *string        `json:"signal,omitempty"`
 	Since     time.Time      `json:"since"`
 	Tool      *string        `json:"tool,omitempty"`
 }
@@ -2590,6 +2628,12 @@ type RetryRunParams struct {
 	Prefer *string `json:"Prefer,omitempty"`
 }
 
+// SignalRunParams defines parameters for SignalRun.
+type SignalRunParams struct {
+	// IdempotencyKey Identifies the signal, so that it can be sent again
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // ListStepsParams defines parameters for ListSteps.
 type ListStepsParams struct {
 	// Cursor Cursor: next of the previous page
@@ -2775,6 +2819,9 @@ type ResumeRunJSONRequestBody = ResumeBody
 
 // RetryRunJSONRequestBody defines body for RetryRun for application/json ContentType.
 type RetryRunJSONRequestBody = RetryBody
+
+// SignalRunJSONRequestBody defines body for SignalRun for application/json ContentType.
+type SignalRunJSONRequestBody = SignalBody
 
 // CreateTokenJSONRequestBody defines body for CreateToken for application/json ContentType.
 type CreateTokenJSONRequestBody = TokenBody
@@ -3622,6 +3669,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
 	RetryRun(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SignalRunWithBody Send a signal to a run
+	//
+	// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+	SignalRunWithBody(ctx context.Context, id string, name string, params *SignalRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SignalRun Send a signal to a run
+	//
+	// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+	SignalRun(ctx context.Context, id string, name string, params *SignalRunParams, body SignalRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSteps List the steps of a run
 	//
@@ -4540,6 +4605,44 @@ func (c *Client) RetryRunWithBody(ctx context.Context, id string, params *RetryR
 // Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
 func (c *Client) RetryRun(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRetryRunRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SignalRunWithBody Send a signal to a run
+//
+// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+func (c *Client) SignalRunWithBody(ctx context.Context, id string, name string, params *SignalRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSignalRunRequestWithBody(c.Server, id, name, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SignalRun Send a signal to a run
+//
+// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+func (c *Client) SignalRun(ctx context.Context, id string, name string, params *SignalRunParams, body SignalRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSignalRunRequest(c.Server, id, name, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7199,6 +7302,75 @@ func NewRetryRunRequestWithBody(server string, id string, params *RetryRunParams
 	return req, nil
 }
 
+// NewSignalRunRequest calls the generic SignalRun builder with application/json body
+func NewSignalRunRequest(server string, id string, name string, params *SignalRunParams, body SignalRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSignalRunRequestWithBody(server, id, name, params, "application/json", bodyReader)
+}
+
+// NewSignalRunRequestWithBody constructs an http.Request for the SignalRun method, with any body, and a specified content type
+func NewSignalRunRequestWithBody(server string, id string, name string, params *SignalRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "name", name, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/signals/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListStepsRequest constructs an http.Request for the ListSteps method
 func NewListStepsRequest(server string, id string, params *ListStepsParams) (*http.Request, error) {
 	var err error
@@ -9042,6 +9214,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/runs/{id}/retry (the `RetryRun` operationId).
 	RetryRunWithResponse(ctx context.Context, id string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunResponse, error)
+
+	// SignalRunWithBodyWithResponse Send a signal to a run
+	//
+	// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+	SignalRunWithBodyWithResponse(ctx context.Context, id string, name string, params *SignalRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SignalRunResponse, error)
+
+	// SignalRunWithResponse Send a signal to a run
+	//
+	// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+	SignalRunWithResponse(ctx context.Context, id string, name string, params *SignalRunParams, body SignalRunJSONRequestBody, reqEditors ...RequestEditorFn) (*SignalRunResponse, error)
 
 	// ListStepsWithResponse List the steps of a run
 	//
@@ -12283,6 +12473,138 @@ func (r RetryRunResponse) ContentType() string {
 	return ""
 }
 
+type SignalRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SignalResult
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *SignalResult
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON408 the response for an HTTP 408 `application/problem+json` response
+	ApplicationproblemJSON408 *Problem
+	// ApplicationproblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationproblemJSON409 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SignalRunResponse) GetJSON200() *SignalResult {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r SignalRunResponse) GetJSON202() *SignalResult {
+	return r.JSON202
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON408 returns the response for an HTTP 408 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON408() *Problem {
+	return r.ApplicationproblemJSON408
+}
+
+// GetApplicationproblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON409() *Problem {
+	return r.ApplicationproblemJSON409
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r SignalRunResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r SignalRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SignalRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SignalRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SignalRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListStepsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -15306,6 +15628,36 @@ func (c *ClientWithResponses) RetryRunWithResponse(ctx context.Context, id strin
 		return nil, err
 	}
 	return ParseRetryRunResponse(rsp)
+}
+
+// SignalRunWithBodyWithResponse Send a signal to a run
+//
+// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+func (c *ClientWithResponses) SignalRunWithBodyWithResponse(ctx context.Context, id string, name string, params *SignalRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SignalRunResponse, error) {
+	rsp, err := c.SignalRunWithBody(ctx, id, name, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSignalRunResponse(rsp)
+}
+
+// SignalRunWithResponse Send a signal to a run
+//
+// The step that has waited longest of those that wait for the name and accept the value takes it: 200, with the step. A signal that no step takes yet is kept for a later one: 202. A run keeps at most 100 signals and 1 MiB; a value has at most 256 KiB. With an `Idempotency-Key` the same signal again changes nothing and gives the same result. 404 also means that no step of the workflow waits for a signal of that name.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/runs/{id}/signals/{name} (the `SignalRun` operationId).
+func (c *ClientWithResponses) SignalRunWithResponse(ctx context.Context, id string, name string, params *SignalRunParams, body SignalRunJSONRequestBody, reqEditors ...RequestEditorFn) (*SignalRunResponse, error) {
+	rsp, err := c.SignalRun(ctx, id, name, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSignalRunResponse(rsp)
 }
 
 // ListStepsWithResponse List the steps of a run
@@ -18389,6 +18741,123 @@ func ParseRetryRunResponse(rsp *http.Response) (*RetryRunResponse, error) {
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSignalRunResponse parses an HTTP response from a SignalRunWithResponse call
+func ParseSignalRunResponse(rsp *http.Response) (*SignalRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SignalRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SignalResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest SignalResult
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 408:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON408 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
 	}
 
 	return response, nil

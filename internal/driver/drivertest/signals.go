@@ -60,7 +60,7 @@ func testSignals(t *testing.T, c Cluster) {
 	}
 	third := c.Open(t, Options{World: w}) // nothing drives the run now
 	for range 2 {
-		if err := third.Answer(t.Context(), run, signal("sent", `{"n":9}`, "last")); err != nil && !errors.Is(err, engine.ErrEnded) {
+		if err := third.Answer(t.Context(), run, signal("sent", `{"n":9}`, "last")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -82,6 +82,11 @@ func (s *Waits) ReadSignal(d Answer, takes Takes) (*event.WaitAnswered, *event.S
 	return nil, in, nil
 }
 
+// HasSignal tells whether a signal came before under its key (P24). Errors: ErrSignal where something else did.
+func (s *Waits) HasSignal(d Answer) (bool, error) {
+	return s.knows(d.Signal, event.Clean(d.Key), event.Compact(d.Value))
+}
+
 // knows tells whether a signal came before under its key. Errors: ErrSignal where something else did.
 func (s *Waits) knows(name, key string, value event.Value) (bool, error) {
 	used := fmt.Errorf("%w: the key %q was used for something else", ErrSignal, key)

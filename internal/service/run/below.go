@@ -20,7 +20,7 @@ import (
 func (r Recorded) hold() *tool.Hold {
 	for _, w := range r.open() {
 		return &tool.Hold{
-			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait),
+			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait), Signal: w.Signal,
 			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w.WaitOpened)},
 		}
 	}
@@ -47,6 +47,9 @@ func (s *Runner) innermost(ctx context.Context, run string, a AnswerRequest) (st
 		w, err := rec.Asked(a)
 		if err != nil {
 			return run, a, err
+		}
+		if w.Kind == workflow.WaitSignal {
+			return run, a, noAnswer(w)
 		}
 		a.Wait, a.Node = w.Wait, ""
 		if w.Below == nil {

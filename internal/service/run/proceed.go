@@ -93,6 +93,8 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		switch {
 		case err != nil:
 			return p, err
+		case w.Kind == workflow.WaitSignal:
+			return p, noAnswer(w)
 		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
 			return p, &failure.NoApprovalError{Run: r.Head.Run, Node: w.Node}
 		}
@@ -150,6 +152,9 @@ func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
 	}
 	waits := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
 	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
+	if people := slices.DeleteFunc(slices.Clone(open), func(w *Asked) bool { return w.Kind == workflow.WaitSignal }); len(people) > 0 {
+		open = people // which no answer is for
+	}
 	switch {
 	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:
 		return *open[0], nil

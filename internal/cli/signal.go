@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+const signalHelp = `Sends a signal to a run. The step that has waited longest of those that wait for
+NAME and accept the value takes it, and the run continues; it is followed here,
+as by resume. A signal that no step takes yet is kept for a later one: the
+command says so and exits with status 0.
+
+VALUE is JSON, else text; - reads it from standard input; without it the value
+is null. Texts that are JSON need quotes of their own: '"5"'. A signal that is
+sent again with the same --id changes nothing.
+
+` + runArgHelp + `
+
+`
+
+type signalFlags struct {
+	id                 string
+	json, full, events bool
+	takeOver           bool
+}
+
+func (a *app) signalCmd() *cobra.Command {
+	fl := &signalFlags{}
+	c := &cobra.Command{
+		Use:   "signal RUN NAME [VALUE]",
+		Short: "send a signal to a run that waits, or will wait, for it",
+		Long:  signalHelp + waitHelp + " 2 also means\nthat the signal was refused; the run is unchanged.",
+		Example: "  hocket signal RUN payment '{\"amount\": 120}'\n" +
+			"  hocket signal latest build-done\n" +
+			"  curl -s https://example.com/order.json | hocket signal RUN order - --id order-17",
+		Args: takes("RUN", "NAME", "[VALUE]"),
+		ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			switch len(args) {
+			case 0:
+				return a.completeRunsOf(isOpen)(c, args, prefix)
+			case 1:
+				return a.completeSignals(c, args, prefix)
+			}
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.signal(c, fl, args) },
+	}
+	f := c.Flags()
+	f.StringVar(&fl.id, "id", "", "`ID` of the signal: the same one again changes nothing")
+	a.addServerFlag(c)
+	a.addTemporalFlag(c)
+	addTakeOverFlag(c, &fl.takeOver)
+	f.BoolVar(&fl.json, "json", false, "print the run object instead of the final output")
+	f.BoolVar(&fl.full, "full", false, "with --json: "+fullUsage)
+	f.BoolVar(&fl.events, "events", false, "print every event as one JSON line during the run")
+	return c
+}
+
+// completeSignals completes the names of the signals for which the run named before waits, or its workflow does.
+func (a *app) completeSignals(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.completeOfRun(func(ctx context.Context, s sight, run string) (words []string, err error) {
+		rec, err := s.Read(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		waits := map[string]string{}
+		for _, w := range rec.Object().Waiting {
+			if w.Kind == workflow.WaitSignal && waits[w.Signal] == "" {
+				waits[w.Signal] = clean(w.Node) + " waits for it"
+				words = append(words, cobra.CompletionWithDesc(w.Signal, waits[w.Signal]))
+			}
+		}
+		for _, name := range rec.Workflow.Signals() {
+			if waits[name] == "" {
+				words = append(words, cobra.CompletionWithDesc(name, "no step waits for it now"))
+			}
+		}
+		return words, nil
+	})(c, args, prefix)
+}
+
+// signalValue reads VALUE: JSON, else a text.
+func (a *app) signalValue(ctx context.Context, args []string) (engine.Value, error) {
+	if len(args) == 0 {
+		return engine.Value("null"), nil
+	}
+	text := args[0]
+	if text == "-" {
+		read, err := io.ReadAll(io.LimitReader(&patient{ctx, a.In}, engine.MaxSignalBytes+1))
+		if err != nil {
+			return nil, fmt.Errorf("read standard input: %w", err)
+		}
+		if text = string(read); len(text) > engine.MaxSignalBytes {
+			return nil, usef("standard input is larger than a signal may be: %d bytes at most", engine.MaxSignalBytes)
+		}
+	}
+	if json.Valid([]byte(text)) {
+		return engine.Value(text), nil
+	}
+	return expr.Quote(text), nil
+}
+
+func (a *app) signal(c *cobra.Command, fl *signalFlags, args []string) error {
+	ctx := c.Context()
+	value, err := a.signalValue(ctx, args[2:])
+	if err != nil {
+		return err
+	}
+	if fl.full && !fl.json {
+		return usef("--full works only with --json")
+	}
+	s, run, err := a.resumes(c, &resumeFlags{}, args[0])
+	if err != nil {
+		return err
+	}
+	fo := a.newFollower()
+	fo.service, fo.run, fo.json, fo.full = s, run, fl.json, fl.full
+	fo.again = func(ctx context.Context) error { return s.TakeUp(ctx, run) }
+	defer fo.close()
+	if err := a.driven(ctx, s, run, fl.takeOver); err != nil {
+		return err
+	}
+	rec, err := s.Read(ctx, run)
+	if err != nil {
+		return a.notFound(ctx, s, err, run)
+	}
+	fo.left = rec.Head.Interrupted
+	if err := fo.watch(ctx, run, rec.Workflow, rec.Head.LastSeq, fl.events); err != nil {
+		return err
+	}
+	out, err := s.Signal(ctx, run, service.SignalRequest{Name: args[1], Value: value, Key: fl.id, By: here})
+	switch {
+	case ctx.Err() != nil:
+		return fo.interrupted()
+	case err != nil:
+		return signalRefused(err, run)
+	}
+	a.signalled(ctx, s, out)
+	if out.Wait == "" && !rec.Head.Interrupted {
+		if rec, err = fo.sync(ctx); err == nil && fl.json {
+			err = fo.result(ctx, rec)
+		}
+		fo.progress.done()
+		if !a.quiet {
+			fmt.Fprintf(a.Err, "no step takes the signal %s now; run %s keeps it\n", clean(out.Signal), out.Run)
+		}
+		return err
+	}
+	return fo.follow(ctx)
+}
+
+// signalRefused words why a signal was not taken, with the text of the error's code; the run is unchanged.
+func signalRefused(err error, run string) error {
+	switch {
+	case errors.Is(err, engine.ErrEnded), errors.Is(err, engine.ErrSignalName), errors.Is(err, engine.ErrSignal), errors.Is(err, engine.ErrSignalsFull):
+	default:
+		if service.CodeOf(err) != service.CodeConflict {
+			return err
+		}
+	}
+	d := service.Describe(err)
+	text := d.Message
+	if hint := errcode.Hint(d.Code, d.Fields, errcode.Command); hint != "" {
+		text += "; " + hint
+	}
+	return usef("run %s: %s; nothing was changed", run, clean(text))
+}
+
+// signalled records a signal that was sent here in the audit log. A server records those that it takes itself.
+func (a *app) signalled(ctx context.Context, s sight, out service.Signalled) {
+	store, isHere := s.(*service.Service)
+	if !isHere {
+		return
+	}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSignal, Target: out.Run + " " + out.Signal}
+	if err := a.audited(context.WithoutCancel(ctx), store, r); err != nil {
+		fmt.Fprintf(a.Err, "warning: the signal was accepted, but it is missing from the audit log: %s\n", printable(err.Error()))
+	}
+}

@@ -1,0 +1,101 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/engine"
+)
+
+// SignalRequest is a signal to a run.
+type SignalRequest struct {
+	Name string
+	// Value is any JSON; nil: null.
+	Value engine.Value
+	// Key names the signal, in at most MaxKey bytes that can be printed, so that it can be sent again: under the key of a signal that the run has, the same one changes nothing and another one is
+	// engine.ErrSignal. "": it gets one of its own.
+	Key string
+	// By is who sends it. It must be known.
+	By Actor
+}
+
+// Signalled tells what became of a signal.
+type Signalled struct {
+	// Run is the run that has it: the one to which it was sent, or one below.
+	Run    string `json:"run"`
+	Signal string `json:"signal"`
+	Key    string `json:"key"`
+	// Wait and Node are those of the step that took it; "": none has yet, and it is kept.
+	Wait string `json:"wait,omitempty"`
+	Node string `json:"node,omitempty"`
+}
+
+// Signal sends a signal to a run, and returns when it is durable: taken by the step that waited longest of those that accept it, or kept for a later one. Where a run below waits for it, and this one
+// repeats that wait, it is sent there. A run that took it is then driven here, unless another process drives it.
+//
+// Errors, each with nothing changed: engine.ErrEnded, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull, and those of the driver.
+func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signalled, error) {
+	out := Signalled{Run: run, Signal: q.Name, Key: q.Key}
+	if err := checkKey("the idempotency key", q.Key); err != nil {
+		return out, err
+	}
+	if !q.By.IsKnown() {
+		return out, errNoActor
+	}
+	if q.Key == "" {
+		out.Key = rand.Text()
+	}
+	if len(q.Value) == 0 {
+		q.Value = engine.Value("null")
+	}
+	var err error
+	if out.Run, err = s.awaits(ctx, run, q.Name); err != nil {
+		return out, err
+	}
+	if err := s.mayDrive(ctx, out.Run); err != nil {
+		return out, err
+	}
+	if err := s.driver.Answer(ctx, out.Run, engine.Answer{Signal: q.Name, Value: q.Value, Key: out.Key, By: q.By}); err != nil {
+		return out, err
+	}
+	rec, err := s.ReadShort(ctx, out.Run)
+	if err != nil {
+		return out, err
+	}
+	i := slices.IndexFunc(rec.Waits, func(w *Asked) bool { return w.Answer != nil && w.Answer.Key == out.Key })
+	if i < 0 {
+		return out, nil
+	}
+	out.Wait, out.Node = rec.Waits[i].Wait, rec.Waits[i].Node
+	if err := s.answerAbove(ctx, out.Run, AnswerRequest{Wait: out.Wait, Value: q.Value, Key: out.Key, By: q.By}); err != nil {
+		return out, err
+	}
+	return out, s.TakeUpAnswered(ctx, out.Run)
+}
+
+// awaits gives the run to which a signal goes: the one to which it was sent, unless a run below waits for it and this one only repeats that.
+func (s *Runner) awaits(ctx context.Context, run, name string) (string, error) {
+	at := run
+	for range maxNesting + 1 {
+		rec, err := s.ReadShort(ctx, at)
+		if err != nil {
+			return run, err
+		}
+		open := slices.DeleteFunc(rec.open(), func(w *Asked) bool { return w.Signal != name })
+		if len(open) == 0 || slices.ContainsFunc(open, func(w *Asked) bool { return w.Below == nil }) {
+			break
+		}
+		if asks, err := s.IsAskedBelow(ctx, at, open[0].Below); err != nil || !asks {
+			return at, err
+		}
+		at = open[0].Below.Run
+	}
+	return at, nil
+}
+
+// noAnswer is the error of an answer to a wait that takes a signal.
+func noAnswer(w Asked) error {
+	return fmt.Errorf("%w: wait %s at %s takes %q", engine.ErrWaitSignal, w.Wait, w.Node, w.Signal)
+}
