@@ -65,6 +65,14 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 		p.line("provider", ident(name), key("kind", v.Kind), key("baseURL", v.BaseURL), key("keyEnv", v.KeyEnv))
 	}
 	p.toolsets(w.Toolsets, w.Permissions)
+	for _, in := range w.Inputs {
+		words := []string{"input", ident(in.Name), raw("schema", in.Schema), flag("optional", in.Optional)}
+		if f := in.File; f != nil {
+			words = append(words, "file", list("mediaTypes", f.MediaTypes), number("maxBytes", f.MaxBytes))
+		}
+		p.line(words...)
+	}
+	p.facts([]string{"output", raw("value", w.Output), raw("schema", w.OutputSchema)})
 	for i := range w.Agents {
 		p.agent(&w.Agents[i])
 	}

@@ -39,6 +39,11 @@ type Workflow struct {
 	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
 	Toolsets    []json.RawMessage `json:"toolsets,omitempty"`
 	Permissions []Permissions     `json:"permissions,omitempty"`
+	// Inputs are the named inputs of runs, in the order of a form; nil: the input is a text (X-50).
+	Inputs []Input `json:"inputs,omitempty"`
+	// Output is the output of runs, a value with expressions (X-2); nil: that of the step that ended last. OutputSchema is the JSON Schema that it must fit (X-55).
+	Output       json.RawMessage `json:"output,omitempty"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	// Providers are model providers that the document declares, by name, for the wiring; the engine does not read them.
 	Providers map[string]Provider `json:"providers,omitempty"`
 

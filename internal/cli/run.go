@@ -31,6 +31,7 @@ type runFlags struct {
 	events     bool
 	approveAll bool
 	limitFlags
+	inputs  inputFlags
 	runID   string
 	labels  []string
 	context bool // exec: print the step context
@@ -42,6 +43,10 @@ version, or the draft with --draft.
 INPUT is the prompt; in a canvas document it replaces initialInput. If INPUT is
 "-", or is omitted and standard input is a pipe, standard input is read. Put an
 INPUT that begins with a dash after --. FILE may also be "-".
+
+A workflow with named inputs gets them by --set, --set-file and --input-file, or
+as INPUT, a JSON object; any other INPUT is the value of its only text input. On
+a terminal, missing inputs are asked for.
 
 `
 
@@ -58,6 +63,7 @@ func (a *app) runCmd() *cobra.Command {
 		Short: "run a workflow document and print its final output",
 		Long:  "Runs a workflow document, or a stored workflow, and prints its final output, and\nnothing else, on standard output.\n\n" + inputHelp + waitHelp,
 		Example: "  hocket run newsroom.yaml \"The library opens on Sundays\"\n" +
+			"  hocket run forecast.yaml --set city=Ulm --set-file notes=notes.txt\n" +
 			"  git diff | hocket run review.json\n" +
 			"  hocket run triage.json --json | jq .usage\n" +
 			"  hocket run --workflow newsroom \"The library opens on Sundays\"\n" +
@@ -104,6 +110,9 @@ func (a *app) addRunFlags(c *cobra.Command, fl *runFlags) {
 	f.StringVar(&fl.model, "model", "", "`REF` of the model for every agent, such as openai/gpt-6.1-terra")
 	must(c.RegisterFlagCompletionFunc("model", a.completeModels))
 	fl.files.add(c)
+	fl.inputs.add(c)
+	must(c.RegisterFlagCompletionFunc("set", a.completeInputs(fl, false)))
+	must(c.RegisterFlagCompletionFunc("set-file", a.completeInputs(fl, true)))
 	a.addServerFlag(c)
 	a.addTemporalFlag(c)
 	f.StringVar(&fl.record, "record", "", "`FILE` to write the model calls to, as a reply script")
@@ -277,6 +286,12 @@ func (a *app) run(c *cobra.Command, fl *runFlags, args []string) error {
 		return err
 	}
 	if req.Input, err = a.input(args, taken); err != nil {
+		return err
+	}
+	if req.Inputs, err = fl.inputs.named(); err != nil {
+		return err
+	}
+	if req.Inputs, err = a.askInputs(graph, req.Input, req.Inputs); err != nil {
 		return err
 	}
 	if req.RunID == "" {

@@ -53,6 +53,9 @@ func (a *app) runThere(c *cobra.Command, r *client.Remote, fl *runFlags, args []
 	if s.Input, err = a.input(args, taken); err != nil {
 		return err
 	}
+	if s.Inputs, err = fl.inputs.named(); err != nil {
+		return err
+	}
 	o, err := r.Start(ctx, s)
 	if err != nil {
 		return inFile(err, args[0])

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -30,8 +31,10 @@ type Start struct {
 	// Name is what a document is called that has no name.
 	Name          string
 	Branch, Input string
-	Limits        workflow.Limits
-	Labels        workflow.Labels
+	// Inputs are named inputs, a JSON object; nil: none.
+	Inputs json.RawMessage
+	Limits workflow.Limits
+	Labels workflow.Labels
 }
 
 // Start begins a run and gives its object. Errors: *service.InvalidError, with where the document is wrong.
@@ -49,6 +52,10 @@ func (r *Remote) Start(ctx context.Context, s Start) (project.Run, error) {
 	if s.Input != "" {
 		var in any = s.Input
 		body.Input = &in
+	}
+	if s.Inputs != nil {
+		var in any = s.Inputs
+		body.Inputs = &in
 	}
 	res, err := r.api.StartRun(ctx, nil, body)
 	var o view.Run

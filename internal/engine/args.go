@@ -92,6 +92,44 @@ func (s viewer) sleepUntil(n *plan.Node, t graph.Token, now time.Time, d *StepSt
 	return nil
 }
 
+// runOutput makes the output of a run that completes, where the workflow says what it is and no end node with an output was the last step; and checks it.
+func (s viewer) runOutput(d *RunCompleted) *Failure {
+	root, out := s.plan.root, s.graph.Value(d.OutputStep)
+	if d.OutputStep == 0 {
+		out = nil
+	}
+	if root.Output != nil && !s.endedWith(d.OutputStep) {
+		v, f := s.evaluate("output", root.Output, env{viewer: s, from: d.OutputStep})
+		if f != nil {
+			return f
+		}
+		out, d.Output = v, v
+	}
+	if root.OutputSchema == nil {
+		return nil
+	}
+	if len(out) == 0 {
+		out = Value("null")
+	}
+	if problems := root.OutputSchema.Validate(out); len(problems) > 0 {
+		text := "the output of the workflow does not match output_schema"
+		for i, p := range problems {
+			if i == 3 {
+				text += fmt.Sprintf("; and %d more", len(problems)-i)
+				break
+			}
+			text += "; " + p.String()
+		}
+		return &Failure{Code: CodeInvalidOutput, Message: text}
+	}
+	return nil
+}
+
+// endedWith tells whether a step is one of an end node that says the output.
+func (s viewer) endedWith(step int) bool {
+	return step > 0 && s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
+}
+
 // evaluate makes a value of the definition, as large as a prompt at most and within what is left of the bytes of the run.
 func (s viewer) evaluate(what string, v *expr.Value, seen env) (Value, *Failure) {
 	if v.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {

@@ -53,13 +53,23 @@ func (l *lifecycle) rest() {
 	case l.state.Loop.Out() > 0 || l.state.Loop.Sleeping() > 0:
 	case l.settle():
 	case l.graph.Scope(0).Live == 0:
-		l.finish(&RunCompleted{OutputStep: l.graph.Scope(0).Last})
+		l.complete()
 	case l.state.Waits.IsOpen():
 		w := l.state.Waits.Open(nil)[0]
 		l.emitStep(w.Step, &RunPaused{Wait: w.Wait})
 	default:
 		l.finish(&RunFailed{Error: Failure{Code: CodeStuck, Message: "no step can continue and no wait is open"}}) // of a damaged journal, or a defect
 	}
+}
+
+// complete ends the run with its output, or fails it where that cannot be made or does not fit.
+func (l *lifecycle) complete() {
+	done := &RunCompleted{OutputStep: l.graph.Scope(0).Last}
+	if f := (viewer{&l.state}).runOutput(done); f != nil {
+		l.finish(&RunFailed{Error: *f})
+		return
+	}
+	l.finish(done)
 }
 
 // restLimit ends a run that met a limit, once the calls that were out have come back. Retries that sleep stay for a reopening, and so do, where

@@ -34,7 +34,7 @@ type starter struct {
 type starterEnd interface {
 	// limitAt ends the run by a bound that a step met, or hands it over to a person.
 	limitAt(code string, most int64, path string, from int)
-	finish(d Data)
+	complete() // the run, with its output
 }
 
 // starterSteps ends steps.
@@ -102,7 +102,7 @@ func (s *starter) startToken(t graph.Token) {
 	if s.state.Limits.MaxRounds > 0 && sc.Flow == 0 && s.graph.Seen[t.Node] {
 		s.emit(0, path, &LimitReached{Limit: limitRounds, Max: int64(s.state.Limits.MaxRounds), Detail: strconv.Itoa(s.graph.Round + 1)})
 		if s.graph.Round >= s.state.Limits.MaxRounds {
-			s.end.finish(&RunCompleted{OutputStep: s.graph.Scope(0).Last})
+			s.end.complete()
 			return
 		}
 	}

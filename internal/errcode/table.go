@@ -87,6 +87,8 @@ const (
 	InvalidBusyPolicy Code = "invalid-busy-policy"
 	SessionMissing    Code = "session-missing"
 	InputTooLarge     Code = "input-too-large"
+	InvalidInputs     Code = "invalid-inputs"
+	InputsNotDeclared Code = "inputs-not-declared"
 	InvalidLimits     Code = "invalid-limits"
 	InvalidLabels     Code = "invalid-labels"
 	InvalidFilter     Code = "invalid-filter"
@@ -342,6 +344,11 @@ var entries = [...]Entry{
 	{InvalidBusyPolicy, Invalid, "invalid value {value:q} for a busy session: it must be one of {known}", [3]string{}, "The request says in another word what happens if its session is busy."},
 	{SessionMissing, Invalid, "{value:q} needs a session: leave it out, or name a session", [3]string{}, "The request says what happens if its session is busy, and names no session."},
 	{InputTooLarge, Invalid, "the input has {size} bytes; the limit is {max}", [3]string{}, "The operator limits the input of runs."},
+	{
+		InvalidInputs, Invalid, "the input does not match the inputs of the workflow", [3]string{"hocket workflows show lists them", "GET /workflows/ID lists them", "get_workflow lists them"},
+		"A named input is missing, unknown, or has a value that its schema does not allow. The diagnostics list all of them.",
+	},
+	{InputsNotDeclared, Invalid, "the workflow has no named inputs", [3]string{"give INPUT in place of --set and --set-file", "give input as a text in place of inputs", ""}, "The request names inputs, and the document has no key inputs."},
 	{InvalidLimits, Invalid, "{cause}", [3]string{}, "A limit or budget of the request is negative or too large."},
 	{InvalidLabels, Invalid, "{cause}", [3]string{}, "A label of the request is none, or a run would have more than 32 of them."},
 	{InvalidFilter, Invalid, "{field}: {cause}", [3]string{}, "A list of runs is asked for by a label selector, a search, a cost or a duration that is none."},

@@ -23,8 +23,9 @@ type Folder struct {
 	startedAt time.Time
 	endedAt   time.Time
 	failure   *engine.Failure
-	reason    string // of a cancellation
-	output    int    // the step whose output is the run's; 0: none
+	reason    string       // of a cancellation
+	output    int          // the step whose output is the run's; 0: none
+	said      engine.Value // the run's output where the workflow says it
 
 	steps   map[int]*step
 	order   []*step // as they started
@@ -244,7 +245,7 @@ func (f *Folder) addRun(e engine.Event) {
 	case *engine.RunResumed:
 		f.endedAt, f.failure, f.reason = time.Time{}, nil, ""
 	case *engine.RunCompleted:
-		f.output = d.OutputStep
+		f.output, f.said = d.OutputStep, d.Output
 		if st := f.find(d.OutputStep); st != nil {
 			if st.sentTo != "" && f.isForgotten(st.n) {
 				f.forget.missed[st.n] = true

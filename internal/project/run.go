@@ -183,8 +183,12 @@ func (f *Folder) Run() Run {
 		Usage:     TotalUsage{Usage: f.total.usage(f.unanswered(nil)), ModelCalls: f.total.models, ToolCalls: f.total.tools},
 		StartedAt: someTime(f.startedAt), EndedAt: someTime(f.endedAt), ParentRun: some(f.created.ParentRun), ForkedFrom: some(f.created.ForkedFrom), Retry: f.created.Retry,
 	}
-	if st := f.find(f.output); st != nil && f.status == engine.StatusCompleted {
-		r.Output = st.output
+	if f.status == engine.StatusCompleted {
+		if r.Output = f.said; r.Output == nil {
+			if st := f.find(f.output); st != nil {
+				r.Output = st.output
+			}
+		}
 	}
 	for node, st := range f.outputs {
 		if st.output != nil || st.def.Kind != workflow.KindFunc { // functions may change the state and give no output

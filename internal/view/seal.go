@@ -74,6 +74,10 @@ func (r *Reader) Event(e engine.Event) (json.RawMessage, error) {
 		c := *d
 		c.Output = r.sealed(d.Output)
 		e.Data = &c
+	case *engine.RunCompleted:
+		c := *d
+		c.Output = r.sealed(d.Output)
+		e.Data = &c
 	}
 	return journal.MarshalEvent(r.run, e)
 }

@@ -104,7 +104,8 @@ type StartBody struct {
 	Name     string          `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
 	Format   Language        `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
 	Branch   string          `json:"branch,omitempty" doc:"Branch of a rounds document, or all"`
-	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which the prompt contains as text"`
+	Input    json.RawMessage `json:"input,omitempty" doc:"The prompt: a text, or any JSON value, which the prompt contains as text; an object has the inputs of a workflow with named inputs"`
+	Inputs   json.RawMessage `json:"inputs,omitempty" doc:"Named inputs, an object, beside a text in input"`
 	Limits   *Limits         `json:"limits,omitempty"`
 	Labels   view.Labels     `json:"labels,omitempty" doc:"Labels of the run, over those of the workflow"`
 	Session  string          `json:"session,omitempty" maxLength:"255" doc:"Session of the run; of its runs at most one has not ended"`
@@ -150,7 +151,7 @@ func startRun(ctx context.Context, c *transport.Caller, in *startInput) (*runMad
 
 // request gives what is to be started.
 func (b *StartBody) request(ctx context.Context, c *transport.Caller) (service.StartRequest, error) {
-	q := service.StartRequest{Trigger: service.TriggerAPI, Labels: workflow.Labels(b.Labels), Branch: b.Branch, Input: expr.Text(b.Input), Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
+	q := service.StartRequest{Trigger: service.TriggerAPI, Labels: workflow.Labels(b.Labels), Branch: b.Branch, Input: expr.Text(b.Input), Inputs: b.Inputs, Session: b.Session, IfBusy: service.IfBusy(b.IfBusy)}
 	if (b.Document != "" || b.Draft || b.Version != 0) && !c.May(access.RoleEdit) {
 		return q, &transport.ForbiddenError{Reason: "running documents, drafts and former versions needs the role edit; the token " + strconv.Quote(c.Name) + " has " + string(c.Role)}
 	}

@@ -223,6 +223,7 @@ const (
 	FileTooLarge         ProblemReason = "file-too-large"
 	FileUnreadable       ProblemReason = "file-unreadable"
 	InputTooLarge        ProblemReason = "input-too-large"
+	InputsNotDeclared    ProblemReason = "inputs-not-declared"
 	InvalidAccess        ProblemReason = "invalid-access"
 	InvalidAnswer        ProblemReason = "invalid-answer"
 	InvalidArgument      ProblemReason = "invalid-argument"
@@ -233,6 +234,7 @@ const (
 	InvalidFilter        ProblemReason = "invalid-filter"
 	InvalidForkPoint     ProblemReason = "invalid-fork-point"
 	InvalidHook          ProblemReason = "invalid-hook"
+	InvalidInputs        ProblemReason = "invalid-inputs"
 	InvalidKey           ProblemReason = "invalid-key"
 	InvalidLabels        ProblemReason = "invalid-labels"
 	InvalidLimits        ProblemReason = "invalid-limits"
@@ -399,6 +401,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case InputTooLarge:
 		return true
+	case InputsNotDeclared:
+		return true
 	case InvalidAccess:
 		return true
 	case InvalidAnswer:
@@ -418,6 +422,8 @@ func (e ProblemReason) Valid() bool {
 	case InvalidForkPoint:
 		return true
 	case InvalidHook:
+		return true
+	case InvalidInputs:
 		return true
 	case InvalidKey:
 		return true
@@ -2007,8 +2013,11 @@ type StartBody struct {
 	// IfBusy What happens while another run of the session has not ended; absent: 409
 	IfBusy *StartBodyIfBusy `json:"ifBusy,omitempty"`
 
-	// Input The prompt: a text, or any JSON value, which the prompt contains as text
+	// Input The prompt: a text, or any JSON value, which the prompt contains as text; an object has the inputs of a workflow with named inputs
 	Input interface{} `json:"input,omitempty"`
+
+	// Inputs Named inputs, an object, beside a text in input
+	Inputs interface{} `json:"inputs,omitempty"`
 
 	// Labels Labels of the run, over those of the workflow
 	Labels *map[string]string `json:"labels,omitempty"`

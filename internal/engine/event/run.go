@@ -80,6 +80,8 @@ type RunResumed struct {
 // RunCompleted ends a run. OutputStep is the step whose output is the run's; 0: no output.
 type RunCompleted struct {
 	OutputStep int `json:"outputStep,omitempty"`
+	// Output is the run's where the workflow says what it is (X-55); nil: that of OutputStep.
+	Output Value `json:"output,omitempty"`
 }
 
 // RunFailed ends a run.

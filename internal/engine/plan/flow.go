@@ -26,6 +26,9 @@ type Flow struct {
 	Joins []int
 	Reach []Set
 	Funcs int // nodes that are Go functions
+	// Output is Workflow.Output, OutputSchema the schema that the output of a run must fit; nil: there is none.
+	Output       *expr.Value
+	OutputSchema *schema.Schema
 }
 
 // Node is a node of a [Flow].
@@ -137,6 +140,9 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 		if err := f.compileNode(&f.Nodes[i], opts); err != nil {
 			return nil, fmt.Errorf("compile node %q: %w", f.Nodes[i].ID, err)
 		}
+	}
+	if err := f.compileOutput(opts); err != nil {
+		return nil, fmt.Errorf("compile workflow %q: %w", w.Name, err)
 	}
 	for name, sub := range w.Flows {
 		c, err := compileFlow(sub, depth+1)

@@ -89,3 +89,14 @@ func compileText(what, text string, opts expr.Options) (*expr.Interpolation, err
 	}
 	return t, nil
 }
+
+// compileOutput parses what the workflow says of the output of runs.
+func (f *Flow) compileOutput(opts expr.Options) (err error) {
+	if f.Output, err = compileValue("output", f.Workflow.Output, opts); err != nil || len(f.Workflow.OutputSchema) == 0 {
+		return err
+	}
+	if f.OutputSchema, err = schema.Compile(f.Workflow.OutputSchema); err != nil {
+		return fmt.Errorf("output schema: %w", err)
+	}
+	return nil
+}

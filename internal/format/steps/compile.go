@@ -50,6 +50,9 @@ func (r *reader) compile() {
 		r.w.Permissions = r.permitted
 	}
 	c.refuseUnreachable(r.root)
+	if r.gives.value != nil {
+		r.w.Output = (&textReader{r: r}).value(r.gives)
+	}
 }
 
 // refuseUntyped reports items that would have been jumps, were their id an earlier step's.

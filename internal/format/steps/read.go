@@ -93,6 +93,8 @@ type reader struct {
 	shares map[workflow.Provider]string // their names
 	judged map[string]bool              // providers that were warned of
 
+	inputs     []string // their names, those with errors too
+	gives      field    // the output of the workflow; its value is nil where there is none
 	root       *list
 	cut        bool // lists were not read because they stand too deep: not all steps are known
 	steps      *index

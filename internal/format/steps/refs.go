@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/source"
 )
 
@@ -39,6 +40,7 @@ func (r *reader) checkCondition(s *step) {
 		r.problem(at, p, r.whose(sc, cond, p))
 	}
 	for _, ref := range cond.Refs() {
+		r.checkInput(at, ref)
 		t := sc.meant(ref)
 		if t == nil || !r.readable(at, ref, t, s.block()) {
 			continue
@@ -77,6 +79,7 @@ func (r *reader) checkInstructions() {
 			r.problem(at, p, "")
 		}
 		for _, ref := range t.Refs() {
+			r.checkInput(at, ref)
 			if s := sc.meant(ref); s != nil && r.readable(at, ref, s, common) {
 				r.checkPath(at, ref, s)
 			}
@@ -160,6 +163,8 @@ func (r *reader) noOutput(at place, ref expr.Ref, t *step) bool {
 func (r *reader) types(sc scope, ref expr.Ref) []string {
 	t := sc.meant(ref)
 	switch {
+	case ref.Var == expr.VarInput && len(ref.Path) == 1:
+		return inputs.Types(r.w, ref.Path[0])
 	case t == nil:
 		return nil
 	case t.kind == parallelStep && len(ref.Path) == 0:

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 )
 
 // sectionOf makes a section of a steps document from the reader's table of keys. A key without a form here takes any value; TestSections holds that there is none.
@@ -24,12 +25,15 @@ func documentForms() part.Object {
 		"providers": part.MapOf("servers of models by name, beside those that Hocket knows", part.Section("", sectionOf("providers", part.Object{
 			"api_type": part.Scalar("how the server is spoken to"), "base_url": part.Scalar("the address of the server"), "token_key": part.Scalar("the variable that holds the key"),
 		}))),
-		"models":      part.MapOf("models with parameters, by names that agents use", part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
-		"mcps":        part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
-		"toolsets":    part.List("what tool steps may use, in the form of an agent's toolsets", part.Toolset()),
-		"permissions": part.Either("permissions of every agent and of tool steps", part.Ref("permissions"), part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
-		"agents":      part.Either("agents by name, or a list of agents with ids", part.MapOf("", part.Section("", part.AgentProperties(true))), part.AgentList()),
-		"workflow":    part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
+		"models":        part.MapOf("models with parameters, by names that agents use", part.Either("", part.Object{"type": "string"}, part.Entry("", sectionOf("models", modelForms())))),
+		"mcps":          part.MapOf("MCP servers by name, which toolsets name by ref", part.Object{"type": "object"}),
+		"toolsets":      part.List("what tool steps may use, in the form of an agent's toolsets", part.Toolset()),
+		"permissions":   part.Either("permissions of every agent and of tool steps", part.Ref("permissions"), part.List("", part.Ref("permissions")), part.Object{"type": "null"}),
+		"agents":        part.Either("agents by name, or a list of agents with ids", part.MapOf("", part.Section("", part.AgentProperties(true))), part.AgentList()),
+		"inputs":        inputs.Form(),
+		"output":        part.Anything("the output of a run, in place of that of its last step; {{ … }} in its texts are expressions"),
+		"output_schema": part.With(part.Object{"type": "object"}, "the JSON Schema that the output of a run must fit"),
+		"workflow":      part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
 	}
 }
 

@@ -8,13 +8,14 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "workflow"}
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow"}
 	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
@@ -72,6 +73,14 @@ func (r *reader) document(root *source.Node) {
 	with("mcps", r.mcpsSection)
 	with("toolsets", func(f field) { r.w.Toolsets = r.toolsets(f) })
 	with("agents", r.agentsSection)
+	with("inputs", func(f field) {
+		for _, g := range r.fields(f.value) {
+			r.inputs = append(r.inputs, g.key)
+		}
+		r.w.Inputs = inputs.Read(f.value, &r.diags)
+	})
+	with("output_schema", func(f field) { r.w.OutputSchema = inputs.Schema(f.value, &r.diags) })
+	with("output", func(f field) { r.gives = f })
 	if !with("workflow", r.workflowSection) {
 		r.oneStep(root)
 	} else if f := find(fields, "workflow"); f.value.IsNull() {

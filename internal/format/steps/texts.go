@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// textReader reads the values and conditions of one step once the ids of nodes are known, and collects what they read.
+// textReader reads the values and conditions of one step, or where s is nil of the document itself, once the ids of nodes are known, and collects what they read.
 type textReader struct {
 	r     *reader
 	s     *step
@@ -70,22 +71,46 @@ func (x *textReader) plain(f field) string {
 func (x *textReader) text(n *source.Node) string {
 	sc := scope{r: x.r, at: x.s}
 	t, problems := expr.ParseInterpolation(n.Text, sc.options(n.Text))
-	at := place{value: n, path: n.Path(), title: x.s.title() + ": "}
+	at := place{value: n, path: n.Path(), title: x.title()}
 	for _, p := range problems {
 		x.r.problem(at, p, "")
 	}
 	return x.canonical(at, n.Text, t.Refs(), sc)
 }
 
+// title begins messages about the texts.
+func (x *textReader) title() string {
+	if x.s == nil {
+		return ""
+	}
+	return x.s.title() + ": "
+}
+
 func (x *textReader) canonical(at place, src string, refs []expr.Ref, sc scope) string {
+	var block *step
+	if x.s != nil {
+		block = x.s.block()
+	}
 	for _, ref := range refs {
-		if t := sc.meant(ref); t != nil && x.r.readable(at, ref, t, x.s.block()) {
+		x.r.checkInput(at, ref)
+		if t := sc.meant(ref); t != nil && x.r.readable(at, ref, t, block) {
 			x.r.checkPath(at, ref, t)
 		}
 	}
-	text, reads := canonical(src, refs, sc, x.s.block())
+	text, reads := canonical(src, refs, sc, block)
 	x.reads = append(x.reads, reads...)
 	return text
+}
+
+// checkInput reports a reference to an input that the document does not have (X-51).
+func (r *reader) checkInput(at place, ref expr.Ref) {
+	if ref.Var != expr.VarInput || len(ref.Path) == 0 || len(r.inputs) == 0 || slices.Contains(r.inputs, ref.Path[0]) {
+		return
+	}
+	d := r.diags.Errorf(at.span(ref.Offset, ref.Length), at.path, expr.CodeBadReference, "%sthe document has no input %q", at.title, ref.Path[0])
+	if d.Hint = diag.DidYouMean(ref.Path[0], r.inputs); d.Hint == "" {
+		d.Hint = "the inputs are " + strings.Join(r.inputs, ", ")
+	}
 }
 
 // condition gives the condition of `if` (X-5); nil where there is none.

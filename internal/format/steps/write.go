@@ -39,6 +39,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	}
 	out.tools()
 	out.agents()
+	out.io()
 	steps := out.steps(items)
 	if len(items)+len(loose)+len(out.unsaid) == 0 {
 		out.unsaid.Addf("workflow", "that it has no steps")

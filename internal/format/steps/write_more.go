@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -41,6 +42,21 @@ func (o *writer) tools() {
 		}
 	}
 	put(o.doc, "toolsets", seq)
+}
+
+// io writes the inputs and the output of the workflow.
+func (o *writer) io() {
+	for _, v := range []struct {
+		key string
+		raw json.RawMessage
+	}{{"inputs", inputs.JSON(o.w.Inputs)}, {"output_schema", o.w.OutputSchema}} {
+		if n, err := fromJSON(v.raw); err == nil && len(v.raw) > 0 {
+			put(o.doc, v.key, n)
+		}
+	}
+	if len(o.w.Output) > 0 {
+		put(o.doc, "output", o.value(o.w.Output))
+	}
 }
 
 // own gives the permissions of an agent beside those of the document, which hold for all.

@@ -110,7 +110,8 @@ func (q StartRequest) hash() (string, error) {
 		Tools   []byte          `json:"tools"`
 		Replies []byte          `json:"replies"`
 		Labels  workflow.Labels `json:"labels,omitempty"`
-	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies, q.Labels})
+		Inputs  []byte          `json:"inputs,omitempty"`
+	}{[]string{what, q.Branch, q.Input, q.Model, q.ParentRun, q.Session}, q.Limits, q.Tools, q.Replies, q.Labels, q.Inputs})
 	if err != nil {
 		return "", fmt.Errorf("start run: %w", err)
 	}

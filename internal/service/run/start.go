@@ -16,7 +16,6 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/errcode"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -44,7 +43,9 @@ type StartRequest struct {
 	// Stored is the id under which the workflow is stored; "": it is not. Version is the number of its version; 0: it is made of rows.
 	Stored  string
 	Version int
-	Input   string
+	// Input is a text, or where the workflow has named inputs also their JSON object. Inputs are further inputs by name, a JSON object; nil: none.
+	Input  string
+	Inputs json.RawMessage
 	// Dir is the folder of the document, beside which prompt files are looked for; "": there is none, and none are read.
 	Dir string
 	// Place is where the file of the document is, as PlaceOf gives it: the memories of its agents are of this place. "": the document is no file. A stored workflow
@@ -189,14 +190,10 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 			return spec, err
 		}
 	}
-	if most := s.cfg.MaxInput; most > 0 && int64(len(q.Input)) > most {
-		return spec, failure.Refuse(errcode.InputTooLarge, errcode.Fields{"size": len(q.Input), "max": most}, nil)
-	}
-	input, variables, err := s.definitions.Input(graph, q.Input)
+	variables, err := s.input(graph, q, &spec)
 	if err != nil {
 		return spec, err
 	}
-	spec.Input = expr.Quote(input)
 	remembers, err := q.remember(specs, spec.Meta)
 	if err != nil {
 		return spec, err

@@ -1,0 +1,195 @@
+package form
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Field is one member of a form, as it is shown.
+type Field struct {
+	Name string
+	// Title and Description are for people; "": there is none. Type is that of the schema, `file` for files; "": several, or any.
+	Title, Description, Type, Format string
+	Default                          json.RawMessage // nil: there is none
+	Enum                             []json.RawMessage
+	// Required: the member is missing where it is not given.
+	Required bool
+	// File is set where the value is a file.
+	File *workflow.FileInput
+	// Schema is that of the value.
+	Schema json.RawMessage
+}
+
+// TypeFile is the word for files in documents.
+const TypeFile = "file"
+
+// object is what this package reads of the JSON Schema of an object.
+type object struct {
+	Type       json.RawMessage `json:"type"`
+	Properties members         `json:"properties"`
+	Required   []string        `json:"required"`
+}
+
+type property struct {
+	Type        json.RawMessage   `json:"type"`
+	Title       string            `json:"title"`
+	Description string            `json:"description"`
+	Format      string            `json:"format"`
+	Default     json.RawMessage   `json:"default"`
+	Enum        []json.RawMessage `json:"enum"`
+}
+
+// member is a member of an object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members are those of an object in their order, of each name the last.
+type members struct {
+	list []member
+	at   map[string]int
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Any other value than an object has no members.
+func (m *members) UnmarshalJSON(data []byte) error {
+	*m = members{}
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return err
+		}
+		var v json.RawMessage
+		if err := d.Decode(&v); err != nil {
+			return err
+		}
+		m.set(name.(string), v) //nolint:forcetypeassert // keys of objects are strings
+	}
+	return nil
+}
+
+func (m *members) get(name string) json.RawMessage {
+	if i, ok := m.at[name]; ok {
+		return m.list[i].value
+	}
+	return nil
+}
+
+func (m *members) set(name string, v json.RawMessage) {
+	if i, ok := m.at[name]; ok {
+		m.list[i].value = v
+		return
+	}
+	if m.at == nil {
+		m.at = map[string]int{}
+	}
+	m.at[name] = len(m.list)
+	m.list = append(m.list, member{name, v})
+}
+
+// json gives the object.
+func (m *members) json() json.RawMessage {
+	out := []byte{'{'}
+	for i, x := range m.list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, encode(x.name)...), ':'), x.value...)
+	}
+	return append(out, '}')
+}
+
+// encode gives a value as JSON; characters of HTML stay as they are.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(v) // strings, numbers and JSON into a Buffer: neither can fail
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// objectOf reads members; false where v is no object.
+func objectOf(v json.RawMessage) (m members, ok bool) {
+	v = bytes.TrimSpace(v)
+	if len(v) == 0 || v[0] != '{' || !json.Valid(v) {
+		return m, false
+	}
+	return m, json.Unmarshal(v, &m) == nil
+}
+
+// Fields gives the fields of the schema of an object in their order; nil for any other schema.
+func Fields(schema json.RawMessage) []Field {
+	var o object
+	if json.Unmarshal(schema, &o) != nil {
+		return nil
+	}
+	var out []Field
+	for _, p := range o.Properties.list {
+		out = append(out, fieldOf(p.name, p.value, slices.Contains(o.Required, p.name)))
+	}
+	return out
+}
+
+func fieldOf(name string, schema json.RawMessage, required bool) Field {
+	var p property
+	_ = json.Unmarshal(schema, &p) // of what is none of this nothing is shown
+	f := Field{Name: name, Title: p.Title, Description: p.Description, Format: p.Format, Default: p.Default, Enum: p.Enum, Required: required, Schema: schema}
+	_ = json.Unmarshal(p.Type, &f.Type) // "" for a list of types
+	if file := fileOf(schema); file != nil {
+		f.Type, f.File = TypeFile, file
+	}
+	return f
+}
+
+// Inputs gives the fields of the inputs of a workflow, in their order.
+func Inputs(list []workflow.Input) []Field { return Fields(Schema(list)) }
+
+// Label gives the title of the field, or its name.
+func (f *Field) Label() string {
+	if f.Title != "" {
+		return f.Title
+	}
+	return f.Name
+}
+
+// words says in brackets behind the name of an input what it is called.
+func (f *Field) words() string {
+	if f.Title == "" {
+		return ""
+	}
+	return " (" + f.Title + ")"
+}
+
+// Kind says what a value is: `a text`, `one of "a", "b"`.
+func (f *Field) Kind() string {
+	if len(f.Enum) > 0 {
+		text := "one of "
+		for i, v := range f.Enum {
+			if i == 8 {
+				return text + ", …"
+			}
+			if i > 0 {
+				text += ", "
+			}
+			text += string(v)
+		}
+		return text
+	}
+	word := map[string]string{
+		"string": "a text", "number": "a number", "integer": "a whole number", "boolean": "true or false", "array": "a list", "object": "an object", TypeFile: "a file",
+	}[f.Type]
+	if word == "" {
+		return "a value"
+	}
+	if f.Type == "string" && f.Format != "" {
+		return "a " + f.Format
+	}
+	return word
+}

@@ -1,0 +1,107 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/workflow"
+)
+
+func TestFill(t *testing.T) {
+	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer","default":3},"who":{"type":"object","properties":{"name":{"type":"string","default":"Ann"}}},"on":{"type":"boolean"},"all":{"type":"array","items":{"type":"integer"}}}}`
+	for in, want := range map[string]string{
+		`{}`:                           `{"n":3}`,
+		`{"n":"5"}`:                    `{"n":5}`,
+		`{"on":"true","all":["1"]}`:    `{"on":true,"all":[1],"n":3}`,
+		`{"who":{},"x":1}`:             `{"who":{"name":"Ann"},"x":1,"n":3}`,
+		`{"n":"many"}`:                 `{"n":"many"}`,
+		`"text"`:                       `"text"`,
+		`[1]`:                          `[1]`,
+		`{"n":null}`:                   `{"n":null}`,
+		`{"a":"<b>","a":"c","n":1}`:    `{"a":"c","n":1}`,
+		` {"n" : 1 , "who" : "Ben" } `: `{"n":1,"who":"Ben"}`,
+	} {
+		if got := Fill(json.RawMessage(schema), json.RawMessage(in)); string(got) != want {
+			t.Errorf("Fill(%s) = %s, want %s", in, got, want)
+		}
+	}
+	for _, schema := range []string{`true`, `5`, `{"properties":5}`, `{`, `{"properties":{"a":true}}`} {
+		if got := Fill(json.RawMessage(schema), json.RawMessage(`{"b":1}`)); string(got) != `{"b":1}` {
+			t.Errorf("with the schema %s: %s", schema, got)
+		}
+	}
+}
+
+// Objects with many members take time in proportion.
+func TestReadManyMembers(t *testing.T) {
+	list := []workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}
+	took := func(n int) time.Duration {
+		var b strings.Builder
+		b.WriteString(`{"a":{"k":0`)
+		for i := range n {
+			fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+		}
+		b.WriteString("}}")
+		best := time.Hour
+		for range 3 {
+			began := time.Now()
+			if _, problems := Read(list, b.String(), nil); problems.HasErrors() {
+				t.Fatal(problems)
+			}
+			Fill(json.RawMessage(`{"properties":{"k":{"default":1}}}`), json.RawMessage(b.String()))
+			best = min(best, time.Since(began))
+		}
+		return best
+	}
+	one, four := took(20_000), took(80_000)
+	t.Logf("20,000 members: %v, 80,000: %v", one, four)
+	if four > 12*one { // four times as many in sixteen times the time would be a square
+		t.Errorf("20,000 members took %v, 80,000 took %v", one, four)
+	}
+}
+
+func TestTake(t *testing.T) {
+	fields := Fields(json.RawMessage(`{"properties":{"unit":{"enum":["metric","imperial"]},"n":{"enum":[2,1]},"on":{"type":"boolean"},"day":{"type":"string","format":"date"},"any":{}}}`))
+	for i, tt := range []struct{ line, want, why string }{
+		{"2", `"imperial"`, ""}, {"metric", `"metric"`, ""}, {"3", "", "must be"},
+	} {
+		if v, why := fields[0].Take(tt.line); string(v) != tt.want || !strings.Contains(why, tt.why) || (why == "") != (tt.why == "") {
+			t.Errorf("%d: Take(%q) = %s, %q", i, tt.line, v, why)
+		}
+	}
+	if v, _ := fields[1].Take("2"); string(v) != "2" {
+		t.Errorf("a value that is a number comes before its place: %s", v)
+	}
+	if v, _ := fields[2].Take("Yes"); string(v) != "true" {
+		t.Errorf("yes: %s", v)
+	}
+	if _, why := fields[3].Take("soon"); why != "must be a date such as 2026-05-01" {
+		t.Errorf("a date: %q", why)
+	}
+	if v, _ := fields[4].Take("5"); string(v) != `"5"` {
+		t.Errorf("a text where anything fits stays one: %s", v)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(`{"a":1}`, `{"b":{"text":"x"}}`)
+	f.Add("text", "")
+	list := []workflow.Input{
+		{Name: "a", Schema: json.RawMessage(`{"type":"array","items":{"type":"integer"}}`), Optional: true},
+		{Name: "b", Schema: json.RawMessage(`{}`), File: &workflow.FileInput{}, Optional: true},
+		{Name: "c", Schema: json.RawMessage(`{"type":"string","format":"uri","default":"https://example.com"}`)},
+	}
+	f.Fuzz(func(t *testing.T, text, named string) {
+		out, problems := Read(list, text, json.RawMessage(named))
+		if problems.HasErrors() {
+			return
+		}
+		again, problems := Read(list, string(out), nil) // what was taken is taken again, as retries do
+		if problems.HasErrors() || string(again) != string(out) {
+			t.Errorf("Read gave %s, and of that %s, %v", out, again, problems)
+		}
+	})
+}

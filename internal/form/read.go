@@ -1,0 +1,259 @@
+package form
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/schema"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Codes of what is wrong with the inputs of a run.
+const (
+	CodeMissing = "missing-input"
+	CodeUnknown = "unknown-input"
+	CodeBad     = "bad-input"
+)
+
+// Read gives the object of the inputs of a run, with defaults, in the order of list, or everything that is wrong with them, each with the JSON pointer of the member as path.
+//
+// named is an object, or nil. A text that is a JSON object has inputs by name, too. Any other text that is not empty is the value of the only input of type string that lacks one and
+// must have one, else of the only input of that type that was not given. A member that is null counts as not given.
+func Read(list []workflow.Input, text string, named json.RawMessage) (json.RawMessage, diag.List) {
+	r := reading{list: list, fields: Inputs(list)}
+	r.takeNamed(text, named)
+	var out members
+	for i := range list {
+		if v := r.value(i); v != nil {
+			out.set(list[i].Name, v)
+		}
+	}
+	if r.problems.HasErrors() {
+		return nil, r.problems
+	}
+	return out.json(), nil
+}
+
+type reading struct {
+	list     []workflow.Input
+	fields   []Field
+	given    members
+	problems diag.List
+}
+
+func (r *reading) errorf(code, path, format string, args ...any) *diag.Diagnostic {
+	return r.problems.Errorf(diag.Span{}, path, code, format, args...)
+}
+
+func (r *reading) takeNamed(text string, named json.RawMessage) {
+	r.take(named)
+	if m, ok := objectOf(json.RawMessage(text)); ok {
+		r.takeAll(m)
+	} else if strings.TrimSpace(text) != "" {
+		r.takeText(text)
+	}
+}
+
+func (r *reading) take(named json.RawMessage) {
+	if named = bytes.TrimSpace(named); len(named) == 0 {
+		return
+	}
+	m, ok := objectOf(named)
+	if !ok {
+		r.errorf(CodeBad, "", "the named inputs are not a JSON object")
+		return
+	}
+	r.takeAll(m)
+}
+
+func (r *reading) takeAll(m members) {
+	for _, x := range m.list {
+		path := pointer(x.name)
+		switch {
+		case r.given.get(x.name) != nil:
+			r.errorf(CodeBad, path, "the input %q is given twice", x.name).Hint = "leave one of them out"
+		case r.find(x.name) == nil:
+			d := r.errorf(CodeUnknown, path, "the workflow has no input %q", x.name)
+			if d.Hint = diag.DidYouMean(x.name, r.names()); d.Hint == "" {
+				d.Hint = r.known()
+			}
+		case string(x.value) != "null":
+			r.given.set(x.name, x.value)
+		}
+	}
+}
+
+// takeText finds the input that a text is for.
+func (r *reading) takeText(text string) {
+	var must, may []string
+	for i := range r.fields {
+		f := &r.fields[i]
+		if f.Type != "string" || r.given.get(f.Name) != nil {
+			continue
+		}
+		may = append(may, f.Name)
+		if f.Required {
+			must = append(must, f.Name)
+		}
+	}
+	if len(must) > 0 {
+		may = must
+	}
+	if len(may) != 1 {
+		r.errorf(CodeBad, "", "the workflow has named inputs, and a text alone is not the value of one of them").Hint = "name it; " + r.known()
+		return
+	}
+	r.given.set(may[0], encode(text))
+}
+
+func (r *reading) find(name string) *Field {
+	for i := range r.fields {
+		if r.fields[i].Name == name {
+			return &r.fields[i]
+		}
+	}
+	return nil
+}
+
+func (r *reading) names() []string {
+	var out []string
+	for i := range r.fields {
+		out = append(out, r.fields[i].Name)
+	}
+	return out
+}
+
+// known lists the inputs.
+func (r *reading) known() string {
+	if len(r.fields) == 0 {
+		return "it has no named inputs"
+	}
+	var words []string
+	for i := range r.fields {
+		if i == 12 {
+			words = append(words, "…")
+			break
+		}
+		words = append(words, r.fields[i].Name+" ("+r.fields[i].Kind()+")")
+	}
+	return "the inputs are " + strings.Join(words, ", ")
+}
+
+// value gives the value of an input; nil where there is none, or where it is not valid.
+func (r *reading) value(i int) json.RawMessage {
+	in, f := &r.list[i], &r.fields[i]
+	v, path := r.given.get(in.Name), pointer(in.Name)
+	switch {
+	case v != nil:
+	case f.Default != nil && in.File == nil:
+		return f.Default // it was checked with the document
+	case in.Optional:
+		return nil
+	default:
+		about := f.Kind()
+		if f.Description != "" {
+			about = f.Description + "; " + about
+		}
+		r.errorf(CodeMissing, path, "the input %q%s is missing", in.Name, f.words()).Hint = about
+		return nil
+	}
+	if in.File != nil {
+		out, why, hint := readFile(in, v)
+		if why != "" {
+			r.errorf(CodeBad, path, "the input %q%s %s", in.Name, f.words(), why).Hint = hint
+		}
+		return out
+	}
+	out, problems := Check(in, v)
+	for _, p := range problems {
+		at := ""
+		if p.Path != "" {
+			at = " at " + p.Path
+		}
+		r.errorf(CodeBad, path+p.Path, "the input %q%s%s %s", in.Name, f.words(), at, p.Message).Hint = f.Description
+	}
+	return out
+}
+
+// Check gives the value of an input, which is no file, as it fits; or what keeps it from fitting.
+func Check(in *workflow.Input, v json.RawMessage) (json.RawMessage, []schema.Violation) {
+	s, err := schema.Compile(in.Schema)
+	if err != nil {
+		return nil, []schema.Violation{{Message: fmt.Sprintf("cannot be checked: %s", err)}}
+	}
+	v, problems := fit(s, v)
+	if len(problems) == 0 {
+		problems = badFormat(in.Schema, v)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return v, nil
+}
+
+// pointer gives the JSON pointer of a member.
+func pointer(name string) string {
+	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// Missing gives the inputs that must be given and are not.
+func Missing(list []workflow.Input, text string, named json.RawMessage) []Field {
+	r := given(list, text, named)
+	return r.without(func(f *Field) bool { return f.Required })
+}
+
+// Open gives the inputs that are not given, those with a default included.
+func Open(list []workflow.Input, text string, named json.RawMessage) []Field {
+	r := given(list, text, named)
+	return r.without(func(*Field) bool { return true })
+}
+
+func given(list []workflow.Input, text string, named json.RawMessage) *reading {
+	r := &reading{list: list, fields: Inputs(list)}
+	r.takeNamed(text, named)
+	return r
+}
+
+func (r *reading) without(match func(*Field) bool) []Field {
+	var out []Field
+	for i := range r.fields {
+		if f := &r.fields[i]; r.given.get(f.Name) == nil && match(f) {
+			out = append(out, *f)
+		}
+	}
+	return out
+}
+
+// Take gives the value that a person typed: one of the values of an enum or its number, yes and no, or what fits the schema. why says what is wrong with it.
+func (f *Field) Take(line string) (v json.RawMessage, why string) {
+	if i, err := strconv.Atoi(line); err == nil && i > 0 && i <= len(f.Enum) && !f.hasEnum(line) {
+		return f.Enum[i-1], ""
+	}
+	if f.Type == "boolean" {
+		switch strings.ToLower(line) {
+		case "y", "yes":
+			line = "true"
+		case "n", "no":
+			line = "false"
+		}
+	}
+	v, problems := Check(&workflow.Input{Name: f.Name, Schema: f.Schema}, encode(line))
+	if len(problems) > 0 {
+		return nil, problems[0].Message
+	}
+	return v, ""
+}
+
+// hasEnum tells whether a text is one of the values.
+func (f *Field) hasEnum(text string) bool {
+	for _, v := range f.Enum {
+		if string(v) == text || string(v) == string(encode(text)) {
+			return true
+		}
+	}
+	return false
+}
