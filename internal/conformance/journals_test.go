@@ -334,7 +334,7 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 	var mu sync.Mutex
 	left, compared := map[string]int{}, 0
 	t.Run("rules", func(t *testing.T) {
-		for _, rules := range append(allRules(), seeds, requirements, catalogRules, stepsExtensions, stepsPolicies, stepsWorkflows, stepsMaps, latestOutputs, deep) {
+		for _, rules := range append(allRules(), seeds, requirements, catalogRules, stepsExtensions, stepsPolicies, stepsWorkflows, stepsMaps, schedulesExtended, latestOutputs, deep) {
 			for n, r := range rules {
 				t.Run(r.name, func(t *testing.T) {
 					t.Parallel()

@@ -17,8 +17,8 @@ func canvasFormat() Format {
 	return Format{
 		Name: Canvas, Title: "A workflow as a canvas: nodes and connections", Page: "canvas.md",
 		Form: "`nodes` and `connections`", Choose: "a graph drawn in an editor; branches, joins, approvals",
-		DefaultModel: canvas.DefaultModel,
-		Detect:       canvas.Detect, Write: canvas.Write, Schema: canvas.Schema,
+		DefaultModel: canvas.DefaultModel, Scheduled: true,
+		Detect: canvas.Detect, Write: canvas.Write, Schema: canvas.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 			return canvas.Read(root, canvas.Options{Missing: o.MissingTools})
 		},

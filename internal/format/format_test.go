@@ -128,10 +128,10 @@ func TestWrite(t *testing.T) {
 	if len(unsaid) != 1 || unsaid[0].String() != `workflow: the name "x"` {
 		t.Errorf("unsaid: %v", unsaid)
 	}
-	// Branches and schedules have a place in rounds documents only.
-	w.Name, w.Schedule, w.Branches = "", &workflow.Schedule{Mode: workflow.ModeInterval, Spec: "60"}, []*workflow.Workflow{{ID: "b"}}
+	// Branches and continuous schedules have a place in rounds documents only.
+	w.Name, w.Schedule, w.Branches = "", &workflow.Schedule{Mode: workflow.ModeContinuous, Spec: "60"}, []*workflow.Workflow{{ID: "b"}}
 	_, unsaid, _ = format.Write(w, format.Steps)
-	if want := `[workflow: the schedule "60" of mode interval workflow: the branch "b"]`; fmt.Sprint(unsaid) != want {
+	if want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`; fmt.Sprint(unsaid) != want {
 		t.Errorf("unsaid: %v, want %s", unsaid, want)
 	}
 	// Routes names them itself, in the same words, which are told once.
@@ -147,7 +147,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("unsaid in routes: %v, %d times", u, count)
 		}
 	}
-	if len(unsaid) < 2 || fmt.Sprint(unsaid[:2]) != `[workflow: the schedule "60" of mode interval workflow: the branch "b"]` {
+	if len(unsaid) < 2 || fmt.Sprint(unsaid[:2]) != `[workflow: the schedule "60" of mode continuous workflow: the branch "b"]` {
 		t.Errorf("unsaid in routes: %v", unsaid)
 	}
 	if _, _, err := format.Write(w, "bpmn"); !errors.Is(err, format.ErrUnknownFormat) {

@@ -34,8 +34,8 @@ type Format struct {
 	Usual []string
 	// NamesToolsets: Read itself reports toolsets that the program cannot open, at their lines.
 	NamesToolsets bool
-	// Branches: documents may hold branches and a schedule.
-	Branches bool
+	// Branches: documents may hold branches. Scheduled: they may say when runs start by themselves.
+	Branches, Scheduled bool
 	// DefaultModel is the model of agents where nothing names one; "": none.
 	DefaultModel string
 	// RetryHint says how a step is made to be tried again when its model is overloaded; "": documents cannot say it.

@@ -15,8 +15,8 @@ func roundsFormat() Format {
 	return Format{
 		Name: Rounds, Title: "A workflow as rounds: agents that speak in turn", Page: "rounds.md",
 		Form: "`nodes` and `edges`, or `branches`", Choose: "agents that talk in turns; workflows that start by the clock",
-		Branches: true,
-		Detect:   rounds.Detect, Write: rounds.Write, Schema: rounds.Schema,
+		Branches: true, Scheduled: true,
+		Detect: rounds.Detect, Write: rounds.Write, Schema: rounds.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 			return rounds.Read(root, rounds.Options{Agents: o.Agents})
 		},

@@ -22,9 +22,9 @@ func stepsFormat() Format {
 		Name: Steps, Title: "A workflow as steps: agents, and a list of steps", Page: "steps.md",
 		Form: "`agents` and a list of steps under `workflow`", Choose: "a list of steps, written by hand; conditions, loops, parallel blocks",
 		Usual:         []string{"open-port"}, // a missing branch goes on with the next step, and ends the run where there is none (S4-38)
-		NamesToolsets: true,
-		RetryHint:     "add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it",
-		Detect:        steps.Detect, Write: steps.Write, Schema: steps.Schema,
+		NamesToolsets: true, Scheduled: true,
+		RetryHint: "add `retry: {max_attempts: 3, backoff: exponential, on: [rate_limit, overloaded]}` to it",
+		Detect:    steps.Detect, Write: steps.Write, Schema: steps.Schema,
 		Read: func(root *source.Node, o Options) (*workflow.Workflow, diag.List) {
 			return steps.Read(root, steps.Options{Agents: o.Agents, Toolsets: o.Toolsets, Providers: o.Providers, Servers: o.Servers})
 		},

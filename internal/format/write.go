@@ -25,7 +25,7 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	}
 	data, unsaid := f.Write(w)
 	if !f.Branches {
-		branches := branchesOf(w) // a writer may have named them too
+		branches := branchesOf(w, f) // a writer may have named them too
 		unsaid = slices.DeleteFunc(unsaid, func(u Unsaid) bool { return slices.Contains(branches, u) })
 		unsaid = slices.Concat(branches, unsaid)
 	}
@@ -35,10 +35,10 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 	return data, unsaid, nil
 }
 
-// branchesOf is what only formats with branches can say: branches and schedules.
-func branchesOf(w *workflow.Workflow) lost.List {
+// branchesOf is what not every format can say: branches and schedules.
+func branchesOf(w *workflow.Workflow, f Format) lost.List {
 	var out lost.List
-	if s := w.Schedule; s != nil {
+	if s := w.Schedule; s != nil && !f.Scheduled {
 		out.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
 	}
 	for _, b := range w.Branches {

@@ -22,6 +22,8 @@ func (s Schedule) NextFrom(registered, after time.Time, loc *time.Location) time
 		return s.nextTick(registered, after).In(loc)
 	case KindDaily, KindWeekly:
 		return s.nextDay(after, loc)
+	case KindCron:
+		return s.nextCron(after, loc)
 	case KindContinuous:
 		return after.Add(s.Every).In(loc)
 	default:
@@ -34,6 +36,12 @@ func (s Schedule) NextFrom(registered, after time.Time, loc *time.Location) time
 func (s Schedule) Missed(registered, after, until time.Time, loc *time.Location, limit int) []time.Time {
 	if !s.IsTimed() || limit < 1 || !until.After(after) {
 		return nil
+	}
+	if s.Kind == KindCron {
+		if loc == nil {
+			loc = time.UTC
+		}
+		return s.missedCron(after, until, loc, limit)
 	}
 	// Where there may be many, it begins near the end: a year of seconds is no work.
 	from := after

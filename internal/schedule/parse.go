@@ -22,6 +22,8 @@ const (
 	KindDaily Kind = "daily"
 	// KindWeekly fires at local midnight of the listed days (S1-32, S1-33).
 	KindWeekly Kind = "weekly"
+	// KindCron fires at the local times of a cron expression.
+	KindCron Kind = "cron"
 	// KindContinuous has no planned times: the next run follows the end of the former after a delay (S1-23).
 	KindContinuous Kind = "continuous"
 )
@@ -41,6 +43,8 @@ type Schedule struct {
 	Hour, Minute int
 	// Days are the listed days of KindWeekly; index 0 is Sunday.
 	Days [7]bool
+	// Cron are the times of KindCron.
+	Cron Cron
 }
 
 // Codes of what is wrong with a schedule.
@@ -115,6 +119,9 @@ func parseDelay(spec string) (Schedule, error) {
 func parseInterval(spec string) (Schedule, error) {
 	if spec == "" {
 		return Schedule{}, &Error{CodeMissingSchedule, "the mode interval needs a schedule", forms}
+	}
+	if isCron(spec) {
+		return parseCron(spec)
 	}
 	form, rest, calendar := strings.Cut(spec, "@")
 	if !calendar {
@@ -230,6 +237,8 @@ func (s Schedule) String() string {
 	switch s.Kind {
 	case KindEvery, KindContinuous:
 		return strconv.FormatInt(int64(s.Every/time.Second), 10)
+	case KindCron:
+		return s.Cron.Text
 	case KindDaily:
 		return fmt.Sprintf("daily@%02d:%02d", s.Hour, s.Minute)
 	case KindWeekly:
@@ -247,5 +256,5 @@ func (s Schedule) String() string {
 
 // IsTimed tells whether s has planned times: continuous and one_time schedules have none.
 func (s Schedule) IsTimed() bool {
-	return s.Kind == KindEvery || s.Kind == KindDaily || s.Kind == KindWeekly
+	return s.Kind == KindEvery || s.Kind == KindDaily || s.Kind == KindWeekly || s.Kind == KindCron
 }

@@ -114,6 +114,7 @@ type reader struct {
 	diags diag.List
 
 	id, name, description string
+	schedule              *workflow.Schedule
 	order                 []*node
 	nodes                 map[string]*node // by id
 	links                 []link           // ways of the run

@@ -7,7 +7,7 @@ import "slices"
 func Keys(part string) (works, kept []string) {
 	switch part {
 	case "document":
-		return []string{"id", "name", "description", "nodes", "connections"}, slices.Clone(rootExtras)
+		return []string{"id", "name", "description", "schedule", "timeZone", "nodes", "connections"}, slices.Clone(rootExtras)
 	case "node":
 		return []string{"id", "type", "data"}, slices.Clone(nodeExtras)
 	case "connection":

@@ -31,6 +31,7 @@ func (r *reader) document(root *source.Node) {
 	nodes, ok1 := r.list(root, f, "nodes")
 	connections, ok2 := r.list(root, f, "connections")
 	r.id, r.name, r.description = f.Text("id"), f.Text("name"), f.Text("description")
+	r.scheduled(f)
 	f.Unknown(diag.Warning, rootExtras...)
 	for _, item := range nodes {
 		r.node(item)
@@ -94,7 +95,7 @@ func (r *reader) starts(nodes *source.Node) {
 // workflow makes the graph of what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
-		ID: r.id, Name: r.name, Description: r.description, Format: Format,
+		ID: r.id, Name: r.name, Description: r.description, Format: Format, Schedule: r.schedule,
 		Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
 		Rules:  workflow.Rules{OnFailure: workflow.FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`""`)},
 		Source: workflow.Source{Nodes: map[string]diag.Span{}, Agents: map[string]diag.Span{}},

@@ -63,8 +63,11 @@ func Schema() part.Object {
 	nodes["maxContains"] = 1
 	s := part.Entry("Nodes, and the connections between them.", part.Properties(works, keep, part.Object{
 		"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"), "description": part.Scalar("what it is for"),
-		"nodes": nodes, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
+		"schedule": part.Scalar(`when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
+		"timeZone": part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
+		"nodes":    nodes, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
 	}), "nodes", "connections")
+	s["dependentRequired"] = part.Object{"timeZone": []string{"schedule"}}
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "connection": connection})
 	return s
 }

@@ -16,6 +16,8 @@ type document struct {
 	ID          string       `json:"id,omitempty"`
 	Name        string       `json:"name,omitempty"`
 	Description string       `json:"description,omitempty"`
+	Schedule    string       `json:"schedule,omitempty"`
+	TimeZone    string       `json:"timeZone,omitempty"`
 	Nodes       []docNode    `json:"nodes"`
 	Connections []connection `json:"connections"`
 }
@@ -168,6 +170,7 @@ func newWriter(w *workflow.Workflow) *writer {
 		}
 	}
 	o.joined()
+	o.schedule()
 	return o
 }
 

@@ -81,7 +81,7 @@ func (sc *Scheduled) next(registered map[scheduler.Key]journal.Registration, zon
 	r, known := registered[sc.Key]
 	known = known && r.Mode == sc.Schedule.Mode && r.Spec == sc.Schedule.Spec && r.TimeZone == sc.Schedule.TimeZone
 	switch sched.Kind {
-	case schedule.KindDaily, schedule.KindWeekly:
+	case schedule.KindDaily, schedule.KindWeekly, schedule.KindCron:
 		sc.Zone = loc.String()
 		sc.Next = sched.Next(now, loc)
 	case schedule.KindEvery:
