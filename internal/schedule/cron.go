@@ -44,13 +44,13 @@ var cronFields = []cronField{
 	{"weekday", 0, 7, dayNames},
 }
 
-// isCron tells whether a spec is an alias, or has several fields.
+// isCron tells whether a spec is an alias, or has several fields with numbers.
 func isCron(spec string) bool {
 	form, _, _ := strings.Cut(spec, "@")
 	if f := strings.TrimSpace(form); f == "daily" || f == "weekly" { // blanks around their parts are nothing
 		return false
 	}
-	return strings.HasPrefix(spec, "@") || len(strings.Fields(spec)) > 1
+	return strings.HasPrefix(spec, "@") || len(strings.Fields(spec)) > 1 && strings.ContainsAny(spec, "*0123456789")
 }
 
 // parseCron reads an alias, `@every 90s`, or five or six fields (X-66).
