@@ -126,6 +126,10 @@ var stepsWorkflows = []rule{
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"in":"hello!"}`)
 		same(t, "runs below the child run", len(r.below()[0].below()), 1)
 
+		dir = folder(t, map[string]string{"two.yaml": steps("a", "- {type: set, values: {in: \"{{ $input }}\"}}\n")})
+		wf, _ = load(t, steps("a", "- {id: all, type: map, over: [x, y], steps: [{id: i, type: workflow, workflow: ./two.yaml, input: \"{{ $item }}\"}]}\n- {id: z, type: workflow, workflow: ./two.yaml, input: z}\n- {type: set, values: {all: \"{{ $steps.all.output }}\", z: \"{{ $steps.z.output.in }}\"}}\n"), inFolder(dir))
+		same(t, "in a map too", string(w.beginWorkflow(wf, "go").is(engine.StatusCompleted).Output), `{"all":[{"in":"x"},{"in":"y"}],"z":"z"}`)
+
 		dir = folder(t, map[string]string{
 			"self.yaml": steps("a", "- {type: workflow, workflow: ./sub/back.yaml}\n"), "sub/back.yaml": steps("a", "- {type: workflow, workflow: ./../self.yaml}\n"),
 			"bad.yaml":   steps("a", "- {type: agent, name: zz}\n"),

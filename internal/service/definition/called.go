@@ -42,10 +42,7 @@ func (o LoadOptions) called(ctx context.Context, w *workflow.Workflow, file stri
 
 // read reads the files of w; chain are the files that lead to it, its own last.
 func (r *callReader) read(ctx context.Context, w *workflow.Workflow, folder string, chain []string) error {
-	for _, part := range slices.Concat([]*workflow.Workflow{w}, w.Branches) {
-		if part == nil {
-			continue
-		}
+	for _, part := range withParts(w) {
 		for _, n := range part.Calls() {
 			c, _ := workflow.ParseCall(n.Tool.Workflow)
 			if c.File == "" {
@@ -145,6 +142,15 @@ func CalledOf(w *workflow.Workflow, name string) *workflow.Workflow {
 		}
 	}
 	return nil
+}
+
+// withParts gives w and all flows and branches in it.
+func withParts(w *workflow.Workflow) []*workflow.Workflow {
+	out := []*workflow.Workflow{w}
+	for _, p := range parts(w) {
+		out = append(out, withParts(p)...)
+	}
+	return out
 }
 
 // parts gives the flows and branches of w.

@@ -106,6 +106,9 @@ func grantAll(w *workflow.Workflow, allowed bool, into map[string]tool.Grant) er
 				return fmt.Errorf("agent %q: toolset: %w", a.ID, err)
 			}
 			sp.Trusted = allowed
+			if a.ID == "" && slices.ContainsFunc(g.Toolsets, func(o tool.Spec) bool { return reflect.DeepEqual(o, sp) }) {
+				continue // of another flow: steps run one workflow at several places
+			}
 			g.Toolsets = append(g.Toolsets, sp)
 		}
 		if was, ok := into[a.ID]; ok && a.ID != "" && !reflect.DeepEqual(was, g) {
