@@ -8,8 +8,8 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 )
 
-// TestWorkflowStepAfterRestart: a run that is interrupted while its workflow step runs another workflow finds that run again, in the version with which it began, on each attempt: no model call is
-// made twice (X-61, X-63).
+// TestWorkflowStepAfterRestart: a run that is interrupted while its workflow step runs another workflow finds that run again, in the version with which it began
+// and makes no model call twice (X-61, X-63).
 func TestWorkflowStepAfterRestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -17,20 +17,17 @@ func TestWorkflowStepAfterRestart(t *testing.T) {
 	storeAs(t, s, "inner", innerDoc)
 	const outer = `
 workflow:
-  - {id: call, type: workflow, workflow: inner, input: on rain, retry: {max_attempts: 1, backoff: {initial_delay_seconds: 0}}}
+  - {id: call, type: workflow, workflow: inner, input: on rain}
   - {type: set, values: {got: "{{ $steps.call.output }}"}}
 `
 	startText(t, s, "r", outer, `
 replies:
   - {agent: Poet, text: Rain.}
-  - {agent: Critic, error: {code: invalid_request, message: not now}}
-  - {agent: Poet, text: More rain.}
   - {agent: Critic, text: Slow., delayMs: 600000}
 `)
 	await(t, func() bool {
-		heads := childrenOf(t, s, "r")
-		for _, h := range heads {
-			if o, err := s.Show(t.Context(), h.Run); err == nil && len(heads) == 2 && len(o.Steps) == 2 && o.Status == engine.StatusRunning {
+		for _, h := range childrenOf(t, s, "r") {
+			if o, err := s.Show(t.Context(), h.Run); err == nil && len(o.Steps) == 2 && o.Status == engine.StatusRunning {
 				return true
 			}
 		}
@@ -42,7 +39,7 @@ replies:
 	s = onDisk(t, dir)
 	defer s.Close()
 	storeAs(t, s, "inner", "agents: {Poet: {model: openai/x}}\nworkflow: [{type: agent, name: Poet}]\n")
-	if err := s.Give("r", service.Files{Replies: []byte("replies:\n  - {agent: Critic, contains: More rain., text: Good.}\n")}); err != nil {
+	if err := s.Give("r", service.Files{Replies: []byte("replies:\n  - {agent: Critic, text: Good.}\n")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Resume(t.Context(), "r"); err != nil {
@@ -57,7 +54,7 @@ replies:
 		c := ended(t, s, h.Run)
 		got += fmt.Sprintf("%s with %d steps, version %d; ", c.Status, len(c.Steps), *c.Workflow.Version)
 	}
-	if want := "completed with 2 steps, version 1; failed with 2 steps, version 1; "; got != want {
+	if want := "completed with 2 steps, version 1; "; got != want {
 		t.Errorf("runs below: %s, want %s", got, want)
 	}
 }
