@@ -378,27 +378,9 @@ var stepsExtensions = []rule{
 	}},
 }
 
-var stepsPolicies = []rule{
-	{name: "X-40 call_timeout bounds each call", test: func(t *testing.T) {
-		w, _ := withTools(t)
-		w.plays("a", say("late").slow(), say("now"))
-		o := w.completes(steps("a", "- {id: x, type: agent, name: a, call_timeout: 0.5s, retry: {max_attempts: 1}}\n"), "go")
-		same(t, "output", string(o.Output), `"now"`)
-		same(t, "calls of models", o.Usage.ModelCalls, 2)
-		w.plays("a", say("late").slow())
-		failed := w.runs(steps("a", "- {id: x, type: agent, name: a, call_timeout: 0.5s}\n"), "go").is(engine.StatusFailed)
-		same(t, "code", failed.Error.Code, "timeout")
-		same(t, "of a block", len(refused(t, steps("a", "- {id: p, type: parallel, call_timeout: 1s, steps: [{id: x, type: agent, name: a}]}\n"))), 1)
-	}},
-}
-
 func first[T, U any](v T, _ U) T { return v }
 
 func TestStepsExtensions(t *testing.T) { check(t, stepsExtensions) }
-
-func TestStepsPolicies(t *testing.T) { check(t, stepsPolicies) }
-
-func TestStepsPoliciesCovered(t *testing.T) { covered(t, stepsPolicies, "X-40") }
 
 func TestStepsExtensionsCovered(t *testing.T) {
 	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20", "X-21", "X-22", "X-23", "X-24")

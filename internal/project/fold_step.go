@@ -107,7 +107,7 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 			if !st.scope.failed {
 				st.scope.failed, st.scope.failure = true, &d.Error
 			}
-		case st.def.Catch == nil:
+		case st.def.Catch == nil && (d.Port != workflow.PortLimit || d.Error.Code != engine.CodeMaxLoopIterations):
 			st.output = d.Error.Value()
 		case d.Output == nil && d.Error.Code == engine.CodeItemsFailed && st.items != nil:
 			st.output = st.items.list(true)

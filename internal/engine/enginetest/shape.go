@@ -111,7 +111,9 @@ func (d *drawer) drawKind(kind string, depth int) *Shape {
 	case "ask":
 		parts = d.int("ways", 1, 2)
 	case "loop":
-		parts, s.Max = 1, d.int("max", 1, 4)
+		if parts, s.Max = 1, d.int("max", 1, 4); d.wild {
+			parts = d.int("limit", 1, 2) // the second one follows the bound
+		}
 	case "sub", "map", "late":
 		parts = 1
 	case "try":

@@ -101,7 +101,13 @@ func (c *compiler) part(s *Shape, parent string) (string, []end) {
 		c.connect(ends, check, false)
 		c.connect([]end{{check, "again"}}, head, true)
 		c.w.Limits.MaxLoopIterations = max(c.w.Limits.MaxLoopIterations, s.Max)
-		return head, []end{{check, "done"}}
+		ends = []end{{check, "done"}}
+		if len(s.Parts) > 1 {
+			after, more := c.part(s.Parts[1], parent)
+			c.connect([]end{{head, workflow.PortLimit}}, after, false)
+			ends = append(ends, more...)
+		}
+		return head, ends
 	}
 }
 

@@ -85,6 +85,9 @@ func twin(s *Shape, input engine.Value) Outcome {
 				return o
 			}
 		}
+		if len(s.Parts) > 1 {
+			return then(o, s.Parts[1])
+		}
 		return Outcome{Failed: true, Calls: o.Calls}
 	case "sub":
 		o := Twin(s.Parts[0], input)

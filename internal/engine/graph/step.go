@@ -222,12 +222,12 @@ func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 	}
 }
 
-// Fail notes the failure of a step, which is its output where an edge handles it and the node does not say otherwise. Else it is that of its scope: nothing new starts in a
+// Fail notes the failure of a step, which is its output where an edge handles it and the node does not say otherwise; the bound of a loop hands on what its first step was given. Else it is that of its scope: nothing new starts in a
 // branch that failed. It tells whether the failure is the first of the run itself.
 func (g *Graph[L]) Fail(id int, d *event.StepFailed) bool {
 	st, sc, f := g.Step(id), g.StepScope(id), &d.Error
 	switch {
-	case d.Port != "" && g.StepNode(id).Catch != nil:
+	case d.Port != "" && g.StepNode(id).Catch != nil, d.Port == workflow.PortLimit && f.Code == event.CodeMaxLoopIterations:
 		g.caught(id, d)
 		return false
 	case d.Port != "":

@@ -41,7 +41,7 @@ func (r *reader) compile() {
 	})
 	r.checkInstructions()
 
-	c := &compiler{w: r.w, reader: r, taken: map[string]bool{}}
+	c := &compiler{w: r.w, reader: r, taken: map[string]bool{}, closed: map[*step][]*step{}, limits: map[*step]*step{}}
 	r.root.walk(func(s *step) { c.taken[s.node] = true })
 	c.flow(r.root, nil)
 	c.follows(r.root)
@@ -79,6 +79,9 @@ type compiler struct {
 	w      *workflow.Workflow
 	reader *reader
 	taken  map[string]bool // ids of the steps' nodes
+	// closed are the first steps of the loops that a condition or an approval closes, limits those whose bound has a list, with its owner.
+	closed map[*step][]*step
+	limits map[*step]*step
 }
 
 // flow adds the steps of l, begun from ins, and gives what is left open behind the last one. A first step of the outermost list has no ins.
@@ -90,6 +93,9 @@ func (c *compiler) flow(l *list, ins []end) []end {
 		if s.kind == jump {
 			if s.target != nil {
 				c.connect(ins, s.target.node, s.goesBack(), s)
+				if len(ins) > 0 && s.goesBack() {
+					c.close(s.in.owner, s.target)
+				}
 			}
 			ins = nil
 			continue
@@ -145,8 +151,12 @@ func (c *compiler) condition(s *step) []end {
 	if len(s.hoisted) > 0 && s.no != nil && len(s.no.items) > 0 {
 		// S4-8 (a): what the condition reads is made again, then the condition is asked again.
 		c.connect(no, s.hoisted[0].node, true, s)
+		if len(no) > 0 {
+			c.close(s, s.hoisted[0])
+		}
 		no = nil
 	}
+	c.limit(s)
 	return append(open, no...)
 }
 
@@ -231,6 +241,7 @@ func (c *compiler) sortEdges() {
 	for i, n := range c.w.Nodes {
 		pos[n.ID] = i
 		rank[end{n.ID, workflow.PortFalse}] = 1
+		rank[end{n.ID, workflow.PortLimit}] = len(c.w.Edges)
 		if n.Fork != nil {
 			for j, b := range n.Fork.Branches {
 				rank[end{n.ID, b.ID}] = j

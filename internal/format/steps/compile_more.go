@@ -75,6 +75,7 @@ func (c *compiler) extension(s *step) []end {
 	if s.no != nil {
 		c.flow(s.no, []end{{s.node, workflow.PortReject}}) // where it ends the run does: what follows the approval is for those who approve
 	}
+	c.limit(s)
 	return open
 }
 

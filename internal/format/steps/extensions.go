@@ -139,6 +139,11 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 	case "reject":
 		s.no = &list{kind: branchList, owner: s, port: workflow.PortReject}
 		r.branch(s.no, f, depth+1)
+	case "limit":
+		s.limit = &list{kind: branchList, owner: s, port: workflow.PortLimit}
+		if r.branch(s.limit, f, depth+1); s.limit.empty() && !s.garbled {
+			r.diags.Errorf(f.span, f.path, codeBadStep, "%s: limit has no steps", s.title()).Hint = "write the steps that follow where max_loop_iterations is met, or the id of one"
+		}
 	default:
 		return false
 	}

@@ -102,13 +102,13 @@ func (r *reader) repeat(s, t *step) {
 			"%s repeats the id %q, so it goes back to %s; what else it says is not used", s.title(), s.id, t.title())
 	}
 	s.kind, s.target, s.wanted = jump, t, s.id
-	s.yes, s.no, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, extension{}
+	s.yes, s.no, s.limit, s.children, s.body, s.retry, s.more = nil, nil, nil, nil, nil, nil, extension{}
 }
 
 // says tells whether s says more than that it is t again.
 func (s *step) says(t *step) bool {
 	return s.kind != t.kind && !s.bare || s.name != "" && s.name != t.name || s.text != "" && s.text != t.text ||
-		s.yes != nil || s.no != nil || s.children != nil || s.body != nil || s.retry != nil
+		s.yes != nil || s.no != nil || s.limit != nil || s.children != nil || s.body != nil || s.retry != nil
 }
 
 // aim finds the target of a bare scalar (S4-18).

@@ -21,7 +21,7 @@ func (u *unraveler) merge(f *frame, it *item, stop string) string {
 		if dir, ok := u.placed[m]; ok && dir != f.scope() || !u.fits(f, it, m) {
 			continue
 		}
-		r := max(u.hoists(f, it, m, stop), u.strands(f, it, m, stop))
+		r := max(u.hoists(f, it, m, stop), u.strands(f, it, m, stop), u.outruns(it, m))
 		if r == safe {
 			return m
 		}

@@ -15,12 +15,12 @@ var (
 	workflowKeys = []string{"steps", "max_loop_iterations", "overrides", "budget"}
 	stepKeys     = map[kind][]string{
 		agentStep:     {"type", "id", "name", "prompt", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
-		conditionStep: {"type", "id", "name", "condition", "true", "false", "retry"},
+		conditionStep: {"type", "id", "name", "condition", "true", "false", "limit", "retry"},
 		parallelStep:  {"type", "id", "name", "steps", "join", "quorum", "if", "timeout", "retry", "on_error"},
 		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		setStep:       {"type", "id", "values", "if", "on_error"},
 		endStep:       {"type", "id", "status", "output", "message", "if"},
-		approvalStep:  {"type", "id", "prompt", "reject", "deadline", "on_deadline", "remind_after", "if", "on_error"},
+		approvalStep:  {"type", "id", "prompt", "reject", "limit", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 		sleepStep:     {"type", "id", "for", "until", "if"},
 		workflowStep:  {"type", "id", "workflow", "input", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		mapStep:       {"type", "id", "over", "as", "steps", "max_concurrency", "on_item_error", "if", "timeout", "retry", "on_error", "budget"},
@@ -28,7 +28,7 @@ var (
 		askStep:       {"type", "id", "prompt", "options", "schema", "deadline", "on_deadline", "remind_after", "if", "on_error"},
 	}
 	allStepKeys = []string{
-		"type", "id", "name", "prompt", "condition", "true", "false", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
+		"type", "id", "name", "prompt", "condition", "true", "false", "limit", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
 		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error", "signal",
 		"filter",
 	}
@@ -152,7 +152,7 @@ func (r *reader) step(s *step, depth int) {
 		return
 	}
 	s.garbled = s.garbled || slices.ContainsFunc(keys, func(f field) bool {
-		list := slices.Contains([]string{"steps", "true", "false", "reject"}, f.key)
+		list := slices.Contains([]string{"steps", "true", "false", "reject", "limit"}, f.key)
 		text := slices.Contains([]string{"name", "condition", "tool", "workflow"}, f.key)
 		fields := slices.Contains([]string{"values", "args", "schema"}, f.key)
 		return text && !f.value.IsScalar() || list && f.value.Kind == source.Map || fields && f.value.Kind != source.Map

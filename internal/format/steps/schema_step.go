@@ -23,7 +23,7 @@ func stepForms() part.Object {
 		"name": part.Scalar("of an agent step: the agent"), "retry": part.Ref("retry"), "budget": part.Ref("budget"),
 		"prompt":    part.With(part.Object{"type": []string{"string", "number", "boolean", "null"}, "pattern": `\S`}, "of an agent step the user message, with {{PREVIOUS_OUTPUT}}, and without it the outputs of all steps before, and the input; of an approval or a question what a person reads, with {{ … }}"),
 		"condition": part.Scalar("an expression that is true or false; {{ $steps.ID.output }} is the output of a step"),
-		"true":      part.Ref("branch"), "false": part.Ref("branch"), "reject": part.Ref("branch"), "steps": part.Ref("steps"),
+		"true":      part.Ref("branch"), "false": part.Ref("branch"), "reject": part.Ref("branch"), "limit": part.Ref("branch"), "steps": part.Ref("steps"),
 		"if":              part.Scalar("a condition; the step is skipped where it does not hold"),
 		"timeout":         duration("how long the step may take, with all attempts and all that runs inside of it"),
 		"call_timeout":    duration("how long each call of the step may take"),

@@ -210,7 +210,7 @@ func (s *step) items() []string {
 func withSignal(vars []string) []string { return append(slices.Clone(vars), expr.VarSignal) }
 
 // inside calls f for the steps whose outputs a block with the branches l has: its children, and in place of a condition the steps of that
-// condition's branches (S4-34), after an approval those of its reject. It ends early where f gives false.
+// condition's branches (S4-34), after an approval those of its reject and limit. It ends early where f gives false.
 func (l *list) inside(f func(*step) bool) bool {
 	for _, t := range l.items {
 		switch t.kind {
@@ -222,7 +222,7 @@ func (l *list) inside(f func(*step) bool) bool {
 				}
 			}
 		default:
-			if !f(t) || t.no != nil && !t.no.inside(f) {
+			if !f(t) || t.no != nil && !t.no.inside(f) || t.limit != nil && !t.limit.inside(f) {
 				return false
 			}
 		}

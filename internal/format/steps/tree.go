@@ -77,6 +77,7 @@ type step struct {
 	prompt   string // of an agent step: the user message, "" for the outputs of all steps before
 	text     string // the condition, as written
 	yes, no  *list
+	limit    *list // of a condition or an approval that closes a loop: what follows where the loop's bound is met
 	children *list
 	body     *list // of a map
 	retry    *workflow.Retry
@@ -144,7 +145,7 @@ func (s *step) block() *step {
 // lists gives the lists that s itself contains, in the order in which the document's reader meets them.
 func (s *step) lists() []*list {
 	var ls []*list
-	for _, l := range []*list{s.children, s.body, s.yes, s.no} {
+	for _, l := range []*list{s.children, s.body, s.yes, s.no, s.limit} {
 		if l != nil {
 			ls = append(ls, l)
 		}

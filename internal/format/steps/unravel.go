@@ -15,6 +15,7 @@ type item struct {
 	id       string // short
 	spoken   bool   // the id must be in the document
 	yes, no  []*item
+	limit    []*item
 	children []*item
 	target   *item // of a jump
 	in       *frame
@@ -48,7 +49,8 @@ type unraveler struct {
 	jumpers map[string]int    // by the target of a jump: the place of the last node that jumps there
 	after   map[string]string
 	done    map[string]*item
-	loose   []*item // nodes that are in no list
+	limited map[*item]bool // loops whose bound leads to a list, by their first step
+	loose   []*item        // nodes that are in no list
 	unsaid  *lost.List
 	work    int
 	ahead   []ahead
@@ -61,7 +63,7 @@ type ahead struct{ condition, read int }
 func unravel(w *workflow.Workflow, unsaid *lost.List) (items, loose []*item) {
 	u := &unraveler{
 		w: w, nodes: map[string]*workflow.Node{}, pos: map[string]int{}, placed: map[string]string{}, out: map[string][]int{}, side: map[string][]int{},
-		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, unsaid: unsaid,
+		back: make([]bool, len(w.Edges)), jumpers: map[string]int{}, done: map[string]*item{}, limited: map[*item]bool{}, unsaid: unsaid,
 	}
 	for i := range w.Nodes {
 		u.nodes[w.Nodes[i].ID] = &w.Nodes[i]

@@ -27,6 +27,8 @@ func (u *unraveler) isSide(n *workflow.Node, e workflow.Edge) bool {
 		return n.Catch != nil && n.Catch.Port == workflow.PortError
 	case workflow.PortTimeout:
 		return n.Wait != nil
+	case workflow.PortLimit:
+		return u.isHeader(n.ID)
 	case workflow.PortReject:
 		return approval
 	case workflow.PortOut:
@@ -103,12 +105,16 @@ func (u *unraveler) follows(root *frame) {
 			u.late = u.late[1:]
 			next()
 		}
+		if u.limits() {
+			continue
+		}
 		before := to
 		if to = u.unlisted(); to == "" || to == before {
 			break // what cannot be written is named by rest
 		}
 		u.seq(root, to, "")
 	}
+	u.unlimited()
 	for i := range u.w.Nodes {
 		id := u.w.Nodes[i].ID
 		if it := u.done[id]; it != nil && it.in != nil {

@@ -151,6 +151,9 @@ func (o *writer) step(it *item) *yaml.Node {
 			}
 		}
 	}
+	if len(it.limit) > 0 {
+		put(m, "limit", o.steps(it.limit))
+	}
 	return m
 }
 
