@@ -31,8 +31,8 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(folders) < 12 {
-		t.Fatalf("found %d examples, want at least 12", len(folders))
+	if len(folders) < 19 {
+		t.Fatalf("found %d examples, want at least 19", len(folders))
 	}
 	for _, path := range folders {
 		name := filepath.Dir(path)
@@ -134,14 +134,16 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// split cuts a line of flags at blanks outside of double quotes.
+// split cuts a line of flags at blanks outside of quotes, single or double.
 func split(line string) (out []string) {
-	for i, part := range strings.Split(line, `"`) {
-		if i%2 == 1 {
-			out = append(out, part)
-			continue
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
+		end, quote := " ", line[:1]
+		if quote == `"` || quote == "'" {
+			end, line = quote, line[1:]
 		}
-		out = append(out, strings.Fields(part)...)
+		var word string
+		word, line, _ = strings.Cut(line, end)
+		out = append(out, word)
 	}
 	return out
 }
