@@ -18,6 +18,8 @@ type Agent struct {
 	FallbackRetries int `json:"fallbackRetries,omitempty"`
 	// FallbackCooldown is how long the agent stays with a fallback that answered; 0: DefaultCooldown.
 	FallbackCooldown Duration `json:"fallbackCooldown,omitempty"`
+	// Compaction shortens conversations that become long; nil: they stay whole.
+	Compaction *Compaction `json:"compaction,omitempty"`
 	// System is the system prompt. Where Template is set, `{{ $steps… }}` in it are replaced (S4-15); else it is sent as written (S0-11).
 	System   string      `json:"system,omitempty"`
 	Template bool        `json:"template,omitempty"`
@@ -58,8 +60,50 @@ type Agent struct {
 	EmptyText string `json:"emptyText,omitempty"`
 }
 
-// Models gives the models that calls for the agent may ask: its own and its fallbacks.
-func (a *Agent) Models() []string { return append([]string{a.Model}, a.Fallbacks...) }
+// Compaction says when a summary takes the place of a part of a conversation, and what stays (X-84). The first message, which is the task, the newest one of the user and calls without results
+// always stay. The zero Compaction has the default of each field.
+type Compaction struct {
+	// At is the part of the model's context window from which the conversation is shortened, above 0 and at most 1; 0: DefaultCompactAt, unless Tokens is set. Where the size of the window is not known
+	// only an error of the provider shortens it.
+	At float64 `json:"at,omitempty"`
+	// Tokens is the number of tokens from which it is, in the place of At; 0: At counts.
+	Tokens int64 `json:"tokens,omitempty"`
+	// Keep is how many of the last groups stay, a message of the user or a reply with its results each; 0: DefaultCompactKeep.
+	Keep int `json:"keep,omitempty"`
+	// Pin are tools whose calls and results stay.
+	Pin []string `json:"pin,omitempty"`
+	// Model writes the summary; "": the model that the agent asks.
+	Model string `json:"model,omitempty"`
+}
+
+// Threshold gives the tokens from which a conversation is shortened; 0: it is not known. window is the size of the model's context window, 0 where that is not.
+func (c *Compaction) Threshold(window int64) int64 {
+	if c.Tokens > 0 {
+		return c.Tokens
+	}
+	at := c.At
+	if at == 0 {
+		at = DefaultCompactAt
+	}
+	return int64(at * float64(window))
+}
+
+// Groups gives Keep or its default.
+func (c *Compaction) Groups() int {
+	if c.Keep == 0 {
+		return DefaultCompactKeep
+	}
+	return c.Keep
+}
+
+// Models gives the models that calls for the agent may ask: its own, fallbacks, and the one that writes summaries.
+func (a *Agent) Models() []string {
+	out := append([]string{a.Model}, a.Fallbacks...)
+	if a.Compaction != nil && a.Compaction.Model != "" {
+		out = append(out, a.Compaction.Model)
+	}
+	return out
+}
 
 // Permissions are patterns of tool calls, in the form of docker-agent's: `tool`, `toolset/*`, `tool:argument=glob`. Deny wins over ask, ask over allow.
 // Package permit says what exactly they mean; the engine does not read them.

@@ -21,6 +21,9 @@ func (p *printer) agent(a *Agent) {
 			p.line("param", quote(name), raw("value", m.Provider[name]))
 		}
 		p.facts([]string{"fallbacks", list("models", a.Fallbacks), number("retries", a.FallbackRetries), duration("cooldown", a.FallbackCooldown)})
+		if c := a.Compaction; c != nil {
+			p.line("compaction", number("at", c.At), number("tokens", c.Tokens), number("keep", c.Keep), list("pin", c.Pin), word("model", c.Model))
+		}
 		p.facts([]string{"tools", list("names", a.Tools)})
 		p.toolsets(a.Toolsets, a.Permissions)
 		for _, s := range a.Subagents {

@@ -7,6 +7,19 @@ import (
 	"slices"
 )
 
+func (c *checker) checkCompaction(a *Agent, k *Compaction) {
+	if badFloat(k.At) || k.At > 1 {
+		c.agentErrorf(a, "bad-value", "compaction.at is %v; it must be above 0 and at most 1", k.At)
+	}
+	if k.Tokens != 0 && k.Tokens < MinCompactTokens {
+		c.agentErrorf(a, "bad-value", "compaction.tokens is %d; it must be %d or more", k.Tokens, MinCompactTokens)
+	}
+	if k.Keep < 0 || k.Keep > MaxCompactKeep {
+		c.agentErrorf(a, "bad-value", "compaction.keep is %d; it must be between 0 and %d", k.Keep, MaxCompactKeep)
+	}
+}
+
+// checkHandoffs looks at whom an agent may hand over to; tools are those of its sub-agents.
 func (c *checker) checkHandoffs(a *Agent, tools map[string]bool) {
 	for i, id := range a.Handoffs {
 		switch {

@@ -203,6 +203,9 @@ func (c *checker) checkAgents() {
 		c.agentNegative(a, a.NoProgress < 0, "noProgress")
 		c.agentNegative(a, a.FallbackCooldown < 0, "fallbackCooldown")
 		c.checkRetries(a)
+		if k := a.Compaction; k != nil {
+			c.checkCompaction(a, k)
+		}
 		for _, t := range a.Toolsets {
 			if !json.Valid(t) {
 				c.agentErrorf(a, "bad-json", "a toolset is not valid JSON")

@@ -168,6 +168,10 @@ const (
 	DefaultRepairs           = 2
 	DefaultModelRetries      = 2
 	DefaultCooldown          = time.Minute
+	DefaultCompactAt         = 0.8
+	DefaultCompactKeep       = 6
+	// MinCompactTokens is the least Compaction.Tokens, and MaxCompactKeep the most groups that stay.
+	MinCompactTokens, MaxCompactKeep = 100, 10_000
 	// MaxModelRetries bounds Agent.FallbackRetries.
 	MaxModelRetries = 100
 )

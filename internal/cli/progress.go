@@ -180,6 +180,12 @@ func (b *board) add(e engine.Event) *line {
 				return &line{markTool, a.title(), a.doing, ""}
 			}
 		}
+	case *engine.AgentCompacted:
+		if a != nil && d.Error == nil {
+			return &line{markTool, a.title(), "shortened its conversation", fmt.Sprintf("%d messages became %d", d.Before, d.After)}
+		} else if a != nil {
+			return &line{markOdd, a.title(), "", "its conversation was not shortened: " + clean(d.Error.Message)}
+		}
 	case *engine.ModelCalled:
 		if in := d.Instead; a != nil && in != nil && a.asked != d.Model {
 			a.asked = d.Model
@@ -222,7 +228,9 @@ func (b *board) add(e engine.Event) *line {
 func (b *board) follow(a *activity, data engine.Data) {
 	switch d := data.(type) {
 	case *engine.ModelCalled:
-		a.doing, a.said = "", ""
+		if a.doing, a.said = "", ""; d.Compaction != nil {
+			a.doing = "shortens its conversation"
+		}
 	case *engine.ModelFailed:
 		a.use(d.Usage, d.CostUSD)
 	case *engine.ModelReplied:

@@ -154,6 +154,7 @@ func TestAgentFallbacks(t *testing.T) { check(t, agentFallbacks) }
 func TestEveryAgentRule(t *testing.T) {
 	t.Parallel()
 	covered(t, agentFallbacks, "X-80", "X-81", "X-82", "X-83")
+	covered(t, agentCompactions, "X-84", "X-85", "X-86", "X-87", "X-88")
 }
 
 // TestFallbacksOnEachSDK plays each kind of failure on a server of each provider's protocol, with the client of its SDK: the second model answers, on the same server, and what the first

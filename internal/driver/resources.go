@@ -150,7 +150,11 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		return engine.ModelResult{ID: c.ID, Failure: FailureOf(ctx, err)}
 	}
 	key := memoKey(c)
-	req.Memo = k.memos.take(key)
+	if c.Compaction {
+		onDelta = nil // what it says is for the agent
+	} else {
+		req.Memo = k.memos.take(key)
+	}
 	total := k.ModelTimeout
 	if c.Timeout > 0 {
 		total = c.Timeout
@@ -160,7 +164,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		used := model.UsageOf(err)
 		return engine.ModelResult{ID: c.ID, Model: req.Model, Usage: used, CostUSD: k.cost(req.Model, used), UsageEstimated: model.EstimatedOf(err), Source: source(model.SourceOf(err)), Details: model.DetailsOf(err), Failure: FailureOf(ctx, err)}
 	}
-	if len(reply.Message.ToolCalls) > 0 {
+	if len(reply.Message.ToolCalls) > 0 && !c.Compaction {
 		k.memos.keep(key, req.Memo)
 	}
 	if f := cmp.Or(k.tooLarge(reply.Message), badMessage(reply.Message)); f != nil {
@@ -206,6 +210,12 @@ func (k *RunResources) request(ctx context.Context, info *Info, c *engine.CallMo
 		return req, nil
 	}
 	req.Agent = a.Title()
+	if c.Compaction {
+		if c.MaxOutput > 0 {
+			req.Params = Within(req.Params, c.MaxOutput)
+		}
+		return req, nil
+	}
 	req.Params = params(a.Params)
 	if c.MaxOutput > 0 {
 		req.Params = Within(req.Params, c.MaxOutput)

@@ -25,6 +25,9 @@ func (s *agents) ask(id, fr int, added ...chat.Message) {
 	if !s.budget.hasSlot(id) { // a person's answer was its last result: others have its slot (P31)
 		return
 	}
+	if len(added) == 0 && s.compacts(id, fr) {
+		return
+	}
 	model, instead := s.state.Loop.Begins(&s.state, id, a.Agent, s.now)
 	reserved, ok := s.budget.reserve(id, fr, model, added)
 	if !ok {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/plan"
@@ -39,10 +40,18 @@ type callsAgents interface {
 	frame(step, id int) *loop.Frame
 	agent(step, frame int) *plan.Agent
 	replied(step, frame int)
+	compactions
 	turnAnswered(step, frame int)
 	frameFailed(step, frame int, f Failure, end func(int, Failure))
 	execNext(step int)
 	resume(step int)
+}
+
+// compactions shorten conversations.
+type compactions interface {
+	overflowed(key string, c *loop.Call, f Failure) bool
+	summarized(step, frame int, key string, k *event.Compaction, reply chat.Message, stop string)
+	unsummarized(step, frame int, key string, f Failure)
 }
 
 // resumeDue tries calls and steps again whose time has come, as far as there are slots (P14, P31).
@@ -105,7 +114,7 @@ func (s *calls) again(key string, c *loop.Call, model string, instead *event.Ins
 	switch c.Kind {
 	case loop.Model:
 		fr := s.agents.frame(c.Step, c.Frame)
-		if c.Afresh {
+		if c.Afresh && c.Compaction == nil {
 			model, instead = s.state.Loop.Begins(&s.state, c.Step, s.agents.agent(c.Step, c.Frame).Agent, s.now)
 		}
 		reserved, ok := s.budgets.reserve(c.Step, c.Frame, model, nil)
@@ -113,7 +122,7 @@ func (s *calls) again(key string, c *loop.Call, model string, instead *event.Ins
 			return
 		}
 		s.emitStep(c.Step, &ModelCalled{
-			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved, Instead: instead,
+			Call: key, Attempt: c.Attempt + 1, Frame: c.Frame, Agent: fr.Agent, Model: model, Conversation: fr.Conv, Length: len(s.state.Loop.Conv(fr.Conv)), Reserved: reserved, Instead: instead, Compaction: c.Compaction,
 		})
 	case loop.Tool:
 		if !s.budgets.mayCallTool(c.Step, key) {

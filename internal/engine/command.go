@@ -38,6 +38,8 @@ type CallModel struct {
 	Timeout time.Duration
 	// MaxOutput is what a budget leaves for the answer, reasoning included; 0: no budget does.
 	MaxOutput int64
+	// Compaction: the call asks for a summary. It has no tools, no schema and none of the agent's parameters.
+	Compaction bool
 }
 
 // CallTool asks for one tool call.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/compact"
 	"github.com/hocket-run/hocket/internal/engine/loop"
 	"github.com/hocket-run/hocket/internal/engine/waits"
 	"github.com/hocket-run/hocket/workflow"
@@ -212,6 +213,11 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		}
 		if call.Reserved != nil {
 			cmd.MaxOutput = call.Reserved.Output
+		}
+		if k := call.Compaction; k != nil {
+			cmd.Compaction, cmd.System, cmd.Tools = true, compact.Prompt, nil
+			cmd.Messages = []chat.Message{compact.Transcript(cmd.Messages, k.Left)}
+			return cmd
 		}
 		if fr.HasSpeakers(a.Agent) {
 			cmd.Messages = loop.Show(cmd.Messages, 0, a.Title())

@@ -45,6 +45,7 @@ type (
 	SubagentCompleted = event.SubagentCompleted
 	SubagentFailed    = event.SubagentFailed
 	AgentHanded       = event.AgentHanded
+	AgentCompacted    = event.AgentCompacted
 	WaitOpened        = event.WaitOpened
 	Below             = event.Below
 	WaitAnswered      = event.WaitAnswered

@@ -27,7 +27,12 @@ const (
 // modelFailed asks the same model again or a fallback, as the agent says; then the step's retry policy decides (D11), and then the failure stands.
 func (s *calls) modelFailed(key string, c *loop.Call, f Failure) {
 	id, fr := c.Step, c.Frame
-	if a := s.agents.agent(id, fr).Agent; !s.state.isFailing() && (s.askAgain(key, c, a, f) || s.fallBack(key, c, a, f)) {
+	if a := s.agents.agent(id, fr).Agent; !s.state.isFailing() && (s.agents.overflowed(key, c, f) || s.askAgain(key, c, a, f) || s.fallBack(key, c, a, f)) {
+		return
+	}
+	if c.Compaction != nil && !s.state.isFailing() {
+		f.Node = s.graph.NodeID(id)
+		s.agents.unsummarized(id, fr, key, f)
 		return
 	}
 	if !s.handled(id, key, &f, nil, func(string) bool { return false }) {

@@ -151,6 +151,7 @@ var kinds = map[Type]kind{
 	"subagent.completed": loopKind(loop.CheckSubagentCompleted, loop.ApplySubagentCompleted).with(needsAgent),
 	"subagent.failed":    loopKind(loop.CheckSubagentFailed, loop.ApplySubagentFailed).with(needsAgent),
 	"agent.handed":       loopKind(loop.CheckAgentHanded, loop.ApplyAgentHanded).with(needsAgent),
+	"agent.compacted":    loopKind(loop.CheckCompacted, loop.ApplyCompacted).with(needsAgent),
 	"condition.checked":  kindOf(nil, nothing[*ConditionChecked]).with(needsRunning),
 	"wait.opened":        kindOf(checkWaitOpened, applyWaitOpened).with(needsRunning),
 	"wait.answered":      kindOf(checkWaitAnswered, applyWaitAnswered),

@@ -40,8 +40,16 @@ func (s *calls) handleModel(d ModelResult) {
 	}
 	m := event.CleanMessage(d.Message)
 	m.ToolCalls = uniqueIDs(m.ToolCalls)
-	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: ReplyWarning(&m, d.Stop), Details: event.CleanDetails(d.Details)})
-	if !late {
+	compaction, warning := c.Compaction, ReplyWarning(&m, d.Stop)
+	if compaction != nil {
+		m.ToolCalls, warning = nil, "" // none were offered
+	}
+	s.emitStep(step, &ModelReplied{Call: key, Attempt: c.Attempt, Message: m, Usage: d.Usage, CostUSD: d.CostUSD, UsageEstimated: event.Clean(d.UsageEstimated), Model: d.Model, Stop: d.Stop, Source: d.Source, Late: late, Warning: warning, Compaction: compaction != nil, Details: event.CleanDetails(d.Details)})
+	switch {
+	case late:
+	case compaction != nil:
+		s.agents.summarized(step, fr, key, compaction, m, d.Stop)
+	default:
 		s.agents.replied(step, fr)
 	}
 }

@@ -105,6 +105,9 @@ func readAgent(t *testing.T, d *datadriven.TestData) workflow.Agent {
 	for _, sub := range list("subagent") {
 		a.Subagents = append(a.Subagents, workflow.Subagent{Agent: sub, Tool: sub})
 	}
+	if n := number(t, d, "compact"); n > 0 {
+		a.Compaction = &workflow.Compaction{Tokens: n, Keep: 1}
+	}
 	if n := number(t, d, "max_output"); n > 0 {
 		a.Params.MaxTokens = &n
 	}

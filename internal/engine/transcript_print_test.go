@@ -197,6 +197,9 @@ func callFields(e *engine.Event) (f fields) {
 			f.add("instead", v.Model+":"+v.Code)
 		}
 		f.add("messages", d.Length)
+		if v := d.Compaction; v != nil {
+			f.add("compacts", fmt.Sprint(v.Left)+" "+v.Reason)
+		}
 		if v := d.Reserved; v != nil {
 			f.add("reserved", fmt.Sprintf("%d+%d", v.Input, v.Output))
 			f.add("bound", v.Bound)
@@ -209,6 +212,12 @@ func callFields(e *engine.Event) (f fields) {
 		}
 		f.add("stop", d.Stop)
 		f.add("late", d.Late)
+	case *engine.AgentCompacted:
+		f.add("call", d.Call)
+		f.add("messages", fmt.Sprintf("%d->%d", d.Before, d.After))
+		if d.Error != nil {
+			f.add("", d.Error)
+		}
 	case *engine.ModelFailed:
 		call(d.Call, d.Attempt)
 		f.add("", &d.Error)

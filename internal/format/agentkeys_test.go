@@ -20,7 +20,7 @@ import (
 const body = `"description": "does it", "params": {"temperature": 0.5, "topP": 0.9, "frequencyPenalty": 0.1, "presencePenalty": 0.2, "maxTokens": 7,
 	"thinkingBudget": -1, "reasoningEffort": "high", "stop": ["END"], "provider": {"seed": 3}},
 	"toolsets": [{"type": "think"}], "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 1, "schema": {"type": "object"}},
-	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": "5m0s"}, "addDate": true, "addEnvironmentInfo": true,
+	"maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b"], "retries": 3, "cooldown": "5m0s"}, "compaction": {"at": 0.5, "keep": 3, "pin": ["x"], "model": "openai/c"}, "addDate": true, "addEnvironmentInfo": true,
 	"addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say it."}, "welcomeMessage": "Hello."`
 
 // snake is body in the spelling of steps documents.
@@ -58,7 +58,7 @@ func TestAgentKeysInEveryFormat(t *testing.T) {
 			Temperature: &half, TopP: &topP, FrequencyPenalty: &frequency, PresencePenalty: &presence, MaxTokens: &tokens, ThinkingBudget: &budget,
 			ReasoningEffort: "high", Stop: []string{"END"}, Provider: map[string]json.RawMessage{"seed": json.RawMessage("3")},
 		},
-		Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Fallbacks: []string{"openai/b"}, FallbackRetries: 3, FallbackCooldown: workflow.Duration(5 * time.Minute), MaxTurns: 9, NoProgress: 3, AddDate: true,
+		Toolsets: []json.RawMessage{json.RawMessage(`{"type":"think"}`)}, Fallbacks: []string{"openai/b"}, FallbackRetries: 3, FallbackCooldown: workflow.Duration(5 * time.Minute), Compaction: &workflow.Compaction{At: 0.5, Keep: 3, Pin: []string{"x"}, Model: "openai/c"}, MaxTurns: 9, NoProgress: 3, AddDate: true,
 		AddEnvironment: true, PromptFiles: []string{"A.md"}, Welcome: "Hello.",
 		Commands: map[string]workflow.Command{"fix": {Description: "fixes", Instruction: "Fix it."}, "say": {Instruction: "Say it."}},
 		Output:   &workflow.Output{Name: "o", Strict: true, Repairs: &one, Schema: json.RawMessage(`{"description":"an o","type":"object"}`)},

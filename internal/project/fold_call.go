@@ -18,6 +18,9 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 	switch d := e.Data.(type) {
 	case *engine.ModelCalled:
 		f.open(d.Call, &call{step: st, frame: d.Frame, model: true})
+		if d.Compaction != nil {
+			return
+		}
 		st.instead(d)
 		if fr := st.frame(d.Frame); fr.sub == nil {
 			st.root = d.Frame
@@ -29,7 +32,7 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		f.use(st, d.Usage, d.CostUSD)
 		c := f.calls[d.Call]
 		f.close(d.Call)
-		if d.Late || c == nil {
+		if d.Late || c == nil || d.Compaction {
 			return
 		}
 		st.warn(d.Warning)
@@ -65,6 +68,11 @@ func (f *Folder) addCall(st *step, e engine.Event) {
 		f.useBelow(st, d)
 	case *engine.SubagentStarted:
 		st.frame(d.Frame).sub = d
+	case *engine.AgentCompacted:
+		f.close(d.Call)
+		if d.Error != nil {
+			st.warn(compactedText(d))
+		}
 	case *engine.AgentHanded:
 		if st.frame(d.Frame).sub == nil {
 			st.by = d.Agent
@@ -155,6 +163,18 @@ func (st *step) warn(text string) {
 	if text != "" && len(st.warnings) < maxWarnings {
 		st.warnings = append(st.warnings, text)
 	}
+}
+
+// compactedText says what became of a conversation that was to be shortened.
+func compactedText(d *engine.AgentCompacted) string {
+	if d.Error != nil {
+		return fmt.Sprintf("The conversation was not shortened (%s): %s", d.Error.Code, d.Error.Message)
+	}
+	gone := 0
+	for _, r := range d.Left {
+		gone += r.To - r.From
+	}
+	return fmt.Sprintf("A summary took the place of %d of the %d messages of the conversation", gone, d.Before)
 }
 
 // instead says which model is asked in place of another one, once for all calls of the step that follow.

@@ -37,6 +37,7 @@ const (
 	LogSubagentEnd   LogType = "subagent_call_end"
 	LogSubagentError LogType = "subagent_call_error"
 	LogHandOff       LogType = "agent_handoff"
+	LogCompacted     LogType = "conversation_compacted"
 	LogToolCall      LogType = "tool_call"
 	LogToolResult    LogType = "tool_result"
 	LogToolError     LogType = "tool_error"
@@ -122,6 +123,12 @@ func (l *LogFolder) addStep(log *entries, st *step, data engine.Data) {
 		if d.Instead != nil && l.instead[st] != st.asked {
 			l.instead[st] = st.asked
 			log.add(LogWarn, st.asked)
+		}
+	case *engine.AgentCompacted:
+		if d.Error != nil {
+			log.add(LogWarn, compactedText(d))
+		} else {
+			log.add(LogCompacted, compactedText(d))
 		}
 	case *engine.ModelReplied:
 		if d.Warning != "" && !d.Late {

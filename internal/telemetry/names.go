@@ -64,6 +64,7 @@ const (
 	Late          = "hocket.late"
 	Withheld      = "hocket.withheld"
 	CostUSD       = "hocket.cost.usd"
+	CompactReason = "hocket.compaction.reason"
 	InsteadOf     = "hocket.fallback.instead_of"
 	InsteadCode   = "hocket.fallback.error"
 	WaitID        = "hocket.wait.id"

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/compact"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 )
@@ -35,6 +36,7 @@ type loop struct{ step, frame int }
 
 type talk struct {
 	messages []chat.Message
+	summary  string // the last that was asked for
 	// above and answers say which wish of which loop a sub-agent carries out.
 	above   loop
 	answers string
@@ -130,8 +132,19 @@ func (c *content) replied(o *open, step, frame int, d *engine.ModelReplied) {
 		return
 	}
 	o.set(Attr{OutputMessages, reply(d.Message, d.Stop)})
-	if t := c.at(step, frame); t != nil && !d.Late {
+	switch t := c.at(step, frame); {
+	case t == nil || d.Late:
+	case d.Compaction:
+		t.summary = d.Message.Text.String()
+	default:
 		t.messages = append(t.messages, d.Message)
+	}
+}
+
+// compacted puts a summary into the place of what it sums up.
+func (c *content) compacted(step int, d *engine.AgentCompacted) {
+	if t := c.at(step, d.Frame); t != nil && d.Error == nil && len(t.messages) == d.Before && compact.Check(t.messages, d.Left) == "" {
+		t.messages = compact.Replace(t.messages, d.Left, compact.Summary(t.summary))
 	}
 }
 

@@ -56,6 +56,8 @@ func (t *Tracer) call(e engine.Event) {
 		st.subs[d.Frame] = a
 		t.content.began(a, e.Step, d.Frame, d.System, d.Input)
 		t.content.opened(e.Step, d)
+	case *engine.AgentCompacted:
+		t.content.compacted(e.Step, d)
 	case *engine.AgentHanded:
 		t.handed(e, st, d)
 	case *engine.SubagentCompleted:
@@ -100,6 +102,10 @@ func (t *Tracer) modelCalled(e engine.Event, st *stepSpan, d *engine.ModelCalled
 		if in := d.Instead; in != nil {
 			c.set(Attr{InsteadOf, in.Model}, Attr{InsteadCode, in.Code})
 		}
+	}
+	if k := d.Compaction; k != nil {
+		c.set(Attr{CompactReason, k.Reason})
+		return
 	}
 	t.content.asks(c.open, e.Step, d)
 }

@@ -58,7 +58,7 @@ func endings(w *workflow.Workflow) map[string]*workflow.Agent {
 }
 
 func speaksOnce(a *workflow.Agent) bool {
-	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 && len(a.Fallbacks) == 0 && a.FallbackRetries <= 0 && a.Output == nil
+	return len(a.Tools) == 0 && len(a.Toolsets) == 0 && len(a.Subagents) == 0 && len(a.Handoffs) == 0 && len(a.Fallbacks) == 0 && a.FallbackRetries <= 0 && a.Compaction == nil && a.Output == nil
 }
 
 // event takes in what happened.

@@ -17,7 +17,7 @@ func agentTypes(snake bool) map[string]Object {
 		"id": ID(""), "name": text(""), "description": text(""), "model": text(""), "systemPrompt": text(""), "params": Ref("params"),
 		"tools": Texts(""), "toolsets": List("", Ref("toolset")), "permissions": Either("", Ref("permissions"), List("", Ref("permissions"))),
 		"subAgents": Texts(""), "handoffs": Texts(""), "structuredOutput": Ref("output"), "maxIterations": Whole("", 0),
-		"maxConsecutiveToolCalls": Whole("", 0), "fallback": Either("", Texts(""), Ref("fallback")), "addDate": Flag(""), "addEnvironmentInfo": Flag(""),
+		"maxConsecutiveToolCalls": Whole("", 0), "fallback": Either("", Texts(""), Ref("fallback")), "compaction": Either("", Flag(""), Ref("compaction")), "addDate": Flag(""), "addEnvironmentInfo": Flag(""),
 		"addPromptFiles": Texts(""), "commands": Either("", Ref("commands"), List("", Ref("commands"))), "welcomeMessage": text(""),
 	}
 }
@@ -76,6 +76,12 @@ func AgentDefs() Object {
 			"models":   Texts("models that are tried in order where the one before fails"),
 			"retries":  Whole("how often a model is called again after an error that may pass; 0 or nothing: 2 where there are models, -1: never", -1),
 			"cooldown": Scalar("how long the agent stays with a model that it fell back to, such as 5m; 0 or nothing: 1m"),
+		}),
+		"compaction": Section("when a summary takes the place of the older part of a conversation", Object{
+			"at":    Number("the part of the model's context window from which it does, up to 1, or a number of tokens; 0.8 by default"),
+			"keep":  Whole("how many of the last messages of the user and replies with their results stay; 6 by default", 1),
+			"pin":   Texts("tools whose calls and results stay"),
+			"model": Scalar("the model that writes the summary; the agent's by default"),
 		}),
 		"commands": MapOf("prompts by name", command),
 	}

@@ -2,6 +2,7 @@ package event
 
 import (
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/compact"
 	"github.com/hocket-run/hocket/internal/engine/typed"
 )
 
@@ -19,6 +20,42 @@ type ModelCalled struct {
 	Reserved *Reserved `json:"reserved,omitempty"`
 	// Instead is set where Model is a fallback: the model that failed, and how.
 	Instead *Instead `json:"instead,omitempty"`
+	// Compaction is set where the call asks for a summary of a part of the conversation; nil: it is the agent's.
+	Compaction *Compaction `json:"compaction,omitempty"`
+}
+
+// Compaction says which part of a conversation a summary is to take the place of, and why.
+type Compaction struct {
+	// Reason is [CompactThreshold] or [CompactOverflow].
+	Reason string `json:"reason"`
+	// Tokens is how many the conversation was taken to have.
+	Tokens int64 `json:"tokens"`
+	// Left are the messages that go.
+	Left []compact.Range `json:"left"`
+	// Overflow is the call whose conversation its provider did not take, which is given up; "": there is none.
+	Overflow string `json:"overflow,omitempty"`
+}
+
+// Reasons of a compaction.
+const (
+	CompactThreshold = "threshold" // the conversation had as many tokens as its agent says
+	CompactOverflow  = "overflow"  // the provider did not take it
+)
+
+// AgentCompacted says what became of a call for a summary. Without an error the summary, which is the reply of Call, has taken the place of the messages Left of the conversation; else
+// the conversation stays whole.
+type AgentCompacted struct {
+	Call         string          `json:"call"`
+	Frame        int             `json:"frame,omitempty"`
+	Conversation string          `json:"conversation"`
+	Left         []compact.Range `json:"left,omitempty"`
+	// Before and After are how many messages the conversation had and has.
+	Before int `json:"before"`
+	After  int `json:"after"`
+	// Removed and Summary are digests: of the messages that went, in order, and of the summary. The texts are in the events that made them.
+	Removed string   `json:"removed,omitempty"`
+	Summary string   `json:"summary,omitempty"`
+	Error   *Failure `json:"error,omitempty"`
 }
 
 // Instead is a model that is not asked, and the code of the failure for which it is not.
@@ -52,6 +89,8 @@ type ModelReplied struct {
 	Late   bool   `json:"late,omitempty"`
 	// Warning says that the reply is empty, or a refusal; "": it is neither.
 	Warning string `json:"warning,omitempty"`
+	// Compaction: the answer is a summary and no part of the conversation.
+	Compaction bool `json:"compaction,omitempty"`
 	// Details are for telemetry; the engine does not read them.
 	Details *chat.CallDetails `json:"details,omitempty"`
 }

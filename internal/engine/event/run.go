@@ -52,6 +52,8 @@ const (
 type Price struct {
 	Model string    `json:"model"`
 	Rate  chat.Rate `json:"rate"`
+	// Window is the size of its context window in tokens, where an agent of the run shortens its conversations by that; 0: unknown.
+	Window int64 `json:"window,omitempty"`
 }
 
 // RunStarted says that the entry received the input.

@@ -29,6 +29,7 @@ func (*SubagentStarted) Type() Type   { return "subagent.started" }
 func (*SubagentCompleted) Type() Type { return "subagent.completed" }
 func (*SubagentFailed) Type() Type    { return "subagent.failed" }
 func (*AgentHanded) Type() Type       { return "agent.handed" }
+func (*AgentCompacted) Type() Type    { return "agent.compacted" }
 func (*ConditionChecked) Type() Type  { return "condition.checked" }
 func (*WaitOpened) Type() Type        { return "wait.opened" }
 func (*WaitAnswered) Type() Type      { return "wait.answered" }

@@ -12,10 +12,17 @@ import (
 // ApplyModelCalled begins an attempt of a model call. What it adds to the conversation asks the model to mend its reply.
 func ApplyModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) {
 	fr := frame(w, ev.Step, d.Frame)
-	if l.calls.get(d.Call) == nil {
+	switch k := d.Compaction; {
+	case k != nil:
+		fr.Tried = d.Length
+		if k.Overflow != "" && l.calls.get(k.Overflow) != nil {
+			l.end(w, k.Overflow)
+			fr.Overflowed = true
+		}
+	case l.calls.get(d.Call) == nil:
 		fr.Turns++
 	}
-	c := Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved, Instead: d.Instead}
+	c := Call{Kind: Model, Frame: d.Frame, Attempt: d.Attempt, Model: d.Model, Length: d.Length, Reserved: d.Reserved, Instead: d.Instead, Compaction: d.Compaction}
 	l.beginModel(w, ev, d, &c)
 	l.begin(w, ev, d.Call, c)
 	if len(d.Added) > 0 {
@@ -32,6 +39,11 @@ func ApplyModelReplied(l *Loop, w World, ev *event.Event, d *event.ModelReplied)
 	}
 	fr := frame(w, c.Step, c.Frame)
 	l.answeredBy(w, ev, fr.Agent, c)
+	if c.Compaction != nil {
+		fr.Summary = d.Message.Text
+		return
+	}
+	fr.Overflowed = false
 	if d.Usage != nil {
 		fr.Input, fr.Seen = d.Usage.InputTokens, c.Length
 	}

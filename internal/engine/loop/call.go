@@ -54,6 +54,8 @@ type Call struct {
 	Kept    int // attempts that ended because a budget was used up: they are none to the function
 	Errors  int
 	Updated time.Time
+	// Compaction is that of a model call which asks for a summary; nil: it is the agent's.
+	Compaction *event.Compaction
 	// Instead is that of the last attempt of a model call, and Until the end of the cooldown in which the call began; zero: it began with the agent's own model.
 	Instead *event.Instead
 	Until   time.Time

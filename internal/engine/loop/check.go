@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/compact"
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -27,6 +28,10 @@ func CheckModelCalled(l *Loop, w World, ev *event.Event, d *event.ModelCalled) s
 		return "tool calls are open"
 	case have != d.Length:
 		return "conversation " + fr.Conv + " has " + strconv.Itoa(have) + " messages, not " + strconv.Itoa(d.Length)
+	case d.Compaction != nil && len(d.Added) > 0:
+		return "a summary is asked for and more is said"
+	case d.Compaction != nil:
+		return compact.Check(l.convs[fr.Conv], d.Compaction.Left)
 	}
 	return ""
 }

@@ -63,7 +63,10 @@ func (l *Loop) beginModel(w World, ev *event.Event, d *event.ModelCalled, c *Cal
 // answeredBy notes which model of an agent answered. From a fallback the agent does not go back to its own model before its cooldown has passed, which begins with the first answer.
 func (l *Loop) answeredBy(w World, ev *event.Event, agent string, c *Call) {
 	key, a := agentKey(w, c.Step, agent), w.Agent(c.Step, agent)
-	if c.Instead == nil || a == nil {
+	switch {
+	case c.Compaction != nil && a != nil && a.Compaction != nil && a.Compaction.Model != "":
+		return // its own model says nothing of the agent's
+	case c.Instead == nil || a == nil:
 		delete(l.cooling, key)
 		return
 	}

@@ -30,7 +30,12 @@ type Frame struct {
 	// Input are the tokens of the last call's input, as its provider counted them, and Seen the messages that it had.
 	Input int64
 	Seen  int
-	Done  bool
+	// Summary is the reply of a call for a summary, until the conversation was compacted. Tried are the messages that the conversation had when one was asked for that it did not get; 0: there is none.
+	// Overflowed: the provider did not take the conversation, and has not answered since.
+	Summary    text.Text
+	Tried      int
+	Overflowed bool
+	Done       bool
 	// Turn are the tool calls of the last reply that are not all answered yet.
 	Turn []TurnCall
 	// Sig and Same count identical tool calls one after another (P27). Recent are the calls that were answered last, with their results: see progress.go.

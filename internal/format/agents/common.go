@@ -47,6 +47,7 @@ func Common(f *source.Fields, diags *diag.List, a *workflow.Agent) {
 		a.NoProgress = n
 	}
 	v.fallback(a)
+	a.Compaction = Compaction(f.Get("compaction"), diags)
 	a.AddDate, _ = f.Bool(v.key("addDate", "add_date"))
 	a.AddEnvironment, _ = f.Bool(v.key("addEnvironmentInfo", "add_environment_info"))
 	a.PromptFiles = f.Strs(v.key("addPromptFiles", "add_prompt_files"))

@@ -16,6 +16,7 @@ type Rest struct {
 	MaxIterations  int                         `json:"maxIterations,omitempty"`
 	MaxSameCalls   int                         `json:"maxConsecutiveToolCalls,omitempty"`
 	Fallback       *Fallback                   `json:"fallback,omitempty"`
+	Compaction     any                         `json:"compaction,omitempty"`
 	AddDate        bool                        `json:"addDate,omitempty"`
 	AddEnvironment bool                        `json:"addEnvironmentInfo,omitempty"`
 	PromptFiles    []string                    `json:"addPromptFiles,omitempty"`
@@ -44,7 +45,7 @@ type Fallback struct {
 func RestOf(a *workflow.Agent, named bool, description func(id string) string) (r Rest, unsaid []string) {
 	r = Rest{
 		Toolsets: a.Toolsets, Handoffs: a.Handoffs, MaxIterations: a.MaxTurns, MaxSameCalls: a.NoProgress, AddDate: a.AddDate,
-		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Permissions: a.Permissions, Commands: a.Commands, Welcome: a.Welcome,
+		AddEnvironment: a.AddEnvironment, PromptFiles: a.PromptFiles, Permissions: a.Permissions, Commands: a.Commands, Welcome: a.Welcome, Compaction: CompactionOf(a.Compaction),
 	}
 	if p := a.Params; !p.IsZero() {
 		r.Params = &p

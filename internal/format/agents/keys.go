@@ -35,6 +35,7 @@ func Keys() []Key {
 		{"max_iterations", "maxIterations", true, "how many model calls an execution may take; 0 or nothing: 50"},
 		{"max_consecutive_tool_calls", "maxConsecutiveToolCalls", true, "how many identical tool calls one after another end it as `no_progress`; 0 or nothing: 5"},
 		{"fallback", "fallback", true, "`models` that are tried in order where the one before fails, `retries` of each of them, `cooldown`: see [fallbacks](#fallbacks)"},
+		{"compaction", "compaction", true, "`at`, `keep`, `pin`, `model`: a summary takes the place of the older part of a long conversation: see [long conversations](#long-conversations)"},
 		{"add_date", "addDate", true, "puts the day on which the run began behind the system prompt"},
 		{"add_environment_info", "addEnvironmentInfo", true, "puts the working directory, the system and whether there is a git repository behind the system prompt"},
 		{"add_prompt_files", "addPromptFiles", true, "puts files behind the system prompt, looked up beside the document and in the folders above it"},

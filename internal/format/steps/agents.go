@@ -131,6 +131,8 @@ func (r *reader) agent(at field) {
 			a.MaxTurns = r.notNegative(f)
 		case "fallback":
 			r.fallback(f, &a)
+		case "compaction":
+			a.Compaction = r.compaction(f)
 		default:
 			if slices.Contains(idleAgentKeys, f.key) {
 				r.idle(f, "agent "+strconv.Quote(at.key))
@@ -373,4 +375,18 @@ func (r *reader) fallbackModels(f field, a *workflow.Agent) {
 		}
 		a.Fallbacks = append(a.Fallbacks, r.fallbackModel(name, e))
 	}
+}
+
+// compaction reads `compaction:`, whose model may be an entry of `models`.
+func (r *reader) compaction(f field) *workflow.Compaction {
+	var diags diag.List
+	out := agents.Compaction(f.value, &diags)
+	for _, d := range diags {
+		r.diags.Add(d)
+	}
+	if out != nil && out.Model != "" {
+		at := f.value.Get("model")
+		out.Model = r.fallbackModel(out.Model, field{key: "model", value: at, span: at.Span, path: at.Path()})
+	}
+	return out
 }

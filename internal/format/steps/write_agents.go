@@ -113,6 +113,7 @@ func (o *writer) agent(a *workflow.Agent, ms *modelWriter) *yaml.Node {
 		}
 		put(m, "fallback", f)
 	}
+	o.compaction(a, ms, at, m)
 	if a.NoProgress != 0 {
 		put(m, "max_consecutive_tool_calls", plain(strconv.Itoa(a.NoProgress)))
 	}

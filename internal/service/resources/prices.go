@@ -32,7 +32,10 @@ func fullRef(ref string) string {
 // prices gives what the models of a workflow cost, by the references under which calls of its runs name them, sorted. missing names an agent and a
 // model whose price is not known; "" where all are.
 func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine.Price, missing string) {
-	seen := map[string]bool{}
+	seen, compacts := map[string]bool{}, false
+	for _, flow := range definition.FlowsOf(w) {
+		compacts = compacts || slices.ContainsFunc(flow.Agents, func(a workflow.Agent) bool { return a.Compaction != nil })
+	}
 	reg := op.registry(w, false) // names of the operator's models stand for others
 	for _, flow := range definition.FlowsOf(w) {
 		for i := range flow.Agents {
@@ -49,7 +52,11 @@ func (op *Opener) prices(w *workflow.Workflow, override string) (prices []engine
 					full = fullRef(full)
 				}
 				if rate, ok := op.cfg.Prices.Rate(full); ok {
-					prices = append(prices, engine.Price{Model: ref, Rate: rate})
+					price := engine.Price{Model: ref, Rate: rate}
+					if compacts {
+						price.Window = int64(model.Window(full))
+					}
+					prices = append(prices, price)
 				} else if missing == "" {
 					missing = fmt.Sprintf("agent %q has %s, whose price is not known", a.Title(), cmp.Or(strconv.Quote(full), "no model"))
 				}

@@ -245,13 +245,17 @@ func (h *history) result(completed int) int {
 		if h.events[i].Step != step {
 			continue
 		}
-		switch h.events[i].Data.(type) {
+		switch d := h.events[i].Data.(type) {
 		case *engine.ToolReturned: // the engine makes it of the answer of a person: between the two the call would neither be open nor wait
 			if _, answered := h.events[i-1].Data.(*engine.WaitAnswered); answered && h.events[i-1].Step == step {
 				return i - 1
 			}
 			return i
-		case *engine.ModelReplied, *engine.FuncReturned, *engine.WaitAnswered:
+		case *engine.ModelReplied:
+			if !d.Compaction { // what it led to is in the next event
+				return i
+			}
+		case *engine.FuncReturned, *engine.WaitAnswered:
 			return i
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/compact"
 	"github.com/hocket-run/hocket/internal/model"
 )
 
@@ -253,11 +254,7 @@ func (s *session) messages() []chat.Message {
 
 // answerOpen gives results to calls that a turn left without them: no provider takes a call that was never answered.
 func (s *session) answerOpen() {
-	groups := groupsOf(s.conv)
-	if len(groups) == 0 {
-		return
-	}
-	for _, c := range open(s.conv, groups[len(groups)-1]) {
+	for _, c := range compact.Unanswered(s.messages()) {
 		s.conv = append(s.conv, entryOf(chat.Message{
 			Role: chat.RoleTool, ToolCallID: c.ID, ToolName: c.Name, Text: chat.NewText("the call was interrupted or never started; its effects are unknown"), IsError: true,
 		}))

@@ -1,0 +1,190 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// works has an agent make n rounds of one tool call each, whose results have 300 bytes, and gives how often a summary was asked for. With crash the process dies before each result.
+func works(t *testing.T, w *enginetest.World, n int, crash bool) (summaries int) {
+	t.Helper()
+	for i := 1; i <= n; {
+		if c := w.Asked("a"); c.Compaction {
+			summaries++
+			if c.Tools != nil || len(c.Messages) != 1 || !strings.Contains(c.Messages[0].Text.String(), "[tool x]") || !strings.Contains(c.System, "Write a summary") {
+				t.Fatalf("asks for a summary by %q %v", c.System, c.Messages)
+			}
+			w.Finish("a", enginetest.Say("sum %d", summaries))
+		} else {
+			if len(c.Messages) > 24 {
+				t.Fatalf("call %d has %d messages", i, len(c.Messages))
+			}
+			wholeTalk(t, c.Messages)
+			w.Finish("a", uncounted(enginetest.Asks(enginetest.Call(fmt.Sprint(i), "x", fmt.Sprintf(`{"n":%d}`, i)))))
+			w.Finish("tool x", enginetest.Returns(strings.Repeat("r", 300)))
+			i++
+		}
+		if crash {
+			w.Crash()
+		}
+	}
+	return summaries
+}
+
+// uncounted is a reply whose provider counts no tokens, so that the engine estimates them.
+func uncounted(r *engine.ModelResult) *engine.ModelResult {
+	r.Usage = nil
+	return r
+}
+
+// wholeTalk demands that each reply stands before the results of its calls, all of them, and that the task is there.
+func wholeTalk(t *testing.T, msgs []chat.Message) {
+	t.Helper()
+	if msgs[0].Role != chat.RoleUser || msgs[0].Text.String() != "go" {
+		t.Fatalf("the task is gone: %v", msgs[0])
+	}
+	open := map[string]bool{}
+	for _, m := range msgs {
+		if m.Role == chat.RoleTool {
+			if !open[m.ToolCallID] {
+				t.Fatalf("a result without its call:\n%s", enginetest.Conv(msgs))
+			}
+			delete(open, m.ToolCallID)
+			continue
+		}
+		if len(open) > 0 {
+			t.Fatalf("calls without results:\n%s", enginetest.Conv(msgs))
+		}
+		for _, c := range m.ToolCalls {
+			open[c.ID] = true
+		}
+	}
+}
+
+// X-84, X-85: a conversation with as many tokens as its agent says is shortened before the next call: the task, the summary and the last groups stay. What follows is the same with a crash
+// before each result, and no summary is asked for twice.
+func TestCompaction(t *testing.T) {
+	t.Parallel()
+	agent := workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 2}}
+	w := solo(t, agent, nil)
+	n := works(t, w, 60, false)
+	crashed := solo(t, agent, nil)
+	if again := works(t, crashed, 60, true); n < 5 || again != n {
+		t.Errorf("%d summaries, %d with crashes", n, again)
+	}
+	w.Finish("a", enginetest.Say("done"))
+	wantStatus(t, w, engine.StatusCompleted)
+	calls, told := 0, 0
+	for _, e := range w.Events {
+		switch d := e.Data.(type) {
+		case *engine.ModelCalled:
+			if d.Compaction != nil {
+				calls++
+			}
+		case *engine.AgentCompacted:
+			told++
+			if d.Error != nil || d.After >= d.Before || len(d.Removed) != 64 || len(d.Summary) != 64 || len(d.Left) == 0 {
+				t.Errorf("event %+v", d)
+			}
+		}
+	}
+	if calls != n || told != n {
+		t.Errorf("%d summaries, %d calls, %d events", n, calls, told)
+	}
+}
+
+// X-85: pinned results stay, whole groups of them, and the summary of a summary takes its place.
+func TestCompactionPins(t *testing.T) {
+	t.Parallel()
+	w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1, Pin: []string{"plan"}}}, nil)
+	w.Finish("a", enginetest.Asks(enginetest.Call("p", "plan", `{}`), enginetest.Call("q", "x", `{}`)))
+	w.Finish("tool plan", enginetest.Returns("THE PLAN"))
+	w.Finish("tool x", enginetest.Returns("beside it"))
+	works(t, w, 40, false)
+	c := w.Asked("a")
+	text := enginetest.Conv(c.Messages)
+	if !strings.Contains(text, "THE PLAN") || !strings.Contains(text, "beside it") || strings.Count(text, "Summary of what happened") != 1 {
+		t.Errorf("the conversation is\n%s", text)
+	}
+}
+
+// X-86: where no summary comes the conversation stays whole, the event says why, and the next one is asked for after four more groups.
+func TestCompactionFails(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]*engine.ModelResult{"refused": {Stop: "refusal"}, "empty": enginetest.Say(" "), "failed": enginetest.Fails("content_filter", "no")} {
+		w := solo(t, workflow.Agent{Model: "m", MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Tokens: 1000, Keep: 1}}, nil)
+		asked, rounds := []int{}, 0
+		for rounds < 20 {
+			if c := w.Asked("a"); c.Compaction {
+				asked = append(asked, rounds)
+				w.Finish("a", answer)
+				w.Crash()
+				continue
+			}
+			rounds++
+			w.Finish("a", uncounted(enginetest.Asks(enginetest.Call(fmt.Sprint(rounds), "x", fmt.Sprintf(`{"n":%d}`, rounds)))))
+			w.Finish("tool x", enginetest.Returns(strings.Repeat("r", 300)))
+		}
+		if len(asked) < 3 || asked[1]-asked[0] != 4 || asked[2]-asked[1] != 4 {
+			t.Errorf("%s: asked after %v rounds", name, asked)
+		}
+		if c := w.Asked("a"); len(c.Messages) != 41 && !c.Compaction {
+			t.Errorf("%s: the conversation has %d messages", name, len(c.Messages))
+		}
+	}
+}
+
+// X-87: where the provider does not take the conversation it is shortened once, and the call is made anew; where that does not help, fallbacks and the step decide.
+func TestCompactionAfterOverflow(t *testing.T) {
+	t.Parallel()
+	w := solo(t, workflow.Agent{Model: "m", Fallbacks: []string{"large"}, MaxTurns: 200, NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}, nil)
+	if n := works(t, w, 6, false); n != 0 {
+		t.Fatalf("%d summaries without a known window", n)
+	}
+	w.Finish("a", enginetest.Fails("context_length_exceeded", "too long"))
+	w.Crash()
+	if c := w.Asked("a"); !c.Compaction {
+		t.Fatal("no summary is asked for")
+	}
+	w.Finish("a", enginetest.Say("short"))
+	w.Crash()
+	if c := w.Asked("a"); c.Compaction || c.Model != "m" || len(c.Messages) != 4 {
+		t.Fatalf("asks %s with %s", c.Model, enginetest.Conv(c.Messages))
+	}
+	w.Finish("a", enginetest.Fails("context_length_exceeded", "still too long"))
+	if c := w.Asked("a"); c.Compaction || c.Model != "large" {
+		t.Fatalf("asks %s, for a summary: %v", c.Model, c.Compaction)
+	}
+	w.Finish("a", enginetest.Say("done"))
+	wantStatus(t, w, engine.StatusCompleted)
+}
+
+// X-84: the tokens are those that the provider counted, where it did, and the window is that of the model.
+func TestCompactionCounts(t *testing.T) {
+	t.Parallel()
+	used := func(r *engine.ModelResult, in int64) *engine.ModelResult {
+		r.Usage = &chat.Usage{InputTokens: in, OutputTokens: 1}
+		return r
+	}
+	for in, want := range map[int64]bool{700: false, 790: true} {
+		w := enginetest.New(t, enginetest.Graph(nodes(enginetest.Agent("a")), "", workflow.Agent{ID: "a", Model: "m", NoProgress: 100, Compaction: &workflow.Compaction{Keep: 1}}), nil)
+		w.StartWith(engine.RunCreated{Input: enginetest.Text("go"), Prices: []engine.Price{{Model: "m", Window: 1000}}})
+		for i := range 6 {
+			n := int64(10)
+			if i == 5 {
+				n = in
+			}
+			w.Finish("a", used(enginetest.Asks(enginetest.Call(fmt.Sprint(i), "x", fmt.Sprintf(`{"n":%d}`, i))), n))
+			w.Finish("tool x", enginetest.Returns("r"))
+		}
+		if got := w.Asked("a").Compaction; got != want {
+			t.Errorf("%d tokens of 1000: a summary is asked for: %v", in, got)
+		}
+	}
+}
