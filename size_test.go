@@ -17,7 +17,7 @@ import (
 // keeps all of them (ADR 90); everything else must not (ADR 52).
 const (
 	maxSize        = 93 << 20
-	maxSizeWithout = 115 << 19 // 57.5 MiB; the driver of PostgreSQL is 4 MiB of it (ADR 84)
+	maxSizeWithout = 59 << 20 // the driver of PostgreSQL is 4 MiB of it (ADR 84)
 )
 
 // buildFlags reads from the Makefile what the program is built with.

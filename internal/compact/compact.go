@@ -22,7 +22,7 @@ const head = "Summary of what happened since then; the original messages were re
 const (
 	// DefaultKeep is how many of the last groups stay where nothing else is said.
 	DefaultKeep = 6
-	// MinFresh is how many groups have to go for a compaction that nobody asked for: one after each turn would cost more than it gains.
+	// MinFresh is how many groups have to go for a compaction that only the size asks for: one after each turn would cost more than it gains.
 	MinFresh = 4
 	// BytesPerToken is the usual rule of thumb. It decides only how much of the tail stays.
 	BytesPerToken = 4
