@@ -167,7 +167,7 @@ func TestStoredAnswersInConflict(t *testing.T) {
 	}
 	e, end = peer(t, db, g)
 	defer end()
-	for _, err := range e.Watch(t.Context(), "r") {
+	for _, err := range e.Watch(t.Context(), "r", hocket.WatchOptions{UntilEnded: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestDeadlines(t *testing.T) {
 					t.Fatalf("%+v, %v; want a run that waits", r, err)
 				}
 				var types []string
-				for ev, err := range e.Watch(t.Context(), "r") {
+				for ev, err := range e.Watch(t.Context(), "r", hocket.WatchOptions{UntilEnded: true}) {
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -64,7 +64,7 @@ func TestReminders(t *testing.T) {
 		if r, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: "r"}); err != nil || r.Status != hocket.StatusPaused {
 			t.Fatalf("%+v, %v; want a run that waits", r, err)
 		}
-		for ev, err := range e.Watch(t.Context(), "r") {
+		for ev, err := range e.Watch(t.Context(), "r", hocket.WatchOptions{UntilEnded: true}) {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,12 +25,14 @@
 // what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], and provider.All of package provider.
 //
 // Functions that take a graph are functions of this package, since methods have no type parameters; an [Executor] holds engine and graph together. What
-// needs no state type is a method: [Engine.Answer], [Engine.Cancel], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Watch].
+// needs no state type is a method: [Engine.Answer], [Engine.Cancel], [Engine.Events], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Wait],
+// [Engine.Watch].
 //
 // # Running a graph
 //
 // [Run] runs a graph until it has ended or waits for a person. [Stream] gives each [Step] when its node has settled, [StreamModes] the same as values,
-// updates, events or debug traces. [RunOptions] name the run and say who observes it: OnProgress, Telemetry (package oteltrack), a [Checkpointer].
+// updates, events or debug traces. [RunOptions] name the run and say who observes it: OnProgress, Telemetry (package oteltrack), a [Checkpointer]. With
+// RunOptions.Attach a call takes the run of its id where there is one.
 //
 // [Resume] and [ResumeStream] go on with a run: with an [Answer] where it waits, without one where it was interrupted. They, and Run with
 // RunOptions.ResumeFrom, go on where the run stopped: nodes that ended do not run again. A run goes on only with the version of the graph that began

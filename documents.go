@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"path/filepath"
 	"strings"
 	"time"
@@ -93,8 +94,10 @@ func (e *Engine) parse(ctx context.Context, name, folder string, data []byte, op
 type StartOptions struct {
 	// Input is the prompt; "" is the document's own.
 	Input string
-	// ID is the run's; it must be new. "" makes one.
+	// ID is the run's; it must be new unless Attach is set. "" makes one.
 	ID string
+	// Attach takes the run of that ID where there is one, as [RunOptions].Attach does. Its document must be the same, else the error is [ErrConflict]; the other options are not looked at then.
+	Attach bool
 	// Branch is a branch of a rounds document; "" is the main graph.
 	Branch string
 	// Model overrides the model of every agent.
@@ -133,7 +136,11 @@ func startOptions(w *Workflow, options []StartOptions) (StartOptions, error) {
 	if w == nil || w.definition == nil {
 		return StartOptions{}, errors.New("the workflow is nil; see the error of Load")
 	}
-	return atMostOne(options, "StartOptions")
+	o, err := atMostOne(options, "StartOptions")
+	if err == nil && o.Attach && o.ID == "" {
+		err = errors.New("StartOptions.Attach needs an ID")
+	}
+	return o, err
 }
 
 // Start begins a run of a document and returns when it is stored; one StartOptions at most may be given. The run goes on until it ends or waits, whatever becomes
@@ -148,14 +155,31 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 	}
 	o.ID = cmp.Or(o.ID, service.NewRunID())
 	by := callerOf(ctx)
-	above, err := e.begin(ctx, by, o.ID)
+	begun, err := e.startOrAttach(ctx, ctx, by, w, o)
+	if begun && by.Info() != nil {
+		go e.report(ctx, by, o.ID)
+	}
 	if err != nil {
 		return "", err
 	}
-	if run, err = e.start(ctx, by, w, o, above); err == nil && by.Info() != nil {
-		go e.report(ctx, by, run)
-	}
-	return run, err
+	return o.ID, nil
+}
+
+// startOrAttach begins a run, or takes the one that exists where the options say so; begun is false then. It waits for a budget under ctx, and stores the run under whole.
+func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *Workflow, o StartOptions) (begun bool, err error) {
+	return attaching(ctx, o.Attach, func() (bool, error) {
+		if o.Attach {
+			if there, err := e.attachDocument(whole, w, o); there || err != nil {
+				return false, err
+			}
+		}
+		above, err := e.begin(ctx, by, o.ID)
+		if err != nil {
+			return false, err
+		}
+		_, err = e.start(whole, by, w, o, above)
+		return err == nil, err
+	})
 }
 
 func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
@@ -191,17 +215,16 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 		return stillbornRun(w, o), nil
 	}
 	by := callerOf(ctx)
-	above, err := e.begin(ctx, by, o.ID)
+	defer e.service.Hold(o.ID)()
+	// Under ctx it would not be known whether the run has begun.
+	begun, err := e.startOrAttach(ctx, context.WithoutCancel(ctx), by, w, o)
 	if err != nil {
 		return nil, err
 	}
-	defer e.service.Hold(o.ID)()
-	// Under ctx it would not be known whether the run has begun.
-	if _, err := e.start(context.WithoutCancel(ctx), by, w, o, above); err != nil {
-		return nil, err
+	if begun {
+		defer e.tell(ctx, by, o.ID)
 	}
-	defer e.tell(ctx, by, o.ID)
-	return e.Wait(ctx, o.ID)
+	return e.Wait(ctx, o.ID, WaitOptions{UntilPaused: true})
 }
 
 // stillbornRun is the run of a document that was cancelled before it started. Nothing of it is stored.
@@ -221,15 +244,31 @@ func stillbornRun(w *Workflow, o StartOptions) *RunInfo {
 	return runInfo(r)
 }
 
-// Wait follows a run until it has ended or waits for a person, and gives it. Where ctx is done it does with the run what [Engine.Run] does. Errors:
-// [ErrNotFound]; *[InterruptedError].
-func (e *Engine) Wait(ctx context.Context, run string) (*RunInfo, error) {
+// WaitOptions say until when [Engine.Wait] waits. The zero value is good.
+type WaitOptions struct {
+	// UntilPaused: it returns also when the run waits for an answer or a signal.
+	UntilPaused bool
+}
+
+// Wait follows a run until it has ended, over all pauses unless WaitOptions.UntilPaused is set, and gives it. One WaitOptions at most may be given. Where ctx is done
+// while the run is paused, the run stays as it is and is given with ctx's error; otherwise Wait then does with the run what [Engine.Run] does. Errors: those, [ErrNotFound];
+// *[InterruptedError].
+func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (*RunInfo, error) {
+	o, err := atMostOne(options, "WaitOptions")
+	if err != nil {
+		return nil, err
+	}
 	f := follow(ctx, e, nil, run)
 	defer f.release()
 	defer f.done()
-	st, err := e.service.Wait(ctx, run)
+	st, err := e.service.WaitUntil(ctx, run, func(st driver.State) bool { return st.Interrupted || o.UntilPaused && st.Status == engine.StatusPaused })
 	switch {
 	case ctx.Err() != nil:
+		if rests, err := e.rests(context.WithoutCancel(ctx), run); err != nil {
+			return nil, f.closed(err)
+		} else if rests {
+			break
+		}
 		if err := f.leave(ctx); err != nil {
 			return nil, err
 		}
@@ -244,8 +283,15 @@ func (e *Engine) Wait(ctx context.Context, run string) (*RunInfo, error) {
 		return info, &InterruptedError{Run: run, Cause: context.Cause(ctx)}
 	case info.Status == StatusRunning && st.Interrupted:
 		return info, &InterruptedError{Run: run, Cause: e.leftBy()}
+	case info.Status == StatusPaused && ctx.Err() != nil && !o.UntilPaused:
+		return info, context.Cause(ctx)
 	}
 	return info, nil
+}
+
+// rests tells whether a run is paused.
+func (e *Engine) rests(ctx context.Context, run string) (bool, error) {
+	return e.restsAt(ctx, run, math.MaxUint64)
 }
 
 // Filter says which runs [Engine.List] gives; the zero value is all of them. Conditions are joined by and.

@@ -248,6 +248,8 @@ type following struct {
 	launched service.Launched
 	folder   *project.GraphFolder
 	unbegun  bool
+	// attached: another call began the run, so that it is no part of what the call by starts.
+	attached bool
 	// release lets a store in memory drop the run once it has ended.
 	release func()
 }
@@ -259,6 +261,13 @@ func (f *following) notBegun(err error) error {
 	f.unbegun = true
 	f.e.unbegun(f.by, f.run)
 	return known(err)
+}
+
+// tell reports what the run used to that of the call by, where this one began it.
+func (f *following) tell(ctx context.Context) {
+	if !f.unbegun && !f.attached {
+		f.e.tell(ctx, f.by, f.run)
+	}
 }
 
 // left says that this one does not follow the run any more.

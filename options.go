@@ -66,6 +66,10 @@ func optionsOf(list []RunOption) (RunOptions, error) {
 type RunOptions struct {
 	// ID is the run's id; "" makes one. With ResumeFrom it must be "" or the snapshot's, with Resume "" or the run's.
 	ID string
+	// Attach takes the run of that ID where the engine has one, in place of [ErrExists]: what ended or waits is given as it is, what is under way is followed, what was interrupted goes on. So a
+	// call may be made again, by any process, and the run is begun once. The run keeps its own state and bounds: the state given beside it, Outputs, MaxSteps, Limits, Labels and Model are not
+	// looked at then. It must belong to this version of the graph, else the error is a *[VersionError]. A store in memory may have dropped the run: see [Config].RetainRuns.
+	Attach bool
 	// ResumeFrom goes on with a run from a snapshot: whatever was pending runs, nothing that had ended does (S2-63). The state that is given beside it,
 	// MaxSteps and Model are not looked at: the run keeps its own. An engine that has no run of that id makes it from the snapshot's Journal; one that has
 	// it goes on with its own, where that begins with the snapshot's and no node settled since. A snapshot without Journal goes on with the run that the

@@ -45,9 +45,7 @@ func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o
 	}
 	defer f.release()
 	r, err := settle(ctx, g, f)
-	if !f.unbegun {
-		e.tell(ctx, f.by, f.run)
-	}
+	f.tell(ctx)
 	return r, err
 }
 
@@ -63,7 +61,7 @@ func Stream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S
 			return
 		}
 		defer f.release()
-		defer e.tell(ctx, f.by, f.run)
+		defer f.tell(ctx)
 		stream(ctx, g, f, yield)
 	}
 }
@@ -126,12 +124,16 @@ func (x *Executor[S]) ResumeStream(ctx context.Context, run string, options ...R
 	return ResumeStream(ctx, x.engine, x.graph, run, options...)
 }
 
-// start begins a run. toEnd: it is followed to its end alone, by settle, which tells then whether it could be stored.
+// start begins a run, or follows it where it exists and the options say so. toEnd: it is followed to its end alone, by settle, which tells then whether it could be stored.
 func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOption, toEnd bool) (*following, error) {
 	o, err := checkedOptions[S](options)
 	if err != nil {
 		return nil, err
 	}
+	return attaching(ctx, o.Attach, func() (*following, error) { return startOnce(ctx, e, g, state, o, toEnd && !o.Attach) })
+}
+
+func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, o RunOptions, toEnd bool) (*following, error) {
 	b, err := bind(e, g)
 	if err != nil {
 		return nil, err
@@ -148,6 +150,11 @@ func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S,
 	}
 	if o.Answer != nil {
 		return nil, errors.New("a run that begins has no question to answer; call Resume, or give RunOptions.ResumeFrom")
+	}
+	if o.Attach {
+		if f, err := attach(ctx, e, g, b, o); f != nil || err != nil {
+			return f, err
+		}
 	}
 	input, err := encode(state, o.Model, o.Outputs)
 	if err != nil {
@@ -203,6 +210,12 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	if o.ResumeFrom != nil && o.ResumeFrom.taken().ExecutionID == "" {
 		return o, errors.New("RunOptions.ResumeFrom is no snapshot of a run")
 	}
+	switch {
+	case o.Attach && o.ID == "":
+		return o, errors.New("RunOptions.Attach needs an ID")
+	case o.Attach && (o.ResumeFrom != nil || o.Answer != nil):
+		return o, errors.New("RunOptions.Attach is without ResumeFrom and Answer; call Resume to answer")
+	}
 	return o, nil
 }
 
@@ -225,6 +238,8 @@ func resume[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run str
 		return nil, err
 	case o.ResumeFrom != nil:
 		return nil, errors.New("Resume continues a run that the engine has; give RunOptions.ResumeFrom to Run")
+	case o.Attach:
+		return nil, errors.New("Resume continues a run that the engine has; give RunOptions.Attach to Run")
 	case o.ID != "" && o.ID != run:
 		return nil, fmt.Errorf("resume run %s: the id of a run cannot be changed to %s", run, o.ID)
 	}
@@ -254,17 +269,6 @@ func resumed[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], run st
 		return nil, err
 	}
 	return f, nil
-}
-
-// atMostOne gives the one value that a call was given, the zero value where it got none.
-func atMostOne[T any](list []T, what string) (one T, err error) {
-	switch len(list) {
-	case 0:
-		return one, nil
-	case 1:
-		return list[0], nil
-	}
-	return one, fmt.Errorf("at most one %s may be given, not %d", what, len(list))
 }
 
 // goOn answers a run, lets one go on that met its budget where there is a larger one, or takes it up.

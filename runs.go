@@ -3,10 +3,12 @@ package hocket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -213,15 +215,76 @@ const EventDelta = "model.delta"
 // MarshalJSON writes the event's line.
 func (ev Event) MarshalJSON() ([]byte, error) { return ev.line, nil }
 
-// Watch gives the events of a run from the first on and then those that happen, driven by any process, until the run ends, ctx is done or the loop is left;
-// none of that changes the run. Events come once each and in order; of deltas some may be missing. An error is the last thing given: [ErrNotFound],
-// [ErrClosed], ctx's.
-func (e *Engine) Watch(ctx context.Context, run string) iter.Seq2[Event, error] {
-	return e.WatchFrom(ctx, run, 0)
+// WatchOptions say what [Engine.Watch] gives. The zero value is good.
+type WatchOptions struct {
+	// After leaves out the events up to the one with that number, [Event].Seq.
+	After uint64
+	// UntilEnded: a pause does not end the watching.
+	UntilEnded bool
 }
 
-// WatchFrom is [Engine.Watch] from behind the event with that number on.
-func (e *Engine) WatchFrom(ctx context.Context, run string, after uint64) iter.Seq2[Event, error] {
+// Watch gives the events of a run from the first on and then those that happen, driven by any process, until the run has ended or is paused, ctx is done or the
+// loop is left; none of that changes the run. Events come once each and in order; of deltas some may be missing. After a pause [Engine.Get] tells what the run waits
+// for, [Engine.Answer] answers it, and Watch with WatchOptions.After continues behind the last event seen. One WatchOptions at most may be given.
+//
+// An error is the last thing given: [ErrNotFound], [ErrClosed], ctx's.
+func (e *Engine) Watch(ctx context.Context, run string, options ...WatchOptions) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		o, err := atMostOne(options, "WatchOptions")
+		if err != nil {
+			yield(Event{}, err)
+			return
+		}
+		_, w, err := e.service.RunDefinition(ctx, run)
+		if err != nil {
+			yield(Event{}, known(err))
+			return
+		}
+		folder, paused := project.NewFolder(run, w), false
+		for u, err := range e.service.Watch(ctx, run, 0) { // an event refers to those before it
+			var ev Event
+			if err == nil {
+				ev, err = eventOf(run, u, folder)
+			}
+			if err != nil {
+				yield(ev, known(err))
+				return
+			}
+			if (u.Event == nil || ev.Seq > o.After) && !yield(ev, nil) {
+				return
+			}
+			if u.Event == nil || o.UntilEnded {
+				continue
+			}
+			if status := engine.StatusOf(u.Event.Data); status != "" {
+				paused = status == engine.StatusPaused
+			}
+			if !paused {
+				continue
+			}
+			switch rests, err := e.restsAt(ctx, run, ev.Seq); {
+			case err != nil:
+				yield(Event{}, err)
+				return
+			case rests:
+				return
+			}
+		}
+	}
+}
+
+// restsAt tells whether a run is paused and the event with that number is its last.
+func (e *Engine) restsAt(ctx context.Context, run string, seq uint64) (bool, error) {
+	h, err := e.service.Head(ctx, run)
+	return err == nil && h.Status == journal.StatusPaused && h.LastSeq <= seq, known(err)
+}
+
+// errLeft ends a reading that the consumer has left.
+var errLeft = errors.New("the consumer has left")
+
+// Events gives the events that a run has by now, after the one with that number, 0 for all, and does not wait for more. Deltas are not among them. An error is the
+// last thing given: [ErrNotFound], [ErrClosed], ctx's.
+func (e *Engine) Events(ctx context.Context, run string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		_, w, err := e.service.RunDefinition(ctx, run)
 		if err != nil {
@@ -229,17 +292,15 @@ func (e *Engine) WatchFrom(ctx context.Context, run string, after uint64) iter.S
 			return
 		}
 		folder := project.NewFolder(run, w)
-		for u, err := range e.service.Watch(ctx, run, 0) { // an event refers to those before it
-			var ev Event
-			if err == nil {
-				ev, err = eventOf(run, u, folder)
+		err = e.service.EachEvent(ctx, run, 0, func(stored engine.Event) error { // an event refers to those before it
+			ev, err := eventOf(run, driver.Update{Event: &stored}, folder)
+			if err == nil && ev.Seq > after && !yield(ev, nil) {
+				err = errLeft
 			}
-			if err == nil && u.Event != nil && ev.Seq <= after {
-				continue
-			}
-			if !yield(ev, known(err)) || err != nil {
-				return
-			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errLeft) {
+			yield(Event{}, known(err))
 		}
 	}
 }

@@ -195,6 +195,18 @@ func Example_checkpoints() {
 	// completed On tides <nil>
 }
 
+func Example_attach() {
+	eng, ctx, g := engine(), context.Background(), asking("1")
+	defer eng.Close()
+	order := hocket.RunOptions{ID: "order-17", Attach: true}
+	first, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, order)
+	must(first, err)
+	again, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, order) // the same run; nothing runs again
+	fmt.Println(first.Status, again.Status, again.Snapshot.ExecutionID, err)
+	// Output:
+	// paused paused order-17 <nil>
+}
+
 func Example_control() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()
@@ -214,7 +226,7 @@ func Example_control() {
 		fmt.Println(err)
 		return
 	}
-	for ev, err := range eng.Watch(ctx, "news-1") { // what happened, then what happens, until the run ends
+	for ev, err := range eng.Watch(ctx, "news-1") { // what happened, then what happens, until the run ends or pauses
 		if err != nil {
 			fmt.Println(err)
 			return
