@@ -115,6 +115,8 @@ func tests() []test {
 		{PartCore, "reopen after a limit (D20)", testReopen, anyTime},
 		{PartCore, "long run (P6)", testLong, long},
 		{PartCore, "node functions", testFuncs, anyTime},
+		{PartCore, "map (X-33, X-34, X-36)", testMap, anyTime},
+		{PartOwnership, "map whose process dies (X-36)", testMapDeath, idle},
 		{PartNotes, "notes of sub-steps, faults at every write (D7, D8)", testNotes, long},
 		{PartNotes, "notes that are refused", testNotesRefused, idle},
 		{PartNotes, "notes while the run is interrupted", testNotesInterrupted, idle},
