@@ -250,7 +250,9 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 	}
 	for _, st := range steps {
 		node, took, tokens, model := clean(st.Node), "", "", ""
-		if st.Iteration > 1 {
+		if st.Item != nil {
+			node += fmt.Sprintf(" [%d]", *st.Item) // its iterations count those of other items
+		} else if st.Iteration > 1 {
 			node += fmt.Sprintf(" (%d)", st.Iteration)
 		}
 		if st.DurationMS != nil {
@@ -268,6 +270,9 @@ func (a *app) showSteps(steps []project.Step, isFirst bool) error {
 		return err
 	}
 	for _, st := range steps {
+		if st.Items != nil {
+			fmt.Fprintf(a.Out, "map: step %d, %s: %s\n", st.Seq, clean(st.Node), itemsText(st.Items))
+		}
 		for _, text := range st.Warnings {
 			fmt.Fprintf(a.Out, "warning: step %d, %s: %s\n", st.Seq, clean(st.Node), clean(text))
 		}

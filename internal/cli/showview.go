@@ -110,21 +110,47 @@ func forPeople(ctx context.Context, r *view.Reader, o project.Run, sh shown) (to
 	return told, err
 }
 
-// tellSteps shows the steps of a run to people, a table of some at a time.
+// stepsAtOnce is how many steps a table has.
+const stepsAtOnce = 200
+
+// tellSteps shows the steps of a run to people, a table of some at a time. Most steps of items of maps are left out.
 func (a *app) tellSteps(ctx context.Context, r *view.Reader, whole *view.Whole, sh shown) error {
-	isFirst := true
-	return whole.EachSteps(ctx, func(steps []project.Step) error {
-		for i := range steps {
-			steps[i].Input, steps[i].Output = nil, nil
-		}
+	isFirst, fold := true, newFolded()
+	var some []project.Step
+	table := func() error {
 		var told []project.Step
-		if err := resolved(ctx, r, steps, sh.text(), &told); err != nil {
+		if err := resolved(ctx, r, some, sh.text(), &told); err != nil {
 			return err
 		}
 		err := a.showSteps(told, isFirst)
-		isFirst = false
+		isFirst, some = false, some[:0]
 		return err
-	})
+	}
+	if err := whole.EachSteps(ctx, func(steps []project.Step) error {
+		for _, st := range steps {
+			if !fold.take(&st) {
+				continue
+			}
+			st.Input, st.Output = nil, nil
+			if some = append(some, st); len(some) == stepsAtOnce {
+				if err := table(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	if len(some) > 0 {
+		if err := table(); err != nil {
+			return err
+		}
+	}
+	if rest := fold.rest(); rest != "" {
+		fmt.Fprintln(a.Out, rest)
+	}
+	return nil
 }
 
 // tellTrail shows the trail.

@@ -209,3 +209,22 @@ func TestExpand(t *testing.T) {
 		t.Error("shared event was changed")
 	}
 }
+
+// The list of a map that a reader has as a token is as long as items have begun, and what they gave is the output.
+func TestItemsOfAToken(t *testing.T) {
+	t.Parallel()
+	def := definition("graph", workflow.Node{ID: "m", Kind: workflow.KindMap, Map: &workflow.Map{Entry: "a"}}, workflow.Node{ID: "a", Kind: workflow.KindSet, Parent: "m"})
+	j := begun(`"x"`).step(1, "m", &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1, Input: engine.Value(`"a token"`)})
+	for i := 1; i <= 2; i++ {
+		j.step(1, "m", &engine.EdgeTaken{Edge: -1, To: "a", Token: i + 1, Scope: i, Branch: i}).
+			step(i+1, "a", &engine.StepStarted{Kind: workflow.KindSet, Iteration: i, Scope: i, From: -i, Tokens: []int{i + 1}}, &engine.StepCompleted{Output: engine.Value(`7`)}).
+			step(1, "m", &engine.EdgeTaken{Edge: -1, To: "m", Scope: i, Branch: i})
+	}
+	r := Fold("r1", def, j.step(1, "m", &engine.StepCompleted{}).events).Run()
+	if got := string(r.Outputs["m"]); got != `[7,7]` {
+		t.Errorf("the map gave %s", got)
+	}
+	if got, want := *r.Steps[0].Items, (Items{Total: 2, Done: 2}); got != want {
+		t.Errorf("counts %+v, want %+v", got, want)
+	}
+}

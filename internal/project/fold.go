@@ -69,8 +69,9 @@ type scope struct {
 	arrived, last, fork *step
 	failed              bool // by a step that no error edge took over
 	failure             *engine.Failure
-	// item is that of a map which the scope belongs to.
-	item engine.Value
+	// item is that of a map which the scope belongs to, place its place in the list from 1; 0: it is of no map.
+	item  engine.Value
+	place int
 	// entries are the last completed steps by node, at the place of the node's first (S4-4).
 	entries []*step
 }

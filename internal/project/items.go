@@ -32,8 +32,12 @@ func (f *Folder) beginItem(st *step, sc *scope, place int) {
 	if st.def.Map == nil {
 		return
 	}
+	sc.place = place
 	if f.openItems(st); place <= len(st.items.values) {
 		sc.item = st.items.values[place-1]
+	}
+	for len(st.items.done) < place { // a reader has the list as a token
+		st.items.done = append(st.items.done, item{})
 	}
 }
 
@@ -63,7 +67,7 @@ func (f *Folder) closeItem(st *step, sc *scope) {
 		f.forget.owners[sc.n] = st.n
 		delete(f.scopes, sc.n)
 	}
-	*sc = scope{n: sc.n, flow: sc.flow, prefix: sc.prefix, owner: sc.owner, item: sc.item}
+	*sc = scope{n: sc.n, flow: sc.flow, prefix: sc.prefix, owner: sc.owner, item: sc.item, place: sc.place}
 }
 
 // closeItems forgets what happened in the items of a map that are at work: it has ended, or is tried again.
@@ -72,6 +76,9 @@ func (f *Folder) closeItems(st *step) {
 		return
 	}
 	for _, sc := range st.branches {
+		if sc.failed && st.items != nil {
+			st.items.failed++
+		}
 		f.closeItem(st, sc)
 	}
 	st.branches = nil
@@ -108,4 +115,27 @@ func (m *items) list(collect bool) engine.Value {
 		}
 	}
 	return append(out, ']')
+}
+
+// counts tells how far a map is. Nothing is at work in one that is not.
+func (f *Folder) counts(st *step) *Items {
+	if st.items == nil {
+		return nil
+	}
+	c := &Items{Total: len(st.items.done), Done: st.items.ended - st.items.failed, Failed: st.items.failed}
+	switch f.stepStatus(st) {
+	case StepRunning, StepWaiting:
+		c.Running = len(st.branches)
+	}
+	return c
+}
+
+// itemOf tells which item of which map a scope is in; false where it is in none. Of maps inside of each other it is the inner one.
+func itemOf(sc *scope) (m *step, item int, ok bool) {
+	for ; sc != nil && sc.owner != nil; sc = sc.owner.scope {
+		if sc.place > 0 {
+			return sc.owner, sc.place - 1, true
+		}
+	}
+	return nil, 0, false
 }

@@ -62,7 +62,15 @@ type engineStep struct {
 		Input         string
 		Iter, Retries int
 		By            string
-		Loop          struct {
+		Block         *struct {
+			Scopes []int
+			Items  *struct {
+				Values []json.RawMessage
+				Ended  int
+				Failed map[string]*engine.Failure
+			}
+		}
+		Loop struct {
 			Agent *struct {
 				Root   int
 				Frames []struct{ Agent string }
@@ -179,6 +187,12 @@ func folderFacts(f *Folder) map[string]string {
 		name := fmt.Sprintf("step %d ", n)
 		facts[name+"status"], facts[name+"input"], facts[name+"output"] = string(st.status), string(f.input(st)), string(st.output)
 		facts[name+"node"] = st.node
+		if s := f.step(st); s.Item != nil {
+			facts[name+"item"] = fmt.Sprint(*s.Map, *s.Item)
+		}
+		if st.status == StepRunning && st.items != nil && !f.status.Ended() {
+			facts[name+"items"] = fmt.Sprint(*f.counts(st))
+		}
 		if st.data.Kind == workflow.KindAgent && (st.status == StepRunning || st.status == StepCompleted) {
 			facts[name+"speaker"] = st.speaker()
 		}
@@ -268,6 +282,15 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		}
 		v, _ := run.StepView(i + 1)
 		facts[name+"node"] = mine.node
+		for id := mine.data.Scope; id > 0; id = f.steps[s.Graph.Scopes[id].Owner].data.Scope {
+			if sc := s.Graph.Scopes[id]; f.steps[sc.Owner].def.Map != nil {
+				facts[name+"item"] = fmt.Sprint(sc.Owner, sc.Branch-1)
+				break
+			}
+		}
+		if b := st.Work.Block; st.Status == 0 && !f.status.Ended() && mine.items != nil && b != nil && b.Items != nil {
+			facts[name+"items"] = fmt.Sprint(Items{len(b.Items.Values), b.Items.Ended - len(b.Items.Failed), len(b.Items.Failed), len(b.Scopes)})
+		}
 		if mine.node != v.Node && !strings.HasSuffix(mine.node, "/"+v.Node) {
 			facts[name+"node"] = v.Node
 		}

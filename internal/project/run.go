@@ -132,13 +132,19 @@ type Step struct {
 	Node string `json:"node"`
 	Name string `json:"name"`
 	// Kind is the document's word for the node's kind, see [workflow.Kind.In].
-	Kind      string       `json:"kind"`
-	Attempt   int          `json:"attempt"`
-	Iteration int          `json:"iteration"`
-	Status    StepStatus   `json:"status"`
-	Input     engine.Value `json:"input"`
-	Output    engine.Value `json:"output"`
-	Error     *Error       `json:"error"`
+	Kind      string `json:"kind"`
+	Attempt   int    `json:"attempt"`
+	Iteration int    `json:"iteration"`
+	// Item is the place, from 0, of the item that the step belongs to, and Map the seq of the map; both absent outside of maps. Of maps inside of each other it is
+	// the inner one, whose own step has the item of the outer one.
+	Map  *int `json:"map,omitempty"`
+	Item *int `json:"item,omitempty"`
+	// Items tells of a map how far it is; absent elsewhere.
+	Items  *Items       `json:"items,omitempty"`
+	Status StepStatus   `json:"status"`
+	Input  engine.Value `json:"input"`
+	Output engine.Value `json:"output"`
+	Error  *Error       `json:"error"`
 	// Warnings say what is odd about replies of models in the step, such as that one is empty or a refusal; at most 20.
 	Warnings []string `json:"warnings,omitempty"`
 	// Decision and Note are what a person decided at an approval; absent elsewhere.
@@ -150,6 +156,14 @@ type Step struct {
 	StartedAt time.Time `json:"startedAt"`
 	// DurationMS is null while the step goes on.
 	DurationMS *int64 `json:"durationMs"`
+}
+
+// Items counts the items of a map in its present attempt. Of a list that a reader has as a token Total has those that have begun: all, once the map has completed. Those that are in none of the others have not begun, or were cut short.
+type Items struct {
+	Total   int `json:"total"`
+	Done    int `json:"done"`
+	Failed  int `json:"failed"`
+	Running int `json:"running"`
 }
 
 // Usage counts tokens and money. CostUSD is null where any part of it is not known (D14).
@@ -212,6 +226,10 @@ func (f *Folder) step(st *step) Step {
 	}
 	if st.status == StepCompleted || st.hasDefault {
 		s.Output = st.output
+	}
+	s.Items = f.counts(st)
+	if m, item, ok := itemOf(st.scope); ok {
+		s.Map, s.Item = &m.n, &item
 	}
 	end := st.endedAt
 	if end.IsZero() {

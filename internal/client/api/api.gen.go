@@ -1420,6 +1420,14 @@ type InputError struct {
 	Message string `json:"message"`
 }
 
+// Items defines model for Items.
+type Items struct {
+	Done    int64 `json:"done"`
+	Failed  int64 `json:"failed"`
+	Running int64 `json:"running"`
+	Total   int64 `json:"total"`
+}
+
 // Limits defines model for Limits.
 type Limits struct {
 	// MaxCalls Budget of model calls and tool calls
@@ -2051,8 +2059,11 @@ type Step struct {
 	DurationMs *int64      `json:"durationMs"`
 	Error      *Error      `json:"error"`
 	Input      interface{} `json:"input"`
+	Item       *int64      `json:"item,omitempty"`
+	Items      *Items      `json:"items,omitempty"`
 	Iteration  int64       `json:"iteration"`
 	Kind       string      `json:"kind"`
+	Map        *int64      `json:"map,omitempty"`
 	Model      *string     `json:"model"`
 	Name       string      `json:"name"`
 	Node       string      `json:"node"`

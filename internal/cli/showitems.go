@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/project"
+)
+
+// maxItemSteps bounds the steps of items of maps that are shown, for each status.
+const maxItemSteps = 20
+
+// folded leaves out the steps of items that people need not see: those that have ended well, and of the others all but the first.
+type folded struct {
+	shown, more map[project.StepStatus]int
+}
+
+func newFolded() *folded {
+	return &folded{shown: map[project.StepStatus]int{}, more: map[project.StepStatus]int{}}
+}
+
+// take tells whether a step is shown.
+func (f *folded) take(st *project.Step) bool {
+	if st.Item == nil {
+		return true
+	}
+	switch st.Status {
+	case project.StepFailed, project.StepWaiting, project.StepRunning:
+	default:
+		return false
+	}
+	if f.shown[st.Status] == maxItemSteps {
+		f.more[st.Status]++
+		return false
+	}
+	f.shown[st.Status]++
+	return true
+}
+
+// rest says what take left out although it has not ended well; empty where that is nothing.
+func (f *folded) rest() string {
+	var parts []string
+	for _, s := range []project.StepStatus{project.StepFailed, project.StepWaiting, project.StepRunning} {
+		if n := f.more[s]; n > 0 {
+			parts = append(parts, thousands(n)+" "+string(s))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "more steps of items: " + strings.Join(parts, ", ") + "; --json has all of them"
+}
+
+// itemsText tells how far a map is.
+func itemsText(c *project.Items) string {
+	text := fmt.Sprintf("%s of %s items done", thousands(c.Done), thousands(c.Total))
+	if c.Failed > 0 {
+		text += ", " + thousands(c.Failed) + " failed"
+	}
+	if c.Running > 0 {
+		text += ", " + thousands(c.Running) + " running"
+	}
+	return text
+}
+
+// thousands words a number that may be long.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for at := len(s) - 3; at > 0; at -= 3 {
+		s = s[:at] + "," + s[at:]
+	}
+	return s
+}
