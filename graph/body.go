@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -82,7 +83,7 @@ func If[S any](cond func(View[S]) bool, then ...Node[S]) IfConfig[S] {
 
 // OrIf gives the conditional with one more condition, which is asked where those before do not hold.
 func (c IfConfig[S]) OrIf(cond func(View[S]) bool, then ...Node[S]) IfConfig[S] {
-	c.ElseIf = append(c.ElseIf[:len(c.ElseIf):len(c.ElseIf)], ElseIf[S]{cond, then})
+	c.ElseIf = append(slices.Clip(c.ElseIf), ElseIf[S]{cond, then})
 	return c
 }
 

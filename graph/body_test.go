@@ -55,7 +55,6 @@ func TestBodies(t *testing.T) {
 // The branches of a block that holds its bodies are called as their first nodes are, or as the config says.
 func TestBodyNames(t *testing.T) {
 	t.Parallel()
-	gives := func(id string, v any) graph.Node[state] { return gives(id, v) }
 	merged := func(s *state, results []graph.BranchResult) error {
 		for _, r := range results {
 			s.Log = append(s.Log, r.Branch+"="+string(r.Output))

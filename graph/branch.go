@@ -1,6 +1,10 @@
 package graph
 
-import "github.com/hocket-run/hocket/diag"
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/diag"
+)
 
 // conditional is an if that is not closed yet.
 type conditional[S any] struct {
@@ -194,7 +198,7 @@ type loop[S any] struct {
 // Loop repeats nodes one after another. What follows runs once, when the loop has ended (S2-22). The count of finished passes is in the outputs
 // under `<loop_start id>_iteration`; it begins at 0 each time the loop is entered.
 func (b *Builder[S]) Loop(c LoopConfig[S], body ...Node[S]) *Builder[S] {
-	c.Body = append(c.Body[:len(c.Body):len(c.Body)], body...)
+	c.Body = append(slices.Clip(c.Body), body...)
 	c.put(b, caller())
 	return b
 }

@@ -207,7 +207,7 @@ func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {
 
 // Parallel runs branches together: those given here, or those that are added with Node or Branch, before or after. What follows runs once, after the block (S2-9).
 func (b *Builder[S]) Parallel(c ParallelConfig[S], branches ...Node[S]) *Builder[S] {
-	c.Bodies = append(c.Bodies[:len(c.Bodies):len(c.Bodies)], branches...)
+	c.Bodies = append(slices.Clip(c.Bodies), branches...)
 	b.then(caller(), c)
 	return b
 }

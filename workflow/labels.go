@@ -1,6 +1,7 @@
 package workflow
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,7 +61,7 @@ func CheckLabelKey(key string) error {
 	}
 	switch {
 	case key == "":
-		return fmt.Errorf("a label has no key")
+		return errors.New("a label has no key")
 	case len(key) > MaxLabelKey:
 		return fmt.Errorf("label key %q has %d bytes, at most %d are possible", clip(key), len(key), MaxLabelKey)
 	}

@@ -99,13 +99,12 @@ func fileInput(path string) (json.RawMessage, error) {
 func readInput(path string, most int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		var at *fs.PathError
-		if errors.As(err, &at) {
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
 			err = fmt.Errorf("open %s: %w", path, at.Err)
 		}
 		return nil, err
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
@@ -129,8 +128,10 @@ func (a *app) askInputs(w *workflow.Workflow, text string, named json.RawMessage
 		return named, nil
 	}
 	all := map[string]json.RawMessage{}
-	if len(named) > 0 && json.Unmarshal(named, &all) != nil {
-		return named, nil // the check says what is wrong
+	if len(named) > 0 {
+		if err := json.Unmarshal(named, &all); err != nil {
+			return named, nil //nolint:nilerr // the check of inputs says what is wrong
+		}
 	}
 	open := form.Open(w.Inputs, text, named)
 	if err := a.askFields(open, all); err != nil {
@@ -249,7 +250,7 @@ func (a *app) inputsOf(c *cobra.Command, fl *runFlags, args []string) []form.Fie
 			return nil
 		}
 		defer s.Close()
-		w, _, _, _ = s.LoadStored(c.Context(), fl.workflow, service.Which{Draft: fl.draft}, service.LoadOptions{}) //nolint:dogsled // what cannot be read completes nothing
+		w, _, _, _ = s.LoadStored(c.Context(), fl.workflow, service.Which{Draft: fl.draft}, service.LoadOptions{})
 	case len(args) > 0 && args[0] != "-":
 		data, err := service.ReadFile(args[0], a.In)
 		if err != nil {

@@ -18,12 +18,12 @@ var graphExtension = []rule{
 		same(t, "prompt", p.Snapshot.Waiting[0].Prompt, "Is it 8?")
 		p.answers("yes")
 		same(t, "end", p.end(), "completed")
-		same(t, "visited", p.Snapshot.VisitedNodes, []string{"double", "ask", "decision_1", "agreed", "merge_2"})
+		same(t, "visited", p.VisitedNodes, []string{"double", "ask", "decision_1", "agreed", "merge_2"})
 		seen := func(want bool) func(graph.View[sheet]) bool {
 			return func(v graph.View[sheet]) bool { _, ok := v.Output("b"); return ok == want }
 		}
 		p = play(t, newGraph().Parallel(graph.ParallelConfig[sheet]{ID: "p"}, graph.Flow(later("a", nil), graph.If(seen(true), idle("saw"))), gives("b", 1)), sheet{})
-		same(t, "other branches", p.Snapshot.VisitedNodes, []string{"b", "a", "decision_1", "merge_2", "p"})
+		same(t, "other branches", p.VisitedNodes, []string{"b", "a", "decision_1", "merge_2", "p"})
 	}},
 	{name: "X-101 a result that goes into the state can be kept beside it", test: func(t *testing.T) {
 		p := play(t, newGraph().Then(graph.Tool("t", func(graph.View[sheet]) int { return 3 }, func(_ context.Context, n int) (int, error) { return n + 1, nil }).
@@ -36,7 +36,7 @@ var graphExtension = []rule{
 		add := func(id string, n int) gNode { return changes(id, func(s *sheet) { s.N += n }) }
 		p := play(t, newGraph().Then(graph.Loop(three, graph.If(odd, add("two", 2)).Otherwise(graph.Body(func(b *gBuilder) { b.Then(add("one", 1)) })))), sheet{})
 		same(t, "state", p.State.N, 3)
-		same(t, "visited", p.Snapshot.VisitedNodes, []string{"loop_start_1", "decision_3", "one", "merge_4", "loop_check_2", "decision_3", "two", "merge_4", "loop_check_2"})
+		same(t, "visited", p.VisitedNodes, []string{"loop_start_1", "decision_3", "one", "merge_4", "loop_check_2", "decision_3", "two", "merge_4", "loop_check_2"})
 	}},
 	{name: "X-103 a timeout of any node bounds it with all its attempts", test: func(t *testing.T) {
 		for name, n := range map[string]gNode{

@@ -113,13 +113,15 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 	}
 	if problems := root.OutputSchema.Validate(out); len(problems) > 0 {
 		text := "the output of the workflow does not match output_schema"
+		var textSb116 strings.Builder
 		for i, p := range problems {
 			if i == 3 {
-				text += fmt.Sprintf("; and %d more", len(problems)-i)
+				textSb116.WriteString(fmt.Sprintf("; and %d more", len(problems)-i))
 				break
 			}
-			text += "; " + p.String()
+			textSb116.WriteString("; " + p.String())
 		}
+		text += textSb116.String()
 		return &Failure{Code: CodeInvalidOutput, Message: text}
 	}
 	return nil

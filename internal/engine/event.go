@@ -130,9 +130,10 @@ const (
 	ChannelClock      = event.ChannelClock
 )
 
-// StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], LimitsOf [event.LimitsOf], WithLimits [event.WithLimits].
+// ReasonReopened is [event.ReasonReopened].
 const ReasonReopened = event.ReasonReopened
 
+// StatusOf is [event.StatusOf], StepEnd [event.StepEnd], IsFree [event.IsFree], LimitsOf [event.LimitsOf], WithLimits [event.WithLimits].
 func StatusOf(d Data) Status           { return event.StatusOf(d) }
 func StepEnd(d Data) StepStatus        { return event.StepEnd(d) }
 func IsFree(code string) bool          { return event.IsFree(code) }

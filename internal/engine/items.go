@@ -20,7 +20,7 @@ func (b *blocks) beginItems(id int) {
 
 // goOnWithItems begins the items that may begin, and ends a map that has none left.
 func (b *blocks) goOnWithItems(id int) {
-	for b.nextItem(id) { //nolint:revive // each begins one
+	for b.nextItem(id) {
 	}
 	b.settleMap(id)
 }

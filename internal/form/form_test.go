@@ -13,16 +13,16 @@ import (
 func TestFill(t *testing.T) {
 	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer","default":3},"who":{"type":"object","properties":{"name":{"type":"string","default":"Ann"}}},"on":{"type":"boolean"},"all":{"type":"array","items":{"type":"integer"}}}}`
 	for in, want := range map[string]string{
-		`{}`:                           `{"n":3}`,
-		`{"n":"5"}`:                    `{"n":5}`,
-		`{"on":"true","all":["1"]}`:    `{"on":true,"all":[1],"n":3}`,
-		`{"who":{},"x":1}`:             `{"who":{"name":"Ann"},"x":1,"n":3}`,
-		`{"n":"many"}`:                 `{"n":"many"}`,
-		`"text"`:                       `"text"`,
-		`[1]`:                          `[1]`,
-		`{"n":null}`:                   `{"n":null}`,
-		`{"a":"<b>","a":"c","n":1}`:    `{"a":"c","n":1}`,
-		` {"n" : 1 , "who" : "Ben" } `: `{"n":1,"who":"Ben"}`,
+		`{}`:                         `{"n":3}`,
+		`{"n":"5"}`:                  `{"n":5}`,
+		`{"on":"true","all":["1"]}`:  `{"on":true,"all":[1],"n":3}`,
+		`{"who":{},"x":1}`:           `{"who":{"name":"Ann"},"x":1,"n":3}`,
+		`{"n":"many"}`:               `{"n":"many"}`,
+		`"text"`:                     `"text"`,
+		`[1]`:                        `[1]`,
+		`{"n":null}`:                 `{"n":null}`,
+		`{"a":"<b>","a":"c","n":1}`:  `{"a":"c","n":1}`,
+		`{"n" : 1 , "who" : "Ben" }`: `{"n":1,"who":"Ben"}`,
 	} {
 		if got := Fill(json.RawMessage(schema), json.RawMessage(in)); string(got) != want {
 			t.Errorf("Fill(%s) = %s, want %s", in, got, want)

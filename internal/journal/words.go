@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -220,7 +221,7 @@ func ParseSearch(text string) ([]Term, error) {
 	}
 	switch n := len(terms); {
 	case n == 0:
-		return nil, fmt.Errorf("a search needs a letter or digit")
+		return nil, errors.New("a search needs a letter or digit")
 	case n > maxTerms:
 		return nil, fmt.Errorf("a search has %d words and phrases, at most %d are possible", n, maxTerms)
 	}

@@ -14,11 +14,11 @@ const MaxCounted = 100
 // RunCounts are numbers of runs. Its tags are those of the HTTP API.
 type RunCounts struct {
 	Total    int            `json:"total"`
-	Status   map[string]int `json:"status" doc:"By status; statuses that no run has are left out"`
-	Workflow map[string]int `json:"workflow" doc:"By workflow: the 100 with the most runs"`
-	Others   int            `json:"otherWorkflows" doc:"Runs of all other workflows"`
-	Trigger  map[string]int `json:"trigger" doc:"By what began the run"`
-	Format   map[string]int `json:"format" doc:"By language of the document"`
+	Status   map[string]int `doc:"By status; statuses that no run has are left out" json:"status"`
+	Workflow map[string]int `doc:"By workflow: the 100 with the most runs"          json:"workflow"`
+	Others   int            `doc:"Runs of all other workflows"                      json:"otherWorkflows"`
+	Trigger  map[string]int `doc:"By what began the run"                            json:"trigger"`
+	Format   map[string]int `doc:"By language of the document"                      json:"format"`
 }
 
 // CountsOf sums what a store counted.

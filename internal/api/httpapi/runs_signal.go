@@ -52,7 +52,7 @@ type signalled struct {
 func signalRun(ctx context.Context, c *transport.Caller, in *signalInput) (*signalled, error) {
 	q := service.SignalRequest{Name: in.Name, Key: in.Key, By: c.Actor(engine.ChannelHTTP)}
 	if in.Body != nil {
-		q.Value = engine.Value(in.Body.Value)
+		q.Value = in.Body.Value
 	}
 	var out service.Signalled
 	err := prompt(ctx, func(ctx context.Context) (err error) {

@@ -50,7 +50,7 @@ func signalRun(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := c.Service.Signal(ctx, id, service.SignalRequest{Name: args.Signal, Value: engine.Value(args.Value), Key: args.IdempotencyKey, By: c.Actor(engine.ChannelMCP)})
+	out, err := c.Service.Signal(ctx, id, service.SignalRequest{Name: args.Signal, Value: args.Value, Key: args.IdempotencyKey, By: c.Actor(engine.ChannelMCP)})
 	if err != nil {
 		return nil, noSuchRun(err, id)
 	}

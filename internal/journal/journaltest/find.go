@@ -267,7 +267,7 @@ func testFindAsMemory(t *testing.T, m Medium) {
 	for i := range 60 {
 		a := create(fmt.Sprintf("r%d", i), r.IntN(10))
 		a.Create.Labels = journal.Labels{"k": fmt.Sprint(r.IntN(3)), fmt.Sprint("l", r.IntN(2)): ""}
-		var input json.RawMessage = quote(t, text(12))
+		var input = quote(t, text(12))
 		if r.IntN(3) == 0 {
 			input = quote(t, map[string]any{text(4): []string{text(4), text(4)}})
 		}

@@ -125,8 +125,8 @@ func placeOf(file string) string {
 	if err != nil {
 		return file
 	}
-	if real, err := filepath.EvalSymlinks(abs); err == nil {
-		return real
+	if resolved, err := filepath.EvalSymlinks(abs); err == nil {
+		return resolved
 	}
 	return abs
 }
