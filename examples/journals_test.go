@@ -86,7 +86,7 @@ func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]eng
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("documents %v %v, want one", docs, err)
 	}
-	opts := service.LoadOptions{Dir: in("."), Offline: true}
+	opts := service.LoadOptions{Dir: in("."), Folder: in("."), Offline: true}
 	if exists(in("agents.yaml")) {
 		opts.AgentsFile = in("agents.yaml")
 	}

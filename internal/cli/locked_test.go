@@ -18,7 +18,7 @@ import (
 // Verbs by what they do to the store. Each verb of the command line is in one of the lists; capital words are filled in by the test.
 var (
 	readers = []string{
-		"runs", "runs list", "runs processes", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
+		"runs", "runs list", "runs counts", "runs processes", "runs show RUN", "runs events RUN", "watch RUN", "workflows", "workflows list", "workflows show poem", "agents", "agents list", "agents show", "doctor", "audit",
 		"tokens", "tokens list", "schedule", "schedule list", "webhooks", "webhooks list", "notifications", "show $DIR/poem.yaml", "validate $DIR/poem.yaml",
 	}
 	writers = []string{
@@ -26,8 +26,9 @@ var (
 		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml", "agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 	}
-	// They need no store, stay until they are ended, or name two stores: their store is the one of the tests of packages server, storecopy and service, and of e2e.
-	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate"}
+	// They need no store, stay until they are ended, name two stores, or need a run that waits for a signal: their store is the one of the tests of packages server, storecopy and service, of drivertest
+	// and of e2e.
+	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate", "signal"}
 )
 
 const gatePoem = `agents:

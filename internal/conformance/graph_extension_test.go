@@ -48,7 +48,7 @@ var graphExtension = []rule{
 			begin := time.Now()
 			p := play(t, newGraph().Then(n), sheet{})
 			if name == "wait" {
-				r, err := p.e.Wait(t.Context(), "r")
+				r, err := p.e.Wait(t.Context(), "r", hocket.WaitOptions{UntilPaused: true})
 				same(t, "a wait: error", err, nil)
 				for same(t, "a wait is open", r.Status, hocket.StatusPaused); r.Status == hocket.StatusPaused; r, err = p.e.Get(t.Context(), "r") {
 					<-time.After(time.Second)

@@ -21,6 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/temporalserver"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // playedRun is a run of a rule's document as the test of the rule played it, on a store in memory.
@@ -71,6 +72,13 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 	events := p.journals[p.request.RunID]
 	if len(events) == 0 {
 		return "it was deleted"
+	}
+	if w := p.request.Workflow; w != nil {
+		for _, n := range w.Calls() {
+			if c, _ := workflow.ParseCall(n.Tool.Workflow); c.File == "" {
+				return "it runs a workflow of the test's catalog"
+			}
+		}
 	}
 	if len(events) > most {
 		return fmt.Sprintf("it has more than %d events", most)

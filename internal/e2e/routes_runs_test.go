@@ -49,6 +49,17 @@ func (tr *tour) runs(t *testing.T) {
 	if l := gave(t, rest, 200, rest.JSON200); len(page.Items) != 1 || len(l.Items) != 1 || l.Items[0].Id != tr.run.Id || l.Next != "" {
 		t.Errorf("listed %+v, then %+v", page, l)
 	}
+	counts := must(tr.c.CountRunsWithResponse(tr.ctx, &api.CountRunsParams{Workflow: new("poem")}))
+	if n := gave(t, counts, 200, counts.JSON200); n.Status["completed"] < 2 || n.Workflow["poem"] < 2 {
+		t.Errorf("counted %+v", n)
+	}
+	refused(t, must(tr.c.SignalRunWithResponse(tr.ctx, tr.run.Id, "paid", nil, api.SignalBody{Value: 1})), 409, "conflict") // it has ended
+	order := must(tr.c.StartRunWithResponse(tr.ctx, &api.StartRunParams{Prefer: new("wait=60")}, api.StartBody{Document: new("workflow: [{type: signal, signal: paid}]\n")}))
+	paused := gave(t, order, 201, order.JSON201)
+	signal := must(tr.c.SignalRunWithResponse(tr.ctx, paused.Id, "paid", nil, api.SignalBody{Value: 1}))
+	if s := gave(t, signal, 200, signal.JSON200); paused.Status != "paused" || s.Run != paused.Id || s.Node == nil || s.Key == "" {
+		t.Errorf("a run that is %s took %+v", paused.Status, s)
+	}
 
 	waits := tr.start(t, "gate", nil)
 	cancelled := must(tr.c.CancelRunWithResponse(tr.ctx, waits.Id, &api.CancelRunParams{Wait: new("1m")}, api.CancelInputBody{Reason: new("no need")}))

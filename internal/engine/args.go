@@ -112,17 +112,14 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 		out = Value("null")
 	}
 	if problems := root.OutputSchema.Validate(out); len(problems) > 0 {
-		text := "the output of the workflow does not match output_schema"
-		var textSb116 strings.Builder
-		for i, p := range problems {
-			if i == 3 {
-				textSb116.WriteString(fmt.Sprintf("; and %d more", len(problems)-i))
-				break
-			}
-			textSb116.WriteString("; " + p.String())
+		texts := []string{"the output of the workflow does not match output_schema"}
+		for _, p := range problems[:min(3, len(problems))] {
+			texts = append(texts, p.String())
 		}
-		text += textSb116.String()
-		return &Failure{Code: CodeInvalidOutput, Message: text}
+		if n := len(problems) - 3; n > 0 {
+			texts = append(texts, fmt.Sprintf("and %d more", n))
+		}
+		return &Failure{Code: CodeInvalidOutput, Message: strings.Join(texts, "; ")}
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 // leftOut are the fields that sim.Diff leaves out, and unordered those that it leaves out only where calls are at work at once.
 var (
 	leftOut = []string{
-		"StepStarted.Until", "StepRetrying.Until", "WaitOpened.Deadline", "WaitOpened.Remind", "WaitAnswered.Trace", "RunResumed.Trace", "RunCreated.ForkedAt", "RunCreated.Facts[date]", "SignalRaised.At",
+		"StepStarted.Until", "StepStarted.Expires", "StepRetrying.Until", "WaitOpened.Deadline", "WaitOpened.Remind", "WaitAnswered.Trace", "RunResumed.Trace", "RunCreated.ForkedAt", "RunCreated.Facts[date]", "SignalRaised.At",
 		"FuncReturned.Signals[0].At", "ModelReplied.Details.ID", "ModelReplied.Details.FirstChunk", "ModelFailed.Details.ID", "ModelFailed.Details.FirstChunk",
 	}
 	unordered = []string{"EdgeTaken.Queued", "WaitOpened.Binding"}

@@ -85,6 +85,10 @@ func timeless(e engine.Event) engine.Event {
 			until := at(*c.Until)
 			c.Until = &until
 		}
+		if c.Expires != nil {
+			expires := at(*c.Expires)
+			c.Expires = &expires
+		}
 		e.Data = &c
 	case *engine.WaitOpened:
 		c := *d

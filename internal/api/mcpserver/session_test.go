@@ -88,6 +88,9 @@ func TestNamespaces(t *testing.T) {
 		}
 		args, random := object{"id": id}, object{"id": "nope"}
 		switch {
+		case name == "signal_run":
+			args["signal"], random["signal"] = "paid", "paid"
+			args["id"] = run
 		case strings.HasSuffix(name, "_run") || name == "run_events":
 			args["id"] = run
 		case strings.HasSuffix(name, "_agent"):

@@ -67,7 +67,7 @@ func TestStoredAnswerByMCP(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, err := range e.Watch(t.Context(), "r") {
+	for _, err := range e.Watch(t.Context(), "r", hocket.WatchOptions{UntilEnded: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ const wholeAgents = `{"agents": [{"id": "a", "name": "A", "description": "does <
     "stop": ["<END>"], "provider": {"seed": 12345678901234567890}},
   "toolsets": [{"type": "think"}, {"type": "shell", "timeout": 5}], "subAgents": ["b"], "handoffs": ["b", "c"],
   "structuredOutput": {"name": "o", "description": "an o", "strict": true, "repairs": 0, "schema": {"type": "object", "properties": {"z": {}, "a": {}}}},
-  "maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b", "openai/c"]}, "addDate": true, "addEnvironmentInfo": true,
+  "maxIterations": 9, "maxConsecutiveToolCalls": 3, "fallback": {"models": ["openai/b", "openai/c"], "retries": 3, "cooldown": "2m"}, "compaction": {"at": 0.7, "keep": 4, "pin": ["x"], "model": "openai/d"}, "addDate": true, "addEnvironmentInfo": true,
   "addPromptFiles": ["A.md"], "commands": {"fix": {"description": "fixes", "instruction": "Fix it."}, "say": "Say it."}, "welcomeMessage": "Hello.",
   "permissions": [{"allow": ["x"], "deny": ["shell:cmd=rm *"], "default": "ask"}, {"ask": ["think/*"]}]},
   {"id": "b"}]}`

@@ -12,7 +12,7 @@ import (
 func TestFreeCodes(t *testing.T) {
 	t.Parallel()
 	free := []model.ErrorKind{
-		model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest, model.KindContextLength, model.KindNoReply, model.KindBudget,
+		model.KindRateLimit, model.KindOverloaded, model.KindAuth, model.KindQuota, model.KindInvalidRequest, model.KindContextLength, model.KindNotFound, model.KindNoReply, model.KindBudget,
 	}
 	for _, k := range append(model.ErrorKinds(), model.KindBudget) {
 		if got, want := engine.IsFree(string(k)), slices.Contains(free, k); got != want {
