@@ -114,7 +114,7 @@ func TestWatchOfAPausedRun(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		var left error
-		for _, left = range e.Watch(short, "r", hocket.WatchOptions{UntilEnded: true}) { //nolint:revive // the last error counts
+		for _, left = range e.Watch(short, "r", hocket.WatchOptions{UntilEnded: true}) {
 		}
 		if !errors.Is(left, context.DeadlineExceeded) {
 			t.Errorf("until ended: %v, want that it waited", left)

@@ -241,6 +241,16 @@ func showScope(owner, arrived, last int, failed bool, entries []int) string {
 	return fmt.Sprintf("of %d arrived %d last %d failed %t entries %v", owner, arrived, last, failed, entries)
 }
 
+// itemOf gives the map and the place of the item in which a scope is, "" where it is in none.
+func itemOf(s *engineState, f *Folder, id int) string {
+	for ; id > 0; id = f.steps[s.Graph.Scopes[id].Owner].data.Scope {
+		if sc := s.Graph.Scopes[id]; f.steps[sc.Owner].def.Map != nil {
+			return fmt.Sprint(sc.Owner, sc.Branch-1)
+		}
+	}
+	return ""
+}
+
 // engineFacts gives the same facts of the engine. f tells which scopes of sub-flows it knows: the engine has them from the start of their steps.
 func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 	var s engineState
@@ -282,11 +292,8 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 		}
 		v, _ := run.StepView(i + 1)
 		facts[name+"node"] = mine.node
-		for id := mine.data.Scope; id > 0; id = f.steps[s.Graph.Scopes[id].Owner].data.Scope {
-			if sc := s.Graph.Scopes[id]; f.steps[sc.Owner].def.Map != nil {
-				facts[name+"item"] = fmt.Sprint(sc.Owner, sc.Branch-1)
-				break
-			}
+		if item := itemOf(&s, f, mine.data.Scope); item != "" {
+			facts[name+"item"] = item
 		}
 		if b := st.Work.Block; st.Status == 0 && !f.status.Ended() && mine.items != nil && b != nil && b.Items != nil {
 			facts[name+"items"] = fmt.Sprint(Items{len(b.Items.Values), b.Items.Ended - len(b.Items.Failed), len(b.Items.Failed), len(b.Scopes)})
