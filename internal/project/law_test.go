@@ -241,14 +241,27 @@ func showScope(owner, arrived, last int, failed bool, entries []int) string {
 	return fmt.Sprintf("of %d arrived %d last %d failed %t entries %v", owner, arrived, last, failed, entries)
 }
 
-// itemOf gives the map and the place of the item in which a scope is, "" where it is in none.
-func itemOf(s *engineState, f *Folder, id int) string {
+// engineItem gives the map and the place of the item in which a scope is, "" where it is in none.
+func engineItem(s *engineState, f *Folder, id int) string {
 	for ; id > 0; id = f.steps[s.Graph.Scopes[id].Owner].data.Scope {
 		if sc := s.Graph.Scopes[id]; f.steps[sc.Owner].def.Map != nil {
 			return fmt.Sprint(sc.Owner, sc.Branch-1)
 		}
 	}
 	return ""
+}
+
+// handedOn gives the input of a step that has what was handed on to it: an item of a map, the output of a step, or the run's input.
+func handedOn(s *engineState, run *engine.Run, steps []engineStep, from int) string {
+	switch {
+	case from < 0:
+		sc := s.Graph.Scopes[-from]
+		items, _ := jsontext.Items([]byte(steps[sc.Owner-1].Work.Input))
+		return string(items[sc.Branch-1])
+	case from > 0:
+		return steps[from-1].Output
+	}
+	return string(run.Created().Input)
 }
 
 // engineFacts gives the same facts of the engine. f tells which scopes of sub-flows it knows: the engine has them from the start of their steps.
@@ -281,18 +294,12 @@ func engineFacts(t failing, run *engine.Run, f *Folder) map[string]string {
 				t.Fatalf("input of step %d: %v", i+1, err)
 			}
 			facts[name+"input"] = string(f.input(mine))
-		case st.Work.Input == "" && st.From < 0:
-			sc := s.Graph.Scopes[-st.From]
-			items, _ := jsontext.Items([]byte(steps[sc.Owner-1].Work.Input))
-			facts[name+"input"] = string(items[sc.Branch-1])
-		case st.Work.Input == "" && st.From > 0:
-			facts[name+"input"] = steps[st.From-1].Output
 		case st.Work.Input == "":
-			facts[name+"input"] = string(run.Created().Input)
+			facts[name+"input"] = handedOn(&s, run, steps, st.From)
 		}
 		v, _ := run.StepView(i + 1)
 		facts[name+"node"] = mine.node
-		if item := itemOf(&s, f, mine.data.Scope); item != "" {
+		if item := engineItem(&s, f, mine.data.Scope); item != "" {
 			facts[name+"item"] = item
 		}
 		if b := st.Work.Block; st.Status == 0 && !f.status.Ended() && mine.items != nil && b != nil && b.Items != nil {
