@@ -29,7 +29,7 @@ func mapOver(n int) *flow {
 	act := toolNode("act", "act")
 	act.Tool.Args = []byte(`{"item":"{{ $item }}"}`)
 	f.add(within("m", act))
-	f.add(within("m", workflow.Node{ID: "both", Kind: workflow.KindSet, Set: &workflow.SetNode{Value: []byte(`"{{ $item_index }}: {{ $input }}"`)}}))
+	f.add(within("m", workflow.Node{ID: "both", Kind: workflow.KindSet, Set: &workflow.SetNode{Value: []byte(`"{{ $item_index }}: {{ $steps.act.output }}"`)}}))
 	f.edge("act", "", "both")
 	return f
 }
