@@ -33,7 +33,8 @@ var schedulesExtended = []rule{
 	{name: "X-69 steps and canvas documents start by themselves", test: func(t *testing.T) {
 		stepsDoc := `{"schedule": "*/20 * * * *", "agents": {"a": {}}, "workflow": [{"type": "agent", "name": "a"}]}`
 		canvasDoc := `{"schedule": "1200", "timeZone": "Europe/Berlin", "nodes": [{"id": "s", "type": "start", "data": {}}, {"id": "a", "type": "agent", "data": {"agentName": "a", "model": "openai/fake"}}], "connections": [{"source": "s", "target": "a"}]}`
-		for name, doc := range map[string]string{"steps": stepsDoc, "canvas": canvasDoc} {
+		for _, tt := range [][2]string{{"steps", stepsDoc}, {"canvas", canvasDoc}} { // cron counts from the full hour, at which the test begins
+			name, doc := tt[0], tt[1]
 			_, got := mindsDocument(t, doc, time.Hour+time.Minute)
 			same(t, name, got, "20m0s, 40m0s, 1h0m0s")
 			wf, _ := load(t, doc)

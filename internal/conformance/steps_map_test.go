@@ -79,7 +79,7 @@ var stepsMaps = []rule{
 `)
 		}
 		const failed = `{"error":{"code":"failed","message":"tool \"act\" failed: no route","node":"act"}}`
-		fails(t, strings.Replace(doc(""), "error: \"{{ has($steps.m.error) ? $steps.m.error.code : '' }}\"", "a: 1", 1), "failed", "items[1]: tool \"act\" failed: no route")
+		fails(t, strings.Replace(doc("max_concurrency: 1, "), "error: \"{{ has($steps.m.error) ? $steps.m.error.code : '' }}\"", "a: 1", 1), "failed", "items[1]: tool \"act\" failed: no route")
 		plain := func(keys string) string {
 			return strings.Replace(doc(keys), "error: \"{{ has($steps.m.error) ? $steps.m.error.code : '' }}\"", "error: none", 1)
 		}

@@ -45,6 +45,7 @@ workflow:
 		w, _ = withTools(t)
 		r := w.runs(gate, "go")
 		r.answers(map[string]string{"decision": "reject"})
+		r.is(engine.StatusPaused) // else the next answer is the same one once more
 		r.answers(map[string]string{"decision": "reject", "note": "still too long"})
 		same(t, "of an approval", r.is(engine.StatusFailed).Error.Message, "no draft was good: still too long")
 		block := "agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{id: p, type: parallel, steps: [{id: x, type: agent, name: a, budget: {calls: 1}}]}, {id: c, type: condition, condition: \"{{ $input == 'no' }}\", \"false\": p, limit: [{type: set, values: {v: 1}}]}]}\n"
