@@ -37,13 +37,24 @@ try {
     page.on('dialog', d => { seen.dialogs++; d.dismiss().catch(() => {}) })
     page.on('popup', () => seen.popups++)
     await page.goto(url, {waitUntil: 'load'})
-    const frame = () => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+    // inside runs a function in the page. A page that leaves meanwhile is asked anew where it went.
+    const inside = async f => {
+      for (let moves = 0; ; moves++) {
+        try {
+          return await page.evaluate(f)
+        } catch (e) {
+          if (moves === 10 || !/because of a navigation|Cannot find context/.test(e.message)) throw e
+          await page.waitForLoadState('load')
+        }
+      }
+    }
+    const frame = () => inside(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
     for (const [which, width] of Object.entries(widths)) {
       await page.setViewportSize({width, height: 900})
       await frame() // what loads, moves or runs by itself has begun
-      if (await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)) seen.wider.push(which)
+      if (await inside(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)) seen.wider.push(which)
     }
-    Object.assign(seen, await page.evaluate(look))
+    Object.assign(seen, await inside(look))
     for (const [which, width] of folder ? Object.entries(widths) : []) {
       await page.setViewportSize({width, height: 900})
       await page.screenshot({path: join(folder, `${name}-${which}.png`)})
