@@ -45,7 +45,16 @@ type Script struct {
 	Env        Variables                  `json:"env"`
 	WorkingDir string                     `json:"working_dir"`
 	Policy     Policy                     `json:"policy"`
+	// Output is what a step with this tool has as its output: OutputText, what the program wrote without line breaks at the end; OutputJSON, the value that
+	// it wrote; "": an object with the exit code and both texts.
+	Output string `json:"output"`
 }
+
+// Values of [Script.Output].
+const (
+	OutputText = "text"
+	OutputJSON = "json"
+)
 
 // Access gives the lines of one spec, as [Access] does; nil for a toolset that reaches neither files nor programs by itself. A spec whose options
 // cannot be read has lines too: it is not to be trusted less visibly than others.

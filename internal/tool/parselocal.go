@@ -101,7 +101,7 @@ func (p *parser) checkOneScript(one entry) {
 		p.list.Errorf(p.span(one.value), one.path, "wrong-type", "script %q must be a map with a cmd, got %s", one.key, nodeKind(one.value))
 		return
 	}
-	known := []string{"cmd", "argv", "description", "args", "required", "env", "working_dir", "policy"}
+	known := []string{"cmd", "argv", "description", "args", "required", "env", "working_dir", "policy", "output"}
 	for _, k := range p.entries(one.value, one.path) {
 		switch {
 		case !slices.Contains(known, k.key):

@@ -86,6 +86,9 @@ func (s Script) Problems(name string, foldCase bool) []string {
 			add("script %q: %q contains an argument within a word; an argument must be a separate word, such as \"{name}\"", name, w)
 		}
 	}
+	if s.Output != "" && s.Output != OutputText && s.Output != OutputJSON {
+		add("script %q: output must be text or json, got %q", name, s.Output)
+	}
 	if s.Policy != "" && !s.Policy.Valid() {
 		add("script %q: policy must be retry, ask, skip or fail, got %q", name, s.Policy)
 	}

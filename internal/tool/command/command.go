@@ -31,8 +31,8 @@ type Config struct {
 const (
 	// DefaultTimeout bounds a program where nothing else is said.
 	DefaultTimeout = 30 * time.Second
-	// maxBytes is how much is kept of standard output and of standard error, each.
-	maxBytes = 32 << 10
+	// DefaultBytes is how much is kept of standard output and of standard error, each, where nothing else is said.
+	DefaultBytes = 32 << 10
 	// tellTime is left of the time of a call, so that what a program said can be told when its time is over.
 	tellTime = 1500 * time.Millisecond
 	grace    = 500 * time.Millisecond
@@ -114,6 +114,8 @@ type Request struct {
 	Key string
 	// Timeout bounds it; 0: DefaultTimeout.
 	Timeout time.Duration
+	// MaxBytes is how much is kept of standard output and of standard error, each; 0: DefaultBytes.
+	MaxBytes int
 	// Started is that of process.Program.
 	Started func(said func() process.Outcome)
 }
@@ -187,7 +189,7 @@ func (r *Runner) Outcome(ctx context.Context, q Request) (process.Outcome, error
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(q.Timeout, DefaultTimeout), errTime)
 	defer cancel()
 	return process.Run(ctx, process.Program{
-		Argv: q.Argv, Shell: q.Shell, Dir: q.Dir, Env: process.Environ(vars), Stdin: []byte(q.Stdin), MaxBytes: maxBytes, Grace: grace, Started: q.Started,
+		Argv: q.Argv, Shell: q.Shell, Dir: q.Dir, Env: process.Environ(vars), Stdin: []byte(q.Stdin), MaxBytes: cmp.Or(q.MaxBytes, DefaultBytes), Grace: grace, Started: q.Started,
 	})
 }
 

@@ -19,6 +19,9 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/command"
 )
 
+// maxOutputBytes bounds what a script with a declared output may write. It must not be cut, since a part of a value is not the value.
+const maxOutputBytes = 1 << 20
+
 // maxValueBytes bounds one argument: systems refuse variables and words that are longer.
 const maxValueBytes = 100_000
 
@@ -168,7 +171,15 @@ func (s scriptTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) 
 		}
 		q.Env = s.env
 	}
-	return s.set.runner.Run(ctx, q)
+	if s.script.Output == "" {
+		return s.set.runner.Run(ctx, q)
+	}
+	q.MaxBytes = maxOutputBytes
+	res, err := s.set.runner.Run(ctx, q)
+	if err != nil || res.IsError {
+		return res, err
+	}
+	return output(res, s.script.Output)
 }
 
 // notRun tells the model why nothing was done.

@@ -227,6 +227,7 @@ func TestProblems(t *testing.T) {
 		"part of a word":    {`{"shell":{"a":{"argv":["x","--b={b}"],"args":{"b":{}}}}}`, `"--b={b}" contains an argument within a word`},
 		"program":           {`{"shell":{"a":{"argv":["{b}"],"args":{"b":{}}}}}`, `the program itself cannot be an argument`},
 		"policy":            {`{"shell":{"a":{"cmd":"x","policy":"maybe"}}}`, `policy must be retry, ask, skip or fail, got "maybe"`},
+		"output":            {`{"shell":{"a":{"cmd":"x","output":"yaml"}}}`, `output must be text or json, got "yaml"`},
 		"variable of env":   {`{"shell":{"a":{"cmd":"x","env":{"a=b":"1"}}}}`, `"a=b" is not a valid variable name`},
 		"schema of a value": {`{"shell":{"a":{"cmd":"x","args":{"b":null}}}}`, `argument "b" must be a map`},
 	} {
