@@ -75,6 +75,20 @@ var stepsExtensions = []rule{
 `), `{"input":"go","previous":"a said","step":"a said"}`)
 		same(t, "another name", len(refused(t, steps("a", "- {type: set, values: {v: \"{{ $env.HOME }}\"}}\n"))), 1)
 	}},
+	{name: "X-113 functions of lists, texts and numbers", test: func(t *testing.T) {
+		yields(t, steps("a", `
+- {id: x, type: set, values: {n: [2, 1.25, 3], t: "b,a"}}
+- type: set
+  values:
+    sum: "{{ $steps.x.output.n.sum() }}"
+    span: ["{{ $steps.x.output.n.min() }}", "{{ $steps.x.output.n.max() }}"]
+    sorted: "{{ $steps.x.output.t.split(',').sort().join('+') }}"
+    rounded: ["{{ round($steps.x.output.n.sum()) }}", "{{ round($steps.x.output.n[1], 1) }}"]
+`), `{"rounded":[6,1.3],"sorted":"a+b","span":[1.25,3],"sum":6.25}`)
+		w, _ := withTools(t)
+		r := w.runs(steps("a", "- {id: x, type: set, values: {n: [1, text]}}\n- {type: set, values: {v: \"{{ $steps.x.output.n.sum() }}\"}}\n"), "go")
+		same(t, "error", r.is(engine.StatusFailed).Error.Code, "expression")
+	}},
 	{name: "X-5 a step is skipped where its condition does not hold", test: func(t *testing.T) {
 		o := yields(t, steps("a b", `
 - {id: x, type: agent, name: a}
@@ -383,5 +397,5 @@ func first[T, U any](v T, _ U) T { return v }
 func TestStepsExtensions(t *testing.T) { check(t, stepsExtensions) }
 
 func TestStepsExtensionsCovered(t *testing.T) {
-	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20", "X-21", "X-22", "X-23", "X-24")
+	covered(t, stepsExtensions, "X-1", "X-2", "X-3", "X-4", "X-5", "X-6", "X-7", "X-8", "X-9", "X-10", "X-11", "X-12", "X-13", "X-14", "X-15", "X-16", "X-17", "X-18", "X-19", "X-20", "X-21", "X-22", "X-23", "X-24", "X-113")
 }

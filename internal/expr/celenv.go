@@ -2,6 +2,7 @@ package expr
 
 import (
 	"errors"
+	"math/bits"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -51,7 +52,7 @@ func newCELEnv(s *scanned) (*cel.Env, error) {
 	for i := range s.vars {
 		opts = append(opts, cel.Variable(s.name(i), cel.DynType))
 	}
-	return cel.NewCustomEnv(append(opts, functions()...)...)
+	return cel.NewCustomEnv(append(append(opts, functions()...), listFunctions()...)...)
 }
 
 // expandHas is CEL's has() that also takes a bare reference, which is an identifier by the time CEL sees it.
@@ -204,8 +205,12 @@ func (costs) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint6
 		n += min(weight(args[0]), weight(args[1]))
 	case fnContains:
 		n += weight(args[1])
-	case "@less", "@less_equals", "@greater", "@greater_equals", "trim", "lowerAscii", "json":
+	case "@less", "@less_equals", "@greater", "@greater_equals", "trim", "lowerAscii", "json", "sum", "min", "max":
 		n += weight(args[0])
+	case "sort":
+		n += weight(args[0]) * uint64(bits.Len64(weight(args[0])))
+	case "join", "split":
+		n += weight(args[0]) + weight(result)
 	case "@add":
 		if kindOf(result) == kindString {
 			n += weight(result)

@@ -203,7 +203,7 @@ func (s *scanned) hint(message string) string {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
 		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.text, strings.SplitN(rest, "'", 2)[0]+"(") {
-			return "functions: size, contains, startsWith, endsWith, matches, trim, lowerAscii, json, bool, int, double, string, has, all, exists, exists_one, map, filter"
+			return "functions: " + functionNames
 		}
 		return "a step's output is $steps.<id>.output; text is written in quotes"
 	case !strings.HasPrefix(message, "Syntax error"):

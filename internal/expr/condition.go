@@ -46,7 +46,7 @@ func (e *EvalError) Error() string {
 //   - && and || go from left to right and hide no errors; their operands must be booleans;
 //   - there is one kind of number: arithmetic mixes 1 and 1.5, and 1 / 2 is 0.5;
 //   - has() also takes a reference: has($steps.qa.output.note);
-//   - there are no object literals, times, durations or protocol buffer types; trim(), lowerAscii() and json() of a string are added; json() gives the JSON in it.
+//   - there are no object literals, times, durations or protocol buffer types; trim(), lowerAscii(), split() and json() of a string, round(), and sum(), min(), max(), sort() and join() of a list are added; json() gives the JSON in a text.
 //
 // The condition is never nil, its Refs are those that could be read; where a problem is an error, Eval always fails.
 func ParseCondition(src string, opts Options) (*Condition, []Problem) {

@@ -1,0 +1,149 @@
+package expr
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/common/types/traits"
+)
+
+// functionNames are what an expression may call, in the order of the documentation.
+const functionNames = "size, contains, startsWith, endsWith, matches, trim, lowerAscii, split, json, bool, int, double, string, round, has, all, exists, exists_one, " +
+	"map, filter, sum, min, max, sort, join"
+
+// maxDigits bounds the digits that round keeps: a double has no more.
+const maxDigits = 15
+
+// listFunctions declares the functions that make one value of a list, and those that make lists. A list that holds something else than they take is an
+// error: nothing is left out silently.
+func listFunctions() []cel.EnvOption {
+	list := func(name string, result *cel.Type, f func(items []ref.Val) (ref.Val, error)) cel.EnvOption {
+		return cel.Function(name, cel.MemberOverload("list_"+name, []*cel.Type{cel.ListType(cel.DynType)}, result, cel.UnaryBinding(func(v ref.Val) ref.Val {
+			out, err := f(itemsOf(v))
+			if err != nil {
+				return types.WrapErr(fmt.Errorf("%s(): %w", name, err))
+			}
+			return out
+		})))
+	}
+	return []cel.EnvOption{
+		list("sum", cel.DynType, sum),
+		list("min", cel.DynType, func(items []ref.Val) (ref.Val, error) { return extreme(items, -1) }),
+		list("max", cel.DynType, func(items []ref.Val) (ref.Val, error) { return extreme(items, 1) }),
+		list("sort", cel.ListType(cel.DynType), sorted),
+		cel.Function("join", cel.MemberOverload("list_join", []*cel.Type{cel.ListType(cel.DynType), cel.StringType}, cel.StringType, cel.BinaryBinding(join))),
+		cel.Function("split", cel.MemberOverload("string_split", []*cel.Type{cel.StringType, cel.StringType}, cel.ListType(cel.DynType), cel.BinaryBinding(split))),
+		cel.Function("round",
+			cel.Overload("round_whole", []*cel.Type{cel.DynType}, cel.DynType, cel.UnaryBinding(func(v ref.Val) ref.Val { return round(v, types.IntZero) })),
+			cel.Overload("round_digits", []*cel.Type{cel.DynType, cel.IntType}, cel.DynType, cel.BinaryBinding(round))),
+	}
+}
+
+func itemsOf(v ref.Val) []ref.Val {
+	l := v.(traits.Lister)
+	out := make([]ref.Val, 0, int(l.Size().(types.Int)))
+	for i := range l.Size().(types.Int) {
+		out = append(out, l.Get(i))
+	}
+	return out
+}
+
+// sum adds numbers; that of an empty list is 0.
+func sum(items []ref.Val) (ref.Val, error) {
+	var total ref.Val = types.IntZero
+	for i, v := range items {
+		if k := kindOf(v); k != kindNumber {
+			return nil, fmt.Errorf("item %d is %s, not a number", i, k)
+		}
+		total = add(total, v)
+		if err, failed := total.(*types.Err); failed {
+			return nil, err
+		}
+	}
+	return total, nil
+}
+
+// extreme gives the first of the largest items for which 1, of the smallest for -1.
+func extreme(items []ref.Val, which int) (ref.Val, error) {
+	if len(items) == 0 {
+		return nil, fmt.Errorf("the list is empty")
+	}
+	best := items[0]
+	for _, v := range items {
+		n, err := compare(v, best)
+		if err != nil {
+			return nil, err
+		}
+		if n == which {
+			best = v
+		}
+	}
+	return best, nil
+}
+
+// sorted orders numbers, or texts by their characters.
+func sorted(items []ref.Val) (ref.Val, error) {
+	var failed error
+	slices.SortStableFunc(items, func(a, b ref.Val) int {
+		n, err := compare(a, b)
+		if failed == nil {
+			failed = err
+		}
+		return n
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, items), nil
+}
+
+func join(v, between ref.Val) ref.Val {
+	items := itemsOf(v)
+	parts := make([]string, len(items))
+	for i, item := range items {
+		text, ok := item.(types.String)
+		if !ok {
+			return types.NewErr("join(): item %d is %s, not a string", i, kindOf(item))
+		}
+		parts[i] = string(text)
+	}
+	return types.String(strings.Join(parts, string(between.(types.String))))
+}
+
+func split(v, at ref.Val) ref.Val {
+	if at.(types.String) == "" {
+		return types.NewErr("split() needs a text that is not empty")
+	}
+	parts := strings.Split(string(v.(types.String)), string(at.(types.String)))
+	items := make([]ref.Val, len(parts))
+	for i, p := range parts {
+		items[i] = types.String(p)
+	}
+	return types.NewRefValList(types.DefaultTypeAdapter, items)
+}
+
+// round gives the nearest number with so many digits behind the point, halves away from zero; without digits a whole number where 64 bits hold it.
+func round(v, digits ref.Val) ref.Val {
+	d := digits.(types.Int)
+	switch {
+	case kindOf(v) != kindNumber:
+		return types.NewErr("round() needs a number, not %s", kindOf(v))
+	case d < 0 || d > maxDigits:
+		return types.NewErr("round() keeps 0 to %d digits, not %d", maxDigits, d)
+	case v.Type() != types.DoubleType:
+		return v
+	}
+	f, scale := float64(v.(types.Double)), math.Pow10(int(d))
+	if scaled := f * scale; !math.IsInf(scaled, 0) {
+		f = math.Round(scaled) / scale
+	}
+	if i := int64(f); d == 0 && math.Abs(f) < 1<<62 && float64(i) == f {
+		return types.Int(i)
+	}
+	return types.Double(f)
+}

@@ -1,0 +1,99 @@
+package expr
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// X-113: functions of lists, texts and numbers.
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	env := EnvMap{"x": {Output: json.RawMessage(`{"n":[3,1.5,2],"t":["b","a","ä","B"],"o":[{"total":12.5},{"total":7.25}],"none":[],"mixed":[1,"a"],"big":[9223372036854775807,1],"f":2.345,"empty":""}`)}}
+	for src, want := range map[string]string{
+		`$steps.x.output.n.sum() == 6.5`:                                   "true",
+		`$steps.x.output.none.sum() == 0`:                                  "true",
+		`$steps.x.output.o.map(o, o.total).sum() == 19.75`:                 "true",
+		`$steps.x.output.n.min() == 1.5 && $steps.x.output.n.max() == 3`:   "true",
+		`$steps.x.output.t.max() == "ä"`:                                   "true",
+		`$steps.x.output.n.sort() == [1.5, 2, 3]`:                          "true",
+		`$steps.x.output.t.sort().join(",") == "B,a,b,ä"`:                  "true",
+		`$steps.x.output.none.join(",") == ""`:                             "true",
+		`"a,b,,c".split(",") == ["a", "b", "", "c"]`:                       "true",
+		`"".split(",") == [""]`:                                            "true",
+		`round(2.5) == 3 && round(-2.5) == -3 && round(7) == 7`:            "true",
+		`round($steps.x.output.f, 2) == 2.35 && round(1e300, 15) == 1e300`: "true",
+		`$steps.x.output.mixed.sum() > 0`:                                  "sum(): item 1 is a string, not a number",
+		`$steps.x.output.mixed.sort() == []`:                               "cannot order a string with a number",
+		`$steps.x.output.n.join("") == ""`:                                 "join(): item 0 is a number, not a string",
+		`$steps.x.output.none.max() == 1`:                                  "max(): the list is empty",
+		`$steps.x.output.big.sum() > 0`:                                    "sum(): integer overflow",
+		`"a".split($steps.x.output.empty) == []`:                           "split() needs a text that is not empty",
+		`round($steps.x.output.t[0]) == 1`:                                 "round() needs a number, not a string",
+		`round($steps.x.output.f, 16) == 1`:                                "round() keeps 0 to 15 digits, not 16",
+		`$steps.x.output.f.sum() == 1`:                                     "a function or an operator got a value of the wrong type",
+	} {
+		c, ps := ParseCondition(src, Options{})
+		if hasErrors(ps) {
+			t.Errorf("%s: %v", src, ps)
+			continue
+		}
+		v, err := c.Eval(env)
+		got := fmt.Sprint(v)
+		if err != nil {
+			got = reasonOf(t, err)
+		}
+		if got != want && !(err != nil && strings.HasPrefix(got, want)) {
+			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
+
+// The functions agree with Go's on random lists, whatever their order; so a sum of whole numbers is exact.
+func TestFunctionsOfRandomLists(t *testing.T) {
+	t.Parallel()
+	c, ps := ParseCondition(`$steps.x.output.n.sum() == $steps.x.output.sum && $steps.x.output.n.min() == $steps.x.output.min && $steps.x.output.n.max() == $steps.x.output.max && $steps.x.output.n.sort() == $steps.x.output.sorted`, Options{})
+	if hasErrors(ps) {
+		t.Fatal(ps)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.SliceOfN(rapid.Int64Range(-1e15, 1e15), 1, 50).Draw(t, "n")
+		sorted := slices.Sorted(slices.Values(n))
+		var total int64
+		for _, x := range n {
+			total += x
+		}
+		rand.New(rand.NewSource(int64(len(n)))).Shuffle(len(n), func(i, j int) { n[i], n[j] = n[j], n[i] })
+		b, err := json.Marshal(map[string]any{"n": n, "sum": total, "min": slices.Min(n), "max": slices.Max(n), "sorted": sorted})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v, err := c.Eval(EnvMap{"x": {Output: b}}); !v || err != nil {
+			t.Fatalf("%s: %v, %v", b, v, err)
+		}
+	})
+}
+
+// A list that is large costs much, so that the limit of an evaluation holds for these functions too.
+func TestFunctionsCost(t *testing.T) {
+	t.Parallel()
+	for _, src := range []string{`$steps.x.output.sort() == []`, `$steps.x.output.map(a, $steps.x.output.sum()) == []`, `$steps.x.output.map(a, $steps.x.output.join(",")) == []`} {
+		c, ps := ParseCondition(src, Options{})
+		if hasErrors(ps) {
+			t.Fatal(ps)
+		}
+		item := `1,`
+		if strings.Contains(src, "join") {
+			item = `"a",`
+		}
+		_, err := c.Eval(EnvMap{"x": {Output: json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(item, 200_000), ",") + "]")}})
+		if err == nil || !strings.Contains(err.Error(), "costs more than") {
+			t.Errorf("%s: %v, want the limit of the cost", src, err)
+		}
+	}
+}
