@@ -44,7 +44,7 @@ var layers = []layer{
 	{"internal/tracecontext", nil, "a leaf: it reads and writes trace contexts for all transports"},
 	{"internal/expr", []string{"internal/jsontext", "diag", "internal/chat"}, "expressions read steps through an interface of their own, not through the engine"},
 	{"internal/engine/ledger", []string{"workflow", "internal/chat"}, "the engine's sub-machines do not import each other; what this one needs of the run is an interface that it owns"},
-	{"internal/engine/waits", []string{"workflow", "internal/engine/event", "internal/expr", "internal/schema"}, "the engine's sub-machines do not import each other"},
+	{"internal/engine/waits", []string{"workflow", "internal/engine/event", "internal/expr", "internal/form", "internal/schema"}, "the engine's sub-machines do not import each other"},
 	{"internal/engine/plan", []string{"workflow", "internal/expr", "internal/schema"}, "all parts of the engine read the plan, so it imports none of them"},
 	{"internal/engine/prompt", []string{"internal/text", "internal/expr"}, "prompts refer to texts and to numbers of steps; no state, event or format is needed"},
 	{"internal/engine/event", []string{"internal/compact", "workflow", "internal/chat", "internal/expr", "internal/engine/prompt", "internal/engine/typed"}, "events are data, imported by all parts of the engine, by stores and by views"},

@@ -116,6 +116,21 @@ func (k Kind) In(format string) string {
 	return string(k)
 }
 
+// KindIn gives the word for the node, as [Kind.In] does for its kind: waits are called by what they wait for.
+func (n *Node) KindIn(format string) string {
+	word := n.Kind.In(format)
+	if n.Kind != KindWait || n.Wait == nil {
+		return word
+	}
+	switch {
+	case n.Wait.Kind == WaitSignal:
+		return WaitSignal
+	case n.Wait.Kind == WaitQuestion && word == WaitApproval:
+		return "ask"
+	}
+	return word
+}
+
 func outPort(*Node) (names []string, open bool) { return []string{PortOut}, false }
 
 func agentPorts(n *Node) (names []string, open bool) {

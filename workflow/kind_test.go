@@ -68,3 +68,21 @@ func TestWordsOfKinds(t *testing.T) {
 		}
 	}
 }
+
+// Waits are called by what they wait for.
+func TestKindIn(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string][4]string{
+		workflow.WaitApproval: {"approval", "approval", "human", "wait"},
+		workflow.WaitQuestion: {"ask", "ask", "human", "wait"},
+		workflow.WaitSignal:   {"signal", "signal", "signal", "signal"},
+	} {
+		n := &workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: kind}}
+		if got := [...]string{n.KindIn("steps"), n.KindIn("canvas"), n.KindIn("routes"), n.KindIn("graph")}; got != want {
+			t.Errorf("words of a wait of kind %s are %v, want %v", kind, got, want)
+		}
+	}
+	if n := (&workflow.Node{Kind: workflow.KindFork}); n.KindIn("steps") != "parallel" || (&workflow.Node{Kind: workflow.KindWait}).KindIn("") != "approval" {
+		t.Error("other nodes have the word of their kind")
+	}
+}

@@ -61,18 +61,9 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	f.progress.hide()
 	f.pose(o, w)
 	for {
-		fmt.Fprint(f.Err, f.color.bold("> "))
-		text, err := f.readLine()
-		if errors.Is(err, io.EOF) || (err == nil && strings.TrimSpace(text) == "") {
-			return false, nil
-		}
-		if err != nil {
+		q, ok, err := f.reply(w)
+		if err != nil || !ok {
 			return false, err
-		}
-		q := service.AnswerRequest{Wait: w.ID, Value: expr.Quote(strings.TrimSpace(text)), By: here}
-		if w.Kind == workflow.WaitApproval {
-			word, note, _ := strings.Cut(text, ":")
-			q.Value, q.Note = expr.Quote(strings.TrimSpace(word)), strings.TrimSpace(note)
 		}
 		switch err = f.service.Answer(ctx, f.run, q); {
 		case errors.Is(err, engine.ErrAnswer):
@@ -90,6 +81,26 @@ func (f *follower) ask(ctx context.Context) (bool, error) {
 	}
 }
 
+// reply reads the answer to a wait from the terminal; false: the person answers later.
+func (f *follower) reply(w project.Waiting) (q service.AnswerRequest, ok bool, err error) {
+	q = service.AnswerRequest{Wait: w.ID, By: here}
+	if fields := fieldsOf(w); len(fields) > 0 {
+		q.Value, ok = f.fill(fields)
+		return q, ok, nil
+	}
+	fmt.Fprint(f.Err, f.color.bold("> "))
+	text, err := f.readLine()
+	if errors.Is(err, io.EOF) || (err == nil && strings.TrimSpace(text) == "") {
+		return q, false, nil
+	}
+	q.Value = expr.Quote(strings.TrimSpace(text))
+	if w.Kind == workflow.WaitApproval {
+		word, note, _ := strings.Cut(text, ":")
+		q.Value, q.Note = expr.Quote(strings.TrimSpace(word)), strings.TrimSpace(note)
+	}
+	return q, err == nil, err
+}
+
 // pose prints a question with all that a person needs to answer it: what is to be approved as it is, not a summary (SEC12).
 func (f *follower) pose(o project.Run, w project.Waiting) {
 	fmt.Fprintf(f.Err, "\n%s\n", f.color.bold(fmt.Sprintf("%s at %s", w.Kind, clean(w.Node))))
@@ -105,6 +116,8 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 	switch {
 	case w.Kind == workflow.WaitApproval:
 		fmt.Fprintln(f.Err, f.color.dim("approve or reject? add a note after a colon, or press Enter to answer later"))
+	case len(fieldsOf(w)) > 0:
+		fmt.Fprintln(f.Err, f.color.dim("a form; press Ctrl-D to answer later"))
 	case len(w.Schema) > 0 && len(w.Options) == 0:
 		fmt.Fprintln(f.Err, f.color.dim("an answer that matches "+escaped(string(w.Schema))+"; press Enter to answer later"))
 	case len(w.Options) > 0:

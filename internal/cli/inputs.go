@@ -33,6 +33,13 @@ func (f *inputFlags) add(c *cobra.Command) {
 	must(c.MarkFlagFilename("input-file", "json"))
 }
 
+// addFields adds those that give the fields of an answer (X-120).
+func (f *inputFlags) addFields(c *cobra.Command) {
+	fl := c.Flags()
+	fl.StringArrayVar(&f.set, "set", nil, "answer the field NAME of a question: `NAME=VALUE` (repeatable; a list if NAME is repeated)")
+	fl.StringArrayVar(&f.files, "set-file", nil, "answer the field NAME with a file: `NAME=PATH` (repeatable); its text if the field takes a text")
+}
+
 // empty tells whether no flag was given.
 func (f *inputFlags) empty() bool { return len(f.set)+len(f.files) == 0 && f.from == "" }
 
@@ -41,6 +48,11 @@ func (f *inputFlags) named() (json.RawMessage, error) {
 	if f.empty() {
 		return nil, nil
 	}
+	return f.values(func(_, path string) (json.RawMessage, error) { return fileInput(path) })
+}
+
+// values gives what the flags hold as a JSON object; file reads the file for a name.
+func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error)) (json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	if f.from != "" {
 		data, err := readInput(f.from, service.MaxDocumentBytes)
@@ -74,10 +86,10 @@ func (f *inputFlags) named() (json.RawMessage, error) {
 		case !ok || name == "" || path == "":
 			return nil, mustBe("set-file", "NAME=PATH", arg)
 		case seen[name] || texts[name] != nil:
-			return nil, usef("--set-file %s: the input is given twice", name)
+			return nil, usef("--set-file %s: the name is given twice", name)
 		}
 		seen[name] = true
-		value, err := fileInput(path)
+		value, err := file(name, path)
 		if err != nil {
 			return nil, usef("--set-file %s: %v", name, err)
 		}
@@ -134,14 +146,14 @@ func (a *app) askInputs(w *workflow.Workflow, text string, named json.RawMessage
 		}
 	}
 	open := form.Open(w.Inputs, text, named)
-	if err := a.askFields(open, all); err != nil {
-		return nil, err
+	if missing, err := a.askFields(open, all); err != nil {
+		return nil, usef("no value for %s; nothing was started", missing)
 	}
 	return encoded(all), nil
 }
 
-// askFields asks for one field after another and sets the answers in all. Enter takes the default.
-func (a *app) askFields(fields []form.Field, all map[string]json.RawMessage) error {
+// askFields asks for one field after another and sets the answers in all. Enter takes the default. Where the terminal gives no more lines, it names the field that has no value.
+func (a *app) askFields(fields []form.Field, all map[string]json.RawMessage) (missing string, err error) {
 	for i := range fields {
 		f := &fields[i]
 		a.poseField(f)
@@ -149,7 +161,7 @@ func (a *app) askFields(fields []form.Field, all map[string]json.RawMessage) err
 			fmt.Fprint(a.Err, a.color.bold("> "))
 			line, err := a.readLine()
 			if err != nil {
-				return usef("no value for %s; nothing was started or answered", f.Name)
+				return f.Name, err
 			}
 			line = strings.TrimSpace(line)
 			if line == "" && !f.Required {
@@ -163,7 +175,7 @@ func (a *app) askFields(fields []form.Field, all map[string]json.RawMessage) err
 			fmt.Fprintln(a.Err, printable("it "+why))
 		}
 	}
-	return nil
+	return "", nil
 }
 
 func (a *app) fieldValue(f *form.Field, line string) (json.RawMessage, string) {

@@ -18,6 +18,7 @@ type resumeFlags struct {
 	files              fileFlags
 	approve, reject    bool
 	note, input        string
+	fields             inputFlags
 	wait, node         string
 	json, full, events bool
 	approveAll         bool
@@ -49,6 +50,7 @@ func (a *app) resumeCmd() *cobra.Command {
 		Example: "  hocket resume RUN                                    # after Ctrl-C or a crash\n" +
 			"  hocket resume RUN --approve --note \"looks good\"\n" +
 			"  hocket resume RUN --wait w7 --input blue             # if several waits are open\n" +
+			"  hocket resume RUN --set amount=120 --set-file reason=reason.md\n" +
 			"  hocket resume RUN --max-steps 2000                   # after it reached its step limit",
 		Args:              takes("RUN"),
 		ValidArgsFunction: a.completeRunsOf(goesOn),
@@ -58,7 +60,8 @@ func (a *app) resumeCmd() *cobra.Command {
 	f.BoolVar(&fl.approve, "approve", false, "answer the wait with approve")
 	f.BoolVar(&fl.reject, "reject", false, "answer the wait with reject")
 	f.StringVar(&fl.note, "note", "", "`TEXT` to store with the decision")
-	f.StringVar(&fl.input, "input", "", "answer: `TEXT_OR_JSON`")
+	f.StringVar(&fl.input, "input", "", "answer: `TEXT_OR_JSON`; - reads it from standard input")
+	fl.fields.addFields(c)
 	f.StringVar(&fl.wait, "wait", "", "`ID` of the wait, if several are open")
 	f.StringVar(&fl.node, "node", "", "`ID` of the node that waits")
 	f.IntVar(&fl.maxSteps, "max-steps", 0, "continue a run that reached its step limit, with a new total of `N` steps")
@@ -82,10 +85,10 @@ func (a *app) resumeCmd() *cobra.Command {
 	return c
 }
 
-// answer gives the answer of the flags; false where they hold none.
-func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, error) {
+// answer gives the answer of the flags; false where they hold none. That of --set is made when the wait is known.
+func (a *app) answerOf(c *cobra.Command, fl *resumeFlags) (service.AnswerRequest, bool, error) {
 	q := service.AnswerRequest{Wait: fl.wait, Node: fl.node, Note: fl.note}
-	for _, names := range [][]string{{"approve", "reject", "input"}, {"wait", "node"}} {
+	for _, names := range [][]string{{"approve", "reject", "input", "set"}, {"approve", "reject", "input", "set-file"}, {"wait", "node"}} {
 		if err := atMostOne(c, names...); err != nil {
 			return q, false, err
 		}
@@ -95,10 +98,17 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 		q.Value, q.Decision = service.Decide(workflow.PortApprove), true
 	case fl.reject:
 		q.Value, q.Decision = service.Decide(workflow.PortReject), true
+	case fl.input == "-":
+		text, err := a.input([]string{"", fl.input}, false)
+		if err != nil {
+			return q, false, err
+		}
+		q.Value = textOrJSON(text)
 	case c.Flags().Changed("input"):
 		q.Value = textOrJSON(fl.input)
+	case !fl.fields.empty():
 	case fl.note != "" || fl.wait != "" || fl.node != "":
-		return q, false, usef("the answer is missing: use --approve, --reject or --input")
+		return q, false, usef("the answer is missing: use --approve, --reject, --input or --set")
 	default:
 		return q, false, nil
 	}
@@ -107,7 +117,7 @@ func (fl *resumeFlags) answer(c *cobra.Command) (service.AnswerRequest, bool, er
 
 func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	ctx := c.Context()
-	answer, answers, err := fl.answer(c)
+	answer, answers, err := a.answerOf(c, fl)
 	if err != nil {
 		return err
 	}
@@ -145,6 +155,15 @@ func (a *app) resume(c *cobra.Command, fl *resumeFlags, run string) error {
 	rec, err := s.Read(ctx, run)
 	if err != nil {
 		return a.notFound(ctx, s, err, run)
+	}
+	if !fl.fields.empty() {
+		asked, err := rec.Asked(answer)
+		if err != nil {
+			return refused(err, answer, rec)
+		}
+		if answer.Value, err = fl.fields.answer(asked); err != nil {
+			return err
+		}
 	}
 	if p, err = rec.Addressed(p); err != nil {
 		return refused(err, answer, rec)

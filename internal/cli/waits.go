@@ -31,7 +31,9 @@ func (f *follower) waits(o project.Run) string {
 		} else if text := toApprove(w); text != "" {
 			b.WriteString("\n    to approve:" + beside(f.excerpt(text)))
 		}
-		if text := answers(w); text != "" {
+		if fields := fieldsOf(w); len(fields) > 0 {
+			b.WriteString("\n    fields:" + strings.ReplaceAll("\n"+fieldsText(fields), "\n", "\n      "))
+		} else if text := answers(w); text != "" {
 			b.WriteString("\n    " + short(text, maxPrompt))
 		}
 		b.WriteString("\n    " + f.answerLine(o, w))
@@ -68,6 +70,8 @@ func answers(w project.Waiting) string {
 		return "signal " + clean(w.Signal)
 	case w.Kind == workflow.WaitApproval:
 		return ""
+	case len(fieldsOf(w)) > 0:
+		return fieldsText(fieldsOf(w))
 	case len(w.Options) > 0:
 		return "one of: " + clean(escaped(strings.Join(w.Options, ", ")))
 	case len(w.Schema) > 0:
@@ -87,6 +91,9 @@ func (a *app) answerLine(o project.Run, w project.Waiting) string {
 	}
 	if w.Kind == workflow.WaitApproval {
 		return a.resumeLine(o.ID, pick+" --approve") + "    (or --reject, with --note TEXT)"
+	}
+	if fields := fieldsOf(w); len(fields) > 0 {
+		return a.resumeLine(o.ID, pick+setFlags(fields))
 	}
 	return a.resumeLine(o.ID, pick+" --input TEXT")
 }

@@ -15,7 +15,7 @@ type Field struct {
 	Title, Description, Type, Format string
 	Default                          json.RawMessage // nil: there is none
 	Enum                             []json.RawMessage
-	// Required: the member is missing where it is not given.
+	// Required: the member must be given; one with a default need not be.
 	Required bool
 	// File is set where the value is a file.
 	File *workflow.FileInput
@@ -140,7 +140,7 @@ func Fields(schema json.RawMessage) []Field {
 func fieldOf(name string, schema json.RawMessage, required bool) Field {
 	var p property
 	_ = json.Unmarshal(schema, &p) // of what is none of this nothing is shown
-	f := Field{Name: name, Title: p.Title, Description: p.Description, Format: p.Format, Default: p.Default, Enum: p.Enum, Required: required, Schema: schema}
+	f := Field{Name: name, Title: p.Title, Description: p.Description, Format: p.Format, Default: p.Default, Enum: p.Enum, Required: required && p.Default == nil, Schema: schema}
 	_ = json.Unmarshal(p.Type, &f.Type) // "" for a list of types
 	if file := fileOf(schema); file != nil {
 		f.Type, f.File = TypeFile, file

@@ -127,5 +127,9 @@ func badFormat(raw, v json.RawMessage) []schema.Violation {
 	if ok := formats[p.Format]; ok == nil || ok(text) {
 		return nil
 	}
-	return []schema.Violation{{Message: "must be a " + p.Format + " such as " + examples[p.Format]}}
+	article := "a "
+	if p.Format[0] == 'e' {
+		article = "an "
+	}
+	return []schema.Violation{{Message: "must be " + article + p.Format + " such as " + examples[p.Format]}}
 }

@@ -220,7 +220,7 @@ func (f *Folder) Run() Run {
 
 func (f *Folder) step(st *step) Step {
 	s := Step{
-		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: st.data.Kind.In(f.format()), Attempt: st.attempt, Iteration: st.data.Iteration,
+		Seq: st.n, Node: st.node, Name: st.def.Title(), Kind: f.kindOf(st), Attempt: st.attempt, Iteration: st.data.Iteration,
 		Decision: st.decision.Decision, Note: st.decision.Note,
 		Status: f.stepStatus(st), Input: f.input(st), Error: f.stepError(st), Warnings: slices.Clone(st.warnings), Usage: st.tally.usage(f.unanswered(st)), Model: some(st.model), StartedAt: st.startedAt,
 	}

@@ -18,6 +18,14 @@ const (
 
 func (f *Folder) format() string { return cmp.Or(f.created.Format, f.def.Format) }
 
+// kindOf gives the word for the node of a step.
+func (f *Folder) kindOf(st *step) string {
+	if st.def.Kind == st.data.Kind {
+		return st.def.KindIn(f.format())
+	}
+	return st.data.Kind.In(f.format()) // the definition is not known
+}
+
 func (f *Folder) workflow() WorkflowRef {
 	ref := WorkflowRef{Format: some(f.format()), Branch: some(cmp.Or(f.created.Meta[MetaBranch], f.created.Meta[MetaTargetBranchID]))}
 	if ref.ID, ref.Name = some(f.created.Workflow), some(f.created.Name); ref.Branch == nil { // the definition of a branch has the branch's id and name

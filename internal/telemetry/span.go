@@ -145,6 +145,15 @@ func (s *Span) set(attrs ...Attr) {
 	}
 }
 
+// replace gives an attribute that is set another value.
+func (s *Span) replace(a Attr) {
+	for i := range s.Attrs {
+		if s.Attrs[i].Key == a.Key {
+			s.Attrs[i] = a
+		}
+	}
+}
+
 // open is a span that is not over, or whose children are not.
 type open struct {
 	Span

@@ -92,6 +92,10 @@ func (t *Tracer) wait(e engine.Event) {
 		w := t.start(parent, e.At, WhatWait, e.Step, d.Wait, 0, "wait", e.Node)
 		w.set(Attr{RunID, t.run}, Attr{WaitID, d.Wait}, Attr{WaitKind, d.Kind}, Attr{NodeID, e.Node}, Attr{Step, int64(e.Step)}, Attr{Call, d.Call})
 		t.waits[d.Wait] = w
+		if st := t.steps[e.Step]; st != nil && st.kind == workflow.KindWait {
+			n := workflow.Node{Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: d.Kind}}
+			st.replace(Attr{NodeType, n.KindIn(t.created.Format)})
+		}
 	case *engine.WaitAnswered:
 		outcome := "answered"
 		if d.Decision != "" {

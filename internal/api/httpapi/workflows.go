@@ -151,7 +151,7 @@ func scheduleFact(s *workflow.Schedule) *ScheduleFact {
 func factsOf(w *workflow.Workflow) *Facts {
 	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedule: scheduleFact(w.Schedule), Limits: limitsOf(w.Limits)}
 	for _, n := range w.Nodes {
-		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.Kind.In(w.Format), n.Title()})
+		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.KindIn(w.Format), n.Title()})
 	}
 	for _, a := range w.Agents {
 		f.Agents = append(f.Agents, AgentFact{a.ID, a.Name, a.Description, a.Model, append([]string{}, a.Tools...)})

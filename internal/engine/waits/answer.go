@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -171,17 +172,13 @@ func (s *Waits) find(id string) (*Wait, error) {
 	return nil, fmt.Errorf("%w: the run has no open wait", ErrNotFound)
 }
 
-// fitAnswer gives the answer to a question that must fit a schema.
+// fitAnswer gives the answer to a question as it fits a schema: defaults filled in, texts read as what they mean.
 func fitAnswer(raw, answer event.Value) (event.Value, error) {
-	s, err := schema.Compile(raw)
-	if err != nil {
-		return answer, nil //nolint:nilerr // a schema that cannot be read requires nothing
+	fitted, problems := form.Answer(raw, answer)
+	if len(problems) > 0 {
+		return nil, fmt.Errorf("%w: it does not match the schema of the question: %s", ErrAnswer, form.Describe(problems))
 	}
-	fitted, why := fit(s, answer)
-	if why != "" {
-		return nil, fmt.Errorf("%w: %s", ErrAnswer, why)
-	}
-	return fitted, nil
+	return event.Compact(fitted), nil
 }
 
 // fit gives a value that must fit a schema, or says why it does not. A text that does not fit is read as JSON: people type 5 where 5 is meant.

@@ -108,8 +108,12 @@ func (s *Waits) knows(name, key string, value event.Value) (bool, error) {
 
 // fits tells whether a value becomes the answer of a wait by its schema.
 func fits(w *Wait, value event.Value) bool {
-	fitted, err := fitAnswer(w.Schema, value)
-	return err == nil && bytes.Equal(fitted, w.Answer.Answer)
+	s, err := schema.Compile(w.Schema)
+	if err != nil {
+		return false // it is no other value then
+	}
+	fitted, why := fit(s, value)
+	return why == "" && bytes.Equal(fitted, w.Answer.Answer)
 }
 
 // TakeKept gives the answer that the oldest kept signal is to a wait that has just been opened; nil: none is.

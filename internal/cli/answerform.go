@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/form"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// fieldsOf gives the fields of a question; nil where it takes one value.
+func fieldsOf(w project.Waiting) []form.Field {
+	if w.Kind != workflow.WaitQuestion {
+		return nil
+	}
+	return form.Fields(w.Schema)
+}
+
+// fieldsText describes fields, a line for each: `days (Days): a whole number, 3 by default`.
+func fieldsText(fields []form.Field) string {
+	var lines []string
+	for i := range fields {
+		f := &fields[i]
+		line := f.Name
+		if f.Title != "" && f.Title != f.Name {
+			line += " (" + f.Title + ")"
+		}
+		line += ": " + f.Kind()
+		switch {
+		case f.Default != nil:
+			line += ", " + outputText(f.Default) + " by default"
+		case !f.Required:
+			line += ", optional"
+		}
+		if f.Description != "" {
+			line += "; " + f.Description
+		}
+		lines = append(lines, short(exact(line), maxPrompt))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// setFlags are the flags that answer a question with fields: those that must be given.
+func setFlags(fields []form.Field) string {
+	flags := ""
+	for i := range fields {
+		if f := &fields[i]; f.Required {
+			flags += " --set " + quote(f.Name) + "=VALUE"
+		}
+	}
+	if flags == "" {
+		return " --set NAME=VALUE"
+	}
+	return flags
+}
+
+// answer gives the answer of the flags to a question with fields. Errors: usage errors.
+func (f *inputFlags) answer(w service.Asked) (engine.Value, error) {
+	fields := form.Fields(w.Schema)
+	if w.Kind != workflow.WaitQuestion || len(fields) == 0 {
+		return nil, usef("wait %s takes no fields; use --input, --approve or --reject in place of --set", w.Wait)
+	}
+	return f.values(func(name, path string) (json.RawMessage, error) {
+		v, err := fileInput(path)
+		if i := slices.IndexFunc(fields, func(x form.Field) bool { return x.Name == name }); err != nil || i < 0 || fields[i].Type != "string" {
+			return v, err
+		}
+		var file form.File
+		if err := json.Unmarshal(v, &file); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		if file.Text == nil {
+			return nil, fmt.Errorf("%s is no text, which the field takes", path)
+		}
+		return encoded(*file.Text), nil
+	})
+}
+
+// fill asks the person at the terminal for the fields of a question. ok is false where the person leaves it for later.
+func (f *follower) fill(fields []form.Field) (v engine.Value, ok bool) {
+	all := map[string]json.RawMessage{}
+	if _, err := f.askFields(fields, all); err != nil {
+		return nil, false
+	}
+	return encoded(all), true
+}

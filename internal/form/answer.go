@@ -1,0 +1,81 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/schema"
+)
+
+// Answer gives the answer to a question as it fits the schema of the question: with defaults for what is missing, and texts as what they mean. Else it gives everything that keeps the
+// answer from fitting, each with the JSON pointer of the part. A schema that cannot be read requires nothing.
+func Answer(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return v, nil
+	}
+	v = compact(v)
+	if types, _ := s.PathType(nil); !slices.Contains(types, "string") {
+		var text string
+		if _, ok := objectOf(textOf(v, &text)); ok {
+			v = asJSON(text)
+		}
+	}
+	v, problems := fit(s, Fill(raw, v))
+	if len(problems) == 0 {
+		problems = formatsOf(raw, v, "", 0)
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return v, nil
+}
+
+// textOf gives the content of a text as JSON; nil where v is none.
+func textOf(v json.RawMessage, text *string) json.RawMessage {
+	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, text) != nil {
+		return nil
+	}
+	return json.RawMessage(*text)
+}
+
+// formatsOf says where texts are not of the format that their schema names.
+func formatsOf(raw, v json.RawMessage, path string, depth int) []schema.Violation {
+	var out []schema.Violation
+	for _, p := range badFormat(raw, v) {
+		out = append(out, schema.Violation{Path: path, Message: p.Message})
+	}
+	var o object
+	given, ok := objectOf(v)
+	if !ok || depth > maxDepth || json.Unmarshal(raw, &o) != nil {
+		return out
+	}
+	for _, p := range o.Properties.list {
+		if x := given.get(p.name); x != nil {
+			out = append(out, formatsOf(p.value, x, path+pointer(p.name), depth+1)...)
+		}
+	}
+	return out
+}
+
+// maxListed bounds the problems that Describe lists.
+const maxListed = 20
+
+// Describe lists problems: `/days must be at most 14; /city must be a string, not a number`.
+func Describe(problems []schema.Violation) string {
+	var words []string
+	for i, p := range problems {
+		if i == maxListed {
+			words = append(words, fmt.Sprintf("and %d more", len(problems)-maxListed))
+			break
+		}
+		path := p.Path
+		if path == "" {
+			path = "the answer"
+		}
+		words = append(words, path+" "+p.Message)
+	}
+	return strings.Join(words, "; ")
+}

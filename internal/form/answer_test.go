@@ -1,0 +1,41 @@
+package form
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// An answer is filled and read before it is checked, and all that is wrong is said at once.
+func TestAnswer(t *testing.T) {
+	t.Parallel()
+	const schema = `{"type":"object","required":["n","unit"],"properties":{"n":{"type":"integer","minimum":1},"unit":{"enum":["m","km"],"default":"m"},"day":{"type":"string","format":"date"},"to":{"type":"object","properties":{"mail":{"type":"string","format":"email"}}}}}`
+	for in, want := range map[string]string{
+		`{"n":3}`:                           `{"n":3,"unit":"m"}`,
+		`{"n":"3","unit":"km"}`:             `{"n":3,"unit":"km"}`,
+		`"{\"n\":3}"`:                       `{"n":3,"unit":"m"}`,
+		`{"n":1,"to":{"mail":"a@b.de"}}`:    `{"n":1,"to":{"mail":"a@b.de"},"unit":"m"}`,
+		`{"n":0,"unit":"mile"}`:             "/n must be at least 1; /unit must be",
+		`{}`:                                "n",
+		`"three"`:                           "the answer must be an object",
+		`{"n":1,"day":"soon"}`:              "/day must be a date such as 2026-05-01",
+		`{"n":1,"to":{"mail":"somewhere"}}`: "/to/mail must be an email such as ann@example.com",
+	} {
+		got, problems := Answer(json.RawMessage(schema), json.RawMessage(in))
+		if text := Describe(problems); text != "" && !strings.Contains(text, want) || text == "" && string(got) != want {
+			t.Errorf("Answer(%s) = %s, %s; want %s", in, got, text, want)
+		}
+	}
+	for in, want := range map[string]string{`5`: `5`, `"5"`: `5`, `"five"`: "the answer must be"} {
+		got, problems := Answer(json.RawMessage(`{"type":"integer"}`), json.RawMessage(in))
+		if text := Describe(problems); !strings.Contains(text+string(got), want) {
+			t.Errorf("Answer(%s) = %s, %s; want %s", in, got, text, want)
+		}
+	}
+	if got, problems := Answer(json.RawMessage(`{"type":5}`), json.RawMessage(`"any"`)); string(got) != `"any"` || problems != nil {
+		t.Errorf("a schema that cannot be read: %s, %v", got, problems)
+	}
+	if got, _ := Answer(json.RawMessage(`{"type":"string"}`), json.RawMessage(`"{\"n\":3}"`)); string(got) != `"{\"n\":3}"` {
+		t.Errorf("a text where one is asked for: %s", got)
+	}
+}
