@@ -83,6 +83,9 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	if problems := service.CheckAgents(given.agents); problems.HasErrors() {
+		return nil, problems.Err()
+	}
 	sc := service.Config{Keeper: &secret.Keeper{}}
 	if given.store != nil {
 		if cfg.DB != "" && given.store.URL != "" {
@@ -107,7 +110,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
-	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.definitions()
+	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.agents
 	sc.Pages, sc.Telemetry = given.pages, given.exporting(sc, e.log)
 	if err := e.connect(ctx, &sc); err != nil {
 		return nil, err

@@ -168,7 +168,7 @@ type settings struct {
 	tools    []goTool
 	models   map[string]model.Client
 	adapters map[model.Protocol]model.Factory
-	agents   []Agent
+	agents   []workflow.Agent
 	sessions map[string]graph.Client
 	llm      map[string]LLMSessions
 	pages    Pages
@@ -304,41 +304,6 @@ func WithPages(p Pages) Option {
 	}
 }
 
-// Agent is an agent that documents may name, and that subagent nodes of graphs may spawn.
-type Agent struct {
-	// Name is its id: letters, digits, `_`, `-` and spaces.
-	Name string
-	// Description says what the agent is for, to models that choose among agents.
-	Description  string
-	SystemPrompt string
-	// Model is a reference such as openai/gpt-6.1-terra; "" is that of the run, else HOCKET_MODEL.
-	Model string
-	// Tools are the names of the tools that it may use; nil: none (SEC13).
-	Tools []string
-}
-
-// definition is the agent as workflows have it.
-func (a Agent) definition() workflow.Agent {
-	return workflow.Agent{ID: a.Name, Name: a.Name, Description: a.Description, Model: a.Model, System: a.SystemPrompt, Tools: a.Tools}
-}
-
-// WithAgent adds an agent. Names must be unique.
-func WithAgent(a Agent) Option {
-	return func(s *settings) {
-		if a.Name == "" {
-			s.problemf("an agent has no name")
-			return
-		}
-		for _, other := range s.agents {
-			if other.Name == a.Name {
-				s.problemf("two agents have the name %q", a.Name)
-				return
-			}
-		}
-		s.agents = append(s.agents, a)
-	}
-}
-
 // WithSessions gives agent nodes of the type agentType the client of their sessions (S2-68): one of package acp, or the program's own. Nothing starts
 // a coding agent that no option names (SEC5); sessions with a model need no client, see [AgentLLM].
 func WithSessions(agentType string, c graph.Client) Option {
@@ -352,15 +317,6 @@ func WithSessions(agentType string, c graph.Client) Option {
 			s.sessions[agentType] = c
 		}
 	}
-}
-
-// definitions are the agents as workflows have them.
-func (s *settings) definitions() []workflow.Agent {
-	out := make([]workflow.Agent, len(s.agents))
-	for i, a := range s.agents {
-		out[i] = a.definition()
-	}
-	return out
 }
 
 // internalTools are the tools as runs use them.

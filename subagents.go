@@ -49,7 +49,7 @@ func (r agentRegistry) find(name string) (workflow.Agent, bool) {
 }
 
 func (r agentRegistry) all() []workflow.Agent {
-	list := r.e.given.definitions()
+	list := slices.Clone(r.e.given.agents)
 	stored, _, err := r.e.service.CatalogAgents(context.Background(), nil)
 	if err != nil {
 		r.e.log.Warn("read agents of the catalog", "err", err)
@@ -168,12 +168,15 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 	if o.Tools != nil {
 		a.Tools, a.Toolsets = o.Tools, nil
 	}
-	node := workflow.Node{ID: "agent", Name: a.Title(), Kind: workflow.KindAgent, Agent: &workflow.AgentNode{Agent: a.ID, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate}}}
-	w := &workflow.Workflow{Name: a.Title(), Format: service.FormatAgent, Entry: node.ID, Nodes: []workflow.Node{node}, Agents: []workflow.Agent{a}}
-	if l := workflow.Validate(w); l.HasErrors() {
-		return fmt.Errorf("agent %q: %w", o.AgentName, l.Err())
+	w, own, err := b.e.service.AgentFlow(ctx, a)
+	if err != nil {
+		return fmt.Errorf("agent %q: %w", o.AgentName, err)
 	}
-	_, err := b.e.service.Start(ctx, service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above})
+	q := service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above, Trust: own}
+	if own {
+		q.Dir = "." // where the program looks for the files of its own agents
+	}
+	_, err = b.e.service.Start(ctx, q)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/acp"
@@ -112,6 +113,36 @@ func Example_agents() {
 	// critic: On tides
 	// critic-0 critic: one
 	// editor-1 editor: two
+}
+
+func Example_wholeAgent() {
+	echo := hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		return hocket.ModelReply{Text: fmt.Sprintf(`{"title": "%.1f", "words": %d}`, *r.Temperature, len(r.Tools))}, nil
+	})
+	type Summary struct {
+		Title string `json:"title"`
+		Words int    `json:"words"`
+	}
+	archivist := hocket.Agent{
+		Name: "archivist", SystemPrompt: "Answer from the archive.", Model: "own/large",
+		Params:           hocket.ModelParams{Temperature: 0.2, MaxTokens: 500}, // graph.Zero where 0 is meant
+		Toolsets:         []hocket.Toolset{{"type": "mcp", "remote": map[string]any{"url": "http://127.0.0.1:1/mcp"}, "tools": []string{"search"}}},
+		Permissions:      hocket.Permissions{Ask: []string{"mcp/*"}},
+		SubAgents:        []string{"reader"}, // agents of the program, else of the catalog
+		StructuredOutput: &hocket.StructuredOutput{Name: "summary", Schema: graph.SchemaOf[Summary]()},
+		MaxIterations:    20,
+		Fallback:         hocket.Fallback{Models: []string{"own/small"}, Retries: 3, Cooldown: 5 * time.Minute},
+		Compaction:       &hocket.Compaction{At: 0.8, Keep: 6},
+	}
+	archivist.Toolsets = []hocket.Toolset{{"type": "think"}} // no server is started here
+	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithModel("own", echo),
+		hocket.WithAgent(archivist), hocket.WithAgent(hocket.Agent{Name: "reader", Model: "own/small"}))
+	must(eng, err)
+	defer eng.Close()
+	g, err := graph.New[Article]("desk").Start(graph.SubagentConfig[Article]{ID: "ask", Agent: "archivist", Task: "Sum it up."}).Compile()
+	res := must(hocket.Run(context.Background(), eng, must(g, err), Article{}))
+	fmt.Println(graph.OutputAs[string](res.Snapshot.Outputs, "ask"))
+	// Output: {"title":"0.2","words":2} <nil>
 }
 
 func Example_sessions() {

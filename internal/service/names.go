@@ -101,6 +101,9 @@ func AgentsTextOf(rows []catalog.Row, ids []string) ([]byte, error) {
 	return definition.AgentsTextOf(rows, ids)
 }
 
+// CheckAgents is [definition.CheckAgents].
+func CheckAgents(list []workflow.Agent) diag.List { return definition.CheckAgents(list) }
+
 // Choose is [definition.Choose].
 func Choose(w *workflow.Workflow, branch string) (*workflow.Workflow, error) {
 	return definition.Choose(w, branch)
