@@ -374,6 +374,7 @@ func (f *follower) failure(o project.Run) string {
 		msg += f.toRetry(" --max-iterations N")
 	case engine.CodeMaxBytes:
 		msg += f.toRetry(" --from STEP")
+	case engine.CodeEnded: // the document says that the run fails here, and would say so again
 	default:
 		msg += f.toRetry("")
 	}

@@ -79,3 +79,22 @@ func TestMapIsAGroup(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// X-50: what a run is given is shown, in its order, with what people read of it.
+func TestTreeInputs(t *testing.T) {
+	t.Parallel()
+	w := &workflow.Workflow{
+		Name: "Forecast", Entry: "a", Nodes: []workflow.Node{{ID: "a", Kind: workflow.KindEnd}},
+		Inputs: []workflow.Input{
+			{Name: "city", Schema: []byte(`{"type":"string","title":"City\u202e"}`)},
+			{Name: "days", Schema: []byte(`{"type":"integer","default":3,"description":"how many"}`)},
+			{Name: "unit", Schema: []byte(`{"enum":["metric",1]}`)},
+			{Name: "any", Schema: []byte(`{}`), Optional: true},
+			{Name: "notes", Schema: []byte(`{}`), Optional: true, File: &workflow.FileInput{}},
+		},
+	}
+	want := "Forecast\ninput city  string · City\\u{202e}\ninput days  integer, default 3 · how many\ninput unit  \"metric\" | 1\ninput any  any value, optional\ninput notes  file, optional\n\n"
+	if got := Tree(w); !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

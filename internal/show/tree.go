@@ -1,10 +1,12 @@
 package show
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -31,6 +33,7 @@ func Tree(w *workflow.Workflow) string {
 	}
 	title = strings.Join(append([]string{title}, runWords(w)...), ", ")
 	t.write(title)
+	t.inputs(w)
 	t.workflow(w, map[*workflow.Workflow]bool{})
 	return t.b.String()
 }
@@ -40,6 +43,30 @@ type tree struct{ b strings.Builder }
 func (t *tree) write(parts ...string) {
 	t.b.WriteString(strings.TrimRight(strings.Join(parts, ""), " "))
 	t.b.WriteByte('\n')
+}
+
+// inputs writes a line for each input of w: its type, whether it must be given, and what people read of it.
+func (t *tree) inputs(w *workflow.Workflow) {
+	for _, f := range form.Inputs(w.Inputs) {
+		words := []string{cmp.Or(clean(f.Type), "any value")}
+		for _, v := range f.Enum {
+			words = append(words, clean(string(v)))
+		}
+		if len(f.Enum) > 0 {
+			words = []string{strings.Join(words[1:], " | ")}
+		}
+		switch {
+		case f.Default != nil:
+			words = append(words, "default "+clean(string(f.Default)))
+		case !f.Required:
+			words = append(words, "optional")
+		}
+		line := "input " + clean(f.Name) + "  " + strings.Join(words, ", ")
+		if about := clean(cmp.Or(f.Title, f.Description)); about != "" {
+			line += " · " + about
+		}
+		t.write(line)
+	}
 }
 
 func (t *tree) workflow(w *workflow.Workflow, above map[*workflow.Workflow]bool) {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -108,6 +110,9 @@ type Facts struct {
 	Branches []BranchFact  `json:"branches" doc:"Branches of rounds documents"`
 	Schedule *ScheduleFact `json:"schedule"`
 	Limits   Limits        `json:"limits" doc:"Limits in the document"`
+	// Inputs and OutputSchema are JSON Schemas.
+	Inputs       json.RawMessage `json:"inputs" doc:"JSON Schema of the object of named inputs; null: the input is a text"`
+	OutputSchema json.RawMessage `json:"outputSchema" doc:"JSON Schema of the output; null: any output"`
 }
 
 // NodeFact is a node.
@@ -149,7 +154,7 @@ func scheduleFact(s *workflow.Schedule) *ScheduleFact {
 }
 
 func factsOf(w *workflow.Workflow) *Facts {
-	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedule: scheduleFact(w.Schedule), Limits: limitsOf(w.Limits)}
+	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedule: scheduleFact(w.Schedule), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs), OutputSchema: w.OutputSchema}
 	for _, n := range w.Nodes {
 		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.KindIn(w.Format), n.Title()})
 	}

@@ -23,6 +23,9 @@ func TestWorkflows(t *testing.T) {
 	if d.Facts == nil || len(d.Facts.Agents) != 1 || d.Facts.Agents[0].Model != "own/m" || len(d.Facts.Nodes) == 0 {
 		t.Errorf("facts %+v", d.Facts)
 	}
+	if string(d.Facts.Inputs) != "null" || string(d.Facts.OutputSchema) != "null" {
+		t.Errorf("facts of a workflow whose input is a text: %s, %s", d.Facts.Inputs, d.Facts.OutputSchema)
+	}
 	w.do("POST", "/api/v1/workflows", m{"id": "poem", "document": poem}).problem(409, "conflict")
 	if got := w.do("GET", "/api/v1/workflows/poem", nil).is(200); got.header.Get("ETag") != tag {
 		t.Errorf("ETag %s, then %s", tag, got.header.Get("ETag"))
@@ -213,5 +216,18 @@ func TestPages(t *testing.T) {
 			}
 		}
 		w.do("GET", "/api/v1"+path+"?cursor=%25", nil).problem(422, "invalid")
+	}
+}
+
+// X-50: a form is made of the facts of a workflow.
+func TestWorkflowInputs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	doc := "inputs: {city: {title: City}, days: {type: integer, default: 3}}\noutput: \"{{ $input.city }}\"\noutput_schema: {type: string}\nworkflow: [{type: set, values: {a: 1}}]\n"
+	var d httpapi.Definition
+	w.do("POST", "/api/v1/workflows", m{"id": "form", "document": doc}).is(201).into(&d)
+	const want = `{"type":"object","properties":{"city":{"type":"string","title":"City"},"days":{"type":"integer","default":3}},"required":["city"],"additionalProperties":false}`
+	if d.Facts == nil || string(d.Facts.Inputs) != want || string(d.Facts.OutputSchema) != `{"type":"string"}` {
+		t.Errorf("facts %+v", d.Facts)
 	}
 }

@@ -11,12 +11,15 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
 // offer is a published workflow that is a tool of its own.
 type offer struct {
 	workflow, about string
+	// inputs is the JSON Schema of the named inputs; "": the input is a text.
+	inputs string
 }
 
 // maxToolName bounds names of tools: clients put the server's name before them, and models take 64 bytes at most.
@@ -61,7 +64,7 @@ func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 			continue
 		}
 		about := cmp.Or(w.Description, "Runs the workflow "+strconv.Quote(cmp.Or(e.Name, e.ID))+".")
-		wanted[name] = offer{e.ID, about}
+		wanted[name] = offer{e.ID, about, string(form.Schema(w.Inputs))}
 	}
 	d.mu.Lock()
 	before := d.published
@@ -88,10 +91,14 @@ func (s *Server) offers(id string) bool {
 
 // offered is the tool of a workflow: execute_workflow with the workflow given.
 func offered(name string, o offer) *tool {
+	input := req("input", anything, "The input of the workflow: a text, or JSON if the workflow needs it.")
+	if o.inputs != "" {
+		input = req("input", o.inputs, "The inputs of the workflow, by name.")
+	}
 	return &tool{
 		name: name, title: o.workflow, role: access.RoleRun, effect: acts,
 		about: o.about + "\n\nA workflow of Hocket (id " + o.workflow + "). Returns its output, or the runId for get_run if the run takes longer.",
-		takes: []prop{req("input", anything, "The input of the workflow: a text, or JSON if the workflow needs it."), waitProp}, gives: outcomeOut,
+		takes: []prop{input, waitProp}, gives: outcomeOut,
 		do: func(ctx context.Context, c *call) (any, error) {
 			var args executeArgs
 			if err := c.decode(&args); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
@@ -43,6 +44,7 @@ var (
 		opt("draft", aCount, "The number of the draft, if there is one."), req("etag", aText, "Differs after every change of the document."),
 		opt("document", aMap, "The stored document. For a rounds document: nodes, edges, maxRounds, branches …"),
 		opt("truncated", aText, "The place of the document, if it is too long for this result."),
+		opt("inputs", aMap, "JSON Schema of the named inputs that execute_workflow takes as its input; absent: the input is a text."),
 		opt("diagnostics", findings, "Current problems of the document, such as agents that do not exist."),
 	)
 )
@@ -57,6 +59,7 @@ type workflowResult struct {
 	ETag        string          `json:"etag"`
 	Document    json.RawMessage `json:"document,omitempty"`
 	Truncated   string          `json:"truncated,omitempty"`
+	Inputs      json.RawMessage `json:"inputs,omitempty"`
 	Diagnostics []finding       `json:"diagnostics,omitempty"`
 }
 
@@ -286,12 +289,16 @@ func getWorkflow(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, d, problems, err := c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
+	w, d, problems, err := c.Service.LoadStored(ctx, id, service.Which{}, service.LoadOptions{})
 	if err != nil {
 		return nil, err
 	}
 	d.Entry.Draft = e.Draft
-	return workflowShown(d, problems), nil
+	out := workflowShown(d, problems)
+	if w != nil {
+		out.Inputs = form.Schema(w.Inputs)
+	}
+	return out, nil
 }
 
 // workflowLine is an entry of list_workflows.

@@ -1396,11 +1396,17 @@ type Facts struct {
 	// Branches Branches of rounds documents
 	Branches []BranchFact `json:"branches"`
 
+	// Inputs JSON Schema of the object of named inputs; null: the input is a text
+	Inputs interface{} `json:"inputs"`
+
 	// Limits Limits in the document
-	Limits   Limits        `json:"limits"`
-	Name     string        `json:"name"`
-	Nodes    []NodeFact    `json:"nodes"`
-	Schedule *ScheduleFact `json:"schedule"`
+	Limits Limits     `json:"limits"`
+	Name   string     `json:"name"`
+	Nodes  []NodeFact `json:"nodes"`
+
+	// OutputSchema JSON Schema of the output; null: any output
+	OutputSchema interface{}   `json:"outputSchema"`
+	Schedule     *ScheduleFact `json:"schedule"`
 }
 
 // ForkInputBody defines model for ForkInputBody.
