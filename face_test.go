@@ -9,17 +9,43 @@ import (
 	"testing"
 )
 
-// TestFace: how many names a programmer meets in the public packages for graphs, types, functions, methods, constants and variables. A name more is a decision (ADR 101): change the number with its reason in
-// the commit.
+// TestFace: how many names a programmer meets in the public packages for graphs. A name more is a decision (ADR 105). When issue 17 began, package hocket had 186 by this count, and package graph 216, with
+// those that are in compat now.
 func TestFace(t *testing.T) {
 	t.Parallel()
-	for dir, want := range map[string]int{".": 226, "graph": 237, "graph/compat": 17} {
-		if got := face(t, dir); got > want {
+	for dir, want := range map[string]int{
+		".":            202,
+		"graph":        244,
+		"graph/compat": 17,
+	} {
+		got := face(t, dir)
+		t.Logf("package %s has %d exported names", dir, got)
+		if got > want {
 			t.Errorf("package %s has %d exported names, at most %d are meant", dir, got, want)
 		}
 	}
 }
 
+// receiver names the type that a method is of.
+func receiver(d *ast.FuncDecl) string {
+	t := d.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+// face counts functions, types, methods of exported types, constants and variables.
 func face(t *testing.T, dir string) (n int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -38,7 +64,9 @@ func face(t *testing.T, dir string) (n int) {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				n++
+				if d.Recv == nil || ast.IsExported(receiver(d)) {
+					n++
+				}
 			case *ast.GenDecl:
 				for _, s := range d.Specs {
 					switch s := s.(type) {

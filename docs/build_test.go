@@ -182,6 +182,60 @@ func Example_parallel() {
 	// ON TIDES
 }
 
+func Example_map() {
+	type Page struct{ Name, Text string }
+	pages := func(v graph.View[Article]) []Page {
+		return []Page{{Name: "sea"}, {Name: "nowhere"}, {Name: v.State.Topic}}
+	}
+	fetch := func(_ context.Context, p *Page) error {
+		if p.Name == "nowhere" {
+			return errors.New("there is no such page")
+		}
+		p.Text = "On " + p.Name
+		return nil
+	}
+	g, err := graph.New[Article]("pages").
+		Then(graph.Map("pages", pages, graph.Do("fetch", fetch, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})).
+			AtOnce(2).
+			IfItemFails(graph.SkipItem).
+			Into(func(a *Article, read []Page) error {
+				for _, p := range read {
+					a.Notes = append(a.Notes, p.Text)
+				}
+				return nil
+			})).
+		Compile()
+	res := play(g, err, Article{Topic: "tides"})
+	fmt.Println(res.State.Notes, string(res.Snapshot.Outputs["pages"]))
+	// Output:
+	// completed pages
+	// [On sea On tides] [{"Name":"sea","Text":"On sea"},null,{"Name":"tides","Text":"On tides"}]
+}
+
+// Payment is the value of a signal.
+type Payment struct {
+	Topic string `json:"topic"`
+	Cents int    `json:"cents"`
+}
+
+func Example_await() {
+	paid := func(a *Article, p Payment) error {
+		a.Notes = append(a.Notes, fmt.Sprintf("paid %d", p.Cents))
+		return nil
+	}
+	g, err := graph.New[Article]("paid").
+		Do("draft", draft).
+		Then(graph.Await("paid", "payment", paid).
+			Where(func(v graph.View[Article], p Payment) bool { return p.Topic == v.State.Topic }).
+			Within(24*time.Hour, Payment{})).
+		Do("publish", publish).
+		Compile()
+	fmt.Println(play(g, err, Article{Topic: "tides"}).State.Notes)
+	// Output:
+	// paused draft
+	// []
+}
+
 func Example_failures() {
 	press := graph.Do("print", func(context.Context, *Article) error { return errors.New("the press is broken") }, graph.NodeOptions{
 		Retry: graph.Retry{

@@ -73,6 +73,9 @@ func (c *Compiled[S]) at(node string) (d *def[S], inner Subgraph, rest string) {
 		return d, nil, ""
 	}
 	id, rest, _ := strings.Cut(node, "/")
+	if d := c.compiler.index[id]; d != nil && d.each != nil {
+		rest = strings.TrimPrefix(rest, suffixItem[1:]+"/")
+	}
 	return nil, c.compiler.links[id], rest
 }
 

@@ -72,12 +72,15 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	}
 	c.checkSchema(d.at, fmt.Sprintf("InputSchema of node %q", d.id), d.opts.InputSchema)
 	c.checkSchema(d.at, fmt.Sprintf("OutputSchema of node %q", d.id), d.opts.OutputSchema)
+	if d.await != nil {
+		c.checkSchema(d.at, fmt.Sprintf("Schema of await node %q", d.id), d.await.schema)
+	}
 	if b := d.opts.Budget; b != (Budget{}) {
 		if err := workflow.CheckLimits(Limits{Budget: b}.Workflow()); err != nil {
 			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, err)
 		}
 		switch d.shape {
-		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeSleep, shapeLoopStart, shapeLoopCheck:
+		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeAwait, shapeSleep, shapeLoopStart, shapeLoopCheck:
 			c.problem(d.at, "bad-budget", "Node %q has a budget, but calls no model and no tool", d.id)
 		}
 	}

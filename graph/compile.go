@@ -69,7 +69,10 @@ type Compiled[S any] struct {
 // Compile checks the graph and freezes it; one [Config] at most may be given. The error is a [diag.List] with every misuse, each with the file and line
 // of the call that caused it.
 func (b *Builder[S]) Compile(config ...Config) (*Compiled[S], error) {
-	at := caller()
+	return b.compile(caller(), config...)
+}
+
+func (b *Builder[S]) compile(at diag.Span, config ...Config) (*Compiled[S], error) {
 	var cfg Config
 	if len(config) > 0 {
 		cfg = config[0]

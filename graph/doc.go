@@ -33,11 +33,11 @@
 //
 // # Nodes
 //
-// [Do] makes a node of a function that changes the state, [Tool] one of a function with arguments and a result, [Ask] asks a person, [Inner] runs another graph. [Loop], [If], [Parallel], [Race], [Any], [Quorum],
-// [Flow] and [Body] are nodes made of nodes, which nest at will. [NewNode] makes one of a [Func], which sees the whole Context and may give an output, choose
+// [Do] makes a node of a function that changes the state, [Tool] one of a function with arguments and a result, [Ask] asks a person, [Inner] runs another graph. [Await] waits for a signal.
+// [Loop], [If], [Parallel], [Race], [Any], [Quorum], [Map], [Flow] and [Body] are nodes made of nodes, which nest at will. [NewNode] makes one of a [Func], which sees the whole Context and may give an output, choose
 // what follows ([Result].Goto), raise signals and send events. All others are structs, whose ID is required and whose other fields are useful when empty:
 // [ToolConfig], [CustomToolConfig], [WaitConfig], [AskUserConfig], [ParallelConfig], [SubgraphConfig], [AgentConfig], [SubagentConfig],
-// [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig]. What every node may have is in [NodeOptions]. A limit of 0
+// [ParallelSubagentConfig], [ContextMonitorConfig], [ClearContextConfig], [MapConfig], [AwaitConfig], [SleepConfig]. What every node may have is in [NodeOptions]. A limit of 0
 // is the default; [Zero] is none at all. Go cannot infer S for structs; an alias helps: type loop = graph.LoopConfig[State].
 //
 // # The flow
@@ -53,6 +53,8 @@
 // ([Strategy]); what is not waited for is cancelled. Branches see the state as it was at their start, with their own changes, and not each other. Where two
 // change the same field, its [Reducer] ([Config].Reducers: [Append], [Sum], [MergeMap], [Last], or your own by [Reduce]) merges the changes in declared order;
 // without one the run fails with an error that names both nodes and the field (P7). What follows a loop or a block runs once (S2-9, S2-22).
+//
+// Lists: [Map] runs a body for each item of a list, with a state of its own for each, and gives their last states in order.
 //
 // Waits: [Builder.Wait] and [Builder.AskUser], or Then with a WaitConfig, ask a person. The run pauses, its process may end, and the answer, which may come
 // months later, is in the outputs and, by WaitConfig.Input, in the state.

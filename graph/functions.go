@@ -64,6 +64,10 @@ func (c *compiler[S]) functions(t *program.Table, d *def[S]) {
 		}
 	case shapeSubgraph:
 		c.subgraphFunctions(t, d)
+	case shapeAwait:
+		c.awaitFunctions(t, d)
+	case shapeMap:
+		c.mapFunctions(t, d)
 	case shapeLoopStart:
 		if !c.codec.folds(d.loop.counter) {
 			t.Counters[d.id] = program.Counter{Field: d.loop.counter, Reset: true}

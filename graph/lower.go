@@ -24,6 +24,10 @@ const (
 	suffixEnter    = "/enter"  // makes the first state of a subgraph
 	suffixLeave    = "/leave"  // takes its last one
 	suffixGraph    = "/graph/" // and a function of the inner graph
+	suffixFilter   = "/filter" // tells whether a wait takes a signal
+	suffixDefault  = "/default"
+	suffixOver     = "/over"   // gives the list of a map
+	suffixItem     = "/item"   // the hidden node that runs the graph of an item
 	reducerPrefix  = "reduce/" // and the field
 )
 
@@ -50,6 +54,9 @@ func (c *compiler[S]) lower() *workflow.Workflow {
 		w.Nodes = append(w.Nodes, c.node(w, d))
 		if d.loop != nil && !w.Rules.Serial {
 			w.Rules.Reducers[d.loop.counter] = Last().word
+		}
+		if d.shape == shapeMap {
+			w.Nodes = append(w.Nodes, c.lowerItem(w, d))
 		}
 		if d.shape == shapeParallel {
 			w.Rules.Reducers[program.FieldUsage] = Last().word
@@ -150,6 +157,10 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 		}
 	case shapeSubgraph:
 		c.lowerSubgraph(w, &n, d)
+	case shapeAwait:
+		c.lowerAwait(&n, d)
+	case shapeMap:
+		c.lowerMap(&n, d)
 	case shapeSleep:
 		n.Kind, n.Sleep = workflow.KindSleep, d.sleep
 	default:
@@ -160,10 +171,15 @@ func (c *compiler[S]) node(w *workflow.Workflow, d *def[S]) workflow.Node {
 
 // deadline gives how long a question is open: the sooner of both that may say so.
 func (d *def[S]) deadline() time.Duration {
-	if t := d.opts.Timeout; t > 0 && (d.wait.deadline == 0 || t < d.wait.deadline) {
-		return t
+	return sooner(d.opts.Timeout, d.wait.deadline)
+}
+
+// sooner gives the shorter of two times; 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a > 0 && (b == 0 || a < b) {
+		return a
 	}
-	return d.wait.deadline
+	return b
 }
 
 func (c *ParallelConfig[S]) strategy() Strategy {

@@ -24,6 +24,8 @@ const (
 	TypeParallel NodeType = "parallel"
 	// TypeSleep is not of the document.
 	TypeSleep NodeType = "sleep"
+	// TypeMap is not of the document.
+	TypeMap NodeType = "map"
 )
 
 // known tells whether it is one of the document's (S2-60).
@@ -258,6 +260,8 @@ const (
 	shapeLoopCheck
 	shapeSubgraph
 	shapeSleep
+	shapeMap
+	shapeAwait
 )
 
 // def is a node as the builder keeps it.
@@ -276,9 +280,11 @@ type def[S any] struct {
 	routes   []Route[S]
 	fallback string
 	wait     *waiting[S]
+	await    *awaiting[S]
 	parallel *ParallelConfig[S]
-	loop     *loop[S] // of both loop nodes
-	sub      *subgraph[S]
+	loop     *loop[S]     // of both loop nodes
+	sub      *subgraph[S] // of a map, too: the graph of its items
+	each     *each[S]
 	sleep    *workflow.SleepNode
 
 	at diag.Span // the call that added it

@@ -97,7 +97,10 @@ func (c *compiler[S]) output(out map[string]json.RawMessage, id string, v json.R
 	if d == nil || len(v) == 0 || bytes.Equal(v, []byte("null")) || d.loop != nil || d.handsOn() {
 		return
 	}
-	if d.sub != nil {
+	switch {
+	case d.each != nil:
+		v = ownItems(v)
+	case d.sub != nil:
 		v = ownFields(v)
 	}
 	if d.parallel == nil {

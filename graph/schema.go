@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -23,9 +24,10 @@ func SchemaJSON(text string) *Schema {
 	return &Schema{s, err}
 }
 
-// SchemaOf derives the schema of a Go type. Fields are required unless they have omitempty or omitzero, and no others are allowed.
+// SchemaOf derives the schema of a Go type. Fields are required unless they have omitempty or omitzero, and no others are allowed. A json.RawMessage
+// is any value.
 func SchemaOf[T any]() *Schema {
-	s, err := jsonschema.For[T](nil)
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}})
 	if err != nil {
 		return &Schema{err: err}
 	}

@@ -126,15 +126,20 @@ func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *d
 		n.Kind, n.Func, n.Retry = workflow.KindFunc, &workflow.FuncNode{Func: d.id}, nil
 		return
 	}
-	n.Kind, n.Subflow = workflow.KindSubflow, &workflow.Subflow{Flow: d.id, Input: d.id + suffixEnter}
+	n.Kind, n.Subflow = workflow.KindSubflow, c.innerFlow(w, d, d.id)
 	if d.sub.leave != nil {
 		n.Subflow.Mapper = d.id + suffixLeave
 	}
 	n.Budget = tighter(n.Budget, inner.Workflow().Limits.Budget())
+}
+
+// innerFlow adds the workflow of the inner graph of a node under a name, and gives what runs it.
+func (c *compiler[S]) innerFlow(w *workflow.Workflow, d *def[S], name string) *workflow.Subflow {
 	if w.Flows == nil {
 		w.Flows = map[string]*workflow.Workflow{}
 	}
-	w.Flows[d.id] = inner.Workflow().RenameFuncs(func(name string) string { return d.id + suffixGraph + name })
+	w.Flows[name] = c.links[d.id].Workflow().RenameFuncs(func(fn string) string { return d.id + suffixGraph + fn })
+	return &workflow.Subflow{Flow: name, Input: d.id + suffixEnter}
 }
 
 func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
@@ -152,10 +157,15 @@ func (c *compiler[S]) subgraphFunctions(t *program.Table, d *def[S]) {
 	t.Values[d.id+suffixEnter] = func(v program.View) (program.Value, error) { return c.entered(d, v) }
 	if d.sub.leave != nil {
 		t.Merges[d.id+suffixLeave] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
-			return c.left(d, outputs[d.id], v.State)
+			return c.left(d, outputs[d.id], v.State, d.sub.leave)
 		}
 	}
-	t.Include(d.id+suffixGraph, inner.functions(), func(call program.Func) program.Func {
+	c.include(t, d)
+}
+
+// include adds the functions of the inner graph of a node.
+func (c *compiler[S]) include(t *program.Table, d *def[S]) {
+	t.Include(d.id+suffixGraph, c.links[d.id].functions(), func(call program.Func) program.Func {
 		return func(ctx context.Context, p program.Call) program.Result {
 			inner := program.Services{Runtime: runtimeFor(p.Services, c.config.Runtime)}
 			if p.Services != nil {
@@ -180,18 +190,25 @@ func (c *compiler[S]) entered(d *def[S], seen program.View) (program.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	if m := c.model(d, seen.State); m != "" {
-		if first[program.FieldModel], err = encodeValue(m); err != nil {
+	return c.withModel(d, first, seen.State)
+}
+
+// withModel gives a first state of an inner graph with the model beside it that the node resolves to.
+func (c *compiler[S]) withModel(d *def[S], first program.Fields, state program.State) (program.Value, error) {
+	if m := c.model(d, state); m != "" {
+		raw, err := encodeValue(m)
+		if err != nil {
 			return nil, err
 		}
+		first[program.FieldModel] = raw
 	}
 	return encodeValue(first)
 }
 
-// left gives what the last state of an inner graph changes in this one's.
-func (c *compiler[S]) left(d *def[S], last program.Value, state program.State) (program.Fields, error) {
+// left gives what the last state of an inner graph, or those of a list, change in this one's by leave.
+func (c *compiler[S]) left(d *def[S], last program.Value, state program.State, leave func(*S, json.RawMessage) error) (program.Fields, error) {
 	return c.codec.changed(state, func(s *S) error {
-		if err := d.sub.leave(s, last); err != nil {
+		if err := leave(s, last); err != nil {
 			return err
 		}
 		if err := c.validator.output(d.id, d.opts.OutputSchema, s); err != nil {

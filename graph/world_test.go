@@ -93,8 +93,12 @@ func hidden(w *workflow.Workflow, path string) bool {
 	if n := w.Node(path); n != nil {
 		return n.Hidden
 	}
-	id, inside, _ := strings.Cut(path, "/")
-	return hidden(w.Flows[id], inside)
+	for id, flow := range w.Flows {
+		if inside, ok := strings.CutPrefix(path, id+"/"); ok {
+			return hidden(flow, inside)
+		}
+	}
+	return false
 }
 
 func (w *world) state() state {

@@ -85,6 +85,7 @@ func (n *Node) renameFuncs(put func(*string)) {
 	if v := copied(&n.Wait); v != nil {
 		put(&v.PromptFunc)
 		put(&v.Mapper)
+		put(&v.DefaultFunc)
 		if f := copied(&v.Filter); f != nil {
 			put(&f.Func)
 		}

@@ -12,7 +12,7 @@ import (
 
 // funcFields are the fields that name Go functions, by type and field, beside Prompt.Text in PromptFunc and the reducers.
 var funcFields = map[string]bool{
-	"Node.OnError": true, "Retry.Func": true, "ToolNode.ArgsFunc": true, "FuncNode.Func": true, "Condition.Func": true, "Wait.PromptFunc": true, "Wait.Mapper": true,
+	"Node.OnError": true, "Retry.Func": true, "ToolNode.ArgsFunc": true, "FuncNode.Func": true, "Condition.Func": true, "Wait.PromptFunc": true, "Wait.Mapper": true, "Wait.DefaultFunc": true,
 	"Fork.Merge": true, "Map.OverFunc": true, "Map.Merge": true, "Subflow.Input": true, "Subflow.Mapper": true,
 }
 

@@ -227,6 +227,8 @@ type Wait struct {
 	OnDeadline string `json:"onDeadline,omitempty"`
 	// Default is the answer to a question at its deadline: JSON whose texts are interpolations; null: see Deadline (X-9).
 	Default json.RawMessage `json:"default,omitempty"`
+	// DefaultFunc names a Go function that gives the answer at the deadline (D4); it wins over Default.
+	DefaultFunc string `json:"defaultFunc,omitempty"`
 	// Await is the name of the signal that a wait of kind WaitSignal takes (X-21): see [SignalName]. Its value is the output.
 	Await string `json:"await,omitempty"`
 	// Filter tells which signals of the name the wait takes: in the language LangExpr by `$signal`, the value; else as the condition of an edge that leaves the node sees the value as its output.

@@ -2,11 +2,16 @@ package conformance_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/driver/program"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
 
 var graphExtension = []rule{
@@ -78,10 +83,122 @@ var graphExtension = []rule{
 		same(t, "default", play(t, newGraph().Then(idle("a")), sheet{}).end(), "completed")
 		same(t, "negative", misused(t, newGraph().Then(idle("a")), graph.Config{MaxSteps: -1}), []string{"Config.MaxSteps is -1; it must not be negative"})
 	}},
+	{name: "X-140 a map runs a body for each item, on a state of its own", test: func(t *testing.T) {
+		p := play(t, newGraph().Then(graph.Map("m", lines, adds("a"), graph.If(func(v graph.View[gItem]) bool { return v.State.Name == "y" }, adds("b"))).Into(joined)), sheet{Log: []string{"x", "y"}})
+		same(t, "state", p.State.Text, "xa yab")
+		same(t, "output", p.output("m"), `[{"name":"x","text":"a"},{"name":"y","text":"ab"}]`)
+		same(t, "visited", p.VisitedNodes, []string{"m"})
+		same(t, "no items", play(t, newGraph().Then(graph.Map("m", lines, adds("a"))), sheet{}).output("m"), "[]")
+	}},
+	{name: "X-141 items at work, failures, lists that are too long", test: func(t *testing.T) {
+		begin := time.Now()
+		rests := graph.Do("a", func(context.Context, *gItem) error { <-time.After(time.Second); return nil })
+		play(t, newGraph().Then(graph.Map("m", lines, rests).AtOnce(2)), sheet{Log: make([]string, 5)})
+		same(t, "two at a time took", time.Since(begin), 3*time.Second)
+		bad := sheet{Log: []string{"x", "bad", "y"}}
+		for policy, want := range map[graph.ItemPolicy][]string{
+			"": {"items[1]: it is broken", ""}, graph.SkipItem: {"completed", "xa ya"}, graph.CollectItems: {"1 of 3 items failed; the first, items[1]: it is broken", ""},
+		} {
+			p := play(t, newGraph().Then(graph.Map("m", lines, adds("a")).AtOnce(1).IfItemFails(policy).Into(joined)), bad)
+			same(t, string(policy), []string{p.end(), p.State.Text}, want)
+		}
+		same(t, "too long", play(t, newGraph().Then(graph.Map("m", lines, adds("a"))), sheet{Log: make([]string, 10_001)}).end(),
+			"the list of the map has 10001 items; at most 10000 are allowed")
+	}},
+	{name: "X-142 maps nest, and ask for each item", test: func(t *testing.T) {
+		letters := func(v graph.View[gItem]) []gItem {
+			return lines(graph.View[sheet]{State: sheet{Log: strings.Split(v.State.Name, "")}})
+		}
+		gather := func(l *gItem, list []gItem) error {
+			for _, x := range list {
+				l.Text += x.Name + x.Text + "."
+			}
+			return nil
+		}
+		p := play(t, newGraph().Then(graph.Parallel("p", graph.Map("m", lines, graph.Map("in", letters, adds("a")).Into(gather)).Into(joined))), sheet{Log: []string{"xy", "z"}})
+		same(t, "nested", p.State.Text, "xyxa.ya. zza.")
+		ask := graph.Ask("q", func(v graph.View[gItem]) string { return v.State.Name + "?" }, func(l *gItem, answer string) error { l.Text = answer; return nil })
+		p = play(t, newGraph().Then(graph.Map("m", lines, ask).AtOnce(1).Into(joined)), sheet{Log: []string{"x", "y"}})
+		for _, name := range []string{"x", "y"} {
+			same(t, "asks", []string{p.Snapshot.Waiting[0].Node, p.Snapshot.Waiting[0].Prompt}, []string{"m/item/q", name + "?"})
+			p.answers("1")
+		}
+		same(t, "answered", p.State.Text, "x1 y1")
+	}},
+	{name: "X-143 a node waits for a signal by its name, its filter and the type of its value", test: func(t *testing.T) {
+		g := compiled(t, newGraph().Then(graph.Await("n", "go", func(s *sheet, n int) error { s.N = n; return nil }).Where(func(_ graph.View[sheet], n int) bool { return n > 3 })))
+		program := program.New(g.Running().Program())
+		w := enginetest.New(t, g.Workflow(), program)
+		w.StartWith(engine.RunCreated{Input: engine.Value(`{"n":0}`)})
+		same(t, "of another type", errors.Is(w.Try(engine.Answer{Signal: "go", Value: engine.Value(`"four"`)}), engine.ErrSignal), true)
+		same(t, "of another name", errors.Is(w.Try(engine.Answer{Signal: "stop", Value: engine.Value("4")}), engine.ErrSignalName), true)
+		w.Feed(engine.Answer{Signal: "go", Value: engine.Value("3")})
+		w.Feed(engine.Answer{Signal: "go", Value: engine.Value("4")})
+		same(t, "end", []any{w.Run.Status(), string(w.Run.State()["n"]), len(w.Run.Signals())}, []any{engine.StatusCompleted, "4", 1})
+	}},
+	{name: "X-144 the default of a wait for a signal counts at its deadline", test: func(t *testing.T) {
+		takes := graph.Await("n", "go", func(s *sheet, n int) error { s.N = n; return nil }, gOptions{Timeout: time.Hour})
+		for name, c := range map[string]struct {
+			node gNode
+			want []any
+		}{
+			"with":    {takes.Where(func(graph.View[sheet], int) bool { return false }).Within(time.Hour, 7), []any{hocket.StatusCompleted, "", 7}},
+			"without": {takes, []any{hocket.StatusFailed, `no signal "go" before the deadline`, 0}},
+		} {
+			p := play(t, newGraph().Then(c.node), sheet{})
+			r, err := p.e.Wait(t.Context(), "r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := hocket.SnapshotOf(t.Context(), p.e, p.g, "r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := ""
+			if r.Err != nil {
+				text = r.Err.Error()
+			}
+			same(t, name, []any{r.Status, text, s.State.N}, c.want)
+		}
+	}},
+}
+
+// gItem is the state of the bodies of maps.
+type gItem struct {
+	Name string `json:"name"`
+	Text string `json:"text,omitempty"`
+}
+
+func lines(v graph.View[sheet]) []gItem {
+	out := make([]gItem, len(v.State.Log))
+	for i, name := range v.State.Log {
+		out[i].Name = name
+	}
+	return out
+}
+
+// adds makes a node of a body that adds its id, and fails for the item bad.
+func adds(id string) graph.Node[gItem] {
+	return graph.Do(id, func(_ context.Context, l *gItem) error {
+		if l.Name == "bad" {
+			return errBroken
+		}
+		l.Text += id
+		return nil
+	}, gOptions{Retry: graph.Retry{MaxAttempts: 1}})
+}
+
+func joined(s *sheet, list []gItem) error {
+	var out []string
+	for _, l := range list {
+		out = append(out, l.Name+l.Text)
+	}
+	s.Text = strings.Join(out, " ")
+	return nil
 }
 
 func TestGraphExtension(t *testing.T) { check(t, graphExtension) }
 
 func TestGraphExtensionCovered(t *testing.T) {
-	covered(t, graphExtension, "X-100", "X-101", "X-102", "X-103", "X-104", "X-105")
+	covered(t, graphExtension, "X-100", "X-101", "X-102", "X-103", "X-104", "X-105", "X-140", "X-141", "X-142", "X-143", "X-144")
 }

@@ -240,6 +240,15 @@ func (p *people) timerDue(t waits.Timer) {
 	case n.Wait.OnDeadline != "":
 		p.judged(t.Step, n.Wait.OnDeadline, "")
 		return
+	case n.Wait.DefaultFunc != "":
+		name := n.Wait.DefaultFunc
+		v, err := p.state.plan.askValue(name, func(h Host) (Value, error) { return h.Value(name, viewer{&p.state}.view(t.Step, nil)) })
+		if err != nil {
+			p.steps.failStep(t.Step, Failure{Code: CodeFunc, Message: err.Error()})
+			return
+		}
+		p.answeredQuestion(t.Step, v, &StepCompleted{Output: v})
+		return
 	case n.Value != nil:
 		seen := viewer{&p.state}.of(t.Step)
 		v, f := seen.evaluate("default", n.Value, seen)

@@ -98,7 +98,7 @@ func (g *Graph[L]) BlockOutput(step int) Output {
 	f := g.FlowOf(step)
 	n := g.StepNode(step)
 	if n.Kind == workflow.KindMap {
-		return g.itemList(step, false)
+		return g.itemList(step, n.Map.OnItemError == workflow.FailCollect) // such a map completes with failures where the program skips its own
 	}
 	if n.Fork.Shape != workflow.ShapeMap {
 		return Output{value: expr.Entry{Children: Sight[L]{g: g, f: f}.left(step)}.JSON()}

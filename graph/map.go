@@ -1,0 +1,217 @@
+package graph
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/program"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ItemPolicy says what the failure of one item of a map does (X-35).
+type ItemPolicy string
+
+const (
+	// FailFast cancels the other items and fails the map with that failure, its message with `items[PLACE]: ` before it.
+	FailFast ItemPolicy = "fail_fast"
+	// SkipItem goes on without the item.
+	SkipItem ItemPolicy = "skip"
+	// CollectItems lets all items end and fails the map then, with the code `items_failed`. Where an OnError skips that failure, the list in the outputs has
+	// {"error": {"code", "message", "node"}} in the places of the items that failed.
+	CollectItems ItemPolicy = "collect"
+)
+
+// MapConfig is a node that runs its body once for each item of a list, several items at a time. An item is the first state of its body, whose nodes work on
+// a state of the type T, as those of an inner graph do (see [SubgraphConfig]); what they need of the state around it, Over puts into the item. The last states
+// are in the outputs under ID, in the order of the list, null for an item that was skipped. Nodes of the body are shown as paths, `<ID>/item/<id>`.
+//
+// An item that has ended is not done again: not after a crash, and not by a Retry of the node, which begins those that failed or did not end. A list of more
+// than 10,000 items fails the node with the code `max_items`. Where no MaxSteps is set, the run may take 100 steps more for each item that begins.
+type MapConfig[S, T any] struct {
+	ID string
+	// Over gives the list, once for each execution of the node. It must be pure.
+	Over func(View[S]) []T
+	// Body is what runs for each item, one node behind the other; at least one.
+	Body []Node[T]
+	// MaxConcurrency bounds the items at work; 0 is 10. Items begin in the order of the list.
+	MaxConcurrency int
+	// OnItemError says what the failure of an item does; "" is FailFast.
+	OnItemError ItemPolicy
+	// Output writes the last states of the items into the state, in the order of the list, without those that were skipped. Nil: they are in the outputs alone. It
+	// must be pure.
+	Output func(s *S, results []T) error
+	// Config is what the body is compiled with. Its Limits bound each item, Options.Budget all of them; its MaxSteps and Timeout bound nothing. Of what the
+	// graph around it has, the Runtime and the model come before those of the body's own that are nil or "".
+	Config  Config
+	Options NodeOptions
+}
+
+// Map makes a node that runs a body for each item of a list; see [MapConfig].
+func Map[S, T any](id string, over func(View[S]) []T, body ...Node[T]) MapConfig[S, T] {
+	return MapConfig[S, T]{ID: id, Over: over, Body: body}
+}
+
+// AtOnce gives the map with another bound of the items at work.
+func (c MapConfig[S, T]) AtOnce(items int) MapConfig[S, T] {
+	c.MaxConcurrency = items
+	return c
+}
+
+// IfItemFails gives the map with what the failure of an item does.
+func (c MapConfig[S, T]) IfItemFails(p ItemPolicy) MapConfig[S, T] {
+	c.OnItemError = p
+	return c
+}
+
+// Into gives the map with an Output.
+func (c MapConfig[S, T]) Into(output func(s *S, results []T) error) MapConfig[S, T] {
+	c.Output = output
+	return c
+}
+
+func (c MapConfig[S, T]) define() *def[S] { return &def[S]{problem: "a map is several nodes"} }
+
+// each is what a map does, the type of its items hidden.
+type each[S any] struct {
+	over    func(View[S]) (json.RawMessage, error)
+	into    func(s *S, list json.RawMessage) error // nil: the list is in the outputs alone
+	most    int
+	failure ItemPolicy
+	limits  Budget // of each item
+}
+
+// put adds the map. Its body becomes a graph of its own.
+func (c MapConfig[S, T]) put(b *Builder[S], at diag.Span) {
+	inner := &Builder[T]{name: c.ID, index: map[string]*def[T]{}, began: at, inside: true}
+	for _, n := range c.Body {
+		inner.then(at, n)
+	}
+	d := &def[S]{
+		id: c.ID, typ: TypeMap, shape: shapeMap, opts: c.Options, sub: &subgraph[S]{name: c.ID},
+		each: &each[S]{over: c.list, most: c.MaxConcurrency, failure: c.OnItemError, limits: c.Config.Limits.Budget},
+	}
+	if c.Output != nil {
+		d.each.into = c.into
+	}
+	d.problem = c.misuse()
+	if d.problem == "" {
+		g, err := inner.compile(at, c.Config)
+		if l := (diag.List)(nil); errors.As(err, &l) {
+			b.problems = append(b.problems, l...)
+		}
+		if err == nil {
+			d.sub.graph = g
+		}
+	}
+	b.then(at, d)
+}
+
+// misuse tells what is wrong with the map, "" where nothing is.
+func (c MapConfig[S, T]) misuse() string {
+	switch t := reflect.TypeFor[T](); {
+	case c.Over == nil:
+		return problemf("Map node %q requires a function that gives its list", c.ID)
+	case len(c.Body) == 0:
+		return problemf("Map node %q requires a body of at least one node", c.ID)
+	case t.Kind() != reflect.Struct:
+		return problemf("Map node %q has items of the type %s; an item is the state of its body, and must be a struct", c.ID, t)
+	}
+	switch c.OnItemError {
+	case "", FailFast, SkipItem, CollectItems:
+	default:
+		return problemf("Map node %q has the unknown OnItemError %q", c.ID, c.OnItemError)
+	}
+	if said, n := amount(c.MaxConcurrency); said && n < 1 {
+		return problemf("Map node %q: MaxConcurrency is %d; it must be at least 1", c.ID, n)
+	}
+	return ""
+}
+
+// list gives the list of a map in JSON.
+func (c MapConfig[S, T]) list(v View[S]) (json.RawMessage, error) {
+	items := c.Over(v)
+	if items == nil {
+		items = []T{}
+	}
+	return encodeValue(items)
+}
+
+func (c MapConfig[S, T]) into(s *S, list json.RawMessage) error {
+	var states []json.RawMessage
+	if err := json.Unmarshal(list, &states); err != nil {
+		return fmt.Errorf("decode results: %w", err)
+	}
+	results := make([]T, 0, len(states))
+	for i, raw := range states {
+		if string(raw) == "null" {
+			continue
+		}
+		var t T
+		if err := json.Unmarshal(ownFields(raw), &t); err != nil {
+			return fmt.Errorf("decode result of item %d: %w", i, err)
+		}
+		results = append(results, t)
+	}
+	return c.Output(s, results)
+}
+
+// ownItems gives the states of a list without what the graph of its items keeps beside the user's fields.
+func ownItems(list json.RawMessage) json.RawMessage {
+	var states []json.RawMessage
+	if json.Unmarshal(list, &states) != nil {
+		return list
+	}
+	for i, raw := range states {
+		states[i] = ownFields(raw)
+	}
+	out, err := encodeValue(states)
+	if err != nil {
+		return list
+	}
+	return out
+}
+
+func (c *compiler[S]) lowerMap(n *workflow.Node, d *def[S]) {
+	n.Kind = workflow.KindMap
+	n.Map = &workflow.Map{OverFunc: d.id + suffixOver, Entry: d.id + suffixItem, MaxConcurrency: d.each.most, OnItemError: string(d.each.failure)}
+	if d.each.into != nil {
+		n.Map.Merge = d.id + suffixMerge
+	}
+}
+
+// lowerItem makes the node in the body of a map: it runs the graph of an item.
+func (c *compiler[S]) lowerItem(w *workflow.Workflow, d *def[S]) workflow.Node {
+	id := d.id + suffixItem
+	return workflow.Node{
+		ID: id, Kind: workflow.KindSubflow, Hidden: true, Parent: d.id, Subflow: c.innerFlow(w, d, id), Budget: tighter(nil, d.each.limits.lower()),
+	}
+}
+
+func (c *compiler[S]) mapFunctions(t *program.Table, d *def[S]) {
+	t.Values[d.id+suffixOver] = func(seen program.View) (program.Value, error) {
+		v, err := c.view(seen)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.validator.input(d.id, d.opts.InputSchema, &v.State); err != nil {
+			return nil, err
+		}
+		return d.each.over(v)
+	}
+	t.Values[d.id+suffixEnter] = func(v program.View) (program.Value, error) {
+		first := program.Fields{}
+		if err := json.Unmarshal(v.Input, &first); err != nil {
+			return nil, fmt.Errorf("decode item: %w", err)
+		}
+		return c.withModel(d, first, v.State)
+	}
+	if d.each.into != nil {
+		t.Merges[d.id+suffixMerge] = func(outputs map[string]program.Value, v program.View) (program.Fields, error) {
+			return c.left(d, outputs[d.id], v.State, d.each.into)
+		}
+	}
+	c.include(t, d)
+}
