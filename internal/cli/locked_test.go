@@ -25,6 +25,7 @@ var (
 		"run $DIR/poem.yaml x --replies $DIR/replies.yaml", "resume PAUSED --approve", "cancel PAUSED", "runs fork RUN --at 2", "retry RUN --from a", "runs prune --ended 1ns", "workflows apply $DIR/other.yaml",
 		"workflows delete poem", "workflows publish poem --version 1", "agents apply $DIR/agents.yaml", "agents delete b", "tokens create x --role run", "tokens revoke TOKEN",
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
+		"schedule pause timed", "schedule resume timed", "schedule skip timed", "schedule run timed",
 	}
 	// They need no store, stay until they are ended, name two stores, or need a run that waits for a signal: their store is the one of the tests of packages server, storecopy and service, of drivertest
 	// and of e2e.
@@ -43,7 +44,7 @@ func TestVerbsUnderLock(t *testing.T) {
 	t.Parallel()
 	everyVerb(t)
 	d := newDesk(t, "", map[string]string{
-		"poem.yaml": gatePoem, "other.yaml": gatePoem, "replies.yaml": "replies: [{text: bees}, {text: bees}]\n", "agents.yaml": `[{"id": "b", "name": "B", "systemPrompt": "x", "model": "openai/m"}]`,
+		"poem.yaml": gatePoem, "other.yaml": gatePoem, "timed.yaml": "schedule: \"@daily\"\n" + gatePoem, "replies.yaml": "replies: [{text: bees}, {text: bees}]\n", "agents.yaml": `[{"id": "b", "name": "B", "systemPrompt": "x", "model": "openai/m"}]`,
 		"gate.json": `{"name": "gate", "nodes": [{"id": "s", "type": "start", "data": {"initialInput": "bees"}}, {"id": "ok", "type": "approval", "data": {"prompt": "Print it?"}}],
  "connections": [{"source": "s", "target": "ok"}]}`,
 	})
@@ -76,6 +77,7 @@ func TestVerbsUnderLock(t *testing.T) {
 	fill["RUN"] = must("run $DIR/poem.yaml x --replies $DIR/replies.yaml --json", 0, `"id": ?"([0-9A-Z]+)"`)
 	fill["PAUSED"] = must("run $DIR/gate.json x --json", 3, `"id": ?"([0-9A-Z]+)"`)
 	must("workflows apply $DIR/poem.yaml", 0, "poem")
+	must("workflows apply $DIR/timed.yaml", 0, "timed")
 	must("agents apply $DIR/agents.yaml", 0, "b")
 	fill["TOKEN"] = must("tokens create first --role run", 0, `token (\w+):`)
 	fill["WEBHOOK"] = must("webhooks create poem", 0, `(wh_\w+)`)

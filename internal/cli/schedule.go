@@ -16,14 +16,15 @@ import (
 func (a *app) scheduleCmd() *cobra.Command {
 	list := a.scheduleListCmd()
 	c := &cobra.Command{
-		Use: "schedule", Short: "list schedules, and preview their times",
-		Long: "Lists the schedules of all published workflows, and previews their times. Without\na subcommand, it lists them. `hocket scheduler` runs them; see\n" +
+		Use: "schedule", Short: "list, preview, pause, resume, skip and run schedules",
+		Long: "Lists the schedules of all published workflows, previews their times, and pauses,\nresumes, skips and runs them. Without a subcommand, it lists them. `hocket scheduler`\nruns them; see " +
 			"docs/schedules.md.",
-		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz America/New_York",
+		Example: "  hocket schedule list\n  hocket schedule preview feeds.json --branch daily --tz America/New_York\n  hocket schedule pause feeds --branch daily",
 		Args:    takes(), RunE: list.RunE,
 	}
 	c.Flags().AddFlagSet(list.Flags())
 	c.AddCommand(list, a.schedulePreviewCmd())
+	c.AddCommand(a.scheduleControlCmds()...)
 	return c
 }
 
@@ -49,13 +50,18 @@ func zone(c *cobra.Command, tz string) (*time.Location, error) {
 type scheduleLine struct {
 	Workflow string  `json:"workflow"`
 	Branch   *string `json:"branch"`
+	ID       *string `json:"id"`
 	Mode     string  `json:"mode"`
 	Schedule string  `json:"schedule"`
 	TimeZone *string `json:"timeZone"`
 	// Next is null where there is no planned time, or it is not known yet.
 	Next    *string      `json:"next"`
 	LastRun *lastRunLine `json:"lastRun"`
-	Error   *string      `json:"error"`
+	// Paused, Skip and Asked are null where nothing of the kind was said.
+	Paused *saidLine `json:"paused"`
+	Skip   *skipLine `json:"skip"`
+	Asked  *askLine  `json:"asked"`
+	Error  *string   `json:"error"`
 }
 
 type lastRunLine struct {
@@ -120,13 +126,14 @@ func (a *app) scheduleListCmd() *cobra.Command {
 }
 
 func lineOfSchedule(sc service.Scheduled) scheduleLine {
-	l := scheduleLine{Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone)}
+	l := scheduleLine{Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone)}
 	if !sc.Next.IsZero() {
 		l.Next = textOf(timeText(sc.Next))
 	}
 	if sc.LastRun != "" {
 		l.LastRun = &lastRunLine{sc.LastRun, textOf(string(sc.LastStatus))}
 	}
+	l.said(sc)
 	if sc.Err != nil {
 		l.Error = textOf(sc.Err.Error())
 	}
@@ -137,12 +144,14 @@ func lineOfSchedule(sc service.Scheduled) scheduleLine {
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func (a *app) scheduleTable(list []service.Scheduled) error {
-	const header = "WORKFLOW\tBRANCH\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS"
+	const header = "WORKFLOW\tBRANCH\tID\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS"
 	return printTable(a, list, "", header, func(sc service.Scheduled) []string {
 		var next string
 		switch {
 		case sc.Err != nil:
 			next = "cannot be read: " + sc.Err.Error()
+		case !sc.Paused.IsZero():
+			next = "paused by " + sc.PausedBy
 		case !sc.Next.IsZero():
 			next = sc.Next.Format("Mon 2006-01-02 15:04:05 -07:00")
 		case sc.Schedule.Mode == workflow.ModeContinuous:
@@ -150,8 +159,14 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 		default:
 			next = "once a scheduler has registered it"
 		}
+		if !sc.SkipUntil.IsZero() && sc.Err == nil {
+			next += "; " + sc.SkippedBy + " skipped the times before"
+		}
+		if sc.AskedRun != "" {
+			next += "; run " + sc.AskedRun + " starts soon"
+		}
 		return []string{
-			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Schedule.Mode)),
+			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Key.Schedule)), dash(clean(sc.Schedule.Mode)),
 			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun), dash(string(sc.LastStatus)),
 		}
 	})

@@ -159,6 +159,10 @@ func (r *reporter) words(e scheduler.Event) (string, []any) {
 			text = "run " + e.Run + " has not ended"
 		}
 		add(r.time(e.Planned)+": "+text, "run", e.Run, "planned", e.Planned)
+	case scheduler.EventPaused, scheduler.EventResumed:
+		add("by "+e.Detail, "by", e.Detail)
+	case scheduler.EventHeld:
+		add(r.time(e.Planned)+" starts nothing: "+e.Detail, "planned", e.Planned, "reason", e.Detail)
 	case scheduler.EventMissed:
 		add(r.missed(e), "count", e.Count, "planned", e.Planned, "catchUp", e.CatchUp)
 	case scheduler.EventRefused, scheduler.EventBroken:

@@ -30,6 +30,11 @@ const (
 	NoBranchOfMode      Code = "no-branch-of-mode"
 	BranchRemoved       Code = "branch-removed"
 	InvalidSchedule     Code = "invalid-schedule"
+	ScheduleMissing     Code = "schedule-missing"
+	ScheduleNeeded      Code = "schedule-needed"
+	ScheduleNotFound    Code = "schedule-not-found"
+	ScheduleUntimed     Code = "schedule-untimed"
+	ScheduleControl     Code = "schedule-control"
 	CommandSendsSecret  Code = "command-sends-secret"
 	AgentAmbiguous      Code = "agent-ambiguous"
 	ServerNotFound      Code = "server-not-found"
@@ -244,6 +249,14 @@ var entries = [...]Entry{
 	{MainGraphEmpty, Invalid, "the main graph has no nodes; name the branch to run: {branches}", [3]string{}, "The nodes of the document are all in its branches, and the request names none."},
 	{NoBranchOfMode, Invalid, "no branch has the execution mode {mode}; the branches are {branches}", [3]string{}, "All branches were asked for, which runs those of this mode."},
 	{BranchRemoved, Invalid, "workflow {id} no longer has a branch {branch:q}", [3]string{}, "A schedule fired after a new version without its branch was published."},
+	{ScheduleMissing, Invalid, "workflow {id} has no schedule", [3]string{}, "Only schedules of published workflows can be paused, resumed, skipped or run."},
+	{
+		ScheduleNeeded, Invalid, "workflow {id} has several schedules: {schedules:q}", [3]string{"name one with --branch or --schedule", "name one in the query by branch or schedule", "name one in the argument branch or schedule"},
+		"The request concerns one schedule of the workflow, and names none.",
+	},
+	{ScheduleNotFound, Invalid, "workflow {id} has no schedule {schedule:q}; it has {schedules}", [3]string{}, "The published version of the workflow has no schedule of that branch or id."},
+	{ScheduleUntimed, Invalid, "the schedule of workflow {id} has no planned time that is known", [3]string{"pause it instead", "pause it instead", "pause it instead"}, "Only planned times can be skipped: continuous schedules have none, and intervals have one once a scheduler has registered them."},
+	{ScheduleControl, Invalid, "unknown control {control:q} of a schedule; use pause, resume, skip or run", [3]string{}, "The request says something else than pause, resume, skip or run."},
 	{InvalidSchedule, Invalid, "{cause}", [3]string{}, "A schedule, its time zone or the rules for missed times cannot be read."},
 	{CommandSendsSecret, Invalid, "the command would send the variable {variable} to a model: its name suggests a secret", [3]string{}, "A command of the document has this variable of the environment in its text."},
 	{AgentAmbiguous, Invalid, "agent {agent:q} is defined in several flows, with different tools; give each an id of its own", [3]string{}, "Two flows of the document define different agents under one id."},

@@ -17,6 +17,8 @@ var (
 	ErrFenced = errors.New("run is not owned in this epoch")
 	// ErrOwned says that a living owner has the run. The error is an *OwnedError, which names it.
 	ErrOwned = errors.New("run has an owner")
+	// ErrChanged: what is to be replaced is another revision than the caller read.
+	ErrChanged = errors.New("it was changed at the same time")
 	// ErrNoCommon says that a store cannot hold runs in common.
 	ErrNoCommon = errors.New("the store cannot hold runs in common; runs on Temporal need a store in PostgreSQL")
 	// ErrBusy says that a session has a run that has not ended. The error is a *BusyError, which names it.

@@ -46,7 +46,7 @@ func NewMemory() *Memory {
 		runs:      map[string]*memRun{},
 		blobs:     map[[sha256.Size]byte]*memBlob{},
 		inbox:     memInbox{open: map[uint64]*memRequest{}},
-		schedules: memSchedules{entries: map[[2]string]Registration{}},
+		schedules: memSchedules{entries: map[[3]string]Registration{}, controls: map[[3]string]Control{}},
 	}
 	m.unlock = m.mu.Unlock
 	m.owners[CommonOwner] = true

@@ -11,8 +11,8 @@ import (
 // Registration is the state of the schedule of one branch, which a scheduler continues from. Times are UTC in
 // microseconds; zero is none.
 type Registration struct {
-	// Workflow is the id of the stored workflow; Branch is empty for its main graph. The two together are the key.
-	Workflow, Branch string
+	// Workflow is the id of the stored workflow; Branch is empty for its main graph, Schedule for a schedule without an id. The three together are the key.
+	Workflow, Branch, Schedule string
 	// Version is that of the workflow when the schedule was registered; 0 where it has none.
 	Version int
 	// Mode, Spec and TimeZone are the schedule in the words of the document.
@@ -25,6 +25,8 @@ type Registration struct {
 	CatchUpAfter, CatchUpTo time.Time
 	// Run is the last run that the schedule started, or empty.
 	Run string
+	// Asked: what was asked for by [Control.Asked] up to then is done with.
+	Asked time.Time
 }
 
 // Validate tells what no store accepts.
@@ -37,7 +39,7 @@ func (r Registration) Validate() error {
 
 // stored gives r as stores keep it.
 func (r Registration) stored() Registration {
-	for _, t := range []*time.Time{&r.Registered, &r.Planned, &r.CatchUpAfter, &r.CatchUpTo} {
+	for _, t := range []*time.Time{&r.Registered, &r.Planned, &r.CatchUpAfter, &r.CatchUpTo, &r.Asked} {
 		if !t.IsZero() {
 			*t = microseconds(*t)
 		}
@@ -47,12 +49,12 @@ func (r Registration) stored() Registration {
 
 // Schedules keeps the state of schedules, and which of several processes is the scheduler (P37).
 type Schedules interface {
-	// Registrations gives all of them, by workflow and branch.
+	// Registrations gives all of them, by workflow, branch and schedule.
 	Registrations(ctx context.Context) ([]Registration, error)
-	// Register stores r in place of what was stored for its workflow and branch.
+	// Register stores r in place of what was stored for its key.
 	Register(ctx context.Context, r Registration) error
 	// Unregister forgets a schedule. One that is not there is no error.
-	Unregister(ctx context.Context, workflow, branch string) error
+	Unregister(ctx context.Context, workflow, branch, schedule string) error
 	// Lead makes the handle the scheduler, unless another living handle is, and gives the one that is now; mine tells that it is
 	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Ownership], or another one takes its place: one that leads has to
 	// ask again. hung is the id of an owner that does not count though it lives, because it gives no sign of life; empty for none.
@@ -63,8 +65,9 @@ type Schedules interface {
 
 // memSchedules is the part of Memory that keeps schedules; guarded by Memory.mu.
 type memSchedules struct {
-	leader  Owner
-	entries map[[2]string]Registration
+	leader   Owner
+	entries  map[[3]string]Registration
+	controls map[[3]string]Control
 }
 
 func (h *memHandle) Registrations(ctx context.Context) ([]Registration, error) {
@@ -78,7 +81,7 @@ func (h *memHandle) Registrations(ctx context.Context) ([]Registration, error) {
 		list = append(list, r)
 	}
 	slices.SortFunc(list, func(a, b Registration) int {
-		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch))
+		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
 	})
 	return list, nil
 }
@@ -92,17 +95,17 @@ func (h *memHandle) Register(ctx context.Context, r Registration) error {
 		return err
 	}
 	defer unlock()
-	h.m.schedules.entries[[2]string{r.Workflow, r.Branch}] = r.stored()
+	h.m.schedules.entries[[3]string{r.Workflow, r.Branch, r.Schedule}] = r.stored()
 	return nil
 }
 
-func (h *memHandle) Unregister(ctx context.Context, workflow, branch string) error {
+func (h *memHandle) Unregister(ctx context.Context, workflow, branch, schedule string) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	delete(h.m.schedules.entries, [2]string{workflow, branch})
+	delete(h.m.schedules.entries, [3]string{workflow, branch, schedule})
 	return nil
 }
 

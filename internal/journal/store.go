@@ -253,6 +253,7 @@ type Backend interface { //nolint:interfacebloat,nolintlint // the ports are sma
 	Dispatch
 	Inbox
 	Schedules
+	Controls
 	Notices
 	Changes
 	Lines

@@ -21,6 +21,8 @@ type entry struct {
 	// reg is stored when it is dirty and nothing is being decided, so that no planned time is marked before its run is durable.
 	reg   journal.Registration
 	dirty bool
+	// ctl is what people said of it, as of the last look.
+	ctl journal.Control
 	// due is the planned time after reg.Planned; zero: to be worked out again.
 	due time.Time
 	// inert: the workflow cannot be read.
@@ -41,6 +43,10 @@ type entry struct {
 func (s *Scheduler) refresh(ctx context.Context) {
 	list, err := s.cfg.Source.Branches(ctx)
 	if s.failed(ctx, "source", "cannot read the published workflows", err) {
+		return
+	}
+	controls, err := s.cfg.Book.Controls(ctx)
+	if s.failed(ctx, "controls", "cannot read which schedules are paused", err) {
 		return
 	}
 	now := s.now()
@@ -75,6 +81,7 @@ func (s *Scheduler) refresh(ctx context.Context) {
 			e.inert = true
 		}
 	}
+	s.control(controls)
 	// What was registered before this process and is not there any more.
 	for _, key := range slices.SortedFunc(maps.Keys(s.stored), compareKeys) {
 		if !broken[key.Workflow] && s.all[key] == nil {
@@ -99,7 +106,7 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 }
 
 func (s *Scheduler) forget(ctx context.Context, key Key) bool {
-	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key.Workflow, key.Branch)) {
+	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key.Workflow, key.Branch, key.Schedule)) {
 		return false
 	}
 	delete(s.stored, key)
@@ -122,8 +129,8 @@ func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Locati
 	}
 	e.words, e.sched, e.loc = b.Schedule, sched, loc
 	reg := journal.Registration{
-		Workflow: b.Workflow, Branch: b.Branch, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec, TimeZone: b.Schedule.TimeZone,
-		Registered: now, Planned: now, Run: e.reg.Run,
+		Workflow: b.Workflow, Branch: b.Branch, Schedule: b.Key.Schedule, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec, TimeZone: b.Schedule.TimeZone,
+		Registered: now, Planned: now, Run: e.reg.Run, Asked: e.reg.Asked,
 	}
 	same := e.reg.Mode == reg.Mode && e.reg.Spec == reg.Spec && e.reg.TimeZone == reg.TimeZone
 	switch {
@@ -137,12 +144,15 @@ func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Locati
 
 // after is the next planned time, zero where there is none.
 func (e *entry) after(now time.Time) time.Time {
-	if !e.sched.IsTimed() {
+	if !e.sched.IsTimed() || !e.ctl.Paused.IsZero() {
 		return time.Time{}
 	}
 	from := e.reg.Planned
 	if now.After(from) {
 		from = now
+	}
+	if from.Before(e.ctl.SkipUntil) && !from.Before(e.ctl.SkipAfter) {
+		from = e.ctl.SkipUntil
 	}
 	return e.sched.NextFrom(e.reg.Registered, from, e.loc)
 }
@@ -159,6 +169,8 @@ func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time
 	switch {
 	case e.inert:
 		return time.Time{}
+	case s.ask(ctx, e, now):
+		return time.Time{}
 	case e.sched.Kind == schedule.KindContinuous:
 		return s.stepContinuous(ctx, e, now)
 	}
@@ -170,7 +182,7 @@ func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time
 		}
 		wake = e.nextDue()
 	}
-	if e.deciding || e.running != "" || e.reg.CatchUpTo.IsZero() {
+	if e.deciding || e.running != "" || e.reg.CatchUpTo.IsZero() || !e.ctl.Paused.IsZero() {
 		return wake
 	}
 	if e.retry.After(now) {
@@ -180,6 +192,10 @@ func (s *Scheduler) step(ctx context.Context, e *entry, now time.Time) time.Time
 	if slot.After(e.reg.CatchUpTo) {
 		e.caughtUp(e.reg.CatchUpTo)
 		return wake
+	}
+	if e.ctl.Holds(slot) {
+		e.caughtUp(slot)
+		return now
 	}
 	s.try(ctx, e, Slot{Key: e.key, Planned: slot, CatchUp: true})
 	return wake
@@ -223,11 +239,15 @@ func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 	if met {
 		until = last.Add(-time.Microsecond)
 	}
-	missed := e.sched.Missed(e.reg.Registered, e.reg.Planned, until, e.loc, MaxCatchUp)
+	missed := slices.DeleteFunc(e.sched.Missed(e.reg.Registered, e.reg.Planned, until, e.loc, MaxCatchUp), e.ctl.Holds)
 	if len(missed) > 0 {
 		s.miss(e, missed, met, now)
 	}
 	e.due, e.reg.Planned, e.dirty = time.Time{}, last, true
+	if e.ctl.Holds(last) {
+		s.hold(e, last, now)
+		return
+	}
 	if !met {
 		return
 	}
@@ -279,7 +299,7 @@ func (s *Scheduler) skip(e *entry, slot Slot, run string, now time.Time) {
 
 // stepContinuous starts the next run where none goes on and the delay is over. A clock that is set back makes no delay longer.
 func (s *Scheduler) stepContinuous(ctx context.Context, e *entry, now time.Time) time.Time {
-	if e.deciding || e.running != "" {
+	if e.deciding || e.running != "" || !e.ctl.Paused.IsZero() {
 		return time.Time{}
 	}
 	if most := now.Add(max(e.backoff, e.sched.Every)); e.next.After(most) {

@@ -22,6 +22,10 @@ const (
 	EventStarted EventKind = "started"
 	EventEnded   EventKind = "ended"
 	EventSkipped EventKind = "skipped"
+	// EventPaused, EventResumed: a person, named by Detail, said so. EventHeld: a planned time started nothing as the schedule was paused or the time is skipped, which Detail tells.
+	EventPaused  EventKind = "paused"
+	EventResumed EventKind = "resumed"
+	EventHeld    EventKind = "held"
 	EventRefused EventKind = "refused"
 	// EventMissed: Count planned times passed while no scheduler ran, the last of them at Planned; CatchUp tells how many are made up for.
 	EventMissed EventKind = "missed"

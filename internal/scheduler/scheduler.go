@@ -15,18 +15,22 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Key names a branch of a stored workflow; Branch is empty for its main graph.
-type Key struct{ Workflow, Branch string }
+// Key names a schedule of a stored workflow. Branch is empty for its main graph, Schedule for a schedule without an id.
+type Key struct{ Workflow, Branch, Schedule string }
 
 func (k Key) String() string {
-	if k.Branch == "" {
-		return k.Workflow
+	text := k.Workflow
+	if k.Branch != "" {
+		text += "/" + k.Branch
 	}
-	return k.Workflow + "/" + k.Branch
+	if k.Schedule != "" {
+		text += "#" + k.Schedule
+	}
+	return text
 }
 
 func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch))
+	return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
 }
 
 // Branch is a branch of a published workflow with its schedule.
@@ -51,6 +55,8 @@ type Slot struct {
 	Planned time.Time
 	// CatchUp: the planned time was missed.
 	CatchUp bool
+	// Asked: a person asked for it at the time Planned.
+	Asked bool
 }
 
 // Runs starts runs and tells of them. Safe for concurrent use.
@@ -91,12 +97,21 @@ func Policies() []Policy { return []Policy{CatchUpLast, CatchUpNone, CatchUpAll}
 // MaxCatchUp bounds what a branch makes up for: by CatchUpAll, or, by any policy, because its runs could not be started for a while.
 const MaxCatchUp = 100
 
+// Book keeps where schedules stand, and what people said of them.
+type Book interface {
+	journal.Schedules
+	journal.Controls
+}
+
+// AskLimit is how long a scheduler may be down and still start a run that a person asked for.
+const AskLimit = 24 * time.Hour
+
 // Config is what a Scheduler is made of. Source, Runs and Book must be set.
 type Config struct {
 	Source Source
 	Runs   Runs
 	// Book keeps where schedules stand. It is a handle of this scheduler's process.
-	Book journal.Schedules
+	Book Book
 	// Zone is that of calendars whose document names none; nil: UTC.
 	Zone *time.Location
 	// CatchUp; "": CatchUpLast.
@@ -254,7 +269,7 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	}
 	s.stored = map[Key]journal.Registration{}
 	for _, r := range list {
-		s.stored[Key{r.Workflow, r.Branch}] = r
+		s.stored[Key{r.Workflow, r.Branch, r.Schedule}] = r
 	}
 	s.leads, s.since = true, s.now()
 	delete(s.told, "leader")

@@ -20,18 +20,25 @@ type outcome struct {
 	run    string
 	fresh  bool
 	active string
-	err    error
+	// ctl is what people said of the schedule when it was decided.
+	ctl journal.Control
+	err error
 }
 
-// try has a worker start a run for a slot unless one of the branch has not ended. Opening the models and tools of a run may take a while, which
+// isHeld tells of a slot that a person keeps from starting. What a person asked for starts though the schedule is paused.
+func (o outcome) isHeld() bool { return !o.slot.Asked && o.ctl.Holds(o.slot.Planned) }
+
+// try has a worker start a run for a slot unless one of the branch has not ended or a person said that it is not to start. Opening the models and tools of a run may take a while, which
 // must not hold up other schedules.
 func (s *Scheduler) try(ctx context.Context, e *entry, slot Slot) {
 	e.deciding = true
 	s.wg.Go(func() {
 		out := outcome{slot: slot}
-		out.active, out.err = s.cfg.Runs.Active(ctx, slot.Key)
-		if out.err == nil && out.active == "" {
-			out.run, out.fresh, out.err = s.cfg.Runs.Start(ctx, slot)
+		if out.ctl, out.err = s.cfg.Book.Control(ctx, slot.Workflow, slot.Branch, slot.Schedule); out.err == nil && !out.isHeld() {
+			out.active, out.err = s.cfg.Runs.Active(ctx, slot.Key)
+			if out.err == nil && out.active == "" {
+				out.run, out.fresh, out.err = s.cfg.Runs.Start(ctx, slot)
+			}
 		}
 		s.send(ctx, func() { s.decided(ctx, e, out) })
 	})
@@ -46,6 +53,9 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 		s.refuse(e, out, now)
 	case out.err != nil:
 		s.again(ctx, e, out, now)
+		return
+	case out.isHeld():
+		s.held(ctx, e, out, now)
 		return
 	case out.active != "":
 		e.backoff = 0
@@ -64,7 +74,10 @@ func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 		s.follow(ctx, e, out.run, out.fresh, now)
 	}
 	s.failed(ctx, "start "+e.key.String(), "", nil)
-	if out.slot.CatchUp {
+	switch {
+	case out.slot.Asked:
+		e.reg.Asked, e.dirty = out.slot.Planned, true
+	case out.slot.CatchUp:
 		e.caughtUp(out.slot.Planned)
 	}
 	s.save(ctx, e)
@@ -88,12 +101,12 @@ func (s *Scheduler) refuse(e *entry, out outcome, now time.Time) {
 func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.Time) {
 	s.failed(ctx, "start "+e.key.String(), "cannot start a scheduled run", out.err)
 	e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
-	if e.sched.Kind == schedule.KindContinuous {
+	if e.sched.Kind == schedule.KindContinuous && !out.slot.Asked {
 		e.next = now.Add(e.backoff)
 		return
 	}
 	e.retry = now.Add(e.backoff)
-	if !out.slot.CatchUp {
+	if !out.slot.CatchUp && !out.slot.Asked {
 		e.makeUp(out.slot.Planned, out.slot.Planned)
 	}
 	s.save(ctx, e)
@@ -101,7 +114,7 @@ func (s *Scheduler) again(ctx context.Context, e *entry, out outcome, now time.T
 
 // occupied is for a slot that found a run of its branch. Who may wait waits for its end; a planned time that was met is skipped (S1-37).
 func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now time.Time) {
-	if out.slot.CatchUp || e.sched.Kind == schedule.KindContinuous {
+	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
 		s.follow(ctx, e, out.active, false, now)
 		return
 	}

@@ -237,7 +237,15 @@ type (
 	Preview         = schedule.Preview
 	PreviewRequest  = schedule.PreviewRequest
 	Scheduled       = schedule.Scheduled
+	ControlRequest  = schedule.ControlRequest
+	ScheduleControl = schedule.Control
 	ScheduleRequest = schedule.ScheduleRequest
+)
+
+// What a person may say of a schedule.
+const (
+	PauseSchedule, ResumeSchedule = schedule.Pause, schedule.Resume
+	SkipSchedule, RunSchedule     = schedule.Skip, schedule.RunNow
 )
 
 // PreviewOf is [schedule.PreviewOf].

@@ -27,12 +27,13 @@ func (a *API) registerOffers() {
 	}, listModels)
 	add(a, route{
 		Method: http.MethodGet, Path: "/schedules", ID: "listSchedules", Tag: tagSchedules, Role: access.RoleRun,
-		Summary: "List the schedules of published workflows", Description: "Ordered by workflow and branch.",
+		Summary: "List the schedules of published workflows", Description: "Ordered by workflow, branch and id.",
 	}, listSchedules)
 	add(a, route{
 		Method: http.MethodGet, Path: "/schedules/preview", ID: "previewSchedule", Tag: tagSchedules, Role: access.RoleRun, Errors: []int{http.StatusNotFound},
 		Summary: "List the next scheduled starts of a stored workflow", Description: "The draft needs the role edit. Nothing is started.",
 	}, previewSchedule)
+	a.registerControls()
 }
 
 // ToolOffer is a kind of toolset, a toolset or server of the operator, or a tool of the program.
@@ -89,28 +90,41 @@ func listModels(_ context.Context, c *transport.Caller, in *Page) (*listed[Model
 type Scheduled struct {
 	Workflow   string     `json:"workflow"`
 	Branch     *string    `json:"branch" doc:"Null: the main graph"`
+	ID         *string    `json:"id" doc:"Id of the schedule within its workflow; null: it has none"`
 	Version    *int       `json:"version" doc:"Version of the workflow; null: it consists of rows"`
 	Mode       string     `json:"mode"`
 	Spec       string     `json:"spec"`
 	Zone       string     `json:"zone" doc:"Time zone of the schedule; empty if it has none"`
-	Next       *time.Time `json:"next" doc:"Next planned time; null if unknown"`
+	Next       *time.Time `json:"next" doc:"Next planned time that starts a run; null if unknown or paused"`
 	LastRun    *string    `json:"lastRun" doc:"The last run that the schedule started"`
 	LastStatus *string    `json:"lastStatus" doc:"Status of the last run; null if the run was deleted"`
+	Paused     *Said      `json:"paused" doc:"Who paused it, and when; null: it is not paused"`
+	Skip       *SkipFact  `json:"skip" doc:"Planned times that are skipped; null: none"`
+	Asked      *AskedFact `json:"asked" doc:"A run that was asked for and has not started yet; null: none"`
 	Problem    string     `json:"problem" doc:"Why it cannot start now; empty if it can"`
 }
 
 func scheduledOf(s service.Scheduled) Scheduled {
 	out := Scheduled{
-		Workflow: s.Workflow, Branch: some(s.Branch.Branch), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone,
+		Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone,
 		LastRun: some(s.LastRun), LastStatus: some(string(s.LastStatus)),
 	}
 	if !s.Next.IsZero() {
 		out.Next = &s.Next
 	}
+	out.said(s)
 	if s.Err != nil {
 		out.Problem = s.Err.Error()
 	}
 	return out
+}
+
+// text is a text that may be missing.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 // zoneOf reads the name of a time zone; "" is nil.
@@ -142,10 +156,7 @@ func listSchedules(ctx context.Context, c *transport.Caller, in *struct {
 		all = append(all, scheduledOf(s))
 	}
 	return sorted(in.Page, all, func(s Scheduled) string {
-		if s.Branch == nil {
-			return s.Workflow + "\x00"
-		}
-		return s.Workflow + "\x00" + *s.Branch
+		return s.Workflow + "\x00" + text(s.Branch) + "\x00" + text(s.ID)
 	})
 }
 

@@ -95,6 +95,8 @@ func TestNamespaces(t *testing.T) {
 			args["id"] = run
 		case strings.HasSuffix(name, "_agent"):
 			args["id"] = "ann"
+		case name == "control_schedule":
+			args["control"], random["control"] = "pause", "pause"
 		case name == "update_workflow":
 			args["maxRounds"], random["maxRounds"] = 1, 1
 		}

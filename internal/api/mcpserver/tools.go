@@ -65,7 +65,7 @@ func (c *call) decodeID(into interface{ id() (string, error) }) (string, error) 
 // table is all tools: their names, who may call them (SEC2), what they take and give. The documentation is made of it.
 func table() []*tool {
 	all := []*tool{}
-	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), signalTools(), retryTools()} {
+	for _, part := range [][]*tool{agentTools(), workflowTools(), runTools(), resumeTools(), signalTools(), retryTools(), scheduleTools()} {
 		all = append(all, part...)
 	}
 	for _, t := range all {

@@ -74,11 +74,11 @@ func TestRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcpserver.Config{}, echoes)
 	w.admin(nil).pair()
-	edits := "create_agent update_agent delete_agent create_workflow update_workflow delete_workflow "
+	edits := "create_agent update_agent delete_agent create_workflow update_workflow delete_workflow control_schedule "
 	good := map[string]object{
 		"create_agent": {"name": "New"}, "update_agent": {"id": "ann", "description": "x"}, "get_agent": {"id": "ann"}, "delete_agent": {"id": "new", "force": true}, "list_agents": {},
 		"create_workflow": {"name": "New"}, "update_workflow": {"id": "talk", "maxRounds": 1}, "get_workflow": {"id": "talk"}, "list_workflows": {}, "delete_workflow": {"id": "new"},
-		"validate_workflow": {"id": "talk"}, "execute_workflow": {"id": "talk"}, "list_runs": {},
+		"validate_workflow": {"id": "talk"}, "execute_workflow": {"id": "talk"}, "list_runs": {}, "control_schedule": {"id": "talk", "control": "pause"},
 	}
 	for _, role := range access.Roles() {
 		c := w.connect(w.token(role, false), nil)

@@ -67,6 +67,9 @@ const ActAnswer = "runs.answer"
 // ActSignal is the action of a signal to a run; its target is the run's id, a blank and the signal's name.
 const ActSignal = "runs.signal"
 
+// ActSchedule is what the actions of schedules begin with; pause, resume, skip or run follows. Their target is the workflow's id, and the schedule's branch and id where it has them.
+const ActSchedule = "schedules."
+
 // RecordAction records for the audit log what the request of a context does: an action such as `runs.start`, and the id of its object. One request may do several
 // actions. Without a server, it does nothing.
 func RecordAction(ctx context.Context, action, target string) {

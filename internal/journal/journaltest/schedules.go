@@ -33,8 +33,8 @@ func testSchedules(t *testing.T, m Medium) {
 		t.Errorf("an empty store has %v", got)
 	}
 	full := journal.Registration{
-		Workflow: "w'2\x00", Branch: `b"`, Version: 7, Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
-		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1",
+		Workflow: "w'2\x00", Branch: `b"`, Schedule: "s\x00", Version: 7, Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
+		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1", Asked: at(5),
 	}
 	bare := journal.Registration{Workflow: "w1", Branch: "z"}
 	fine := journal.Registration{Workflow: "w1", Branch: "", Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
@@ -49,8 +49,8 @@ func testSchedules(t *testing.T, m Medium) {
 	}
 	full.Planned, full.CatchUpAfter, full.CatchUpTo, full.Run = at(9), time.Time{}, time.Time{}, "r2"
 	mustRegister(t, b, full)
-	for _, key := range [][2]string{{"w1", "z"}, {"w1", "z"}, {"never", ""}} {
-		if err := a.Unregister(t.Context(), key[0], key[1]); err != nil {
+	for _, key := range [][3]string{{"w1", "z", ""}, {"w1", "z", ""}, {"w1", "", "other"}, {"never", "", ""}} {
+		if err := a.Unregister(t.Context(), key[0], key[1], key[2]); err != nil {
 			t.Errorf("unregister %v: %v", key, err)
 		}
 	}

@@ -103,6 +103,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"lines without dead owners", testLinesOfDead},
 		{"lines are signalled", testLinesSignalled},
 		{"schedules", testSchedules},
+		{"controls of schedules", testControls},
 		{"lead", testLead},
 		{"lead at once", testLeadConcurrent},
 		{"lead in place of a process that hangs", testLeadHung},

@@ -28,6 +28,9 @@ import (
 // MetaBy is the key of journal.Head.Meta that holds StartRequest.By.
 const MetaBy = "by"
 
+// MetaSchedule is the key of a run's meta that holds StartRequest.Schedule.
+const MetaSchedule = "schedule"
+
 // metaPlanned is the key of a run's meta that holds the planned time, RFC 3339.
 const metaPlanned = "planned"
 
@@ -80,6 +83,8 @@ type StartRequest struct {
 	Trigger string
 	// Planned is the time for which a schedule planned the run; zero: none did.
 	Planned time.Time
+	// Schedule is the id of that schedule, where it has one.
+	Schedule string
 	// meta is kept with the run.
 	meta map[string]string
 }
@@ -153,6 +158,9 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	maps.Copy(spec.Meta, q.meta)
 	if !q.Planned.IsZero() {
 		spec.Meta[metaPlanned] = q.Planned.Format(time.RFC3339Nano)
+	}
+	if q.Schedule != "" {
+		spec.Meta[MetaSchedule] = q.Schedule
 	}
 	if q.By != "" {
 		spec.Meta[MetaBy] = q.By

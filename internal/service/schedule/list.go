@@ -24,9 +24,47 @@ type Scheduled struct {
 	// status.
 	LastRun    string
 	LastStatus journal.Status
+	// Paused is since when it is paused, PausedBy who said so; zero: it is not, and Next is when it starts.
+	Paused   time.Time
+	PausedBy string
+	// SkipUntil is the last planned time that is skipped, SkippedBy who said so; zero: none that is still to come is.
+	SkipUntil time.Time
+	SkippedBy string
+	// AskedRun is the id of the run that a person asked for and that the scheduler has not started yet, Asked when they did.
+	AskedRun string
+	Asked    time.Time
+	AskedBy  string
+	// control is what is stored; done: runs that were asked for up to then are done with; planned is the next planned time, whether paused or not.
+	control       journal.Control
+	done, planned time.Time
 }
 
-// Schedules lists the schedules of all published workflows by workflow and branch, and the owner of their scheduler; false: none. zone is that of calendars whose
+// known is what the store knows of schedules.
+type known struct {
+	registered map[scheduler.Key]journal.Registration
+	controls   map[scheduler.Key]journal.Control
+}
+
+func (s *Scheduler) known(ctx context.Context) (known, error) {
+	list, err := s.store.Registrations(ctx)
+	if err != nil {
+		return known{}, err
+	}
+	controls, err := s.store.Controls(ctx)
+	if err != nil {
+		return known{}, err
+	}
+	k := known{map[scheduler.Key]journal.Registration{}, map[scheduler.Key]journal.Control{}}
+	for _, r := range list {
+		k.registered[scheduler.Key{Workflow: r.Workflow, Branch: r.Branch, Schedule: r.Schedule}] = r
+	}
+	for _, c := range controls {
+		k.controls[scheduler.Key{Workflow: c.Workflow, Branch: c.Branch, Schedule: c.Schedule}] = c
+	}
+	return k, nil
+}
+
+// Schedules lists the schedules of all published workflows by workflow, branch and id, and the owner of their scheduler; false: none. zone is that of calendars whose
 // document names none; nil: the machine's.
 func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Scheduled, journal.Owner, bool, error) {
 	zone = cmp.Or(zone, time.Local)
@@ -38,36 +76,49 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 	if err != nil {
 		return nil, leader, alive, err
 	}
-	list, err := s.store.Registrations(ctx)
+	known, err := s.known(ctx)
 	if err != nil {
 		return nil, leader, alive, err
-	}
-	registered := map[scheduler.Key]journal.Registration{}
-	for _, r := range list {
-		registered[scheduler.Key{Workflow: r.Workflow, Branch: r.Branch}] = r
 	}
 	now := time.Now()
 	out := make([]Scheduled, len(branches))
 	for i, b := range branches {
-		sc := Scheduled{Branch: b}
-		if r, ok := registered[b.Key]; ok {
-			if sc.LastRun = r.Run; r.Run != "" {
-				h, err := s.store.Head(ctx, r.Run)
-				if err != nil && !errors.Is(err, journal.ErrNotFound) {
-					return nil, leader, alive, err
-				}
-				sc.LastStatus = h.Status
-			}
+		if out[i], err = s.look(ctx, b, known, zone, now); err != nil {
+			return nil, leader, alive, err
 		}
-		if b.Err == nil {
-			sc.next(registered, zone, now)
-		}
-		out[i] = sc
 	}
 	slices.SortStableFunc(out, func(a, b Scheduled) int {
-		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch.Branch, b.Branch.Branch))
+		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch.Branch, b.Branch.Branch), cmp.Compare(a.Key.Schedule, b.Key.Schedule))
 	})
 	return out, leader, alive, nil
+}
+
+// look gives one schedule.
+func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (Scheduled, error) {
+	sc := Scheduled{Branch: b, control: journal.Control{Workflow: b.Key.Workflow, Branch: b.Key.Branch, Schedule: b.Key.Schedule}}
+	if c, ok := k.controls[b.Key]; ok {
+		sc.control = c
+		sc.Paused, sc.PausedBy = c.Paused, c.PausedBy
+		if c.SkipUntil.After(now) {
+			sc.SkipUntil, sc.SkippedBy = c.SkipUntil, c.SkippedBy
+		}
+	}
+	if r, ok := k.registered[b.Key]; ok {
+		if sc.LastRun, sc.done = r.Run, r.Asked; r.Run != "" {
+			h, err := s.store.Head(ctx, r.Run)
+			if err != nil && !errors.Is(err, journal.ErrNotFound) {
+				return sc, err
+			}
+			sc.LastStatus = h.Status
+		}
+	}
+	if c := sc.control; c.Asked.After(sc.done) && now.Sub(c.Asked) <= scheduler.AskLimit {
+		sc.Asked, sc.AskedBy, sc.AskedRun = c.Asked, c.AskedBy, runOf(b.Key, c.Asked)
+	}
+	if b.Err == nil {
+		sc.next(k.registered, zone, now)
+	}
+	return sc, nil
 }
 
 // next works out the zone and the next planned time.
@@ -80,14 +131,18 @@ func (sc *Scheduled) next(registered map[scheduler.Key]journal.Registration, zon
 	}
 	r, known := registered[sc.Key]
 	known = known && r.Mode == sc.Schedule.Mode && r.Spec == sc.Schedule.Spec && r.TimeZone == sc.Schedule.TimeZone
+	from := later(now, sc.SkipUntil)
 	switch sched.Kind {
 	case schedule.KindDaily, schedule.KindWeekly, schedule.KindCron:
 		sc.Zone = loc.String()
-		sc.Next = sched.Next(now, loc)
+		sc.planned = sched.Next(from, loc)
 	case schedule.KindEvery:
 		if known && r.Version == sc.Version {
-			sc.Next = sched.NextFrom(r.Registered, now, loc)
+			sc.planned = sched.NextFrom(r.Registered, from, loc)
 		}
 	default:
+	}
+	if sc.Paused.IsZero() {
+		sc.Next = sc.planned
 	}
 }

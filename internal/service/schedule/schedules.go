@@ -167,7 +167,7 @@ type scheduledRuns struct {
 
 // Start implements scheduler.Runs. The run's id is made of workflow, branch and planned time, so that the store refuses a second one (P37).
 func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
-	id := driver.DerivedRunID(slot.Planned, slot.Workflow, slot.Branch)
+	id := runOf(slot.Key, slot.Planned)
 	err := r.start(ctx, slot, id)
 	switch {
 	case err == nil:
@@ -193,13 +193,13 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 	}
 	_, err = r.scheduler.runs.Start(ctx, run.StartRequest{
 		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
-		Planned: slot.Planned,
+		Planned: slot.Planned, Schedule: slot.Schedule,
 	})
 	return err
 }
 
 // Active implements scheduler.Runs. Runs that people started count too. One that was interrupted and that only another kind of process would take up
-// does not: it may never end.
+// does not: it may never end. Of a schedule with an id only its own runs count: the others of its workflow have other inputs.
 func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
 	s := r.scheduler
 	q := journal.Query{Statuses: run.Unended, Workflow: key.Workflow, Limit: 1000}
@@ -209,7 +209,7 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 			return "", err
 		}
 		for _, h := range heads {
-			if h.Meta[project.MetaTargetBranchID] == key.Branch && !s.isLeft(h) {
+			if h.Meta[project.MetaTargetBranchID] == key.Branch && (key.Schedule == "" || h.Meta[run.MetaSchedule] == key.Schedule) && !s.isLeft(h) {
 				return h.Run, nil
 			}
 		}

@@ -10,14 +10,15 @@ import (
 
 // Registrations implements journal.Schedules.
 func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, error) {
-	var workflow, branch, mode, spec, zone, run []byte
-	var version, registered, planned, after, to int64
+	var workflow, branch, schedule, mode, spec, zone, run []byte
+	var version, registered, planned, after, to, asked int64
 	var list []journal.Registration
-	columns := []any{&workflow, &branch, &version, &mode, &spec, &zone, &registered, &planned, &after, &to, &run}
+	columns := []any{&workflow, &branch, &schedule, &version, &mode, &spec, &zone, &registered, &planned, &after, &to, &run, &asked}
 	err := s.query(ctx, sqlSchedules, nil, columns, func() { list = []journal.Registration{} }, func() error {
 		list = append(list, journal.Registration{
-			Workflow: string(workflow), Branch: string(branch), Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
+			Workflow: string(workflow), Branch: string(branch), Schedule: string(schedule), Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
 			Registered: tables.TimeOf(registered), Planned: tables.TimeOf(planned), CatchUpAfter: tables.TimeOf(after), CatchUpTo: tables.TimeOf(to), Run: string(run),
+			Asked: tables.TimeOf(asked),
 		})
 		return nil
 	})
@@ -32,8 +33,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Workflow), bytesOf(r.Branch), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
-		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), bytesOf(r.Run))
+	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Workflow), bytesOf(r.Branch), bytesOf(r.Schedule), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
+		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), bytesOf(r.Run), tables.Micros(r.Asked))
 	if err != nil {
 		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
 	}
@@ -41,8 +42,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 }
 
 // Unregister implements journal.Schedules.
-func (s *Store) Unregister(ctx context.Context, workflow, branch string) error {
-	if _, err := s.exec(ctx, sqlUnregister, bytesOf(workflow), bytesOf(branch)); err != nil {
+func (s *Store) Unregister(ctx context.Context, workflow, branch, schedule string) error {
+	if _, err := s.exec(ctx, sqlUnregister, bytesOf(workflow), bytesOf(branch), bytesOf(schedule)); err != nil {
 		return fmt.Errorf("unregister schedule of workflow %s: %w", workflow, err)
 	}
 	return nil

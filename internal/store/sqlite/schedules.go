@@ -15,9 +15,9 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 		list = []journal.Registration{}
 		return c.query(ctx, sqlSchedules, func(r row) error {
 			list = append(list, journal.Registration{
-				Workflow: r.text(0), Branch: r.text(1), Version: int(r.int(2)), Mode: r.text(3), Spec: r.text(4), TimeZone: r.text(5),
-				Registered: tables.Time(r[6]), Planned: tables.Time(r[7]),
-				CatchUpAfter: tables.Time(r[8]), CatchUpTo: tables.Time(r[9]), Run: r.text(10),
+				Workflow: r.text(0), Branch: r.text(1), Schedule: r.text(2), Version: int(r.int(3)), Mode: r.text(4), Spec: r.text(5), TimeZone: r.text(6),
+				Registered: tables.Time(r[7]), Planned: tables.Time(r[8]),
+				CatchUpAfter: tables.Time(r[9]), CatchUpTo: tables.Time(r[10]), Run: r.text(11), Asked: tables.Time(r[12]),
 			})
 			return nil
 		})
@@ -34,8 +34,8 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Version, r.Mode, r.Spec, r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
-			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run)
+		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Schedule, r.Version, r.Mode, r.Spec, r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
+			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run, tables.Micros(r.Asked))
 		return err
 	})
 	if err != nil {
@@ -45,9 +45,9 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 }
 
 // Unregister implements journal.Schedules.
-func (s *Store) Unregister(ctx context.Context, workflow, branch string) error {
+func (s *Store) Unregister(ctx context.Context, workflow, branch, schedule string) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlUnregister, workflow, branch)
+		_, err := c.exec(sqlUnregister, workflow, branch, schedule)
 		return err
 	})
 	if err != nil {

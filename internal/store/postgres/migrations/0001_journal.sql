@@ -159,6 +159,7 @@ CREATE INDEX lines_name ON lines (kind, name, id);
 CREATE TABLE schedules (
   workflow       bytea   NOT NULL,           -- id of the stored workflow
   branch         bytea   NOT NULL,           -- empty for the main graph
+  schedule       bytea   NOT NULL,           -- empty for one without an id
   version        bigint  NOT NULL,
   mode           bytea   NOT NULL,
   spec           bytea   NOT NULL,
@@ -168,7 +169,26 @@ CREATE TABLE schedules (
   catch_up_after bigint  NOT NULL,
   catch_up_to    bigint  NOT NULL,
   run            bytea   NOT NULL,           -- the last one that was started
-  PRIMARY KEY (workflow, branch)
+  asked          bigint  NOT NULL,           -- runs that were asked for up to then are done with
+  PRIMARY KEY (workflow, branch, schedule)
+);
+
+-- What people said of schedules. Rows stay when the schedule goes: a pause holds for each version.
+CREATE TABLE schedule_controls (
+  workflow   bytea   NOT NULL,
+  branch     bytea   NOT NULL,
+  schedule   bytea   NOT NULL,
+  revision   bigint  NOT NULL,               -- of the row, which writers replace
+  paused     bigint  NOT NULL,               -- since when; 0: not
+  paused_by  bytea   NOT NULL,
+  resumed    bigint  NOT NULL,
+  resumed_by bytea   NOT NULL,
+  skip_after bigint  NOT NULL,
+  skip_until bigint  NOT NULL,
+  skipped_by bytea   NOT NULL,
+  asked      bigint  NOT NULL,               -- when a run was asked for
+  asked_by   bytea   NOT NULL,
+  PRIMARY KEY (workflow, branch, schedule)
 );
 
 -- The process that starts scheduled runs: one row at most.

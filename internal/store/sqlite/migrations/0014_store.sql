@@ -229,6 +229,7 @@ CREATE TABLE workflow_versions (
 CREATE TABLE schedules (
   workflow       TEXT    NOT NULL,          -- id of the stored workflow
   branch         TEXT    NOT NULL,          -- empty for the main graph
+  schedule       TEXT    NOT NULL,          -- empty for one without an id
   version        INTEGER NOT NULL,
   mode           TEXT    NOT NULL,
   spec           TEXT    NOT NULL,
@@ -238,7 +239,26 @@ CREATE TABLE schedules (
   catch_up_after INTEGER NOT NULL,
   catch_up_to    INTEGER NOT NULL,
   run            TEXT    NOT NULL,          -- the last one that was started
-  PRIMARY KEY (workflow, branch)
+  asked          INTEGER NOT NULL,          -- runs that were asked for up to then are done with
+  PRIMARY KEY (workflow, branch, schedule)
+) WITHOUT ROWID;
+
+-- What people said of schedules. Rows stay when the schedule goes: a pause holds for each version.
+CREATE TABLE schedule_controls (
+  workflow   TEXT    NOT NULL,
+  branch     TEXT    NOT NULL,
+  schedule   TEXT    NOT NULL,
+  revision   INTEGER NOT NULL,              -- of the row, which writers replace
+  paused     INTEGER NOT NULL,              -- since when; 0: not
+  paused_by  TEXT    NOT NULL,
+  resumed    INTEGER NOT NULL,
+  resumed_by TEXT    NOT NULL,
+  skip_after INTEGER NOT NULL,
+  skip_until INTEGER NOT NULL,
+  skipped_by TEXT    NOT NULL,
+  asked      INTEGER NOT NULL,              -- when a run was asked for
+  asked_by   TEXT    NOT NULL,
+  PRIMARY KEY (workflow, branch, schedule)
 ) WITHOUT ROWID;
 
 -- The process that starts scheduled runs: one row at most.

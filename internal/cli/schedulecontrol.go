@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// saidLine, skipLine and askLine are what was said of a schedule, in `schedule list --json`.
+type (
+	saidLine struct {
+		At string `json:"at"`
+		By string `json:"by"`
+	}
+	skipLine struct {
+		Until string `json:"until"`
+		By    string `json:"by"`
+	}
+	askLine struct {
+		saidLine
+		Run string `json:"run"`
+	}
+)
+
+func (l *scheduleLine) said(sc service.Scheduled) {
+	if !sc.Paused.IsZero() {
+		l.Paused = &saidLine{timeText(sc.Paused), sc.PausedBy}
+	}
+	if !sc.SkipUntil.IsZero() {
+		l.Skip = &skipLine{timeText(sc.SkipUntil), sc.SkippedBy}
+	}
+	if sc.AskedRun != "" {
+		l.Asked = &askLine{saidLine{timeText(sc.Asked), sc.AskedBy}, sc.AskedRun}
+	}
+}
+
+const controlHelp = `
+
+What is said is kept in the store and in the audit log, holds for each later version
+of the workflow, and is obeyed by the scheduler at once. Where the workflow has several
+schedules, --branch or --schedule names one.`
+
+// scheduleControlCmds makes the verbs that say something of a schedule.
+func (a *app) scheduleControlCmds() []*cobra.Command {
+	verb := func(do service.ScheduleControl, short, long string) *cobra.Command {
+		q := service.ControlRequest{Do: do, By: access.ActorLocal}
+		var asJSON bool
+		var tz string
+		c := &cobra.Command{
+			Use: string(do) + " WORKFLOW", Short: short, Long: long + controlHelp, Example: "  hocket schedule " + string(do) + " feeds --branch daily",
+			Args: takes("WORKFLOW"), ValidArgsFunction: func(c *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return a.completeWorkflow(c, args, prefix)
+			},
+			RunE: func(c *cobra.Command, args []string) (err error) {
+				if q.Zone, err = zone(c, tz); err != nil {
+					return err
+				}
+				q.Workflow = args[0]
+				return a.controlSchedule(c.Context(), q, asJSON)
+			},
+		}
+		c.Flags().StringVar(&q.Branch, "branch", "", "`ID` of the branch")
+		c.Flags().StringVar(&q.Schedule, "schedule", "", "`ID` of the schedule")
+		addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
+		c.Flags().BoolVar(&asJSON, "json", false, "print the schedule as JSON")
+		return c
+	}
+	return []*cobra.Command{
+		verb(service.PauseSchedule, "pause a schedule", "Pauses a schedule of a published workflow: nothing starts by itself until it is\nresumed. Runs in progress continue."),
+		verb(service.ResumeSchedule, "resume a paused schedule", "Resumes a schedule. It continues with the next planned time: what was planned before\nis not made up for. Skipped times that are still to come are planned again."),
+		verb(service.SkipSchedule, "skip the next planned time of a schedule", "Skips the next planned time of a schedule; said again, one more. Continuous\nschedules have no planned times."),
+		verb(service.RunSchedule, "run a schedule now", "Asks the scheduler to start a run now, also of a paused schedule, once no other run\nof it is active. The id of the run is printed. If no scheduler runs for a day, nothing\nis started."),
+	}
+}
+
+func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJSON bool) error {
+	if err := a.present(ctx); err != nil {
+		return err
+	}
+	s, err := a.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	sc, err := s.ControlSchedule(ctx, q)
+	if err != nil {
+		return err
+	}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do), Target: sc.Key.String()}
+	if err := a.audited(context.WithoutCancel(ctx), s, r); err != nil {
+		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
+	}
+	alive, err := s.HasScheduler(ctx)
+	if err != nil {
+		return err
+	}
+	if !a.quiet && !alive && q.Do == service.RunSchedule {
+		fmt.Fprintln(a.Err, "no scheduler is running; start one with hocket scheduler")
+	}
+	if asJSON {
+		return writeJSON(a.Out, lineOfSchedule(sc), a.OutTerminal)
+	}
+	if q.Do == service.RunSchedule {
+		_, err = fmt.Fprintln(a.Out, sc.AskedRun)
+		return err
+	}
+	if a.quiet {
+		return nil
+	}
+	_, err = fmt.Fprintln(a.Err, controlled(sc))
+	return err
+}
+
+// controlled tells in a line how a schedule stands.
+func controlled(sc service.Scheduled) string {
+	text := clean(sc.Key.String()) + ": "
+	switch {
+	case !sc.Paused.IsZero():
+		return text + "paused"
+	case sc.Next.IsZero():
+		return text + "active"
+	}
+	return text + "next " + sc.Next.Format("Mon 2006-01-02 15:04:05 -07:00")
+}

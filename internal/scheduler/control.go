@@ -1,0 +1,74 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// control takes up what people said of schedules.
+func (s *Scheduler) control(list []journal.Control) {
+	for _, c := range list {
+		if e := s.all[Key{c.Workflow, c.Branch, c.Schedule}]; e != nil {
+			s.heed(e, c)
+		}
+	}
+}
+
+// heed takes up what was said of one schedule. A schedule that was resumed begins with the first planned time after that: nothing before it is made up for.
+func (s *Scheduler) heed(e *entry, c journal.Control) {
+	if c.Revision < e.ctl.Revision {
+		return // a worker read a newer one
+	}
+	former := e.ctl
+	e.ctl = c
+	switch isPaused := !c.Paused.IsZero(); {
+	case isPaused && former.Paused.IsZero():
+		s.cfg.Report(Event{Kind: EventPaused, At: s.now(), Key: e.key, Detail: c.PausedBy})
+	case !isPaused && !former.Paused.IsZero():
+		s.cfg.Report(Event{Kind: EventResumed, At: s.now(), Key: e.key, Detail: c.ResumedBy, Next: e.after(s.now())})
+	}
+	if c.Resumed.IsZero() {
+		return
+	}
+	if e.reg.Planned.Before(c.Resumed) {
+		e.reg.Planned, e.due, e.dirty = c.Resumed, time.Time{}, true
+	}
+	if !e.reg.CatchUpTo.IsZero() && e.reg.CatchUpAfter.Before(c.Resumed) {
+		e.caughtUp(c.Resumed)
+	}
+}
+
+// ask starts the run that a person asked for, where none goes on and it was asked for less than a day ago. It tells whether it is being decided.
+func (s *Scheduler) ask(ctx context.Context, e *entry, now time.Time) bool {
+	asked := e.ctl.Asked
+	if asked.IsZero() || !asked.After(e.reg.Asked) || now.Sub(asked) > AskLimit || e.deciding || e.running != "" || e.retry.After(now) {
+		return false
+	}
+	s.try(ctx, e, Slot{Key: e.key, Planned: asked, Asked: true})
+	return true
+}
+
+// hold reports a planned time that starts nothing as a person said so.
+func (s *Scheduler) hold(e *entry, planned, now time.Time) {
+	why := "paused"
+	if e.ctl.Skips(planned) {
+		why = "skipped"
+	}
+	s.cfg.Report(Event{Kind: EventHeld, At: now, Key: e.key, Planned: planned, Detail: why, Next: e.after(now)})
+}
+
+// held is for a slot about which a person said, since the last look, that it is not to start.
+func (s *Scheduler) held(ctx context.Context, e *entry, out outcome, now time.Time) {
+	s.heed(e, out.ctl)
+	e.backoff = 0
+	switch {
+	case out.slot.CatchUp && !e.ctl.Paused.IsZero(): // it waits
+	case out.slot.CatchUp:
+		e.caughtUp(out.slot.Planned)
+	case e.sched.IsTimed():
+		s.hold(e, out.slot.Planned, now)
+	}
+	s.save(ctx, e)
+}

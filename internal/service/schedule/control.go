@@ -1,0 +1,194 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service/failure"
+)
+
+// Control is what a person may say of a schedule.
+type Control string
+
+const (
+	// Pause: nothing starts by itself until Resume.
+	Pause Control = "pause"
+	// Resume ends a pause, and takes back what Skip said. Planned times up to now are not made up for.
+	Resume Control = "resume"
+	// Skip: the next planned time that is not skipped already starts nothing.
+	Skip Control = "skip"
+	// RunNow: the scheduler starts a run, also of a paused schedule, once no other one goes on.
+	RunNow Control = "run"
+)
+
+// Controls lists what a person may say of a schedule.
+func Controls() []Control { return []Control{Pause, Resume, Skip, RunNow} }
+
+// ControlRequest says something of one schedule.
+type ControlRequest struct {
+	Workflow string
+	// Branch and Schedule name the schedule; both empty: the only one that the workflow has.
+	Branch, Schedule string
+	Do               Control
+	// By names who says it.
+	By string
+	// Zone is that of calendars whose document names none; nil: the machine's.
+	Zone *time.Location
+}
+
+// maxTries bounds how often a control is said again because others said something at the same time.
+const maxTries = 20
+
+// ControlSchedule pauses, resumes, skips or runs a schedule of a published workflow, and gives the schedule as it is then. What is said is durable when this returns, and every
+// scheduler of the store heeds it; saying it again changes nothing, save that Skip skips one more time.
+//
+// Errors: catalog.ErrNotFound, wrapped; *InvalidError, such as for a schedule that the workflow has not.
+func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Scheduled, error) {
+	if !slices.Contains(Controls(), q.Do) {
+		return Scheduled{}, failure.Refuse(errcode.ScheduleControl, errcode.Fields{"control": string(q.Do)}, nil)
+	}
+	b, err := s.branch(ctx, q)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	for try := 1; ; try++ {
+		sc, err := s.scheduled(ctx, b, q.Zone)
+		if err != nil {
+			return sc, err
+		}
+		changed := sc.control
+		if err := sc.say(&changed, q, time.Now().UTC().Truncate(time.Microsecond)); err != nil {
+			return sc, err
+		}
+		if changed == sc.control {
+			return sc, nil
+		}
+		err = s.store.SetControl(ctx, changed)
+		switch {
+		case err == nil:
+			sc, err = s.scheduled(ctx, b, q.Zone)
+			if q.Do == RunNow { // the scheduler may have started it since
+				sc.Asked, sc.AskedBy, sc.AskedRun = changed.Asked, changed.AskedBy, runOf(b.Key, changed.Asked)
+			}
+			return sc, err
+		case !errors.Is(err, journal.ErrChanged) || try == maxTries:
+			return sc, err
+		}
+	}
+}
+
+// HasScheduler tells whether a process runs the schedules.
+func (s *Scheduler) HasScheduler(ctx context.Context) (bool, error) {
+	_, alive, err := s.store.Leader(ctx)
+	return alive, err
+}
+
+// branch finds the schedule that is meant.
+func (s *Scheduler) branch(ctx context.Context, q ControlRequest) (scheduler.Branch, error) {
+	e, err := s.definitions.Entry(ctx, q.Workflow)
+	if err != nil {
+		return scheduler.Branch{}, err
+	}
+	var branches []scheduler.Branch
+	if e.Published != 0 && e.Format != catalog.FormatRoutes {
+		if branches, err = s.scheduledBranches(ctx, e); err != nil {
+			return scheduler.Branch{}, err
+		}
+	}
+	var names []string
+	for _, b := range branches {
+		if b.Key.Branch == q.Branch && b.Key.Schedule == q.Schedule || q.Branch == "" && q.Schedule == "" && len(branches) == 1 {
+			return b, nil
+		}
+		names = append(names, nameOf(b.Key))
+	}
+	slices.Sort(names)
+	switch {
+	case len(names) == 0:
+		return scheduler.Branch{}, failure.Refuse(errcode.ScheduleMissing, errcode.Fields{"id": q.Workflow}, nil)
+	case q.Branch == "" && q.Schedule == "":
+		return scheduler.Branch{}, failure.Refuse(errcode.ScheduleNeeded, errcode.Fields{"id": q.Workflow, "schedules": names}, nil)
+	}
+	name := nameOf(scheduler.Key{Branch: q.Branch, Schedule: q.Schedule})
+	return scheduler.Branch{}, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{
+		"id": q.Workflow, "schedule": name, "schedules": names, "meant": diag.DidYouMean(name, names),
+	}, nil)
+}
+
+// nameOf names a schedule within its workflow.
+func nameOf(k scheduler.Key) string {
+	return strings.Trim(k.Branch+"/"+k.Schedule, "/")
+}
+
+// say changes a control as the request says.
+func (sc *Scheduled) say(c *journal.Control, q ControlRequest, now time.Time) error {
+	switch q.Do {
+	case Pause:
+		if c.Paused.IsZero() {
+			c.Paused, c.PausedBy = now, q.By
+		}
+	case Resume:
+		if !c.Paused.IsZero() {
+			c.Paused, c.PausedBy, c.Resumed, c.ResumedBy = time.Time{}, "", now, q.By
+		}
+		if c.SkipUntil.After(now) {
+			c.SkipAfter, c.SkipUntil, c.SkippedBy = time.Time{}, time.Time{}, ""
+		}
+	case Skip:
+		next := sc.planned
+		switch {
+		case sc.Err != nil:
+			return failure.Refuse(errcode.InvalidSchedule, nil, sc.Err)
+		case next.IsZero():
+			return failure.Refuse(errcode.ScheduleUntimed, errcode.Fields{"id": q.Workflow}, nil)
+		}
+		if !c.SkipUntil.After(now) {
+			c.SkipAfter = now
+		}
+		c.SkipUntil, c.SkippedBy = next.UTC(), q.By
+	case RunNow:
+		if sc.Err != nil {
+			return failure.Refuse(errcode.InvalidSchedule, nil, sc.Err)
+		}
+		if sc.AskedRun == "" {
+			// A clock that is behind that of another machine must not make it a request that is done with.
+			c.Asked, c.AskedBy = later(now, later(sc.done, c.Asked).Add(time.Microsecond)), q.By
+		}
+	}
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// runOf is the id of the run of a schedule for a planned time, or for the time at which a person asked for it.
+func runOf(k scheduler.Key, planned time.Time) string {
+	parts := []string{k.Workflow, k.Branch}
+	if k.Schedule != "" {
+		parts = append(parts, k.Schedule)
+	}
+	return driver.DerivedRunID(planned, parts...)
+}
+
+// scheduled gives one schedule as a list shows it.
+func (s *Scheduler) scheduled(ctx context.Context, b scheduler.Branch, zone *time.Location) (Scheduled, error) {
+	known, err := s.known(ctx)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	return s.look(ctx, b, known, cmp.Or(zone, time.Local), time.Now())
+}
