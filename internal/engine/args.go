@@ -124,9 +124,9 @@ func (s viewer) runOutput(d *RunCompleted) *Failure {
 	return nil
 }
 
-// endedWith tells whether a step is one of an end node that says the output.
+// endedWith tells whether a step is one of an end node that says the output; one that was skipped says nothing.
 func (s viewer) endedWith(step int) bool {
-	return step > 0 && s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
+	return step > 0 && s.graph.Step(step).Status == event.Completed && s.graph.StepNode(step).Kind == workflow.KindEnd && s.graph.StepNode(step).Value != nil
 }
 
 // evaluate makes a value of the definition, as large as a prompt at most and within what is left of the bytes of the run.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -52,7 +53,9 @@ func (b *blocks) closeItem(id, scope int) {
 func (b *blocks) failItem(id, item int, f Failure) {
 	switch b.graph.StepNode(id).Map.OnItemError {
 	case workflow.FailSkip, workflow.FailCollect:
-		return // the scope has ended, and is noted as others are
+		if !event.BoundsRun(f.Code) {
+			return // the scope has ended, and is noted as others are
+		}
 	}
 	b.steps.cancelBranches(id, "another item of "+b.graph.StepNode(id).ID+" failed")
 	f.Message = itemName(item) + ": " + f.Message

@@ -41,6 +41,8 @@ type starterEnd interface {
 type starterSteps interface {
 	complete(step int, d *StepCompleted, ports ...string)
 	failStep(step int, f Failure)
+	// failStart fails a step whose condition or input could not be made.
+	failStart(step int, f Failure)
 	// endAll cancels what else runs in the scope of a step.
 	endAll(step int)
 	giveUp(step int, f Failure)
@@ -147,14 +149,11 @@ func (s *starter) startToken(t graph.Token) {
 	if n.Node.If != nil && !s.asked(id, n, on, err) {
 		return
 	}
-	switch {
-	case failure == nil:
-		s.begin(id, n)
-	case n.Kind == workflow.KindMap: // whose list is made once
-		s.steps.giveUp(id, *failure)
-	default:
-		s.steps.failStep(id, *failure)
+	if failure != nil {
+		s.steps.failStart(id, *failure)
+		return
 	}
+	s.begin(id, n)
 }
 
 // maxSteps is how many steps the run may have.
@@ -169,7 +168,7 @@ func (s *starter) maxSteps() int {
 // asked records the condition of a step that has started. False: the step goes no further.
 func (s *starter) asked(id int, n *plan.Node, on bool, err error) bool {
 	if err != nil {
-		s.steps.failStep(id, Failure{Code: CodeCondition, Message: err.Error()})
+		s.steps.failStart(id, Failure{Code: CodeCondition, Message: err.Error()})
 		return false
 	}
 	s.emitStep(id, s.mem.checked.put(ConditionChecked{Index: -1, Op: n.Node.If.Op, Text: n.Node.If.Text + n.Node.If.Func, Result: on}))

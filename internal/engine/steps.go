@@ -160,6 +160,14 @@ func (s *steps) failStep(id int, f Failure) {
 	}
 }
 
+// failStart fails a step whose condition or input could not be made. It is not tried again: both are made once, when a step starts, and an attempt without them would do what the
+// workflow does not say.
+func (s *steps) failStart(id int, f Failure) {
+	if !s.retries.handled(id, "", &f, nil, func(string) bool { return true }) {
+		s.giveUp(id, f)
+	}
+}
+
 // skip ends a step whose condition does not hold: what it was given goes on.
 func (s *steps) skip(id int) {
 	s.emitStep(id, &StepSkipped{Reason: "its condition does not hold", Ports: s.state.plan.out})

@@ -121,12 +121,18 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	}
 	sight := e.graph.Sight(e.scope)
 	out, ok := sight.EntryOf(id)
-	if ok && out.Output != nil {
-		if w := e.Waits.OfStep(out.Step); w != nil && w.Answer != nil {
+	caught := sight.Caught(id)
+	if ok && out.Output != nil || caught.Step > 0 {
+		last := max(out.Step, caught.Step)
+		switch w := e.Waits.OfStep(last); {
+		case w == nil:
+		case w.Answer != nil:
 			out.Decision, out.Note = w.Answer.Decision, w.Answer.Note
+		case w.Closed == "deadline":
+			out.Decision = e.graph.StepNode(last).Wait.OnDeadline
 		}
 	}
-	if out.Error = sight.Failure(id); e.failed != nil && e.graph.StepNode(e.step).ID == id {
+	if out.Error = caught.Failure; e.failed != nil && e.graph.StepNode(e.step).ID == id {
 		out.Error = e.failed.Brief()
 	}
 	return out, ok || out.Error != nil

@@ -91,7 +91,7 @@ type Scope struct {
 	Entries []Entry
 	Loops   Counts
 	// Caught are the failures of the latest executions of nodes after which the run went on, by node; nil: there are none.
-	Caught map[int]event.Value
+	Caught map[int]Caught
 	// State is the typed state as the scope sees it: that at the fork, or the one with which the sub-flow or the run began, with what was written since (D5).
 	State  typed.State
 	Writes map[string]write

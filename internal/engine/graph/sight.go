@@ -202,17 +202,17 @@ func Title(f *plan.Flow, agent string) string {
 	return ""
 }
 
-// Failure gives the failure of the latest execution of a node after which the run went on; nil: there is none. A branch sees those around it.
-func (s Sight[L]) Failure(id string) event.Value {
+// Caught gives the latest execution of a node where the run went on after its failure; the zero value: there is none. A branch sees those around it.
+func (s Sight[L]) Caught(id string) Caught {
 	idx, ok := s.f.Index[id]
 	for at := s.scope; ok; {
 		sc := s.g.Scope(at)
-		if f := sc.Caught[idx]; f != nil || sc.Branch == 0 {
-			return f
+		if c := sc.Caught[idx]; c.Step > 0 || sc.Branch == 0 {
+			return c
 		}
 		at = s.g.Step(sc.Owner).Scope
 	}
-	return nil
+	return Caught{}
 }
 
 // EntryOf gives what is seen of a node: by its id, or by its id without the path of its sub-flow.

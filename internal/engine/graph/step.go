@@ -183,7 +183,7 @@ func (g *Graph[L]) Complete(id int, d *event.StepCompleted, out Output, agent st
 		g.dropTokens([]int{st.Scope})
 	}
 	delete(sc.Caught, n.Index)
-	if plan.HasOutput(n.Kind) {
+	if late := n.Kind == workflow.KindWait && slices.Contains(d.Ports, workflow.PortTimeout); plan.HasOutput(n.Kind) && !late { // what was not answered has no output
 		sc.record(n.Index, id, g.Flows.Counts(sc.Flow).Of(n.Index) == 1)
 	}
 	sc.State = g.StateAfter(id, d, changes)
@@ -201,13 +201,19 @@ func (g *Graph[L]) Skip(id int) {
 	st.Output, g.StepScope(id).Last = g.output(st.From), id
 }
 
+// Caught is a step after whose failure the run went on, with the failure as expressions read it.
+type Caught struct {
+	Step    int
+	Failure event.Value
+}
+
 // caught notes a failure after which the run goes on, with the default that takes the place of the output or with what the step was given.
 func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 	st, sc, n := g.Step(id), g.StepScope(id), g.StepNode(id)
 	if sc.Caught == nil {
-		sc.Caught = map[int]event.Value{}
+		sc.Caught = map[int]Caught{}
 	}
-	sc.Caught[n.Index], sc.Last = d.Error.Brief(), id
+	sc.Caught[n.Index], sc.Last = Caught{Step: id, Failure: d.Error.Brief()}, id
 	switch {
 	case d.Output != nil:
 		st.Output = OutputOf(d.Output)
