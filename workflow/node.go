@@ -221,6 +221,9 @@ type Wait struct {
 	Template bool `json:"template,omitempty"`
 	// Schema is the JSON Schema that the answer to a question must fit; null: any answer (X-8).
 	Schema json.RawMessage `json:"schema,omitempty"`
+	// Roles are those who may answer: run, edit and admin are roles of access tokens, with those above them; any other word is the name of a token, or of the endpoint that an approve link
+	// was sent to. Empty: all who may answer waits of the kind (X-122). At most [MaxRoles].
+	Roles []string `json:"roles,omitempty"`
 	// FailReject fails the step where a person rejects and no edge leaves by PortReject (X-7).
 	FailReject bool `json:"failReject,omitempty"`
 	// OnDeadline is PortApprove or PortReject where an approval counts as so answered at its deadline; "": see Deadline (X-9).
@@ -235,6 +238,12 @@ type Wait struct {
 	// Nil: all (X-22).
 	Filter *Condition `json:"filter,omitempty"`
 }
+
+// Bounds of Wait.Roles, and of the bytes of one.
+const (
+	MaxRoles    = 32
+	MaxRoleSize = 400
+)
 
 const (
 	WaitApproval = "approval"

@@ -75,7 +75,7 @@ func (p *printer) node(n *Node) {
 			}
 		}
 		if v := n.Wait; v != nil {
-			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline), duration("remind", v.Remind),
+			p.line("wait", ident(v.Kind), key("prompt", v.Prompt), list("options", v.Options), duration("deadline", v.Deadline), duration("remind", v.Remind), list("roles", v.Roles),
 				flag("route", v.Route), flag("autoApprove", v.AutoApprove), key("promptFunc", v.PromptFunc), key("signal", v.Signal), key("mapper", v.Mapper),
 				flag("template", v.Template), raw("schema", v.Schema), flag("failReject", v.FailReject), word("onDeadline", v.OnDeadline), raw("default", v.Default), key("defaultFunc", v.DefaultFunc), key("await", v.Await))
 			if v.Filter != nil {

@@ -99,6 +99,7 @@ func (c *checker) checkWait(n *Node) {
 	c.word(n, "wait.onDeadline", n.Wait.OnDeadline, "", PortApprove, PortReject)
 	c.validJSON(n, n.Wait.Schema, "wait.schema", false)
 	c.validJSON(n, n.Wait.Default, "wait.default", false)
+	c.checkRoles(n)
 	switch w := n.Wait; {
 	case w.Kind != WaitSignal:
 		if w.Await != "" || w.Filter != nil {
@@ -111,6 +112,24 @@ func (c *checker) checkWait(n *Node) {
 	case w.Filter != nil:
 		if msg := badCondition(*w.Filter); msg != "" {
 			c.nodeErrorf(n, "bad-condition", "its filter %s", msg)
+		}
+	}
+}
+
+func (c *checker) checkRoles(n *Node) {
+	roles := n.Wait.Roles
+	switch {
+	case len(roles) == 0:
+	case n.Wait.Kind == WaitSignal:
+		c.nodeErrorf(n, "bad-value", "it waits for a signal, which has no roles")
+	case n.Wait.AutoApprove:
+		c.nodeErrorf(n, "bad-value", "it has roles and answers itself")
+	case len(roles) > MaxRoles:
+		c.nodeErrorf(n, "bad-value", "it has %d roles, and at most %d are allowed", len(roles), MaxRoles)
+	}
+	for i, r := range roles {
+		if r == "" || r != strings.TrimSpace(r) || len(r) > MaxRoleSize {
+			c.nodeErrorf(n, "bad-value", "wait.roles[%d] is %q; a role has 1 to %d bytes, without whitespace around it", i, r, MaxRoleSize)
 		}
 	}
 }

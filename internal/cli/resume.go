@@ -336,7 +336,7 @@ func refused(err error, q service.AnswerRequest, rec service.Recorded) error {
 		if q.Wait == "" && q.Node == "" {
 			err = errcode.New(errcode.RunNotWaiting, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, err)
 		}
-	case errcode.RunEnded, errcode.RunNotReopenable, errcode.RunParentBudget, errcode.WaitNoApproval, errcode.WaitAnswered, errcode.InvalidAnswer:
+	case errcode.RunEnded, errcode.RunNotReopenable, errcode.RunParentBudget, errcode.WaitNoApproval, errcode.WaitAnswered, errcode.WaitRole, errcode.InvalidAnswer:
 	default:
 		if service.CodeOf(err) != service.CodeConflict {
 			return err

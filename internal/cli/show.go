@@ -190,7 +190,7 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	}
 	for _, w := range o.Waiting {
 		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("waits: %s, %s at %s since %s", w.ID, w.Kind, clean(w.Node), w.Since.Local().Format(time.DateTime))))
-		for _, x := range [][2]string{{"asks", escaped(w.Prompt)}, {"about", toApprove(w)}, {"takes", answers(w)}} {
+		for _, x := range [][2]string{{"asks", escaped(w.Prompt)}, {"about", toApprove(w)}, {"takes", answers(w)}, {"for", clean(escaped(strings.Join(w.Roles, ", ")))}} {
 			if x[1] != "" {
 				block(a.Out, x[0], x[1])
 			}

@@ -36,6 +36,9 @@ func (f *follower) waits(o project.Run) string {
 		} else if text := answers(w); text != "" {
 			b.WriteString("\n    " + short(text, maxPrompt))
 		}
+		if len(w.Roles) > 0 {
+			b.WriteString("\n    for " + clean(escaped(strings.Join(w.Roles, ", "))))
+		}
 		b.WriteString("\n    " + f.answerLine(o, w))
 	}
 	return b.String()

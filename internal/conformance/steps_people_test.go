@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // stepsPeople are the rules about answers of people and signals of other programs.
@@ -37,8 +39,52 @@ var stepsPeople = []rule{
 			same(t, "kind", r.is(engine.StatusCompleted).Steps[i].Kind, want)
 		}
 	}},
+	{name: "X-122 only those with a role answer", test: func(t *testing.T) {
+		for _, doc := range []string{
+			steps("a", "- {id: q, type: approval, roles: [edit, ann]}\n"), steps("a", "- {id: q, type: ask, prompt: Why?, options: [approve, x], roles: [edit, ann]}\n"),
+		} {
+			w, _ := withTools(t)
+			r := w.runs(doc, "go")
+			same(t, "roles", strings.Join(r.is(engine.StatusPaused).Waiting[0].Roles, " "), "edit ann")
+			token := func(name, role string) engine.Actor {
+				return engine.Actor{Name: name, Token: "t", Role: role, Channel: engine.ChannelHTTP}
+			}
+			for _, by := range []engine.Actor{
+				token("ben", "run"), token("edit", "run"), token("local", "run"), engine.LocalBy(engine.ChannelMCP), engine.LocalBy(engine.ChannelApproveAll), {Name: "ben", Channel: engine.ChannelLink},
+			} {
+				err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: by, Value: engine.Value(`"approve"`)})
+				if !errors.Is(err, engine.ErrWaitRole) || service.Describe(err).Code != errcode.WaitRole {
+					t.Errorf("answered by %+v: %v", by, err)
+				}
+			}
+			same(t, "open", len(r.is(engine.StatusPaused).Waiting), 1)
+			if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: token("ann", "run"), Value: engine.Value(`"approve"`)}); err != nil {
+				t.Fatal(err)
+			}
+			same(t, "by", r.is(engine.StatusCompleted).Answers[0].By, token("ann", "run"))
+		}
+		for _, roles := range []string{"[]", "[\"\"]", "[ann, ann]", "ann"} {
+			if len(refused(t, steps("a", "- {id: q, type: approval, roles: "+roles+"}\n"))) == 0 {
+				t.Errorf("roles: %s was taken", roles)
+			}
+		}
+		// The wait of a run below is answered by those whom that run names.
+		w := newWorld(t)
+		w.keeps("asks", steps("a", "- {id: q, type: ask, prompt: Which?, roles: [ann]}\n"))
+		r := w.runs(steps("a", "- {type: workflow, workflow: asks}\n"), "go")
+		same(t, "roles of the run below", strings.Join(r.is(engine.StatusPaused).Waiting[0].Roles, " "), "ann")
+		by := engine.Actor{Name: "ben", Token: "t", Role: "admin", Channel: engine.ChannelHTTP}
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: by, Value: engine.Value(`"Ulm"`)}); !errors.Is(err, engine.ErrWaitRole) {
+			t.Errorf("an answer through the run above: %v", err)
+		}
+		by.Name, by.Role = "ann", "run"
+		if err := w.Answer(t.Context(), r.id, service.AnswerRequest{By: by, Value: engine.Value(`"Ulm"`)}); err != nil {
+			t.Error(err)
+		}
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `"Ulm"`)
+	}},
 }
 
 func TestStepsPeople(t *testing.T) { check(t, stepsPeople) }
 
-func TestStepsPeopleCovered(t *testing.T) { covered(t, stepsPeople, "X-120", "X-121") }
+func TestStepsPeopleCovered(t *testing.T) { covered(t, stepsPeople, "X-120", "X-121", "X-122") }

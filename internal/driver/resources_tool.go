@@ -43,7 +43,7 @@ func (k *RunResources) callTool(ctx context.Context, info *Info, c *engine.CallT
 	if e, ok := errors.AsType[*tool.HoldError](err); ok {
 		h := e.Hold
 		hold := &engine.Hold{
-			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input, Signal: h.Signal,
+			Kind: h.Kind, Prompt: h.Prompt, Options: h.Options, Schema: h.Schema, Arguments: h.Arguments, Binding: h.Binding, Changed: h.Changed, Tool: h.Tool, Input: h.Input, Signal: h.Signal, Roles: h.Roles,
 		}
 		if b := h.Below; b != nil {
 			hold.Below = &engine.Below{Run: b.Run, Wait: b.Wait, Person: b.Person}

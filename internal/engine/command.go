@@ -176,7 +176,7 @@ type WaitInfo struct {
 	Since    time.Time
 	Deadline time.Time
 	// Call is the tool call that is asked about, "" for wait nodes. Binding is "" where the question is what became of it; else Tool, Arguments, Binding,
-	// Changed, Schema, Signal and Filter are as in WaitOpened.
+	// Changed, Schema, Signal, Filter and Roles are as in WaitOpened.
 	Call      string
 	Tool      string
 	Arguments Value
@@ -186,6 +186,7 @@ type WaitInfo struct {
 	Below     *Below
 	Signal    string
 	Filter    string
+	Roles     []string
 }
 
 // CommandID gives the id of the command that asks for an attempt of a call, both as events name them.

@@ -62,6 +62,8 @@ var (
 	ErrState = errors.New("the input of this workflow is its initial state, which must be a JSON object")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = waits.ErrAnswer
+	// ErrWaitRole: the wait has roles, and who answers has none of them.
+	ErrWaitRole = waits.ErrRole
 	// ErrWaitSignal: the wait takes a signal, which no answer replaces.
 	ErrWaitSignal = waits.ErrSignalWait
 	// ErrSignalName, ErrSignal, ErrSignalsFull: see [waits.ErrSignalName] and the others.

@@ -32,6 +32,8 @@ type Hold struct {
 	Input Value
 	// Signal is the name of the signal for which the run below waits, where Kind is workflow.WaitSignal.
 	Signal string
+	// Roles are those who may answer the wait of the run below.
+	Roles []string
 }
 
 // handleHeld opens the wait of a call that needs a person.
@@ -56,7 +58,7 @@ func (p *people) handleHeld(d ToolHeld) {
 	}
 	if h.Below != nil {
 		opened.Tool, opened.Input = event.Clean(h.Tool), event.Compact(h.Input)
-		opened.Signal = event.Clean(h.Signal)
+		opened.Signal, opened.Roles = event.Clean(h.Signal), cleanAll(h.Roles)
 	}
 	if h.Kind == workflow.WaitApproval {
 		opened.Options = []string{workflow.PortApprove, workflow.PortReject}

@@ -138,7 +138,7 @@ func (p *people) openWait(id int, n *plan.Node) {
 	if n.Wait.Kind == workflow.WaitApproval {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
-	d.Schema = n.Wait.Schema
+	d.Schema, d.Roles = n.Wait.Schema, n.Wait.Roles
 	if n.Wait.Kind == workflow.WaitSignal {
 		d.Signal = n.Wait.Await
 		if f := n.Wait.Filter; f != nil {

@@ -189,7 +189,7 @@ func (r *Run) Waits() []WaitInfo {
 	var out []WaitInfo
 	for _, w := range r.state.Waits.Open(nil) {
 		out = append(out, WaitInfo{ID: w.Wait, Node: r.graph.NodeID(w.Step), Step: w.Step, Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Since: w.Since, Deadline: w.Deadline,
-			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below, Signal: w.Signal, Filter: w.Filter})
+			Call: w.Call, Tool: w.Tool, Arguments: w.Arguments, Binding: w.Binding, Changed: w.Changed, Schema: w.Schema, Below: w.Below, Signal: w.Signal, Filter: w.Filter, Roles: w.Roles})
 	}
 	return out
 }

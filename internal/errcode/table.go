@@ -76,6 +76,7 @@ const (
 	WaitAnswered      Code = "wait-answered"
 	WaitClosed        Code = "wait-closed"
 	WaitNoApproval    Code = "wait-no-approval"
+	WaitRole          Code = "wait-role"
 	WaitSignal        Code = "wait-signal"
 	SignalUnknown     Code = "signal-unknown"
 	SignalRefused     Code = "signal-refused"
@@ -329,6 +330,7 @@ var entries = [...]Entry{
 	{WaitAnswered, Conflict, "wait already has a different answer", [3]string{}, "Another client answered the wait first."},
 	{WaitClosed, Gone, "wait is closed", [3]string{}, "The run ended, or the deadline of the wait passed."},
 	{WaitNoApproval, Invalid, "run {run} asks a question at {node}, not for an approval", [3]string{"answer it with --input TEXT", "answer it with the text or value that it asks for", "answer it with the argument input"}, "An approval was given as the answer to a question."},
+	{WaitRole, Forbidden, "the wait may be answered by others only", [3]string{}, "The step has `roles`, and the caller has none of them and none of their names. The run still waits."},
 	{
 		WaitSignal, Conflict, "the wait takes a signal, not an answer", [3]string{"send it with hocket signal RUN NAME VALUE", "send it with signalRun", "send it with signal_run"},
 		"The step waits for a signal from another program, which no answer replaces.",

@@ -110,6 +110,8 @@ type Waiting struct {
 	// Signal is the name of the signal that a wait of kind signal takes, and Filter says which of them; absent for waits for people.
 	Signal string `json:"signal,omitempty"`
 	Filter string `json:"filter,omitempty"`
+	// Roles are those who may answer; absent: all who may answer waits of the kind.
+	Roles []string `json:"roles,omitempty"`
 	// Below is the wait of a run that a tool call started, which this one repeats; nil for all others.
 	Below *engine.Below `json:"-"`
 }
@@ -305,7 +307,7 @@ func (f *Folder) openWaits() []Waiting {
 			options = []string{workflow.PortApprove, workflow.PortReject}
 		}
 		out = append(out, Waiting{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Options: append([]string{}, options...), Since: w.since, Deadline: w.Deadline,
-			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Signal: w.Signal, Filter: w.Filter, Below: w.Below})
+			Input: f.judged(w), Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Schema: w.Schema, Signal: w.Signal, Filter: w.Filter, Roles: w.Roles, Below: w.Below})
 	}
 	return out
 }

@@ -44,6 +44,8 @@ type Hold struct {
 	Input json.RawMessage
 	// Signal is the name of the signal for which the run below waits; "": it waits for a person.
 	Signal string
+	// Roles are those who may answer the wait of the run below; empty: all.
+	Roles []string
 }
 
 // Below names a wait of another run. Person: only a person may answer it, whatever its kind.

@@ -323,10 +323,15 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 		show(w, http.StatusOK, doneView(o.wait, expr.Text(value)))
 		return
 	}
-	if service.CodeOf(err) == service.CodeInvalid && use.At.Equal(mine.At) { // the run refused it, so the link was not used
+	isOthers := errors.Is(err, engine.ErrWaitRole)
+	if (service.CodeOf(err) == service.CodeInvalid || isOthers) && use.At.Equal(mine.At) { // the run refused it, so the link was not used
 		if uerr := o.space.store.Unuse(r.Context(), mine.Nonce); uerr != nil {
 			h.cfg.Logger.Error("approve link", "err", uerr)
 		}
+	}
+	if isOthers {
+		show(w, http.StatusForbidden, view{Title: "Not for you", Bad: true, Message: "Others may answer: " + strings.Join(o.wait.Roles, ", ") + ".", Detail: "No decision was recorded."})
+		return
 	}
 	switch service.CodeOf(err) {
 	case service.CodeInvalid:

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -208,16 +209,24 @@ func (h *Hooks) link(sp *space, run string, w *waiting, to, whose string, from t
 	}), nil
 }
 
+// linkActor is who answers by a link that was sent to an endpoint: its name, or its id where it has none.
+func linkActor(e *Endpoint) service.Actor {
+	return service.Actor{Name: cmp.Or(e.Name, e.ID), Channel: engine.ChannelLink}
+}
+
+// isFor tells whether an actor has one of the wait's roles; each actor has where it has none.
+func (w *waiting) isFor(by service.Actor) bool { return len(w.Roles) == 0 || by.HasRole(w.Roles) }
+
 // answersBy gives the actor of an answer by a link: the name of the endpoint that the link was sent to, or its id where the endpoint is gone or has no name.
 func (o *opened) answersBy(ctx context.Context, h *Hooks) service.Actor {
-	by := service.Actor{Name: o.To, Channel: engine.ChannelLink}
+	by := linkActor(&Endpoint{ID: o.To})
 	endpoints, err := h.endpoints(ctx, o.space)
 	if err != nil {
 		return by // the id says it too
 	}
 	for _, e := range endpoints {
-		if e.ID == o.To && e.Name != "" {
-			by.Name = e.Name
+		if e.ID == o.To {
+			by = linkActor(&e)
 		}
 	}
 	return by

@@ -50,6 +50,8 @@ type waitData struct {
 	// Input is what came to a wait node: the text that is to be approved.
 	Input   engine.Value `json:"input,omitempty"`
 	Options []string     `json:"options"`
+	// Roles are those who may answer; absent: all who may answer waits of the kind.
+	Roles []string `json:"roles,omitempty"`
 	// Signal is the name of the signal for which the run waits, and Filter says which of them; absent for waits for people.
 	Signal    string       `json:"signal,omitempty"`
 	Filter    string       `json:"filter,omitempty"`
@@ -103,7 +105,7 @@ func messageOf(namespace string, head journal.Head, e engine.Event, t Type, w *w
 }
 
 func (w *waiting) data() *waitData {
-	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: cut(w.Prompt), Options: slices.Clone(w.Options), Tool: w.Tool, Since: w.since.UTC(), Signal: w.Signal, Filter: cut(w.Filter)}
+	d := &waitData{ID: w.Wait, Node: w.node, Kind: w.Kind, Prompt: cut(w.Prompt), Options: slices.Clone(w.Options), Tool: w.Tool, Since: w.since.UTC(), Signal: w.Signal, Filter: cut(w.Filter), Roles: w.Roles}
 	if w.Kind == workflow.WaitApproval && len(d.Options) == 0 {
 		d.Options = []string{workflow.PortApprove, workflow.PortReject}
 	}
@@ -154,7 +156,7 @@ func (h *Hooks) body(ctx context.Context, sp *space, e *Endpoint, n *Notificatio
 	m.Data.Links = &links{Run: h.cfg.PublicURL + "/api/v1/runs/" + n.Run}
 	if e.ApproveLinks && (n.Type == TypeWaitOpened || n.Type == TypeWaitReminded) {
 		w, _, err := readWait(ctx, sp.service, n.Run, n.Wait)
-		if err == nil && w.isOpen() && w.Kind != workflow.WaitSignal { // which no person answers
+		if err == nil && w.isOpen() && w.Kind != workflow.WaitSignal && w.isFor(linkActor(e)) { // no person answers a signal
 			if m.Data.Links.Approve, err = h.link(sp, n.Run, w, e.ID, n.ID, m.Timestamp); err != nil {
 				return nil, err
 			}

@@ -103,7 +103,7 @@ func TestActorOfAnswer(t *testing.T) {
 	bob.do("POST", at+"/resume?wait=1m", m{"decision": "approve"}).is(200)
 	o := w.do("GET", at, nil).is(200).run()
 	want := project.Answer{
-		Wait: run.Waiting[0].ID, Node: "ok", Kind: "approval", Decision: "approve", Note: "fine", By: engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP},
+		Wait: run.Waiting[0].ID, Node: "ok", Kind: "approval", Decision: "approve", Note: "fine", By: engine.Actor{Name: "ann", Token: "t1", Channel: engine.ChannelHTTP, Role: "run"},
 	}
 	if len(o.Answers) != 1 || o.Answers[0].At.IsZero() {
 		t.Fatalf("answers %+v", o.Answers)
@@ -112,7 +112,7 @@ func TestActorOfAnswer(t *testing.T) {
 	if diff := cmp.Diff(o.Answers[0], want); diff != "" {
 		t.Errorf("answer (-got +want):\n%s", diff)
 	}
-	if got := w.do("GET", at+"/events?limit=1000", nil).is(200).body; !strings.Contains(got, `"by":{"name":"ann","token":"t1","channel":"http"}`) || strings.Contains(got, "bob") {
+	if got := w.do("GET", at+"/events?limit=1000", nil).is(200).body; !strings.Contains(got, `"by":{"name":"ann","token":"t1","channel":"http","role":"run"}`) || strings.Contains(got, "bob") {
 		t.Errorf("events %s", got)
 	}
 }

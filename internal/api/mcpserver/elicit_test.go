@@ -106,7 +106,7 @@ func TestElicitationActor(t *testing.T) {
 		open func(*sdk.ClientOptions) *client
 		by   engine.Actor
 	}{
-		{"HTTP", func(o *sdk.ClientOptions) *client { return w.connect(token, o) }, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP}},
+		{"HTTP", func(o *sdk.ClientOptions) *client { return w.connect(token, o) }, engine.Actor{Name: token, Token: token, Channel: engine.ChannelMCP, Role: string(access.RoleRun)}},
 		{"standard input", func(o *sdk.ClientOptions) *client { return w.stdio(access.RoleRun, o) }, engine.LocalBy(engine.ChannelMCP)},
 	} {
 		ann := &person{action: "accept", note: "fine"}

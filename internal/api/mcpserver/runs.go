@@ -27,7 +27,7 @@ var (
 		opt("since", aText, ""), opt("input", anything, "The input of the waiting node: the text to be approved, or the text before the question. It may contain text of models and tools."),
 		opt("tool", aText, "The tool that would be called."), opt("arguments", anything, "The exact arguments of that call."),
 		opt("schema", anything, "JSON Schema of the answer."), opt("person", aFlag, "Only a person can answer this."),
-		opt("signal", aText, "The name of the signal that it waits for: signal_run sends it."), opt("filter", aText, "Which signals of that name it takes."),
+		opt("signal", aText, "The name of the signal that it waits for: signal_run sends it."), opt("filter", aText, "Which signals of that name it takes."), opt("roles", texts, "Who may answer: roles and names of tokens."),
 	)
 	// longText is a text, or a reference to a long one.
 	longText = `{"type":["string","object"]}`

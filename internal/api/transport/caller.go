@@ -43,7 +43,11 @@ func Require(ctx context.Context, need access.Role) (*Caller, error) {
 
 // Actor gives the caller as answers are recorded that came by a channel.
 func (c *Caller) Actor(channel service.Channel) service.Actor {
-	return service.Actor{Name: c.Name, Token: c.Token, Channel: channel}
+	by := service.Actor{Name: c.Name, Token: c.Token, Channel: channel}
+	if c.Token != "" { // others have no role that a wait may ask for
+		by.Role = string(c.Role)
+	}
+	return by
 }
 
 // SeesDrafts tells whether the caller sees documents that are not published: drafts, and former versions.

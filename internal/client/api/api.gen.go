@@ -351,6 +351,7 @@ const (
 	WaitClosed           ProblemReason = "wait-closed"
 	WaitNoApproval       ProblemReason = "wait-no-approval"
 	WaitNotFound         ProblemReason = "wait-not-found"
+	WaitRole             ProblemReason = "wait-role"
 	WaitSignal           ProblemReason = "wait-signal"
 	WebhookNotFound      ProblemReason = "webhook-not-found"
 	WorkflowDraftOnly    ProblemReason = "workflow-draft-only"
@@ -662,6 +663,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case WaitNotFound:
 		return true
+	case WaitRole:
+		return true
 	case WaitSignal:
 		return true
 	case WebhookNotFound:
@@ -954,6 +957,7 @@ func (e ListWorkflowsParamsFormat) Valid() bool {
 type Actor struct {
 	Channel string  `json:"channel"`
 	Name    *string `json:"name,omitempty"`
+	Role    *string `json:"role,omitempty"`
 	Token   *string `json:"token,omitempty"`
 }
 
@@ -1646,6 +1650,7 @@ type OpenWait struct {
 	Node      string          `json:"node"`
 	Options   []string        `json:"options"`
 	Prompt    OpenWait_Prompt `json:"prompt"`
+	Roles     *[]string       `json:"roles,omitempty"`
 	Run       string          `json:"run"`
 	Schema    interface{}     `json:"schema,omitempty"`
 	Signal    *string         `json:"signal,omitempty"`
@@ -2346,6 +2351,7 @@ type Waiting struct {
 	Node      string         `json:"node"`
 	Options   []string       `json:"options"`
 	Prompt    Waiting_Prompt `json:"prompt"`
+	Roles     *[]string      `json:"roles,omitempty"`
 	Schema    interface{}    `json:"schema,omitempty"`
 	Signal    *string        `json:"signal,omitempty"`
 	Since     time.Time      `json:"since"`

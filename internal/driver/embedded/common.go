@@ -41,7 +41,7 @@ func (d *Driver) approvals(run *engine.Run) []engine.InputData {
 
 // approves tells whether ApproveAll answers a wait: one of a run below is answered there.
 func approves(w engine.WaitInfo) bool {
-	return w.Kind == workflow.WaitApproval && !w.Changed && w.Below == nil
+	return w.Kind == workflow.WaitApproval && !w.Changed && w.Below == nil && len(w.Roles) == 0
 }
 
 // isCommon tells whether a run was not claimed because all processes hold it in common.

@@ -72,6 +72,7 @@ var codes = map[string]error{
 	"wait_answered":  engine.ErrWaitAnswered,
 	"wait_closed":    engine.ErrWaitClosed,
 	"answer":         engine.ErrAnswer,
+	"wait_role":      engine.ErrWaitRole,
 	"wait_signal":    engine.ErrWaitSignal,
 	"signal_name":    engine.ErrSignalName,
 	"signal":         engine.ErrSignal,

@@ -13,7 +13,7 @@ import (
 var refusals = []error{
 	engine.ErrUnknownCommand, engine.ErrEnded, engine.ErrNotStarted, engine.ErrStarted, engine.ErrNotReopenable, engine.ErrWaitNotFound,
 	engine.ErrWaitAmbiguous, engine.ErrWaitAnswered, engine.ErrWaitClosed, engine.ErrAnswer, engine.ErrNote, engine.ErrNoteLate,
-	engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
+	engine.ErrWaitRole, engine.ErrWaitSignal, engine.ErrSignalName, engine.ErrSignal, engine.ErrSignalsFull,
 	engine.ErrCallLate, engine.ErrNoRoom, engine.ErrAbove, engine.ErrPrice,
 }
 

@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Actor says who gave an answer, and through which channel. The engine records it and decides nothing by it. The zero Actor is unknown.
 type Actor struct {
 	// Name is the name of the access token that was shown, LocalActor for a person at the machine of the store, or the name of the endpoint that an approve
@@ -9,6 +11,31 @@ type Actor struct {
 	Token string `json:"token,omitempty"`
 	// Channel is how the answer came.
 	Channel Channel `json:"channel"`
+	// Role is that of the token; empty without one.
+	Role string `json:"role,omitempty"`
+}
+
+// ranks are the roles of tokens; each has the rights of those before it.
+var ranks = []string{"run", "edit", "admin"}
+
+// HasRole tells whether the actor is one of roles (X-122): by the role of their token, by its name, or by the name of the endpoint that their link was sent to. The user of the store of
+// this machine and the program that embeds Hocket are its operators, and have all roles; no flag and no clock has any.
+func (a Actor) HasRole(roles []string) bool {
+	if a.Token == "" && (a.Channel == ChannelCLI || a.Channel == ChannelProgram) {
+		return true
+	}
+	for _, r := range roles {
+		need := slices.Index(ranks, r)
+		switch {
+		case need >= 0:
+			if a.Token != "" && slices.Index(ranks, a.Role) >= need {
+				return true
+			}
+		case a.Name == r && (a.Token != "" || a.Channel == ChannelLink):
+			return true
+		}
+	}
+	return false
 }
 
 // LocalActor is the name of a caller who needs no token: a user of the store of this machine.
@@ -49,5 +76,5 @@ func (a Actor) String() string {
 
 // Clean gives the actor as events hold texts.
 func (a Actor) Clean() Actor {
-	return Actor{Name: Clean(a.Name), Token: Clean(a.Token), Channel: Channel(Clean(string(a.Channel)))}
+	return Actor{Name: Clean(a.Name), Token: Clean(a.Token), Channel: Channel(Clean(string(a.Channel))), Role: Clean(a.Role)}
 }

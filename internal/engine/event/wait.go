@@ -36,6 +36,8 @@ type WaitOpened struct {
 	// Signal is the name of the signal that a wait of kind workflow.WaitSignal takes, and Filter says which of them, for people; the engine reads the node's.
 	Signal string `json:"signal,omitempty"`
 	Filter string `json:"filter,omitempty"`
+	// Roles are those who may answer, as the node has them; empty: all who may answer waits of the kind.
+	Roles []string `json:"roles,omitempty"`
 }
 
 // Below is a wait of a run that a call started. Its answer is the answer to that wait, which the caller gives there first.

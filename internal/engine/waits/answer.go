@@ -27,6 +27,8 @@ var (
 	ErrClosed = errors.New("wait is closed")
 	// ErrAnswer: the answer is none that the wait can take (S0-31).
 	ErrAnswer = errors.New("answer not understood")
+	// ErrRole: the wait has roles, and who answers has none of them.
+	ErrRole = errors.New("the wait may be answered by others only")
 	// ErrSignalWait: the wait takes a signal, which no answer replaces.
 	ErrSignalWait = errors.New("the wait takes a signal, not an answer")
 )
@@ -89,7 +91,7 @@ func ParseDecision(v event.Value) (decision, note string, err error) {
 type Larger func(met *event.LimitReached, text string) (*workflow.Limits, error)
 
 // Read finds the wait that an answer is for and says which event the answer makes. A nil wait with a nil error means that the same answer was given before.
-// ended: the run has ended. Errors: ErrNotFound, ErrAmbiguous, ErrAnswer, ErrAnswered, ErrClosed, and those of larger.
+// ended: the run has ended. Errors: ErrNotFound, ErrAmbiguous, ErrRole, ErrAnswer, ErrAnswered, ErrClosed, and those of larger.
 func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAnswered, error) {
 	d.Key = event.Clean(d.Key)
 	before := s.answeredWith(d.Key)
@@ -105,6 +107,9 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 	}
 	if w.isSignal() && w.Below == nil {
 		return nil, nil, fmt.Errorf("%w: wait %s takes %q", ErrSignalWait, w.Wait, w.Signal)
+	}
+	if len(w.Roles) > 0 && w.Below == nil && !d.By.HasRole(w.Roles) { // the run that asks has judged it
+		return nil, nil, fmt.Errorf("%w: wait %s is for %s, and %s is none of them", ErrRole, w.Wait, strings.Join(w.Roles, ", "), d.By)
 	}
 	ans := &event.WaitAnswered{Wait: w.Wait, Key: d.Key, By: d.By.Clean(), Trace: event.Clean(d.Trace)}
 	if w.Kind == workflow.WaitApproval {

@@ -63,6 +63,7 @@ func (c *compiler) extension(s *step) []end {
 	}
 	if w := n.Wait; w != nil {
 		w.Template, w.Prompt, w.Deadline, w.Remind = true, x.plain(e.prompt), e.deadline, e.remind
+		w.Roles = e.roles
 		switch e.onLate.word {
 		case workflow.PortApprove, workflow.PortReject:
 			w.OnDeadline = e.onLate.word

@@ -32,6 +32,7 @@ type extension struct {
 	ofCalls   workflow.Duration // call_timeout
 	deadline  workflow.Duration
 	remind    workflow.Duration
+	roles     []string
 	onError   follow
 	onLate    follow // at the deadline
 	join      string
@@ -110,6 +111,8 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.deadline = r.duration(f)
 	case "remind_after":
 		x.remind = r.duration(f)
+	case "roles":
+		x.roles = r.roles(f)
 	case "on_error":
 		x.onError = r.follow(f, wordFail, wordContinue, wordDefault, wordGoto)
 	case "on_deadline":
@@ -217,6 +220,24 @@ func (r *reader) choices(f field) []string {
 	}
 	if len(out) == 0 && f.value.Kind == source.List {
 		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are no options").Hint = "leave the key out for any answer"
+	}
+	return out
+}
+
+// roles reads those who may answer. An empty list would be a wait that everybody may answer, or one that has no answer: it is refused.
+func (r *reader) roles(f field) []string {
+	out := r.texts(f)
+	for i, o := range out {
+		if o == "" || o != strings.TrimSpace(o) || len(o) > workflow.MaxRoleSize || slices.Contains(out[:i], o) {
+			r.diags.Errorf(f.value.Span, f.path, codeBadValue, "the role %q is empty, has whitespace around it, is too long or there twice", o)
+			return out[:i]
+		}
+	}
+	switch {
+	case len(out) == 0 && f.value.Kind == source.List:
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are no roles").Hint = "leave the key out for all who may answer"
+	case len(out) > workflow.MaxRoles:
+		r.diags.Errorf(f.value.Span, f.path, codeBadValue, "there are %d roles, and at most %d are allowed", len(out), workflow.MaxRoles)
 	}
 	return out
 }

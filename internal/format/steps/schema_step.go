@@ -42,6 +42,7 @@ func stepForms() part.Object {
 		"message":         part.Scalar("why the run failed; {{ … }} are expressions"),
 		"deadline":        duration("how long a person has, or until when a signal must come"),
 		"remind_after":    duration("when a person is reminded"),
+		"roles":           part.WordList("who may answer: run, edit and admin are roles of tokens, any other word the name of a token or endpoint; all who may answer approvals or questions without it"),
 		"on_deadline":     part.Either("what follows the deadline; fail without it", part.OneOf("", wordFail, workflow.PortApprove, workflow.PortReject), byDefault, goTo),
 		"over":            value("the list, of 10,000 items at most"),
 		"as":              part.With(part.Object{"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": part.Object{"enum": []string{"steps", "input", "previous", "note", "signal"}}}, "the name of the item in expressions of the steps; item without it"),

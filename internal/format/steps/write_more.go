@@ -186,6 +186,9 @@ func (o *writer) wait(it *item, m *yaml.Node) {
 	if w.Remind > 0 {
 		put(m, "remind_after", text(time.Duration(w.Remind).String()))
 	}
+	if len(w.Roles) > 0 {
+		put(m, "roles", texts(w.Roles))
+	}
 	if len(it.no) > 0 {
 		put(m, "reject", o.steps(it.no))
 	} else if typ == "approval" && !w.FailReject {

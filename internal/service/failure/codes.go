@@ -28,6 +28,7 @@ var known = []struct {
 	{errcode.RunPlaceGone, elsewhere(true), true},
 	{errcode.RunUndriven, elsewhere(false), true},
 	{errcode.InvalidAnswer, sentinel(engine.ErrAnswer), false},
+	{errcode.WaitRole, sentinel(engine.ErrWaitRole), false},
 	{errcode.WaitSignal, sentinel(engine.ErrWaitSignal), false},
 	{errcode.SignalUnknown, sentinel(engine.ErrSignalName), false},
 	{errcode.SignalRefused, sentinel(engine.ErrSignal), false},
@@ -160,5 +161,5 @@ var causes = map[errcode.Code]error{
 	errcode.WaitAmbiguous: engine.ErrWaitAmbiguous, errcode.WaitAnswered: engine.ErrWaitAnswered, errcode.WaitClosed: engine.ErrWaitClosed,
 	errcode.WaitNotFound: engine.ErrWaitNotFound, errcode.InvalidAnswer: engine.ErrAnswer, errcode.RunNotReopenable: engine.ErrNotReopenable,
 	errcode.RunParentBudget: engine.ErrAbove, errcode.RunEnded: engine.ErrEnded, errcode.RunNotFound: journal.ErrNotFound, errcode.AgentInUse: ErrInUse,
-	errcode.WaitSignal: engine.ErrWaitSignal, errcode.SignalUnknown: engine.ErrSignalName, errcode.SignalRefused: engine.ErrSignal, errcode.SignalsFull: engine.ErrSignalsFull,
+	errcode.WaitRole: engine.ErrWaitRole, errcode.WaitSignal: engine.ErrWaitSignal, errcode.SignalUnknown: engine.ErrSignalName, errcode.SignalRefused: engine.ErrSignal, errcode.SignalsFull: engine.ErrSignalsFull,
 }

@@ -20,7 +20,7 @@ import (
 func (r Recorded) hold() *tool.Hold {
 	for _, w := range r.open() {
 		return &tool.Hold{
-			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait), Signal: w.Signal,
+			Kind: w.Kind, Prompt: w.Prompt, Options: w.Options, Schema: w.Schema, Tool: w.Tool, Arguments: w.Arguments, Changed: w.Changed, Input: r.judged(w.Wait), Signal: w.Signal, Roles: w.Roles,
 			Below: &tool.Below{Run: r.Head.Run, Wait: w.Wait, Person: NeedsPerson(w.WaitOpened)},
 		}
 	}
