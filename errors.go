@@ -24,7 +24,7 @@ var (
 	ErrEnded = errors.New("the run has ended")
 	// ErrPaused: the run waits for a person, so it cannot go on without an answer.
 	ErrPaused = errors.New("the run waits for an answer")
-	// ErrAnswer: the run does not accept this answer: no wait is open, several do and it names none, or it is not one of those that are offered. The
+	// ErrAnswer: the run does not accept this answer or signal: no wait is open, several do and it names none, or it is not one of those that are offered. The
 	// text says which; the run is unchanged.
 	ErrAnswer = errors.New("the run does not accept this answer")
 	// ErrBusy: another process drives the run.
@@ -184,7 +184,8 @@ func known(err error) error {
 		{ErrNotFound, journal.ErrNotFound}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
 		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},
 		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
-		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed},
+		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed}, {ErrAnswer, engine.ErrWaitSignal},
+		{ErrAnswer, engine.ErrSignalName}, {ErrAnswer, engine.ErrSignal}, {ErrAnswer, engine.ErrSignalsFull},
 	} {
 		if errors.Is(err, k.from) {
 			return &knownError{k.is, err}

@@ -319,6 +319,19 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	return err
 }
 
+// Signal sends a signal to a run, driven by any process, and returns when it is stored: the step that has waited longest and accepts the value takes it, else the run keeps it for a later
+// step. A run that waits for it below gets it. key identifies the signal, so that it can be sent again: the same one changes nothing. "": each call is a signal of its own.
+//
+// Errors: [ErrNotFound], [ErrEnded], [ErrNotRegistered], [ErrClosed]; [ErrAnswer]: no step of the run has the name, the value does not fit, or the key was used for another signal.
+func (e *Engine) Signal(ctx context.Context, run, name string, value any, key string) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode signal: %w", err)
+	}
+	_, err = e.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: data, Key: key, By: engine.LocalBy(engine.ChannelProgram)})
+	return known(err)
+}
+
 // Resume takes up an interrupted run and returns when it goes on; [Engine.Wait] follows it. The function [Resume] does both, for a graph.
 //
 // Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrNotRegistered], [ErrClosed].

@@ -83,8 +83,34 @@ var stepsPeople = []rule{
 		}
 		same(t, "output", string(r.is(engine.StatusCompleted).Output), `"Ulm"`)
 	}},
+	{name: "X-123 a signal reaches the run below that waits for it", test: func(t *testing.T) {
+		w := newWorld(t)
+		w.keeps("below", steps("a", "- {id: s, type: signal, signal: paid, filter: \"{{ $signal.n > 1 }}\"}\n"))
+		r := w.runs(steps("a", "- {id: c, type: workflow, workflow: below}\n- {type: end, output: \"{{ $steps.c.output.n }}\"}\n"), "go")
+		o := r.is(engine.StatusPaused)
+		same(t, "what the run above waits for", o.Waiting[0].Kind+" "+o.Waiting[0].Signal, "signal paid")
+		below := r.below()[0]
+		if _, err := r.signal("paid", map[string]int{"n": 1}, "k1"); err != nil { // the filter does not accept it: kept below
+			t.Fatal(err)
+		}
+		r.is(engine.StatusPaused)
+		below.is(engine.StatusPaused)
+		for range 2 {
+			if _, err := r.signal("paid", map[string]int{"n": 2}, "k2"); err != nil && !errors.Is(err, engine.ErrEnded) {
+				t.Fatal(err)
+			}
+		}
+		same(t, "output of the run below", string(below.is(engine.StatusCompleted).Output), `{"n":2}`)
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `2`)
+
+		r = w.runs(steps("a", "- {id: c, type: workflow, workflow: below}\n"), "go")
+		r.below()[0].signals("paid", map[string]int{"n": 3}) // sent to the run below itself
+		same(t, "output", string(r.is(engine.StatusCompleted).Output), `{"n":3}`)
+	}},
 }
 
 func TestStepsPeople(t *testing.T) { check(t, stepsPeople) }
 
-func TestStepsPeopleCovered(t *testing.T) { covered(t, stepsPeople, "X-120", "X-121", "X-122") }
+func TestStepsPeopleCovered(t *testing.T) {
+	covered(t, stepsPeople, "X-120", "X-121", "X-122", "X-123")
+}

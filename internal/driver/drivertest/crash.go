@@ -157,16 +157,23 @@ func drive(t *testing.T, c Cluster, w *sim.World, f *flow, fault func(process in
 	return nil, 0
 }
 
-// waitAnswer waits for the run and answers its approval.
+// waitAnswer waits for the run and answers its approval, or sends its signals.
 func waitAnswer(t *testing.T, p Process, c Cluster, run string) (engine.Status, error) {
 	for {
 		s, err := p.Wait(t.Context(), run)
 		if err != nil || s.Status != engine.StatusPaused {
 			return s.Status, err
 		}
-		for _, id := range waits(c.Events(t, run)) {
-			if err := p.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); err != nil {
-				return s.Status, err
+		events := c.Events(t, run)
+		for _, id := range waits(events) {
+			answers := signalsFor(events, id)
+			if answers == nil {
+				answers = []engine.Answer{{Wait: id, Value: text("approve")}}
+			}
+			for _, a := range answers {
+				if err := p.Answer(t.Context(), run, a); err != nil {
+					return s.Status, err
+				}
 			}
 		}
 	}
@@ -185,6 +192,14 @@ func outcome(events []engine.Event) map[string]any {
 			key := "reply " + e.Node
 			list, _ := out[key].([]string)
 			out[key] = append(list, d.Message.Text.String())
+		case *engine.SignalReceived:
+			list, _ := out["kept"].([]string)
+			out["kept"] = append(list, d.Key+" "+string(d.Value))
+		case *engine.WaitAnswered:
+			if d.Key != "" {
+				list, _ := out["taken"].([]string)
+				out["taken"] = append(list, d.Wait+" "+d.Key+" "+string(d.Answer))
+			}
 		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
 			out["end"] = e.Data.Type()
 		}

@@ -108,6 +108,7 @@ func tests() []test {
 		{PartOwnership, "answer and cancel another process's run (D16)", testInbox, idle},
 		{PartOwnership, "inbox of an owner that dies (D16)", testInboxDeath, idle},
 		{PartPeople, "signals (X-22, X-23, X-24)", testSignals, idle},
+		{PartCrash, "signals, with a kill at every write (X-23, X-24)", testSignalKills, long},
 		{PartPeople, "a signal after the deadline (D21)", testSignalDeadlines, long},
 		{PartCore, "watch from every event (P22)", testWatchEverywhere, anyTime},
 		{PartOwnership, "watch another process's run", testWatchRemote, idle},

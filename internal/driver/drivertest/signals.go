@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -86,6 +88,44 @@ func testSignals(t *testing.T, c Cluster) {
 		t.Errorf("the steps took %s, want %s", taken, want)
 	}
 	closeAll(t, other, third)
+}
+
+// signalsFor are the signals that end a wait, with one that comes early; nil for a wait of another kind.
+func signalsFor(events []engine.Event, id string) []engine.Answer {
+	for _, e := range events {
+		if d, ok := e.Data.(*engine.WaitOpened); ok && d.Wait == id && d.Signal != "" {
+			return []engine.Answer{signal("sent", `{"n":7}`, "early"), signal(d.Signal, `{"n":2}`, d.Signal)}
+		}
+	}
+	return nil
+}
+
+// testSignalKills: whatever write a process dies at, before or after it, each signal is kept once and taken once (X-22, X-23, X-24). The sender repeats both under their keys.
+func testSignalKills(t *testing.T, c Cluster) {
+	flow := func() (*flow, *sim.World) {
+		return chain(awaits("s", "paid"), agent("a"), awaits("z", "sent"), agent("end")), &sim.World{}
+	}
+	f, w := flow()
+	clean, writes := drive(t, c, w, f, func(int) func(string, int) sim.Fault { return nil })
+	want := outcome(clean)
+	if len(want["kept"].([]string)) != 1 || len(want["taken"].([]string)) != 2 || want["end"] != engine.Type("run.completed") {
+		t.Fatalf("%v\n%s", want, show(clean))
+	}
+	for how, n := range faults(c, 1, writes, sim.FaultDieBefore, sim.FaultDieAfter) {
+		f, w := flow()
+		c := c.Fresh(t)
+		events, _ := drive(t, c, w, f, func(process int) func(string, int) sim.Fault {
+			return func(_ string, k int) sim.Fault {
+				if process == 0 && k == n {
+					return how
+				}
+				return sim.FaultNone
+			}
+		})
+		if got := outcome(events); !cmp.Equal(got, want) {
+			t.Errorf("death at write %d (%v):\n%s\n%s", n, how, cmp.Diff(want, got), show(events))
+		}
+	}
 }
 
 // testSignalDeadlines: a signal that was left before the deadline of a wait comes before it, and one that comes after it is not taken (D21).

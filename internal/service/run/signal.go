@@ -51,7 +51,7 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 		q.Value = engine.Value("null")
 	}
 	var err error
-	if out.Run, err = s.awaits(ctx, run, q.Name); err != nil {
+	if out.Run, err = s.awaits(ctx, run, q.Name, q.Key); err != nil {
 		return out, err
 	}
 	if err := s.mayDrive(ctx, out.Run); err != nil {
@@ -75,13 +75,17 @@ func (s *Runner) Signal(ctx context.Context, run string, q SignalRequest) (Signa
 	return out, s.TakeUpAnswered(ctx, out.Run)
 }
 
-// awaits gives the run to which a signal goes: the one to which it was sent, unless a run below waits for it and this one only repeats that.
-func (s *Runner) awaits(ctx context.Context, run, name string) (string, error) {
+// awaits gives the run to which a signal goes: the one to which it was sent, unless a run below waits for it and this one only repeats that, or took it under its key.
+func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, error) {
 	at := run
 	for range maxNesting + 1 {
 		rec, err := s.ReadShort(ctx, at)
 		if err != nil {
 			return run, err
+		}
+		if i := slices.IndexFunc(rec.Waits, func(w *Asked) bool { return key != "" && w.Below != nil && w.Answer != nil && w.Answer.Key == key }); i >= 0 {
+			at = rec.Waits[i].Below.Run // it is sent once more
+			continue
 		}
 		open := slices.DeleteFunc(rec.open(), func(w *Asked) bool { return w.Signal != name })
 		if len(open) == 0 || slices.ContainsFunc(open, func(w *Asked) bool { return w.Below == nil }) {
