@@ -2,6 +2,7 @@ package mcpserver_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
@@ -44,7 +45,27 @@ func TestPublishedInputs(t *testing.T) {
 	if b, _ := json.Marshal(c.gives("get_workflow", object{"id": "form"})["inputs"]); string(b) != want {
 		t.Errorf("get_workflow gives %s, want %s", b, want)
 	}
-	if out := c.gives("form", object{"input": object{"city": "Ulm"}}); out["status"] != "completed" {
+	for _, input := range []any{object{"city": "Ulm"}, object{"city": "Ulm", "days": "4"}, object{"city": "Ulm", "days": nil}, "Ulm"} {
+		if out := c.gives("form", object{"input": input}); out["status"] != "completed" {
+			t.Errorf("the run with %v: %v", input, out)
+		}
+	}
+}
+
+// A schema of inputs that is larger than that of a tool may be ends no server: the tool takes any object, and the run checks it.
+func TestPublishedInputsTooLarge(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcpserver.Config{Workflows: []string{mcpserver.All}}, echoes)
+	doc := "inputs:\n"
+	for _, name := range []string{"a", "b", "c"} {
+		doc += "  " + name + ": {description: " + strings.Repeat("x", 100<<10) + "}\n"
+	}
+	doc += "workflow: [{type: set, values: {a: 1}}]\n"
+	if _, problems, err := w.service("default").Apply(t.Context(), service.ApplyRequest{ID: "large", Documents: []service.Document{{File: "large.yaml", Data: []byte(doc)}}}); err != nil || problems.HasErrors() {
+		t.Fatal(problems, err)
+	}
+	c := w.admin(nil)
+	if out := c.gives("large", object{"input": object{"a": "1", "b": "2", "c": "3"}}); out["status"] != "completed" {
 		t.Errorf("the run: %v", out)
 	}
 }

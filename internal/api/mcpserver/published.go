@@ -12,7 +12,9 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/form"
+	"github.com/hocket-run/hocket/internal/schema"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // offer is a published workflow that is a tool of its own.
@@ -64,7 +66,7 @@ func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 			continue
 		}
 		about := cmp.Or(w.Description, "Runs the workflow "+strconv.Quote(cmp.Or(e.Name, e.ID))+".")
-		wanted[name] = offer{e.ID, about, string(form.Schema(w.Inputs))}
+		wanted[name] = offer{e.ID, about, inputsOf(w)}
 	}
 	d.mu.Lock()
 	before := d.published
@@ -78,10 +80,29 @@ func (d *account) offer(ctx context.Context, entries []catalog.Entry) {
 	for name, o := range wanted {
 		if before[name] != o {
 			t := offered(name, o)
-			t.compile()
+			t.accepts = anyInput(name)
 			d.mcp.AddTool(t.announced(), d.handler(t))
 		}
 	}
+}
+
+// inputsOf gives the JSON Schema of the named inputs of a workflow for its tool: that of any object where it is too large or too deep to be part of another one. The run checks them.
+func inputsOf(w *workflow.Workflow) string {
+	inputs := form.Schema(w.Inputs)
+	if inputs == nil {
+		return ""
+	}
+	if _, err := schema.Compile(offered("", offer{inputs: string(inputs)}).input()); err != nil {
+		return aMap
+	}
+	return string(inputs)
+}
+
+// anyInput is the schema of what the tool of a workflow takes. What fits the inputs is decided by the run, as at every door: a text may be what it is read as.
+func anyInput(name string) *schema.Schema {
+	t := offered(name, offer{})
+	t.compile()
+	return t.accepts
 }
 
 // offers tells whether a workflow is to be a tool.
