@@ -3,7 +3,6 @@ package form
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -130,9 +129,13 @@ func Fields(schema json.RawMessage) []Field {
 	if json.Unmarshal(schema, &o) != nil {
 		return nil
 	}
+	required := make(map[string]bool, len(o.Required))
+	for _, name := range o.Required {
+		required[name] = true
+	}
 	var out []Field
 	for _, p := range o.Properties.list {
-		out = append(out, fieldOf(p.name, p.value, slices.Contains(o.Required, p.name)))
+		out = append(out, fieldOf(p.name, p.value, required[p.name]))
 	}
 	return out
 }

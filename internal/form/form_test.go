@@ -35,6 +35,18 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// All that is wrong is reported, as far as anyone reads it.
+func TestReadManyProblems(t *testing.T) {
+	var b strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&b, `,"k%d":0`, i)
+	}
+	_, problems := Read([]workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}, "{"+b.String()[1:]+"}", nil)
+	if len(problems) != 21 || problems[20].Message != "there are 49981 more problems with the inputs" {
+		t.Errorf("%d problems, the last: %s", len(problems), problems[len(problems)-1].Message)
+	}
+}
+
 // Objects with many members take time in proportion.
 func TestReadManyMembers(t *testing.T) {
 	list := []workflow.Input{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}}

@@ -33,9 +33,18 @@ func Read(list []workflow.Input, text string, named json.RawMessage) (json.RawMe
 		}
 	}
 	if r.problems.HasErrors() {
-		return nil, r.problems
+		return nil, r.first()
 	}
 	return out.json(), nil
+}
+
+// first gives the first problems, and how many more there are.
+func (r *reading) first() diag.List {
+	if more := len(r.problems) - maxListed; more > 0 {
+		r.problems = r.problems[:maxListed:maxListed]
+		r.errorf(CodeBad, "", "there are %d more problems with the inputs", more)
+	}
+	return r.problems
 }
 
 type reading struct {

@@ -194,8 +194,31 @@ func (r *reader) entry(in *workflow.Input, e source.Entry) bool {
 		if f := e.Value.Text; e.Key == "format" && !slices.Contains(form.Formats(), f) {
 			r.errorf(e.Value, codeBadInput, "unknown format %q; the formats are %s", f, strings.Join(form.Formats(), ", ")).Hint = diag.DidYouMean(f, form.Formats())
 		}
+	case "enum":
+		if e.Value.Kind != source.List || len(e.Value.Items) == 0 {
+			r.errorf(e.Value, codeWrongType, "enum must be a list of at least one value")
+		}
+	case "items", "properties", "additionalProperties":
+		r.alone(e.Value)
 	}
 	return true
+}
+
+// references are the keys of JSON Schema by which schemas refer to each other.
+var references = []string{"$ref", "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor"}
+
+// alone holds that a part of the schema refers to no other one: the schema of an input becomes a part of that of all inputs, where a reference would mean something else.
+func (r *reader) alone(n *source.Node) {
+	for _, e := range n.Entries {
+		if e.Value.IsScalar() && slices.Contains(references, e.Key) {
+			r.errorf(e.Value, codeBadSchema, "%s is not possible in the schema of an input", e.Key).Hint = "write out what it refers to"
+			continue
+		}
+		r.alone(e.Value)
+	}
+	for _, item := range n.Items {
+		r.alone(item)
+	}
 }
 
 func (r *reader) file(f *workflow.FileInput, e source.Entry) {
@@ -239,6 +262,10 @@ func (r *reader) check(in *workflow.Input) {
 	case len(problems) > 0:
 		r.errorf(def, codeBadInput, "the default %s", problems[0].Message)
 	case string(out) != string(given):
-		r.errorf(def, codeBadInput, "the default %s is not of the type %s", given, r.node.Get("type").Text).Hint = "write " + string(out)
+		what := "one of the values"
+		if t := r.node.Get("type"); t != nil {
+			what = "of the type " + t.Text
+		}
+		r.errorf(def, codeBadInput, "the default %s is not %s", given, what).Hint = "write " + string(out)
 	}
 }
