@@ -15,7 +15,6 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 	_ "github.com/hocket-run/hocket/internal/randtest"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // drawSpender makes a node that makes model calls, and tells how many.
@@ -175,7 +174,7 @@ func TestGraphBudgetNotRetried(t *testing.T) {
 			if err != nil || tries.Load() != 1 || calls.Load() != 1 || !errors.As(r.Err, &short) {
 				t.Errorf("%+v, %v, %d attempts, %d calls", r, err, tries.Load(), calls.Load())
 			}
-			if err := e.Reopen(t.Context(), "r", workflow.Limits{MaxCalls: 5}); !errors.Is(err, hocket.ErrNotReopenable) {
+			if err := e.Reopen(t.Context(), "r", hocket.Limits{MaxCalls: 5}); !errors.Is(err, hocket.ErrNotReopenable) {
 				t.Errorf("a run that met no budget of its own is reopened: %v", err)
 			}
 		})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // spender is a model that counts its calls, each of which uses 60 tokens, or fewer where it is told to stop before.
@@ -120,10 +119,10 @@ func TestGraphBudget(t *testing.T) {
 				if o, err := e.Get(t.Context(), "r"); err != nil || o.Usage.ModelCalls != 2 {
 					t.Errorf("the run counts %+v, %v", o.Usage, err)
 				}
-				if err := e.Reopen(t.Context(), "r", workflow.Limits{MaxCalls: 2}); err == nil {
+				if err := e.Reopen(t.Context(), "r", hocket.Limits{MaxCalls: 2}); err == nil {
 					t.Error("it goes on under a budget that is no larger")
 				}
-				if err := e.Reopen(t.Context(), "r", workflow.Limits{MaxCalls: 10}); err != nil {
+				if err := e.Reopen(t.Context(), "r", hocket.Limits{MaxCalls: 10}); err != nil {
 					t.Fatal(err)
 				}
 				o, err := e.Wait(t.Context(), "r")
@@ -295,7 +294,7 @@ func TestGraphWorkflowBudget(t *testing.T) {
 			if err := hocket.Register(e, g); err != nil {
 				t.Fatal(err)
 			}
-			if err := e.Reopen(t.Context(), "r", workflow.Limits{}); err != nil {
+			if err := e.Reopen(t.Context(), "r", hocket.Limits{}); err != nil {
 				t.Fatal(err)
 			}
 			o, err := e.Wait(t.Context(), "r")

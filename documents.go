@@ -105,7 +105,7 @@ type StartOptions struct {
 	// Replies answers the model calls of the run from a reply script, without any provider: see [Replies]. Nil: models answer.
 	Replies []byte
 	// Limits win over the document's where they are set.
-	Limits workflow.Limits
+	Limits Limits
 	// Labels are those of the run, over those of the document: at most 32, by which [Engine.List] finds it. Runs that it starts have them too.
 	Labels map[string]string
 	// Trust allows the commands that the document names, what it wants sent to servers, and that it keeps a memory over runs (SEC5).
@@ -185,7 +185,7 @@ func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *
 func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
 		Trigger:  service.TriggerProgram,
-		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits, Trust: o.Trust, Above: above, Labels: o.Labels,
+		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits.lowered(), Trust: o.Trust, Above: above, Labels: o.Labels,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // A run meets its budget, and goes on with a larger one where it was.
@@ -39,7 +38,7 @@ func ExampleEngine_Reopen() {
 	var short *hocket.BudgetError
 	fmt.Println(res.Status, errors.As(res.Err, &short), short.Limit, short.Max)
 
-	if err := eng.Reopen(ctx, "run-1", workflow.Limits{MaxCalls: 5}); err != nil {
+	if err := eng.Reopen(ctx, "run-1", hocket.Limits{MaxCalls: 5}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // Item 6, P20: whatever a model reports as its usage, no budget grows: documents and Go graphs end, and what they used is positive and larger with each call.
@@ -58,7 +57,7 @@ func TestHostileUsageNeverRaisesBudget(t *testing.T) {
 			}
 			used = o.Usage
 		} else {
-			o, err := e.Run(rt.Context(), doc, hocket.StartOptions{Input: "x", Limits: workflow.Limits{MaxTokens: 600}})
+			o, err := e.Run(rt.Context(), doc, hocket.StartOptions{Input: "x", Limits: hocket.Limits{MaxTokens: 600}})
 			var short *hocket.BudgetError
 			if err != nil || !errors.As(o.Err, &short) {
 				rt.Fatalf("%+v, %v after %d calls", o, err, calls.Load())

@@ -169,9 +169,9 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: o.Limits.Workflow(), Labels: o.Labels,
+		Limits: budgetOf(o.Limits).lowered(), Labels: o.Labels,
 	}
-	q.Limits.MaxSteps = maxSteps(o)
+	q.Limits.MaxSteps = stepsOf(o.MaxSteps)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	if _, ok := o.OnProgress.fn.(func(Progress[S])); !ok && o.OnProgress.fn != nil {
 		return o, fmt.Errorf("RunOptions.OnProgress is a %T; the state of the graph is %s", o.OnProgress.fn, reflect.TypeFor[S]())
 	}
-	if err := workflow.CheckLimits(o.Limits.Workflow()); err != nil {
+	if err := workflow.CheckLimits(budgetOf(o.Limits).lowered()); err != nil {
 		return o, fmt.Errorf("RunOptions.Limits: %w", err)
 	}
 	if o.ResumeFrom != nil && o.ResumeFrom.taken().ExecutionID == "" {
@@ -219,15 +219,15 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	return o, nil
 }
 
-// maxSteps gives the bound that the options say, nil where they say none.
-func maxSteps(o RunOptions) *int {
-	switch o.MaxSteps {
+// stepsOf gives a bound of steps in the terms of workflows, nil where it says none.
+func stepsOf(n int) *int {
+	switch n {
 	case 0:
 		return nil
 	case graph.Zero:
 		return new(int)
 	}
-	return &o.MaxSteps
+	return &n
 }
 
 // resume goes on with a run by the options of a call.
@@ -282,7 +282,7 @@ func (e *Engine) goOn(ctx context.Context, run string, answer *Answer, larger gr
 			return known(err)
 		}
 		if h.Status.Ended() {
-			return e.Reopen(ctx, run, larger.Workflow())
+			return e.Reopen(ctx, run, budgetOf(larger))
 		}
 	}
 	return e.Resume(ctx, run)
@@ -293,11 +293,12 @@ func (e *Engine) goOn(ctx context.Context, run string, answer *Answer, larger gr
 // RunOptions.Limits.
 //
 // Errors: [ErrNotFound]; [ErrNotReopenable]; the limits are not those that ended the run, or no larger; [ErrNotRegistered]; [ErrClosed]. The run is then unchanged.
-func (e *Engine) Reopen(ctx context.Context, run string, larger workflow.Limits) error {
-	if err := workflow.CheckLimits(larger); err != nil {
+func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
+	limits := larger.lowered()
+	if err := workflow.CheckLimits(limits); err != nil {
 		return err
 	}
-	return known(e.service.Reopen(ctx, run, larger, engine.LocalBy(engine.ChannelProgram)))
+	return known(e.service.Reopen(ctx, run, limits, engine.LocalBy(engine.ChannelProgram)))
 }
 
 // Answer answers a question of a run, driven by any process, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // silent is a client of coding agents that never tells what its agents use.
@@ -143,7 +142,7 @@ func TestDocumentBudgetUncounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Limits: workflow.Limits{MaxTokens: limit}})
+		_, err = e.Run(t.Context(), w, hocket.StartOptions{Input: "x", Limits: hocket.Limits{MaxTokens: limit}})
 		if err != nil || got != want || made.Load() > 0 != (want == "") {
 			t.Errorf("limit %d: %q, %v; %d sessions, want %q", limit, got, err, made.Load(), want)
 		}

@@ -197,7 +197,7 @@ func Example_map() {
 	g, err := graph.New[Article]("pages").
 		Then(graph.Map("pages", pages, graph.Do("fetch", fetch, graph.NodeOptions{Retry: graph.Retry{MaxAttempts: 1}})).
 			AtOnce(2).
-			IfItemFails(graph.SkipItem).
+			SkipFailed().
 			Into(func(a *Article, read []Page) error {
 				for _, p := range read {
 					a.Notes = append(a.Notes, p.Text)

@@ -87,7 +87,7 @@ func (c AgentConfig[S]) call(ctx context.Context, n *Context[S]) (Result[S], err
 		}
 		r.Update = &n.State
 	}
-	if u := a.Usage; u != nil && ContextThresholdExceeded(*u, n.ContextWindowThreshold) {
+	if u := a.Usage; u != nil && exceeds(*u, n.ContextWindowThreshold) {
 		r.Signals = []Signal{{Type: SignalContextWindowWarning, Message: usageText(*u), Data: map[string]any{
 			"usagePercent": u.UsagePercentage, "contextUsage": *u,
 		}}}

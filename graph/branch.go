@@ -119,7 +119,7 @@ func orElse(id, other string) string {
 	return id
 }
 
-// IfConfig is a whole conditional: [Builder.IfConfig].
+// IfConfig is a whole conditional, as a node.
 type IfConfig[S any] struct {
 	Condition func(View[S]) bool
 	Then      []Node[S]
@@ -134,15 +134,7 @@ type ElseIf[S any] struct {
 	Then      []Node[S]
 }
 
-// IfConfig adds a whole conditional. Each else-if is an if inside the else branch before it (S2-5).
-func (b *Builder[S]) IfConfig(c IfConfig[S]) *Builder[S] {
-	at := caller()
-	if b.begin(at, c.Condition) {
-		b.conditional(at, c)
-	}
-	return b
-}
-
+// put adds the whole conditional. Each else-if is an if inside the else branch before it (S2-5).
 func (c IfConfig[S]) put(b *Builder[S], at diag.Span) {
 	b.decide(at, c.Condition)
 	b.conditional(at, c)
@@ -175,8 +167,8 @@ func (b *Builder[S]) conditional(at diag.Span, c IfConfig[S]) {
 	}
 }
 
-// DefaultMaxIterations bounds loops that do not say otherwise (S2-20).
-const DefaultMaxIterations = 100
+// defaultIterations bounds loops that do not say otherwise (S2-20).
+const defaultIterations = 100
 
 // LoopConfig says when a loop ends. It always runs its body once (S2-21).
 type LoopConfig[S any] struct {
@@ -184,7 +176,7 @@ type LoopConfig[S any] struct {
 	Until func(View[S]) bool
 	// Body is what is repeated, for a loop that is a node; [Builder.Loop] takes it as its arguments.
 	Body []Node[S]
-	// MaxIterations ends the loop after that many passes; 0 is DefaultMaxIterations, [Zero] and 1 are one pass.
+	// MaxIterations ends the loop after that many passes; 0 is defaultIterations, [Zero] and 1 are one pass.
 	MaxIterations int
 }
 
@@ -209,7 +201,7 @@ func (c LoopConfig[S]) put(b *Builder[S], at diag.Span) {
 		return
 	}
 	start, check := b.generated("loop_start"), b.generated("loop_check")
-	l := &loop[S]{until: c.Until, most: DefaultMaxIterations, counter: outputsPrefix + start + "_iteration"}
+	l := &loop[S]{until: c.Until, most: defaultIterations, counter: outputsPrefix + start + "_iteration"}
 	if said, most := amount(c.MaxIterations); said {
 		if l.most = most; most < 0 {
 			b.problem(at, "negative-limit", "Loop %q: MaxIterations must not be negative", start)

@@ -46,8 +46,8 @@ func (b Budget) lower() workflow.Budget {
 	return workflow.Budget{MaxTokens: b.MaxTokens, MaxCostUSD: b.MaxCostUSD, MaxCalls: b.MaxCalls, Uncounted: string(b.Uncounted)}
 }
 
-// Workflow gives the limits as a workflow has them.
-func (l Limits) Workflow() workflow.Limits {
+// lowered gives the limits in the terms of workflows.
+func (l Limits) lowered() workflow.Limits {
 	return workflow.Limits{MaxTokens: l.MaxTokens, MaxCostUSD: l.MaxCostUSD, MaxCalls: l.MaxCalls, Uncounted: string(l.Uncounted), OnBudget: string(l.OnBudget)}
 }
 

@@ -265,8 +265,8 @@ func TestConstants(t *testing.T) {
 		t.Errorf("default retry %+v", r)
 	}
 	for name, tc := range map[string][2]float64{
-		"compaction": {graph.BackgroundCompactionThreshold, 0.45}, "exhaustion": {graph.BufferExhaustionThreshold, 0.6}, "percent": {graph.DefaultContextWindowThreshold, 45},
-		"concurrency": {graph.DefaultMaxConcurrency, 1}, "iterations": {graph.DefaultMaxIterations, 100},
+		"compaction": {graph.BackgroundCompactionThreshold, 0.45}, "exhaustion": {graph.BufferExhaustionThreshold, 0.6}, "percent": {compat.DefaultContextWindowThreshold, 45},
+		"concurrency": {compat.DefaultMaxConcurrency, 1},
 	} {
 		if tc[0] != tc[1] {
 			t.Errorf("%s is %v, want %v", name, tc[0], tc[1])

@@ -186,12 +186,6 @@ func (b *Builder[S]) Wait(prompt string) *Builder[S] {
 	return b
 }
 
-// AskUser asks a person a question with choices.
-func (b *Builder[S]) AskUser(c AskUserConfig[S]) *Builder[S] {
-	b.then(caller(), c)
-	return b
-}
-
 // Node adds nodes beside the flow, each behind the one before it: the branches of parallel blocks, the targets of decisions and gotos, recovery nodes.
 // Where the flow goes on does not change.
 func (b *Builder[S]) Node(first Node[S], rest ...Node[S]) *Builder[S] {

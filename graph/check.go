@@ -28,7 +28,7 @@ func (c *compiler[S]) checkConfig() {
 	if c.config.Timeout < 0 {
 		c.problem(c.at, "bad-limit", "Config.Timeout is %s; it must not be negative", c.config.Timeout)
 	}
-	if err := workflow.CheckLimits(c.config.Limits.Workflow()); err != nil {
+	if err := workflow.CheckLimits(c.config.Limits.lowered()); err != nil {
 		c.problem(c.at, "bad-limit", "%s", err)
 	}
 	if p := c.config.ContextWindowThreshold; !percentage(p) {
@@ -76,7 +76,7 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 		c.checkSchema(d.at, fmt.Sprintf("Schema of await node %q", d.id), d.await.schema)
 	}
 	if b := d.opts.Budget; b != (Budget{}) {
-		if err := workflow.CheckLimits(Limits{Budget: b}.Workflow()); err != nil {
+		if err := workflow.CheckLimits(Limits{Budget: b}.lowered()); err != nil {
 			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, err)
 		}
 		switch d.shape {

@@ -15,8 +15,8 @@ const (
 	BackgroundCompactionThreshold = 0.45
 	BufferExhaustionThreshold     = 0.6
 
-	DefaultMaxConcurrency         = 1
-	DefaultContextWindowThreshold = 45 // percent
+	defaultConcurrency = 1
+	defaultThreshold   = 45 // percent
 )
 
 // Config is what a graph is compiled with. The zero value is good.
@@ -50,7 +50,7 @@ type Config struct {
 
 // threshold gives the threshold that holds.
 func (c Config) threshold() float64 {
-	return thresholdOr(c.ContextWindowThreshold, DefaultContextWindowThreshold)
+	return thresholdOr(c.ContextWindowThreshold, defaultThreshold)
 }
 
 // Compiled is a graph that can run. It never changes and is safe for concurrent use.

@@ -44,7 +44,7 @@
 //
 // [Builder.Start] and [Builder.Then] add nodes one behind the other. [Builder.Node] adds nodes beside the flow: branches, targets of gotos, recovery nodes.
 //
-// Branches: [Builder.If], Else and EndIf, or [Builder.IfConfig] with else-ifs at once; [DecisionNode] chooses among several targets. Both ways of an if meet
+// Branches: [Builder.If], Else and EndIf, or an [IfConfig] with else-ifs at once; [DecisionNode] chooses among several targets. Both ways of an if meet
 // in one node, and a way without nodes leads there at once.
 //
 // Loops: [Builder.Loop] runs its body, then asks Until, 100 times at most unless MaxIterations says otherwise.
@@ -56,7 +56,7 @@
 //
 // Lists: [Map] runs a body for each item of a list, with a state of its own for each, and gives their last states in order.
 //
-// Waits: [Builder.Wait] and [Builder.AskUser], or Then with a WaitConfig, ask a person. The run pauses, its process may end, and the answer, which may come
+// Waits: [Builder.Wait], or Then with a WaitConfig or an AskUserConfig, asks a person. The run pauses, its process may end, and the answer, which may come
 // months later, is in the outputs and, by WaitConfig.Input, in the state.
 //
 // Inner graphs: [SubgraphConfig] runs a graph with a state of its own as one node. Its steps belong to the run: a question inside pauses it, and what
@@ -109,11 +109,11 @@
 //
 //	graph<TState>(), GraphBuilder               New, Builder
 //	start, then                                 Builder.Start, Builder.Then
-//	if, IfConfig                                Builder.If, Builder.IfConfig, IfConfig, ElseIf
+//	if, IfConfig                                Builder.If, IfConfig, ElseIf
 //	else, endif                                 Builder.Else, Builder.EndIf
 //	parallel, ParallelConfig                    Builder.Parallel, ParallelConfig, Builder.Node
 //	loop, LoopConfig                            Builder.Loop, LoopConfig
-//	wait                                        Builder.Wait, Builder.AskUser
+//	wait                                        Builder.Wait, AskUserConfig
 //	subagent, SubAgentConfig                    Builder.Subagent, SubagentConfig
 //	tool, ToolBuilderConfig                     Builder.Tool, ToolConfig
 //	catch, end                                  Builder.Catch, Builder.End
@@ -141,7 +141,7 @@
 //	subagentNode, SubagentNodeConfig, parallelSubagentNode  SubagentConfig, ParallelSubagentConfig, ParallelAgent
 //	outputMapper, merge, inputMapper            the fields Output or Merge and Input
 //	getDefaultCompactionAction                  DefaultCompactionAction
-//	toContextWindowUsage, isContextThresholdExceeded  compat.ToContextWindowUsage, ContextThresholdExceeded
+//	toContextWindowUsage, isContextThresholdExceeded  compat.ToContextWindowUsage, compat.ContextThresholdExceeded
 //	checkContextUsage, compactContext           compat.CheckContextUsage, compat.CompactContext
 //	CodingAgentClient, createSession            Client, Client.CreateSession
 //	Session, SessionConfig                      Session, SessionConfig
@@ -175,9 +175,9 @@
 //	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError
 //	StateOf, StateUpdate                        none: type parameters, and whole copies of the state
 //	BACKGROUND_COMPACTION_THRESHOLD, BUFFER_EXHAUSTION_THRESHOLD  BackgroundCompactionThreshold, BufferExhaustionThreshold
-//	DEFAULT_RETRY_CONFIG                        DefaultRetry, DefaultMaxAttempts, DefaultBackoff
+//	DEFAULT_RETRY_CONFIG                        DefaultRetry
 //	AGENT_NODE_RETRY_CONFIG                     compat.AgentNodeRetry
-//	DEFAULT_GRAPH_CONFIG                        DefaultMaxConcurrency, DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint
+//	DEFAULT_GRAPH_CONFIG                        compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint
 //	GraphExecutor, createExecutor               hocket.Executor, hocket.NewExecutor
 //	execute, executeGraph                       hocket.Executor.Run, hocket.Run
 //	stream, streamGraph                         hocket.Executor.Stream, hocket.Stream

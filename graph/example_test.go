@@ -63,7 +63,7 @@ func ExampleNew() {
 }
 
 // A conditional with an else-if.
-func ExampleBuilder_IfConfig() {
+func ExampleIfConfig() {
 	set := func(id, text string) graph.Node[Article] {
 		return graph.Do(id, func(_ context.Context, a *Article) error {
 			a.Text = text
@@ -75,7 +75,7 @@ func ExampleBuilder_IfConfig() {
 			a.Words = len(strings.Fields(a.Topic))
 			return nil
 		})).
-		IfConfig(graph.IfConfig[Article]{
+		Then(graph.IfConfig[Article]{
 			Condition: func(v graph.View[Article]) bool { return v.State.Words > 3 },
 			Then:      []graph.Node[Article]{set("long", "a long read")},
 			ElseIf: []graph.ElseIf[Article]{{

@@ -39,6 +39,8 @@ func (g *Compiled[S]) link(find resolver, above []ancestor) (Subgraph, error) {
 	return out, nil
 }
 
+func (g *Compiled[S]) flow() *workflow.Workflow { return g.workflow }
+
 func (g *Compiled[S]) origin() *identity {
 	if g == nil {
 		return nil

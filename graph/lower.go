@@ -35,7 +35,7 @@ const (
 func (c *compiler[S]) lower() *workflow.Workflow {
 	w := &workflow.Workflow{
 		Name: c.name, Description: c.config.Description, Version: c.config.Version, Format: "graph", Entry: c.start,
-		Rules: workflow.TypedRules(), Limits: c.config.Limits.Workflow(),
+		Rules: workflow.TypedRules(), Limits: c.config.Limits.lowered(),
 	}
 	w.Rules.Serial, w.Rules.Reducers = c.config.MaxConcurrency == 0 || c.config.MaxConcurrency == 1, map[string]string{}
 	if said, n := amount(c.config.MaxSteps); said {
@@ -195,7 +195,7 @@ func (d *def[S]) attempts() int {
 	case !r.said() && d.shape != shapeFunc:
 		return 1
 	case r.MaxAttempts == 0:
-		return DefaultMaxAttempts
+		return defaultAttempts
 	default:
 		return r.MaxAttempts
 	}
@@ -209,7 +209,7 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 		}
 		r = DefaultRetry()
 	}
-	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(DefaultBackoff), Multiplier: DefaultBackoffMultiplier}
+	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(defaultBackoff), Multiplier: defaultMultiplier}
 	if said, delay := amount(r.Backoff); said {
 		out.Delay = workflow.Duration(delay)
 	}

@@ -11,17 +11,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ItemPolicy says what the failure of one item of a map does (X-35).
-type ItemPolicy string
-
+// What the failure of one item of a map does (X-35).
 const (
-	// FailFast cancels the other items and fails the map with that failure, its message with `items[PLACE]: ` before it.
-	FailFast ItemPolicy = "fail_fast"
-	// SkipItem goes on without the item.
-	SkipItem ItemPolicy = "skip"
-	// CollectItems lets all items end and fails the map then, with the code `items_failed`. Where an OnError skips that failure, the list in the outputs has
-	// {"error": {"code", "message", "node"}} in the places of the items that failed.
-	CollectItems ItemPolicy = "collect"
+	failFast     = "fail_fast"
+	skipItem     = "skip"
+	collectItems = "collect"
 )
 
 // MapConfig is a node that runs its body once for each item of a list, several items at a time. An item is the first state of its body, whose nodes work on
@@ -38,8 +32,9 @@ type MapConfig[S, T any] struct {
 	Body []Node[T]
 	// MaxConcurrency bounds the items at work; 0 is 10. Items begin in the order of the list.
 	MaxConcurrency int
-	// OnItemError says what the failure of an item does; "" is FailFast.
-	OnItemError ItemPolicy
+	// OnItemError says what the failure of an item does, in the words of documents: `fail_fast`, or "", cancels the other items and fails the map with that failure, its
+	// message with `items[PLACE]: ` before it; `skip` and `collect` are those of SkipFailed and CollectFailed.
+	OnItemError string
 	// Output writes the last states of the items into the state, in the order of the list, without those that were skipped. Nil: they are in the outputs alone. It
 	// must be pure.
 	Output func(s *S, results []T) error
@@ -60,9 +55,16 @@ func (c MapConfig[S, T]) AtOnce(items int) MapConfig[S, T] {
 	return c
 }
 
-// IfItemFails gives the map with what the failure of an item does.
-func (c MapConfig[S, T]) IfItemFails(p ItemPolicy) MapConfig[S, T] {
-	c.OnItemError = p
+// SkipFailed gives a map that goes on without the items that fail.
+func (c MapConfig[S, T]) SkipFailed() MapConfig[S, T] {
+	c.OnItemError = skipItem
+	return c
+}
+
+// CollectFailed gives a map that lets all items end and fails then, with the code `items_failed`, where some have failed. Where an OnError skips that failure, the list in the outputs has
+// {"error": {"code", "message", "node"}} in their places.
+func (c MapConfig[S, T]) CollectFailed() MapConfig[S, T] {
+	c.OnItemError = collectItems
 	return c
 }
 
@@ -79,7 +81,7 @@ type each[S any] struct {
 	over    func(View[S]) (json.RawMessage, error)
 	into    func(s *S, list json.RawMessage) error // nil: the list is in the outputs alone
 	most    int
-	failure ItemPolicy
+	failure string
 	limits  Budget // of each item
 }
 
@@ -120,7 +122,7 @@ func (c MapConfig[S, T]) misuse() string {
 		return problemf("Map node %q has items of the type %s; an item is the state of its body, and must be a struct", c.ID, t)
 	}
 	switch c.OnItemError {
-	case "", FailFast, SkipItem, CollectItems:
+	case "", failFast, skipItem, collectItems:
 	default:
 		return problemf("Map node %q has the unknown OnItemError %q", c.ID, c.OnItemError)
 	}
@@ -176,7 +178,7 @@ func ownItems(list json.RawMessage) json.RawMessage {
 
 func (c *compiler[S]) lowerMap(n *workflow.Node, d *def[S]) {
 	n.Kind = workflow.KindMap
-	n.Map = &workflow.Map{OverFunc: d.id + suffixOver, Entry: d.id + suffixItem, MaxConcurrency: d.each.most, OnItemError: string(d.each.failure)}
+	n.Map = &workflow.Map{OverFunc: d.id + suffixOver, Entry: d.id + suffixItem, MaxConcurrency: d.each.most, OnItemError: d.each.failure}
 	if d.each.into != nil {
 		n.Map.Merge = d.id + suffixMerge
 	}

@@ -21,9 +21,11 @@ func TestMapIsALoop(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		list := rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "bad"}), 0, 6).Draw(r, "list")
-		policy := rapid.SampledFrom([]graph.ItemPolicy{"", graph.FailFast, graph.SkipItem, graph.CollectItems}).Draw(r, "policy")
+		policy := rapid.SampledFrom([]string{"", "fail_fast", "skip", "collect"}).Draw(r, "policy")
 		most := rapid.IntRange(1, 4).Draw(r, "most")
-		w := newWorld(t, compiled(t, graph.New[state]("t").Then(graph.Map("m", words, marks("a"), marks("b")).AtOnce(most).IfItemFails(policy).Into(told))))
+		m := graph.Map("m", words, marks("a"), marks("b")).AtOnce(most).Into(told)
+		m.OnItemError = policy
+		w := newWorld(t, compiled(t, graph.New[state]("t").Then(m)))
 		w.SkipLaws = true
 		w.StartWith(engine.RunCreated{Input: []byte(`{"n":0,"log":["` + strings.Join(list, `","`) + `"]}`)})
 		if len(list) == 0 {
@@ -46,7 +48,7 @@ func TestMapIsALoop(t *testing.T) {
 			returned++
 		}
 		failed := slices.Contains(list, "bad")
-		if got, want := w.Run.Status() == engine.StatusCompleted, !failed || policy == graph.SkipItem; got != want {
+		if got, want := w.Run.Status() == engine.StatusCompleted, !failed || policy == "skip"; got != want {
 			r.Fatalf("%s of %v with %q\n%s", w.Run.Status(), list, policy, w.Log())
 		}
 		if w.Run.Status() != engine.StatusCompleted {
@@ -71,7 +73,7 @@ func TestMapIsALoop(t *testing.T) {
 // X-141: another attempt of the node begins the items that failed or did not end, and no others.
 func TestMapRetry(t *testing.T) {
 	t.Parallel()
-	for _, policy := range []graph.ItemPolicy{graph.FailFast, graph.CollectItems} {
+	for _, policy := range []string{"fail_fast", "collect"} {
 		c := &counters{}
 		flaky := graph.Do("a", func(_ context.Context, e *entry) error {
 			if c.add(e.Name); e.Name == "y" && c.all()["y"] == 1 {
@@ -79,8 +81,8 @@ func TestMapRetry(t *testing.T) {
 			}
 			return nil
 		}, graph.NodeOptions{Retry: once()})
-		m := graph.Map("m", words, flaky).AtOnce(1).IfItemFails(policy).Into(told)
-		m.Options.Retry = graph.Retry{MaxAttempts: 2, Backoff: time.Second}
+		m := graph.Map("m", words, flaky).AtOnce(1).Into(told)
+		m.OnItemError, m.Options.Retry = policy, graph.Retry{MaxAttempts: 2, Backoff: time.Second}
 		w := run(t, graph.New[state]("t").Then(m), state{Log: []string{"x", "y", "z"}})
 		w.want("m, m/item/a, m/item/a, m/item/a, m/item/a", "completed")
 		if d := cmp.Diff(c.all(), map[string]int{"x": 1, "y": 2, "z": 1}); d != "" || w.state().Text != "x: y: z:" {
@@ -148,11 +150,13 @@ func TestMapMisuse(t *testing.T) {
 	t.Parallel()
 	g := func() *graph.Builder[state] { return graph.New[state]("t").Start(nothing("s")) }
 	lossy := func(graph.View[state]) []struct{ C chan int } { return nil }
+	odd := graph.Map("m", words, marks("a"))
+	odd.OnItemError = "stop"
 	for want, b := range map[string]*graph.Builder[state]{
 		`Map node "m" requires a function that gives its list`:                                              g().Then(graph.Map[state]("m", nil, marks("a"))),
 		`Map node "m" requires a body of at least one node`:                                                 g().Then(graph.Map("m", words)),
 		`Map node "m" has items of the type string; an item is the state of its body, and must be a struct`: g().Then(graph.Map("m", func(graph.View[state]) []string { return nil }, graph.Do("a", func(context.Context, *string) error { return nil }))),
-		`Map node "m" has the unknown OnItemError "stop"`:                                                   g().Then(graph.Map("m", words, marks("a")).IfItemFails("stop")),
+		`Map node "m" has the unknown OnItemError "stop"`:                                                   g().Then(odd),
 		`Map node "m": MaxConcurrency is -1; it must be at least 1`:                                         g().Then(graph.Map("m", words, marks("a")).AtOnce(-1)),
 		`Map node "m": MaxConcurrency is 0; it must be at least 1`:                                          g().Then(graph.Map("m", words, marks("a")).AtOnce(graph.Zero)),
 		`Node with ID "a" already exists`:                                                                   g().Then(graph.Map("m", words, marks("a"), marks("a"))),

@@ -57,7 +57,7 @@ func TestMap(t *testing.T) {
 	skipped := graph.NodeOptions{OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] {
 		return graph.ErrorAction[state]{Action: graph.ActionSkip}
 	})}
-	collected := graph.Map("m", words, marks("a")).IfItemFails(graph.CollectItems)
+	collected := graph.Map("m", words, marks("a")).CollectFailed()
 	collected.Options = skipped
 	for name, c := range map[string]struct {
 		first  state
@@ -74,8 +74,8 @@ func TestMap(t *testing.T) {
 		"a loop in it": {list("x"), graph.Map("m", words, graph.Loop(func(v graph.View[entry]) bool { return len(v.State.Log) == 3 }, marks("a"))).Into(told),
 			"completed", "x:a+a+a", `[{"log":["a","a","a"],"name":"x"}]`},
 		"fail fast":          {list("x", "bad", "y"), graph.Map("m", words, marks("a")).AtOnce(1).Into(told), `items[1]: it is broken`, "", ""},
-		"skip":               {list("x", "bad", "y"), graph.Map("m", words, marks("a")).IfItemFails(graph.SkipItem).Into(told), "completed", "x:a y:a", `[{"log":["a"],"name":"x"},null,{"log":["a"],"name":"y"}]`},
-		"collect":            {list("bad", "x", "bad"), graph.Map("m", words, marks("a")).IfItemFails(graph.CollectItems), "2 of 3 items failed; the first, items[0]: it is broken", "", ""},
+		"skip":               {list("x", "bad", "y"), graph.Map("m", words, marks("a")).SkipFailed().Into(told), "completed", "x:a y:a", `[{"log":["a"],"name":"x"},null,{"log":["a"],"name":"y"}]`},
+		"collect":            {list("bad", "x", "bad"), graph.Map("m", words, marks("a")).CollectFailed(), "2 of 3 items failed; the first, items[0]: it is broken", "", ""},
 		"collect, then on":   {list("bad", "x"), collected, "completed", "", `[{"error":{"code":"func","message":"it is broken","node":"m/item/a"}},{"log":["a"],"name":"x"}]`},
 		"maps in maps":       {list("xy", "", "z"), graph.Map("m", words, graph.Map("in", letters, marks("a")).Into(gathered)).Into(told), "completed", "xy:x+y : z:z", `[{"log":["x","y"],"name":"xy"},{"name":""},{"log":["z"],"name":"z"}]`},
 		"in a parallel":      {list("x"), graph.Parallel("p", graph.Flow(graph.Map("m", words, marks("a")).Into(told)), count("c")), "completed", "x:a", `[{"log":["a"],"name":"x"}]`},

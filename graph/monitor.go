@@ -32,8 +32,8 @@ func DefaultCompactionAction(agentType string) CompactionAction {
 	return CompactWarn
 }
 
-// ContextThresholdExceeded tells whether a window is as full as threshold percent, or fuller.
-func ContextThresholdExceeded(u ContextWindowUsage, threshold float64) bool {
+// exceeds tells whether a window is as full as threshold percent, or fuller.
+func exceeds(u ContextWindowUsage, threshold float64) bool {
 	return u.UsagePercentage >= threshold
 }
 
@@ -92,7 +92,7 @@ func (c ContextMonitorConfig[S]) define() *def[S] {
 	if !percentage(c.Threshold) {
 		d.problem = problemf("Context monitor node %q: the threshold is %v; it must be between 0 and 100", c.ID, c.Threshold)
 	}
-	c.Threshold = thresholdOr(c.Threshold, DefaultContextWindowThreshold)
+	c.Threshold = thresholdOr(c.Threshold, defaultThreshold)
 	d.run = c.call
 	return d
 }
@@ -107,7 +107,7 @@ func (c ContextMonitorConfig[S]) call(ctx context.Context, n *Context[S]) (Resul
 		return Result[S]{}, err
 	}
 	r := Result[S]{Usage: u}
-	if !ContextThresholdExceeded(*u, c.Threshold) {
+	if !exceeds(*u, c.Threshold) {
 		return r, nil
 	}
 	switch c.Action {

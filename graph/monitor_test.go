@@ -40,7 +40,7 @@ func TestDefaultCompactionAction(t *testing.T) {
 func TestContextHelpers(t *testing.T) {
 	t.Parallel()
 	for percent, want := range map[float64]bool{44: true, 45: true, 45.1: false, 46: false} {
-		if got := graph.ContextThresholdExceeded(windowOf(45), percent); got != want {
+		if got := compat.ContextThresholdExceeded(windowOf(45), percent); got != want {
 			t.Errorf("45 percent of %v: %t", percent, got)
 		}
 	}

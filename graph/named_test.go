@@ -46,7 +46,7 @@ func TestBranch(t *testing.T) {
 		}, state{}, "p, x, decision_1, no, merge_2, z", "2"},
 		"if at first": {func(b *builder) { b.If(second).Then(gives("yes", 1)).EndIf() }, state{N: 2}, "p, decision_1, yes, merge_2, z", "1"},
 		"config if": {func(b *builder) {
-			b.IfConfig(graph.IfConfig[state]{Condition: never, Then: []graph.Node[state]{gives("i", 0)}, ElseIf: []graph.ElseIf[state]{{Condition: second, Then: []graph.Node[state]{gives("e", 1)}}}}).Then(gives("y", 3))
+			b.Then(graph.IfConfig[state]{Condition: never, Then: []graph.Node[state]{gives("i", 0)}, ElseIf: []graph.ElseIf[state]{{Condition: second, Then: []graph.Node[state]{gives("e", 1)}}}}).Then(gives("y", 3))
 		}, state{N: 2}, "p, decision_1, pass_2, decision_3, e, merge_4, merge_5, y, z", "3"},
 		"loop at last": {func(b *builder) { b.Loop(graph.LoopConfig[state]{Until: second}, count("l")) }, state{}, "p, loop_start_1, l, loop_check_2, l, loop_check_2, z", ""},
 		"if in if": {func(b *builder) {

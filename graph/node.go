@@ -178,15 +178,15 @@ type Retry struct {
 
 // The defaults of Retry (S2-60).
 const (
-	DefaultMaxAttempts       = 3
-	DefaultBackoff           = time.Second
-	DefaultBackoffMultiplier = 2.0
+	defaultAttempts   = 3
+	defaultBackoff    = time.Second
+	defaultMultiplier = 2.0
 )
 
 // DefaultRetry is how nodes that call a function are tried again where they do not say otherwise: 3 attempts, after 1 s and 2 s. Retry{MaxAttempts: 1}
 // tries once.
 func DefaultRetry() Retry {
-	return Retry{MaxAttempts: DefaultMaxAttempts, Backoff: DefaultBackoff, Multiplier: DefaultBackoffMultiplier}
+	return Retry{MaxAttempts: defaultAttempts, Backoff: defaultBackoff, Multiplier: defaultMultiplier}
 }
 
 // Zero is a limit or a delay of 0 where 0 means the default: no step ([Config].MaxSteps), one pass of a loop ([LoopConfig].MaxIterations), no wait
@@ -217,12 +217,10 @@ func OnError[S any](fn func(err error, c *Context[S]) ErrorAction[S]) ErrorHandl
 	return ErrorHandler{fn}
 }
 
-// Action is what an error handler wants.
+// Action is what an error handler wants; "" lets Retry decide, as without a handler.
 type Action string
 
 const (
-	// ActionPolicy lets Retry decide, as without a handler.
-	ActionPolicy Action = ""
 	// ActionRetry tries again, within MaxAttempts.
 	ActionRetry Action = "retry"
 	// ActionSkip takes the node for done; its successors run.

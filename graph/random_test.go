@@ -130,7 +130,7 @@ func drawGraph(t *rapid.T) *graph.Builder[state] {
 		case 5:
 			b.Node(drawNode(t, &next), drawNode(t, &next))
 		case 6:
-			b.IfConfig(graph.IfConfig[state]{Condition: odd, Then: []graph.Node[state]{drawNode(t, &next)}, ElseIf: []graph.ElseIf[state]{{Condition: odd}}})
+			b.Then(graph.IfConfig[state]{Condition: odd, Then: []graph.Node[state]{drawNode(t, &next)}, ElseIf: []graph.ElseIf[state]{{Condition: odd}}})
 		case 7:
 			b.Catch(drawNode(t, &next))
 		case 8:

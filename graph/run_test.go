@@ -15,7 +15,7 @@ import (
 func TestVisits(t *testing.T) {
 	t.Parallel()
 	elseIf := func(c1, c2, c3 func(graph.View[state]) bool) *graph.Builder[state] {
-		return graph.New[state]("t").Start(note("s")).IfConfig(graph.IfConfig[state]{
+		return graph.New[state]("t").Start(note("s")).Then(graph.IfConfig[state]{
 			Condition: c1, Then: []graph.Node[state]{note("t")},
 			ElseIf: []graph.ElseIf[state]{{c2, []graph.Node[state]{note("e1")}}, {c3, []graph.Node[state]{note("e2")}}},
 			Else:   []graph.Node[state]{note("el")},

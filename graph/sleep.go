@@ -16,9 +16,6 @@ type SleepConfig[S any] struct {
 	Options NodeOptions
 }
 
-// Sleep makes a node that rests for a time. S cannot be inferred: graph.Sleep[State]("night", 8*time.Hour). [Builder.Sleep] knows it.
-func Sleep[S any](id string, d time.Duration) Node[S] { return SleepConfig[S]{ID: id, For: d} }
-
 // Sleep is Then for a node that rests for a time.
 func (b *Builder[S]) Sleep(id string, d time.Duration) *Builder[S] {
 	b.then(caller(), SleepConfig[S]{ID: id, For: d})

@@ -37,11 +37,10 @@ type SubgraphConfig[S, T any] struct {
 
 // Subgraph is a graph that others can contain, whatever its state: a *[Compiled], and nothing else.
 type Subgraph interface {
-	// Name gives the graph's name, Digest its version, Workflow what runs.
+	// Name gives the name of the graph.
 	Name() string
-	Digest() string
-	Workflow() *workflow.Workflow
 
+	flow() *workflow.Workflow
 	functions() *program.Table
 	modelAt(node string, state program.State) string
 	asks(node string) bool
@@ -130,7 +129,7 @@ func (c *compiler[S]) lowerSubgraph(w *workflow.Workflow, n *workflow.Node, d *d
 	if d.sub.leave != nil {
 		n.Subflow.Mapper = d.id + suffixLeave
 	}
-	n.Budget = tighter(n.Budget, inner.Workflow().Limits.Budget())
+	n.Budget = tighter(n.Budget, inner.flow().Limits.Budget())
 }
 
 // innerFlow adds the workflow of the inner graph of a node under a name, and gives what runs it.
@@ -138,7 +137,7 @@ func (c *compiler[S]) innerFlow(w *workflow.Workflow, d *def[S], name string) *w
 	if w.Flows == nil {
 		w.Flows = map[string]*workflow.Workflow{}
 	}
-	w.Flows[name] = c.links[d.id].Workflow().RenameFuncs(func(fn string) string { return d.id + suffixGraph + fn })
+	w.Flows[name] = c.links[d.id].flow().RenameFuncs(func(fn string) string { return d.id + suffixGraph + fn })
 	return &workflow.Subflow{Flow: name, Input: d.id + suffixEnter}
 }
 

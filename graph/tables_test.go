@@ -78,9 +78,9 @@ func TestWordsAndNumbers(t *testing.T) {
 	}
 	for name, tc := range map[string][2]float64{
 		"BACKGROUND_COMPACTION_THRESHOLD": {graph.BackgroundCompactionThreshold, 0.45}, "BUFFER_EXHAUSTION_THRESHOLD": {graph.BufferExhaustionThreshold, 0.6},
-		"maxConcurrency": {graph.DefaultMaxConcurrency, 1}, "contextWindowThreshold": {graph.DefaultContextWindowThreshold, 45},
-		"percent = fraction × 100": {graph.DefaultContextWindowThreshold, 100 * graph.BackgroundCompactionThreshold}, "maxIterations": {graph.DefaultMaxIterations, 100},
-		"maxAttempts": {graph.DefaultMaxAttempts, 3}, "backoffMs": {float64(graph.DefaultBackoff.Milliseconds()), 1000}, "backoffMultiplier": {graph.DefaultBackoffMultiplier, 2},
+		"maxConcurrency": {compat.DefaultMaxConcurrency, 1}, "contextWindowThreshold": {compat.DefaultContextWindowThreshold, 45},
+		"percent = fraction × 100": {compat.DefaultContextWindowThreshold, 100 * graph.BackgroundCompactionThreshold},
+		"maxAttempts":              {float64(graph.DefaultRetry().MaxAttempts), 3}, "backoffMs": {float64(graph.DefaultRetry().Backoff.Milliseconds()), 1000}, "backoffMultiplier": {graph.DefaultRetry().Multiplier, 2},
 	} {
 		if tc[0] != tc[1] {
 			t.Errorf("%s is %v, want %v", name, tc[0], tc[1])

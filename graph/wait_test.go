@@ -94,7 +94,7 @@ func TestQueueBehindAWait(t *testing.T) {
 // The builder's own waits have ids of the one counter (S2-2).
 func TestBuilderWaits(t *testing.T) {
 	t.Parallel()
-	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").AskUser(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
+	w := run(t, graph.New[state]("t").Start(nothing("s")).Wait("Sure?").Then(graph.AskUserConfig[state]{ID: "ask", Question: graph.Question{Text: "Why?"}}).Wait("Really?"), state{})
 	var prompts []string
 	for w.Run.Status() == engine.StatusPaused {
 		prompts = append(prompts, w.Run.Waits()[0].Node+": "+w.Run.Waits()[0].Prompt)

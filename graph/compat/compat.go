@@ -6,6 +6,13 @@ import (
 	"github.com/hocket-run/hocket/graph"
 )
 
+// What graphs do that do not say otherwise: [graph.Config].MaxConcurrency, ContextWindowThreshold in percent, and MaxIterations of [graph.LoopConfig] (S2-20, S2-60).
+const (
+	DefaultMaxConcurrency         = 1
+	DefaultMaxIterations          = 100
+	DefaultContextWindowThreshold = 45
+)
+
 // DefaultAutoCheckpoint: states are saved after each node, unless a run says otherwise (S2-60).
 const DefaultAutoCheckpoint = true
 
@@ -35,9 +42,14 @@ func CheckContextUsage(ctx context.Context, s graph.Session, threshold float64) 
 		return usage, false, err
 	}
 	if threshold == 0 {
-		threshold = graph.DefaultContextWindowThreshold
+		threshold = DefaultContextWindowThreshold
 	}
-	return usage, graph.ContextThresholdExceeded(usage, threshold), nil
+	return usage, ContextThresholdExceeded(usage, threshold), nil
+}
+
+// ContextThresholdExceeded tells whether a window is as full as threshold percent, or fuller.
+func ContextThresholdExceeded(u graph.ContextWindowUsage, threshold float64) bool {
+	return u.UsagePercentage >= threshold
 }
 
 // CompactContext summarizes a session where that suits its type of agent, and tells whether it did.

@@ -194,7 +194,7 @@ var graphAgent = []rule{
 		same(t, "actions", actions, []graph.CompactionAction{"summarize", "recreate", "warn", "warn"})
 		u := compat.ToContextWindowUsage(graph.SessionUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100})
 		same(t, "usage", u, graph.ContextWindowUsage{InputTokens: 30, OutputTokens: 15, MaxTokens: 100, UsagePercentage: 45})
-		same(t, "exceeded is at least", []bool{graph.ContextThresholdExceeded(u, 45), graph.ContextThresholdExceeded(u, 45.1)}, []bool{true, false})
+		same(t, "exceeded is at least", []bool{compat.ContextThresholdExceeded(u, 45), compat.ContextThresholdExceeded(u, 45.1)}, []bool{true, false})
 		_, exceeded, err := compat.CheckContextUsage(t.Context(), (&coder{graphtest.Agent{Usage: filled(45)}}).Session(), 0)
 		same(t, "checked", []any{exceeded, err}, []any{true, nil})
 		for agentType, want := range map[string]bool{"opencode": true, "claude": false} {

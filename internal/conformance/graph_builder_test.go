@@ -20,7 +20,7 @@ func ids(g *graph.Compiled[sheet]) string {
 
 // elseIfs is an if with two else-ifs and an else.
 func elseIfs(c1, c2, c3 func(graph.View[sheet]) bool) *gBuilder {
-	return newGraph().Start(idle("s")).IfConfig(graph.IfConfig[sheet]{
+	return newGraph().Start(idle("s")).Then(graph.IfConfig[sheet]{
 		Condition: c1, Then: []gNode{idle("t")},
 		ElseIf: []graph.ElseIf[sheet]{{Condition: c2, Then: []gNode{idle("e1")}}, {Condition: c3, Then: []gNode{idle("e2")}}},
 		Else:   []gNode{idle("el")},

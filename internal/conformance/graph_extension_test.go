@@ -96,11 +96,13 @@ var graphExtension = []rule{
 		play(t, newGraph().Then(graph.Map("m", lines, rests).AtOnce(2)), sheet{Log: make([]string, 5)})
 		same(t, "two at a time took", time.Since(begin), 3*time.Second)
 		bad := sheet{Log: []string{"x", "bad", "y"}}
-		for policy, want := range map[graph.ItemPolicy][]string{
-			"": {"items[1]: it is broken", ""}, graph.SkipItem: {"completed", "xa ya"}, graph.CollectItems: {"1 of 3 items failed; the first, items[1]: it is broken", ""},
+		for policy, want := range map[string][]string{
+			"": {"items[1]: it is broken", ""}, "skip": {"completed", "xa ya"}, "collect": {"1 of 3 items failed; the first, items[1]: it is broken", ""},
 		} {
-			p := play(t, newGraph().Then(graph.Map("m", lines, adds("a")).AtOnce(1).IfItemFails(policy).Into(joined)), bad)
-			same(t, string(policy), []string{p.end(), p.State.Text}, want)
+			m := graph.Map("m", lines, adds("a")).AtOnce(1).Into(joined)
+			m.OnItemError = policy
+			p := play(t, newGraph().Then(m), bad)
+			same(t, policy, []string{p.end(), p.State.Text}, want)
 		}
 		same(t, "too long", play(t, newGraph().Then(graph.Map("m", lines, adds("a"))), sheet{Log: make([]string, 10_001)}).end(),
 			"the list of the map has 10001 items; at most 10000 are allowed")

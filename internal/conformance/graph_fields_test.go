@@ -241,7 +241,7 @@ var graphFields = []rule{
 		same(t, "error", err, nil)
 		same(t, "autoCheckpoint", labels, []string{"step_1", "step_2"})
 		same(t, "timeout", play(t, newGraph().Start(later("a", nil)), sheet{}).end(), "completed")
-		same(t, "constants", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint, graph.DefaultMaxIterations},
+		same(t, "constants", []any{compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint, compat.DefaultMaxIterations},
 			[]any{1, 45, true, 100})
 		var seen gContext
 		play(t, newGraph().Start(looks("a", &seen)), sheet{}, graph.Config{Metadata: map[string]any{"k": 1}})

@@ -18,7 +18,7 @@ var graphLoop = []rule{
 		p.went("two of two", "loop_start_1, a, b, loop_check_2, a, b, loop_check_2, z", "completed")
 		same(t, "counter", p.output("loop_start_1_iteration"), "2")
 		same(t, "default", play(t, newGraph().Loop(gLoop{}, counts("a")), sheet{}).State.N, 100)
-		same(t, "constant", graph.DefaultMaxIterations, 100)
+		same(t, "constant", compat.DefaultMaxIterations, 100)
 		same(t, "until", play(t, newGraph().Loop(gLoop{Until: func(v graph.View[sheet]) bool { return v.State.N >= 3 }, MaxIterations: 9}, counts("a")), sheet{}).State.N, 3)
 	}},
 	{name: "S2-21 the body runs once whatever the maximum, and until is looked at after the whole body", test: func(t *testing.T) {

@@ -116,9 +116,9 @@ var graphNode = []rule{
 	}},
 	{name: "S2-55 ask_user is a node type, and thresholds are fractions and percent", test: func(t *testing.T) {
 		same(t, "type", compat.IsNodeType("ask_user"), true)
-		n, _ := compiled(t, newGraph().AskUser(graph.AskUserConfig[sheet]{ID: "q", Question: question})).Node("q")
+		n, _ := compiled(t, newGraph().Then(graph.AskUserConfig[sheet]{ID: "q", Question: question})).Node("q")
 		same(t, "type of the node", n.Type, graph.TypeAskUser)
-		same(t, "percent", float64(graph.DefaultContextWindowThreshold), 100*graph.BackgroundCompactionThreshold)
+		same(t, "percent", float64(compat.DefaultContextWindowThreshold), 100*graph.BackgroundCompactionThreshold)
 	}},
 	{name: "S2-57 the mapper of a block gets its results in declared order and the state; those of the winner alone for race and any", test: func(t *testing.T) {
 		out := func(id string, wait int) gNode {
@@ -249,7 +249,7 @@ var graphNode = []rule{
 				same(t, flag+" is left", strings.Contains(string(raw), flag), false)
 			}
 		}
-		p := play(t, newGraph().AskUser(graph.AskUserConfig[sheet]{ID: "q", QuestionFunc: func(v graph.View[sheet]) graph.Question { return graph.Question{Text: v.State.Text} }}), sheet{Text: "Why?"})
+		p := play(t, newGraph().Then(graph.AskUserConfig[sheet]{ID: "q", QuestionFunc: func(v graph.View[sheet]) graph.Question { return graph.Question{Text: v.State.Text} }}), sheet{Text: "Why?"})
 		same(t, "question of the state", p.Waiting[0].Prompt, "Why?")
 	}},
 }

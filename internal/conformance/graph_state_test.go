@@ -126,7 +126,7 @@ var graphState = []rule{
 		same(t, "thresholds", []float64{graph.BackgroundCompactionThreshold, graph.BufferExhaustionThreshold}, []float64{0.45, 0.6})
 		same(t, "retry of agents", compat.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
 		same(t, "retry", graph.DefaultRetry(), compat.AgentNodeRetry())
-		same(t, "config", []any{graph.DefaultMaxConcurrency, graph.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint}, []any{1, 45, true})
+		same(t, "config", []any{compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint}, []any{1, 45, true})
 	}},
 	{name: "S2-63 a snapshot is complete, and resuming runs what is pending and nothing that ended", test: func(t *testing.T) {
 		begin := time.Now()
