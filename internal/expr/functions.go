@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -15,6 +16,12 @@ import (
 // functionNames are what an expression may call, in the order of the documentation.
 const functionNames = "size, contains, startsWith, endsWith, matches, trim, lowerAscii, split, json, bool, int, double, string, round, has, all, exists, exists_one, " +
 	"map, filter, sum, min, max, sort, join"
+
+// Bounds of what functions make. They hold before anything is made: the cost of a call is counted when it has been made.
+const (
+	maxJoined = 10 * MaxCost // bytes that join makes, which cost as much
+	maxParts  = MaxCost / 2  // parts that split makes
+)
 
 // maxDigits bounds the digits that round keeps: a double has no more.
 const maxDigits = 15
@@ -88,6 +95,9 @@ func extreme(items []ref.Val, which int) (ref.Val, error) {
 
 // sorted orders numbers, or texts by their characters.
 func sorted(items []ref.Val) (ref.Val, error) {
+	if n := len(items); n*bits.Len(uint(n)) > MaxCost {
+		return nil, fmt.Errorf("the list has %d items, which are too many to be put in order", n)
+	}
 	var failed error
 	slices.SortStableFunc(items, func(a, b ref.Val) int {
 		n, err := compare(a, b)
@@ -105,12 +115,16 @@ func sorted(items []ref.Val) (ref.Val, error) {
 func join(v, between ref.Val) ref.Val {
 	items := itemsOf(v)
 	parts := make([]string, len(items))
+	size := 0
 	for i, item := range items {
 		text, ok := item.(types.String)
 		if !ok {
 			return types.NewErr("join(): item %d is %s, not a string", i, kindOf(item))
 		}
 		parts[i] = string(text)
+		if size += len(text) + len(between.(types.String)); size > maxJoined {
+			return types.NewErr("join() would make more than %d bytes", maxJoined)
+		}
 	}
 	return types.String(strings.Join(parts, string(between.(types.String))))
 }
@@ -118,6 +132,9 @@ func join(v, between ref.Val) ref.Val {
 func split(v, at ref.Val) ref.Val {
 	if at.(types.String) == "" {
 		return types.NewErr("split() needs a text that is not empty")
+	}
+	if strings.Count(string(v.(types.String)), string(at.(types.String))) >= maxParts {
+		return types.NewErr("split() would make more than %d parts", maxParts)
 	}
 	parts := strings.Split(string(v.(types.String)), string(at.(types.String)))
 	items := make([]ref.Val, len(parts))

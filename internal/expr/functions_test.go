@@ -97,3 +97,29 @@ func TestFunctionsCost(t *testing.T) {
 		}
 	}
 }
+
+// What a function would make is bounded before it is made: a text of 800 kB that is split and joined with itself has 640 GB.
+func TestFunctionsMakeNothingLarge(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat("x", 800_000)
+	env := EnvMap{"x": {Output: json.RawMessage(`"` + large + `"`)}, "list": {Output: json.RawMessage("[1" + strings.Repeat(",1", 99_999) + "]")}}
+	for src, want := range map[string]string{
+		`$steps.x.output.split("xx").join($steps.x.output) == ""`: "join() would make more than 10000000 bytes",
+		`$steps.x.output.split("x") == []`:                        "split() would make more than 500000 parts",
+		`$steps.list.output.sort() == []`:                         "it costs more than 1000000 units to evaluate",
+		`size($steps.x.output.split("xxxxxxxx").join("")) == 0`:   "true",
+	} {
+		c, ps := ParseCondition(src, Options{})
+		if hasErrors(ps) {
+			t.Fatalf("%s: %v", src, ps)
+		}
+		v, err := c.Eval(env)
+		got := fmt.Sprint(v)
+		if err != nil {
+			got = reasonOf(t, err)
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", src, got, want)
+		}
+	}
+}
