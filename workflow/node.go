@@ -88,6 +88,8 @@ type Prompt struct {
 	Mode PromptMode `json:"mode"`
 	// Text depends on Mode.
 	Text string `json:"text,omitempty"`
+	// Expressions: Text is an interpolation (X-2), not a text with tokens alone, in the modes PromptTemplate and PromptTurns. A reference without a value fails the step (X-134).
+	Expressions bool `json:"expressions,omitempty"`
 }
 
 // PromptMode is a way to make the user message.

@@ -57,7 +57,7 @@ func (p *printer) node(n *Node) {
 	p.in(func() {
 		if v := n.Agent; v != nil {
 			p.line("agent", ident(v.Agent))
-			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text))
+			p.line("prompt", ident(string(v.Prompt.Mode)), quote(v.Prompt.Text), flag("expressions", v.Prompt.Expressions))
 			if r := v.Routing; r != nil {
 				p.line("routing", key("tool", r.Tool), list("values", r.Values), list("calls", r.Calls), key("else", r.Else))
 			}

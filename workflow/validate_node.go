@@ -72,6 +72,9 @@ func (c *checker) checkAgentNode(n *Node) {
 	if a.Prompt.Mode == PromptFunc {
 		c.required(n, a.Prompt.Text, "prompt.text")
 	}
+	if p := a.Prompt; p.Expressions && p.Mode != PromptTemplate && p.Mode != PromptTurns {
+		c.nodeErrorf(n, "foreign-spec", "has a prompt of mode %s, which cannot hold expressions", p.Mode)
+	}
 	if r := a.Routing; r != nil && (slices.Contains(r.Values, "") || slices.Contains(r.Calls, "")) {
 		c.nodeErrorf(n, "empty-port", "a routing value is empty")
 	}

@@ -31,7 +31,15 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 	case workflow.PromptContext:
 		s.graph.Sight(t.Scope).Context(b, p.Text)
 	case workflow.PromptTurns:
-		prompt.Turns(b, p.Text, s.graph.Turns(f, t.Scope), loop.NoInput)
+		turns := s.graph.Turns(f, t.Scope)
+		if n.Text == nil {
+			prompt.Turns(b, p.Text, turns, loop.NoInput)
+			break
+		}
+		if failed := s.insert(b, n, t); failed != nil {
+			return failed
+		}
+		prompt.Recent(b, turns, loop.NoInput)
 	case workflow.PromptShared:
 		s.lastShared(b, a, t.From)
 	case workflow.PromptFunc:
@@ -47,6 +55,12 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		if strings.TrimSpace(p.Text) == "" {
 			return nil
 		}
+		if n.Text != nil {
+			if failed := s.insert(b, n, t); failed != nil {
+				return failed
+			}
+			break
+		}
 		prompt.Template(b, p.Text, map[string]int{plan.PreviousOutput: t.From}, map[string]string{approvalNote: s.noteAt(t.From)})
 	}
 	recipe, err := b.Recipe()
@@ -60,6 +74,46 @@ func (s viewer) prompt(n *plan.Node, t graph.Token, d *StepStarted) *Failure {
 		d.Recipe = recipe
 	}
 	return nil
+}
+
+// insert appends a prompt with expressions. An output that is a part of it as a whole is referred to, not copied.
+func (s viewer) insert(b *prompt.Builder, n *plan.Node, t graph.Token) *Failure {
+	seen, copied := s.ahead(t), int64(0)
+	if n.Text.Size(seen, prompt.MaxBytes) > prompt.MaxBytes {
+		return &Failure{Code: CodeValueTooLarge, Message: "prompt: " + prompt.ErrTooLarge.Error()}
+	}
+	err := n.Text.Insert(seen, func(text string) {
+		copied += int64(len(text))
+		b.Literal(text)
+	}, func(ref expr.Ref) bool {
+		step, ok := seen.whole(ref)
+		if ok {
+			b.Output(step)
+		}
+		return ok
+	})
+	if err != nil {
+		return &Failure{Code: CodeExpression, Message: "prompt: " + err.Error()}
+	}
+	return s.fitting(copied)
+}
+
+// whole gives the step whose output is the value of a reference, 0 for the run's input, or below the item of a scope.
+func (e env) whole(ref expr.Ref) (step int, ok bool) {
+	switch {
+	case len(ref.Path) > 0:
+		return 0, false
+	case ref.Var == expr.VarInput:
+		return 0, len(e.graph.Input) > 0
+	case ref.Var == expr.VarPrevious:
+		return e.from, len(e.graph.Value(e.from)) > 0
+	case ref.Var != "":
+		return e.graph.ItemStep(e.scope, ref.Var)
+	case len(ref.Steps) != 1 || ref.Field != expr.FieldOutput:
+		return 0, false
+	}
+	out, ok := e.Step(ref.Step())
+	return out.Step, ok && out.Step > 0 && out.Output != nil && out.Children == nil
 }
 
 // lastShared appends the last message of the shared conversation as an agent sees it. Where it ends with the output of step from, it refers to that.

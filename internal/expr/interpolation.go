@@ -147,6 +147,23 @@ func (t *Interpolation) Eval(env Env) (json.RawMessage, error) {
 	return quote(b.String()), nil
 }
 
+// Insert gives the text piece by piece, in order: literal is called with what is written and with values as [Text] shows them, but whole first with each lone reference and token. Where whole
+// gives true it has taken the value. Errors: as Eval.
+func (t *Interpolation) Insert(env Env, literal func(string), whole func(Ref) bool) error {
+	for i, p := range t.parts {
+		literal(p.text)
+		if i == len(t.parts)-1 || p.ref != nil && whole(*p.ref) {
+			continue
+		}
+		v, err := p.eval(env)
+		if err != nil {
+			return err
+		}
+		literal(Text(v))
+	}
+	return nil
+}
+
 // Size is at least the length of the references' values that Eval inserts, up to most; what expressions make of them is bounded by their cost.
 func (t *Interpolation) Size(env Env, most int64) int64 {
 	n := int64(0)

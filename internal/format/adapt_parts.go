@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -60,4 +61,17 @@ func reread(w *workflow.Workflow, name string) (*workflow.Workflow, bool) {
 	data, _ := f.Write(w)
 	back, refused := again(f, data)
 	return back, back == nil || len(refused) > 0
+}
+
+// plainPrompts lets prompts that hold nothing but tokens be plain, or, where waits is true, those of questions be such that could hold expressions: both mean the same.
+func (a *adapter) plainPrompts(waits bool) {
+	for i := range a.w.Nodes {
+		n := &a.w.Nodes[i]
+		if n.Agent != nil && !nodes.HasExpressions(n.Agent.Prompt.Text) {
+			n.Agent.Prompt.Expressions = false
+		}
+		if w := n.Wait; w != nil && w.Kind != workflow.WaitSignal && w.PromptFunc == "" && !nodes.HasExpressions(w.Prompt) {
+			w.Template = waits || w.Kind == workflow.WaitQuestion
+		}
+	}
 }

@@ -41,6 +41,7 @@ func (a *adapter) toCanvas() {
 		w.Entry = id
 	}
 	a.turnsToContext()
+	a.plainPrompts(false)
 	a.replies(true, canvas.EmptyText)
 	for i := range w.Agents {
 		g := &w.Agents[i]

@@ -30,6 +30,7 @@ func (a *adapter) toRounds() {
 	a.dropStart()
 	a.plainRules("", false)
 	a.replies(false, "")
+	a.plainPrompts(true)
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
 		if n.Agent == nil {

@@ -45,6 +45,7 @@ func (a *adapter) toSteps() {
 	a.dropStart()
 	a.plainRules(workflow.FailFast, false)
 	a.turnsToContext()
+	a.plainPrompts(true)
 	a.replies(false, "")
 	a.edgesPlain()
 	for i := range w.Nodes {

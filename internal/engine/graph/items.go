@@ -241,6 +241,21 @@ func (g *Graph[L]) Item(scope int, name string) (event.Value, bool) {
 	return nil, false
 }
 
+// ItemStep gives the item of that name as [Graph.OutputText] takes it; false where no map around the scope has one.
+func (g *Graph[L]) ItemStep(scope int, name string) (int, bool) {
+	for scope > 0 {
+		owner := g.Scope(scope).Owner
+		if owner == 0 {
+			break
+		}
+		if m := g.StepNode(owner).Map; m != nil && m.Item() == name {
+			return -scope, true
+		}
+		scope = g.Step(owner).Scope
+	}
+	return 0, false
+}
+
 // endItems forgets what only a map at work needs. What its steps were given stays.
 func (b *block) endItems() {
 	if b.Scopes = nil; b.Items != nil {

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
@@ -55,12 +56,21 @@ func appendPriors(out []prompt.Prior, path string, c expr.Child) []prompt.Prior 
 func (g *Graph[L]) Turns(f *plan.Flow, scopeID int) []prompt.Turn {
 	var turns []prompt.Turn
 	for i := g.Steps.Len() - 1; i >= 0 && len(turns) < recentTurns; i-- {
-		if st := g.Steps.At(i); st.Status == event.Completed && st.Scope == scopeID && f.Nodes[st.Node].Kind == workflow.KindAgent {
-			turns = append(turns, prompt.Turn{Speaker: g.SpeakerName(f, i+1), Step: i + 1})
+		if st := g.Steps.At(i); st.Status == event.Completed && st.Scope == scopeID && speaks(f.Nodes[st.Node].Node) {
+			turns = append(turns, prompt.Turn{Speaker: cmp.Or(g.SpeakerName(f, i+1), f.Nodes[st.Node].Title()), Step: i + 1})
 		}
 	}
 	slices.Reverse(turns)
 	return turns
+}
+
+// speaks tells whether what a node gives is a turn. What a step hands on is none.
+func speaks(n *workflow.Node) bool {
+	switch n.Kind {
+	case workflow.KindAgent, workflow.KindTool, workflow.KindSet:
+		return true
+	}
+	return n.Wait != nil && n.Wait.Kind != workflow.WaitApproval
 }
 
 // checkPrompt tells why the recipe of a step that starts is damaged.

@@ -55,7 +55,7 @@ type Node struct {
 	// Value is what the node makes: the arguments of a tool node, the value of a set node, the list of a map, the output of an end node, the default answer of a question. Default is Catch.Default.
 	// Nil: there is none.
 	Value, Default *expr.Value
-	// Text is the prompt of a wait that is a template, or the message of an end node; nil: there is none.
+	// Text is the prompt of an agent or of a wait that holds expressions, or the message of an end node; nil: there is none.
 	Text *expr.Interpolation
 	// Filter is Wait.Filter, as If, and Schema what the values of signals must fit; nil: there is none.
 	Filter *expr.Condition

@@ -23,6 +23,10 @@ func (n *Node) compileTexts(opts expr.Options) (err error) {
 		}
 	}
 	switch n.Kind {
+	case workflow.KindAgent:
+		if p := n.Agent.Prompt; p.Expressions {
+			n.Text, err = compileText("prompt", p.Text, opts)
+		}
 	case workflow.KindTool:
 		n.Value, err = compileValue("arguments", n.Tool.Args, opts)
 	case workflow.KindSet:

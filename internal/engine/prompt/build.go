@@ -128,9 +128,16 @@ type Turn struct {
 // Turns appends an instruction, the turns (oldest first) and the output of the last one (S1-3). Where there are no turns it shows the run's input, and noInput
 // where there is nothing at all.
 func Turns(b *Builder, instruction string, turns []Turn, noInput string) {
-	gap := ""
 	if strings.TrimSpace(instruction) != "" {
 		b.Literal(instruction)
+	}
+	Recent(b, turns, noInput)
+}
+
+// Recent appends what [Turns] shows behind the instruction, which b has already.
+func Recent(b *Builder, turns []Turn, noInput string) {
+	gap := ""
+	if !b.Text().IsBlank() {
 		gap = "\n\n"
 	}
 	if len(turns) == 0 {

@@ -146,6 +146,19 @@ func (v view) params(p *workflow.ModelParams) {
 	f.Unknown(diag.Warning)
 }
 
+// title begins messages about the agent; "" for the document itself.
+func (v view) title() string {
+	if v.name == "" {
+		return ""
+	}
+	return where(v.name) + ": "
+}
+
+// Toolsets reads the key toolsets of a document, beside its agents.
+func Toolsets(f *source.Fields, diags *diag.List) []json.RawMessage {
+	return view{f: f, diags: diags}.toolsets()
+}
+
 // toolsets keeps each toolset as it is; what its keys mean is the tool registry's to say.
 func (v view) toolsets() []json.RawMessage {
 	var out []json.RawMessage
@@ -157,7 +170,7 @@ func (v view) toolsets() []json.RawMessage {
 			v.diags.Errorf(n.Span, n.Path(), source.CodeMissingKey, "a toolset needs a type")
 		default:
 			if ref := n.Get("ref"); !ref.IsNull() {
-				v.diags.Warnf(ref.Span, ref.Path(), CodeUnsupported, "agent %q: `ref` of a toolset is not supported here", v.name).Hint = "name the server's command or its remote url instead"
+				v.diags.Warnf(ref.Span, ref.Path(), CodeUnsupported, "%s`ref` of a toolset is not supported here", v.title()).Hint = "name the server's command or its remote url instead"
 			}
 			out = append(out, n.JSON())
 		}

@@ -26,7 +26,7 @@ func TestBrokenBytes(t *testing.T) {
 		{"byte order mark, place of a problem", "\xef\xbb\xbf{\"nodes\": [], \"connections\": 1}", "f:1:11: error: No start node found in workflow graph (no-start); hint: add a node of type \"start\" @ nodes\n" +
 			"f:1:30: error: Invalid workflow graph payload (invalid-graph); hint: \"connections\" must be a list, not a number @ connections\n"},
 		{"carriage returns", strings.ReplaceAll("{\n\"nodes\": [\n{\"id\": \"s\", \"type\": \"x\"}],\n\"connections\": []}", "\n", "\r\n"),
-			"f:3:21: error: unknown node type \"x\" (unknown-node-type); hint: the types are start, agent, if, approval @ nodes[0].type\n"},
+			"f:3:21: error: unknown node type \"x\" (unknown-node-type); hint: the types are start, agent, if, approval, tool, workflow, set, ask @ nodes[0].type\n"},
 		{"not UTF-8", `{"nodes": [{"id": "` + "\xff" + `", "type": "start"}], "connections": []}`, "f:1:20: error: the byte 0xFF is not UTF-8 (bad-encoding); hint: save the file as UTF-8\n"},
 		{"empty", "", "f:1:1: error: the document is empty (empty-document)\n"},
 		{"blank", " \n\t\r\n", "f:1:1: error: the document is empty (empty-document)\n"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -34,6 +35,9 @@ const (
 	typeApproval = "approval"
 	typeInput    = "input" // legacy: approval (S0-2)
 )
+
+// types are those that a document may write, but for the legacy one. Those of package nodes are extensions (X-130).
+var types = []string{typeStart, typeAgent, typeIf, typeApproval, nodes.Tool, nodes.Workflow, nodes.Set, nodes.Ask}
 
 // Handles, and the tools that are keys of an agent's `tools`.
 const (
@@ -89,11 +93,11 @@ func Detect(root *source.Node) bool {
 	if root.Get("connections") != nil {
 		return true
 	}
-	nodes := root.Get("nodes")
-	if nodes == nil || root.Get("edges") != nil || root.Get("branches") != nil {
+	list := root.Get("nodes")
+	if list == nil || root.Get("edges") != nil || root.Get("branches") != nil {
 		return false
 	}
-	return slices.ContainsFunc(nodes.Items, func(n *source.Node) bool {
+	return slices.ContainsFunc(list.Items, func(n *source.Node) bool {
 		t := n.Get("type")
 		return t != nil && slices.Contains([]string{typeStart, typeIf, typeApproval, typeInput}, t.Text)
 	})
@@ -104,8 +108,9 @@ func Detect(root *source.Node) bool {
 func Read(root *source.Node, opts Options) (*workflow.Workflow, diag.List) {
 	r := &reader{opts: opts, nodes: map[string]*node{}}
 	r.document(root)
+	w := r.workflow(root)
 	r.diags.Sort()
-	return r.workflow(root), r.diags
+	return w, r.diags
 }
 
 // reader is one reading of one document.
@@ -115,6 +120,9 @@ type reader struct {
 
 	id, name, description string
 	schedule              *workflow.Schedule
+	doc                   *nodes.Document // inputs and output
+	shared                nodes.Shared
+	texts                 []*nodes.Texts // with expressions, of nodes of the run
 	order                 []*node
 	nodes                 map[string]*node // by id
 	links                 []link           // ways of the run

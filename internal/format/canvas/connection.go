@@ -2,10 +2,10 @@ package canvas
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -103,14 +103,11 @@ func (r *reader) port(l link, from *node) (string, bool) {
 			handles = []string{portCondition + "0", "…", fmt.Sprint(portCondition, cases-1)}
 		}
 		handles = append(handles, workflow.PortFalse)
-	case typeApproval:
-		handles = []string{workflow.PortApprove, workflow.PortReject}
-		if from.def.Wait.Deadline > 0 {
-			handles = append(handles, workflow.PortTimeout)
+	case typeApproval, nodes.Tool, nodes.Workflow, nodes.Set, nodes.Ask:
+		if port, ok := nodes.Port(&from.def, l.handle); ok {
+			return port, true
 		}
-		if slices.Contains(handles, l.handle) {
-			return l.handle, true
-		}
+		handles = nodes.Handles(&from.def)
 	default:
 		if l.handle != "" && l.handle != handleOutput {
 			d := r.handleWarning(l, fmt.Sprintf("the handle %q of the %s node %q counts as %s", l.handle, from.kind, from.id, handleOutput))
@@ -133,7 +130,10 @@ func (r *reader) port(l link, from *node) (string, bool) {
 	if hint == "" {
 		hint = "the handles are " + strings.Join(handles, ", ")
 	}
-	r.handleWarning(l, text).Hint = hint
+	d := r.handleWarning(l, text)
+	if d.Hint = hint; from.isExtension() {
+		d.Severity = diag.Error
+	}
 	return "", false
 }
 

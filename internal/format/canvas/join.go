@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -122,19 +123,19 @@ func meets(to string, out map[string][]workflow.Edge) bool {
 // addJoins puts the joins before their nodes, and leads the edges to them.
 func (r *reader) addJoins(w *workflow.Workflow) {
 	at := map[string]string{}
-	var nodes []workflow.Node
+	var list []workflow.Node
 	for _, n := range w.Nodes {
 		if d := r.nodes[n.ID]; d.joinID != "" {
 			at[n.ID] = d.joinID
-			nodes = append(nodes, workflow.Node{ID: d.joinID, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{}})
+			list = append(list, workflow.Node{ID: d.joinID, Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{}})
 			w.Source.Nodes[d.joinID] = d.at.Span
 		}
-		nodes = append(nodes, n)
+		list = append(list, n)
 	}
 	if len(at) == 0 {
 		return
 	}
-	w.Nodes = nodes
+	w.Nodes = list
 	for i := range w.Edges {
 		if join := at[w.Edges[i].To]; join != "" {
 			w.Edges[i].To = join
@@ -165,7 +166,7 @@ func (o *writer) joined() {
 		if to == nil || in[e.To] != 1 || e.When != nil || e.Loop || e.PortName() != workflow.PortOut || e.To == o.w.Entry {
 			continue
 		}
-		if to.Agent != nil || to.Decide != nil || to.Wait != nil {
+		if to.Agent != nil || to.Decide != nil || nodes.Type(to) != "" {
 			o.joins[n.ID] = e.To
 		}
 	}

@@ -1,13 +1,18 @@
 package canvas
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/hocket-run/hocket/internal/format/nodes"
+)
 
 // Keys gives the keys of a part of canvas documents that mean something, and those that editors write for themselves. Parts are "document", "node",
 // "connection", and "data of " with a type of node.
 func Keys(part string) (works, kept []string) {
 	switch part {
 	case "document":
-		return []string{"id", "name", "description", "schedule", "timeZone", "nodes", "connections"}, slices.Clone(rootExtras)
+		own := []string{"id", "name", "description", "schedule", "timeZone", "nodes", "connections"}
+		return slices.Concat(own, nodes.DocumentKeys(), nodes.SharedKeys()), slices.Clone(rootExtras)
 	case "node":
 		return []string{"id", "type", "data"}, slices.Clone(nodeExtras)
 	case "connection":

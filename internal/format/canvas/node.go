@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -31,6 +32,7 @@ type node struct {
 	unclearJoin bool            // its `join` is not understood
 	joins       bool            // it waits for all that can still arrive
 	joinID      string          // the join that is before it in the graph; "": none
+	texts       []*nodes.Texts  // with expressions
 }
 
 // Keys of `data` by type of node.
@@ -38,7 +40,10 @@ var dataKeys = map[string][]string{
 	typeStart:    {"initialInput"},
 	typeAgent:    append([]string{"agentName", "systemPrompt", "userPrompt", "context", "model", "reasoningEffort", "tools", keyJoin}, agents.OfNodes()...),
 	typeIf:       {"conditions", "condition", keyJoin},
-	typeApproval: {"prompt", "message", "deadline", "remindAfter", keyJoin},
+	typeApproval: append([]string{"message", keyRemindAfter, keyJoin}, nodes.Keys(nodes.Approval)...),
+
+	nodes.Tool: append(nodes.Keys(nodes.Tool), keyJoin), nodes.Workflow: append(nodes.Keys(nodes.Workflow), keyJoin), nodes.Set: append(nodes.Keys(nodes.Set), keyJoin),
+	nodes.Ask: append(nodes.Keys(nodes.Ask), keyJoin),
 }
 
 // meant says what is often written for another key. It is an error where that key is absent: the value was meant to have an effect.
@@ -47,7 +52,10 @@ var meant = map[string]map[string]string{
 	typeAgent: {"name": "agentName", "system": "systemPrompt", "instructions": "systemPrompt", "prompt": "userPrompt", "effort": "reasoningEffort"},
 	typeIf:    {"operator": "conditions", "value": "conditions"},
 
-	typeApproval: {"timeout": "deadline", "expiresAfter": "deadline", "reminder": "remindAfter", "remind_after": "remindAfter"},
+	typeApproval: {"timeout": "deadline", "expiresAfter": "deadline", "reminder": "remind_after"},
+	nodes.Ask:    {"timeout": "deadline", "expiresAfter": "deadline", "reminder": "remind_after", "message": "prompt"},
+	nodes.Tool:   {"arguments": "args", "name": "tool"},
+	nodes.Set:    {"value": "values"},
 }
 
 func (r *reader) node(item *source.Node) {
@@ -95,6 +103,8 @@ func (r *reader) node(item *source.Node) {
 		r.condition(n, data)
 	case typeApproval:
 		r.approval(n, data)
+	default:
+		n.texts = append(n.texts, nodes.Read(n.kind, item, data, &r.diags, &n.def))
 	}
 	r.join(n, data)
 	r.dataRest(n, data)
@@ -115,7 +125,6 @@ func (r *reader) nodeType(n *node, typ *source.Node) bool {
 		return true
 	}
 	d := r.diags.Errorf(typ.Span, typ.Path(), codeUnknownType, "unknown node type %q", n.kind)
-	types := []string{typeStart, typeAgent, typeIf, typeApproval}
 	switch d.Hint = r.similar(n.kind, types...); {
 	case n.kind == "end":
 		d.Hint = "remove the node: a branch ends at a node without outgoing connections"
@@ -203,6 +212,7 @@ func (r *reader) agent(n *node, data *source.Fields) {
 	n.agent = a
 	n.def.Kind, n.def.Name = workflow.KindAgent, a.Name
 	n.def.Agent = &workflow.AgentNode{Agent: n.id, Prompt: workflow.Prompt{Mode: r.promptMode(data), Text: data.Str("userPrompt")}}
+	r.expressions(n, data)
 }
 
 // promptMode reads `context`, a key of Hocket's own: with "all" the user message is the outputs of all steps before and the run's input, and userPrompt
@@ -333,12 +343,15 @@ func (r *reader) operand(at, value *source.Node) {
 	}
 }
 
-// approval reads an approval node (S0-30). Its deadline and its reminder are Hocket's own (P33).
+// approval reads an approval node (S0-30). All but its prompt is Hocket's own (P33, X-130).
 func (r *reader) approval(n *node, data *source.Fields) {
 	w := &workflow.Wait{Kind: workflow.WaitApproval, Prompt: data.Str("prompt")}
+	at := data.Get("prompt")
 	if w.Prompt == "" {
-		w.Prompt = data.Str("message")
+		w.Prompt, at = data.Str("message"), data.Get("message")
 	}
-	w.Deadline, w.Remind = r.duration(data, "deadline"), r.duration(data, "remindAfter")
 	n.def.Kind, n.def.Wait = workflow.KindWait, w
+	var texts *nodes.Texts
+	texts, w.Template = r.doc.Prompt(n.id, at)
+	n.texts = append(n.texts, texts, nodes.ReadApproval(n.at, data, &r.diags, &n.def, reminder(data)))
 }

@@ -3,6 +3,7 @@ package canvas_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ type object = map[string]any
 
 func someText(t *rapid.T, label string) string {
 	return rapid.OneOf(
-		rapid.SampledFrom([]string{"", " ", "Agent", "Writer", "{{PREVIOUS_OUTPUT}}", "You are a helpful assistant.", "low", "a\"<b>&\n\u2028", "日本"}),
+		rapid.SampledFrom([]string{"", " ", "Agent", "Writer", "{{PREVIOUS_OUTPUT}}", "{{ $input }}!", "You are a helpful assistant.", "low", "a\"<b>&\n\u2028", "日本"}),
 		rapid.String(),
 	).Draw(t, label)
 }
@@ -30,12 +31,14 @@ func someText(t *rapid.T, label string) string {
 func document(t *rapid.T) object {
 	var nodes []object
 	var connections []object
+	byID := map[string]object{}
 	add := func(n object) string {
 		id := fmt.Sprintf("n%d", len(nodes))
 		if rapid.IntRange(0, 5).Draw(t, "strange id") == 0 {
 			id += rapid.SampledFrom([]string{" x", ".1", "-Ü", "/a", `"`}).Draw(t, "suffix")
 		}
 		n["id"] = id
+		byID[id] = n
 		nodes = append(nodes, n)
 		return id
 	}
@@ -68,7 +71,9 @@ func document(t *rapid.T) object {
 			runs = append(runs, add(start))
 			continue
 		}
-		switch rapid.IntRange(0, 3).Draw(t, "type") {
+		switch rapid.IntRange(0, 4).Draw(t, "type") {
+		case 4:
+			runs = append(runs, add(plain(t)))
 		case 0:
 			conditions := []object{}
 			for range rapid.IntRange(0, 3).Draw(t, "conditions") {
@@ -101,9 +106,19 @@ func document(t *rapid.T) object {
 		}
 	}
 	for range rapid.IntRange(0, 10).Draw(t, "connections") {
+		handles := []any{nil, "output", "true", "false", "condition-0", "condition-1", "condition-7", "approve", "reject", "x"}
+		source := rapid.SampledFrom(runs).Draw(t, "source")
+		if n := byID[source]; slices.Contains([]any{"tool", "workflow", "set", "ask"}, n["type"]) {
+			handles = []any{nil, "output"}
+			if data := n["data"].(object); data["on_error"] == nil {
+				handles = append(handles, "error")
+			}
+			if data := n["data"].(object); data["deadline"] != nil && data["on_deadline"] == nil {
+				handles = append(handles, "timeout")
+			}
+		}
 		c := object{
-			"source": rapid.SampledFrom(runs).Draw(t, "source"), "target": rapid.SampledFrom(append([]string{"ghost"}, runs...)).Draw(t, "target"),
-			"sourceHandle": rapid.SampledFrom([]any{nil, "output", "true", "false", "condition-0", "condition-1", "condition-7", "approve", "reject", "x"}).Draw(t, "handle"),
+			"source": source, "target": rapid.SampledFrom(append([]string{"ghost"}, runs...)).Draw(t, "target"), "sourceHandle": rapid.SampledFrom(handles).Draw(t, "handle"),
 		}
 		if rapid.Bool().Draw(t, "named") {
 			c["id"], c["label"] = someText(t, "id"), someText(t, "label")
@@ -116,7 +131,64 @@ func document(t *rapid.T) object {
 		}
 	}
 	order := append([]object{}, rapid.Permutation(connections).Draw(t, "order")...)
-	return object{"name": someText(t, "name"), "nodes": nodes, "connections": order}
+	doc := object{"name": someText(t, "name"), "nodes": nodes, "connections": order}
+	if rapid.Bool().Draw(t, "has inputs") {
+		doc["inputs"] = rapid.SampledFrom([]object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2}, "f": object{"type": "file", "maxBytes": 10}}}).Draw(t, "inputs")
+	}
+	if rapid.Bool().Draw(t, "has output") {
+		doc["output"] = rapid.SampledFrom([]any{1, "{{ $input }}", object{"v": []any{"{{PREVIOUS_OUTPUT}}"}}}).Draw(t, "output")
+		doc["output_schema"] = object{"type": "object"}
+	}
+	if rapid.Bool().Draw(t, "has tools") {
+		doc["toolsets"], doc["permissions"] = []object{{"type": "think"}}, object{"ask": []string{"act"}}
+	}
+	return doc
+}
+
+// plain draws a node without a model: settings of all kinds, with expressions over the input (X-130).
+func plain(t *rapid.T) object {
+	value := func(label string) any {
+		return rapid.SampledFrom([]any{1, 1.50, "plain", "{{ $input }}", " {{ $input }}<&>", []any{object{"b": nil, "a": "{{PREVIOUS_OUTPUT}}"}}, object{}, true}).Draw(t, label)
+	}
+	typ := rapid.SampledFrom([]string{"tool", "workflow", "set", "ask"}).Draw(t, "plain")
+	data := object{}
+	some := func(key string, values ...any) {
+		if rapid.Bool().Draw(t, "has "+key) {
+			data[key] = rapid.SampledFrom(values).Draw(t, key)
+		}
+	}
+	some("label", "", "Name")
+	some("if", "{{ $input == 'x' }}", "1 == 1")
+	some("on_error", "fail", "continue", object{"default": value("default")})
+	switch typ {
+	case "tool", "workflow":
+		if typ == "tool" {
+			data["tool"] = "act"
+			some("args", object{}, object{"v": value("arg"), "w": object{"x": value("inner")}})
+		} else {
+			data["workflow"] = rapid.SampledFrom([]string{"w", "w@2", "./w.yaml"}).Draw(t, "called")
+			some("input", value("input"))
+		}
+		some("timeout", "30s", 5)
+		some("call_timeout", "1h30m", "2d")
+		some("retry", object{"max_attempts": 2}, object{"max_attempts": 1, "backoff": "fixed", "on": []string{"network"}}, object{"backoff": object{"type": "exponential", "initial_delay_seconds": 0.5}})
+	case "set":
+		data["values"] = object{"b": value("b"), "a": value("a")}
+	case "ask":
+		data["prompt"] = rapid.SampledFrom([]string{"Who?", "{{ $input }}?"}).Draw(t, "question")
+		switch rapid.IntRange(0, 2).Draw(t, "answers") {
+		case 0:
+			data["options"] = []any{"a", "b"}
+		case 1:
+			data["schema"] = object{"type": "object", "properties": object{"a": object{"type": "string"}}}
+		}
+		some("remind_after", "5m")
+		if rapid.Bool().Draw(t, "deadline") {
+			data["deadline"] = "1h"
+			some("on_deadline", "fail", object{"default": value("late")})
+		}
+	}
+	return object{"type": typ, "data": data}
 }
 
 func digest(t interface{ Fatal(...any) }, w *workflow.Workflow) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -22,18 +23,20 @@ var (
 
 func (r *reader) document(root *source.Node) {
 	if root == nil {
+		r.doc = nodes.ReadDocument(nil, &r.diags)
 		return
 	}
 	var f *source.Fields
 	if root.Kind == source.Map {
 		f = root.Fields(&r.diags)
 	}
-	nodes, ok1 := r.list(root, f, "nodes")
+	list, ok1 := r.list(root, f, "nodes")
 	connections, ok2 := r.list(root, f, "connections")
 	r.id, r.name, r.description = f.Text("id"), f.Text("name"), f.Text("description")
 	r.scheduled(f)
+	r.doc, r.shared = nodes.ReadDocument(f, &r.diags), nodes.ReadShared(f, &r.diags)
 	f.Unknown(diag.Warning, rootExtras...)
-	for _, item := range nodes {
+	for _, item := range list {
 		r.node(item)
 	}
 	if ok1 {
@@ -73,7 +76,7 @@ func (r *reader) list(root *source.Node, f *source.Fields, key string) ([]*sourc
 }
 
 // starts checks that there is one start node (S0-3).
-func (r *reader) starts(nodes *source.Node) {
+func (r *reader) starts(list *source.Node) {
 	var first *node
 	for _, n := range r.order {
 		if n.kind != typeStart {
@@ -87,8 +90,8 @@ func (r *reader) starts(nodes *source.Node) {
 		d.Related = []diag.Related{{Span: first.at.Span, Message: "the first start node"}}
 	}
 	if first == nil && !r.unclear {
-		span := diag.Span{File: nodes.Span.File, Start: nodes.Span.Start}
-		r.diags.Errorf(span, nodes.Path(), codeNoStart, "No start node found in workflow graph").Hint = `add a node of type "start"`
+		span := diag.Span{File: list.Span.File, Start: list.Span.Start}
+		r.diags.Errorf(span, list.Path(), codeNoStart, "No start node found in workflow graph").Hint = `add a node of type "start"`
 	}
 }
 
@@ -115,6 +118,7 @@ func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 		if n.parent == "" && n.def.Kind != "" {
 			w.Nodes = append(w.Nodes, n.def)
 			w.Source.Nodes[n.id] = n.at.Span
+			r.texts = append(r.texts, n.texts...)
 		}
 	}
 	for _, l := range r.links {
@@ -122,5 +126,18 @@ func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 		w.Source.Edges = append(w.Source.Edges, l.at.Span)
 	}
 	r.addJoins(w)
+	r.extend(w)
 	return w
+}
+
+// extend adds what the extensions of the document say.
+func (r *reader) extend(w *workflow.Workflow) {
+	r.doc.Into(w)
+	r.shared.Into(w)
+	if start := r.nodes[w.Entry]; start != nil && r.doc.HasInputs() && string(start.input) != `""` {
+		e := start.at.Get("data").Entry("initialInput")
+		r.diags.Warnf(e.KeySpan, e.Value.Path(), codeNoEffect, "initialInput has no effect in a document with inputs").Hint = "give the inputs defaults"
+	}
+	nodes.Settle(w, false, func(id string) *source.Node { return r.nodes[id].at.Get("data") }, &r.diags)
+	r.doc.Check(w, r.texts, r.unclear, &r.diags)
 }

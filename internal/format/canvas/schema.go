@@ -1,12 +1,13 @@
 package canvas
 
 import (
+	"slices"
+
 	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
 func canvasForms() part.Object {
-	duration := part.Word("a time such as 90s, 1h30m or 2d")
-	duration["pattern"] = `^([0-9]+d|\+?([0-9]*\.?[0-9]+(ns|us|µs|ms|s|m|h))+)?$`
 	agent := part.AgentProperties(false)
 	out := part.Object{
 		"initialInput": part.Anything("the input of runs that are given none"), "agentName": part.Word("the name that people see; Agent by default"),
@@ -19,13 +20,14 @@ func canvasForms() part.Object {
 			"id": part.Object{}, "operator": part.Word("equal or contains"), "value": part.Scalar("the text that the previous output is compared with"),
 		})),
 		"condition": part.Scalar("the older form of one condition: a text that the previous output contains"),
-		"prompt":    part.Word("the question to the person"), "message": part.Word("the older name of prompt"),
-		"deadline": duration, "remindAfter": duration,
+		"message":   part.Word("the older name of prompt"), "remindAfter": nodes.Duration("another spelling of remind_after"),
 		"join": part.Anything("all: a node with several incoming connections waits for all that can still come"),
 	}
-	for key, form := range agent {
-		if _, ok := out[key]; !ok {
-			out[key] = form
+	for _, more := range []part.Object{agent, nodes.Forms()} {
+		for key, form := range more {
+			if _, ok := out[key]; !ok {
+				out[key] = form
+			}
 		}
 	}
 	return out
@@ -35,38 +37,41 @@ func canvasForms() part.Object {
 func Schema() part.Object {
 	forms := canvasForms()
 	var rules []any
-	types := []string{"start", "agent", "if", "approval"}
 	for _, typ := range types {
 		works, keep := Keys("data of " + typ)
 		names := part.Object{"enum": []any{typ}}
 		if typ == "approval" {
 			names = part.Object{"enum": []any{typ, "input"}}
 		}
+		then := part.Object{"properties": part.Object{"data": part.Section("", part.Properties(works, keep, forms), nodes.Needs(typ)...)}}
+		if nodes.Needs(typ) != nil {
+			then["required"] = []string{"data"}
+		}
 		rules = append(rules, part.Object{
 			"if":   part.Object{"properties": part.Object{"type": names}, "required": []string{"type"}},
-			"then": part.Object{"properties": part.Object{"data": part.Section("", part.Properties(works, keep, forms))}},
+			"then": then,
 		})
 	}
 	works, keep := Keys("node")
 	node := part.Entry("", part.Properties(works, keep, part.Object{
-		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", append(types, "input")...)), "data": part.Typed("what the node says", "object"),
+		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", slices.Concat(types, []string{"input"})...)), "data": part.Typed("what the node says", "object"),
 	}), "id", "type")
 	node["allOf"] = rules
 	works, keep = Keys("connection")
 	connection := part.Entry("", part.Properties(works, keep, part.Object{
 		"id": part.Scalar(""), "source": part.ID("the node that it leaves"), "target": part.ID("the node that it leads to"), "targetHandle": part.Scalar(""), "label": part.Scalar("a text for pictures"),
-		"sourceHandle": part.Scalar("the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an approval; subagent of an agent that may ask another"),
+		"sourceHandle": part.Scalar("the way out: condition-0, condition-1, …, false of an if node; approve, reject, timeout of an approval; error of a tool, workflow, set or ask node, and timeout of an ask node; subagent of an agent that may ask another"),
 	}), "source", "target")
 	works, keep = Keys("document")
-	nodes := part.Needed(part.List("the nodes, one of them of type start", part.Ref("node")))
-	nodes["contains"] = part.Object{"properties": part.Object{"type": part.Object{"const": "start"}}, "required": []string{"type"}}
-	nodes["maxContains"] = 1
-	s := part.Entry("Nodes, and the connections between them.", part.Properties(works, keep, part.Object{
+	list := part.Needed(part.List("the nodes, one of them of type start", part.Ref("node")))
+	list["contains"] = part.Object{"properties": part.Object{"type": part.Object{"const": "start"}}, "required": []string{"type"}}
+	list["maxContains"] = 1
+	s := part.Entry("Nodes, and the connections between them.", part.Properties(works, keep, part.Join(nodes.DocumentForms(), part.Object{
 		"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"), "description": part.Scalar("what it is for"),
 		"schedule": part.Scalar(`when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
 		"timeZone": part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
-		"nodes":    nodes, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
-	}), "nodes", "connections")
+		"nodes":    list, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
+	})), "nodes", "connections")
 	s["dependentRequired"] = part.Object{"timeZone": []string{"schedule"}}
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "connection": connection})
 	return s

@@ -27,8 +27,8 @@ func (r *reader) notReplaced(data *source.Fields) {
 		}
 	}
 	v := data.Get("userPrompt")
-	if v == nil || v.Kind != source.String {
-		return
+	if v == nil || v.Kind != source.String || r.doc.Expressions {
+		return // where prompts hold expressions, a token may have spaces, and anything else is an error
 	}
 	seen := map[string]bool{tokenOutput: true, tokenNote: true}
 	for _, m := range braced.FindAllStringSubmatch(v.Text, -1) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -40,13 +41,14 @@ func (o *writer) whole() {
 // nodeUnsaid notes what a node says beside its kind.
 func (o *writer) nodeUnsaid(n *workflow.Node) {
 	u := &o.unsaid
-	if n.Retry != nil {
+	works := slices.Contains(nodes.Keys(nodes.Type(n)), "retry") // then its settings say it
+	if n.Retry != nil && !works {
 		u.Nodef(n, "%d retries", n.Retry.MaxRetries)
 	}
-	if n.Timeout > 0 {
+	if n.Timeout > 0 && !works {
 		u.Nodef(n, "the timeout of %s", time.Duration(n.Timeout))
 	}
-	if n.CallTimeout > 0 {
+	if n.CallTimeout > 0 && !works {
 		u.Nodef(n, "the timeout of %s for each call", time.Duration(n.CallTimeout))
 	}
 	if n.OnError != "" {
@@ -79,6 +81,32 @@ func (o *writer) nodeUnsaid(n *workflow.Node) {
 	}
 }
 
+// declared writes the inputs, the output and the tools of the document, and notes prompts that would be read in another way.
+func (o *writer) declared() {
+	o.doc.Declared, o.doc.Tools = nodes.WriteDocument(o.w, true), nodes.WriteTools(o.w)
+	nodes.PromptsUnsaid(o.w, true, o.unsaid.Nodef)
+	for i := range o.w.Agents {
+		if a := &o.w.Agents[i]; o.doc.Inputs != nil && !a.Template && isTemplate(a.System) {
+			o.unsaid.Addf(lost.Agent(a.ID), "a system prompt whose references are sent as they are")
+		}
+	}
+}
+
+// ends notes how an end node ends the run; that it does is what a node without connections does.
+func (o *writer) ends(n *workflow.Node) {
+	if e := n.End; e != nil && (e.Status != "" && e.Status != workflow.EndCompleted || len(e.Output) > 0 || e.Message != "") {
+		o.unsaid.Nodef(n, "with what it ends the run")
+	}
+	if n.If != nil {
+		o.unsaid.Nodef(n, "that it ends the run under a condition")
+	}
+}
+
+// leaves tells whether an edge leaves the node by a port.
+func (o *writer) leaves(id, port string) bool {
+	return slices.ContainsFunc(o.w.Edges, func(e workflow.Edge) bool { return e.From == id && e.Port == port })
+}
+
 // several tells whether more than one edge leaves the node by one port.
 func (o *writer) several(id string) bool {
 	seen := map[string]bool{}
@@ -96,7 +124,7 @@ func (o *writer) several(id string) bool {
 // agentUnsaid notes what an agent says beside what canvas agents have, and where it differs from what all of them are.
 func (o *writer) agentUnsaid(a *workflow.Agent) {
 	addf := func(format string, args ...any) { o.unsaid.Addf("agent "+strconv.Quote(a.ID), format, args...) }
-	if a.Template {
+	if a.Template && !isTemplate(a.System) {
 		addf("a system prompt with templates")
 	}
 	if a.System == "" {

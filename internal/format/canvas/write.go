@@ -8,16 +8,19 @@ import (
 
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // document is a canvas document as it is written; the order of the fields is that of the file.
 type document struct {
-	ID          string       `json:"id,omitempty"`
-	Name        string       `json:"name,omitempty"`
-	Description string       `json:"description,omitempty"`
-	Schedule    string       `json:"schedule,omitempty"`
-	TimeZone    string       `json:"timeZone,omitempty"`
+	ID          string `json:"id,omitempty"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	Schedule    string `json:"schedule,omitempty"`
+	TimeZone    string `json:"timeZone,omitempty"`
+	nodes.Declared
+	nodes.Tools
 	Nodes       []docNode    `json:"nodes"`
 	Connections []connection `json:"connections"`
 }
@@ -41,11 +44,9 @@ type docData struct {
 	ReasoningEffort string          `json:"reasoningEffort,omitempty"`
 	Tools           toolSet         `json:"tools,omitempty"`
 	Conditions      []docCondition  `json:"conditions,omitempty"`
-	Prompt          string          `json:"prompt,omitempty"`
-	Deadline        string          `json:"deadline,omitempty"`
-	RemindAfter     string          `json:"remindAfter,omitempty"`
-	Join            string          `json:"join,omitempty"`
-	Description     string          `json:"description,omitempty"`
+	nodes.Settings
+	Join        string `json:"join,omitempty"`
+	Description string `json:"description,omitempty"`
 	agents.Rest
 }
 
@@ -94,6 +95,7 @@ func (t toolSet) MarshalJSON() ([]byte, error) {
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := newWriter(w)
 	o.whole()
+	o.declared()
 	o.nodes()
 	o.edges()
 	o.asks()
@@ -292,13 +294,15 @@ func (o *writer) node(n *workflow.Node) {
 		}
 	case n.Kind == workflow.KindDecide && n.Decide != nil:
 		d.Type, d.Data = typeIf, o.ifData(n)
-	case n.Kind == workflow.KindWait && n.Wait != nil && n.Wait.Kind == workflow.WaitApproval:
-		d.Type = typeApproval
-		if n.Wait.Prompt != "" || n.Name != "" || n.Wait.Deadline > 0 || n.Wait.Remind > 0 {
-			d.Data = &docData{Label: n.Name, Prompt: n.Wait.Prompt, Deadline: durationText(n.Wait.Deadline), RemindAfter: durationText(n.Wait.Remind)}
+	case nodes.Type(n) != "":
+		d.Type = nodes.Type(n)
+		settings := nodes.Write(n, nodes.Edges{Error: o.leaves(n.ID, workflow.PortError), Reject: o.leaves(n.ID, workflow.PortReject)}, func(format string, args ...any) { o.unsaid.Nodef(n, format, args...) })
+		if n.Name != "" || !settings.IsZero() {
+			d.Data = &docData{Label: n.Name, Settings: settings}
 		}
 	case n.Kind == workflow.KindEnd:
 		o.lost[n.ID] = true
+		o.ends(n)
 		if lost.Concurrent(o.w) {
 			o.unsaid.Nodef(n, "that reaching it ends the run while other branches still run")
 		}
@@ -342,6 +346,10 @@ func (o *writer) agentNode(id string, a *workflow.Agent, prompt string) docNode 
 	}
 	d.Description = a.Description
 	d.Rest, _ = agents.RestOf(a, false, nil)
+	own, ok := nodes.OwnPermissions(o.w.Permissions, a)
+	if d.Permissions = own; !ok {
+		o.unsaid.Addf(lost.Agent(a.ID), "that the permissions of tool nodes are not those of the agent")
+	}
 	if d.Params != nil {
 		d.Params.ReasoningEffort = ""
 		if d.Params.IsZero() {

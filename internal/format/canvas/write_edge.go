@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -57,8 +58,8 @@ func (o *writer) handle(id, port string) (string, bool) {
 	case n.Decide != nil:
 		handle, ok := o.ports[id][port]
 		return handle, ok
-	case n.Wait != nil:
-		return port, port == workflow.PortApprove || port == workflow.PortReject || port == workflow.PortTimeout && n.Wait.Deadline > 0
+	case nodes.Type(n) != "":
+		return nodes.Handle(n, port)
 	}
 	return "", port == workflow.PortOut
 }

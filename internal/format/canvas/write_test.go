@@ -113,9 +113,9 @@ func TestUnsaid(t *testing.T) {
 			w.Nodes = append(w.Nodes, workflow.Node{ID: "t", Kind: workflow.KindTool, Tool: &workflow.ToolNode{Tool: "x"}},
 				workflow.Node{ID: "s", Kind: workflow.KindStart},
 				workflow.Node{ID: "f", Kind: workflow.KindFork, Fork: &workflow.Fork{Join: "j"}}, workflow.Node{ID: "j", Kind: workflow.KindJoin, Hidden: true, Join: &workflow.Join{Fork: "f"}},
-				workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion}})
+				workflow.Node{ID: "q", Kind: workflow.KindWait, Wait: &workflow.Wait{Kind: workflow.WaitQuestion, Prompt: "Who?"}}, workflow.Node{ID: "z", Kind: workflow.KindSleep, Sleep: &workflow.SleepNode{For: "1s"}})
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "t"}, workflow.Edge{From: "t", To: "q"})
-		}, []string{`node "t": a node of kind tool`, `node "s": that it is a second start node`, `node "f": a node of kind fork`, `node "q": a node of kind wait`}},
+		}, []string{`node "t": that its arguments are its input`, `node "s": that it is a second start node`, `node "f": a node of kind fork`, `node "z": a node of kind sleep`}},
 		{"an end node says nothing in a chain", func(w *workflow.Workflow) {
 			w.Nodes = append(w.Nodes, workflow.Node{ID: "end", Kind: workflow.KindEnd})
 			w.Edges = append(w.Edges, workflow.Edge{From: "second", To: "end"})

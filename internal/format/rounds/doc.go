@@ -14,9 +14,9 @@
 // [Write] goes the other way (write.go) and says what no rounds document can say (unsaid.go).
 //
 // Keys that the reference document does not have: `agents` (a list in the form of agents files), `turnInstruction` (of the workflow or a branch),
-// `timeZone` (of the workflow or a branch, a name of the time zone database).
+// `timeZone` (of the workflow or a branch, a name of the time zone database), and those of package nodes.
 //
-// Invariants: every problem of a document is reported, with its place, before anything runs (D25); from each node at most one edge leads on, so that
+// Invariants: every problem of a document is reported, with its place, before anything runs (D25); from each node at most one edge leads on by each port, so that
 // a run follows one path; a path that never ends is refused (S1-12); a workflow that Read gave without errors has the same digest after Write and
 // Read.
 //

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -45,6 +47,8 @@ func (g *graph) edge(item *source.Node) {
 	switch {
 	case start == nil && g.unclear, start != nil && g.nodes[to.Text] == nil && g.unclear:
 		return // it may be one of the nodes that were not understood
+	case start != nil && !g.port(e, start):
+		return
 	case start == nil:
 		d := r.diags.Warnf(from.Span, from.Path(), codeMissingSource, "Edge source %q not found: the edge is never followed", from.Text)
 		d.Hint = r.similar(from.Text, g.nodeIDs())
@@ -52,14 +56,43 @@ func (g *graph) edge(item *source.Node) {
 		text := missingTarget(to.Text)
 		d := r.diags.Warnf(to.Span, to.Path(), codeMissingTarget, "%s: the edge is never followed", text)
 		d.Hint = r.similar(to.Text, g.nodeIDs())
-		start.def.Notes = append(start.def.Notes, workflow.Note{Text: text, Target: to.Text})
-	case start.next != nil: // S1-4
-		d := r.diags.Warnf(item.Span, item.Path(), codeFanOut, "only the first edge that leaves %q is followed: %s never is", start.id, e.title())
-		d.Related = []diag.Related{{Span: start.next.at.Span, Message: "the first edge"}}
+		start.def.Notes = append(start.def.Notes, workflow.Note{Port: e.edge.Port, Text: text, Target: to.Text})
+	case start.by(e.edge.Port) != nil: // S1-4
+		by := ""
+		if e.edge.Port != "" {
+			by = " by the handle " + e.edge.Port
+		}
+		d := r.diags.Warnf(item.Span, item.Path(), codeFanOut, "only the first edge that leaves %q%s is followed: %s never is", start.id, by, e.title())
+		d.Related = []diag.Related{{Span: start.by(e.edge.Port).at.Span, Message: "the first edge"}}
 	default:
-		start.next = e
+		start.out = append(start.out, e)
 		g.edges = append(g.edges, e)
 	}
+}
+
+// port sets the port of an edge by its handle; false where the node has no such handle. The handle of an edge that leaves an agent says nothing.
+func (g *graph) port(e *edge, from *node) bool {
+	handles := nodes.Handles(&from.def)
+	if handles == nil {
+		return true
+	}
+	at := e.at.Get(keySourceHandle)
+	handle := ""
+	if !at.IsNull() {
+		handle = at.Text
+	}
+	port, ok := nodes.Port(&from.def, handle)
+	if e.edge.Port = port; ok {
+		return true
+	}
+	if at.IsNull() {
+		at = e.at
+	}
+	d := g.r.diags.Errorf(at.Span, at.Path(), codeUnknownHandle, "an edge from the %s node %q by the handle %q is never followed", nodes.Type(&from.def), from.id, handle)
+	if d.Hint = g.r.similar(handle, handles); d.Hint == "" {
+		d.Hint = "the handles are " + strings.Join(handles, ", ")
+	}
+	return false
 }
 
 func missingTarget(id string) string { return fmt.Sprintf("Edge target %q not found", id) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -17,6 +18,11 @@ type graph struct {
 	f           *source.Fields
 	branch      string // "" for the main graph
 	instruction string
+
+	instructionAt *source.Node // nil where there is none
+	instructed    bool         // it was checked
+	doc           *nodes.Document
+	texts         []*nodes.Texts // with expressions
 
 	order     []*node
 	nodes     map[string]*node // by id
@@ -31,7 +37,7 @@ type graph struct {
 
 // read reads nodes, edges and rounds. A main graph beside branches may be empty.
 func (g *graph) read(beside bool) {
-	g.nodes = map[string]*node{}
+	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(g.f, &g.r.diags)
 	items, ok := g.f.RequireList("nodes")
 	for _, item := range items {
 		g.node(item)
@@ -51,7 +57,7 @@ func (g *graph) read(beside bool) {
 
 // noNodes is a document of branches alone.
 func (g *graph) noNodes(f *source.Fields) {
-	g.nodes = map[string]*node{}
+	g.nodes, g.doc = map[string]*node{}, nodes.ReadDocument(f, &g.r.diags)
 	f.Get("nodes")
 	f.Get("edges")
 	g.readRounds()
@@ -84,8 +90,12 @@ func (g *graph) inOrder() {
 	d.Hint = "write edges to make the order explicit"
 	for i, n := range g.order[1:] {
 		from := g.order[i]
-		from.next = &edge{at: n.at, edge: workflow.Edge{From: from.id, To: n.id}}
-		g.edges = append(g.edges, from.next)
+		e := &edge{at: n.at, edge: workflow.Edge{From: from.id, To: n.id}}
+		if nodes.Type(&from.def) == nodes.Approval {
+			e.edge.Port = workflow.PortApprove
+		}
+		from.out = append(from.out, e)
+		g.edges = append(g.edges, e)
 	}
 }
 
@@ -95,25 +105,35 @@ func (g *graph) ends() {
 		return
 	}
 	var path []string
-	seen := map[*node]bool{}
-	for n := g.order[0]; ; {
-		seen[n] = true
+	const onPath, done = 1, 2
+	state := map[*node]int{}
+	var visit func(n *node) bool
+	visit = func(n *node) bool {
+		state[n] = onPath
 		path = append(path, n.id)
-		if n.next == nil {
-			return
+		for _, e := range n.out {
+			to := g.nodes[e.edge.To]
+			if state[to] == onPath {
+				g.endless(e, append(slices.Clone(path[slices.Index(path, to.id):]), to.id))
+				return true
+			}
+			if state[to] == 0 && visit(to) {
+				return true
+			}
 		}
-		to := g.nodes[n.next.edge.To]
-		if !seen[to] {
-			n = to
-			continue
-		}
-		cycle := append(slices.Clone(path[slices.Index(path, to.id):]), to.id)
-		d := g.r.diags.Errorf(n.next.at.Span, n.next.at.Path(), codeMissingMaxRounds, "the cycle %s never ends: maxRounds must be a positive number", arrows(cycle))
-		d.Hint = `"maxRounds": 10 ends it after 10 full cycles`
-		if v := g.f.Get(keyMaxRounds); !v.IsNull() {
-			d.Related = []diag.Related{{Span: v.Span, Message: "0 and less count as not set"}}
-		}
-		return
+		state[n] = done
+		path = path[:len(path)-1]
+		return false
+	}
+	visit(g.order[0])
+}
+
+// endless reports a cycle that ends with an edge.
+func (g *graph) endless(e *edge, cycle []string) {
+	d := g.r.diags.Errorf(e.at.Span, e.at.Path(), codeMissingMaxRounds, "the cycle %s never ends: maxRounds must be a positive number", arrows(cycle))
+	d.Hint = `"maxRounds": 10 ends it after 10 full cycles`
+	if v := g.f.Get(keyMaxRounds); !v.IsNull() {
+		d.Related = []diag.Related{{Span: v.Span, Message: "0 and less count as not set"}}
 	}
 }
 
@@ -155,6 +175,13 @@ func (g *graph) workflow(at *source.Node) *workflow.Workflow {
 		w.Edges = append(w.Edges, e.edge)
 		w.Source.Edges = append(w.Source.Edges, e.at.Span)
 	}
+	g.doc.Into(w)
+	g.r.shared.Into(w)
+	if g.branch != "" && !nodes.HasTools(w) {
+		w.Toolsets = nil
+	}
+	nodes.Settle(w, true, func(id string) *source.Node { return g.nodes[id].settings }, &g.r.diags)
+	g.doc.Check(w, g.texts, g.unclear, &g.r.diags)
 	return w
 }
 

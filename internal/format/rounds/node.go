@@ -1,9 +1,11 @@
 package rounds
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -14,7 +16,19 @@ type node struct {
 	id    string
 	def   workflow.Node
 	agent *agent
-	next  *edge // where the run goes on; nil: it ends here
+	out   []*edge // where the run goes on, one for each port at most; none: it ends here
+
+	settings *source.Node // of a node without a model, as the document has them
+}
+
+// by gives the edge that leaves n by a port, nil where there is none.
+func (n *node) by(port string) *edge {
+	for _, e := range n.out {
+		if e.edge.Port == port {
+			return e
+		}
+	}
+	return nil
 }
 
 func (g *graph) node(item *source.Node) {
@@ -31,15 +45,21 @@ func (g *graph) node(item *source.Node) {
 			r.diags.Errorf(id.Span, id.Path(), source.CodeMissingKey, "the id of a node must not be empty")
 		}
 	}
-	known := g.nodeType(f)
+	typ := g.nodeType(f)
+	known, plain := typ != "", slices.Contains(nodes.Types(), typ)
 	config, parameters := f.Map("config"), f.Map("parameters")
-	if known {
+	keys := []string{keyAgentID}
+	switch {
+	case plain:
+		keys = nodes.Keys(typ)
+		g.plain(n, typ, config, parameters)
+	case known:
 		g.nodeAgent(n, f, config, parameters)
 	}
 	for _, m := range []*source.Fields{config, parameters} {
 		if m != nil {
-			m.Get(keyAgentID)
-			r.unknown(m, []string{keyAgentID})
+			m.Get(keys[0])
+			r.unknown(m, keys)
 		}
 	}
 	name := f.Str("name")
@@ -57,33 +77,53 @@ func (g *graph) node(item *source.Node) {
 	if name == "" && n.agent != nil {
 		name = n.agent.Title()
 	}
-	n.def = workflow.Node{ID: n.id, Name: name, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{
-		Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: g.instruction},
-	}}
-	if n.agent != nil {
-		n.def.Agent.Agent = n.agent.ID
+	if n.def.Name = name; !plain {
+		g.speaker(n)
 	}
 	g.nodes[n.id] = n
 	g.order = append(g.order, n)
 }
 
-// nodeType tells whether the type is one that runs (S1-6).
-func (g *graph) nodeType(f *source.Fields) bool {
+// plain reads a node without a model (X-130); its settings are in config, or in parameters, as those of agents are.
+func (g *graph) plain(n *node, typ string, config, parameters *source.Fields) {
+	f := config
+	if f == nil {
+		f = parameters
+	}
+	n.settings, n.def.ID = f.Node(), n.id
+	g.texts = append(g.texts, nodes.Read(typ, n.at, f, &g.r.diags, &n.def))
+}
+
+// speaker completes a node that runs an agent. An instruction that they share is checked once.
+func (g *graph) speaker(n *node) {
+	texts, expressions := g.doc.Prompt(n.id, g.instructionAt)
+	if !g.instructed {
+		g.texts, g.instructed = append(g.texts, texts), true
+	}
+	n.def.ID, n.def.Kind = n.id, workflow.KindAgent
+	n.def.Agent = &workflow.AgentNode{Prompt: workflow.Prompt{Mode: workflow.PromptTurns, Text: g.instruction, Expressions: expressions}}
+	if n.agent != nil {
+		n.def.Agent.Agent = n.agent.ID
+	}
+}
+
+// nodeType gives the type where it is one that runs (S1-6, X-130), else "".
+func (g *graph) nodeType(f *source.Fields) string {
 	typ := f.Require("type")
 	if typ == nil {
-		return false
+		return ""
 	}
 	name := f.Str("type")
-	if name == typeAgent {
-		return true
+	if slices.Contains(types(), name) {
+		return name
 	}
 	if typ.Kind == source.String {
 		d := g.r.diags.Errorf(typ.Span, typ.Path(), codeUnknownType, "No handler for workflow node type %s", name)
-		if d.Hint = g.r.similar(name, []string{typeAgent}); d.Hint == "" {
-			d.Hint = fmt.Sprintf("the one type is %q", typeAgent)
+		if d.Hint = g.r.similar(name, types()); d.Hint == "" {
+			d.Hint = "the types are " + strings.Join(types(), ", ")
 		}
 	}
-	return false
+	return ""
 }
 
 // nodeAgent finds the agent of a node: by `config`, or by `parameters`, which editors write (S1-1).

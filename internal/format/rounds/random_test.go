@@ -26,6 +26,10 @@ func randomGraph(t *rapid.T) object {
 	nodes := []object{}
 	for i := range rapid.IntRange(0, 5).Draw(t, "nodes") {
 		n := object{"id": fmt.Sprintf("n%d", i), "type": "agent"}
+		if rapid.IntRange(0, 2).Draw(t, "without a model") == 0 {
+			nodes = append(nodes, plain(t, n))
+			continue
+		}
 		n[rapid.SampledFrom([]string{"config", "parameters"}).Draw(t, "key")] = object{"agentId": rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "agent")}
 		if rapid.Bool().Draw(t, "named") {
 			n["name"] = someText(t, "name")
@@ -36,7 +40,13 @@ func randomGraph(t *rapid.T) object {
 	edges := []object{}
 	for range rapid.IntRange(0, 7).Draw(t, "edges") {
 		keys := rapid.SampledFrom([][2]string{{"from", "to"}, {"source", "target"}}).Draw(t, "ends")
-		e := object{keys[0]: id("from"), keys[1]: id("to")}
+		from := rapid.IntRange(0, len(nodes)).Draw(t, "from")
+		e := object{keys[0]: fmt.Sprintf("n%d", from), keys[1]: id("to")}
+		if from < len(nodes) {
+			if handles := handlesOf(nodes[from]); handles != nil {
+				e["sourceHandle"] = rapid.SampledFrom(handles).Draw(t, "handle")
+			}
+		}
 		if rapid.Bool().Draw(t, "with id") {
 			e["id"] = someText(t, "edge id")
 		}
@@ -66,7 +76,73 @@ func randomGraph(t *rapid.T) object {
 	if rapid.Bool().Draw(t, "zoned") {
 		g["timeZone"] = rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "local"}).Draw(t, "zone")
 	}
+	if rapid.Bool().Draw(t, "has inputs") {
+		g["inputs"] = rapid.SampledFrom([]object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2}}}).Draw(t, "inputs")
+	}
+	if rapid.Bool().Draw(t, "has output") {
+		g["output"], g["output_schema"] = object{"v": "{{ $input }}"}, object{"type": "object"}
+	}
 	return g
+}
+
+// plain makes a node without a model.
+func plain(t *rapid.T, n object) object {
+	n["type"] = rapid.SampledFrom([]string{"tool", "workflow", "set", "ask", "approval"}).Draw(t, "plain")
+	config := object{}
+	some := func(key string, values ...any) {
+		if rapid.Bool().Draw(t, "has "+key) {
+			config[key] = rapid.SampledFrom(values).Draw(t, key)
+		}
+	}
+	switch n["type"] {
+	case "tool":
+		config["tool"] = "act"
+		some("args", object{"v": "{{ $input }}", "w": []any{1.50}})
+		some("timeout", "30s", 5)
+		some("on_error", "fail", "continue", object{"default": object{"v": "{{PREVIOUS_OUTPUT}}"}})
+	case "workflow":
+		config["workflow"] = rapid.SampledFrom([]string{"w", "w@2", "./w.yaml"}).Draw(t, "called")
+		some("input", "{{ $input }}", object{"a": 1})
+		some("retry", object{"max_attempts": 2, "backoff": "exponential"})
+	case "set":
+		config["values"] = object{"v": "{{ $input }}"}
+		some("if", "{{ $input == 'x' }}")
+	default:
+		config["prompt"] = rapid.SampledFrom([]string{"Who?", "{{ $input }}?"}).Draw(t, "question")
+		some("remind_after", "5m")
+		some("deadline", "1h")
+		if n["type"] == "ask" {
+			some("options", []any{"a", "b"})
+		}
+	}
+	n[rapid.SampledFrom([]string{"config", "parameters"}).Draw(t, "key")] = config
+	if rapid.Bool().Draw(t, "named") {
+		n["name"] = someText(t, "name")
+	}
+	return n
+}
+
+// handlesOf gives the handles of edges that leave a node; nil: any.
+func handlesOf(n object) []any {
+	config, _ := n["config"].(object)
+	if config == nil {
+		config, _ = n["parameters"].(object)
+	}
+	var out []any
+	switch n["type"] {
+	case "agent":
+		return nil
+	case "approval":
+		out = []any{"approve", "reject"}
+	default:
+		if out = []any{nil, "output"}; config["on_error"] == nil {
+			out = append(out, "error")
+		}
+	}
+	if config["deadline"] != nil {
+		out = append(out, "timeout")
+	}
+	return out
 }
 
 func randomDocument(t *rapid.T) []byte {
@@ -85,6 +161,9 @@ func randomDocument(t *rapid.T) []byte {
 		agents = append(agents, a)
 	}
 	d["agents"] = agents
+	if rapid.Bool().Draw(t, "has toolsets") {
+		d["toolsets"], d["permissions"] = []object{{"type": "think"}}, object{"ask": []string{"act"}}
+	}
 	if d["id"] = someText(t, "id"); rapid.Bool().Draw(t, "has branches") {
 		branches := []object{}
 		for i := range rapid.IntRange(0, 3).Draw(t, "branches") {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -45,6 +46,8 @@ type inherited struct {
 	modeAt      *source.Node
 	instruction string
 	zone        string
+
+	instructionAt *source.Node
 }
 
 // graphKeys are those of the main graph and of branches alike.
@@ -56,12 +59,16 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 		return emptyWorkflow(root)
 	}
 	r.readAgents(f.Get("agents"), opts)
+	r.shared = nodes.ReadShared(f, &r.diags)
 	branches := f.List("branches")
 	var top inherited
 	top.mode, top.modeAt = r.mode(f, inherited{})
 	top.instruction = f.Str(keyTurnInstruction)
 	top.zone = r.zone(f, "")
-	main := graph{r: r, f: f, instruction: top.instruction}
+	if top.instruction != "" {
+		top.instructionAt = f.Get(keyTurnInstruction)
+	}
+	main := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt}
 	if len(branches) == 0 || !f.Get("nodes").IsNull() {
 		main.read(len(branches) > 0)
 	} else {
@@ -150,9 +157,9 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 			continue
 		}
 		id := f.Require("id")
-		g := graph{r: r, f: f, instruction: top.instruction, branch: f.Text("id")}
+		g := graph{r: r, f: f, instruction: top.instruction, instructionAt: top.instructionAt, branch: f.Text("id")}
 		if text, ok := f.OptStr(keyTurnInstruction); ok {
-			g.instruction = text
+			g.instruction, g.instructionAt = text, f.Get(keyTurnInstruction)
 		}
 		switch {
 		case id == nil || !id.IsScalar():
@@ -175,7 +182,7 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 		}
 		own.zone = r.zone(f, top.zone)
 		b.Schedule = r.schedule(f, own)
-		r.unknown(f, graphKeys, rootExtras...)
+		r.unknown(f, slices.Concat(graphKeys, nodes.DocumentKeys()), rootExtras...)
 		w.Branches = append(w.Branches, b)
 	}
 }

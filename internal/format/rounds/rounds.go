@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -11,8 +12,11 @@ import (
 // Format is the name of this format.
 const Format = "rounds"
 
-// typeAgent is the one type of nodes that runs (S1-6).
+// typeAgent is the one type of nodes of the reference format that runs (S1-6).
 const typeAgent = "agent"
+
+// types are all that run. Those of package nodes are extensions.
+func types() []string { return append([]string{typeAgent}, nodes.Types()...) }
 
 // Keys of documents that code speaks of in more than one place.
 const (
@@ -22,6 +26,7 @@ const (
 	keyTimeZone        = "timeZone"
 	keyTurnInstruction = "turnInstruction"
 	keyMaxRounds       = "maxRounds"
+	keySourceHandle    = "sourceHandle"
 )
 
 // Codes of this package's own diagnostics. Those of schedules are of package schedule.
@@ -41,6 +46,7 @@ const (
 	codeTwoNames         = "two-names"
 	codeMissingMaxRounds = "missing-max-rounds"
 	codeUnusedSchedule   = "unused-schedule"
+	codeUnknownHandle    = "unknown-handle"
 )
 
 // Options tell Read what the document itself does not. The zero Options is ready for use.
@@ -57,8 +63,8 @@ func Detect(root *source.Node) bool {
 			return true
 		}
 	}
-	nodes := root.Get("nodes")
-	return nodes != nil && slices.ContainsFunc(nodes.Items, func(n *source.Node) bool { return n.Get("config") != nil || n.Get("parameters") != nil })
+	list := root.Get("nodes")
+	return list != nil && slices.ContainsFunc(list.Items, func(n *source.Node) bool { return n.Get("config") != nil || n.Get("parameters") != nil })
 }
 
 // Read compiles a document. The workflow is never nil: it holds what could be understood, and may run only where the list has no errors. The list
@@ -76,6 +82,7 @@ type reader struct {
 	agents map[string]*agent // by id
 	ids    []string          // of agents, sorted
 	broken bool              // the document's agents could not all be read
+	shared nodes.Shared      // the tools of all graphs
 	hints  int
 }
 

@@ -2,23 +2,36 @@ package rounds
 
 import (
 	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 )
 
 // Schema gives the body of the JSON Schema of rounds documents.
 func Schema() part.Object {
 	text := part.Scalar
-	settings := part.Section("", part.Object{"agentId": part.Scalar("the id of the agent")})
+	settings := part.Typed("what the node says", "object")
 	works, keep := Keys("node")
 	node := part.Entry("", part.Properties(works, keep, part.Object{
-		"id": part.ID("the id of the node"), "type": part.Object{"const": "agent"}, "name": part.Word("the name that people see; that of the agent without it"), "config": settings, "parameters": settings,
+		"id": part.ID("the id of the node"), "type": part.Needed(part.OneOf("what the node does", types()...)), "name": part.Word("the name that people see; that of the agent without it"), "config": settings, "parameters": settings,
 	}), "id", "type")
 	inner := func(key string) part.Object {
 		return part.Object{"required": []string{key}, "properties": part.Object{key: part.Object{"type": "object", "required": []string{"agentId"}, "properties": part.Object{"agentId": part.Object{"type": []string{"string", "number", "boolean"}, "minLength": 1}}}}}
 	}
-	node["anyOf"] = []any{inner("config"), inner("parameters")}
+	rules := []any{part.Object{
+		"if": part.Object{"properties": part.Object{"type": part.Object{"const": typeAgent}}, "required": []string{"type"}}, "then": part.Object{"anyOf": []any{inner("config"), inner("parameters")}},
+	}}
+	for _, typ := range nodes.Types() {
+		named := part.Section("", part.Properties(nodes.Keys(typ), nil, nodes.Forms()), nodes.Needs(typ)...)
+		then := part.Object{"properties": part.Object{"config": named, "parameters": named}}
+		if nodes.Needs(typ) != nil {
+			then["anyOf"] = []any{part.Present("config"), part.Present("parameters")}
+		}
+		rules = append(rules, part.Object{"if": part.Object{"properties": part.Object{"type": part.Object{"const": typ}}, "required": []string{"type"}}, "then": then})
+	}
+	node["allOf"] = rules
 	works, keep = Keys("edge")
 	edge := part.Entry("", part.Properties(works, keep, part.Object{
 		"id": text(""), "label": text("a text for pictures"), "from": text("the node that it leaves"), "to": text("the node that it leads to"), "source": text("another name of from"), "target": text("another name of to"),
+		"sourceHandle": text("the way out of a node that is no agent: error; approve and reject of an approval; timeout of an approval or a question"),
 	}))
 	edge["allOf"] = []any{part.Object{"anyOf": []any{part.Present("from"), part.Present("source")}}, part.Object{"anyOf": []any{part.Present("to"), part.Present("target")}}}
 	forms := part.Object{
@@ -27,9 +40,10 @@ func Schema() part.Object {
 		"schedule": text("when it runs: a duration or a cron line"), "timeZone": text("the time zone of the schedule, such as Europe/Lisbon"),
 		"turnInstruction": part.Word("the text before the recent turns in each message"),
 	}
+	forms = part.Join(forms, nodes.DocumentForms())
 	works, keep = Keys("graph")
 	s := part.Entry("Agents that speak in turn.", part.Join(part.Properties(works, keep, forms), part.Object{
-		"agents": part.AgentList(), "branches": part.List("graphs beside the main one", part.Ref("branch")),
+		"agents": part.AgentList(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
 	}))
 	s["anyOf"] = []any{part.Present("nodes"), part.Present("branches")}
 	branch := part.Entry("", part.Properties(works, keep, forms), "id")

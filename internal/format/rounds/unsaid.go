@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -56,8 +57,14 @@ func (p *graphWriter) whole() {
 // nodeUnsaid notes what a node says beside its agent.
 func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	addf := func(format string, args ...any) { p.addf("node "+strconv.Quote(n.ID), format, args...) }
-	if n.Kind != workflow.KindAgent || n.Agent == nil {
+	typ := nodes.Type(n)
+	works := slices.Contains(nodes.Keys(typ), "retry") // then its settings say it
+	if typ == "" && (n.Kind != workflow.KindAgent || n.Agent == nil) {
 		addf("%s", lost.Kind(n))
+		return
+	}
+	if typ != "" {
+		p.plainUnsaid(n, works, addf)
 		return
 	}
 	if m := n.Agent.Prompt.Mode; m != workflow.PromptTurns {
@@ -68,13 +75,18 @@ func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	if n.Agent.Routing != nil {
 		addf("that the agent chooses its successor")
 	}
-	if n.Retry != nil {
+	p.plainUnsaid(n, false, addf)
+}
+
+// plainUnsaid notes what a node of any kind says; works: its settings say how long it may take and how it is tried again.
+func (p *graphWriter) plainUnsaid(n *workflow.Node, works bool, addf func(format string, args ...any)) {
+	if n.Retry != nil && !works {
 		addf("%d retries", n.Retry.MaxRetries)
 	}
-	if n.Timeout > 0 {
+	if n.Timeout > 0 && !works {
 		addf("the timeout of %s", time.Duration(n.Timeout))
 	}
-	if n.CallTimeout > 0 {
+	if n.CallTimeout > 0 && !works {
 		addf("the timeout of %s for each call", time.Duration(n.CallTimeout))
 	}
 	if n.OnError != "" {
@@ -89,14 +101,24 @@ func (p *graphWriter) nodeUnsaid(n *workflow.Node) {
 	if n.Parent != "" {
 		addf("that it is in a branch of %q", n.Parent)
 	}
-	if len(n.Reads) > 0 {
+	if len(n.Reads) > 0 && n.Agent != nil && !n.Agent.Prompt.Expressions {
 		addf("that it reads the outputs of other nodes")
 	}
 }
 
-func (p *graphWriter) edgeUnsaid(e workflow.Edge) {
+// handle gives the handle of a node's port; false where it has none.
+func (p *graphWriter) handle(n *workflow.Node, port string) (string, bool) {
+	if n != nil && nodes.Type(n) != "" {
+		return nodes.Handle(n, port)
+	}
+	return "", port == workflow.PortOut
+}
+
+// edgeUnsaid notes what an edge cannot say, and gives its handle.
+func (p *graphWriter) edgeUnsaid(e workflow.Edge) string {
 	addf := func(format string, args ...any) { p.addf(fmt.Sprintf("edge %q -> %q", e.From, e.To), format, args...) }
-	if e.PortName() != workflow.PortOut {
+	handle, ok := p.handle(p.w.Node(e.From), e.PortName())
+	if !ok {
 		addf("the port %q", e.PortName())
 	}
 	if e.When != nil {
@@ -105,6 +127,7 @@ func (p *graphWriter) edgeUnsaid(e workflow.Edge) {
 	if e.Loop {
 		addf("that its passes are counted")
 	}
+	return handle
 }
 
 // several notes that more than one edge leaves a node.
@@ -125,20 +148,59 @@ func (p *graphWriter) paths(edges []docEdge) {
 	if p.w.Limits.MaxRounds > 0 {
 		return
 	}
-	next := map[string]string{}
+	next := map[string][]string{}
 	for _, e := range p.w.Edges {
-		if _, ok := next[e.From]; !ok {
-			next[e.From] = e.To
+		next[e.From] = append(next[e.From], e.To)
+	}
+	const onPath, done = 1, 2
+	state := map[string]int{}
+	var cyclic func(id string) bool
+	cyclic = func(id string) bool {
+		state[id] = onPath
+		for _, to := range next[id] {
+			if state[to] == onPath || state[to] == 0 && cyclic(to) {
+				return true
+			}
+		}
+		state[id] = done
+		return false
+	}
+	if cyclic(p.w.Entry) {
+		p.addf("workflow", "a cycle without a number of rounds")
+	}
+}
+
+// tools writes the toolsets and permissions of the document, which all graphs share, and notes graphs that have others.
+func (o *writer) tools() {
+	graphs := []*workflow.Workflow{o.w}
+	for _, b := range o.w.Branches {
+		if b != nil {
+			graphs = append(graphs, b)
 		}
 	}
-	seen := map[string]bool{}
-	for id, ok := p.w.Entry, true; ok; id, ok = next[id] {
-		if seen[id] {
-			p.addf("workflow", "a cycle without a number of rounds")
-			return
+	for _, w := range graphs {
+		if o.doc.Permissions == nil {
+			o.doc.Permissions = w.Permissions
 		}
-		seen[id] = true
+		if o.doc.Toolsets == nil {
+			o.doc.Toolsets = w.Toolsets
+		}
 	}
+	for i, w := range graphs {
+		has := nodes.HasTools(w)
+		if (has || i == 0) && !equal(w.Toolsets, o.doc.Toolsets) || !has && i > 0 && w.Toolsets != nil {
+			o.unsaid.Addf("workflow", "that not all graphs have the same toolsets")
+		}
+		if has != (w.Permissions != nil) && o.doc.Permissions != nil || has && !equal(w.Permissions, o.doc.Permissions) {
+			o.unsaid.Addf("workflow", "that not all graphs have the same permissions")
+		}
+	}
+}
+
+func equal(a, b any) bool {
+	x, err1 := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err1 == nil && err2 == nil && string(x) == string(y)
 }
 
 // agentUnsaid notes what an agent says beside what agents of rounds documents have.

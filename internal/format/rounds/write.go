@@ -10,27 +10,30 @@ import (
 
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // document is a rounds document as it is written; the order of the fields is that of the file.
 type document struct {
 	docGraph
+	nodes.Tools
 	Agents   []docAgent `json:"agents,omitempty"`
 	Branches []docGraph `json:"branches,omitempty"`
 }
 
 type docGraph struct {
-	ID              string    `json:"id,omitempty"`
-	Name            string    `json:"name,omitempty"`
-	Description     string    `json:"description,omitempty"`
-	TurnInstruction *string   `json:"turnInstruction,omitempty"`
-	ExecutionMode   string    `json:"executionMode,omitempty"`
-	Schedule        string    `json:"schedule,omitempty"`
-	TimeZone        string    `json:"timeZone,omitempty"`
-	Nodes           []docNode `json:"nodes"`
-	Edges           []docEdge `json:"edges"`
-	MaxRounds       int       `json:"maxRounds,omitempty"`
+	ID              string  `json:"id,omitempty"`
+	Name            string  `json:"name,omitempty"`
+	Description     string  `json:"description,omitempty"`
+	TurnInstruction *string `json:"turnInstruction,omitempty"`
+	ExecutionMode   string  `json:"executionMode,omitempty"`
+	Schedule        string  `json:"schedule,omitempty"`
+	TimeZone        string  `json:"timeZone,omitempty"`
+	nodes.Declared
+	Nodes     []docNode `json:"nodes"`
+	Edges     []docEdge `json:"edges"`
+	MaxRounds int       `json:"maxRounds,omitempty"`
 }
 
 type docAgent struct {
@@ -51,14 +54,16 @@ type docNode struct {
 }
 
 type docConfig struct {
-	AgentID string `json:"agentId"`
+	AgentID *string `json:"agentId,omitempty"`
+	nodes.Settings
 }
 
 type docEdge struct {
-	ID    string `json:"id,omitempty"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-	Label string `json:"label,omitempty"`
+	ID     string `json:"id,omitempty"`
+	From   string `json:"from"`
+	Handle string `json:"sourceHandle,omitempty"`
+	To     string `json:"to"`
+	Label  string `json:"label,omitempty"`
 }
 
 // Write gives w as a rounds document, and exactly what such a document cannot say. Where that is empty, reading the document again gives a workflow
@@ -69,6 +74,7 @@ type docEdge struct {
 func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o := &writer{w: w, seen: map[string]*workflow.Agent{}}
 	o.whole()
+	o.tools()
 	o.doc.docGraph = o.graph(w, "")
 	if s := w.Schedule; s != nil && len(w.Branches) > 0 {
 		o.unsaid.Addf("workflow", "a schedule of the main graph beside branches")
@@ -127,8 +133,10 @@ func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	if s := w.Schedule; s != nil {
 		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
 	}
-	p := &graphWriter{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[string]int{}}
+	p := &graphWriter{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[[2]string]int{}}
 	p.whole()
+	g.Declared = nodes.WriteDocument(w, false)
+	nodes.PromptsUnsaid(w, false, func(n *workflow.Node, format string, args ...any) { p.addf(lost.Node(n.ID), format, args...) })
 	for i := range w.Agents {
 		if a := &w.Agents[i]; p.agents[a.ID] == nil {
 			p.agents[a.ID] = a
@@ -189,7 +197,7 @@ type graphWriter struct {
 	prefix      string
 	agents      map[string]*workflow.Agent
 	instruction string
-	out         map[string]int // edges that leave a node and lead to one
+	out         map[[2]string]int // edges that leave a node by a port, and lead to one
 }
 
 func (p *graphWriter) addf(at, format string, args ...any) {
@@ -213,11 +221,22 @@ func (p *graphWriter) nodes() []*workflow.Node {
 func (p *graphWriter) node(n *workflow.Node) docNode {
 	d := docNode{ID: n.ID, Type: typeAgent}
 	p.nodeUnsaid(n)
+	if typ := nodes.Type(n); typ != "" {
+		d.Type, d.Name = typ, n.Name
+		leaves := func(port string) bool {
+			return slices.ContainsFunc(p.w.Edges, func(e workflow.Edge) bool { return e.From == n.ID && e.Port == port })
+		}
+		d.Config.Settings = nodes.Write(n, nodes.Edges{Error: leaves(workflow.PortError), Reject: leaves(workflow.PortReject), Gates: true}, func(format string, args ...any) {
+			p.addf(lost.Node(n.ID), format, args...)
+		})
+		return d
+	}
+	d.Config.AgentID = new("")
 	if n.Agent == nil {
 		d.Name = n.Name
 		return d
 	}
-	d.Config.AgentID = n.Agent.Agent
+	d.Config.AgentID = &n.Agent.Agent
 	if a := p.agents[n.Agent.Agent]; a == nil || a.Title() != n.Title() {
 		d.Name = n.Title()
 	}
@@ -250,6 +269,10 @@ func (p *graphWriter) agent(id string) {
 	for _, what := range unsaid {
 		p.addf(at, "%s", what)
 	}
+	own, ok := nodes.OwnPermissions(p.doc.Permissions, a)
+	if rest.Permissions = own; !ok {
+		p.addf(at, "that the permissions of tool nodes are not those of the agent")
+	}
 	p.doc.Agents = append(p.doc.Agents, docAgent{ID: a.ID, Name: a.Name, Description: a.Description, SystemPrompt: a.System, Model: a.Model, Tools: a.Tools, Rest: rest})
 	for _, s := range a.Subagents {
 		p.agent(s.Agent)
@@ -269,20 +292,22 @@ func sameAgent(a, b *workflow.Agent) bool {
 func (p *graphWriter) edges() []docEdge {
 	var out []docEdge
 	for _, e := range p.w.Edges {
-		p.edgeUnsaid(e)
-		if p.out[e.From]++; p.out[e.From] == 2 {
+		handle := p.edgeUnsaid(e)
+		leaves := [2]string{e.From, e.PortName()}
+		if p.out[leaves]++; p.out[leaves] == 2 {
 			p.several(e.From)
 		}
-		out = append(out, docEdge{ID: e.ID, From: e.From, To: e.To, Label: e.Label})
+		out = append(out, docEdge{ID: e.ID, From: e.From, Handle: handle, To: e.To, Label: e.Label})
 	}
 	for i := range p.w.Nodes {
 		n := &p.w.Nodes[i]
 		for _, note := range n.Notes {
-			if note.Target == "" || note.Text != missingTarget(note.Target) || note.Port != "" || p.w.Node(note.Target) != nil {
+			handle, ok := p.handle(n, workflow.Edge{Port: note.Port}.PortName())
+			if note.Target == "" || note.Text != missingTarget(note.Target) || !ok || p.w.Node(note.Target) != nil {
 				p.addf("node "+strconv.Quote(n.ID), "the note %q", note.Text)
 				continue
 			}
-			out = append(out, docEdge{From: n.ID, To: note.Target})
+			out = append(out, docEdge{From: n.ID, Handle: handle, To: note.Target})
 		}
 	}
 	return out

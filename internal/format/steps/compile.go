@@ -130,7 +130,11 @@ func (c *compiler) step(s *step) []end {
 	if s.prompt != "" { // Hocket's own: the message is this text, with the previous output in its place
 		n.Agent.Prompt = workflow.Prompt{Mode: workflow.PromptTemplate, Text: s.prompt}
 	}
-	n.Reads = c.policies(&n, s).done(c.reader.agentReads[s.name])
+	x := c.policies(&n, s)
+	if s.prompt != "" {
+		x.prompt(&n.Agent.Prompt)
+	}
+	n.Reads = x.done(c.reader.agentReads[s.name])
 	c.add(n, s)
 	return []end{{node: s.node}}
 }

@@ -52,7 +52,7 @@ func (c *compiler) extension(s *step) []end {
 		}
 		x.checkRest(n.Sleep)
 	case approvalStep:
-		n.Wait = &workflow.Wait{Kind: workflow.WaitApproval, FailReject: s.no.empty()}
+		n.Wait = &workflow.Wait{Kind: workflow.WaitApproval, FailReject: s.no.empty() && e.onReject != wordEnd}
 		if open = []end{{s.node, workflow.PortApprove}}; n.If != nil || n.Catch != nil && n.Catch.Port == workflow.PortOut {
 			open = append(open, end{node: s.node})
 		}

@@ -35,6 +35,7 @@ type extension struct {
 	roles     []string
 	onError   follow
 	onLate    follow // at the deadline
+	onReject  string
 	join      string
 	quorum    int
 	quorumKey field
@@ -59,6 +60,7 @@ const (
 	wordContinue = "continue"
 	wordDefault  = "default"
 	wordGoto     = "goto"
+	wordEnd      = "end"
 )
 
 // extensionKey reads a key of an extension; false: it is none.
@@ -121,6 +123,8 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		} else {
 			x.onLate = r.follow(f, wordFail, wordDefault, wordGoto)
 		}
+	case "on_reject":
+		x.onReject = r.oneOf(f, wordFail, wordEnd)
 	case "join":
 		x.join = r.oneOf(f, workflow.UntilAll, workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum)
 	case "quorum":
@@ -326,6 +330,9 @@ func (r *reader) checkExtension(s *step) {
 	}
 	if x.onLate.word == workflow.PortReject && s.no.empty() {
 		r.diags.Errorf(x.onLate.at.span, x.onLate.at.path, codeBadStep, "%s: on_deadline: reject requires reject", s.title()).Hint = "without one the step fails at the deadline, as with on_deadline: fail"
+	}
+	if x.onReject != "" && !s.no.empty() {
+		r.diags.Errorf(at, s.path(), codeBadStep, "%s: on_reject and reject exclude each other", s.title()).Hint = "remove one of them"
 	}
 	if s.kind == parallelStep {
 		r.checkJoin(s)

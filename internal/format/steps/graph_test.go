@@ -180,8 +180,7 @@ workflow:
 		{"wait", func(w *workflow.Workflow) {
 			n := w.Node("two")
 			n.Kind, n.Agent, n.Wait = workflow.KindWait, nil, &workflow.Wait{Kind: workflow.WaitApproval}
-		}, `node "two": the port "out"
-node "two": that a rejection ends the run as completed`},
+		}, `node "two": the port "out"`},
 		{"fork", func(w *workflow.Workflow) {
 			f := w.Node("par").Fork
 			f.Until, f.OnFailure, f.Shape, f.MaxConcurrency, f.Merge = workflow.UntilAny, workflow.FailCollect, workflow.ShapeMap, 1, "m"

@@ -20,7 +20,7 @@ var (
 		toolStep:      {"type", "id", "tool", "args", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		setStep:       {"type", "id", "values", "if", "on_error"},
 		endStep:       {"type", "id", "status", "output", "message", "if"},
-		approvalStep:  {"type", "id", "prompt", "reject", "limit", "deadline", "on_deadline", "remind_after", "roles", "if", "on_error"},
+		approvalStep:  {"type", "id", "prompt", "reject", "on_reject", "limit", "deadline", "on_deadline", "remind_after", "roles", "if", "on_error"},
 		sleepStep:     {"type", "id", "for", "until", "if"},
 		workflowStep:  {"type", "id", "workflow", "input", "if", "timeout", "call_timeout", "retry", "on_error", "budget"},
 		mapStep:       {"type", "id", "over", "as", "steps", "max_concurrency", "on_item_error", "if", "timeout", "retry", "on_error", "budget"},
@@ -29,7 +29,7 @@ var (
 	}
 	allStepKeys = []string{
 		"type", "id", "name", "prompt", "condition", "true", "false", "limit", "steps", "retry", "budget", "if", "timeout", "call_timeout", "on_error", "join", "quorum", "tool", "args", "values",
-		"status", "output", "message", "reject", "deadline", "on_deadline", "remind_after", "roles", "options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error", "signal",
+		"status", "output", "message", "reject", "on_reject", "deadline", "on_deadline", "remind_after", "roles", "options", "schema", "for", "until", "workflow", "input", "over", "as", "max_concurrency", "on_item_error", "signal",
 		"filter",
 	}
 	retryKeys   = []string{"max_attempts", "backoff", "on"}

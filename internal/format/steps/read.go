@@ -45,6 +45,7 @@ const (
 	codeNoSchema      = "no-structured-output"
 	codeBadSchema     = "bad-schema"
 	codeUnknownPath   = "unknown-path"
+	codeNotReplaced   = "not-replaced"
 	CodeTooDeep       = "too-deep"
 	codeVersion       = "unknown-version"
 )
@@ -94,6 +95,7 @@ type reader struct {
 	judged map[string]bool              // providers that were warned of
 
 	inputs     []string // their names, those with errors too
+	declares   bool     // the document has the key inputs, so that prompts hold expressions
 	gives      field    // the output of the workflow; its value is nil where there is none
 	root       *list
 	cut        bool // lists were not read because they stand too deep: not all steps are known

@@ -44,6 +44,7 @@ func stepForms() part.Object {
 		"remind_after":    duration("when a person is reminded"),
 		"roles":           part.WordList("who may answer: run, edit and admin are roles of tokens, any other word the name of a token or endpoint; all who may answer approvals or questions without it"),
 		"on_deadline":     part.Either("what follows the deadline; fail without it", part.OneOf("", wordFail, workflow.PortApprove, workflow.PortReject), byDefault, goTo),
+		"on_reject":       part.OneOf("what follows a rejection where there is no reject: the step fails, or the path ends", wordFail, wordEnd),
 		"over":            value("the list, of 10,000 items at most"),
 		"as":              part.With(part.Object{"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$", "not": part.Object{"enum": []string{"steps", "input", "previous", "note", "signal"}}}, "the name of the item in expressions of the steps; item without it"),
 		"max_concurrency": part.Whole("how many items are worked on at a time; 10 without it", 1),

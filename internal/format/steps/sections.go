@@ -75,6 +75,7 @@ func (r *reader) document(root *source.Node) {
 	with("toolsets", func(f field) { r.w.Toolsets = r.toolsets(f) })
 	with("agents", r.agentsSection)
 	with("inputs", func(f field) {
+		r.declares = true
 		for _, g := range r.fields(f.value) {
 			r.inputs = append(r.inputs, g.key)
 		}

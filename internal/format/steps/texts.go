@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -65,6 +66,27 @@ func (x *textReader) plain(f field) string {
 		return f.value.Text
 	}
 	return x.text(f.value)
+}
+
+// prompt settles whether the prompt of an agent step holds expressions: in documents with inputs, and in maps (X-134). Else one that looks as if is warned of.
+func (x *textReader) prompt(p *workflow.Prompt) {
+	f := x.s.more.prompt
+	if !nodes.HasExpressions(p.Text) {
+		return
+	}
+	inMap := false
+	for b := x.s.block(); b != nil; b = b.block() {
+		inMap = inMap || b.kind == mapStep
+	}
+	if x.r.declares || inMap {
+		p.Text, p.Expressions = x.plain(f), true
+		return
+	}
+	for _, v := range []string{"$input", "$steps"} {
+		if _, after, ok := strings.Cut(p.Text, "{{"); ok && strings.HasPrefix(strings.TrimLeft(after, " \t"), v) {
+			x.r.diags.Warnf(f.value.Span, f.path, codeNotReplaced, "%s{{ %s … }} is sent as it is", x.title(), v).Hint = "add `inputs` to the document, {} where it has none: prompts then hold expressions"
+		}
+	}
 }
 
 // text checks the references of one text and writes them as the engine looks them up.

@@ -115,7 +115,11 @@ func (o *writer) step(it *item) *yaml.Node {
 		put(m, "type", plain("agent"))
 		put(m, "name", text(n.Agent.Agent))
 		if p := n.Agent.Prompt; p.Mode == workflow.PromptTemplate && strings.TrimSpace(p.Text) != "" {
-			put(m, "prompt", text(p.Text))
+			src := p.Text
+			if p.Expressions {
+				src = o.interpolation(src)
+			}
+			put(m, "prompt", text(src))
 		}
 	case n.Fork != nil:
 		put(m, "type", plain("parallel"))

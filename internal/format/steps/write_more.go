@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/format/inputs"
+	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -46,6 +47,7 @@ func (o *writer) tools() {
 
 // io writes the inputs and the output of the workflow.
 func (o *writer) io() {
+	o.prompts()
 	for _, v := range []struct {
 		key string
 		raw json.RawMessage
@@ -57,6 +59,42 @@ func (o *writer) io() {
 	if len(o.w.Output) > 0 {
 		put(o.doc, "output", o.value(o.w.Output))
 	}
+}
+
+// prompts writes empty inputs where prompts hold expressions for no other reason, and notes prompts that would be read in another way.
+func (o *writer) prompts() {
+	holds := len(o.w.Inputs) > 0
+	for i := range o.w.Nodes {
+		if n := &o.w.Nodes[i]; n.Agent != nil && n.Agent.Prompt.Expressions && !holds && !o.inMap(n) {
+			put(o.doc, "inputs", &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle})
+			holds = true
+		}
+	}
+	for i := range o.w.Nodes {
+		n := &o.w.Nodes[i]
+		if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTemplate {
+			continue
+		}
+		switch p := n.Agent.Prompt; {
+		case p.Expressions && !nodes.HasExpressions(p.Text):
+			o.unsaid.Nodef(n, "that its prompt is read for expressions")
+		case !p.Expressions && nodes.HasExpressions(p.Text) && (holds || o.inMap(n)):
+			o.unsaid.Nodef(n, "a prompt whose double braces are sent as they are")
+		}
+	}
+}
+
+// inMap tells whether a map is around a node.
+func (o *writer) inMap(n *workflow.Node) bool {
+	for range o.w.Nodes { // parents of a damaged graph may form a cycle
+		if n = o.w.Node(n.Parent); n == nil {
+			return false
+		}
+		if n.Map != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // own gives the permissions of an agent beside those of the document, which hold for all.
@@ -192,7 +230,7 @@ func (o *writer) wait(it *item, m *yaml.Node) {
 	if len(it.no) > 0 {
 		put(m, "reject", o.steps(it.no))
 	} else if typ == "approval" && !w.FailReject {
-		o.unsaid.Nodef(n, "that a rejection ends the run as completed")
+		put(m, "on_reject", plain(wordEnd))
 	}
 	if !w.Template && w.Prompt != "" {
 		o.unsaid.Nodef(n, "a prompt without expressions")

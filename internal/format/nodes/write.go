@@ -1,0 +1,261 @@
+package nodes
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/format/inputs"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Settings are those of a node as documents write them.
+type Settings struct {
+	Tool        string          `json:"tool,omitempty"`
+	Args        json.RawMessage `json:"args,omitempty"`
+	Workflow    string          `json:"workflow,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Values      json.RawMessage `json:"values,omitempty"`
+	Prompt      string          `json:"prompt,omitempty"`
+	Options     []string        `json:"options,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"`
+	Deadline    string          `json:"deadline,omitempty"`
+	OnDeadline  json.RawMessage `json:"on_deadline,omitempty"`
+	RemindAfter string          `json:"remind_after,omitempty"`
+	Roles       []string        `json:"roles,omitempty"`
+	OnReject    string          `json:"on_reject,omitempty"`
+	If          string          `json:"if,omitempty"`
+	Timeout     string          `json:"timeout,omitempty"`
+	CallTimeout string          `json:"call_timeout,omitempty"`
+	Retry       json.RawMessage `json:"retry,omitempty"`
+	OnError     json.RawMessage `json:"on_error,omitempty"`
+}
+
+// IsZero tells that there are none.
+func (s *Settings) IsZero() bool {
+	raw, err := json.Marshal(s)
+	return err == nil && string(raw) == "{}"
+}
+
+// Type gives the type of a node that [Write] knows, "" for another one.
+func Type(n *workflow.Node) string {
+	switch {
+	case n.Tool != nil && n.Tool.Workflow != "":
+		return Workflow
+	case n.Tool != nil:
+		return Tool
+	case n.Set != nil:
+		return Set
+	case n.Wait != nil && n.Wait.Kind == workflow.WaitApproval:
+		return Approval
+	case n.Wait != nil && n.Wait.Kind == workflow.WaitQuestion:
+		return Ask
+	}
+	return ""
+}
+
+// Edges tells what [Write] needs to know beside a node: which edges leave it, and as gates of [Settle].
+type Edges struct{ Error, Reject, Gates bool }
+
+// Write gives the settings of a node whose [Type] is not "". What they cannot say goes to unsaid.
+func Write(n *workflow.Node, edges Edges, unsaid func(format string, args ...any)) Settings {
+	var s Settings
+	switch Type(n) {
+	case Workflow:
+		s.Workflow = n.Tool.Workflow
+		var args map[string]json.RawMessage
+		if err := json.Unmarshal(n.Tool.Args, &args); err != nil || len(args) != 1 || args["input"] == nil {
+			unsaid("arguments beside the input")
+		} else if string(args["input"]) != previousInput {
+			s.Input = args["input"]
+		}
+	case Tool:
+		s.Tool = n.Tool.Tool
+		if len(n.Tool.Args) == 0 {
+			unsaid("that its arguments are its input")
+		} else if string(n.Tool.Args) != "{}" {
+			s.Args = n.Tool.Args
+		}
+	case Set:
+		if s.Values = n.Set.Value; !bytes.HasPrefix(bytes.TrimSpace(s.Values), []byte("{")) {
+			unsaid("a value that is not an object")
+		}
+	case Ask, Approval:
+		s.asked(n.Wait, unsaid)
+	}
+	if Type(n) != Approval {
+		s.policies(n, edges.Error, unsaid)
+		return s
+	}
+	s.rejected(n.Wait, edges, unsaid)
+	if n.If != nil {
+		unsaid("its condition")
+	}
+	if n.Catch != nil {
+		unsaid("that the run goes on where it fails")
+	}
+	return s
+}
+
+func (s *Settings) asked(w *workflow.Wait, unsaid func(format string, args ...any)) {
+	s.Roles = w.Roles
+	if s.Prompt, s.Options = w.Prompt, w.Options; w.Kind == workflow.WaitQuestion && w.Prompt == "" {
+		unsaid("a question without a prompt")
+	}
+	enum, _ := json.Marshal(map[string]any{"enum": w.Options}) // texts always marshal
+	switch {
+	case len(w.Options) == 0:
+		s.Schema = w.Schema
+	case !bytes.Equal(w.Schema, enum):
+		unsaid("that other answers than its options are taken")
+	}
+	if w.Deadline > 0 {
+		s.Deadline = time.Duration(w.Deadline).String()
+	}
+	if w.Remind > 0 {
+		s.RemindAfter = time.Duration(w.Remind).String()
+	}
+	switch {
+	case len(w.Default) > 0:
+		s.OnDeadline = byDefault(w.Default)
+	case w.OnDeadline != "":
+		s.OnDeadline = word(w.OnDeadline)
+	}
+}
+
+// rejected says what follows a rejection.
+func (s *Settings) rejected(w *workflow.Wait, edges Edges, unsaid func(format string, args ...any)) {
+	switch {
+	case edges.Reject && w.FailReject:
+		unsaid("that it fails where a person rejects, although an edge leaves it by reject")
+	case edges.Reject:
+	case w.FailReject && !edges.Gates:
+		s.OnReject = wordFail
+	case !w.FailReject && edges.Gates:
+		s.OnReject = wordEnd
+	}
+}
+
+func (s *Settings) policies(n *workflow.Node, caught bool, unsaid func(format string, args ...any)) {
+	if n.If != nil {
+		if s.If = n.If.Text; n.If.Language != workflow.LangExpr {
+			unsaid("its condition")
+		}
+	}
+	if n.Timeout > 0 {
+		s.Timeout = time.Duration(n.Timeout).String()
+	}
+	if n.CallTimeout > 0 {
+		s.CallTimeout = time.Duration(n.CallTimeout).String()
+	}
+	if n.Retry != nil {
+		ok := false
+		if s.Retry, ok = writeRetry(n.Retry); !ok {
+			unsaid("how it is tried again")
+		}
+	}
+	switch c := n.Catch; {
+	case c == nil && caught:
+		unsaid("that its error edge is followed without its failure being kept")
+	case c == nil:
+	case c.Port == workflow.PortError && !caught:
+		unsaid("that a failure ends its path")
+	case c.Port == workflow.PortError:
+	case len(c.Default) > 0:
+		s.OnError = byDefault(c.Default)
+	default:
+		s.OnError = word(wordContinue)
+	}
+}
+
+func word(w string) json.RawMessage { return json.RawMessage(`"` + w + `"`) }
+
+func byDefault(v json.RawMessage) json.RawMessage {
+	return append(append(json.RawMessage(`{"default":`), v...), '}')
+}
+
+// Declared are the keys of [DocumentKeys] and [SharedKeys] as documents write them.
+type Declared struct {
+	Inputs       json.RawMessage `json:"inputs,omitempty"`
+	Output       json.RawMessage `json:"output,omitempty"`
+	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+}
+
+// WriteDocument gives the keys of a graph. A graph without inputs whose prompts hold expressions has empty ones. plain: the prompts of approvals are, too, plain where there are no inputs.
+func WriteDocument(w *workflow.Workflow, plain bool) Declared {
+	d := Declared{Inputs: inputs.JSON(w.Inputs), Output: w.Output, OutputSchema: w.OutputSchema}
+	if d.Inputs == nil && promptsHold(w, plain) {
+		d.Inputs = json.RawMessage("{}")
+	}
+	return d
+}
+
+// Tools are the keys of [SharedKeys] as documents write them.
+type Tools struct {
+	Toolsets    []json.RawMessage      `json:"toolsets,omitempty"`
+	Permissions []workflow.Permissions `json:"permissions,omitempty"`
+}
+
+// WriteTools gives the tools of the nodes of w.
+func WriteTools(w *workflow.Workflow) Tools { return Tools{w.Toolsets, w.Permissions} }
+
+// OwnPermissions gives the permissions of an agent beside those of the document; false where these do not hold for it.
+func OwnPermissions(all []workflow.Permissions, a *workflow.Agent) ([]workflow.Permissions, bool) {
+	n := len(all)
+	if n == 0 {
+		return a.Permissions, true
+	}
+	if len(a.Permissions) < n || !reflect.DeepEqual(a.Permissions[:n], all) {
+		return a.Permissions, false
+	}
+	return slices.Clip(a.Permissions[n:]), true
+}
+
+// PromptsUnsaid notes prompts of w whose braces a document with the keys of [WriteDocument] would read in another way.
+func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Node, format string, args ...any)) {
+	holds := len(w.Inputs) > 0 || promptsHold(w, plain)
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		text, expressions := "", false
+		switch Type(n) {
+		case "":
+			if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTemplate && n.Agent.Prompt.Mode != workflow.PromptTurns {
+				continue
+			}
+			text, expressions = n.Agent.Prompt.Text, n.Agent.Prompt.Expressions
+		case Approval, Ask:
+			if text, expressions = n.Wait.Prompt, n.Wait.Template; !plain || Type(n) == Ask {
+				if !expressions && HasExpressions(text) {
+					unsaid(n, "a prompt without expressions")
+				}
+				continue
+			}
+		default:
+			continue
+		}
+		switch {
+		case expressions && !HasExpressions(text):
+			unsaid(n, "that its prompt is read for expressions")
+		case holds && !expressions && HasExpressions(text):
+			unsaid(n, "a prompt whose double braces are sent as they are")
+		}
+	}
+}
+
+// promptsHold tells whether prompts of w, of which documents without inputs say that they are plain, hold expressions.
+func promptsHold(w *workflow.Workflow, plain bool) bool {
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if n.Agent != nil && n.Agent.Prompt.Expressions || plain && Type(n) == Approval && n.Wait.Template && HasExpressions(n.Wait.Prompt) {
+			return true
+		}
+	}
+	for i := range w.Agents {
+		if w.Agents[i].Template {
+			return true
+		}
+	}
+	return false
+}
