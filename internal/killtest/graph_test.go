@@ -28,8 +28,11 @@ const (
 func TestMain(m *testing.M) {
 	if run := killtest.Child(); run != "" {
 		drive := child
-		if os.Getenv(envMap) != "" {
+		switch {
+		case os.Getenv(envMap) != "":
 			drive = childMap
+		case os.Getenv(envSteps) != "":
+			drive = childSteps
 		}
 		if err := drive(run); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -63,12 +63,12 @@ func childMap(run string) (err error) {
 	return err
 }
 
-// HOCKET_ITEMS says how many items the map has; 300 by default.
+// HOCKET_ITEMS says how many items the map has; 100 by default.
 func mapItems() int {
 	if n, err := strconv.Atoi(os.Getenv("HOCKET_ITEMS")); err == nil {
 		return n
 	}
-	return 300
+	return 100
 }
 
 // A map whose process is killed does no item again whose result was stored, and gives what it would have given.

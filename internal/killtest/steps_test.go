@@ -1,0 +1,197 @@
+package killtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/killtest"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/tool"
+	"github.com/hocket-run/hocket/internal/tool/tooltest"
+)
+
+// envSteps has a child drive a run of stepsDocument.
+const envSteps = "HOCKET_TEST_STEPS"
+
+// stepsDocument has what people, other programs and other workflows do to a run, and a failure that is handled.
+const stepsDocument = `
+workflow:
+  - {id: early, type: tool, tool: count, args: {n: 1}}
+  - {id: broken, type: tool, tool: broken, args: {n: 2}, on_error: {default: {v: none}}}
+  - {id: paid, type: signal, signal: paid, filter: "{{ $signal.n > 1 }}"}
+  - {id: gate, type: approval, prompt: "Ship {{ $steps.paid.output.n }}?"}
+  - {id: who, type: ask, prompt: Who?, schema: {type: object, required: [name]}}
+  - {id: below, type: workflow, workflow: below, input: "{{ $steps.who.output.name }}"}
+  - id: each
+    type: map
+    over: [3, 4, 5]
+    max_concurrency: 2
+    steps: [{id: item, type: tool, tool: count, args: {n: "{{ $item }}"}}]
+  - {type: end, output: {n: "{{ $steps.paid.output.n }}", note: "{{ $steps.gate.note }}", below: "{{ $steps.below.output }}", broken: "{{ $steps.broken.error.code }}", each: "{{ size($steps.each.output) }}"}}
+`
+
+const (
+	belowDocument = "workflow:\n  - {id: inner, type: tool, tool: count, args: {n: 6}}\n  - {type: sleep, for: 10ms}\n  - {type: end, output: \"for {{ $input }}\"}\n"
+	stepsOutput   = `{"below":"for Ann","broken":"failed","each":3,"n":7,"note":"fine"}`
+)
+
+// childSteps drives a run to its end: it is the process, the person and the other program at once, so that kills come between what they say and what follows.
+func childSteps(run string) (err error) {
+	ctx := context.Background()
+	d, err := openDiary(os.Getenv(envDiary), run)
+	if err != nil {
+		return err
+	}
+	count := &tooltest.Tool{Name: "count", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		return tool.Result{Text: "counted"}, d.write(wroteCall, run+"/"+string(c.Arguments), "")
+	}}
+	broken := &tooltest.Tool{Name: "broken", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
+		return tool.Result{}, errors.Join(errors.New("no route"), d.write(wroteCall, run+"/"+string(c.Arguments), ""))
+	}}
+	s, err := service.Open(ctx, service.Config{DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count, broken}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	w, list, err := s.Load(ctx, "steps.yaml", []byte(stepsDocument), service.LoadOptions{})
+	if err != nil || list.HasErrors() {
+		return errors.Join(list.Err(), err)
+	}
+	if _, err = s.Start(ctx, service.StartRequest{RunID: run, Workflow: w}); errors.Is(err, journal.ErrExists) {
+		err = s.Resume(ctx, run)
+	}
+	for err == nil {
+		st, err := s.Wait(ctx, run)
+		if err != nil || st.Status.Ended() {
+			return err
+		}
+		if err := say(ctx, s, run); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// say gives what the run waits for, each under a key of its own, as a sender does that does not know whether it was heard.
+func say(ctx context.Context, s *service.Service, run string) error {
+	by := engine.LocalBy(engine.ChannelProgram)
+	o, err := s.Show(ctx, run)
+	if err != nil || len(o.Waiting) == 0 {
+		return err
+	}
+	switch w := o.Waiting[0]; w.Node {
+	case "paid":
+		for n, value := range []string{`{"n":0}`, `{"n":7}`} { // the first one is kept
+			if _, err := s.Signal(ctx, run, service.SignalRequest{Name: "paid", Value: engine.Value(value), Key: fmt.Sprint("k", n), By: by}); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "gate":
+		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`{"decision":"approve","note":"fine"}`), Key: "gate", By: by})
+	default:
+		return s.Answer(ctx, run, service.AnswerRequest{Wait: w.ID, Value: engine.Value(`{"name":"Ann"}`), Key: "who", By: by})
+	}
+}
+
+// A run with signals, answers, a failure that is handled, a child run and a map ends as if its process had not been killed: no signal is there twice, no answer is lost, one child run did the work, and no call is
+// made again whose result is in the journal.
+func TestKillSteps(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	db, path := filepath.Join(folder, "hocket.db"), filepath.Join(folder, "diary")
+	watch, err := service.Open(t.Context(), service.Config{DB: db})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	if _, problems, err := watch.Apply(t.Context(), service.ApplyRequest{ID: "below", Documents: []service.Document{{File: "below.yaml", Data: []byte(belowDocument)}}}); err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+	read := 0
+	done := map[string]bool{} // calls whose results are in the journal, by run and arguments
+	h := killtest.Harness{
+		Env: func(string) []string {
+			return []string{envDB + "=" + db, envDiary + "=" + path, envSteps + "=1"}
+		},
+		After: func(run string) bool {
+			raw, err := os.ReadFile(path)
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(raw[read:])) {
+				if !strings.HasSuffix(line, "\n") {
+					break // the child was killed as it wrote
+				}
+				read += len(line)
+				if key := strings.TrimSpace(strings.TrimPrefix(line, wroteCall)); done[key] {
+					t.Errorf("%s was called again though its result was in the journal", key)
+				}
+			}
+			events, err := watch.Events(t.Context(), run, 0)
+			if errors.Is(err, journal.ErrNotFound) {
+				return false
+			}
+			if err != nil {
+				t.Fatalf("run %s: %v", run, err)
+			}
+			ended := resultsOf(t, run, events, done)
+			kids, _, err := watch.List(t.Context(), journal.Query{Parent: run})
+			if err != nil || len(kids) > 1 || ended && len(kids) != 1 {
+				t.Fatalf("run %s has %d child runs: %v", run, len(kids), err)
+			}
+			for _, kid := range kids {
+				below, err := watch.Events(t.Context(), kid.Run, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resultsOf(t, run, below, done)
+			}
+			if !ended {
+				return false
+			}
+			o, err := watch.Show(t.Context(), run)
+			if err != nil || o.Status != engine.StatusCompleted || string(o.Output) != stepsOutput {
+				t.Fatalf("run %s is %s with %s: %v %v", run, o.Status, o.Output, o.Error, err)
+			}
+			return true
+		},
+	}
+	h.Kill(t, killtest.Kills())
+}
+
+// resultsOf notes the calls whose results a journal has, and tells whether its run has ended. Each signal and each answer must be there once.
+func resultsOf(t *testing.T, run string, events []engine.Event, done map[string]bool) (ended bool) {
+	t.Helper()
+	args, once := map[int]string{}, map[string]bool{}
+	hear := func(what string) {
+		if once[what] {
+			t.Errorf("run %s: %s is there twice", run, what)
+		}
+		once[what] = true
+	}
+	for _, e := range events {
+		switch d := e.Data.(type) {
+		case *engine.StepStarted:
+			args[e.Step] = string(d.Input)
+		case *engine.ToolReturned:
+			done[run+"/"+args[e.Step]] = true
+		case *engine.ToolFailed:
+			done[run+"/"+args[e.Step]] = !d.Unknown
+		case *engine.SignalReceived:
+			hear("signal " + string(d.Value))
+		case *engine.WaitAnswered:
+			hear("answer to " + d.Wait)
+		case *engine.RunCompleted, *engine.RunFailed, *engine.RunCancelled:
+			ended = true
+		}
+	}
+	return ended
+}
