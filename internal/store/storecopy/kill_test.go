@@ -40,23 +40,34 @@ func interrupted(t *testing.T, draw *rand.Rand, from, to store.Locator) (kills i
 	}
 }
 
-// TestInterrupted: a copy that ends at any moment is completed by the next call, in both directions. Until then others cannot open it.
+// TestInterrupted: a copy that ends at any moment is completed by the next call, in both directions, which are tried at once: into a server, whence it is copied back undisturbed, and out of one. Until
+// then others cannot open it.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	draw := rand.New(rand.NewPCG(16, 85))
 	first := file(t)
 	fill(t, first)
 	want := exports(t, first)
-	kills := 0
-	for round := 0; kills < 50; round++ {
-		between, last := server(t, first), file(t)
-		there := interrupted(t, draw, first, between)
-		back := interrupted(t, draw, between, last)
-		if diff := cmp.Diff(want, exports(t, last)); diff != "" {
-			t.Fatalf("round %d, %d and %d interruptions (-before +after):\n%s", round, there, back, diff)
-		}
-		kills += there + back
-		t.Logf("round %d: %d and %d interruptions", round, there, back)
+	for name, seed := range map[string]uint64{"into a server": 85, "out of a server": 86} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			draw := rand.New(rand.NewPCG(16, seed))
+			between, last := server(t, first), file(t)
+			kills := 0
+			if seed == 85 {
+				kills = interrupted(t, draw, first, between)
+				copied(t, between, last, storecopy.Config{})
+			} else {
+				copied(t, first, between, storecopy.Config{})
+				kills = interrupted(t, draw, between, last)
+			}
+			if diff := cmp.Diff(want, exports(t, last)); diff != "" {
+				t.Errorf("after %d interruptions (-before +after):\n%s", kills, diff)
+			}
+			if kills < 25 {
+				t.Errorf("%d interruptions, want 25", kills)
+			}
+			t.Logf("%d interruptions", kills)
+		})
 	}
 }
 
