@@ -61,6 +61,8 @@ type webhookLine struct {
 	URL       string  `json:"url"`
 	Workflow  string  `json:"workflow"`
 	Branch    *string `json:"branch"`
+	Signal    *string `json:"signal"`
+	RunAt     *string `json:"runAt"`
 	Name      *string `json:"name"`
 	Mode      string  `json:"mode"`
 	Header    *string `json:"header"`
@@ -72,7 +74,7 @@ type webhookLine struct {
 
 func lineOfWebhook(h *hooks.Hooks, w hooks.Webhook) webhookLine {
 	l := webhookLine{
-		ID: w.ID, URL: h.URL(access.DefaultNamespace, w), Workflow: w.Workflow, Branch: textOf(w.Branch), Name: textOf(w.Name), Mode: string(w.Mode),
+		ID: w.ID, URL: h.URL(access.DefaultNamespace, w), Workflow: w.Workflow, Branch: textOf(w.Branch), Signal: textOf(w.Signal), RunAt: textOf(w.RunAt), Name: textOf(w.Name), Mode: string(w.Mode),
 		Header: textOf(w.Header), Created: timeText(w.Created),
 	}
 	if len(w.Secrets) > 0 {
@@ -109,7 +111,7 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "create WORKFLOW", Short: "create a webhook for a published workflow",
-		Long: "Creates an address at which another program starts the workflow, and a secret for\nit, which is shown only once. The body of a request becomes the input of the run.",
+		Long: "Creates an address at which another program starts the workflow, and a secret for\nit, which is shown only once. The body of a request becomes the input of the run.\nWith --signal, it is the value of a signal to the run that it names.",
 		Args: takes("WORKFLOW"), ValidArgsFunction: once(a.completeWorkflow),
 		RunE: func(c *cobra.Command, args []string) error {
 			h, s, err := a.hooks(c.Context())
@@ -127,6 +129,8 @@ func (a *app) webhooksCreateCmd() *cobra.Command {
 	}
 	f := c.Flags()
 	f.StringVar(&q.Branch, "branch", "", "`ID` of the branch to start")
+	f.StringVar(&q.Signal, "signal", "", "send the signal `NAME` to a run of the workflow instead of starting one")
+	f.StringVar(&q.RunAt, "run-at", "", "with --signal, the JSON `POINTER` to the id of the run in the body (default: "+hooks.DefaultRunAt+")")
 	f.StringVar(&q.Name, "name", "", "display name `TEXT`")
 	f.StringVar(&mode, "mode", string(hooks.ModeStandard), "signature `MODE` of deliveries: standard, github or token")
 	f.StringVar(&q.Header, "header", "", "with --mode token, the header `NAME` that holds it (default: "+hooks.DefaultTokenHeader+")")

@@ -124,6 +124,7 @@ const (
 	ChannelHTTP       = event.ChannelHTTP
 	ChannelMCP        = event.ChannelMCP
 	ChannelOpenAI     = event.ChannelOpenAI
+	ChannelWebhook    = event.ChannelWebhook
 	ChannelLink       = event.ChannelLink
 	ChannelProgram    = event.ChannelProgram
 	ChannelApproveAll = event.ChannelApproveAll

@@ -41,7 +41,7 @@ func (h *Hooks) Create(ctx context.Context, namespace string, s *service.Service
 		return none, err
 	}
 	made := Webhook{
-		ID: newID("wh_"), Path: newPath(), Workflow: q.Workflow, Branch: q.Branch, Name: q.Name, Mode: q.Mode, Header: q.Header,
+		ID: newID("wh_"), Path: newPath(), Workflow: q.Workflow, Branch: q.Branch, Signal: q.Signal, RunAt: q.RunAt, Name: q.Name, Mode: q.Mode, Header: q.Header,
 		Created: micro(time.Now()), CreatedBy: q.By,
 	}
 	one, text, err := h.newSecret(sp, made.ID, made.Mode, q.SecretRef)

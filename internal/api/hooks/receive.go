@@ -60,7 +60,11 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 		transport.WriteProblem(w, r, unknownHook)
 		return
 	}
-	run, err := h.accept(r.Context(), sp, hook, id, r.Header, body)
+	accept := h.accept
+	if hook.Signal != "" {
+		accept = h.signal
+	}
+	run, err := accept(r.Context(), sp, hook, id, r.Header, body)
 	if err != nil {
 		var (
 			unsupported *unsupportedError
@@ -81,6 +85,8 @@ func (h *Hooks) receive(w http.ResponseWriter, r *http.Request) {
 			p = transport.Problem{Status: http.StatusGone, Code: "gone", Title: "The webhook is disabled", Detail: err.Error()}
 		case p.Status == http.StatusTooManyRequests:
 			result = "busy"
+		case hook.Signal != "" && p.Status < http.StatusInternalServerError: // what is wrong with a signal is the sender's matter: the run refused it
+			result = "refused"
 		default: // what is wrong with the workflow is the operator's matter, not the sender's
 			h.cfg.Logger.Error("webhook did not start a run", "webhook", hook.ID, "namespace", sp.name, "err", err)
 			if p.Status < http.StatusInternalServerError {

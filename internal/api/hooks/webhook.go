@@ -76,6 +76,8 @@ func newSecret() string {
 type CreateRequest struct {
 	// Workflow is the id of a workflow that is published; Branch is one of its branches, "" the main graph.
 	Workflow, Branch string
+	// Signal makes deliveries signals of that name to runs of the workflow, in the place of new runs; RunAt is the JSON pointer to the id of the run in the body, "" for DefaultRunAt.
+	Signal, RunAt string
 	// Name is what people call it; "" is fine.
 	Name string
 	// Mode is "" for ModeStandard. Header is that of ModeToken, "" for DefaultTokenHeader.
@@ -100,6 +102,9 @@ func (q *CreateRequest) check() error {
 		return fmt.Errorf("the name has %d bytes; the limit is %d", len(q.Name), maxName)
 	case q.Header != "" && q.Mode != ModeToken:
 		return fmt.Errorf("header needs mode token; mode %s has fixed headers", q.Mode)
+	}
+	if err := q.checkSignal(); err != nil {
+		return err
 	}
 	if q.Mode == ModeToken {
 		if q.Header == "" {

@@ -77,6 +77,8 @@ type Webhook struct {
 	URL        string     `json:"url" doc:"URL that senders post to; a path if the server does not know its public address"`
 	Workflow   string     `json:"workflow"`
 	Branch     *string    `json:"branch"`
+	Signal     *string    `json:"signal" doc:"Signal that a delivery sends to a run of the workflow; null: a delivery starts a run"`
+	RunAt      *string    `json:"runAt" doc:"JSON pointer to the id of that run in the body"`
 	Name       string     `json:"name"`
 	Mode       string     `json:"mode" enum:"standard,github,token" doc:"How senders sign: Standard Webhooks, GitHub, or a token in a header"`
 	Header     *string    `json:"header" doc:"The header of mode token"`
@@ -91,7 +93,7 @@ type Webhook struct {
 
 func webhookOf(h *hooks.Hooks, namespace string, w hooks.Webhook) Webhook {
 	out := Webhook{
-		ID: w.ID, URL: h.URL(namespace, w), Workflow: w.Workflow, Branch: some(w.Branch), Name: w.Name, Mode: string(w.Mode), Header: some(w.Header),
+		ID: w.ID, URL: h.URL(namespace, w), Workflow: w.Workflow, Branch: some(w.Branch), Signal: some(w.Signal), RunAt: some(w.RunAt), Name: w.Name, Mode: string(w.Mode), Header: some(w.Header),
 		CreatedAt: w.Created, CreatedBy: w.CreatedBy,
 	}
 	if len(w.Secrets) > 0 {
@@ -131,6 +133,8 @@ type createWebhook struct {
 	Body struct {
 		Workflow  string `json:"workflow" doc:"Id of a published workflow"`
 		Branch    string `json:"branch,omitempty" doc:"Absent: the main graph"`
+		Signal    string `json:"signal,omitempty" doc:"Name of the signal that a delivery sends to a run of the workflow; absent: a delivery starts a run"`
+		RunAt     string `json:"runAt,omitempty" doc:"JSON pointer to the id of that run in the body; absent: /run"`
 		Name      string `json:"name,omitempty" maxLength:"200" doc:"Display name"`
 		Mode      string `json:"mode,omitempty" enum:"standard,github,token" doc:"Absent: standard"`
 		Header    string `json:"header,omitempty" doc:"Header of mode token; absent: X-Webhook-Token"`
@@ -143,7 +147,7 @@ func (w webhooks) create(ctx context.Context, c *transport.Caller, in *createWeb
 		return nil, err
 	}
 	made, err := w.hooks.Create(ctx, c.Namespace, c.Service, hooks.CreateRequest{
-		Workflow: in.Body.Workflow, Branch: in.Body.Branch, Name: in.Body.Name, Mode: hooks.Mode(in.Body.Mode), Header: in.Body.Header,
+		Workflow: in.Body.Workflow, Branch: in.Body.Branch, Signal: in.Body.Signal, RunAt: in.Body.RunAt, Name: in.Body.Name, Mode: hooks.Mode(in.Body.Mode), Header: in.Body.Header,
 		SecretRef: in.Body.SecretRef, By: c.Name,
 	})
 	if err != nil {

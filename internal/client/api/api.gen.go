@@ -1248,8 +1248,14 @@ type CreateWebhookBody struct {
 	// Name Display name
 	Name *string `json:"name,omitempty"`
 
+	// RunAt JSON pointer to the id of that run in the body; absent: /run
+	RunAt *string `json:"runAt,omitempty"`
+
 	// SecretRef A reference to the operator's own secret, such as ${env.NAME}; only operators' tokens of the namespace default may give one
 	SecretRef *string `json:"secretRef,omitempty"`
+
+	// Signal Name of the signal that a delivery sends to a run of the workflow; absent: a delivery starts a run
+	Signal *string `json:"signal,omitempty"`
 
 	// Workflow Id of a published workflow
 	Workflow string `json:"workflow"`
@@ -2386,11 +2392,17 @@ type Webhook struct {
 	// OverlapUntil Time until which the secret before the last rotation is valid
 	OverlapUntil *time.Time `json:"overlapUntil"`
 
+	// RunAt JSON pointer to the id of that run in the body
+	RunAt *string `json:"runAt"`
+
 	// Secret Shown only now
 	Secret *string `json:"secret,omitempty"`
 
 	// SecretRef The operator's reference to the secret; null: a generated secret
 	SecretRef *string `json:"secretRef"`
+
+	// Signal Signal that a delivery sends to a run of the workflow; null: a delivery starts a run
+	Signal *string `json:"signal"`
 
 	// Url URL that senders post to; a path if the server does not know its public address
 	Url      string `json:"url"`

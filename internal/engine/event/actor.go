@@ -50,6 +50,7 @@ const (
 	ChannelMCP     Channel = "mcp"     // the MCP server, over HTTP or standard input
 	ChannelOpenAI  Channel = "openai"  // the OpenAI-compatible endpoint
 	ChannelLink    Channel = "link"    // the page of an approve link
+	ChannelWebhook Channel = "webhook" // a delivery to an incoming webhook
 	ChannelProgram Channel = "program" // a Go program that embeds Hocket
 	// ChannelApproveAll is the flag --approve-all: no person saw what was approved.
 	ChannelApproveAll Channel = "approve-all"

@@ -20,8 +20,11 @@ type Webhook struct {
 	// Workflow is the id of a stored workflow; Branch is "" for its main graph.
 	Workflow string `json:"workflow"`
 	Branch   string `json:"branch,omitempty"`
-	Name     string `json:"name,omitempty"`
-	Mode     Mode   `json:"mode"`
+	// Signal is the name of the signal that a delivery sends to a run of the workflow; "": a delivery starts a run. RunAt is the JSON pointer to the id of that run in the body.
+	Signal string `json:"signal,omitempty"`
+	RunAt  string `json:"runAt,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Mode   Mode   `json:"mode"`
 	// Header is that of ModeToken; "" otherwise.
 	Header string `json:"header,omitempty"`
 	// Secrets hold at present or will soon be gone, the newest first.

@@ -1,0 +1,104 @@
+package hooks
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// DefaultRunAt is where a body has the id of the run that a signal is for.
+const DefaultRunAt = "/run"
+
+// maxRunAt bounds a JSON pointer, in bytes.
+const maxRunAt = 400
+
+func (q *CreateRequest) checkSignal() error {
+	switch {
+	case q.Signal == "" && q.RunAt == "":
+		return nil
+	case q.Signal == "":
+		return errors.New("runAt needs a signal")
+	case !workflow.SignalName(q.Signal):
+		return fmt.Errorf("%q is no name of a signal; it has letters, digits, `.`, `_` and `-`, at most %d", q.Signal, workflow.MaxSignalName)
+	case q.Branch != "":
+		return errors.New("a webhook that sends a signal starts no branch")
+	}
+	if q.RunAt == "" {
+		q.RunAt = DefaultRunAt
+	}
+	if !strings.HasPrefix(q.RunAt, "/") || len(q.RunAt) > maxRunAt {
+		return fmt.Errorf("runAt %q is no JSON pointer such as /order/run", q.RunAt)
+	}
+	return nil
+}
+
+// signal sends the signal of a delivery to the run that its body names. The body is what is signed, so a delivery that was captured reaches no other run. The delivery is known by its id, or
+// where no id is signed by its body: the same one is the same signal (X-124).
+//
+// Errors: *disabledError; *unsupportedError and *malformedError, also where the id is none of a run of the workflow; those of service.Service.Signal.
+func (h *Hooks) signal(ctx context.Context, sp *space, hook Webhook, id string, header http.Header, body []byte) (run string, err error) {
+	if !hook.Disabled.IsZero() {
+		return "", &disabledError{hook.Reason}
+	}
+	input, err := inputOf(header, body)
+	if err != nil {
+		return "", err
+	}
+	run, ok := textAt(json.RawMessage(input), hook.RunAt)
+	if !ok {
+		return "", &malformedError{"the body has no id of a run at " + hook.RunAt}
+	}
+	head, err := sp.service.Head(ctx, run)
+	switch {
+	case errors.Is(err, journal.ErrNotFound) || err == nil && head.Workflow != hook.Workflow:
+		return "", &malformedError{"the id at " + hook.RunAt + " is none of a run of the workflow"}
+	case err != nil:
+		return "", err
+	}
+	key, _ := deliveryKey(hook.Mode, id, header, body)
+	_, err = sp.service.Signal(ctx, run, service.SignalRequest{
+		Name: hook.Signal, Value: engine.Value(input), Key: hook.ID + "." + hex.EncodeToString(key[:]), By: service.Actor{Name: "webhook " + hook.ID, Channel: engine.ChannelWebhook},
+	})
+	if err != nil {
+		return "", err
+	}
+	transport.Known(ctx, access.Principal{Namespace: sp.name, Token: hook.ID, Name: "webhook " + hook.ID})
+	transport.RecordAction(ctx, transport.ActSignal, run+" "+hook.Signal)
+	transport.RecordAction(ctx, "webhooks.deliver", hook.ID)
+	return run, nil
+}
+
+// textAt gives the text at a JSON pointer; false where there is none.
+func textAt(v json.RawMessage, pointer string) (string, bool) {
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		var object map[string]json.RawMessage
+		var list []json.RawMessage
+		if json.Unmarshal(v, &object) == nil && object != nil {
+			v = object[unescape.Replace(part)]
+			continue
+		}
+		i, err := strconv.Atoi(part)
+		if err != nil || json.Unmarshal(v, &list) != nil || i < 0 || i >= len(list) {
+			return "", false
+		}
+		v = list[i]
+	}
+	var text string
+	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, &text) != nil || text == "" {
+		return "", false
+	}
+	return text, true
+}
