@@ -25,7 +25,7 @@ var layers = []layer{
 	{"workflow", []string{"diag"}, "formats write the graph and the engine reads it, so it imports neither"},
 	{".", []string{
 		"workflow", "diag", "graph", "internal/program", "internal/driver", "internal/driver/program", "internal/engine", "internal/engine/ledger", "internal/project", "internal/journal",
-		"internal/service", "internal/secret", "internal/checkpoint", "internal/config", "internal/driver/carry", "internal/store", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/telemetry/otlp",
+		"internal/service", "internal/api/runsapi", "internal/secret", "internal/checkpoint", "internal/config", "internal/driver/carry", "internal/store", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/telemetry/otlp",
 	}, "the public API is built on all that runs workflows; SDKs, formats and databases come through ports"},
 	{"acp", []string{"graph", "internal/session/acp"}, "the public API of coding agents needs sessions, not the engine"},
 	{"graph/compat", []string{".", "graph"}, "names of the reference document over public packages"},
@@ -184,6 +184,7 @@ var layers = []layer{
 	{"internal/server", []string{"internal/tracecontext", "internal/errcode", "internal/api/hooks", "internal/store", "internal/outbound", "internal/namespace", "internal/api/httpapi", "internal/api/live", "internal/api/openaiapi", "internal/api/mcpserver", "internal/api/transport", "internal/inflight", "internal/memlimit", "internal/config", "internal/telemetry", "internal/access", "internal/service", "internal/scheduler", "internal/journal", "internal/secret"}, "it composes transports, services and stores, and checks requests before they reach a transport"},
 	{"internal/api/live", []string{"internal/view", "internal/api/transport", "internal/access", "internal/service", "internal/driver", "internal/project", "internal/journal", "internal/engine", "workflow"}, "streams show runs; routes and checks of requests are above"},
 	{"examples", nil, "a leaf: documents as embedded files"},
+	{"internal/api/runsapi", []string{"internal/errcode", "internal/view", "internal/api/transport", "internal/api/live", "internal/access", "internal/service", "internal/engine", "internal/journal"}, "it serves runs inside the servers of programs; who asks is decided by a function of theirs"},
 	{"internal/client", []string{"internal/jsontext", "internal/errcode", "internal/sse", "internal/tracecontext", "internal/view", "internal/client/api", "internal/catalog", "internal/format/source", "internal/service", "internal/driver", "internal/engine", "internal/expr", "internal/journal", "internal/outbound", "internal/project", "workflow", "diag"}, "it calls a server's HTTP API alone and returns the types of the service"},
 	{"internal/client/api", nil, "generated from the OpenAPI document"},
 	{"internal/show", []string{"internal/form", "workflow", "internal/show/layout", "internal/expr"}, "pictures are drawn from the graph, without a run"},

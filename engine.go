@@ -73,6 +73,8 @@ type Engine struct {
 	mu      sync.Mutex
 	graphs  map[string]*bound
 	digests map[graphName]string
+	// served are the functions that end the streams of handlers.
+	served []func()
 }
 
 // Open opens the store, makes its file and folders where they are not there, and makes an engine on it. It starts nothing: see [Engine.Recover] for runs that a former process left.
@@ -105,6 +107,9 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	e := &Engine{
 		program: cmp.Or(cfg.Program, programName()), durable: cfg.DB != "" && cfg.DB != Memory, log: cfg.Logger,
 		graphs: map[string]*bound{}, digests: map[graphName]string{}, given: given,
+	}
+	for i := range given.tools {
+		given.tools[i].engine = e
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
@@ -167,6 +172,7 @@ func programName() string {
 func (e *Engine) Close() error {
 	e.closing.Store(true)
 	defer e.disconnect()
+	e.endStreams()
 	return e.service.Close()
 }
 

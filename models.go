@@ -229,6 +229,7 @@ func ToolCall(ctx context.Context) (ToolCallInfo, bool) {
 type goTool struct {
 	def     chat.ToolDef
 	options ToolOptions
+	engine  *Engine // that has the tool
 	call    func(ctx context.Context, args json.RawMessage) (json.RawMessage, error)
 }
 
@@ -306,7 +307,11 @@ func (t *goTool) Policy() tool.Policy {
 }
 
 // toolCaller is the Caller of the function of a tool, which has no sub-steps of its own.
-type toolCaller struct{ by driver.Caller }
+type toolCaller struct {
+	by     driver.Caller
+	key    string
+	engine *Engine
+}
 
 var _ program.Caller = toolCaller{}
 
@@ -316,10 +321,19 @@ func (toolCaller) Notes() program.Notes { return nil }
 // Host implements program.Caller.
 func (c toolCaller) Host() any { return c.by }
 
+// Work implements program.Caller.
+func (c toolCaller) Work() program.Work {
+	w := program.Work{Key: c.key, Attempt: 1}
+	if info := c.by.Info(); info != nil && c.engine != nil {
+		w.Services = &program.Services{Runtime: c.engine.runtime(*info)}
+	}
+	return w
+}
+
 // Call implements tool.Tool.
 func (t *goTool) Call(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if by, ok := c.Caller.(driver.Caller); ok {
-		ctx = program.WithCaller(ctx, toolCaller{by})
+		ctx = program.WithCaller(ctx, toolCaller{by, c.Key, t.engine})
 	}
 	raw, err := t.invoke(ctx, c.Arguments, ToolCallInfo{Run: c.Run, Node: c.Node, Agent: c.Agent, Key: c.Key})
 	switch {

@@ -110,6 +110,23 @@ func (b *bridge) Spawn(ctx context.Context, o graph.SpawnOptions) (graph.Subagen
 
 // spawn runs an agent as one of so many that begin together.
 func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (graph.SubagentResult, error) {
+	r, err := b.work(ctx, piece{SpawnOptions: o}, shares)
+	if err != nil {
+		return graph.SubagentResult{}, err
+	}
+	return subagentResult(o.AgentID, r), nil
+}
+
+// piece is a piece of work for an agent.
+type piece struct {
+	graph.SpawnOptions
+	// output takes the place of the agent's own; nil: its own. limits bound the run.
+	output *workflow.Output
+	limits workflow.Limits
+}
+
+// work has an agent do a piece of work, and gives the run that did it.
+func (b *bridge) work(ctx context.Context, o piece, shares int) (project.Run, error) {
 	run := agentRun(b.info.Run, cmp.Or(o.Key, o.AgentID))
 	err := b.e.service.Children().Drive(ctx, service.ChildWork{
 		Parent: b.info.Run, Run: run, Caller: callerOf(ctx), Shares: shares, WaitsForPerson: true,
@@ -117,17 +134,17 @@ func (b *bridge) spawn(ctx context.Context, o graph.SpawnOptions, shares int) (g
 		Ended: func(ctx context.Context) error { return b.reopen(ctx, run) },
 	})
 	if err != nil {
-		return graph.SubagentResult{}, err
+		return project.Run{}, err
 	}
 	r, err := b.e.service.Show(ctx, run)
 	if err != nil {
-		return graph.SubagentResult{}, err
+		return project.Run{}, err
 	}
 	if r.Status == engine.StatusFailed && r.Error != nil && r.Error.Code == engine.CodeWorkflowBudget { // it goes on with the run above
 		callerOf(ctx).Short(engine.CodeWorkflowBudget)
-		return graph.SubagentResult{}, &BudgetError{Code: engine.CodeWorkflowBudget, Message: r.Error.Message}
+		return project.Run{}, &BudgetError{Code: engine.CodeWorkflowBudget, Message: r.Error.Message}
 	}
-	return subagentResult(o.AgentID, r), nil
+	return r, nil
 }
 
 // subagentResult is what the run of an agent came to.
@@ -154,7 +171,7 @@ func agentRun(parent, key string) string {
 	return driver.ChildRunID(parent, name, parent+"\x00"+key)
 }
 
-func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, above *workflow.Budget) error {
+func (b *bridge) start(ctx context.Context, run string, o piece, above *workflow.Budget) error {
 	a, ok := agentRegistry{b.e}.find(o.AgentName)
 	if !ok {
 		return fmt.Errorf("agent %q not found", o.AgentName)
@@ -168,11 +185,14 @@ func (b *bridge) start(ctx context.Context, run string, o graph.SpawnOptions, ab
 	if o.Tools != nil {
 		a.Tools, a.Toolsets = o.Tools, nil
 	}
+	if o.output != nil {
+		a.Output = o.output
+	}
 	w, own, err := b.e.service.AgentFlow(ctx, a)
 	if err != nil {
 		return fmt.Errorf("agent %q: %w", o.AgentName, err)
 	}
-	q := service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above, Trust: own}
+	q := service.StartRequest{Workflow: w, Graph: b.info.Workflow.Name, Input: o.Task, RunID: run, ParentRun: b.info.Run, Above: above, Limits: o.limits, Trust: own}
 	if own {
 		q.Dir = "." // where the program looks for the files of its own agents
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,6 +145,74 @@ func Example_wholeAgent() {
 	res := must(hocket.Run(context.Background(), eng, must(g, err), Article{}))
 	fmt.Println(graph.OutputAs[string](res.Snapshot.Outputs, "ask"))
 	// Output: {"title":"0.2","words":2} <nil>
+}
+
+// Verdict is what a critic gives.
+type Verdict struct {
+	Fine  bool     `json:"fine"`
+	Notes []string `json:"notes"`
+}
+
+func Example_subagentAs() {
+	model := hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+		return hocket.ModelReply{Text: `{"fine": false, "notes": ["shorten it"]}`, Usage: &hocket.TokenUsage{InputTokens: 40, OutputTokens: 12}}, nil
+	})
+	eng, err := hocket.Open(context.Background(), hocket.Config{}, hocket.WithModel("own", model), hocket.WithAgent(hocket.Agent{Name: "critic", Model: "own/m"}))
+	must(eng, err)
+	defer eng.Close()
+	judge := func(ctx context.Context, a *Article) error {
+		v, err := hocket.SubagentAs[Verdict](ctx, "critic", "Judge this: "+a.Text)
+		if err != nil {
+			return err
+		}
+		a.Notes = v.Value.Notes
+		fmt.Println(v.Value.Fine, v.Usage.InputTokens+v.Usage.OutputTokens)
+		return nil
+	}
+	g, err := graph.New[Article]("desk").Do("draft", draft).Do("judge", judge).Compile()
+	res := must(hocket.Run(context.Background(), eng, must(g, err), Article{Topic: "tides"}))
+	fmt.Println(res.State.Notes)
+	// Output:
+	// false 52
+	// [shorten it]
+}
+
+// signedIn is who is signed in at the program's own server.
+func signedIn(r *http.Request) string {
+	name, _, _ := r.BasicAuth()
+	return name
+}
+
+func Example_handler() {
+	ctx, eng := context.Background(), engine()
+	defer eng.Close()
+	handler, err := hocket.Handler(eng, hocket.HandlerConfig{
+		Authorize: func(r *http.Request, a hocket.Access) (string, error) {
+			user := signedIn(r)
+			if a.Action == "approve" && user != "editor" {
+				return "", errors.New("only editors approve")
+			}
+			return user, nil // an empty name is refused
+		},
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/ops/", http.StripPrefix("/ops", must(handler, err)))
+	res := must(hocket.Run(ctx, eng, asking("1"), Article{Topic: "tides"}, hocket.RunOptions{ID: "news-1"}))
+	fmt.Println(res.Status)
+	for _, name := range []string{"", "ann"} {
+		r := httptest.NewRequest(http.MethodPost, "/ops/runs/news-1/resume", strings.NewReader(`{"input": "no"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.SetBasicAuth(name, "")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		fmt.Println(w.Code)
+	}
+	fmt.Println(must(eng.Wait(ctx, "news-1")).Status)
+	// Output:
+	// paused
+	// 403
+	// 200
+	// completed
 }
 
 func Example_sessions() {

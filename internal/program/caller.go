@@ -11,6 +11,17 @@ type Caller interface {
 	Notes() Notes
 	// Host gives the call as its driver has it, a driver.Caller; nil: no driver made it.
 	Host() any
+	// Work says what the call carries out.
+	Work() Work
+}
+
+// Work is what a call carries out. The zero Work is that of no call of a run.
+type Work struct {
+	// Key is equal for all attempts, also after a crash, and Attempt the try, from 1: those of [Call].
+	Key     string
+	Attempt int
+	// Services are what the program offers; nil: nothing.
+	Services *Services
 }
 
 // Services are what a program offers its node functions. The zero value offers nothing.

@@ -18,7 +18,8 @@ type notes struct {
 	ctx    context.Context // the call's
 	id     string          // of its command
 	before []engine.Note
-	by     driver.Caller            // nil: no driver made the call
+	by     driver.Caller // nil: no driver made the call
+	work   program.Work
 	begun  atomic.Pointer[substeps] // nil: there was none yet
 }
 
@@ -44,6 +45,9 @@ func (n *notes) Notes() program.Notes { return inside{n, nil} }
 
 // Host implements program.Caller.
 func (n *notes) Host() any { return n.by }
+
+// Work implements program.Caller.
+func (n *notes) Work() program.Work { return n.work }
 
 // inside is what the code in a sub-step is given: the notes, and the sub-step; nil: it is in none.
 type inside struct {

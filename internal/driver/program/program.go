@@ -126,7 +126,7 @@ func (p *Program) Call(ctx context.Context, run string, c *engine.CallFunc, by d
 			out = engine.FuncResult{Failure: &engine.Failure{Code: engine.CodeFunc, Message: fmt.Sprintf("function %q panicked: %v", c.Func, v)}}
 		}
 	}()
-	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, by: by}
+	n := &notes{ctx: ctx, id: c.ID, before: c.Notes, by: by, work: program.Work{Key: c.Key, Attempt: c.Attempt, Services: p.services}}
 	outputs, state := &c.Outputs, &c.State
 	if !f.brief { // the function may keep what it sees, and nothing of c
 		sees := &struct {

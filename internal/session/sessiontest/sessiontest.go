@@ -25,6 +25,9 @@ func (n *Notes) Notes() program.Notes { return n }
 // Host implements program.Caller.
 func (n *Notes) Host() any { return nil }
 
+// Work implements program.Caller.
+func (n *Notes) Work() program.Work { return program.Work{} }
+
 // Once implements program.Notes.
 func (n *Notes) Once(ctx context.Context, key string, fn func(context.Context, program.Caller) (program.Value, error)) (program.Value, error) {
 	if key == "" || len(key) > 256 {
