@@ -45,10 +45,12 @@ Publish it? Answer yes, or what to add.
 		same(t, do(t, true, "review", "-answer", "From 10 on!"), `Draft: Good news: the town library opens on Sundays. From 10 on!
 Publish it? Answer yes, or what to add.
 `)
-		same(t, do(t, true, "review", "-answer", "yes"), `Published: GOOD NEWS: THE TOWN LIBRARY OPENS ON SUNDAYS. FROM 10 ON!
+		published := `Published: GOOD NEWS: THE TOWN LIBRARY OPENS ON SUNDAYS. FROM 10 ON!
 Nodes that ran: loop_start_1 write check ask loop_check_2 write check ask loop_check_2 decision_3 publish merge_4
-`)
-		same(t, do(t, false, "review", "-answer", "yes"), "review: no review is open; say what to write about\n")
+`
+		same(t, do(t, true, "review", "-answer", "yes"), published)
+		same(t, do(t, true, "review"), published)
+		same(t, do(t, false, "review", "-id", "other", "-answer", "yes"), "review: look up run other: not found\n")
 	})
 
 	t.Run("hello", func(t *testing.T) {

@@ -93,6 +93,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("review", flag.ContinueOnError)
 	db := flags.String("db", "review.db", "file of the store")
+	id := flags.String("id", "review", "name of the review")
 	answer := flags.String("answer", "", "answer to the open question")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -107,45 +108,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer func() { _ = eng.Close() }()
 
-	if topic := strings.Join(flags.Args(), " "); topic != "" {
-		return tell(out)(hocket.Run(ctx, eng, g, State{Topic: topic}))
-	}
-	open, _, err := eng.List(ctx, hocket.Filter{Workflow: g.Name(), Statuses: []hocket.Status{hocket.StatusPaused, hocket.StatusRunning}, Limit: 1})
-	if err != nil {
-		return err
+	var r *hocket.Result[State]
+	if *answer == "" { // begin it, show it, or continue it where a process was killed or interrupted
+		r, err = hocket.Run(ctx, eng, g, State{Topic: strings.Join(flags.Args(), " ")}, hocket.RunOptions{ID: *id, Attach: true})
+	} else {
+		r, err = hocket.Resume(ctx, eng, g, *id, hocket.Answer{Value: *answer})
 	}
 	switch {
-	case len(open) == 0:
-		return errors.New("no review is open; say what to write about")
-	case open[0].Status == hocket.StatusRunning: // the process was killed or interrupted while it worked
-		return tell(out)(hocket.Resume(ctx, eng, g, open[0].ID))
-	case *answer == "":
-		s, err := hocket.SnapshotOf(ctx, eng, g, open[0].ID)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(out, s.Waiting[0].Prompt)
-		return nil
+	case errors.Is(err, hocket.ErrInterrupted):
+		return fmt.Errorf("%w; call me without arguments to go on", err)
+	case err != nil:
+		return err
+	case r.Status == hocket.StatusPaused:
+		fmt.Fprintln(out, r.Snapshot.Waiting[0].Prompt)
+	case !r.State.Approved:
+		fmt.Fprintln(out, "not published:", r.Status, r.Err)
+	default:
+		fmt.Fprintln(out, "Published:", r.State.Draft)
+		fmt.Fprintln(out, "Nodes that ran:", strings.Join(r.Snapshot.VisitedNodes, " "))
 	}
-	return tell(out)(hocket.Resume(ctx, eng, g, open[0].ID, hocket.Answer{Value: *answer}))
-}
-
-// tell prints what a run came to.
-func tell(out io.Writer) func(*hocket.Result[State], error) error {
-	return func(r *hocket.Result[State], err error) error {
-		switch {
-		case errors.Is(err, hocket.ErrInterrupted):
-			return fmt.Errorf("%w; call me without arguments to go on", err)
-		case err != nil:
-			return err
-		case r.Status == hocket.StatusPaused:
-			fmt.Fprintln(out, r.Snapshot.Waiting[0].Prompt)
-		case !r.State.Approved:
-			fmt.Fprintln(out, "not published:", r.Status, r.Err)
-		default:
-			fmt.Fprintln(out, "Published:", r.State.Draft)
-			fmt.Fprintln(out, "Nodes that ran:", strings.Join(r.Snapshot.VisitedNodes, " "))
-		}
-		return nil
-	}
+	return nil
 }

@@ -79,7 +79,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if r.Err != nil {
 		return r.Err
 	}
-	fmt.Fprintln(out, r.Text())
-	fmt.Fprintf(out, "(%s, %d model calls, %d tool calls)\n", r.Status, r.Usage.ModelCalls, r.Usage.ToolCalls)
-	return nil
+	_, err = fmt.Fprintf(out, "%s\n(%s, %d model calls, %d tool calls)\n", r.Text(), r.Status, r.Usage.ModelCalls, r.Usage.ToolCalls)
+	return err
 }
