@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -28,8 +29,8 @@ func (c *compiler[S]) checkConfig() {
 	if c.config.Timeout < 0 {
 		c.problem(c.at, "bad-limit", "Config.Timeout is %s; it must not be negative", c.config.Timeout)
 	}
-	if err := workflow.CheckLimits(c.config.Limits.lowered()); err != nil {
-		c.problem(c.at, "bad-limit", "%s", err)
+	for _, text := range misfits(c.config.Limits) {
+		c.problem(c.at, "bad-limit", "Config.Limits: %s", text)
 	}
 	if p := c.config.ContextWindowThreshold; !percentage(p) {
 		c.problem(c.at, "bad-limit", "Config.ContextWindowThreshold is %v; it must be between 0 and 100", p)
@@ -57,6 +58,19 @@ func (c *compiler[S]) checkConfig() {
 	}
 }
 
+// misfits tells what is wrong with limits, by the names of their fields in Go.
+func misfits(l Limits) (out []string) {
+	var found diag.List
+	if !errors.As(workflow.CheckLimits(l.lowered()), &found) {
+		return nil
+	}
+	for _, d := range found {
+		text := strings.TrimPrefix(d.Message, "limits.")
+		out = append(out, strings.ToUpper(text[:1])+text[1:])
+	}
+	return out
+}
+
 // percentage tells whether p is between 0 and 100; NaN is not.
 func percentage(p float64) bool { return p >= 0 && p <= 100 }
 
@@ -76,8 +90,8 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 		c.checkSchema(d.at, fmt.Sprintf("Schema of await node %q", d.id), d.await.schema)
 	}
 	if b := d.opts.Budget; b != (Budget{}) {
-		if err := workflow.CheckLimits(Limits{Budget: b}.lowered()); err != nil {
-			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, err)
+		for _, text := range misfits(Limits{Budget: b}) {
+			c.problem(d.at, "bad-budget", "Node %q: invalid budget: %s", d.id, text)
 		}
 		switch d.shape {
 		case shapePass, shapeIf, shapeRoutes, shapeWait, shapeAwait, shapeSleep, shapeLoopStart, shapeLoopCheck:
