@@ -1,12 +1,14 @@
 package conformance_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 var schedulesExtended = []rule{
@@ -57,6 +59,48 @@ var schedulesExtended = []rule{
 		}
 	}},
 }
+
+var labelled = []rule{
+	{name: "X-76 documents have labels, which their runs have, and conversions keep them", test: func(t *testing.T) {
+		const labels = `"labels": {"team": "news", "tier": 1, "beta": true, "none": null}, `
+		docs := map[string]string{
+			"steps":  `{` + labels + `"agents": {"a": {}}, "workflow": [{"type": "agent", "name": "a"}]}`,
+			"canvas": `{` + labels + `"nodes": [{"id": "s", "type": "start", "data": {}}, {"id": "a", "type": "agent", "data": {"agentName": "a", "model": "openai/fake"}}], "connections": [{"source": "s", "target": "a"}]}`,
+			"rounds": `{` + labels + `"agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": []}`,
+		}
+		want := workflow.Labels{"team": "news", "tier": "1", "beta": "true", "none": ""}
+		for name, doc := range docs {
+			wf, _ := load(t, doc)
+			if !maps.Equal(wf.Labels, want) {
+				t.Errorf("%s has %v", name, wf.Labels)
+			}
+			for to := range docs {
+				out, err := format.Convert(wf, to)
+				if err != nil || len(out.Meaning()) > 0 {
+					t.Errorf("%s as %s: %v, %v", name, to, err, out.Changes)
+					continue
+				}
+				if back, _ := load(t, string(out.Document)); !maps.Equal(back.Labels, want) {
+					t.Errorf("%s as %s has %v", name, to, back.Labels)
+				}
+			}
+			for bad, want := range map[string]string{
+				`"labels": ["team"], `:           "labels must be a map of keys to values, got a list",
+				`"labels": {"a b": "x"}, `:       `label key "a b" has other characters than letters, digits and, between them, . _ - /`,
+				`"labels": {"team": "a,b"}, `:    "the value of label team has a comma",
+				`"labels": {"team": {"x": 1}}, `: "the value of label team must be a text, got a map",
+			} {
+				if got := refused(t, strings.Replace(doc, labels, bad, 1), service.LoadOptions{}); len(got) != 1 || got[0] != want {
+					t.Errorf("%s: %q, want %q", name, got, want)
+				}
+			}
+		}
+	}},
+}
+
+func TestLabelled(t *testing.T) { check(t, labelled) }
+
+func TestLabelledCovered(t *testing.T) { covered(t, labelled, "X-76") }
 
 func TestSchedulesExtended(t *testing.T) { check(t, schedulesExtended) }
 

@@ -119,6 +119,7 @@ type reader struct {
 	diags diag.List
 
 	id, name, description string
+	labels                workflow.Labels
 	schedule              *workflow.Schedule
 	doc                   *nodes.Document // inputs and output
 	shared                nodes.Shared

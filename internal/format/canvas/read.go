@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -33,6 +34,7 @@ func (r *reader) document(root *source.Node) {
 	list, ok1 := r.list(root, f, "nodes")
 	connections, ok2 := r.list(root, f, "connections")
 	r.id, r.name, r.description = f.Text("id"), f.Text("name"), f.Text("description")
+	r.labels = inputs.Labels(f.Get("labels"), &r.diags)
 	r.scheduled(f)
 	r.doc, r.shared = nodes.ReadDocument(f, &r.diags), nodes.ReadShared(f, &r.diags)
 	f.Unknown(diag.Warning, rootExtras...)
@@ -98,7 +100,7 @@ func (r *reader) starts(list *source.Node) {
 // workflow makes the graph of what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
-		ID: r.id, Name: r.name, Description: r.description, Format: Format, Schedule: r.schedule,
+		ID: r.id, Name: r.name, Description: r.description, Format: Format, Labels: r.labels, Schedule: r.schedule,
 		Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
 		Rules:  workflow.Rules{OnFailure: workflow.FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`""`)},
 		Source: workflow.Source{Nodes: map[string]diag.Span{}, Agents: map[string]diag.Span{}},

@@ -14,11 +14,12 @@ import (
 
 // document is a canvas document as it is written; the order of the fields is that of the file.
 type document struct {
-	ID          string `json:"id,omitempty"`
-	Name        string `json:"name,omitempty"`
-	Description string `json:"description,omitempty"`
-	Schedule    string `json:"schedule,omitempty"`
-	TimeZone    string `json:"timeZone,omitempty"`
+	ID          string          `json:"id,omitempty"`
+	Name        string          `json:"name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Labels      workflow.Labels `json:"labels,omitempty"`
+	Schedule    string          `json:"schedule,omitempty"`
+	TimeZone    string          `json:"timeZone,omitempty"`
 	nodes.Declared
 	nodes.Tools
 	Nodes       []docNode    `json:"nodes"`
@@ -157,7 +158,7 @@ type ask struct {
 func newWriter(w *workflow.Workflow) *writer {
 	o := &writer{
 		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{}, written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{}, joins: map[string]string{},
-		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Nodes: []docNode{}, Connections: []connection{}},
+		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, Nodes: []docNode{}, Connections: []connection{}},
 	}
 	for i := range w.Agents {
 		if a := &w.Agents[i]; o.agents[a.ID] == nil {

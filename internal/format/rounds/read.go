@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -75,6 +76,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 		main.noNodes(f)
 	}
 	w := main.workflow(root)
+	w.Labels = inputs.Labels(f.Get("labels"), &r.diags)
 	w.ID, w.Name, w.Description = f.Text("id"), f.Text("name"), f.Text("description")
 	if len(branches) == 0 {
 		w.Schedule = r.schedule(f, top)
@@ -82,7 +84,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 		r.neverScheduled(f)
 	}
 	r.branches(w, branches, top)
-	r.unknown(f, append([]string{"agents", "branches"}, graphKeys...), rootExtras...)
+	r.unknown(f, append([]string{"agents", "branches", "labels"}, graphKeys...), rootExtras...)
 	r.unused()
 	return w
 }

@@ -18,8 +18,9 @@ import (
 type document struct {
 	docGraph
 	nodes.Tools
-	Agents   []docAgent `json:"agents,omitempty"`
-	Branches []docGraph `json:"branches,omitempty"`
+	Labels   workflow.Labels `json:"labels,omitempty"`
+	Agents   []docAgent      `json:"agents,omitempty"`
+	Branches []docGraph      `json:"branches,omitempty"`
 }
 
 type docGraph struct {
@@ -101,6 +102,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	if len(o.doc.Branches) > 0 {
 		o.doc.ExecutionMode, o.doc.Schedule, o.doc.TimeZone = "", "", ""
 	}
+	o.doc.Labels = o.w.Labels
 	data, err := indented(o.doc)
 	if err != nil {
 		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)

@@ -2,6 +2,8 @@ package steps
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -42,6 +44,17 @@ func (r *reader) badSchedule(f field, err error) {
 		return
 	}
 	r.diags.Errorf(f.value.Span, f.path, schedule.CodeBadSchedule, "%v", err)
+}
+
+// labels writes the labels of runs.
+func (o *writer) labels(doc *yaml.Node) {
+	if len(o.w.Labels) > 0 {
+		m := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		for _, key := range slices.Sorted(maps.Keys(o.w.Labels)) {
+			put(m, key, text(o.w.Labels[key]))
+		}
+		put(doc, "labels", m)
+	}
 }
 
 // schedule writes when runs start by themselves.

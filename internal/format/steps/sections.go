@@ -15,7 +15,7 @@ import (
 
 // What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "time_zone"}
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "time_zone", "labels"}
 	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
@@ -69,6 +69,7 @@ func (r *reader) document(root *source.Node) {
 	with("version", r.version)
 	with("metadata", r.metadata)
 	r.scheduled(find(fields, "schedule"), find(fields, "time_zone"))
+	with("labels", func(f field) { r.w.Labels = inputs.Labels(f.value, &r.diags) })
 	with("providers", r.providersSection)
 	with("models", r.modelsSection)
 	with("mcps", r.mcpsSection)

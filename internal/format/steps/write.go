@@ -37,6 +37,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 		put(meta, "description", text(w.Description))
 		put(out.doc, "metadata", meta)
 	}
+	out.labels(out.doc)
 	out.schedule(out.doc)
 	out.tools()
 	out.agents()
