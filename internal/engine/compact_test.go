@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -186,5 +187,47 @@ func TestCompactionCounts(t *testing.T) {
 		if got := w.Asked("a").Compaction; got != want {
 			t.Errorf("%d tokens of 1000: a summary is asked for: %v", in, got)
 		}
+	}
+}
+
+// X-84: what a conversation that is shortened costs grows with its turns: the journal, and what its model is sent, are at 2n turns at most a little more than twice those of n. Of one that stays whole the
+// model is sent about four times as much.
+func TestCompactionGrowth(t *testing.T) {
+	t.Parallel()
+	cost := func(n int, c *workflow.Compaction) (journal, sent int) {
+		w := solo(t, workflow.Agent{Model: "m", MaxTurns: 1000, NoProgress: 1000, Compaction: c}, nil)
+		for i := 0; i < n; {
+			call := w.Asked("a")
+			for _, m := range call.Messages {
+				sent += int(m.Text.Len())
+			}
+			if call.Compaction {
+				w.Finish("a", enginetest.Say("the sum"))
+				continue
+			}
+			w.Finish("a", uncounted(enginetest.Asks(enginetest.Call(fmt.Sprint(i), "x", fmt.Sprintf(`{"n":%d}`, i)))))
+			w.Finish("tool x", enginetest.Returns(strings.Repeat("r", 300)))
+			i++
+		}
+		for _, e := range w.Events {
+			raw, err := json.Marshal(e.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			journal += len(raw)
+		}
+		return journal, sent
+	}
+	short := &workflow.Compaction{Tokens: 1000, Keep: 2}
+	journal, sent := cost(40, short)
+	journal2, sent2 := cost(80, short)
+	_, whole := cost(40, nil)
+	_, whole2 := cost(80, nil)
+	t.Logf("n = 40 and 80: journal %d and %d bytes, sent %d and %d; whole %d and %d", journal, journal2, sent, sent2, whole, whole2)
+	if journal2*10 > journal*23 || sent2*10 > sent*23 {
+		t.Errorf("the journal grows from %d to %d bytes, what is sent from %d to %d", journal, journal2, sent, sent2)
+	}
+	if whole2 < 3*whole {
+		t.Errorf("a whole conversation is sent with %d and %d bytes: the test measures nothing", whole, whole2)
 	}
 }
