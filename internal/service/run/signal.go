@@ -87,16 +87,35 @@ func (s *Runner) awaits(ctx context.Context, run, name, key string) (string, err
 			at = rec.Waits[i].Below.Run // it is sent once more
 			continue
 		}
+		if w := rec.took(name, key); w != nil && w.Below != nil {
+			at = w.Below.Run
+			continue
+		}
 		open := slices.DeleteFunc(rec.open(), func(w *Asked) bool { return w.Signal != name })
 		if len(open) == 0 || slices.ContainsFunc(open, func(w *Asked) bool { return w.Below == nil }) {
 			break
 		}
-		if asks, err := s.IsAskedBelow(ctx, at, open[0].Below); err != nil || !asks {
+		below := open[0].Below.Run
+		asks, err := s.IsAskedBelow(ctx, at, open[0].Below)
+		if err == nil && !asks { // this one may not know yet that it came
+			rec, err = s.ReadShort(ctx, below)
+			asks = rec.took(name, key) != nil
+		}
+		if err != nil || !asks {
 			return at, err
 		}
-		at = open[0].Below.Run
+		at = below
 	}
 	return at, nil
+}
+
+// took gives the wait that a signal with a key ended; nil: none.
+func (r Recorded) took(name, key string) *Asked {
+	i := slices.IndexFunc(r.Waits, func(w *Asked) bool { return key != "" && w.Signal == name && w.Answer != nil && w.Answer.Key == key })
+	if i < 0 {
+		return nil
+	}
+	return r.Waits[i]
 }
 
 // noAnswer is the error of an answer to a wait that takes a signal.
