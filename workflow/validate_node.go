@@ -1,17 +1,13 @@
 package workflow
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/hocket-run/hocket/diag"
 )
 
 func (c *checker) checkNode(n *Node) {
@@ -172,13 +168,6 @@ func (c *checker) checkPolicies(n *Node) {
 	}
 }
 
-// validJSON reports a value that is no JSON.
-func (c *checker) validJSON(n *Node, raw json.RawMessage, name string, required bool) {
-	if (required || len(raw) > 0) && !json.Valid(raw) {
-		c.nodeErrorf(n, "bad-json", "%s must be JSON", name)
-	}
-}
-
 func (c *checker) checkSubflow(n *Node) {
 	if f := c.w.Flows[n.Subflow.Flow]; f != nil && !f.Rules.StateFlows && n.Subflow.Input+n.Subflow.Mapper != "" {
 		c.nodeErrorf(n, "untyped-flow", "maps states, but flow %q has no typed state", n.Subflow.Flow)
@@ -309,118 +298,4 @@ func (c *checker) checkSubagentCycles() {
 			visit(id)
 		}
 	}
-}
-
-// CheckLimits tells what is wrong with limits that are given to a run; nil: nothing is.
-func CheckLimits(l Limits) error {
-	var found diag.List
-	c := &checker{w: &Workflow{Limits: l}, l: &found}
-	c.checkLimits()
-	return found.Err()
-}
-
-func (c *checker) checkLimits() {
-	l := c.w.Limits
-	span := diag.Span{File: c.w.Source.File}
-	for _, v := range []struct {
-		name string
-		bad  bool
-	}{
-		{"maxSteps", l.MaxSteps != nil && *l.MaxSteps < 0},
-		{"maxRounds", l.MaxRounds < 0},
-		{"maxLoopIterations", l.MaxLoopIterations < 0},
-		{"timeout", l.Timeout < 0},
-		{"maxConcurrency", l.MaxConcurrency < 0}, // P31
-		{"maxTokens", l.MaxTokens < 0},
-		{"maxCostUSD", badFloat(l.MaxCostUSD)},
-		{"maxCalls", l.MaxCalls < 0},
-		{"maxBytes", l.MaxBytes < 0},
-	} {
-		if v.bad {
-			c.errorf(span, "negative-limit", "%s must not be negative", v.name)
-		}
-	}
-	if !isUncounted(l.Uncounted) {
-		c.errorf(span, "unknown-word", "limits.uncounted is %q, not one of %s, %s", l.Uncounted, UncountedRefuse, UncountedAllow)
-	}
-	if !slices.Contains([]string{"", OnBudgetFail, OnBudgetPause}, l.OnBudget) {
-		c.errorf(span, "unknown-word", "limits.onBudget is %q, not one of %s, %s", l.OnBudget, OnBudgetFail, OnBudgetPause)
-	}
-}
-
-func isUncounted(word string) bool {
-	return slices.Contains([]string{"", UncountedRefuse, UncountedAllow}, word)
-}
-
-func (c *checker) checkRules() {
-	r := c.w.Rules
-	span := diag.Span{File: c.w.Source.File}
-	if !slices.Contains([]string{"", FailFast, FailDrain}, r.OnFailure) {
-		c.errorf(span, "unknown-word", "rules.onFailure is %q, not one of %s, %s", r.OnFailure, FailFast, FailDrain)
-	}
-	if len(r.DefaultInput) > 0 && !json.Valid(r.DefaultInput) {
-		c.errorf(span, "bad-json", "the default input is not valid JSON")
-	}
-	if r.Handoff != "" {
-		if n := c.nodes[r.Handoff]; n == nil {
-			c.errorf(span, "bad-handoff", "the handoff %q is not a node", r.Handoff).Hint = c.similar(r.Handoff, c.nodeIDs)
-		} else if n.Kind != KindWait {
-			c.nodeErrorf(n, "bad-handoff", "the handoff must be a node of kind %s", KindWait)
-		}
-	}
-	for _, field := range slices.Sorted(maps.Keys(r.Reducers)) {
-		word := r.Reducers[field]
-		name, isFunc := strings.CutPrefix(word, "func:")
-		if isFunc && name != "" || slices.Contains([]string{"append", "sum", "merge", "last"}, word) {
-			continue
-		}
-		c.errorf(span, "unknown-word", "the reducer of %q is %q, not one of append, sum, merge, last, func:NAME", field, word)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.w.Providers)) {
-		if kind := c.w.Providers[name].Kind; !slices.Contains([]string{"openai", "anthropic", "google"}, kind) {
-			c.errorf(span, "unknown-word", "provider %q is of kind %q, not one of openai, anthropic, google", name, kind)
-		}
-	}
-}
-
-func (c *checker) negative(n *Node, bad bool, field string) {
-	if bad {
-		c.nodeErrorf(n, "negative-limit", "%s must not be negative", field)
-	}
-}
-
-func (c *checker) agentNegative(a *Agent, bad bool, field string) {
-	if bad {
-		c.agentErrorf(a, "negative-limit", "%s must not be negative", field)
-	}
-}
-
-func (c *checker) required(n *Node, value, field string) {
-	if value == "" {
-		c.nodeErrorf(n, "missing-name", "%s is empty", field)
-	}
-}
-
-// word checks a value that must be one of words; words may contain "".
-func (c *checker) word(n *Node, field, value string, words ...string) {
-	if !slices.Contains(words, value) {
-		c.nodeErrorf(n, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
-	}
-}
-
-func (c *checker) agentWord(a *Agent, field, value string, words ...string) {
-	if value != "" && !slices.Contains(words, value) {
-		c.agentErrorf(a, "unknown-word", "%s is %q, not one of %s", field, value, listed(words)).Hint = c.similar(value, words)
-	}
-}
-
-func listed(words []string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" }), ", ")
-}
-
-// badFloat tells that f is negative, or none that JSON can hold.
-func badFloat(f float64) bool { return f < 0 || math.IsNaN(f) || math.IsInf(f, 0) }
-
-func isObject(raw json.RawMessage) bool {
-	return json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
 }
