@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// TestNightlyReportCallsAPI: the tools of api.yaml call a shop, again where it fails, and mail the report.
+// TestNightlyReportCallsAPI: the tools of shop/tools.yaml call a shop, again where it fails, and mail the report.
 func TestNightlyReportCallsAPI(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -49,7 +49,7 @@ func TestNightlyReportCallsAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := exec.CommandContext(t.Context(), self, "run", "nightly-report/nightly-report.yaml", "--replies", "nightly-report/replies.yaml", "--tools", "nightly-report/api.yaml",
+	c := exec.CommandContext(t.Context(), self, "run", "nightly-report/nightly-report.yaml", "--replies", "nightly-report/replies.yaml", "--tools", "nightly-report/shop/tools.yaml",
 		"--db", filepath.Join(home, "hocket.db"))
 	c.Env = []string{asProgram + "=1", "HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "NO_PROXY=*", "SHOP_URL=" + shop.URL, "SHOP_TOKEN=s3cret"}
 	var errs strings.Builder
