@@ -215,10 +215,10 @@ func toolsetsOf(list []Toolset) ([]json.RawMessage, error) {
 	for i, t := range list {
 		raw, err := json.Marshal(t)
 		if err != nil {
-			return nil, fmt.Errorf("Toolsets[%d]: %w", i, err)
+			return nil, fmt.Errorf("toolset %d: %w", i, err)
 		}
 		if name, ok := t["type"].(string); !ok || name == "" {
-			return nil, fmt.Errorf(`Toolsets[%d] has no type; write hocket.Toolset{"type": "mcp", …}`, i)
+			return nil, fmt.Errorf(`toolset %d has no type; write hocket.Toolset{"type": "mcp", …}`, i)
 		}
 		out = append(out, raw)
 	}

@@ -108,7 +108,7 @@ func TestAgentsThatCannotBe(t *testing.T) {
 		"keep":       {hocket.Agent{Compaction: &hocket.Compaction{Keep: -1}}, "compaction.keep is -1"},
 		"retries":    {hocket.Agent{Fallback: hocket.Fallback{Retries: -7}}, "fallbackRetries is -7"},
 		"cooldown":   {hocket.Agent{Fallback: hocket.Fallback{Cooldown: -time.Second}}, "Fallback.Cooldown is -1s; it must not be negative"},
-		"no type":    {hocket.Agent{Toolsets: []hocket.Toolset{{"command": "x"}}}, "Toolsets[0] has no type"},
+		"no type":    {hocket.Agent{Toolsets: []hocket.Toolset{{"command": "x"}}}, "toolset 0 has no type"},
 		"bad type":   {hocket.Agent{Toolsets: []hocket.Toolset{{"type": "mpc", "command": "x"}}}, `unknown type of toolset "mpc"`},
 		"bad key":    {hocket.Agent{Toolsets: []hocket.Toolset{{"type": "mcp", "comand": "x"}}}, "comand"},
 		"pattern":    {hocket.Agent{Permissions: hocket.Permissions{Deny: []string{"shell:cmd"}}}, "permissions: "},

@@ -47,16 +47,16 @@ func fieldsText(fields []form.Field) string {
 
 // setFlags are the flags that answer a question with fields: those that must be given.
 func setFlags(fields []form.Field) string {
-	flags := ""
+	var flags strings.Builder
 	for i := range fields {
 		if f := &fields[i]; f.Required {
-			flags += " --set " + quote(f.Name) + "=VALUE"
+			flags.WriteString(" --set " + quote(f.Name) + "=VALUE")
 		}
 	}
-	if flags == "" {
+	if flags.Len() == 0 {
 		return " --set NAME=VALUE"
 	}
-	return flags
+	return flags.String()
 }
 
 // answer gives the answer of the flags to a question with fields. Errors: usage errors.

@@ -95,7 +95,7 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	if err != nil {
 		return err
 	}
-	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do), Target: sc.Key.String()}
+	r := access.Record{At: time.Now(), Channel: access.ChannelCLI, Action: transport.ActSchedule + string(q.Do), Target: sc.String()}
 	if err := a.audited(context.WithoutCancel(ctx), s, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}
@@ -122,7 +122,7 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 
 // controlled tells in a line how a schedule stands.
 func controlled(sc service.Scheduled) string {
-	text := clean(sc.Key.String()) + ": "
+	text := clean(sc.String()) + ": "
 	switch {
 	case !sc.Paused.IsZero():
 		return text + "paused"

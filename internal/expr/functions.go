@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -78,7 +79,7 @@ func sum(items []ref.Val) (ref.Val, error) {
 // extreme gives the first of the largest items for which 1, of the smallest for -1.
 func extreme(items []ref.Val, which int) (ref.Val, error) {
 	if len(items) == 0 {
-		return nil, fmt.Errorf("the list is empty")
+		return nil, errors.New("the list is empty")
 	}
 	best := items[0]
 	for _, v := range items {

@@ -46,7 +46,7 @@ func controlSchedule(do service.ScheduleControl) func(context.Context, *transpor
 		if err != nil {
 			return nil, err
 		}
-		transport.RecordAction(ctx, transport.ActSchedule+string(do), s.Key.String())
+		transport.RecordAction(ctx, transport.ActSchedule+string(do), s.String())
 		return &struct{ Body Scheduled }{scheduledOf(s)}, nil
 	}
 }

@@ -115,6 +115,6 @@ func controlSchedule(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	transport.RecordAction(c.request, transport.ActSchedule+args.Control, s.Key.String())
+	transport.RecordAction(c.request, transport.ActSchedule+args.Control, s.String())
 	return scheduleOf(s), nil
 }

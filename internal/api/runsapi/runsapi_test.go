@@ -67,7 +67,7 @@ func newWorld(t *testing.T) *world {
 	mux := http.NewServeMux()
 	mux.Handle("/ops/", http.StripPrefix("/ops", h))
 	w.Server = httptest.NewServer(mux)
-	t.Cleanup(w.Server.Close)
+	t.Cleanup(w.Close)
 	for _, id := range []string{"one", "two"} {
 		w.start(id)
 	}

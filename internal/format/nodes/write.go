@@ -151,7 +151,7 @@ func (s *Settings) policies(n *workflow.Node, caught bool, unsaid func(format st
 		s.CallTimeout = time.Duration(n.CallTimeout).String()
 	}
 	if n.Retry != nil {
-		ok := false
+		var ok bool
 		if s.Retry, ok = writeRetry(n.Retry); !ok {
 			unsaid("how it is tried again")
 		}
@@ -218,7 +218,10 @@ func PromptsUnsaid(w *workflow.Workflow, plain bool, unsaid func(n *workflow.Nod
 	holds := len(w.Inputs) > 0 || promptsHold(w, plain)
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		text, expressions := "", false
+		var (
+			text        string
+			expressions bool
+		)
 		switch Type(n) {
 		case "":
 			if n.Agent == nil || n.Agent.Prompt.Mode != workflow.PromptTemplate && n.Agent.Prompt.Mode != workflow.PromptTurns {

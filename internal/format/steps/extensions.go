@@ -101,30 +101,12 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		x.filter = f
 	case "status":
 		x.status = r.oneOf(f, workflow.EndCompleted, workflow.EndFailed)
-	case "options":
-		x.options = r.choices(f)
-	case "schema":
-		x.schema = r.mapValue(f)
 	case "timeout":
 		x.timeout = r.duration(f)
 	case "call_timeout":
 		x.ofCalls = r.duration(f)
-	case "deadline":
-		x.deadline = r.duration(f)
-	case "remind_after":
-		x.remind = r.duration(f)
-	case "roles":
-		x.roles = r.roles(f)
 	case "on_error":
 		x.onError = r.follow(f, wordFail, wordContinue, wordDefault, wordGoto)
-	case "on_deadline":
-		if s.kind == approvalStep {
-			x.onLate = r.follow(f, wordFail, workflow.PortApprove, workflow.PortReject, wordGoto)
-		} else {
-			x.onLate = r.follow(f, wordFail, wordDefault, wordGoto)
-		}
-	case "on_reject":
-		x.onReject = r.oneOf(f, wordFail, wordEnd)
 	case "join":
 		x.join = r.oneOf(f, workflow.UntilAll, workflow.UntilAny, workflow.UntilRace, workflow.UntilQuorum)
 	case "quorum":
@@ -143,14 +125,42 @@ func (r *reader) extensionKey(s *step, f field, depth int) bool {
 		}
 	case "on_item_error":
 		x.onItem = r.oneOf(f, workflow.FailFast, workflow.FailSkip, workflow.FailCollect)
-	case "reject":
-		s.no = &list{kind: branchList, owner: s, port: workflow.PortReject}
-		r.branch(s.no, f, depth+1)
 	case "limit":
 		s.limit = &list{kind: branchList, owner: s, port: workflow.PortLimit}
 		if r.branch(s.limit, f, depth+1); s.limit.empty() && !s.garbled {
 			r.diags.Errorf(f.span, f.path, codeBadStep, "%s: limit has no steps", s.title()).Hint = "write the steps that follow where max_loop_iterations is met, or the id of one"
 		}
+	default:
+		return r.waitKey(s, f, depth)
+	}
+	return true
+}
+
+// waitKey reads a key of steps that wait for a person or a signal; false: it is none.
+func (r *reader) waitKey(s *step, f field, depth int) bool {
+	x := &s.more
+	switch f.key {
+	case "options":
+		x.options = r.choices(f)
+	case "schema":
+		x.schema = r.mapValue(f)
+	case "deadline":
+		x.deadline = r.duration(f)
+	case "remind_after":
+		x.remind = r.duration(f)
+	case "roles":
+		x.roles = r.roles(f)
+	case "on_deadline":
+		if s.kind == approvalStep {
+			x.onLate = r.follow(f, wordFail, workflow.PortApprove, workflow.PortReject, wordGoto)
+		} else {
+			x.onLate = r.follow(f, wordFail, wordDefault, wordGoto)
+		}
+	case "on_reject":
+		x.onReject = r.oneOf(f, wordFail, wordEnd)
+	case "reject":
+		s.no = &list{kind: branchList, owner: s, port: workflow.PortReject}
+		r.branch(s.no, f, depth+1)
 	default:
 		return false
 	}

@@ -107,7 +107,7 @@ func (s *Scheduler) branch(ctx context.Context, q ControlRequest) (scheduler.Bra
 	}
 	var names []string
 	for _, b := range branches {
-		if b.Key.Branch == q.Branch && b.Key.Schedule == q.Schedule || q.Branch == "" && q.Schedule == "" && len(branches) == 1 {
+		if b.Branch == q.Branch && b.Key.Schedule == q.Schedule || q.Branch == "" && q.Schedule == "" && len(branches) == 1 {
 			return b, nil
 		}
 		names = append(names, nameOf(b.Key))

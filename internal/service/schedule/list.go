@@ -95,7 +95,7 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 
 // look gives one schedule.
 func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (Scheduled, error) {
-	sc := Scheduled{Branch: b, control: journal.Control{Workflow: b.Key.Workflow, Branch: b.Key.Branch, Schedule: b.Key.Schedule}}
+	sc := Scheduled{Branch: b, control: journal.Control{Workflow: b.Workflow, Branch: b.Branch, Schedule: b.Key.Schedule}}
 	if c, ok := k.controls[b.Key]; ok {
 		sc.control = c
 		sc.Paused, sc.PausedBy = c.Paused, c.PausedBy

@@ -52,7 +52,7 @@ func TestInterrupted(t *testing.T) {
 			t.Parallel()
 			draw := rand.New(rand.NewPCG(16, seed))
 			between, last := server(t, first), file(t)
-			kills := 0
+			var kills int
 			if seed == 85 {
 				kills = interrupted(t, draw, first, between)
 				copied(t, between, last, storecopy.Config{})
