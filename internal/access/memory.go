@@ -20,12 +20,16 @@ type Memory struct {
 	order   []Hash
 	names   map[string]bool
 	records map[string][]Record
-	last    map[string]int64
+	// sessions are in the order in which they began.
+	sessions []memorySession
+	last     map[string]int64
 }
 
 var (
 	_ Store = (*Memory)(nil)
 	_ Log   = (*Memory)(nil)
+
+	_ SessionStore = (*Memory)(nil)
 )
 
 // Add implements Store.
@@ -73,6 +77,16 @@ func (m *Memory) Find(_ context.Context, h Hash) (Token, error) {
 	defer m.mu.Unlock()
 	if t, ok := m.tokens[h]; ok {
 		return t, nil
+	}
+	return Token{}, ErrUnknownToken
+}
+
+// Get implements Store.
+func (m *Memory) Get(_ context.Context, namespace, id string) (Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h := m.token(namespace, id); h != nil {
+		return m.tokens[*h], nil
 	}
 	return Token{}, ErrUnknownToken
 }

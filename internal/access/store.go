@@ -12,6 +12,8 @@ type Store interface {
 	Add(ctx context.Context, t Token, h Hash) error
 	// Find gives the token of a hash, expired or not. Errors: ErrUnknownToken; those of the store.
 	Find(ctx context.Context, h Hash) (Token, error)
+	// Get gives a token of a namespace, expired or not. Errors: ErrUnknownToken; those of the store.
+	Get(ctx context.Context, namespace, id string) (Token, error)
 	// List gives the tokens of a namespace, those that were made first before others; none where there is no such namespace.
 	List(ctx context.Context, namespace string) ([]Token, error)
 	// Revoke forgets a token, and gives it. Errors: ErrNone, also for one of another namespace; those of the store.

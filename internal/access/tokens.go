@@ -77,6 +77,18 @@ func (t *Tokens) Find(ctx context.Context, text string) (Principal, error) {
 	return found.Principal(), nil
 }
 
+// ByID gives the principal of a token by its id, which is no secret. Errors: ErrUnknownToken where it cannot be used now; those of the store.
+func (t *Tokens) ByID(ctx context.Context, namespace, id string) (Principal, error) {
+	found, err := t.store.Get(ctx, namespace, id)
+	switch {
+	case errors.Is(err, ErrUnknownToken), err == nil && found.IsExpired(t.now()):
+		return Principal{}, ErrUnknownToken
+	case err != nil:
+		return Principal{}, fmt.Errorf("find token: %w", err)
+	}
+	return found.Principal(), nil
+}
+
 // Any tells whether there is a token that may be used now, in any namespace (SEC1).
 func (t *Tokens) Any(ctx context.Context) (bool, error) {
 	names, err := t.store.Namespaces(ctx)

@@ -31,6 +31,7 @@ type visit struct {
 	mount     *Mount
 	pattern   string // of the transport
 	principal access.Principal
+	session   string // the secret of the session by which the caller is known; "": none
 	known     bool
 }
 
@@ -138,13 +139,18 @@ func (s *Server) admit(v *visit, a *answer, r *http.Request) (next *http.Request
 		if err != nil {
 			return nil, nil, err
 		}
-		ctx = transport.With(ctx, &transport.Caller{Principal: v.principal, Service: svc})
+		ctx = transport.With(ctx, &transport.Caller{Principal: v.principal, Service: svc, Session: v.session})
 	}
 	if r.ContentLength > s.cfg.Body {
 		return nil, nil, s.tooLarge()
 	}
 	if v.known && v.principal.Token != envPrincipal {
 		ctx, cancel = s.revoked.Join(ctx, v.principal)
+	}
+	if v.stream && v.session != "" {
+		leave := cancel
+		lasting, end := s.whileSession(ctx, v.session)
+		ctx, cancel = lasting, func() { end(); leave() }
 	}
 	if v.stream {
 		leave := cancel
@@ -191,7 +197,21 @@ func (s *Server) principal(v *visit, r *http.Request) (access.Principal, error) 
 		if len(header) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" || len(token) > maxToken {
 			return access.Principal{}, transport.ErrUnauthorized
 		}
-		return s.try(v, func() (access.Principal, error) { return s.tokens.Find(r.Context(), token) })
+		return s.try(v, func() (access.Principal, error) {
+			if isLogin(r) && access.IsCode(token) {
+				return s.sessions.Redeem(r.Context(), token)
+			}
+			return s.tokens.Find(r.Context(), token)
+		})
+	}
+	if session := s.sessionOf(r); session != "" {
+		return s.try(v, func() (access.Principal, error) {
+			p, err := s.sessions.Find(r.Context(), session)
+			if err == nil {
+				v.session = session
+			}
+			return p, err
+		})
 	}
 	if r.Method == http.MethodGet && s.tickets != nil && strings.Contains(r.URL.RawQuery, "ticket=") {
 		ticket := r.URL.Query().Get("ticket")

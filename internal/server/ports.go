@@ -12,6 +12,8 @@ import (
 type Tokens interface {
 	// Find gives the principal of the token. Errors: access.ErrUnknownToken where there is none, or not any more.
 	Find(ctx context.Context, token string) (access.Principal, error)
+	// ByID gives the principal of a token that can be used, for sessions. Errors: access.ErrUnknownToken.
+	ByID(ctx context.Context, namespace, id string) (access.Principal, error)
 	// Any tells whether there is a token that can be used.
 	Any(ctx context.Context) (bool, error)
 	// First makes the first token: of an admin of the namespace default who may approve.

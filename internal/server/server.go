@@ -37,6 +37,8 @@ type Server struct {
 	hooks      *hooks.Hooks
 	audit      Audit   // nil: no audit
 	tickets    Tickets // nil: there are none
+	sessions   *access.Sessions
+	cookie     string // the name of that of sessions
 	revoked    access.Revocations
 	failures   failures
 	proxies    proxies
@@ -124,6 +126,7 @@ func (s *Server) open(ctx context.Context) error {
 		}
 	}
 	s.tokens = withEnv(access.NewTokens(access.Config{Store: s.access}), token)
+	s.sessions, s.cookie = &access.Sessions{Store: s.access, Tokens: s.tokens}, s.cookieName()
 	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s}, s.flight)
 	mounts := s.probes()
 	if !s.cfg.OnlyWork {

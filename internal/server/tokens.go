@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -72,9 +73,24 @@ func withEnv(behind Tokens, token string) Tokens {
 func (t *envTokens) Find(ctx context.Context, token string) (access.Principal, error) {
 	hash := sha256.Sum256([]byte(token))
 	if subtle.ConstantTimeCompare(hash[:], t.hash[:]) == 1 {
-		return access.Principal{Token: envPrincipal, Name: EnvToken, Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}, nil
+		return t.principal(), nil
 	}
 	return t.Tokens.Find(ctx, token)
+}
+
+// id is what sessions of the token of the environment are of. It differs for each token, so that a session ends when another one is set.
+func (t *envTokens) id() string { return envPrincipal + ":" + hex.EncodeToString(t.hash[:8]) }
+
+// ByID implements Tokens.
+func (t *envTokens) ByID(ctx context.Context, namespace, id string) (access.Principal, error) {
+	if namespace == access.DefaultNamespace && id == t.id() {
+		return t.principal(), nil
+	}
+	return t.Tokens.ByID(ctx, namespace, id)
+}
+
+func (t *envTokens) principal() access.Principal {
+	return access.Principal{Token: envPrincipal, Name: EnvToken, Namespace: access.DefaultNamespace, Role: access.RoleAdmin, Approve: true}
 }
 
 // Any implements Tokens.

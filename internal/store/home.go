@@ -25,6 +25,7 @@ import (
 
 // Access keeps tokens, names of namespaces and the audit log.
 type Access interface {
+	access.SessionStore
 	access.Store
 	access.Log
 }

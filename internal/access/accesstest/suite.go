@@ -19,6 +19,7 @@ import (
 type Both interface {
 	access.Store
 	access.Log
+	access.SessionStore
 }
 
 // Keep is the bound of records that the stores of the suite have.
@@ -31,7 +32,7 @@ var at = time.Date(2026, 11, 22, 1, 2, 3, 4000, time.UTC)
 func Run(t *testing.T, open func(t *testing.T) (s Both, again func() Both)) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Both, func() Both){
-		"tokens": tokens, "full": full, "namespaces at once": atOnce, "records": records, "records at once": recordsAtOnce, "pages": pages,
+		"tokens": tokens, "full": full, "namespaces at once": atOnce, "records": records, "records at once": recordsAtOnce, "pages": pages, "sessions": sessions, "codes at once": codesAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

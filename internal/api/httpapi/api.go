@@ -35,6 +35,8 @@ type Config struct {
 	Access AccessStore
 	// Hooks are the webhooks and notifications that the API manages; nil: some in memory, of this API alone.
 	Hooks *hooks.Hooks
+	// Sessions begin and end the sessions of browsers; without functions, some in Access.
+	Sessions Sessions
 }
 
 // bodySlack is what is in a request beside a document, its escapes in JSON among it.
@@ -48,6 +50,10 @@ func (c Config) withDefaults() Config {
 	c.MaxBody = cmp.Or(c.MaxBody, service.MaxDocumentBytes+bodySlack)
 	if c.Access == nil {
 		c.Access = &access.Memory{}
+	}
+	if c.Sessions.Begin == nil {
+		all := &access.Sessions{Store: c.Access, Tokens: access.NewTokens(access.Config{Store: c.Access})}
+		c.Sessions = Sessions{Begin: all.Begin, Code: all.Code, End: all.End, Cookie: http.Cookie{Name: "hocket", Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode}}
 	}
 	return c
 }
@@ -87,6 +93,7 @@ func New(cfg Config) *API {
 	a.registerAgents()
 	a.registerLive()
 	a.registerOffers()
+	a.registerSession()
 	a.registerTokens()
 	a.registerAudit()
 	a.registerHooks()

@@ -18,6 +18,7 @@ const tagAccess = "Access"
 type AccessStore interface {
 	access.Store
 	access.Log
+	access.SessionStore
 }
 
 // registerTokens registers what manages tokens.

@@ -12,6 +12,8 @@ import (
 type Caller struct {
 	access.Principal
 	Service *service.Service
+	// Session is the secret of the session that a browser sent; "": the caller sent a token.
+	Session string
 }
 
 type callerKey struct{}

@@ -102,7 +102,7 @@ func ProblemFor(err error, t errcode.Transport) Problem {
 		broken    *BrokenBodyError
 	)
 	switch {
-	case errors.Is(err, ErrUnauthorized), errors.Is(err, access.ErrUnknownToken):
+	case errors.Is(err, ErrUnauthorized), errors.Is(err, access.ErrUnknownToken), errors.Is(err, access.ErrNoSession):
 		return NewProblem(errcode.Unauthorized, err.Error())
 	case errors.As(err, &forbidden), errors.Is(err, access.ErrNotGranted):
 		return NewProblem(errcode.Forbidden, err.Error())

@@ -295,6 +295,7 @@ var notCopied = map[string]string{
 	"words_data":       "likewise",
 	"words_idx":        "likewise",
 	"words_config":     "likewise",
+	"access_sessions":  "sessions of browsers, which sign in again",
 	"trash":            "records of deleted runs",
 	"owners":           "processes of the store",
 	"schedule_leader":  "a process of the store",

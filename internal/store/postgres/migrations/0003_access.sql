@@ -19,6 +19,18 @@ CREATE TABLE access_tokens (
   UNIQUE (namespace, id)
 );
 
+-- Sessions of browsers, and one-time codes that begin one. Their rights are those of the token.
+CREATE TABLE access_sessions (
+  n         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  hash      bytea            NOT NULL UNIQUE,  -- SHA-256 of the text, which is not stored (SEC2)
+  namespace text COLLATE "C" NOT NULL,
+  token     text COLLATE "C" NOT NULL,
+  code      bigint           NOT NULL,
+  created   bigint           NOT NULL,
+  expires   bigint           NOT NULL
+);
+CREATE INDEX access_sessions_by_token ON access_sessions (namespace, token);
+
 -- What callers named may have any bytes.
 CREATE TABLE audit (
   namespace text COLLATE "C" NOT NULL,

@@ -311,6 +311,18 @@ CREATE TABLE access_tokens (
   UNIQUE (namespace, id)
 );
 
+-- Sessions of browsers, and one-time codes that begin one. Their rights are those of the token.
+CREATE TABLE access_sessions (
+  n         INTEGER PRIMARY KEY AUTOINCREMENT,
+  hash      BLOB    NOT NULL UNIQUE,        -- SHA-256 of the text, which is not stored (SEC2)
+  namespace TEXT    NOT NULL,
+  token     TEXT    NOT NULL,
+  code      INTEGER NOT NULL,
+  created   INTEGER NOT NULL,
+  expires   INTEGER NOT NULL
+);
+CREATE INDEX access_sessions_by_token ON access_sessions (namespace, token);
+
 CREATE TABLE audit (
   namespace TEXT    NOT NULL,
   n         INTEGER NOT NULL,               -- counts those of the namespace

@@ -27,13 +27,19 @@ const (
 	sqlAdd        = tables.Text(`INSERT INTO access_tokens (hash, namespace, id, name, role, approve, created, expires, used) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
 	sqlFind       = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE hash = ?`)
 	sqlOne        = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? AND id = ?`)
-	sqlList       = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? ORDER BY n`)
-	sqlRevoke     = tables.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
-	sqlTouch      = tables.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
-	sqlLast       = tables.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
-	sqlRecord     = tables.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	sqlForget     = tables.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
-	sqlRecords    = tables.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
+	sqlBegin      = tables.Text(`INSERT INTO access_sessions (hash, namespace, token, code, created, expires) VALUES (?, ?, ?, ?, ?, ?)`)
+	sqlLapsed     = tables.Text(`DELETE FROM access_sessions WHERE expires <= ?`)
+	sqlOldest     = tables.Text(`DELETE FROM access_sessions WHERE namespace = ? AND token = ? AND n NOT IN
+		(SELECT n FROM access_sessions WHERE namespace = ? AND token = ? ORDER BY n DESC LIMIT ?)`)
+	sqlSession = tables.Text(`SELECT namespace, token, code, created, expires FROM access_sessions WHERE hash = ?`)
+	sqlEnd     = tables.Text(`DELETE FROM access_sessions WHERE hash = ?`)
+	sqlList    = tables.Text(`SELECT id, name, namespace, role, approve, created, expires, used FROM access_tokens WHERE namespace = ? ORDER BY n`)
+	sqlRevoke  = tables.Text(`DELETE FROM access_tokens WHERE namespace = ? AND id = ?`)
+	sqlTouch   = tables.Text(`UPDATE access_tokens SET used = ? WHERE namespace = ? AND id = ? AND used < ?`)
+	sqlLast    = tables.Text(`SELECT coalesce(max(n), 0) FROM audit WHERE namespace = ?`)
+	sqlRecord  = tables.Text(`INSERT INTO audit (namespace, n, at, token, actor, channel, action, target, outcome, request, remote) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlForget  = tables.Text(`DELETE FROM audit WHERE namespace = ? AND n <= ?`)
+	sqlRecords = tables.Text(`SELECT n, at, namespace, token, actor, channel, action, target, outcome, request, remote FROM audit
 		WHERE namespace = ? AND n < ? AND at >= ? ORDER BY n DESC LIMIT ?`)
 )
 
@@ -51,6 +57,8 @@ type Store struct {
 var (
 	_ access.Store = (*Store)(nil)
 	_ access.Log   = (*Store)(nil)
+
+	_ access.SessionStore = (*Store)(nil)
 )
 
 // New makes a Store in a store that is open, which it does not close.
@@ -99,6 +107,18 @@ func makeNamespace(tx tables.Tx, name string, at time.Time) error {
 // Find implements access.Store.
 func (s *Store) Find(ctx context.Context, h access.Hash) (access.Token, error) {
 	found, err := s.tokens(ctx, sqlFind, h[:])
+	switch {
+	case err != nil:
+		return access.Token{}, err
+	case len(found) == 0:
+		return access.Token{}, access.ErrUnknownToken
+	}
+	return found[0], nil
+}
+
+// Get implements access.Store.
+func (s *Store) Get(ctx context.Context, namespace, id string) (access.Token, error) {
+	found, err := s.tokens(ctx, sqlOne, namespace, id)
 	switch {
 	case err != nil:
 		return access.Token{}, err
