@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/compact"
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 // talk makes a conversation of words: `u` a message of the user, `s` a summary, `a` a reply in text, `a:x,y` one with calls of these tools, `t` the result of the next open call.
