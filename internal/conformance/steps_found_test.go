@@ -32,6 +32,9 @@ var stepsFound = []rule{
 		r = w.runs(steps("a", "- {id: g, type: approval, on_error: continue}\n"+rest), "go")
 		r.answers(map[string]string{"decision": "reject", "note": "too dear"})
 		same(t, "rejected", string(r.is(engine.StatusCompleted).Output), `{"d":"reject","n":"too dear"}`)
+		r = w.runs("agents: {a: {}}\nworkflow: {max_loop_iterations: 1, steps: [{id: g, type: approval, reject: [g], limit: [{id: s, type: set, values: {n: \"{{ $steps.g.note }}\"}}]}]}\n", "go")
+		r.answers(map[string]string{"decision": "reject", "note": "too dear"})
+		same(t, "at the limit of its loop", string(r.is(engine.StatusCompleted).Output), `{"n":"too dear"}`)
 	}},
 	{name: "X-14 what was not answered in time has no output", test: func(t *testing.T) {
 		for _, s := range []string{"type: ask, prompt: Who?", "type: signal, signal: paid"} {
@@ -42,6 +45,15 @@ var stepsFound = []rule{
 			same(t, s, string(r.is(engine.StatusCompleted).Output), `{"out":false,"previous":"go"}`)
 		}
 	}},
+	{name: "X-35 the list with failures is that of a map that collects, not of one around it", test: func(t *testing.T) {
+		yields(t, steps("a", "- {id: m, type: map, over: [1], on_error: continue, steps: [{type: map, over: [2], on_item_error: collect, steps: [{id: t, type: tool, tool: act, args: {fail: true}}]}]}\n"+
+			"- {type: set, values: {previous: \"{{PREVIOUS_OUTPUT}}\", out: \"{{ has($steps.m.output) }}\"}}\n"), `{"out":false,"previous":"go"}`)
+	}},
+	{name: "X-41 a limit is for its own loop, not for one inside of the step that begins it", test: func(t *testing.T) {
+		fails(t, "agents: {a: {}}\nworkflow: {max_loop_iterations: 2, steps: [{id: m, type: map, over: [1], steps: [{id: x, type: set, values: {v: 1}}, "+
+			"{type: condition, condition: \"{{ $input == 'no' }}\", \"false\": x, \"true\": [{type: set, id: z, values: {v: 2}}]}]}, "+
+			"{type: condition, condition: \"{{ $input == 'no' }}\", \"true\": m, limit: [{type: set, id: l, values: {v: 3}}]}, {type: set, id: y, values: {v: 4}}]}\n", engine.CodeMaxLoopIterations, "items[0]: ")
+	}},
 	{name: "X-55 an end that is skipped does not say the output", test: func(t *testing.T) {
 		yields(t, "output: {all: 1}\n"+steps("a", "- {id: x, type: set, values: {v: 1}}\n- {type: end, output: {v: 2}, if: \"{{ $input == 'stop' }}\"}\n"), `{"all":1}`)
 	}},
@@ -50,5 +62,5 @@ var stepsFound = []rule{
 func TestStepsFound(t *testing.T) { check(t, stepsFound) }
 
 func TestStepsFoundCovered(t *testing.T) {
-	covered(t, stepsFound, "X-3", "X-6", "X-7", "X-14", "X-55")
+	covered(t, stepsFound, "X-3", "X-6", "X-7", "X-14", "X-35", "X-41", "X-55")
 }

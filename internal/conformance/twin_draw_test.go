@@ -91,6 +91,9 @@ func drawExtensions(seed uint64) (*xDocument, []*xDocument) {
 func (d *xDraw) document() *xDocument {
 	doc := &xDocument{limit: 1 + d.r.IntN(3), child: d.child}
 	doc.steps = d.list(2+d.r.IntN(5), &xPlace{depth: 3, top: true})
+	if len(doc.steps) == 0 { // there are enough
+		doc.steps = []*xStep{{kind: "set", id: d.id("se"), values: map[string]xValue{"v": {expr: &xExpr{op: "n", n: 1}}}}}
+	}
 	d.jumps(doc.steps, nil, nil)
 	if d.child || d.chance(3) {
 		doc.output = map[string]xValue{"v": {expr: d.number(&xPlace{})}, "last": {expr: &xExpr{op: "n", n: 7}}}

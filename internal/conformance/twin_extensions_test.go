@@ -252,7 +252,13 @@ func TestExtensionsTwin(t *testing.T) {
 					completed.Add(1)
 				}
 				calls.Add(int64(len(want.Calls)))
+				if want.Code == engine.CodeMaxSteps { // which step meets the bound is not said
+					want.Node, want.Calls, want.Acts = "", nil, nil
+				}
 				got, r := realWorld(t, doc, below, script)
+				if got.Code == engine.CodeMaxSteps {
+					got.Node, got.Calls, got.Acts = "", nil, nil
+				}
 				if diff := cmp.Diff(want, got.settled()); diff != "" {
 					t.Errorf("(-twin +run):\n%s\nthe document:\n%s\nthe failure: %s", diff, doc.text(), asJSON(r.show().Error))
 					for _, b := range below {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,8 @@ type xFlow struct {
 	over bool   // the run ends here
 	gone bool   // it was cancelled
 	fail *xFail
+	// inside: a step of the path after a rejection failed, not the approval.
+	inside bool
 }
 
 func (f xFlow) leaves() bool { return f.jump != "" || f.ends || f.over || f.gone || f.fail != nil }
@@ -73,6 +76,7 @@ type xRun struct {
 	open  []*xWait
 	kept  []xSignal
 	names map[string]bool // of signals
+	steps atomic.Int64    // so far
 }
 
 // xActs is what the tool does, and the record of its calls.
@@ -151,6 +155,9 @@ func (s *xScope) step(x *xStep, given any) xFlow {
 	if s.ctx.Err() != nil {
 		return xFlow{gone: true}
 	}
+	if s.run.steps.Add(1) > 20_000 { // far beyond what a run may take: a loop whose limit leads back into it
+		return xFlow{fail: &xFail{code: "max_steps", node: x.id, bound: true}}
+	}
 	if x.kind == "condition" {
 		return s.choose(x, given)
 	}
@@ -160,6 +167,9 @@ func (s *xScope) step(x *xStep, given any) xFlow {
 	s.back = ""
 	if s.loops[x.id]++; s.loops[x.id] > s.doc.limit {
 		if at := limitOf(s.doc.steps, x.id); at != nil {
+			if x.onError != "" && x.onError != "fail" { // it can be read then
+				s.entry(x.id).fail = &xFail{code: "max_loop_iterations", node: x.id}
+			}
 			f := s.list(at.limitSteps, given)
 			if !f.leaves() {
 				f.jump, f.ends = at.limitJump, at.limitJump == ""
@@ -179,6 +189,9 @@ func (s *xScope) step(x *xStep, given any) xFlow {
 	}
 	f := s.timed(x, given)
 	switch {
+	case f.inside:
+		f.inside = false
+		return f
 	case f.fail != nil:
 		return s.failed(x, given, f.fail, f.out)
 	case f.gone:
@@ -282,7 +295,7 @@ func (s *xScope) tries(x *xStep, given any) xFlow {
 			again = false
 			f = s.once(x, given, &items)
 		}
-		if f.fail == nil || f.fail.bound || f.fail.code == "expression" || n == x.retries {
+		if f.fail == nil || f.inside || f.fail.bound || f.fail.code == "expression" || n == x.retries {
 			return f
 		}
 		if !s.rest(time.Duration(x.pause) * time.Second) {

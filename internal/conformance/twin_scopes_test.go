@@ -291,7 +291,7 @@ func (s *xScope) answered(x *xStep, given, got any) xFlow {
 		return xFlow{out: given}
 	case x.reject == "list":
 		f := s.list(x.steps, given)
-		f.ends = !f.leaves()
+		f.inside, f.ends = f.fail != nil, f.ends || !f.leaves()
 		return f
 	case x.reject == "jump":
 		return xFlow{out: given, jump: x.rejectJump}

@@ -193,7 +193,7 @@ func (s *steps) leave(id int, port string) {
 func (s *steps) caughtBy(id int, f *Failure) (port string, value Value) {
 	n := s.graph.StepNode(id)
 	switch c := n.Catch; {
-	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations): // at the first step of a loop the port is for the bound of the loop
+	case isLimit(f.Code) && len(n.Ports[workflow.PortLimit]) > 0 && (!n.Header || f.Code == CodeMaxLoopIterations && f.Node == s.graph.NodeID(id)): // at the first step of a loop the port is for the bound of that loop, not of one inside
 		return workflow.PortLimit, nil
 	case c != nil && event.BoundsRun(f.Code):
 		return "", nil

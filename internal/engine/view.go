@@ -123,8 +123,13 @@ func (e env) Step(id string) (expr.Entry, bool) {
 	out, ok := sight.EntryOf(id)
 	caught := sight.Caught(id)
 	if ok && out.Output != nil || caught.Step > 0 {
-		last := max(out.Step, caught.Step)
-		switch w := e.Waits.OfStep(last); {
+		last := caught.Step
+		w := e.Waits.OfStep(last)
+		if w == nil { // it met the limit of its loop, and asked nothing
+			last = out.Step
+			w = e.Waits.OfStep(last)
+		}
+		switch {
 		case w == nil:
 		case w.Answer != nil:
 			out.Decision, out.Note = w.Answer.Decision, w.Answer.Note

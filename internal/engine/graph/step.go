@@ -217,7 +217,7 @@ func (g *Graph[L]) caught(id int, d *event.StepFailed) {
 	switch {
 	case d.Output != nil:
 		st.Output = OutputOf(d.Output)
-	case d.Error.Code == event.CodeItemsFailed && n.Kind == workflow.KindMap && st.Block.Items != nil:
+	case d.Error.Code == event.CodeItemsFailed && n.Kind == workflow.KindMap && n.Map.OnItemError == workflow.FailCollect && st.Block.Items != nil:
 		st.Output = g.itemList(id, true)
 	default:
 		st.Output = g.output(st.From)
