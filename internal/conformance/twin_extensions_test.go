@@ -169,7 +169,7 @@ func realWorld(t *testing.T, doc *xDocument, below []*xDocument, script []xAct) 
 		w.Open = append(w.Open, last(open.Node))
 	}
 	if end.Status == engine.StatusCompleted {
-		w.Output = json.RawMessage(end.Output)
+		w.Output = end.Output
 	}
 	if end.Error != nil {
 		w.Code = end.Error.Code

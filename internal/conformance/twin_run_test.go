@@ -218,8 +218,7 @@ func (s *xScope) failed(x *xStep, given any, why *xFail, collected any) xFlow {
 	}
 	e := s.entry(x.id)
 	e.fail = why
-	switch x.onError {
-	case "default":
+	if x.onError == "default" {
 		e.done, e.output = true, x.stock()
 		s.did[x.id] = e
 		return xFlow{out: e.output}

@@ -42,6 +42,8 @@ func TestEveryRoute(t *testing.T) {
 	tr.forks(t)
 	tr.events(t)
 	tr.offers(t)
+	tr.controls(t)
+	tr.signedIn(t)
 	tr.webhooks(t)
 	tr.endpoints(t)
 	tr.links(t)

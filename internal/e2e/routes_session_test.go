@@ -1,0 +1,63 @@
+//go:build unix
+
+package e2e_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/client/api"
+)
+
+// controls pauses the schedule of the workflow feeds, goes on, skips a time and asks for a run.
+func (tr *tour) controls(t *testing.T) {
+	daily := new("daily")
+	paused := must(tr.c.PauseScheduleWithResponse(tr.ctx, "feeds", &api.PauseScheduleParams{Branch: daily}))
+	if s := gave(t, paused, 200, paused.JSON200); s.Paused == nil || s.Next != nil {
+		t.Errorf("paused %s", paused.Body)
+	}
+	resumed := must(tr.c.ResumeScheduleWithResponse(tr.ctx, "feeds", &api.ResumeScheduleParams{Branch: daily}))
+	if s := gave(t, resumed, 200, resumed.JSON200); s.Paused != nil {
+		t.Errorf("resumed %s", resumed.Body)
+	}
+	skipped := must(tr.c.SkipScheduleWithResponse(tr.ctx, "feeds", &api.SkipScheduleParams{Branch: daily}))
+	if s := gave(t, skipped, 200, skipped.JSON200); s.Skip == nil {
+		t.Errorf("skipped %s", skipped.Body)
+	}
+	asked := must(tr.c.RunScheduleWithResponse(tr.ctx, "feeds", &api.RunScheduleParams{Branch: daily}))
+	if s := gave(t, asked, 200, asked.JSON200); s.Asked == nil && s.LastRun == nil {
+		t.Errorf("asked for a run: %s", asked.Body)
+	}
+	refused(t, must(tr.c.PauseScheduleWithResponse(tr.ctx, "poem", nil)), 422, "invalid")
+}
+
+// signedIn signs a browser in with a code, and out.
+func (tr *tour) signedIn(t *testing.T) {
+	code := must(tr.c.CreateSessionCodeWithResponse(tr.ctx))
+	text := gave(t, code, 201, code.JSON201).Code
+	browser := tr.client(text)
+	in := must(browser.CreateSessionWithResponse(tr.ctx))
+	if s := gave(t, in, 201, in.JSON201); !s.ByCookie || s.Role != "admin" {
+		t.Errorf("signed in %s", in.Body)
+	}
+	refused(t, must(browser.CreateSessionWithResponse(tr.ctx)), 401, "unauthorized")
+	cookie, err := http.ParseSetCookie(in.HTTPResponse.Header.Get("Set-Cookie"))
+	if err != nil || !cookie.Secure || !cookie.HttpOnly {
+		t.Fatalf("%v: the cookie %v", err, cookie)
+	}
+	page := func(_ context.Context, r *http.Request) error {
+		r.Header.Del("Authorization")
+		r.Header.Set("Hocket-Page", "1")
+		r.AddCookie(&http.Cookie{Name: cookie.Name, Value: cookie.Value})
+		return nil
+	}
+	who := must(tr.c.GetSessionWithResponse(tr.ctx, page))
+	if s := gave(t, who, 200, who.JSON200); !s.ByCookie || !s.Approve || s.Version == "" {
+		t.Errorf("the session is %s", who.Body)
+	}
+	if out := must(tr.c.EndSessionWithResponse(tr.ctx, page)); out.StatusCode() != http.StatusNoContent {
+		t.Errorf("signed out: %s", out.Status())
+	}
+	refused(t, must(tr.c.GetSessionWithResponse(tr.ctx, page)), 401, "unauthorized")
+}
