@@ -109,7 +109,7 @@ func TestSubagentAsFails(t *testing.T) {
 		if _, err := hocket.SubagentAs[struct{ C chan int }](ctx, "critic", "x"); err == nil || !strings.Contains(err.Error(), "the answer as struct { C chan int }: ") {
 			t.Errorf("%v", err)
 		}
-		if _, err := hocket.SubagentAs[string](ctx, "nobody", "x"); err == nil || !strings.Contains(err.Error(), `agent "nobody" not found`) {
+		if _, err := hocket.SubagentAs[string](ctx, "missing", "x"); err == nil || !strings.Contains(err.Error(), `agent "missing" not found`) {
 			t.Errorf("%v", err)
 		}
 		if _, err := hocket.SubagentAs[string](ctx, "critic", "x", hocket.SubagentOptions{Key: strings.Repeat("k", 201)}); err == nil || !strings.Contains(err.Error(), "Key has 201 bytes") {
