@@ -37,7 +37,7 @@ func (a *API) registerSession() {
 	}, a.endSession)
 	add(a, route{
 		Method: http.MethodPost, Path: "/session/codes", ID: "createSessionCode", Tag: tagAccess, Role: access.RoleRun, Status: http.StatusCreated,
-		Summary: "Create a one-time code that signs a browser in", Description: "For a link such as the one that `hocket open` prints: ten minutes, one use, with the rights of the caller's token.",
+		Summary: "Create a one-time code that signs a browser in", Description: "It lasts ten minutes, works once, and has the rights of the token of the caller.",
 	}, a.createSessionCode)
 }
 

@@ -215,7 +215,7 @@ func TestRefusals(t *testing.T) {
 		status             int
 		says               string
 	}{
-		"nobody":             {"GET", "/ops/runs/one", "", []string{"X-User", ""}, 403, "you are not allowed"},
+		"no user":            {"GET", "/ops/runs/one", "", []string{"X-User", ""}, 403, "you are not allowed"},
 		"no such run":        {"GET", "/ops/runs/none", "", []string{"X-User", "carol"}, 403, "you are not allowed"},
 		"unknown run":        {"GET", "/ops/runs/none", "", nil, 404, ""},
 		"no name":            {"GET", "/ops/runs", "", []string{"X-User", "nameless"}, 403, ""},

@@ -3975,7 +3975,7 @@ type ClientInterface interface {
 
 	// CreateSessionCode Create a one-time code that signs a browser in
 	//
-	// For a link such as the one that `hocket open` prints: ten minutes, one use, with the rights of the caller's token.
+	// It lasts ten minutes, works once, and has the rights of the token of the caller.
 	//
 	// Corresponds with POST /api/v1/session/codes (the `CreateSessionCode` operationId).
 	CreateSessionCode(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5126,7 +5126,7 @@ func (c *Client) CreateSession(ctx context.Context, reqEditors ...RequestEditorF
 
 // CreateSessionCode Create a one-time code that signs a browser in
 //
-// For a link such as the one that `hocket open` prints: ten minutes, one use, with the rights of the caller's token.
+// It lasts ten minutes, works once, and has the rights of the token of the caller.
 //
 // Corresponds with POST /api/v1/session/codes (the `CreateSessionCode` operationId).
 func (c *Client) CreateSessionCode(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10186,7 +10186,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSessionCodeWithResponse Create a one-time code that signs a browser in
 	//
-	// For a link such as the one that `hocket open` prints: ten minutes, one use, with the rights of the caller's token.
+	// It lasts ten minutes, works once, and has the rights of the token of the caller.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -17602,7 +17602,7 @@ func (c *ClientWithResponses) CreateSessionWithResponse(ctx context.Context, req
 
 // CreateSessionCodeWithResponse Create a one-time code that signs a browser in
 //
-// For a link such as the one that `hocket open` prints: ten minutes, one use, with the rights of the caller's token.
+// It lasts ten minutes, works once, and has the rights of the token of the caller.
 //
 // Returns a wrapper object for the known response body format(s).
 //
