@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/engine"
-	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -48,7 +47,7 @@ replies:
 	if err := s.Cancel(t.Context(), "r", ""); err != nil {
 		t.Fatal(err)
 	}
-	if below := childrenOf(t, s, "r")[0]; below.Status != journal.StatusCancelled {
+	if below := ended(t, s, childrenOf(t, s, "r")[0].Run); below.Status != engine.StatusCancelled { // calls in flight settle after Cancel
 		t.Errorf("the run below is %s", below.Status)
 	}
 }
