@@ -122,7 +122,10 @@ func choose(root *source.Node, name string, diags *diag.List) (Format, bool) {
 	if name == "" {
 		if name = Detect(root); name == "" {
 			d := diags.Errorf(span, "", CodeUnknownFormat, "%s", unknown(root))
-			if d.Hint = forms(); isAgents(root) {
+			switch d.Hint = forms(); {
+			case hasSteps(root):
+				d.Hint = "a steps document lists its steps under `workflow`: `workflow: [{type: agent, name: …}]`"
+			case isAgents(root):
 				d.Advise(diag.GiveAgentsFile)
 			}
 			return Format{}, false
@@ -145,10 +148,19 @@ func unknown(root *source.Node) string {
 	if root.Kind != source.Map {
 		return fmt.Sprintf("a workflow document must be a map, found %s", root.Kind)
 	}
+	if hasSteps(root) {
+		return "this has a list of steps, and no workflow"
+	}
 	if isAgents(root) {
 		return "this is a list of agents without a workflow"
 	}
 	return "this is not a workflow document of a known format"
+}
+
+// hasSteps tells whether a document of no language has the key `steps`, as documents of other engines do.
+func hasSteps(root *source.Node) bool {
+	n := root.Get("steps")
+	return root.Kind == source.Map && n != nil && n.Kind == source.List && len(n.Items) > 0
 }
 
 // isAgents tells whether a document of no language is a list of agents.

@@ -68,6 +68,10 @@ func TestReadReports(t *testing.T) {
 		{name: "unknown", doc: "foo: 1\n", want: "in.yaml:1:1: error: this is not a workflow document of a known format (unknown-format)" + forms},
 		{name: "no map", doc: "just text\n", want: "in.yaml:1:1: error: a workflow document must be a map, found a string (unknown-format)" + forms},
 		{name: "agents", doc: "agents: [{id: a}]\n", want: "in.yaml:1:1: error: this is a list of agents without a workflow (unknown-format); hint: give it as the file of agents, together with a workflow"},
+		{
+			name: "steps outside of a workflow", doc: "agents: [{id: a}]\nsteps: [{type: agent, name: a}]\n",
+			want: "in.yaml:1:1: error: this has a list of steps, and no workflow (unknown-format); hint: a steps document lists its steps under `workflow`: `workflow: [{type: agent, name: …}]`",
+		},
 		{name: "empty", doc: "", want: "in.yaml:1:1: error: the document is empty (empty-document)"},
 		{name: "rounds", doc: roundsDoc, opts: format.Options{Agents: []workflow.Agent{{ID: "x"}}}},
 		{

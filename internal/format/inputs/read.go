@@ -33,6 +33,11 @@ var (
 		"type", "title", "description", "default", "enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
 		"items", "minItems", "maxItems", "uniqueItems", "properties", "required", "additionalProperties", "optional", "mediaTypes", "maxBytes",
 	}
+	// otherTypes are the words of other languages for the types.
+	otherTypes = map[string]string{
+		"str": "string", "text": "string", "int": "integer", "float": "number", "double": "number", "decimal": "number", "bool": "boolean",
+		"list": "array", "dict": "object", "map": "object", "json": "object",
+	}
 	fileKeys = []string{"type", "title", "description", "optional", "mediaTypes", "maxBytes"}
 )
 
@@ -44,6 +49,10 @@ func Read(n *source.Node, report Report) []workflow.Input {
 	if n.Kind != source.Map {
 		report.Errorf(n.Span, n.Path(), codeWrongType, "inputs must be a map of names to what they are, got %s", n.Kind).Hint = "for example `inputs: {city: {type: string, title: City}}`"
 		return nil
+	}
+	if properties := wholeSchema(n); properties != nil {
+		report.Errorf(n.Get("type").Span, n.Path(), codeBadInput, "inputs is a map of names, not the JSON Schema of an object").Hint = "leave out `type` and `properties`: `inputs: {city: {type: string}}`; an input with `default`, or with `optional: true`, may be left out"
+		n = properties
 	}
 	if len(n.Entries) > workflow.MaxInputs {
 		report.Errorf(n.Span, n.Path(), codeBadInput, "there are %d inputs; the limit is %d", len(n.Entries), workflow.MaxInputs)
@@ -61,6 +70,31 @@ func Read(n *source.Node, report Report) []workflow.Input {
 		}
 	}
 	return out
+}
+
+// Names gives the names of the inputs, those with errors too.
+func Names(n *source.Node) []string {
+	if properties := wholeSchema(n); properties != nil {
+		n = properties
+	}
+	var names []string
+	for _, e := range n.Entries {
+		names = append(names, e.Key)
+	}
+	return names
+}
+
+// wholeSchema gives the properties of inputs that are written as the JSON Schema of an object, nil where they are not: an input may have the name `type`, and one
+// `properties`, whose keys are those of a schema.
+func wholeSchema(n *source.Node) *source.Node {
+	t, p := n.Get("type"), n.Get("properties")
+	if t == nil || t.Text != "object" || p == nil || p.Kind != source.Map {
+		return nil
+	}
+	if slices.ContainsFunc(p.Entries, func(e source.Entry) bool { return !slices.Contains(Keys, e.Key) }) {
+		return p
+	}
+	return nil
 }
 
 // Schema reads the schema of the output.
@@ -151,7 +185,11 @@ func (r *reader) input() *workflow.Input {
 
 func (r *reader) typeOf(n *source.Node) string {
 	if n.Kind != source.String || !slices.Contains(kinds, n.Text) {
-		r.errorf(n, codeBadInput, "unknown type %q; the types are %s", n.Text, strings.Join(kinds, ", ")).Hint = diag.DidYouMean(n.Text, kinds)
+		hint := diag.DidYouMean(n.Text, kinds)
+		if t := otherTypes[strings.ToLower(n.Text)]; t != "" {
+			hint = fmt.Sprintf("write %s", t)
+		}
+		r.errorf(n, codeBadInput, "unknown type %q; the types are %s", n.Text, strings.Join(kinds, ", ")).Hint = hint
 		return ""
 	}
 	return n.Text

@@ -29,9 +29,7 @@ func ReadDocument(f *source.Fields, diags *diag.List) *Document {
 	d := &Document{texts: &Texts{}}
 	if n := f.Get("inputs"); !n.IsNull() {
 		d.Expressions = true
-		for _, e := range n.Entries {
-			d.names = append(d.names, e.Key)
-		}
+		d.names = inputs.Names(n)
 		d.given = inputs.Read(n, diags)
 	}
 	d.schema = inputs.Schema(f.Get("output_schema"), diags)

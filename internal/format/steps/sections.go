@@ -77,9 +77,7 @@ func (r *reader) document(root *source.Node) {
 	with("agents", r.agentsSection)
 	with("inputs", func(f field) {
 		r.declares = true
-		for _, g := range r.fields(f.value) {
-			r.inputs = append(r.inputs, g.key)
-		}
+		r.inputs = inputs.Names(f.value)
 		r.w.Inputs = inputs.Read(f.value, &r.diags)
 	})
 	with("output_schema", func(f field) { r.w.OutputSchema = inputs.Schema(f.value, &r.diags) })
