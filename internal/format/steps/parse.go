@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +161,29 @@ func (r *reader) step(s *step, depth int) {
 	r.checkStep(s, word, typ, known)
 }
 
+// otherTypes are the words of other engines for the types of steps.
+var otherTypes = map[string]kind{
+	"llm": agentStep, "prompt": agentStep, "model": agentStep,
+	"if": conditionStep, "switch": conditionStep, "branch": conditionStep, "router": conditionStep,
+	"fork": parallelStep, "fan_out": parallelStep, "concurrent": parallelStep,
+	"foreach": mapStep, "for_each": mapStep, "for": mapStep, "loop": mapStep, "iterate": mapStep, "iteration": mapStep,
+	"human": askStep, "input": askStep, "question": askStep, "interrupt": approvalStep, "review": approvalStep, "gate": approvalStep,
+	"http": toolStep, "function": toolStep, "action": toolStep, "script": toolStep, "shell": toolStep, "mcp": toolStep,
+	"assign": setStep, "transform": setStep, "delay": sleepStep, "wait": sleepStep, "event": signalStep, "subflow": workflowStep, "subworkflow": workflowStep,
+}
+
+// typeHint says what to write in place of an unknown type.
+func typeHint(word string) string {
+	if hint := diag.DidYouMean(word, stepTypes()); hint != "" && word != "" {
+		return hint
+	}
+	list := "the types are " + strings.Join(stepTypes(), ", ")
+	if kind, ok := otherTypes[strings.ReplaceAll(strings.ToLower(word), "-", "_")]; ok {
+		return fmt.Sprintf("write `type: %s`; %s", kind, list)
+	}
+	return list
+}
+
 // checkStep reports what a step lacks, in the words of S4-2.
 func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 	at := s.span()
@@ -169,10 +193,7 @@ func (r *reader) checkStep(s *step, word string, typ *field, known bool) {
 			at = typ.value.Span
 		}
 		d := r.diags.Errorf(at, s.path()+".type", codeBadStep, "%s: unknown type %q", s.title(), word)
-		d.Hint = "the types are " + strings.Join(stepTypes(), ", ")
-		if hint := diag.DidYouMean(word, stepTypes()); hint != "" && word != "" {
-			d.Hint = hint
-		}
+		d.Hint = typeHint(word)
 		s.broken = true
 	case s.garbled: // which was reported where it stands
 		s.broken = true
