@@ -31,8 +31,8 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(folders) < 21 {
-		t.Fatalf("found %d examples, want at least 21", len(folders))
+	if len(folders) < 27 {
+		t.Fatalf("found %d examples, want at least 27", len(folders))
 	}
 	for _, path := range folders {
 		name := filepath.Dir(path)
