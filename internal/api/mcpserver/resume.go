@@ -103,7 +103,8 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 	run := rec.Head.Run
 	answers := args.Input != nil || args.Decision != "" || args.Wait != "" || args.Node != ""
 	w, err := rec.Asked(service.AnswerRequest{Wait: args.Wait, Node: args.Node})
-	noWait := errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil && !w.IsOpen() && !answers
+	isOther := err == nil && !w.IsOpen() && rec.Head.Status.Ended() && (w.Kind == workflow.WaitSignal || w.Kind == workflow.WaitQuestion && args.Decision != "")
+	noWait := isOther || errors.Is(err, engine.ErrWaitNotFound) && args.Wait == "" && args.Node == "" || err == nil && !w.IsOpen() && !answers
 	switch {
 	case noWait && rec.Head.Status.Ended():
 		return &conflictError{fmt.Sprintf("run %s has ended (%s); there is nothing to continue. execute_workflow runs the workflow again", run, rec.Head.Status)}

@@ -93,9 +93,11 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		switch {
 		case err != nil:
 			return p, err
+		case !w.IsOpen() && r.Head.Status.Ended() && !w.takes(*p.Answer):
+			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
 		case w.Kind == workflow.WaitSignal:
 			return p, noAnswer(w)
-		case w.Kind == workflow.WaitQuestion && p.Answer.Decision && !slices.ContainsFunc(w.Options, func(o string) bool { return string(Decide(o)) == string(p.Answer.Value) }):
+		case !w.takes(*p.Answer):
 			return p, &failure.NoApprovalError{Run: r.Head.Run, Node: w.Node}
 		}
 		a := *p.Answer
@@ -131,6 +133,17 @@ type Asked struct {
 // IsOpen tells whether the wait takes its first answer.
 func (a Asked) IsOpen() bool { return a.Ended == 0 }
 
+// takes tells whether the wait takes answers of that kind: a signal takes none, and a question a decision only where it is one of the options.
+func (a Asked) takes(q AnswerRequest) bool {
+	switch a.Kind {
+	case workflow.WaitSignal:
+		return false
+	case workflow.WaitQuestion:
+		return !q.Decision || slices.ContainsFunc(a.Options, func(o string) bool { return string(Decide(o)) == string(q.Value) })
+	}
+	return true
+}
+
 // Asked gives the wait that an answer is for: by its id, by its node, or the only open one; the oldest where the workflow holds while paused (D17). An answer
 // whose key came before is for the wait that it answered then. Where none is open, of the run or of the node, it is the one that ended last: the same answer
 // once more is no error, and another one is refused by the wait (P24).
@@ -152,8 +165,12 @@ func (r Recorded) Asked(q AnswerRequest) (Asked, error) {
 	}
 	waits := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return !isAt(w.Node) })
 	open := slices.DeleteFunc(slices.Clone(waits), func(w *Asked) bool { return !w.IsOpen() })
-	if people := slices.DeleteFunc(slices.Clone(open), func(w *Asked) bool { return w.Kind == workflow.WaitSignal }); len(people) > 0 {
-		open = people // which no answer is for
+	isSignal := func(w *Asked) bool { return w.Kind == workflow.WaitSignal } // which no answer is for
+	if people := slices.DeleteFunc(slices.Clone(open), isSignal); len(people) > 0 {
+		open = people
+	}
+	if people := slices.DeleteFunc(slices.Clone(waits), isSignal); len(people) > 0 {
+		waits = people
 	}
 	switch {
 	case len(open) == 1, len(open) > 1 && q.Node == "" && r.Workflow.Rules.HoldWhilePaused:
