@@ -30,7 +30,7 @@ import (
 //
 //   - numbers in the order of events are replaced: steps by their node and iteration, and so waits, timers, tokens and scopes, which are numbered by steps; calls by their step, the agent loop in it and
 //     their place there; seq is left out;
-//   - events are compared in their order within a step, within each agent loop of a step and within a tool call, and not between them;
+//   - events are compared in their order within a step, within each agent loop of a step and within a tool call, and not between them; nor are the ends of the items of a map;
 //   - that the run paused and went on, and that tokens waited in the queue of a paused run, depends on what else was at work, and is left out; so is the binding of a tool call, a hash of numbers.
 //
 // The error is of an event that cannot be encoded.
@@ -263,6 +263,10 @@ func (n names) group(e engine.Event) string {
 		return group
 	}
 	switch d := e.Data.(type) {
+	case *engine.EdgeTaken:
+		if d.Edge < 0 && d.Token == 0 && d.Branch > 0 {
+			return fmt.Sprint(group, " item ", d.Branch, " ends")
+		}
 	case *engine.ToolCalled:
 		return group + " " + n.calls[d.Call]
 	case *engine.ToolReturned:
