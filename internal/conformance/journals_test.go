@@ -107,6 +107,9 @@ func (p *playedRun) unplayable(inRealTime bool) string {
 				if strings.HasPrefix(d.Error.Message, "time limit ") {
 					return "a call of it takes longer than it may"
 				}
+				if d.Late {
+					return "a call of it is cancelled, before or after it began"
+				}
 			case *engine.StepCancelled:
 				return "a call of it is cancelled, before or after it began"
 			case *engine.ModelCalled, *engine.ToolCalled:
@@ -342,7 +345,8 @@ func compareRules(t *testing.T, drivers []equaltest.Driver) {
 	var mu sync.Mutex
 	left, compared := map[string]int{}, 0
 	t.Run("rules", func(t *testing.T) {
-		for _, rules := range append(allRules(), seeds, requirements, catalogRules, stepsExtensions, stepsPolicies, stepsWorkflows, stepsMaps, schedulesExtended, latestOutputs, deep) {
+		for _, rules := range append(allRules(), seeds, requirements, catalogRules,
+			stepsExtensions, stepsPolicies, stepsWorkflows, stepsMaps, stepsPeople, stepsFound, canvasExtensions, roundsExtensions, agentFallbacks, agentCompactions, inputRules, labelled, schedulesExtended, latestOutputs, deep) {
 			for n, r := range rules {
 				t.Run(r.name, func(t *testing.T) {
 					t.Parallel()

@@ -244,18 +244,22 @@ func (d *xDraw) step(p *xPlace, timed bool) *xStep {
 	return s
 }
 
+// placed gives a call the places of the items around it, so that no two items make the same call.
+func (s *xStep) placed(p *xPlace) {
+	for _, m := range p.maps {
+		if !hidden(p, m) {
+			s.values["at"+m.id] = xValue{expr: &xExpr{op: "index", of: m}}
+		}
+	}
+}
+
 func (d *xDraw) fill(s *xStep, p *xPlace) {
 	switch s.kind {
 	case "set":
 		s.values = d.members(p)
 	case "tool":
 		s.values = d.members(p)
-		for _, m := range p.maps {
-			s.values["at"+m.id] = xValue{expr: &xExpr{op: "index", of: m}}
-			if hidden(p, m) {
-				delete(s.values, "at"+m.id)
-			}
-		}
+		s.placed(p)
 		if d.chance(3) {
 			s.retries, s.pause = d.r.IntN(3), d.r.IntN(2)
 		}
@@ -348,6 +352,7 @@ func (d *xDraw) fillBlock(s *xStep, p *xPlace) {
 		s.steps = d.list(1+d.r.IntN(3), q)
 		if len(s.steps) == 0 {
 			s.steps = []*xStep{{kind: "tool", id: d.id("to"), values: map[string]xValue{"v": {expr: &xExpr{op: "item", of: s}}}}}
+			s.steps[0].placed(q)
 		}
 	case "workflow":
 		inner := &xDraw{r: d.r, n: d.n, child: true, limited: d.limited}
