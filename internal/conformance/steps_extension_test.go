@@ -242,6 +242,10 @@ var stepsExtensions = []rule{
 		w, _ := withTools(t)
 		w.plays("a", say("late").slow())
 		same(t, "all", string(w.completes(steps("a b", "- {id: p, type: parallel, join: all, steps: [{id: x, type: agent, name: a}, {id: y, type: agent, name: b}]}\n- {type: set, values: {x: \"{{ $steps.p.outputs.x.output }}\"}}\n"), "go").Output), `{"x":"late"}`)
+		// The first failure in declared order is named, whichever came first.
+		w, _ = withTools(t)
+		o := w.runs(steps("", "- {id: p, type: parallel, join: quorum, quorum: 2, steps: [{id: x, type: condition, condition: \"true\", true: [{type: sleep, for: 1s}, {id: x1, type: tool, tool: act, args: {fail: true}}]}, {id: y, type: tool, tool: act, args: {fail: true}}, {id: z, type: sleep, for: 1m}]}\n"), "go").is(engine.StatusFailed)
+		same(t, "quorum", *o.Error.Node+": "+o.Error.Message, `x1: 2 of 3 branches failed; the first: tool "act" failed: no route`)
 	}},
 	{name: "X-18 what can be read of a step", test: func(t *testing.T) {
 		for _, ref := range []string{"$steps.x.error.code", "$steps.x.decision", "$steps.x.note", "$steps.e.output"} {

@@ -45,6 +45,14 @@ var stepsFound = []rule{
 			same(t, s, string(r.is(engine.StatusCompleted).Output), `{"out":false,"previous":"go"}`)
 		}
 	}},
+	{name: "X-6 a bound of the run is not made up for by another branch", test: func(t *testing.T) {
+		loop := "{id: c, type: condition, condition: \"true\", true: [{id: x, type: set, values: {a: 1}}, {id: y, type: tool, tool: act, args: {fail: true}, on_error: {goto: x}}]}"
+		for _, join := range []string{"any", "quorum, quorum: 1"} {
+			w, _ := withTools(t)
+			o := w.runs(steps("", "- {id: p, type: parallel, join: "+join+", on_error: continue, steps: ["+loop+", {id: z, type: sleep, for: 1m}]}\n"), "go").is(engine.StatusFailed)
+			same(t, join, o.Error.Code, engine.CodeMaxLoopIterations)
+		}
+	}},
 	{name: "X-35 the list with failures is that of a map that collects, not of one around it", test: func(t *testing.T) {
 		yields(t, steps("a", "- {id: m, type: map, over: [1], on_error: continue, steps: [{type: map, over: [2], on_item_error: collect, steps: [{id: t, type: tool, tool: act, args: {fail: true}}]}]}\n"+
 			"- {type: set, values: {previous: \"{{PREVIOUS_OUTPUT}}\", out: \"{{ has($steps.m.output) }}\"}}\n"), `{"out":false,"previous":"go"}`)

@@ -294,7 +294,7 @@ func (s *xScope) tries(x *xStep, given any) xFlow {
 			again = false
 			f = s.once(x, given, &items)
 		}
-		if f.fail == nil || f.inside || f.fail.bound || f.fail.code == "expression" || n == x.retries {
+		if f.fail == nil || f.inside || f.fail.bound || f.fail.code == "expression" && f.fail.node == x.id || n == x.retries {
 			return f
 		}
 		if !s.rest(time.Duration(x.pause) * time.Second) {

@@ -31,27 +31,20 @@ func (s *xScope) parallel(x *xStep, given any) xFlow {
 	case "quorum":
 		need = x.quorum
 	}
-	var good []ended
-	failures := 0
-	var first *xFail
+	var good, bad []ended
 	for range x.steps {
 		e := <-ends
 		switch {
 		case e.flow.gone:
 			continue
 		case e.flow.fail != nil:
-			failures++
-			if first == nil {
-				first = e.flow.fail
+			bad = append(bad, e)
+			if e.flow.fail.bound {
+				return s.cut(stop, e.flow)
 			}
-			if e.flow.fail.bound {
-				first = e.flow.fail
-			}
-			if e.flow.fail.bound || x.join == "race" || len(x.steps)-failures < need {
-				if first.bound || x.join != "any" && x.join != "quorum" {
-					return s.cut(stop, xFlow{fail: first})
-				}
-				return s.cut(stop, xFlow{fail: e.flow.fail})
+			if x.join == "race" || len(x.steps)-len(bad) < need {
+				slices.SortFunc(bad, func(a, b ended) int { return a.at - b.at })
+				return s.cut(stop, xFlow{fail: bad[0].flow.fail})
 			}
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/hocket-run/hocket/internal/engine/event"
 	"github.com/hocket-run/hocket/internal/engine/graph"
 	"github.com/hocket-run/hocket/internal/engine/plan"
 	"github.com/hocket-run/hocket/workflow"
@@ -96,10 +97,10 @@ func (b *blocks) completeBlock(id int) {
 	b.steps.complete(id, &StepCompleted{Update: update}, b.state.plan.out...)
 }
 
-// failBlock fails a fork with the failure of the first failed branch, in declared order; for any, with that of the last (S2-51).
+// failBlock fails a fork with the failure of the first of the failed branches, in declared order.
 func (b *blocks) failBlock(id int, failed []int) {
 	f := *b.graph.Scope(failed[0]).Failed
-	if n := b.graph.StepNode(id); n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum {
+	if n := b.graph.StepNode(id); (n.Fork.Until == workflow.UntilAny || n.Fork.Until == workflow.UntilQuorum) && !event.BoundsRun(f.Code) {
 		f.Message = fmt.Sprintf("%d of %d branches failed; the first: %s", len(failed), len(n.Fork.Branches), f.Message)
 	}
 	b.steps.cancelBranches(id, "another branch of "+b.graph.StepNode(id).ID+" failed")

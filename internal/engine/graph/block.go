@@ -52,9 +52,13 @@ func (g *Graph[L]) Verdict(id int) (v Verdict, failed []int) {
 	for _, s := range st.Block.Scopes {
 		o := g.Scope(s).Outcome()
 		count[o]++
-		if o == branchFailed {
-			failed = append(failed, s)
+		if o != branchFailed {
+			continue
 		}
+		if event.BoundsRun(g.Scope(s).Failed.Code) {
+			return BlockFails, []int{s} // no other branch makes up for it
+		}
+		failed = append(failed, s)
 	}
 	need := 0
 	switch n.Fork.Until {
