@@ -1,0 +1,2 @@
+const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["./start.js","./rolldown-runtime.js","./vendor.js","./flow.js","./flow.css","./client.js","./preload-helper.js","./StepsTab.js","./StepsTab.css","./start.css"])))=>i.map(i=>d[i]);
+import{o as e,t}from"./preload-helper.js";var n=e(),{start:r}=await t(async()=>{let{start:e}=await import(`./start.js`);return{start:e}},__vite__mapDeps([0,1,2,3,4,5,6,7,8,9]),import.meta.url);r(n);

@@ -1,0 +1,89 @@
+import {useQueryClient} from '@tanstack/react-query'
+import {useCallback, useEffect, useRef, useState} from 'react'
+import {Route, Switch} from 'wouter'
+import {onSignedOut} from './api/client.ts'
+import {getSession, type Session, signIn} from './api/session.ts'
+import {useFeed} from './live/use_feed.ts'
+import {Home} from './pages/Home.tsx'
+import {InboxPage} from './pages/Inbox.tsx'
+import {NotFound} from './pages/NotFound.tsx'
+import {RunPage} from './pages/Run.tsx'
+import {RunsPage} from './pages/Runs.tsx'
+import {SignIn} from './pages/SignIn.tsx'
+import {WaitPage} from './pages/Wait.tsx'
+import {WorkflowPage} from './pages/Workflow.tsx'
+import {WorkflowsPage} from './pages/Workflows.tsx'
+import {Shell} from './shell/Shell.tsx'
+import {SessionContext} from './shell/session.ts'
+import {ErrorBox, Loading} from './ui/parts.tsx'
+
+type State = {at: 'asking'} | {at: 'out'; why?: unknown} | {at: 'in'; session: Session} | {at: 'error'; error: unknown}
+
+// App signs in, and shows the page to who is signed in.
+export function App({code}: {code: string}) {
+  const [state, setState] = useState<State>({at: 'asking'})
+  const queries = useQueryClient()
+  const begun = useRef(false)
+  const ask = useCallback(async () => {
+    try {
+      const session = await getSession()
+      setState(session ? {at: 'in', session} : {at: 'out'})
+    } catch (error) {
+      setState({at: 'error', error})
+    }
+  }, [])
+  useEffect(() => {
+    if (begun.current) return
+    begun.current = true
+    if (!code) {
+      void ask()
+      return
+    }
+    signIn(code).then(
+      session => setState({at: 'in', session}),
+      async (why: unknown) => {
+        // A link that was used up is no harm where a session is there already.
+        const session = await getSession().catch(() => null)
+        setState(session ? {at: 'in', session} : {at: 'out', why})
+      },
+    )
+  }, [code, ask])
+  const leave = useCallback(() => {
+    queries.clear()
+    setState({at: 'out'})
+  }, [queries])
+  useEffect(() => onSignedOut(leave), [leave])
+
+  switch (state.at) {
+    case 'asking':
+      return <Loading what="the page" />
+    case 'error':
+      return <ErrorBox error={state.error} again={ask} />
+    case 'out':
+      return <SignIn why={state.why} done={session => setState({at: 'in', session})} />
+    case 'in':
+      return (
+        <SessionContext.Provider value={state.session}>
+          <Inside leave={leave} />
+        </SessionContext.Provider>
+      )
+  }
+}
+
+function Inside({leave}: {leave: () => void}) {
+  const feed = useFeed()
+  return (
+    <Shell feed={feed} leave={leave}>
+      <Switch>
+        <Route path="/" component={Home} />
+        <Route path="/runs" component={RunsPage} />
+        <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
+        <Route path="/inbox" component={InboxPage} />
+        <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>
+        <Route path="/workflows" component={WorkflowsPage} />
+        <Route path="/workflows/:id">{p => <WorkflowPage key={p.id} id={p.id} />}</Route>
+        <Route component={NotFound} />
+      </Switch>
+    </Shell>
+  )
+}

@@ -1,0 +1,69 @@
+import createClient, {type Middleware} from 'openapi-fetch'
+import {base} from './base.ts'
+import type {components, paths} from './schema.gen.ts'
+
+export type Schemas = components['schemas']
+export type Problem = Schemas['Problem']
+
+// pageHeader is what makes the session's cookie count: a page elsewhere cannot send it without asking first.
+export const pageHeader = {'Hocket-Page': '1'} as const
+
+// ApiError is an answer of the API that is no success, or that there was none.
+export class ApiError extends Error {
+  constructor(
+    readonly problem: Problem,
+    readonly request: string,
+  ) {
+    super(problem.detail ?? problem.title)
+  }
+
+  get status(): number {
+    return this.problem.status
+  }
+}
+
+const listeners = new Set<() => void>()
+
+// onSignedOut calls back when the server no longer knows the session.
+export function onSignedOut(f: () => void): () => void {
+  listeners.add(f)
+  return () => listeners.delete(f)
+}
+
+export function signedOut(): void {
+  for (const f of listeners) f()
+}
+
+export const offline = (err: unknown): ApiError =>
+  new ApiError({title: 'The server does not answer', status: 0, code: 'internal', detail: err instanceof Error ? err.message : String(err)} as Problem, '')
+
+const session: Middleware = {
+  onRequest({request}) {
+    for (const [name, value] of Object.entries(pageHeader)) request.headers.set(name, value)
+    return request
+  },
+  onResponse({request, response}) {
+    if (response.status === 401 && !request.url.endsWith('/session')) signedOut()
+    return response
+  },
+}
+
+export const client = createClient<paths>({baseUrl: base || window.location.origin, credentials: 'same-origin', cache: 'no-store'})
+client.use(session)
+
+type Answer<T> = {data?: T; error?: unknown; response: Response}
+
+// ask gives the data of an answer. Errors: ApiError.
+export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
+  let got: Answer<T>
+  try {
+    got = await answer
+  } catch (err) {
+    throw offline(err)
+  }
+  if (got.response.ok) return got.data as T
+  const request = got.response.headers.get('X-Request-Id') ?? ''
+  const e = got.error
+  if (e && typeof e === 'object' && 'title' in e) throw new ApiError(e as Problem, request)
+  throw new ApiError({title: `The server answered with status ${got.response.status}`, status: got.response.status, code: 'internal'} as Problem, request)
+}

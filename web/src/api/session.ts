@@ -1,0 +1,73 @@
+import {apiBase} from './base.ts'
+import {ApiError, ask, client, offline, type Problem, pageHeader, type Schemas} from './client.ts'
+
+export type Session = Schemas['Session']
+
+// takeCode gives the one-time code of the address and removes it from the address and from the history. It runs before anything else does.
+export function takeCode(): string {
+  const code = new URLSearchParams(window.location.hash.slice(1)).get('code') ?? ''
+  if (code) window.history.replaceState(window.history.state, '', window.location.pathname + window.location.search)
+  return code
+}
+
+const mark = 'hocket-signed-in'
+
+// note remembers whether there may be a session, so that a page without one asks nothing. It is no secret.
+function note(signedIn: boolean): void {
+  try {
+    if (signedIn) localStorage.setItem(mark, '1')
+    else localStorage.removeItem(mark)
+  } catch {
+    // without storage the server is asked
+  }
+}
+
+const mayHave = (): boolean => {
+  try {
+    return localStorage.getItem(mark) !== null
+  } catch {
+    return true
+  }
+}
+
+// getSession gives who is signed in; null: a person is to sign in.
+export async function getSession(): Promise<Session | null> {
+  if (!mayHave()) return null
+  try {
+    return await ask(client.GET('/api/v1/session'))
+  } catch (err) {
+    if (err instanceof ApiError && err.status === 401) {
+      note(false)
+      return null
+    }
+    throw err
+  }
+}
+
+// signIn begins a session with a token or a one-time code, which is sent in a header and kept nowhere.
+export async function signIn(secret: string): Promise<Session> {
+  let answer: Response
+  try {
+    answer = await fetch(`${apiBase}/session`, {
+      method: 'POST',
+      credentials: 'same-origin',
+      headers: {...pageHeader, Authorization: `Bearer ${secret}`},
+    })
+  } catch (err) {
+    throw offline(err)
+  }
+  const body: unknown = await answer.json().catch(() => ({title: 'The server gave no answer', status: answer.status, code: 'internal'}))
+  if (!answer.ok) throw new ApiError(body as Problem, answer.headers.get('X-Request-Id') ?? '')
+  note(true)
+  return body as Session
+}
+
+export async function signOut(): Promise<void> {
+  await ask(client.DELETE('/api/v1/session'))
+  note(false)
+}
+
+const ranks = {run: 0, edit: 1, admin: 2} as const
+
+// may tells whether a session has a role at least.
+export const may = (s: Session, role: keyof typeof ranks): boolean => ranks[s.role] >= ranks[role]

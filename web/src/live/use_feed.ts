@@ -1,0 +1,26 @@
+import {useQueryClient} from '@tanstack/react-query'
+import {useEffect, useState} from 'react'
+import {type FeedState, follow} from './feed.ts'
+
+// useFeed asks anew for what a notice says has changed. Many notices at a time ask once.
+export function useFeed(): FeedState {
+  const queries = useQueryClient()
+  const [state, setState] = useState<FeedState>('connecting')
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = follow(
+      () => {
+        timer ??= setTimeout(() => {
+          timer = undefined
+          for (const key of ['runs', 'counts', 'waits', 'workflows']) void queries.invalidateQueries({queryKey: [key]})
+        }, 250)
+      },
+      s => setState(s),
+    )
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
+  }, [queries])
+  return state
+}

@@ -1,0 +1,52 @@
+import {type FormEvent, useState} from 'react'
+import {type Session, signIn} from '../api/session.ts'
+import {Mark} from '../shell/Mark.tsx'
+import control from '../ui/control.module.css'
+import {Button, ErrorBox, Field} from '../ui/parts.tsx'
+import styles from './SignIn.module.css'
+
+// SignIn takes a token. It is kept nowhere: the server gives a session in a cookie that no script can read.
+export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void}) {
+  const [token, setToken] = useState('')
+  const [error, setError] = useState<unknown>(why)
+  const [busy, setBusy] = useState(false)
+  const submit = async (e: FormEvent) => {
+    e.preventDefault()
+    setBusy(true)
+    try {
+      done(await signIn(token.trim()))
+    } catch (err) {
+      setError(err)
+      setBusy(false)
+    }
+  }
+  return (
+    <main className={styles.page}>
+      <form className={styles.form} onSubmit={e => void submit(e)} autoComplete="off">
+        <div className={styles.brand}>
+          <Mark size={28} />
+          <h1>Hocket</h1>
+        </div>
+        {error !== undefined && <ErrorBox error={error} />}
+        <Field label="Token" hint="It is in the file token beside the store, or in HOCKET_TOKEN of the server.">
+          <input
+            className={`${control.input} ${control.code}`}
+            type="password"
+            name="token"
+            value={token}
+            onChange={e => setToken(e.target.value)}
+            autoComplete="off"
+            spellCheck={false}
+            required
+          />
+        </Field>
+        <Button kind="primary" type="submit" disabled={busy || token.trim() === ''}>
+          Sign in
+        </Button>
+        <p className={styles.hint}>
+          Without a token: follow the link that <code>hocket serve</code> printed, or say <code>hocket open</code> for another one.
+        </p>
+      </form>
+    </main>
+  )
+}

@@ -1,0 +1,135 @@
+import {useMutation, useQueryClient} from '@tanstack/react-query'
+import {useState} from 'react'
+import {useLocation} from 'wouter'
+import {ask, client} from '../api/client.ts'
+import {may} from '../api/session.ts'
+import {useSession} from '../shell/session.ts'
+import control from '../ui/control.module.css'
+import {Dialog} from '../ui/Dialog.tsx'
+import {Button, ErrorBox, Field} from '../ui/parts.tsx'
+import type {RunView} from './types.ts'
+
+type Open = 'cancel' | 'retry' | 'delete' | null
+
+// Actions are what may be done with a run as it is. What a role may not do is not offered, and the server refuses it all the same.
+export function Actions({view}: {view: RunView}) {
+  const session = useSession()
+  const [open, setOpen] = useState<Open>(null)
+  const [, go] = useLocation()
+  const queries = useQueryClient()
+  const ended = view.endedAt !== null
+  const again = useMutation({
+    mutationFn: () =>
+      ask(
+        client.POST('/api/v1/runs', {
+          params: {header: {'Idempotency-Key': crypto.randomUUID?.() ?? String(Math.random())}},
+          body: {workflow: view.workflow.id ?? '', input: view.input, ...(view.workflow.branch ? {branch: view.workflow.branch} : {})},
+        }),
+      ),
+    onSuccess: run => go(`/runs/${run.id}`),
+  })
+  const done = () => {
+    setOpen(null)
+    void queries.invalidateQueries({queryKey: ['runs']})
+  }
+  return (
+    <>
+      {!ended && <Button onClick={() => setOpen('cancel')}>Cancel</Button>}
+      {ended && view.workflow.version !== null && (
+        <Button onClick={() => again.mutate()} disabled={again.isPending} title="Start the published workflow anew with the same input">
+          Run again
+        </Button>
+      )}
+      {(view.status === 'failed' || view.status === 'cancelled') && (
+        <Button kind="primary" onClick={() => setOpen('retry')} title="Continue where it failed; what was done is not paid again">
+          Continue
+        </Button>
+      )}
+      {ended && may(session, 'edit') && (
+        <Button kind="danger" onClick={() => setOpen('delete')}>
+          Delete
+        </Button>
+      )}
+      {again.error && (
+        <Dialog title="Run again" close={() => again.reset()}>
+          <ErrorBox error={again.error} />
+        </Dialog>
+      )}
+      {open === 'cancel' && <Cancel id={view.id} close={done} />}
+      {open === 'retry' && <Retry view={view} close={done} />}
+      {open === 'delete' && <Delete id={view.id} close={done} />}
+    </>
+  )
+}
+
+function Cancel({id, close}: {id: string; close: () => void}) {
+  const [reason, setReason] = useState('')
+  const cancel = useMutation({
+    mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id}}, body: reason ? {reason} : {}})),
+    onSuccess: close,
+  })
+  return (
+    <Dialog title="Cancel the run?" close={close}>
+      <p>No step starts any more. Calls that are out are given up; what they cost may not be known.</p>
+      <Field label="Reason, recorded with the run">
+        <input className={control.input} value={reason} maxLength={2000} onChange={e => setReason(e.target.value)} />
+      </Field>
+      {cancel.error && <ErrorBox error={cancel.error} />}
+      <Button kind="danger" disabled={cancel.isPending} onClick={() => cancel.mutate()}>
+        Cancel the run
+      </Button>
+    </Dialog>
+  )
+}
+
+function Retry({view, close}: {view: RunView; close: () => void}) {
+  const [from, setFrom] = useState('')
+  const [, go] = useLocation()
+  const nodes = [...new Set(view.steps.map(s => s.node))]
+  const retry = useMutation({
+    mutationFn: () => ask(client.POST('/api/v1/runs/{id}/retry', {params: {path: {id: view.id}}, body: from ? {from} : {}})),
+    onSuccess: run => {
+      close()
+      go(`/runs/${run.id}`)
+    },
+  })
+  return (
+    <Dialog title="Continue as a new run" close={close}>
+      <p>The new run takes over all that was done before, without calling a model or a tool for it again.</p>
+      <Field label="From">
+        <select className={control.select} value={from} onChange={e => setFrom(e.target.value)}>
+          <option value="">where it ended</option>
+          {nodes.map(n => (
+            <option key={n} value={n}>
+              {n}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {retry.error && <ErrorBox error={retry.error} />}
+      <Button kind="primary" disabled={retry.isPending} onClick={() => retry.mutate()}>
+        Continue
+      </Button>
+    </Dialog>
+  )
+}
+
+function Delete({id, close}: {id: string; close: () => void}) {
+  const [, go] = useLocation()
+  const remove = useMutation({
+    mutationFn: () => ask(client.DELETE('/api/v1/runs/{id}', {params: {path: {id}}})),
+    onSuccess: () => {
+      close()
+      go('/runs')
+    },
+  })
+  return (
+    <Dialog title="Delete the run?" close={close}>
+      <p>Its journal is deleted, with all that it shows here. This cannot be undone.</p>
+      {remove.error && <ErrorBox error={remove.error} />}
+      <Button kind="danger" disabled={remove.isPending} onClick={() => remove.mutate()}>
+        Delete the run
+      </Button>
+    </Dialog>
+  )
+}

@@ -1,0 +1,69 @@
+import {useMemo} from 'react'
+import {duration} from '../lib/format.ts'
+import {clean} from '../lib/hostile.ts'
+import {Empty} from '../ui/parts.tsx'
+import {wordOf} from '../ui/Status.tsx'
+import {Line} from '../ui/Text.tsx'
+import {StepPanel} from './StepPanel.tsx'
+import {type TabProps, useStepKeys} from './StepsTab.tsx'
+import styles from './Timeline.module.css'
+import {axisOf} from './timeline_axis.ts'
+
+// most bounds the lanes that are drawn: the list of steps has all.
+const most = 200
+
+// Timeline shows when each node was at work. Time in which the run waited or slept is folded.
+export function Timeline({live, place, definition}: TabProps) {
+  const {steps, seq} = live.view
+  useStepKeys(steps, place)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new event is a new time
+  const axis = useMemo(() => axisOf(steps, Date.now()), [steps, seq])
+  const chosen = steps.find(s => s.seq === place.step)
+  if (axis.bars.length === 0) return <Empty title="No step has begun yet" />
+  const names = new Map(steps.map(s => [s.node, s.name]))
+  const part = (n: number) => `${(n / axis.width) * 100}%`
+  return (
+    <div className={styles.tab}>
+      <div className={styles.lanes}>
+        {axis.lanes.slice(0, most).map((node, lane) => (
+          <div key={node} className={styles.lane}>
+            <span className={styles.name}>
+              <Line>{names.get(node) ?? node}</Line>
+            </span>
+            <div className={styles.track}>
+              {axis.gaps.map(g => (
+                <span key={g.at} className={styles.gap} style={{left: part(g.at)}} title={`${duration(g.ms)} in which nothing was at work`} />
+              ))}
+              {axis.bars
+                .filter(b => b.lane === lane)
+                .map(b => (
+                  <button
+                    key={b.step.seq}
+                    type="button"
+                    className={`${styles.bar} ${styles[b.step.status]}`}
+                    style={{left: part(b.from), width: `max(6px, ${part(b.to - b.from)})`}}
+                    aria-pressed={b.step.seq === place.step}
+                    aria-label={clean(`${b.step.name}, step ${b.step.seq}, ${wordOf(b.step.status)}, ${duration(b.step.durationMs)}`)}
+                    title={clean(
+                      `${b.step.name} · ${wordOf(b.step.status)} · ${duration(b.step.durationMs)}${b.step.attempt > 1 ? ` · attempt ${b.step.attempt}` : ''}`,
+                    )}
+                    onClick={() => place.set({step: b.step.seq})}
+                  >
+                    {b.step.attempt > 1 ? <span className={styles.attempt}>↻{b.step.attempt}</span> : null}
+                  </button>
+                ))}
+            </div>
+            <span className={styles.sum}>{duration(axis.bars.filter(b => b.lane === lane).reduce((n, b) => n + (b.step.durationMs ?? 0), 0))}</span>
+          </div>
+        ))}
+      </div>
+      {axis.gaps.length > 0 && <p className={styles.note}>Folded: {axis.gaps.map(g => duration(g.ms)).join(', ')} in which nothing was at work.</p>}
+      {axis.lanes.length > most && (
+        <p className={styles.note}>
+          Of {axis.lanes.length} nodes the first {most} are shown.
+        </p>
+      )}
+      {chosen && <StepPanel live={live} step={chosen} place={place} definition={definition} />}
+    </div>
+  )
+}

@@ -1,0 +1,27 @@
+import type {DefNode} from './types.ts'
+
+// words are those of documents for kinds of nodes, by format; '' is all others. They are the words of the API (workflow.Kind.In).
+const words: Record<string, Record<string, string>> = {
+  decide: {'': 'condition', canvas: 'if', graph: 'decision'},
+  wait: {'': 'approval', routes: 'human', graph: 'wait'},
+  fork: {'': 'parallel'},
+  subflow: {'': 'subgraph'},
+  exec: {'': 'tool_executor'},
+}
+
+// kindWord gives the word that documents of a format have for a kind.
+export function kindWord(kind: string, format: string): string {
+  const of = words[kind]
+  return of?.[format] ?? of?.[''] ?? kind
+}
+
+// nodeWord gives the word for a node: waits are called by what they wait for.
+export function nodeWord(node: DefNode, format: string): string {
+  const word = kindWord(node.kind, format)
+  if (node.kind !== 'wait' || !node.wait) return word
+  if (node.wait.kind === 'signal') return 'signal'
+  return node.wait.kind === 'question' && word === 'approval' ? 'ask' : word
+}
+
+// titleOf gives the name of a node or an agent.
+export const titleOf = (n: {id: string; name?: string}): string => n.name || n.id

@@ -1,0 +1,78 @@
+// SchemaField is a property of an object's schema as a form shows it.
+export type SchemaField = {
+  name: string
+  title: string
+  hint: string
+  kind: 'text' | 'long' | 'number' | 'integer' | 'boolean' | 'choice' | 'json'
+  choices: unknown[]
+  required: boolean
+  initial: unknown
+  minimum?: number
+  maximum?: number
+}
+
+type Schema = {
+  type?: string | string[]
+  title?: string
+  description?: string
+  enum?: unknown[]
+  default?: unknown
+  minimum?: number
+  maximum?: number
+  maxLength?: number
+  properties?: Record<string, Schema>
+  required?: string[]
+}
+
+// fieldsOf gives the fields of a form for a schema; a property of which no field is known is asked for as JSON.
+export function fieldsOf(given: unknown): SchemaField[] {
+  const schema = (given ?? {}) as Schema
+  return Object.entries(schema.properties ?? {}).map(([name, s]) => {
+    const type = Array.isArray(s.type) ? s.type.find(t => t !== 'null') : s.type
+    const known = {string: 'text', number: 'number', integer: 'integer', boolean: 'boolean'}[type ?? ''] as SchemaField['kind'] | undefined
+    return {
+      name,
+      title: s.title || name,
+      hint: s.description ?? '',
+      kind: s.enum ? 'choice' : type === 'string' && (s.maxLength ?? 0) > 200 ? 'long' : (known ?? 'json'),
+      choices: s.enum ?? [],
+      required: schema.required?.includes(name) ?? false,
+      initial: s.default,
+      ...(s.minimum !== undefined ? {minimum: s.minimum} : {}),
+      ...(s.maximum !== undefined ? {maximum: s.maximum} : {}),
+    }
+  })
+}
+
+export type Typed = Record<string, string | boolean>
+
+export const initialOf = (fields: SchemaField[]): Typed =>
+  Object.fromEntries(
+    fields.map(f => [
+      f.name,
+      f.kind === 'boolean' ? f.initial === true : f.initial === undefined ? '' : typeof f.initial === 'string' ? f.initial : JSON.stringify(f.initial),
+    ]),
+  )
+
+// valueOf gives the object that was typed in. Fields that are empty and not required are left out; the server checks the rest. Errors: the name of a field that is no JSON.
+export function valueOf(fields: SchemaField[], typed: Typed): Record<string, unknown> {
+  const out: Record<string, unknown> = {}
+  for (const f of fields) {
+    const v = typed[f.name]
+    if (f.kind === 'boolean') {
+      if (v === true || f.required) out[f.name] = v === true
+      continue
+    }
+    if (typeof v !== 'string' || (v === '' && !(f.required && f.kind === 'text'))) continue
+    if (f.kind === 'number' || f.kind === 'integer') out[f.name] = Number(v)
+    else if (f.kind === 'choice') out[f.name] = f.choices.find(c => String(c) === v)
+    else if (f.kind === 'json') {
+      try {
+        out[f.name] = JSON.parse(v)
+      } catch {
+        throw new Error(`${f.title} is not JSON`)
+      }
+    } else out[f.name] = v
+  }
+  return out
+}

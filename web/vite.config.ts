@@ -1,0 +1,40 @@
+import react from '@vitejs/plugin-react'
+import {defineConfig} from 'vite'
+
+// The chunks that change rarely have names of their own, and no name has a hash: dist is committed, and the server tags files by their content.
+const chunkOf = (id: string): string | undefined => {
+  if (/node_modules\/(@xyflow|d3-|zustand|classcat)/.test(id)) return 'flow'
+  if (id.includes('node_modules')) return 'vendor'
+  return undefined
+}
+
+export default defineConfig({
+  base: './',
+  plugins: [react()],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    sourcemap: false,
+    assetsInlineLimit: 0,
+    modulePreload: {polyfill: false},
+    chunkSizeWarningLimit: 800,
+    rolldownOptions: {
+      output: {
+        entryFileNames: 'assets/[name].js',
+        chunkFileNames: 'assets/[name].js',
+        assetFileNames: 'assets/[name][extname]',
+        codeSplitting: {
+          groups: [
+            {name: 'flow', test: id => chunkOf(id) === 'flow'},
+            {name: 'vendor', test: id => chunkOf(id) === 'vendor'},
+          ],
+        },
+      },
+    },
+  },
+  server: {
+    port: 5173,
+    strictPort: true,
+    proxy: {'/api': {target: process.env.HOCKET ?? 'http://127.0.0.1:7788'}},
+  },
+})
