@@ -55,8 +55,8 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 	for _, k := range slices.Sorted(maps.Keys(w.Labels)) {
 		p.line("label", ident(k), key("value", w.Labels[k]))
 	}
-	if s := w.Schedule; s != nil {
-		p.line("schedule", word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone))
+	for _, s := range w.Schedules {
+		p.line("schedule", word("id", s.ID), word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone), raw("inputs", s.Inputs))
 	}
 	p.limits(w.Limits)
 	p.rules(w.Rules)

@@ -26,7 +26,8 @@ const (
 // unknown-agent, unknown-kind, missing-spec, foreign-spec, missing-name, unknown-word, bad-condition, bad-json, negative-limit,
 // decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self, handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch, branch-without-edge,
 // branch-target, bad-quorum, fork-join, join-fork, bad-parent, blocks-too-deep, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
-// duplicate-branch-id, nested-branches, untyped-flow, map-entry, map-name, end-in-map, bad-input.
+// duplicate-branch-id, nested-branches, untyped-flow, map-entry, map-name, end-in-map, bad-input, bad-schedule, duplicate-schedule-id,
+// too-many-schedules.
 func Validate(w *Workflow) diag.List {
 	var l diag.List
 	validateFlow(w, "", nil, nil, &l)
@@ -64,6 +65,7 @@ func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, 
 	c.checkLimits()
 	c.checkRules()
 	c.checkInputs()
+	c.checkSchedules()
 	for i := range w.Nodes {
 		c.checkNode(&w.Nodes[i])
 	}

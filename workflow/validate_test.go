@@ -366,9 +366,9 @@ func one(id string, branches ...*Workflow) *Workflow {
 // A run of the main graph or of a branch has a definition of its own, which changes beside it leave alone (S1-20, S1-21).
 func TestGraph(t *testing.T) {
 	t.Parallel()
-	w := &Workflow{Name: "w", Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Schedule: &Schedule{Mode: ModeInterval, Spec: "60"}, Branches: []*Workflow{one("b"), one("c")}}
+	w := &Workflow{Name: "w", Entry: "only", Nodes: []Node{{ID: "only", Kind: KindEnd}}, Schedules: []Schedule{{Mode: ModeInterval, Spec: "60"}}, Branches: []*Workflow{one("b"), one("c")}}
 	alone := *w
-	alone.Branches, alone.Schedule = nil, nil
+	alone.Branches, alone.Schedules = nil, nil
 	want, err := alone.Digest()
 	if err != nil {
 		t.Fatal(err)
@@ -382,7 +382,7 @@ func TestGraph(t *testing.T) {
 	if g := w.Graph("d"); g != nil {
 		t.Errorf("branch d is %v", g)
 	}
-	if len(w.Branches) != 2 || w.Schedule == nil {
+	if len(w.Branches) != 2 || w.Schedules == nil {
 		t.Error("Graph changed the workflow")
 	}
 }

@@ -34,8 +34,8 @@ type Workflow struct {
 	Called map[string]*Workflow `json:"called,omitempty"`
 	// Labels are those of each run of the workflow.
 	Labels Labels `json:"labels,omitempty"`
-	// Schedule says when runs of the main graph, or of the branch, start by themselves; nil: never.
-	Schedule *Schedule `json:"schedule,omitempty"`
+	// Schedules say when runs of the main graph, or of the branch, start by themselves; nil: never.
+	Schedules []Schedule `json:"schedules,omitempty"`
 	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
 	Toolsets    []json.RawMessage `json:"toolsets,omitempty"`
 	Permissions []Permissions     `json:"permissions,omitempty"`
@@ -59,23 +59,6 @@ type Provider struct {
 	// KeyEnv names the environment variable that holds the key; the key itself is never in a definition.
 	KeyEnv string `json:"keyEnv,omitempty"`
 }
-
-// Schedule says when runs start by themselves (S1-22, S1-23). Its words are checked by the format that it came from, and read by package schedule.
-type Schedule struct {
-	// Mode is ModeInterval or ModeContinuous.
-	Mode string `json:"mode"`
-	// Spec is `60`, `daily@09:00` or `weekly@1,3,5`; in ModeContinuous the seconds between two runs, "" for the default of one second.
-	Spec string `json:"spec,omitempty"`
-	// TimeZone names the zone of the calendar, as in the IANA database; "" is that of the process.
-	TimeZone string `json:"timeZone,omitempty"`
-}
-
-// Modes of execution.
-const (
-	ModeOneTime    = "one_time"
-	ModeInterval   = "interval"
-	ModeContinuous = "continuous"
-)
 
 // Edge leads from a port of one node to another node.
 type Edge struct {
@@ -284,14 +267,6 @@ func (s Source) at(m map[string]diag.Span, id string) diag.Span {
 	return diag.Span{File: s.File}
 }
 
-// Mode gives the execution mode of the graph: ModeOneTime where it has no schedule.
-func (w *Workflow) Mode() string {
-	if w.Schedule == nil || w.Schedule.Mode == "" {
-		return ModeOneTime
-	}
-	return w.Schedule.Mode
-}
-
 // Node gives the node with that id, nil where there is none.
 func (w *Workflow) Node(id string) *Node {
 	for i := range w.Nodes {
@@ -303,7 +278,7 @@ func (w *Workflow) Node(id string) *Node {
 }
 
 // Graph gives what a run of the branch with that id runs, the main graph for "": a definition of its own, without the branches beside it and without
-// a schedule, so that changes of those do not change its digest. Nil where there is no such branch (S1-21).
+// schedules, so that changes of those do not change its digest. Nil where there is no such branch (S1-21).
 func (w *Workflow) Graph(branch string) *Workflow {
 	g := w
 	if branch != "" {
@@ -314,7 +289,7 @@ func (w *Workflow) Graph(branch string) *Workflow {
 		g = w.Branches[i]
 	}
 	c := *g
-	c.Branches, c.Schedule = nil, nil
+	c.Branches, c.Schedules = nil, nil
 	return &c
 }
 

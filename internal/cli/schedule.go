@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,6 +56,8 @@ type scheduleLine struct {
 	Mode     string  `json:"mode"`
 	Schedule string  `json:"schedule"`
 	TimeZone *string `json:"timeZone"`
+	// Inputs are those of its runs; null: none.
+	Inputs json.RawMessage `json:"inputs"`
 	// Next is null where there is no planned time, or it is not known yet.
 	Next    *string      `json:"next"`
 	LastRun *lastRunLine `json:"lastRun"`
@@ -126,7 +130,7 @@ func (a *app) scheduleListCmd() *cobra.Command {
 }
 
 func lineOfSchedule(sc service.Scheduled) scheduleLine {
-	l := scheduleLine{Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone)}
+	l := scheduleLine{Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone), Inputs: sc.Schedule.Inputs}
 	if !sc.Next.IsZero() {
 		l.Next = textOf(timeText(sc.Next))
 	}
@@ -231,6 +235,7 @@ func (a *app) schedulePreviewCmd() *cobra.Command {
 	}
 	addLoadFlags(c, &opts)
 	c.Flags().StringVar(&q.Branch, "branch", "", "`ID` of the branch")
+	c.Flags().StringVar(&q.ID, "schedule", "", "`ID` of the schedule, where there are several")
 	addZoneFlag(c, &tz, "time `ZONE`, such as Europe/Berlin, overriding the document (default: the document's, else the machine's)")
 	c.Flags().StringVar(&from, "from", "", "print times after `TIME`, such as 2026-03-07T12:00:00Z (default: now)")
 	c.Flags().IntVar(&q.Count, "count", 10, "print `N` times")
@@ -293,8 +298,13 @@ func (a *app) onlySchedules(w *workflow.Workflow, problems diag.List) (*workflow
 	var list diag.List
 	for _, d := range problems {
 		switch d.Code {
-		case schedule.CodeBadSchedule, schedule.CodeMissingSchedule, schedule.CodeUnknownMode, schedule.CodeUnknownZone:
+		case schedule.CodeBadSchedule, schedule.CodeMissingSchedule, schedule.CodeUnknownMode, schedule.CodeUnknownZone,
+			schedule.CodeTooMany, schedule.CodeDuplicate, schedule.CodeInputs, schedule.CodeConflict:
 			list.Add(d)
+		default:
+			if d.Severity == diag.Error && strings.Contains("."+d.Path, ".schedules[") {
+				list.Add(d)
+			}
 		}
 	}
 	return w, a.refuse(list)
@@ -308,6 +318,9 @@ func (a *app) preview(p service.Preview, asJSON bool) error {
 		fmt.Fprintf(a.Err, "continuous: the first run starts at once, each further run %s after the end of the previous one; there are no planned times\n", p.Schedule.Every)
 	default:
 		fmt.Fprintln(a.Err, "one_time: it has no schedule")
+	}
+	if len(p.Inputs) > 0 && !a.quiet {
+		fmt.Fprintf(a.Err, "inputs: %s\n", printable(string(p.Inputs)))
 	}
 	if asJSON {
 		times := make([]string, len(p.Times))

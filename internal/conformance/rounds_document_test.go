@@ -180,23 +180,23 @@ var roundsDocument = []rule{
 			same(t, "errors in a branch", refused(t, rounds("a", "", `"branches": [`+branch+`]`)), []string{want})
 		}
 		wf, _ := load(t, rounds("a", "", `"executionMode": "one_time"`))
-		if wf.Schedule != nil {
-			t.Errorf("one_time has the schedule %+v", wf.Schedule)
+		if wf.Schedules != nil {
+			t.Errorf("one_time has the schedules %+v", wf.Schedules)
 		}
 	}},
 	{name: "S1-23 continuous needs no schedule", test: func(t *testing.T) {
 		wf, problems := load(t, rounds("a", "", `"executionMode": "continuous"`))
 		same(t, "problems", len(problems), 2) // two agents of the helper are not used
-		same(t, "schedule", wf.Schedule, &workflow.Schedule{Mode: workflow.ModeContinuous})
+		same(t, "schedule", wf.Schedules, []workflow.Schedule{{Mode: workflow.ModeContinuous}})
 		same(t, "a calendar", refused(t, rounds("a", "", `"executionMode": "continuous", "schedule": "daily@09:00"`)),
 			[]string{`schedule "daily@09:00": a continuous branch has no calendar`})
 	}},
 	{name: "S1-27 the mode is one_time unless it says otherwise, and any branch may be run by hand", test: func(t *testing.T) {
 		same(t, "another mode", refused(t, rounds("a", "", `"executionMode": "sometimes"`)), []string{`unknown execution mode "sometimes"`})
 		wf, _ := load(t, rounds("a", "", `"executionMode": "interval", "schedule": 60, "timeZone": "Europe/Berlin"`))
-		same(t, "schedule of a document without branches", wf.Schedule, &workflow.Schedule{Mode: workflow.ModeInterval, Spec: "60", TimeZone: "Europe/Berlin"})
+		same(t, "schedule of a document without branches", wf.Schedules, []workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60", TimeZone: "Europe/Berlin"}})
 		wf, _ = load(t, testdata(t, "rounds/mixed.json"))
-		same(t, "schedule of a main graph beside branches", wf.Schedule, nil)
+		same(t, "schedules of a main graph beside branches", len(wf.Schedules), 0)
 		var modes []string
 		for _, b := range wf.Branches {
 			modes = append(modes, b.Mode())

@@ -1,7 +1,9 @@
 package conformance_test
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,107 @@ var schedulesExtended = []rule{
 		}
 	}},
 }
+
+// listed is a document of each format whose schedules and inputs are these keys.
+func listed(keys string) map[string]string {
+	return map[string]string{
+		"steps": `{"agents": {"a": {}}, "workflow": [{"type": "agent", "name": "a", "prompt": "Weather of {{ $input.city }}"}], ` + keys + `}`,
+		"canvas": `{"nodes": [{"id": "s", "type": "start", "data": {}}, {"id": "a", "type": "agent", "data": {"agentName": "a", "model": "openai/fake", "userPrompt": "Weather of {{ $input.city }}"}}],
+			"connections": [{"source": "s", "target": "a"}], ` + keys + `}`,
+		"rounds": `{"id": "news", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], "turnInstruction": "Weather of {{ $input.city }}", ` + keys + `}`,
+	}
+}
+
+const cityInput = `"inputs": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}}`
+
+var schedulesListed = []rule{
+	{name: "X-77 documents have a list of schedules, and conversions keep it", test: func(t *testing.T) {
+		const list = `"schedules": [{"id": "ulm", "schedule": "1200", "inputs": {"city": "Ulm"}}, {"id": "rome", "schedule": "1800", "inputs": {"city": "Rome", "days": 2}}]`
+		docs := listed(cityInput + ", " + list)
+		for name, doc := range docs {
+			w, got := mindsDocument(t, doc, time.Hour+time.Minute)
+			same(t, name, got, "20m0s, 30m0s, 40m0s, 1h0m0s, 1h0m0s")
+			asked := strings.Join(w.prompts("a"), "; ")
+			if strings.Count(asked, "Weather of Ulm") != 3 || strings.Count(asked, "Weather of Rome") != 2 {
+				t.Errorf("%s: models were asked %s", name, asked)
+			}
+			wf, _ := load(t, doc)
+			for to := range docs {
+				out, err := format.Convert(wf, to)
+				if err != nil {
+					t.Errorf("%s as %s: %v", name, to, err)
+					continue
+				}
+				back, _ := load(t, string(out.Document))
+				same(t, name+" as "+to, back.Schedules, wf.Schedules)
+			}
+		}
+		for keys, want := range map[string]string{
+			`"schedule": "60", "schedules": []`:                                                        "schedule and schedules exclude each other",
+			`"schedules": {"id": "a"}`:                                                                 "expected a list, found a map",
+			`"schedules": [{"schedule": "60"}]`:                                                        `"id" is missing`,
+			`"schedules": [{"id": "a b", "schedule": "60"}]`:                                           `"a b" cannot be the id of a schedule`,
+			`"schedules": [{"id": "a", "schedule": "60"}, {"id": "a", "schedule": "@daily"}]`:          `schedule id "a" is used twice`,
+			`"schedules": [{"id": "a", "schedule": "soon"}]`:                                           `invalid schedule "soon"`,
+			`"schedules": [{"id": "a"}]`:                                                               "the mode interval needs a schedule",
+			`"schedules": [{"id": "a", "cron": "0 9 * * *", "schedule": "@daily"}]`:                    `the key "cron" is not known here`,
+			`"schedules": [` + strings.Repeat(`{"id": "a", "schedule": "60"}, `, 100) + `{"id": "b"}]`: "there are 101 schedules; the limit of a workflow is 100",
+		} {
+			for name, doc := range listed(`"inputs": {"city": {"default": "Ulm"}}, ` + keys) {
+				if got := refused(t, doc); len(got) != 1 || got[0] != want {
+					t.Errorf("%s with %s: %q, want %q", name, keys, got, want)
+				}
+			}
+		}
+	}},
+	{name: "X-77 a workflow has at most 100 schedules with its branches", test: func(t *testing.T) {
+		var items []string
+		for i := range 60 {
+			items = append(items, fmt.Sprintf(`{"id": "s%d", "schedule": "60"}`, i))
+		}
+		list := `"schedules": [` + strings.Join(items, ", ") + `]`
+		same(t, "problems", refused(t, branched("", "a: "+list, "b: "+list)), []string{"there are 120 schedules; the limit of a workflow is 100"})
+	}},
+	{name: "X-77 rounds documents have modes in their lists, and a list for each branch", test: func(t *testing.T) {
+		_, got := mindsDocument(t, branched(`, "timeZone": "Europe/Berlin", "executionMode": "interval"`,
+			`one: "schedules": [{"id": "x", "executionMode": "continuous", "schedule": "1500"}, {"id": "y", "schedule": "2000"}]`, `two: "schedules": [{"id": "x", "schedule": "0 1 * * *"}]`), time.Hour+time.Minute)
+		same(t, "runs", got, "one 0s, one 25m0s, one 33m20s, one 50m0s")
+		for keys, want := range map[string]string{
+			`"executionMode": "interval", "schedules": [{"id": "a", "schedule": "60"}]`: "executionMode and schedules exclude each other",
+			`"schedules": [{"id": "a", "executionMode": "one_time", "schedule": "60"}]`: "a schedule has no mode one_time",
+		} {
+			same(t, keys, refused(t, scheduled(keys)), []string{want})
+		}
+	}},
+	{name: "X-78 inputs of schedules are checked with the document", test: func(t *testing.T) {
+		for keys, want := range map[string]string{
+			`"schedules": [{"id": "a", "schedule": "60", "inputs": {"city": 7, "days": "x"}}]`: `runs of the schedule would be refused: the input "days" must be a whole number, not a string`,
+			`"schedules": [{"id": "a", "schedule": "60", "inputs": {"town": "Ulm"}}]`:          `runs of the schedule would be refused: the workflow has no input "town"`,
+			`"schedules": [{"id": "a", "schedule": "60"}]`:                                     `runs of the schedule would be refused: the input "city" is missing`,
+			`"schedules": [{"id": "a", "schedule": "60", "inputs": ["Ulm"]}]`:                  "inputs of a schedule must be a map of names to values, found a list",
+			`"schedule": "60"`: `runs of the schedule would be refused: the input "city" is missing`,
+		} {
+			for name, doc := range listed(cityInput + ", " + keys) {
+				if name == "rounds" && !strings.Contains(keys, "schedules") {
+					doc = strings.Replace(doc, `"schedule"`, `"executionMode": "interval", "schedule"`, 1)
+				}
+				if got := refused(t, doc); !slices.Contains(got, want) {
+					t.Errorf("%s with %s: %q, want %q", name, keys, got, want)
+				}
+			}
+		}
+		same(t, "no inputs", refused(t, scheduled(`"schedules": [{"id": "a", "schedule": "60", "inputs": {"city": "Ulm"}}]`)), []string{"the workflow has no inputs"})
+	}},
+	{name: "X-79 overlaps are those of one schedule", test: func(t *testing.T) {
+		const doc = `{"agents": {"a": {}}, "workflow": [{"id": "w", "type": "sleep", "for": "50m"}], "schedules": [{"id": "x", "schedule": "20 * * * *"}, {"id": "y", "schedule": "*/30 * * * *"}]}`
+		_, got := mindsDocument(t, doc, 2*time.Hour+time.Minute) // at 60 min the run of y still sleeps
+		same(t, "runs", got, "20m0s, 30m0s, 1h20m0s, 1h30m0s")
+	}},
+}
+
+func TestSchedulesListed(t *testing.T) { check(t, schedulesListed) }
+
+func TestSchedulesListedCovered(t *testing.T) { covered(t, schedulesListed, "X-77", "X-78", "X-79") }
 
 var labelled = []rule{
 	{name: "X-76 documents have labels, which their runs have, and conversions keep them", test: func(t *testing.T) {

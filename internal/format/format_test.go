@@ -133,7 +133,7 @@ func TestWrite(t *testing.T) {
 		t.Errorf("unsaid: %v", unsaid)
 	}
 	// Branches and continuous schedules have a place in rounds documents only.
-	w.Name, w.Schedule, w.Branches = "", &workflow.Schedule{Mode: workflow.ModeContinuous, Spec: "60"}, []*workflow.Workflow{{ID: "b"}}
+	w.Name, w.Schedules, w.Branches = "", []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "60"}}, []*workflow.Workflow{{ID: "b"}}
 	_, unsaid, _ = format.Write(w, format.Steps)
 	if want := `[workflow: the branch "b" workflow: the schedule "60" of mode continuous]`; fmt.Sprint(unsaid) != want {
 		t.Errorf("unsaid: %v, want %s", unsaid, want)

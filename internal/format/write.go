@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -38,8 +39,10 @@ func Write(w *workflow.Workflow, name string) ([]byte, []Unsaid, error) {
 // branchesOf is what not every format can say: branches and schedules.
 func branchesOf(w *workflow.Workflow, f Format) lost.List {
 	var out lost.List
-	if s := w.Schedule; s != nil && !f.Scheduled {
-		out.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
+	if !f.Scheduled {
+		for _, s := range w.Schedules {
+			out.Addf("workflow", "%s", schedules.Title(s))
+		}
 	}
 	for _, b := range w.Branches {
 		if b != nil {

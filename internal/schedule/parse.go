@@ -53,6 +53,11 @@ const (
 	CodeMissingSchedule = "missing-schedule"
 	CodeBadSchedule     = "bad-schedule"
 	CodeUnknownZone     = "unknown-time-zone"
+	// These are of lists of schedules.
+	CodeTooMany   = "too-many-schedules"
+	CodeDuplicate = "duplicate-schedule-id"
+	CodeInputs    = "schedule-inputs"
+	CodeConflict  = "schedule-conflict"
 )
 
 // Error says what is wrong with a schedule or a time zone. Code is one of the Code constants; Hint may be empty.

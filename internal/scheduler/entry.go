@@ -94,7 +94,7 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 	if b.Err != nil {
 		return schedule.Schedule{}, nil, b.Err
 	}
-	if e := s.all[b.Key]; e != nil && e.words == b.Schedule {
+	if e := s.all[b.Key]; e != nil && sameTimes(e.words, b.Schedule) {
 		return e.sched, e.loc, nil
 	}
 	sched, err := schedule.Parse(b.Schedule.Mode, b.Schedule.Spec)
@@ -103,6 +103,11 @@ func (s *Scheduler) read(b Branch) (schedule.Schedule, *time.Location, error) {
 	}
 	loc, err := schedule.Zone(b.Schedule.TimeZone, s.cfg.Zone)
 	return sched, loc, err
+}
+
+// sameTimes tells whether two schedules have the same planned times; the inputs of their runs are read when these start.
+func sameTimes(a, b workflow.Schedule) bool {
+	return a.Mode == b.Mode && a.Spec == b.Spec && a.TimeZone == b.TimeZone
 }
 
 func (s *Scheduler) forget(ctx context.Context, key Key) bool {

@@ -248,10 +248,13 @@ func branchTitle(b *workflow.Workflow) string {
 
 // runWords tells when runs of a graph start by themselves, and what ends them.
 func runWords(w *workflow.Workflow) (words []string) {
-	if s := w.Schedule; s != nil {
+	for _, s := range w.Schedules {
 		spec := clean(s.Spec)
 		if _, err := strconv.Atoi(spec); err == nil {
 			spec = map[bool]string{true: "after ", false: "every "}[s.Mode == workflow.ModeContinuous] + spec + " s"
+		}
+		if s.ID != "" {
+			spec = strings.TrimSpace(clean(s.ID) + ": " + spec)
 		}
 		for _, word := range []string{spec, clean(s.TimeZone)} {
 			if word != "" {

@@ -127,8 +127,8 @@ func samples() map[string]*workflow.Workflow {
 	branches := talk("", "Talk")
 	branches.Format = "rounds"
 	branches.Branches = []*workflow.Workflow{talk("once", "By <hand>"), talk("daily", ""), talk("ever", ""), {ID: "empty"}}
-	branches.Branches[1].Schedule = &workflow.Schedule{Mode: workflow.ModeInterval, Spec: "daily@09:00", TimeZone: "Europe/Berlin"}
-	branches.Branches[2].Schedule = &workflow.Schedule{Mode: workflow.ModeContinuous, Spec: "5"}
+	branches.Branches[1].Schedules = []workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "daily@09:00", TimeZone: "Europe/Berlin"}}
+	branches.Branches[2].Schedules = []workflow.Schedule{{Mode: workflow.ModeContinuous, Spec: "5"}}
 	branches.Branches[2].Limits.MaxRounds = 1
 	return map[string]*workflow.Workflow{"branches": branches, "canvas": canvas, "steps": steps, "graph": graph, "hostile": hostile(), "empty": {}}
 }

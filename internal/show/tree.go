@@ -28,7 +28,7 @@ func Tree(w *workflow.Workflow) string {
 	if w.Format != "" {
 		title += "  (" + clean(w.Format) + ")"
 	}
-	if w.Schedule != nil {
+	if len(w.Schedules) > 0 {
 		title += ", " + clean(w.Mode())
 	}
 	title = strings.Join(append([]string{title}, runWords(w)...), ", ")

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"time"
 
@@ -88,25 +89,26 @@ func listModels(_ context.Context, c *transport.Caller, in *Page) (*listed[Model
 
 // Scheduled is a schedule of a published workflow.
 type Scheduled struct {
-	Workflow   string     `json:"workflow"`
-	Branch     *string    `json:"branch" doc:"Null: the main graph"`
-	ID         *string    `json:"id" doc:"Id of the schedule within its workflow; null: it has none"`
-	Version    *int       `json:"version" doc:"Version of the workflow; null: it consists of rows"`
-	Mode       string     `json:"mode"`
-	Spec       string     `json:"spec"`
-	Zone       string     `json:"zone" doc:"Time zone of the schedule; empty if it has none"`
-	Next       *time.Time `json:"next" doc:"Next planned time that starts a run; null if unknown or paused"`
-	LastRun    *string    `json:"lastRun" doc:"The last run that the schedule started"`
-	LastStatus *string    `json:"lastStatus" doc:"Status of the last run; null if the run was deleted"`
-	Paused     *Said      `json:"paused" doc:"Who paused it, and when; null: it is not paused"`
-	Skip       *SkipFact  `json:"skip" doc:"Planned times that are skipped; null: none"`
-	Asked      *AskedFact `json:"asked" doc:"A run that was asked for and has not started yet; null: none"`
-	Problem    string     `json:"problem" doc:"Why it cannot start now; empty if it can"`
+	Workflow   string          `json:"workflow"`
+	Branch     *string         `json:"branch" doc:"Null: the main graph"`
+	ID         *string         `json:"id" doc:"Id of the schedule within its workflow; null: it has none"`
+	Version    *int            `json:"version" doc:"Version of the workflow; null: it consists of rows"`
+	Mode       string          `json:"mode"`
+	Spec       string          `json:"spec"`
+	Zone       string          `json:"zone" doc:"Time zone of the schedule; empty if it has none"`
+	Inputs     json.RawMessage `json:"inputs" doc:"Inputs of its runs by name; null: none"`
+	Next       *time.Time      `json:"next" doc:"Next planned time that starts a run; null if unknown or paused"`
+	LastRun    *string         `json:"lastRun" doc:"The last run that the schedule started"`
+	LastStatus *string         `json:"lastStatus" doc:"Status of the last run; null if the run was deleted"`
+	Paused     *Said           `json:"paused" doc:"Who paused it, and when; null: it is not paused"`
+	Skip       *SkipFact       `json:"skip" doc:"Planned times that are skipped; null: none"`
+	Asked      *AskedFact      `json:"asked" doc:"A run that was asked for and has not started yet; null: none"`
+	Problem    string          `json:"problem" doc:"Why it cannot start now; empty if it can"`
 }
 
 func scheduledOf(s service.Scheduled) Scheduled {
 	out := Scheduled{
-		Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone,
+		Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs,
 		LastRun: some(s.LastRun), LastStatus: some(string(s.LastStatus)),
 	}
 	if !s.Next.IsZero() {
@@ -163,6 +165,7 @@ func listSchedules(ctx context.Context, c *transport.Caller, in *struct {
 // Preview is when something would start by itself.
 type Preview struct {
 	Branch *string     `json:"branch" doc:"Null: the main graph"`
+	ID     *string     `json:"id" doc:"Id of the schedule; null: it has none"`
 	Zone   string      `json:"zone"`
 	Times  []time.Time `json:"times" doc:"Planned times; may be empty"`
 }
@@ -171,6 +174,7 @@ type previewQuery struct {
 	Workflow string    `query:"workflow" required:"true" doc:"Id of the workflow"`
 	Draft    bool      `query:"draft" doc:"The draft of the workflow; needs the role edit"`
 	Branch   string    `query:"branch" doc:"Branch; absent: the main graph, or the only one that has a schedule"`
+	Schedule string    `query:"schedule" doc:"Id of the schedule; absent: the only one"`
 	TZ       string    `query:"tz" doc:"Time zone of the schedule; overrides the document's" example:"Europe/Berlin"`
 	From     time.Time `query:"from" doc:"Times after this one; absent: now"`
 	Count    int       `query:"count" minimum:"1" maximum:"100" default:"5" doc:"Number of times"`
@@ -197,7 +201,7 @@ func previewSchedule(ctx context.Context, c *transport.Caller, in *previewQuery)
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}
-	q := service.PreviewRequest{Branch: in.Branch, Zone: zone, From: in.From, Count: in.Count}
+	q := service.PreviewRequest{Branch: in.Branch, ID: in.Schedule, Zone: zone, From: in.From, Count: in.Count}
 	if q.From.IsZero() {
 		q.From = time.Now()
 	}
@@ -205,5 +209,5 @@ func previewSchedule(ctx context.Context, c *transport.Caller, in *previewQuery)
 	if err != nil {
 		return nil, err
 	}
-	return &struct{ Body Preview }{Preview{some(p.Branch), p.Zone.String(), append([]time.Time{}, p.Times...)}}, nil
+	return &struct{ Body Preview }{Preview{some(p.Branch), some(p.ID), p.Zone.String(), append([]time.Time{}, p.Times...)}}, nil
 }

@@ -104,12 +104,12 @@ type Definition struct {
 
 // Facts are what was read in a document.
 type Facts struct {
-	Name     string        `json:"name"`
-	Nodes    []NodeFact    `json:"nodes"`
-	Agents   []AgentFact   `json:"agents"`
-	Branches []BranchFact  `json:"branches" doc:"Branches of rounds documents"`
-	Schedule *ScheduleFact `json:"schedule"`
-	Limits   Limits        `json:"limits" doc:"Limits in the document"`
+	Name      string         `json:"name"`
+	Nodes     []NodeFact     `json:"nodes"`
+	Agents    []AgentFact    `json:"agents"`
+	Branches  []BranchFact   `json:"branches" doc:"Branches of rounds documents"`
+	Schedules []ScheduleFact `json:"schedules"`
+	Limits    Limits         `json:"limits" doc:"Limits in the document"`
 	// Inputs and OutputSchema are JSON Schemas.
 	Inputs       json.RawMessage `json:"inputs" doc:"JSON Schema of the object of named inputs; null: the input is a text"`
 	OutputSchema json.RawMessage `json:"outputSchema" doc:"JSON Schema of the output; null: any output"`
@@ -133,28 +133,31 @@ type AgentFact struct {
 
 // BranchFact is a branch.
 type BranchFact struct {
-	ID       string        `json:"id"`
-	Name     string        `json:"name"`
-	Mode     string        `json:"mode" doc:"How it is run: one_time, continuous or scheduled"`
-	Schedule *ScheduleFact `json:"schedule"`
+	ID        string         `json:"id"`
+	Name      string         `json:"name"`
+	Mode      string         `json:"mode" doc:"How it is run: one_time, continuous or scheduled"`
+	Schedules []ScheduleFact `json:"schedules"`
 }
 
 // ScheduleFact is a schedule as it is written.
 type ScheduleFact struct {
-	Mode     string `json:"mode"`
-	Spec     string `json:"spec"`
-	TimeZone string `json:"timeZone" doc:"Empty: that of the server"`
+	ID       *string         `json:"id" doc:"Null: it is the only one, and has no id"`
+	Mode     string          `json:"mode"`
+	Spec     string          `json:"spec"`
+	TimeZone string          `json:"timeZone" doc:"Empty: that of the server"`
+	Inputs   json.RawMessage `json:"inputs" doc:"Inputs of its runs by name; null: none"`
 }
 
-func scheduleFact(s *workflow.Schedule) *ScheduleFact {
-	if s == nil {
-		return nil
+func scheduleFacts(w *workflow.Workflow) []ScheduleFact {
+	out := []ScheduleFact{}
+	for _, s := range w.Schedules {
+		out = append(out, ScheduleFact{some(s.ID), s.Mode, s.Spec, s.TimeZone, s.Inputs})
 	}
-	return &ScheduleFact{s.Mode, s.Spec, s.TimeZone}
+	return out
 }
 
 func factsOf(w *workflow.Workflow) *Facts {
-	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedule: scheduleFact(w.Schedule), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs), OutputSchema: w.OutputSchema}
+	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedules: scheduleFacts(w), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs), OutputSchema: w.OutputSchema}
 	for _, n := range w.Nodes {
 		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.KindIn(w.Format), n.Title()})
 	}
@@ -165,7 +168,7 @@ func factsOf(w *workflow.Workflow) *Facts {
 		if b == nil {
 			continue
 		}
-		f.Branches = append(f.Branches, BranchFact{b.ID, b.Name, b.Mode(), scheduleFact(b.Schedule)})
+		f.Branches = append(f.Branches, BranchFact{b.ID, b.Name, b.Mode(), scheduleFacts(b)})
 	}
 	return f
 }

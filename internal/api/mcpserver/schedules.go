@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 var scheduleOut = closed(
 	req("workflowId", aText, ""), opt("branchId", aText, "Absent: the main graph."), opt("schedule", aText, "The id of the schedule; absent: it has none."),
-	req("mode", aText, ""), req("spec", aText, "The schedule as the document has it."), opt("zone", aText, "The time zone of a calendar."),
+	req("mode", aText, ""), req("spec", aText, "The schedule as the document has it."), opt("zone", aText, "The time zone of a calendar."), opt("inputs", anything, "The inputs of its runs, by name."),
 	opt("next", aText, "The next time at which it starts a run; absent: unknown, or it is paused."), opt("lastRun", aText, "The last run that it started."), opt("lastStatus", aText, ""),
 	opt("pausedAt", aText, "Since when it is paused; absent: it is not."), opt("pausedBy", aText, ""), opt("skipUntil", aText, "The last planned time that is skipped."), opt("skippedBy", aText, ""),
 	opt("askedRun", aText, "The id of a run that was asked for and starts soon."), opt("askedBy", aText, ""), opt("problem", aText, "Why it cannot start now."),
@@ -42,22 +43,23 @@ func scheduleTools() []*tool {
 }
 
 type scheduleFact struct {
-	WorkflowID string     `json:"workflowId"`
-	BranchID   string     `json:"branchId,omitempty"`
-	Schedule   string     `json:"schedule,omitempty"`
-	Mode       string     `json:"mode"`
-	Spec       string     `json:"spec"`
-	Zone       string     `json:"zone,omitempty"`
-	Next       *time.Time `json:"next,omitempty"`
-	LastRun    string     `json:"lastRun,omitempty"`
-	LastStatus string     `json:"lastStatus,omitempty"`
-	PausedAt   *time.Time `json:"pausedAt,omitempty"`
-	PausedBy   string     `json:"pausedBy,omitempty"`
-	SkipUntil  *time.Time `json:"skipUntil,omitempty"`
-	SkippedBy  string     `json:"skippedBy,omitempty"`
-	AskedRun   string     `json:"askedRun,omitempty"`
-	AskedBy    string     `json:"askedBy,omitempty"`
-	Problem    string     `json:"problem,omitempty"`
+	WorkflowID string          `json:"workflowId"`
+	BranchID   string          `json:"branchId,omitempty"`
+	Schedule   string          `json:"schedule,omitempty"`
+	Mode       string          `json:"mode"`
+	Spec       string          `json:"spec"`
+	Zone       string          `json:"zone,omitempty"`
+	Inputs     json.RawMessage `json:"inputs,omitempty"`
+	Next       *time.Time      `json:"next,omitempty"`
+	LastRun    string          `json:"lastRun,omitempty"`
+	LastStatus string          `json:"lastStatus,omitempty"`
+	PausedAt   *time.Time      `json:"pausedAt,omitempty"`
+	PausedBy   string          `json:"pausedBy,omitempty"`
+	SkipUntil  *time.Time      `json:"skipUntil,omitempty"`
+	SkippedBy  string          `json:"skippedBy,omitempty"`
+	AskedRun   string          `json:"askedRun,omitempty"`
+	AskedBy    string          `json:"askedBy,omitempty"`
+	Problem    string          `json:"problem,omitempty"`
 }
 
 func scheduleOf(s service.Scheduled) scheduleFact {
@@ -68,7 +70,7 @@ func scheduleOf(s service.Scheduled) scheduleFact {
 		return &t
 	}
 	f := scheduleFact{
-		WorkflowID: s.Workflow, BranchID: s.Key.Branch, Schedule: s.Key.Schedule, Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Next: some(s.Next),
+		WorkflowID: s.Workflow, BranchID: s.Key.Branch, Schedule: s.Key.Schedule, Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs, Next: some(s.Next),
 		LastRun: s.LastRun, LastStatus: string(s.LastStatus), PausedAt: some(s.Paused), PausedBy: s.PausedBy, SkipUntil: some(s.SkipUntil), SkippedBy: s.SkippedBy,
 		AskedRun: s.AskedRun, AskedBy: s.AskedBy,
 	}

@@ -1187,9 +1187,9 @@ type BranchFact struct {
 	Id string `json:"id"`
 
 	// Mode How it is run: one_time, continuous or scheduled
-	Mode     string        `json:"mode"`
-	Name     string        `json:"name"`
-	Schedule *ScheduleFact `json:"schedule"`
+	Mode      string         `json:"mode"`
+	Name      string         `json:"name"`
+	Schedules []ScheduleFact `json:"schedules"`
 }
 
 // CancelInputBody defines model for CancelInputBody.
@@ -1462,8 +1462,8 @@ type Facts struct {
 	Nodes  []NodeFact `json:"nodes"`
 
 	// OutputSchema JSON Schema of the output; null: any output
-	OutputSchema interface{}   `json:"outputSchema"`
-	Schedule     *ScheduleFact `json:"schedule"`
+	OutputSchema interface{}    `json:"outputSchema"`
+	Schedules    []ScheduleFact `json:"schedules"`
 }
 
 // ForkInputBody defines model for ForkInputBody.
@@ -1707,6 +1707,9 @@ type Pos struct {
 type Preview struct {
 	// Branch Null: the main graph
 	Branch *string `json:"branch"`
+
+	// Id Id of the schedule; null: it has none
+	Id *string `json:"id"`
 
 	// Times Planned times; may be empty
 	Times []time.Time `json:"times"`
@@ -1992,8 +1995,13 @@ type Said struct {
 
 // ScheduleFact defines model for ScheduleFact.
 type ScheduleFact struct {
-	Mode string `json:"mode"`
-	Spec string `json:"spec"`
+	// Id Null: it is the only one, and has no id
+	Id *string `json:"id"`
+
+	// Inputs Inputs of its runs by name; null: none
+	Inputs interface{} `json:"inputs"`
+	Mode   string      `json:"mode"`
+	Spec   string      `json:"spec"`
 
 	// TimeZone Empty: that of the server
 	TimeZone string `json:"timeZone"`
@@ -2009,6 +2017,9 @@ type Scheduled struct {
 
 	// Id Id of the schedule within its workflow; null: it has none
 	Id *string `json:"id"`
+
+	// Inputs Inputs of its runs by name; null: none
+	Inputs interface{} `json:"inputs"`
 
 	// LastRun The last run that the schedule started
 	LastRun *string `json:"lastRun"`
@@ -2834,6 +2845,9 @@ type PreviewScheduleParams struct {
 
 	// Branch Branch; absent: the main graph, or the only one that has a schedule
 	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
+
+	// Schedule Id of the schedule; absent: the only one
+	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
 	// Tz Time zone of the schedule; overrides the document's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
@@ -8158,6 +8172,18 @@ func NewPreviewScheduleRequest(server string, params *PreviewScheduleParams) (*h
 		if params.Branch != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "branch", *params.Branch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Schedule != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "schedule", *params.Schedule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -120,7 +120,7 @@ type reader struct {
 
 	id, name, description string
 	labels                workflow.Labels
-	schedule              *workflow.Schedule
+	schedules             []workflow.Schedule
 	doc                   *nodes.Document // inputs and output
 	shared                nodes.Shared
 	texts                 []*nodes.Texts // with expressions, of nodes of the run

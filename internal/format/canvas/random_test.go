@@ -135,6 +135,15 @@ func document(t *rapid.T) object {
 	if rapid.Bool().Draw(t, "has inputs") {
 		doc["inputs"] = rapid.SampledFrom([]object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2}, "f": object{"type": "file", "maxBytes": 10}}}).Draw(t, "inputs")
 	}
+	if declared, _ := doc["inputs"].(object); rapid.Bool().Draw(t, "has schedules") {
+		given := object{}
+		if _, ok := declared["city"]; ok {
+			given["city"] = "Ulm"
+		}
+		if _, file := declared["f"]; !file {
+			doc["schedules"] = []object{{"id": "a", "schedule": "60", "inputs": given}, {"id": "b", "schedule": "@daily", "timeZone": "UTC", "inputs": given}}
+		}
+	}
 	if rapid.Bool().Draw(t, "has output") {
 		doc["output"] = rapid.SampledFrom([]any{1, "{{ $input }}", object{"v": []any{"{{PREVIOUS_OUTPUT}}"}}}).Draw(t, "output")
 		doc["output_schema"] = object{"type": "object"}

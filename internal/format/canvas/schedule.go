@@ -4,15 +4,31 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/schedule"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// scheduled reads when runs start by themselves (X-69).
+// planKeys are the keys of an item of `schedules`.
+var planKeys = schedules.Keys{Zone: "timeZone"}
+
+// scheduled reads when runs start by themselves (X-69, X-77): one schedule, or a list of them.
 func (r *reader) scheduled(f *source.Fields) {
-	spec, zone := f.Get("schedule"), f.Get("timeZone")
+	spec, zone, list := f.Get("schedule"), f.Get("timeZone"), f.Get(schedules.Name)
+	given := schedules.Inputs{Given: r.doc.Inputs(), Node: f.Get("inputs")}
 	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")), TimeZone: f.Text("timeZone")}
+	if !list.IsNull() {
+		if e := f.Node().Entry("schedule"); e != nil && !schedules.Alone(list, []source.Entry{*e}, &r.diags) {
+			return
+		}
+		if _, err := schedule.Zone(s.TimeZone, nil); err != nil && zone.IsScalar() {
+			r.badSchedule(zone, err)
+			s.TimeZone = ""
+		}
+		r.schedules = planKeys.Read(list, s.TimeZone, given, &r.diags)
+		return
+	}
 	if spec.IsNull() {
 		if !zone.IsNull() {
 			r.diags.Errorf(zone.Span, zone.Path(), schedule.CodeMissingSchedule, "timeZone requires schedule")
@@ -28,20 +44,29 @@ func (r *reader) scheduled(f *source.Fields) {
 		_, err = schedule.Zone(s.TimeZone, nil)
 		at = zone
 	}
-	if e, ok := errors.AsType[*schedule.Error](err); ok {
-		r.diags.Errorf(at.Span, at.Path(), e.Code, "%s", e.Message).Hint = e.Hint
+	if err != nil {
+		r.badSchedule(at, err)
 		return
 	}
-	r.schedule = &s
+	schedules.Fits(spec, nil, given, &r.diags)
+	r.schedules = []workflow.Schedule{s}
+}
+
+func (r *reader) badSchedule(at *source.Node, err error) {
+	if e, ok := errors.AsType[*schedule.Error](err); ok {
+		r.diags.Errorf(at.Span, at.Path(), e.Code, "%s", e.Message).Hint = e.Hint
+	}
 }
 
 // schedule writes when runs start by themselves.
 func (o *writer) schedule() {
-	switch s := o.w.Schedule; {
-	case s == nil:
-	case s.Mode != workflow.ModeInterval:
-		o.unsaid.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
-	default:
+	if s := schedules.Single(o.w); s != nil && s.Mode == workflow.ModeInterval {
 		o.doc.Schedule, o.doc.TimeZone = s.Spec, s.TimeZone
+		return
 	}
+	list, unsaid := schedules.Listed(o.w, false)
+	for _, what := range unsaid {
+		o.unsaid.Addf("workflow", "%s", what)
+	}
+	o.doc.Schedules = schedules.Items(list, false)
 }

@@ -9,17 +9,19 @@ import (
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/nodes"
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // document is a canvas document as it is written; the order of the fields is that of the file.
 type document struct {
-	ID          string          `json:"id,omitempty"`
-	Name        string          `json:"name,omitempty"`
-	Description string          `json:"description,omitempty"`
-	Labels      workflow.Labels `json:"labels,omitempty"`
-	Schedule    string          `json:"schedule,omitempty"`
-	TimeZone    string          `json:"timeZone,omitempty"`
+	ID          string           `json:"id,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Labels      workflow.Labels  `json:"labels,omitempty"`
+	Schedule    string           `json:"schedule,omitempty"`
+	Schedules   []schedules.Item `json:"schedules,omitempty"`
+	TimeZone    string           `json:"timeZone,omitempty"`
 	nodes.Declared
 	nodes.Tools
 	Nodes       []docNode    `json:"nodes"`

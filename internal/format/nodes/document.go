@@ -45,6 +45,9 @@ func (d *Document) Into(w *workflow.Workflow) {
 	w.Inputs, w.Output, w.OutputSchema = d.given, d.output, d.schema
 }
 
+// Inputs gives the inputs that were read.
+func (d *Document) Inputs() []workflow.Input { return d.given }
+
 // HasInputs tells whether the document has inputs, those with errors too.
 func (d *Document) HasInputs() bool { return len(d.names) > 0 }
 

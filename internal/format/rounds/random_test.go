@@ -3,6 +3,7 @@ package rounds_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,23 +62,30 @@ func randomGraph(t *rapid.T) object {
 			g[key] = someText(t, key)
 		}
 	}
-	switch rapid.IntRange(0, 3).Draw(t, "mode") {
+	inputs := []object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2}}}
+	var given object
+	switch rapid.IntRange(0, 4).Draw(t, "mode") {
 	case 1:
 		g["executionMode"] = "one_time"
 	case 2:
 		g["executionMode"] = "interval"
 		g["schedule"] = rapid.SampledFrom([]any{"60", 60, "daily@9:30", " weekly@1,3 "}).Draw(t, "schedule")
+		inputs = slices.Delete(inputs, 1, 2) // its runs have none
 	case 3:
 		g["executionMode"] = "continuous"
 		if rapid.Bool().Draw(t, "delayed") {
 			g["schedule"] = "5"
 		}
+		inputs = slices.Delete(inputs, 1, 2)
+	case 4:
+		inputs, given = inputs[1:2], object{"city": "Ulm"}
+		g["schedules"] = []object{{"id": "a.b", "schedule": "0 9 * * *", "inputs": given}, {"id": 7, "executionMode": "continuous", "timeZone": "UTC", "inputs": given}}
 	}
 	if rapid.Bool().Draw(t, "zoned") {
 		g["timeZone"] = rapid.SampledFrom([]string{"", "UTC", "Europe/Berlin", "local"}).Draw(t, "zone")
 	}
-	if rapid.Bool().Draw(t, "has inputs") {
-		g["inputs"] = rapid.SampledFrom([]object{{}, {"city": nil}, {"n": object{"type": "integer", "default": 2}}}).Draw(t, "inputs")
+	if given != nil || rapid.Bool().Draw(t, "has inputs") {
+		g["inputs"] = rapid.SampledFrom(inputs).Draw(t, "inputs")
 	}
 	if rapid.Bool().Draw(t, "has output") {
 		g["output"], g["output_schema"] = object{"v": "{{ $input }}"}, object{"type": "object"}
@@ -168,7 +176,7 @@ func randomDocument(t *rapid.T) []byte {
 		branches := []object{}
 		for i := range rapid.IntRange(0, 3).Draw(t, "branches") {
 			b := randomGraph(t)
-			if b["id"] = fmt.Sprint("b", i); b["executionMode"] == nil {
+			if b["id"] = fmt.Sprint("b", i); b["executionMode"] == nil && b["schedules"] == nil {
 				b["executionMode"] = "one_time"
 			}
 			branches = append(branches, b)

@@ -52,7 +52,7 @@ type inherited struct {
 }
 
 // graphKeys are those of the main graph and of branches alike.
-var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keyTimeZone, keyTurnInstruction}
+var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keySchedules, keyTimeZone, keyTurnInstruction}
 
 func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	f := root.Fields(&r.diags)
@@ -79,7 +79,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	w.Labels = inputs.Labels(f.Get("labels"), &r.diags)
 	w.ID, w.Name, w.Description = f.Text("id"), f.Text("name"), f.Text("description")
 	if len(branches) == 0 {
-		w.Schedule = r.schedule(f, top)
+		w.Schedules = r.schedules(f, w, top)
 	} else {
 		r.neverScheduled(f)
 	}
@@ -183,7 +183,7 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 			own.mode, own.modeAt = mode, at
 		}
 		own.zone = r.zone(f, top.zone)
-		b.Schedule = r.schedule(f, own)
+		b.Schedules = r.schedules(f, b, own)
 		r.unknown(f, slices.Concat(graphKeys, nodes.DocumentKeys()), rootExtras...)
 		w.Branches = append(w.Branches, b)
 	}

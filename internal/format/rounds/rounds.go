@@ -5,6 +5,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/format/nodes"
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -23,6 +24,7 @@ const (
 	keyAgentID         = "agentId"
 	keyExecutionMode   = "executionMode"
 	keySchedule        = "schedule"
+	keySchedules       = schedules.Name
 	keyTimeZone        = "timeZone"
 	keyTurnInstruction = "turnInstruction"
 	keyMaxRounds       = "maxRounds"

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/schedule"
 	"github.com/hocket-run/hocket/workflow"
@@ -37,7 +38,41 @@ func (r *reader) zone(f *source.Fields, top string) string {
 	return name
 }
 
-// schedule reads when runs start by themselves; nil: never (S1-22, S1-23, S1-27, S1-39). own holds what f says of mode and zone, or inherits.
+// planKeys are the keys of an item of `schedules`.
+var planKeys = schedules.Keys{Zone: keyTimeZone, Mode: keyExecutionMode}
+
+// schedules reads when runs of a graph start by themselves (S1-22, X-77): one schedule, or a list of them. own holds what f says of mode and zone, or inherits.
+func (r *reader) schedules(f *source.Fields, w *workflow.Workflow, own inherited) []workflow.Schedule {
+	given, list := schedules.Inputs{Given: w.Inputs, Node: f.Get("inputs")}, f.Get(keySchedules)
+	if !list.IsNull() {
+		var others []source.Entry
+		for _, key := range []string{keyExecutionMode, keySchedule} {
+			f.Get(key)
+			if e := f.Node().Entry(key); e != nil {
+				others = append(others, *e)
+			}
+		}
+		if !schedules.Alone(list, others, &r.diags) {
+			return nil
+		}
+		return planKeys.Read(list, own.zone, given, &r.diags)
+	}
+	s := r.schedule(f, own)
+	if s == nil {
+		return nil
+	}
+	at := f.Get(keySchedule)
+	if at.IsNull() {
+		at = f.Get(keyExecutionMode)
+	}
+	if at.IsNull() {
+		at = f.Node()
+	}
+	schedules.Fits(at, nil, given, &r.diags)
+	return []workflow.Schedule{*s}
+}
+
+// schedule reads one schedule; nil: there is none (S1-22, S1-23, S1-27, S1-39).
 func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 	spec := f.Text(keySchedule) // a number of seconds is often written without quotes
 	at := f.Get(keySchedule)
@@ -73,10 +108,12 @@ func (r *reader) schedule(f *source.Fields, own inherited) *workflow.Schedule {
 
 // neverScheduled looks at the schedule of a main graph beside branches (S1-27).
 func (r *reader) neverScheduled(f *source.Fields) {
-	if n := f.Get(keySchedule); !n.IsNull() {
-		e := f.Node().Entry(keySchedule)
-		d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule, "the schedule of the main graph has no effect: the document has branches")
-		d.Hint = "move the schedule into its branch"
+	for _, key := range []string{keySchedule, keySchedules} {
+		if n := f.Get(key); !n.IsNull() {
+			e := f.Node().Entry(key)
+			d := r.diags.Warnf(e.KeySpan, n.Path(), codeUnusedSchedule, "the %s of the main graph has no effect: the document has branches", key)
+			d.Hint = "move the schedule into its branch"
+		}
 	}
 }
 

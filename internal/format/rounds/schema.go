@@ -38,7 +38,7 @@ func Schema() part.Object {
 	forms := part.Object{
 		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"), "nodes": part.List("the nodes; the first one begins", part.Ref("node")), "edges": part.List("the edges", part.Ref("edge")),
 		"maxRounds": part.Typed("how many full rounds a cycle runs", "integer"), "executionMode": part.OneOf("when it runs by itself", "one_time", "interval", "continuous", ""),
-		"schedule": text("when it runs: a duration or a cron line"), "timeZone": text("the time zone of the schedule, such as Europe/Lisbon"),
+		"schedule": text("when it runs: a duration or a cron line"), "schedules": planKeys.Form(), "timeZone": text("the time zone of the schedules, such as Europe/Lisbon"),
 		"turnInstruction": part.Word("the text before the recent turns in each message"),
 	}
 	forms = part.Join(forms, nodes.DocumentForms())

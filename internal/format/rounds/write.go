@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/nodes"
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -24,13 +25,14 @@ type document struct {
 }
 
 type docGraph struct {
-	ID              string  `json:"id,omitempty"`
-	Name            string  `json:"name,omitempty"`
-	Description     string  `json:"description,omitempty"`
-	TurnInstruction *string `json:"turnInstruction,omitempty"`
-	ExecutionMode   string  `json:"executionMode,omitempty"`
-	Schedule        string  `json:"schedule,omitempty"`
-	TimeZone        string  `json:"timeZone,omitempty"`
+	ID              string           `json:"id,omitempty"`
+	Name            string           `json:"name,omitempty"`
+	Description     string           `json:"description,omitempty"`
+	TurnInstruction *string          `json:"turnInstruction,omitempty"`
+	ExecutionMode   string           `json:"executionMode,omitempty"`
+	Schedule        string           `json:"schedule,omitempty"`
+	Schedules       []schedules.Item `json:"schedules,omitempty"`
+	TimeZone        string           `json:"timeZone,omitempty"`
 	nodes.Declared
 	Nodes     []docNode `json:"nodes"`
 	Edges     []docEdge `json:"edges"`
@@ -77,7 +79,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	o.whole()
 	o.tools()
 	o.doc.docGraph = o.graph(w, "")
-	if s := w.Schedule; s != nil && len(w.Branches) > 0 {
+	if len(w.Schedules) > 0 && len(w.Branches) > 0 {
 		o.unsaid.Addf("workflow", "a schedule of the main graph beside branches")
 	}
 	ids := map[string]bool{}
@@ -94,13 +96,13 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 		}
 		ids[b.ID] = true
 		g := o.graph(b, fmt.Sprintf("branch %q: ", b.ID))
-		if g.ExecutionMode == "" {
+		if g.ExecutionMode == "" && g.Schedules == nil {
 			g.ExecutionMode = workflow.ModeOneTime
 		}
 		o.doc.Branches = append(o.doc.Branches, g)
 	}
 	if len(o.doc.Branches) > 0 {
-		o.doc.ExecutionMode, o.doc.Schedule, o.doc.TimeZone = "", "", ""
+		o.doc.ExecutionMode, o.doc.Schedule, o.doc.Schedules, o.doc.TimeZone = "", "", nil, ""
 	}
 	o.doc.Labels = o.w.Labels
 	data, err := indented(o.doc)
@@ -132,9 +134,14 @@ type writer struct {
 // graph writes the main graph or a branch. prefix names the branch in what is unsaid.
 func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
 	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, MaxRounds: w.Limits.MaxRounds, Nodes: []docNode{}, Edges: []docEdge{}}
-	if s := w.Schedule; s != nil {
+	if s := schedules.Single(w); s != nil {
 		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
 	}
+	list, unsaid := schedules.Listed(w, true)
+	for _, what := range unsaid {
+		o.unsaid.Addf(prefix+"workflow", "%s", what)
+	}
+	g.Schedules = schedules.Items(list, true)
 	p := &graphWriter{writer: o, w: w, prefix: prefix, agents: map[string]*workflow.Agent{}, out: map[[2]string]int{}}
 	p.whole()
 	g.Declared = nodes.WriteDocument(w, false)

@@ -144,7 +144,7 @@ func TestUnsaid(t *testing.T) {
 		{"branches", func(w *workflow.Workflow) {
 			other := talk()
 			other.ID, other.Agents[0].System, other.Branches = "b", "You are another.", []*workflow.Workflow{{}}
-			w.Branches, w.Schedule = []*workflow.Workflow{other, nil, {ID: "b"}}, &workflow.Schedule{Mode: workflow.ModeInterval, Spec: "60"}
+			w.Branches, w.Schedules = []*workflow.Workflow{other, nil, {ID: "b"}}, []workflow.Schedule{{Mode: workflow.ModeInterval, Spec: "60"}}
 		}, []string{
 			"workflow: a schedule of the main graph beside branches", `branch "b": branches of a branch`,
 			`branch "b": agent "x": another definition of the same agent than in a graph before`, "workflow: branch 2, which has no id", `workflow: a second branch with the id "b"`}},

@@ -2,6 +2,7 @@ package routes
 
 import (
 	"github.com/hocket-run/hocket/internal/format/lost"
+	"github.com/hocket-run/hocket/internal/format/schedules"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -43,10 +44,10 @@ func (o *writer) compare(back *workflow.Workflow) {
 			u.Addf("workflow", "the branch %q", b.ID)
 		}
 	}
-	if s := rest.Schedule; s != nil {
-		u.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
+	for _, s := range rest.Schedules {
+		u.Addf("workflow", "%s", schedules.Title(s))
 	}
-	rest.Branches, rest.Schedule = nil, nil // named, and no routes document has any
+	rest.Branches, rest.Schedules = nil, nil // named, and no routes document has any
 	for key, d := range lost.Fields(rest, restBack) {
 		u.Addf("workflow", "%s", d.Text(key))
 	}

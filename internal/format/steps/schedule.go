@@ -8,26 +8,47 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/format/schedules"
+	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/schedule"
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// scheduled reads when runs start by themselves (X-69). zone may be nil.
-func (r *reader) scheduled(spec, zone *field) {
+// planKeys are the keys of an item of `schedules`.
+var planKeys = schedules.Keys{Zone: "time_zone"}
+
+// scheduled reads when runs start by themselves (X-69, X-77): one schedule, or a list of them.
+func (r *reader) scheduled(root *source.Node, spec, zone *field) {
 	said := func(f *field) bool { return f != nil && !f.value.IsNull() }
+	list, given := root.Get(schedules.Name), schedules.Inputs{Given: r.w.Inputs, Node: root.Get("inputs")}
+	var diags diag.List
+	defer func() {
+		for _, d := range diags {
+			r.diags.Add(d)
+		}
+	}()
+	var zoneName string
+	if said(zone) {
+		zoneName = r.text(*zone)
+		if _, err := schedule.Zone(zoneName, nil); err != nil {
+			r.badSchedule(*zone, err)
+			zoneName = ""
+		}
+	}
+	if !list.IsNull() {
+		if e := root.Entry("schedule"); e == nil || schedules.Alone(list, []source.Entry{*e}, &diags) {
+			r.w.Schedules = planKeys.Read(list, zoneName, given, &diags)
+		}
+		return
+	}
 	if !said(spec) {
 		if said(zone) {
 			r.diags.Errorf(zone.span, zone.path, codeMissingKey, "time_zone requires schedule")
 		}
 		return
 	}
-	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(r.text(*spec))}
-	if said(zone) {
-		s.TimeZone = r.text(*zone)
-		if _, err := schedule.Zone(s.TimeZone, nil); err != nil {
-			r.badSchedule(*zone, err)
-		}
-	}
+	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(r.text(*spec)), TimeZone: zoneName}
 	if !spec.value.IsScalar() {
 		return
 	}
@@ -35,7 +56,8 @@ func (r *reader) scheduled(spec, zone *field) {
 		r.badSchedule(*spec, err)
 		return
 	}
-	r.w.Schedule = &s
+	schedules.Fits(spec.value, nil, given, &diags)
+	r.w.Schedules = []workflow.Schedule{s}
 }
 
 func (r *reader) badSchedule(f field, err error) {
@@ -59,16 +81,37 @@ func (o *writer) labels(doc *yaml.Node) {
 
 // schedule writes when runs start by themselves.
 func (o *writer) schedule(doc *yaml.Node) {
-	s := o.w.Schedule
-	switch {
-	case s == nil:
-		return
-	case s.Mode != workflow.ModeInterval:
-		o.unsaid.Addf("workflow", "the schedule %q of mode %s", s.Spec, s.Mode)
+	if s := schedules.Single(o.w); s != nil && s.Mode == workflow.ModeInterval {
+		o.times(doc, s)
 		return
 	}
-	put(doc, "schedule", text(s.Spec))
+	list, unsaid := schedules.Listed(o.w, false)
+	for _, what := range unsaid {
+		o.unsaid.Addf("workflow", "%s", what)
+	}
+	seq := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	for i := range list {
+		item := mapping()
+		put(item, "id", text(list[i].ID))
+		o.times(item, &list[i])
+		if len(list[i].Inputs) > 0 {
+			values, err := fromJSON(list[i].Inputs)
+			if err != nil {
+				o.unsaid.Addf("workflow", "inputs of the schedule %q", list[i].ID)
+				continue
+			}
+			put(item, "inputs", values)
+		}
+		seq.Content = append(seq.Content, item)
+	}
+	if len(seq.Content) > 0 {
+		put(doc, schedules.Name, seq)
+	}
+}
+
+func (o *writer) times(m *yaml.Node, s *workflow.Schedule) {
+	put(m, "schedule", text(s.Spec))
 	if s.TimeZone != "" {
-		put(doc, "time_zone", text(s.TimeZone))
+		put(m, "time_zone", text(s.TimeZone))
 	}
 }

@@ -34,6 +34,7 @@ func documentForms() part.Object {
 		"output":        part.Anything("the output of a run, in place of that of its last step; {{ … }} in its texts are expressions"),
 		"output_schema": part.With(part.Object{"type": "object"}, "the JSON Schema that the output of a run must fit"),
 		"schedule":      part.With(part.Object{"type": []string{"string", "number", "null"}}, `when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
+		"schedules":     planKeys.Form(),
 		"labels":        inputs.LabelsForm(),
 		"time_zone":     part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
 		"workflow":      part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
@@ -57,7 +58,7 @@ func Schema() part.Object {
 	s["anyOf"] = []any{part.Object{"required": []string{"workflow"}}, part.Object{"required": []string{"agents"}, "properties": part.Object{
 		"agents": part.Object{"minProperties": 1, "minItems": 1, "not": part.Object{"type": "null"}},
 	}}}
-	s["dependentRequired"] = part.Object{"time_zone": []string{"schedule"}}
+	s["dependentSchemas"] = part.Object{"time_zone": part.Object{"anyOf": []any{part.Object{"required": []string{"schedule"}}, part.Object{"required": []string{"schedules"}}}}}
 	s["patternProperties"] = part.Object{"^x-": part.Object{}}
 	budget := part.Object{
 		"tokens": part.Whole("the most tokens, in and out", 0), "calls": part.Whole("the most model calls and tool calls", 0),

@@ -15,7 +15,7 @@ import (
 
 // What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "time_zone", "labels"}
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels"}
 	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
@@ -68,7 +68,6 @@ func (r *reader) document(root *source.Node) {
 	}
 	with("version", r.version)
 	with("metadata", r.metadata)
-	r.scheduled(find(fields, "schedule"), find(fields, "time_zone"))
 	with("labels", func(f field) { r.w.Labels = inputs.Labels(f.value, &r.diags) })
 	with("providers", r.providersSection)
 	with("models", r.modelsSection)
@@ -80,6 +79,7 @@ func (r *reader) document(root *source.Node) {
 		r.inputs = inputs.Names(f.value)
 		r.w.Inputs = inputs.Read(f.value, &r.diags)
 	})
+	r.scheduled(root, find(fields, "schedule"), find(fields, "time_zone"))
 	with("output_schema", func(f field) { r.w.OutputSchema = inputs.Schema(f.value, &r.diags) })
 	with("output", func(f field) { r.gives = f })
 	if !with("workflow", r.workflowSection) {

@@ -60,7 +60,7 @@ func together(w *workflow.Workflow) (*workflow.Workflow, error) {
 	t := &workflow.Workflow{ID: w.ID, Name: w.Name, Description: w.Description, Format: w.Format, Edges: []workflow.Edge{}}
 	var fork workflow.Fork
 	for _, b := range w.Branches {
-		if b.Schedule == nil {
+		if len(b.Schedules) == 0 {
 			t.Branches = append(t.Branches, w.Graph(b.ID))
 			fork.Branches = append(fork.Branches, workflow.Branch{ID: b.ID})
 		}

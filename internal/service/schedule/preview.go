@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -9,15 +10,20 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/schedule"
+	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Preview is the schedule of a document or a stored workflow that Preview looked at.
 type Preview struct {
-	Branch   string
+	Branch string
+	// ID is that of the schedule, "" where it has none.
+	ID       string
 	Schedule schedule.Schedule
 	Zone     *time.Location
+	// Inputs are those of its runs; nil: none.
+	Inputs json.RawMessage
 	// Times are the planned times; none for a schedule that has none.
 	Times []time.Time
 }
@@ -26,6 +32,8 @@ type Preview struct {
 type PreviewRequest struct {
 	// Branch is the branch; "" is the main graph, or the only thing that is scheduled.
 	Branch string
+	// ID is that of the schedule; "": the only one.
+	ID string
 	// Zone, if not nil, is used whatever the document says; Local is that of documents that name none; nil: the machine's.
 	Zone, Local *time.Location
 	From        time.Time
@@ -34,14 +42,19 @@ type PreviewRequest struct {
 
 // PreviewOf tells when a workflow would start by itself. Errors: *InvalidError, such as for an unknown branch (S1-21).
 func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
-	id, words, err := scheduledPart(w, q.Branch)
+	branch, list, err := scheduledPart(w, q.Branch)
 	if err != nil {
 		return Preview{}, err
 	}
-	p := Preview{Branch: id, Zone: cmp.Or(q.Zone, q.Local, time.Local)}
+	words, err := pick(w.ID, branch, list, q.ID)
+	if err != nil {
+		return Preview{}, err
+	}
+	p := Preview{Branch: branch, Zone: cmp.Or(q.Zone, q.Local, time.Local)}
 	if words == nil {
 		return p, nil
 	}
+	p.ID, p.Inputs = words.ID, words.Inputs
 	if p.Schedule, err = schedule.Parse(words.Mode, words.Spec); err == nil && q.Zone == nil {
 		p.Zone, err = schedule.Zone(words.TimeZone, p.Zone)
 	}
@@ -59,15 +72,40 @@ func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {
 	return p, nil
 }
 
-// scheduledPart picks a branch with its schedule, which is nil where there is none.
-func scheduledPart(w *workflow.Workflow, branch string) (string, *workflow.Schedule, error) {
-	ids := map[string]*workflow.Schedule{}
+// pick gives the schedule with that id, or the only one; nil where there is none.
+func pick(workflowID, branch string, list []workflow.Schedule, id string) (*workflow.Schedule, error) {
+	if id == "" && len(list) == 0 {
+		return nil, nil
+	}
+	if id == "" && len(list) == 1 {
+		return &list[0], nil
+	}
+	var names []string
+	for i := range list {
+		if list[i].ID == id {
+			return &list[i], nil
+		}
+		names = append(names, nameOf(scheduler.Key{Branch: branch, Schedule: list[i].ID}))
+	}
+	switch name := nameOf(scheduler.Key{Branch: branch, Schedule: id}); {
+	case len(list) == 0:
+		return nil, failure.Refuse(errcode.ScheduleMissing, errcode.Fields{"id": workflowID}, nil)
+	case id == "":
+		return nil, failure.Refuse(errcode.ScheduleNeeded, errcode.Fields{"id": workflowID, "schedules": names}, nil)
+	default:
+		return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": workflowID, "schedule": name, "schedules": names, "meant": diag.DidYouMean(name, names)}, nil)
+	}
+}
+
+// scheduledPart picks a branch with its schedules.
+func scheduledPart(w *workflow.Workflow, branch string) (string, []workflow.Schedule, error) {
+	ids := map[string][]workflow.Schedule{}
 	var scheduled []string
 	for _, b := range w.Branches {
 		if b == nil {
 			continue
 		}
-		if ids[b.ID] = b.Schedule; b.Schedule != nil {
+		if ids[b.ID] = b.Schedules; len(b.Schedules) > 0 {
 			scheduled = append(scheduled, b.ID)
 		}
 	}
@@ -81,7 +119,7 @@ func scheduledPart(w *workflow.Workflow, branch string) (string, *workflow.Sched
 	case branch != "":
 		return "", nil, failure.Refuse(errcode.BranchNotFound, errcode.Fields{"branch": branch, "branches": names, "meant": diag.DidYouMean(branch, names)}, nil)
 	case len(names) == 0:
-		return "", w.Schedule, nil
+		return "", w.Schedules, nil
 	case len(scheduled) == 1:
 		return scheduled[0], ids[scheduled[0]], nil
 	}

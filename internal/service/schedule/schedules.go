@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -143,17 +144,17 @@ func (s *Scheduler) besideRows(ctx context.Context, e catalog.Entry, reason erro
 // branchesOf gives the scheduled branches of a workflow. With branches the main graph is never scheduled (S1-27).
 func branchesOf(w *workflow.Workflow, e catalog.Entry) []scheduler.Branch {
 	var out []scheduler.Branch
-	add := func(branch string, sch *workflow.Schedule) {
-		if sch != nil {
-			out = append(out, scheduler.Branch{Key: scheduler.Key{Workflow: e.ID, Branch: branch}, Version: e.Published, Schedule: *sch})
+	add := func(branch string, list []workflow.Schedule) {
+		for _, sch := range list {
+			out = append(out, scheduler.Branch{Key: scheduler.Key{Workflow: e.ID, Branch: branch, Schedule: sch.ID}, Version: e.Published, Schedule: sch})
 		}
 	}
 	if len(w.Branches) == 0 {
-		add("", w.Schedule)
+		add("", w.Schedules)
 	}
 	for _, b := range w.Branches {
 		if b != nil {
-			add(b.ID, b.Schedule)
+			add(b.ID, b.Schedules)
 		}
 	}
 	return out
@@ -188,14 +189,35 @@ func (r scheduledRuns) start(ctx context.Context, slot scheduler.Slot, id string
 	if err := problems.Err(); err != nil || w == nil {
 		return &failure.InvalidError{Diagnostics: problems}
 	}
-	if w.Graph(slot.Branch) == nil {
-		return failure.Refuse(errcode.BranchRemoved, errcode.Fields{"id": slot.Workflow, "branch": slot.Branch}, nil)
+	sch, err := scheduleOf(w, slot.Key)
+	if err != nil {
+		return err
 	}
 	_, err = r.scheduler.runs.Start(ctx, run.StartRequest{
 		Workflow: w, Branch: slot.Branch, Stored: d.Entry.ID, Version: d.Version, RunID: id, Model: r.q.Model, Files: r.q.Files, Trust: r.q.Trust,
-		Planned: slot.Planned, Schedule: slot.Schedule,
+		Planned: slot.Planned, Schedule: slot.Schedule, Inputs: sch.Inputs,
 	})
 	return err
+}
+
+// scheduleOf finds a schedule in the version that is published now: its inputs are those of the run.
+func scheduleOf(w *workflow.Workflow, k scheduler.Key) (*workflow.Schedule, error) {
+	part := w
+	if k.Branch != "" {
+		i := slices.IndexFunc(w.Branches, func(b *workflow.Workflow) bool { return b != nil && b.ID == k.Branch })
+		if i < 0 {
+			return nil, failure.Refuse(errcode.BranchRemoved, errcode.Fields{"id": k.Workflow, "branch": k.Branch}, nil)
+		}
+		part = w.Branches[i]
+	}
+	if s := part.Schedule(k.Schedule); s != nil {
+		return s, nil
+	}
+	var names []string
+	for _, s := range part.Schedules {
+		names = append(names, nameOf(scheduler.Key{Branch: k.Branch, Schedule: s.ID}))
+	}
+	return nil, failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": k.Workflow, "schedule": nameOf(k), "schedules": names, "meant": ""}, nil)
 }
 
 // Active implements scheduler.Runs. Runs that people started count too. One that was interrupted and that only another kind of process would take up

@@ -3,10 +3,12 @@ package schedule_test
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
@@ -114,5 +116,43 @@ func TestScheduleBesideRows(t *testing.T) {
 	}
 	if sc := list[0]; sc.Workflow != "w" || sc.Schedule.Spec != "60" || sc.Err == nil || !strings.Contains(sc.Err.Error(), "agent_workflows has rows of it too") {
 		t.Errorf("got %+v", sc)
+	}
+}
+
+// X-78: a run gets the inputs that its schedule has in the version that is published when it starts; a schedule that this version lacks starts nothing.
+func TestInputsOfThePublishedVersion(t *testing.T) {
+	t.Parallel()
+	s, err := service.Open(t.Context(), service.Config{
+		DB: filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" },
+		Starts: service.Starts{Files: service.Files{Replies: []byte("replies:\n  - {text: done, times: always}\n")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	const doc = `{"id": "w", "agents": [{"id": "a"}], "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "a"}}], "edges": [], "inputs": {"city": {"type": "string"}}, "schedules": [SCHEDULES]}`
+	publish := func(list string) {
+		t.Helper()
+		if _, problems := applyText(t, s, "w.json", strings.Replace(doc, "SCHEDULES", list, 1), false); problems.HasErrors() {
+			t.Fatal(problems)
+		}
+	}
+	publish(`{"id": "x", "schedule": "60", "inputs": {"city": "Ulm"}}, {"id": "y", "schedule": "60", "inputs": {"city": "Bonn"}}`)
+	publish(`{"id": "x", "schedule": "60", "inputs": {"city": "Rome"}}`)
+	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+	run, fresh, err := s.StartSlot(t.Context(), scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "x"}, Planned: at})
+	if err != nil || !fresh {
+		t.Fatal(run, fresh, err)
+	}
+	events, err := s.Events(t.Context(), run, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := json.Marshal(events[0]); err != nil || !strings.Contains(string(first), `{"city":"Rome"}`) {
+		t.Errorf("the run began with %s, %v", first, err)
+	}
+	_, _, err = s.StartSlot(t.Context(), scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "y"}, Planned: at})
+	if !errors.Is(err, scheduler.ErrRefused) || !strings.Contains(err.Error(), `workflow w has no schedule "y"; it has x`) {
+		t.Errorf("a schedule that is gone: %v", err)
 	}
 }

@@ -1,0 +1,86 @@
+package schedules
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Item is a schedule as documents in JSON have it.
+type Item struct {
+	ID            string          `json:"id"`
+	ExecutionMode string          `json:"executionMode,omitempty"`
+	Schedule      string          `json:"schedule,omitempty"`
+	TimeZone      string          `json:"timeZone,omitempty"`
+	Inputs        json.RawMessage `json:"inputs,omitempty"`
+}
+
+// Single gives the schedule of a graph that can be written without a list; nil where there is none.
+func Single(w *workflow.Workflow) *workflow.Schedule {
+	if len(w.Schedules) != 1 || w.Schedules[0].ID != "" || len(w.Schedules[0].Inputs) > 0 {
+		return nil
+	}
+	return &w.Schedules[0]
+}
+
+// Listed gives the schedules of a graph that a list says, none where [Single] says all, and what it cannot say of the others. continuous tells whether the format has the mode.
+func Listed(w *workflow.Workflow, continuous bool) (list []workflow.Schedule, unsaid []string) {
+	if one := Single(w); one != nil && (continuous || one.Mode == workflow.ModeInterval) {
+		return nil, nil
+	}
+	for _, s := range w.Schedules {
+		switch {
+		case s.Mode != workflow.ModeInterval && !continuous:
+			unsaid = append(unsaid, Title(s))
+		case s.ID == "":
+			unsaid = append(unsaid, fmt.Sprintf("the schedule %q without an id", s.Spec))
+		default:
+			list = append(list, s)
+		}
+	}
+	return list, unsaid
+}
+
+// Title names a schedule in what a conversion loses.
+func Title(s workflow.Schedule) string {
+	if s.ID != "" {
+		return fmt.Sprintf("the schedule %q: %q of mode %s", s.ID, s.Spec, s.Mode)
+	}
+	return fmt.Sprintf("the schedule %q of mode %s", s.Spec, s.Mode)
+}
+
+// Items gives schedules as documents in JSON have them. modes: each says its mode.
+func Items(list []workflow.Schedule, modes bool) []Item {
+	var out []Item
+	for _, s := range list {
+		item := Item{ID: s.ID, Schedule: s.Spec, TimeZone: s.TimeZone, Inputs: s.Inputs}
+		if modes {
+			item.ExecutionMode = s.Mode
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// Form gives the schema of the key, for editors.
+func (k Keys) Form() part.Object {
+	id := part.With(part.Object{"type": []string{"string", "number", "boolean"}, "pattern": "^[A-Za-z0-9]([A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$"}, "the name by which the schedule is paused, skipped and run")
+	spec := part.Scalar(`when it starts a run: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`)
+	forms := part.Object{
+		"id": id, k.Zone: part.Word("its time zone, such as Europe/Berlin; without it that of the document"),
+		"inputs": part.With(part.Object{"type": []string{"object", "null"}}, "the inputs of its runs, by name"),
+	}
+	needs := []string{"id"}
+	if k.Mode != "" {
+		forms[k.Mode] = part.OneOf("interval without it", workflow.ModeInterval, workflow.ModeContinuous)
+	} else {
+		needs = append(needs, "schedule")
+		spec = part.Needed(spec)
+	}
+	forms["schedule"] = spec
+	list := part.List("schedules with ids and inputs, in place of one schedule", part.Entry("", forms, needs...))
+	list["maxItems"] = workflow.MaxSchedules
+	return list
+}
