@@ -37,6 +37,7 @@ var elsewhere = map[string]string{
 	"telemetry.md":  "needs a collector",
 	"mcp-server.md": "needs an assistant",
 	"openai.md":     "needs a server and a client",
+	"page.md":       "needs a server that stays",
 	"server.md":     "needs a server that stays",
 	"deploy.md":     "needs a machine to deploy to",
 }

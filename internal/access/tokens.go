@@ -135,3 +135,26 @@ func (p Principal) MayGrant(g Grant) error {
 func (p Principal) MayUse(namespace string) bool {
 	return namespace == "" || namespace == p.Namespace || p.Namespace == DefaultNamespace
 }
+
+// Strongest gives the principal of the token of a namespace that has most rights, of several the one that was made first, for a person who may use the store as a whole.
+// Errors: ErrUnknownToken where no token can be used now; those of the store.
+func (t *Tokens) Strongest(ctx context.Context, namespace string) (Principal, error) {
+	list, err := t.store.List(ctx, namespace)
+	if err != nil {
+		return Principal{}, fmt.Errorf("list tokens: %w", err)
+	}
+	now := t.now()
+	var best *Token
+	for i, k := range list {
+		if k.IsExpired(now) {
+			continue
+		}
+		if best == nil || k.Role != best.Role && k.Principal().May(best.Role) || k.Role == best.Role && k.Approve && !best.Approve {
+			best = &list[i]
+		}
+	}
+	if best == nil {
+		return Principal{}, ErrUnknownToken
+	}
+	return best.Principal(), nil
+}

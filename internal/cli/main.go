@@ -275,7 +275,7 @@ func (a *app) root() *cobra.Command {
 		{"Work with documents:", []*cobra.Command{a.initCmd(), a.validateCmd(), a.showCmd(), a.convertCmd(), a.schemaCmd(), a.explainCmd()}},
 		{"Store workflows:", []*cobra.Command{a.workflowsCmd(), a.agentsCmd()}},
 		{"Run on a schedule:", []*cobra.Command{a.scheduleCmd(), a.schedulerCmd()}},
-		{"Run a server:", []*cobra.Command{a.serveCmd(), a.workerCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd(), a.storeCmd()}},
+		{"Run a server:", []*cobra.Command{a.serveCmd(), a.openCmd(), a.workerCmd(), a.mcpCmd(), a.tokensCmd(), a.auditCmd(), a.webhooksCmd(), a.notificationsCmd(), a.storeCmd()}},
 	})
 	root.AddCommand(a.doctorCmd(), a.versionCmd())
 	root.InitDefaultCompletionCmd()

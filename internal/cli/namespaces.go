@@ -14,7 +14,7 @@ import (
 )
 
 // overNamespaces are the verbs that speak of namespaces themselves: what --namespace names is no matter of where their store is.
-var overNamespaces = []string{"tokens", "audit"}
+var overNamespaces = []string{"tokens", "audit", "open"}
 
 func (a *app) addNamespaceFlag(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&a.namespace, "namespace", "", "`NAME` of the namespace whose store is used (default: the store of --db)")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -85,6 +86,7 @@ func (a *app) serve(c *cobra.Command, cfg server.Config) error {
 		return errors.Join(usef("a store in memory cannot keep a token: set %s", server.EnvToken), ln.Close(), s.Close())
 	}
 	a.tellStart(cfg, start)
+	a.tellLink(ctx, s, start)
 	err = s.Serve(ctx, ln)
 	if err = errors.Join(err, s.Close()); err != nil {
 		return &exit{ExitFailed, err.Error()} // also where it was told to end
@@ -118,6 +120,22 @@ func (a *app) tellStart(cfg server.Config, st server.Start) {
 		a.tell("schedules", "not run by this process")
 	}
 	a.tell("listening", st.URL, "url", st.URL)
+}
+
+// tellLink says where the page is: to a person with a link that signs their browser in, to logs without.
+func (a *app) tellLink(ctx context.Context, s *server.Server, st server.Start) {
+	at := s.Page(st)
+	if at == "" {
+		return
+	}
+	if a.ErrTerminal && a.logFormat != "json" {
+		link, err := s.Link(ctx, st)
+		if err == nil {
+			a.tell("page", link+" (signs a browser in, once, within 10 minutes)")
+			return
+		}
+	}
+	a.tell("page", at+" (hocket open signs a browser in)", "url", at)
 }
 
 // tell prints on standard error, for people, what is true as long as the server runs; --log-format json has the same for machines. All that happens is

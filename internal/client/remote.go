@@ -131,3 +131,13 @@ func (r *Remote) problem(status int, body []byte) error {
 	}
 	return &service.InvalidError{Diagnostics: p.Diagnostics, Err: errcode.Received(p.Reason, p.Fields, text, service.Cause(p.Reason))}
 }
+
+// SessionCode makes a one-time code that signs a browser in with the rights of the token.
+func (r *Remote) SessionCode(ctx context.Context) (string, error) {
+	var made api.SessionCode
+	res, err := r.api.CreateSessionCode(ctx)
+	if err := r.read(res, err, &made); err != nil {
+		return "", err
+	}
+	return made.Code, nil
+}

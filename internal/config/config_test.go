@@ -131,6 +131,7 @@ server:
   hosts: ["*.internal.example.com"]
   origins: ["https://app.example.com"]
   trustedProxies: [10.0.0.7, "2001:db8::/32"]
+  page: false
   metrics: public
   tls: {cert: tls/cert.pem, key: tls/key.pem}
   mcp: {workflows: [newsroom]}

@@ -11,6 +11,8 @@ type Server struct {
 	Origins []string `json:"origins"`
 	// TrustedProxies are addresses and networks of proxies that say who their client is.
 	TrustedProxies []string `json:"trustedProxies"`
+	// Page says whether browsers get the page; nil is true.
+	Page *bool `json:"page"`
 	// Metrics is MetricsToken ("" too) or MetricsPublic.
 	Metrics  string         `json:"metrics"`
 	TLS      ServerTLS      `json:"tls"`
@@ -114,6 +116,7 @@ func serverKeys() []key {
 		{name: "hosts", kind: texts, doc: "Allowed host names, also *.NAME, in addition to localhost, the addresses of this machine and the host of url. A request with another Host is refused."},
 		{name: "origins", kind: texts, doc: "Origins of web pages that may call the server, such as https://app.example.com. A request with another Origin is refused."},
 		{name: "trustedProxies", kind: texts, doc: "Addresses and networks of trusted proxies, such as 10.0.0.7 or 10.0.0.0/8. For their requests, the client address is the right-most one of X-Forwarded-For or Forwarded that is not a trusted proxy. The headers of other senders are ignored. Without it, the client address is that of the connection."},
+		{name: "page", kind: flag, doc: "Whether the server serves the web page (docs/page.md). The page needs the HTTP API alone, and no token for its files. Default: true."},
 		{name: "metrics", kind: word, values: []string{MetricsToken, MetricsPublic}, doc: "Whether /metrics needs a token of the role run, or is public. Default: token."},
 		{name: "tls", kind: section, doc: "The certificate for HTTPS. Without it, the server uses HTTP, and a proxy in front of it may use HTTPS.", keys: []key{
 			{name: "cert", kind: path, doc: "The PEM file of the certificate and its intermediate certificates; it is reloaded when it changes."},

@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/client/api"
@@ -60,4 +61,22 @@ func (tr *tour) signedIn(t *testing.T) {
 		t.Errorf("signed out: %s", out.Status())
 	}
 	refused(t, must(tr.c.GetSessionWithResponse(tr.ctx, page)), 401, "unauthorized")
+}
+
+// page asks for the files of the page and its routes, without a token.
+func (tr *tour) page(t *testing.T) {
+	_, open := tr.routes()
+	for _, r := range open {
+		path, ok := strings.CutPrefix(r, "GET ")
+		if !ok || strings.ContainsAny(path, "{-") || strings.HasSuffix(path, "z") {
+			continue
+		}
+		a := tr.do("GET", path, "", "Authorization", "").is(200)
+		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s: %v", path, a.header)
+		}
+	}
+	if a := tr.do("GET", "/", "", "Authorization", ""); !strings.Contains(a.body, `<meta name="hocket-base" content="/">`) || !strings.Contains(a.header.Get("Content-Security-Policy"), "trusted-types 'none'") {
+		t.Errorf("the page: %v %s", a.header, a.body)
+	}
 }

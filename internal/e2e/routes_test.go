@@ -51,6 +51,7 @@ func TestEveryRoute(t *testing.T) {
 	tr.openai(t)
 	tr.assistant(t)
 	tr.plain(t)
+	tr.page(t)
 	tr.deletes(t)
 
 	guarded, open := w.routes()

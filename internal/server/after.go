@@ -36,7 +36,7 @@ func (s *Server) logRequest(v *visit, a *answer, r *http.Request, route string, 
 	switch {
 	case status >= http.StatusInternalServerError:
 		level = slog.LevelWarn
-	case v.mount != nil && v.mount.Name == "health":
+	case v.mount != nil && (v.mount.Name == "health" || v.mount.Name == "page"):
 		level = slog.LevelDebug
 	}
 	attrs := []slog.Attr{

@@ -16,7 +16,7 @@ func (s *Server) apiMount() Mount {
 	})
 	api := httpapi.New(httpapi.Config{Version: s.cfg.Service.Version, MaxBody: s.cfg.Body, Live: streams, Access: revoking{s.access, &s.revoked}, Hooks: s.hooks, Sessions: s.sessionConfig()})
 	return Mount{
-		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: api, Routes: apiRoutes(api),
+		Name: "api", Patterns: []string{httpapi.Prefix + "/", httpapi.SpecPath}, Handler: packed(api), Routes: apiRoutes(api),
 		Close: func() error {
 			streams.Close()
 			return nil

@@ -53,6 +53,8 @@ type Config struct {
 	TrustedProxies []string
 	// Cert and Key are the files of a certificate; both "": the operator's, else plain HTTP.
 	Cert, Key string
+	// NoPage: browsers get no page; the operator's `page: false` too.
+	NoPage bool
 	// Metrics is who may read them: config.MetricsToken or config.MetricsPublic; "": the operator's, else the first.
 	Metrics string
 	// Body bounds the body of a request, in bytes; 0: the operator's, else DefaultBody.
@@ -95,6 +97,7 @@ func (c Config) withDefaults() Config {
 	if c.Cert == "" && c.Key == "" {
 		c.Cert, c.Key = op.TLS.Cert, op.TLS.Key
 	}
+	c.NoPage = c.NoPage || op.Page != nil && !*op.Page
 	c.Metrics = cmp.Or(c.Metrics, op.Metrics, config.MetricsToken)
 	c.Body = cmp.Or(c.Body, op.Limits.Body, DefaultBody)
 	l := op.Limits

@@ -51,6 +51,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = in
 	}
 	a.refuse = func(err error) { s.refuse(a, r, err) }
+	r = s.belowBase(r)
 	secure(a.Header())
 	a.Header().Set("X-Request-ID", v.ID)
 	served := r

@@ -15,7 +15,7 @@ func TestPlainPaths(t *testing.T) {
 	t.Parallel()
 	w := open(t, server.Config{})
 	for _, path := range []string{
-		"/api/v1", "/api/v1/", "//api/v1/runs", "/api//v1/runs", "/api/v1/./runs", "/api/v1/x/../runs", "/api/v1/runs/", "/api", "/", "/openapi.json/", "/healthz/", "/hooks", "/approve//x",
+		"/api/v1", "/api/v1/", "//api/v1/runs", "/api//v1/runs", "/api/v1/./runs", "/api/v1/x/../runs", "/api/v1/runs/", "/api", "//", "/openapi.json/", "/healthz/", "/hooks", "/approve//x",
 		"/test//who", "/" + strings.Repeat("x", 5000),
 	} {
 		rec := w.ask(t, http.MethodGet, path, "", nil)

@@ -84,7 +84,7 @@ func (s *Server) mount(mounts []Mount) error {
 func isPlain(u *url.URL) bool {
 	p := u.EscapedPath()
 	clean := path.Clean(p)
-	return p == clean || p == clean+"/"
+	return p == clean || p == clean+"/" && clean != "/"
 }
 
 // writeProblem answers a request that the guard refused, in the form of its endpoint.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,7 @@ type Server struct {
 	tickets    Tickets // nil: there are none
 	sessions   *access.Sessions
 	cookie     string // the name of that of sessions
+	base       string // the path of the public address, "" for the root
 	revoked    access.Revocations
 	failures   failures
 	proxies    proxies
@@ -77,7 +79,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		keeper = &secret.Keeper{}
 		cfg.Service.Keeper = keeper
 	}
-	s := &Server{cfg: cfg, log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{}), failures: failures{most: cfg.Limits.Failures}}
+	s := &Server{cfg: cfg, base: basePath(cfg.URL), log: slog.New(keeper.Handler(cfg.Service.Logger.Handler())), closing: make(chan struct{}), failures: failures{most: cfg.Limits.Failures}}
 	s.flight = inflight.New(inflight.Config{Total: cfg.Limits.InFlight, Share: cfg.Limits.TokenInFlight})
 	var err error
 	if s.hosts, err = newHosts(cfg); err != nil {
@@ -130,7 +132,11 @@ func (s *Server) open(ctx context.Context) error {
 	s.metrics = newMetrics(s.cfg.Service.Version, runMetrics{s}, s.flight)
 	mounts := s.probes()
 	if !s.cfg.OnlyWork {
-		mounts = append(mounts, s.mounts()...)
+		shown, err := s.pageMounts()
+		if err != nil {
+			return err
+		}
+		mounts = slices.Concat(mounts, s.mounts(), shown)
 	}
 	names, err := s.namespaces.Names(ctx)
 	if err != nil {
@@ -212,6 +218,9 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 		return nil, Start{}, err
 	}
 	start, err := s.protect(ctx, ln)
+	if err == nil {
+		err = s.announce(ctx, start)
+	}
 	if err != nil {
 		return nil, Start{}, errors.Join(err, ln.Close())
 	}

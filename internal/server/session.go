@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -8,7 +9,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"path"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -51,11 +51,8 @@ func (s *Server) sessionOf(r *http.Request) string {
 
 // sessionConfig is what the API needs to begin and end sessions.
 func (s *Server) sessionConfig() httpapi.Sessions {
-	at := "/"
+	at := cmp.Or(s.base, "/")
 	u, err := url.Parse(s.cfg.URL)
-	if err == nil && u.Path != "" {
-		at = path.Clean("/" + u.Path)
-	}
 	return httpapi.Sessions{
 		Begin: func(ctx context.Context, p access.Principal) (string, time.Time, error) {
 			return s.sessions.Begin(ctx, s.owner(p))

@@ -1,0 +1,217 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/transport"
+)
+
+// Config is what a Page is made of.
+type Config struct {
+	// Files are index.html and what it names by addresses that begin with `./`.
+	Files fs.FS
+	// Base is the path under which browsers reach the server, such as `/hocket`; "" and "/" are the root.
+	Base string
+}
+
+// Page serves the files of a single-page application. Safe for concurrent use.
+type Page struct {
+	// before and behind are index.html around the nonce.
+	before, behind string
+	files          map[string]*file
+}
+
+// file is one of the built files, also packed where that is smaller.
+type file struct {
+	kind          string
+	plain, packed []byte
+	tag           string // without quotes
+}
+
+// routes are where the application has views of its own; what follows them in a path is the application's.
+var routes = []string{"/runs/", "/inbox/", "/workflows/", "/agents/", "/schedules/", "/tools/", "/settings/"}
+
+const index = "index.html"
+
+// New reads the files. Errors: that of a file that cannot be read, or of an index.html without a head.
+func New(cfg Config) (*Page, error) {
+	p := &Page{files: map[string]*file{}}
+	err := fs.WalkDir(cfg.Files, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(cfg.Files, name)
+		if err != nil {
+			return err
+		}
+		if name == index {
+			return p.readIndex(string(b), cfg.Base)
+		}
+		p.files["/"+name] = newFile(name, b)
+		return nil
+	})
+	if err == nil && p.before == "" {
+		err = errors.New("there is no index.html")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the page: %w", err)
+	}
+	return p, nil
+}
+
+// readIndex writes the base into index.html: the policy allows no base element, and routes have several depths.
+func (p *Page) readIndex(text, base string) error {
+	const head = "<head>"
+	before, behind, ok := strings.Cut(text, head)
+	if !ok {
+		return errors.New("index.html has no <head>")
+	}
+	base = (&url.URL{Path: path.Clean("/" + base)}).EscapedPath()
+	if base != "/" {
+		base += "/"
+	}
+	base = html.EscapeString(base)
+	p.before = before + head + `<meta name="hocket-base" content="` + base + `"><meta property="csp-nonce" nonce="`
+	p.behind = `">` + strings.ReplaceAll(behind, `="./`, `="`+base)
+	return nil
+}
+
+// leastPacked is the size from which on a file is worth packing.
+const leastPacked = 512
+
+func newFile(name string, b []byte) *file {
+	sum := sha256.Sum256(b)
+	f := &file{kind: kindOf(name), plain: b, tag: hex.EncodeToString(sum[:12])}
+	if len(b) < leastPacked {
+		return f
+	}
+	var packed bytes.Buffer
+	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is a constant
+	_, _ = z.Write(b)
+	if err := z.Close(); err == nil && packed.Len() < len(b)*9/10 { // fonts and images are packed already
+		f.packed = packed.Bytes()
+	}
+	return f
+}
+
+// kinds are the types of content, which do not depend on the machine.
+var kinds = map[string]string{
+	".css": "text/css; charset=utf-8", ".html": "text/html; charset=utf-8", ".ico": "image/x-icon", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
+	".png": "image/png", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8", ".woff2": "font/woff2",
+}
+
+func kindOf(name string) string {
+	if kind := kinds[path.Ext(name)]; kind != "" {
+		return kind
+	}
+	return "application/octet-stream"
+}
+
+// Patterns are the paths of the page, as http.ServeMux reads them: its routes, its files at the top, and the folders of the others.
+func (p *Page) Patterns() []string {
+	all := append([]string{"/{$}"}, routes...)
+	for name := range p.files {
+		if folder, _, below := strings.Cut(name[1:], "/"); below {
+			name = "/" + folder + "/"
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Routes are what is behind the patterns: a method and a path.
+func (p *Page) Routes() []string {
+	var all []string
+	for _, at := range append([]string{"/"}, routes...) {
+		all = append(all, "GET "+at)
+	}
+	for name := range p.files {
+		all = append(all, "GET "+name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// ServeHTTP answers with a file, or for a route of the application with index.html.
+func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		transport.WriteProblem(w, r, transport.NoMethod(r.URL.Path, "GET, HEAD"))
+		return
+	}
+	f := p.files[r.URL.Path]
+	switch {
+	case f != nil:
+		f.serve(w, r)
+	case r.URL.Path == "/" || slices.ContainsFunc(routes, func(at string) bool { return strings.HasPrefix(r.URL.Path+"/", at) }):
+		p.serveIndex(w, r)
+	default:
+		transport.WriteProblem(w, r, transport.NoPath(r.URL.Path))
+	}
+}
+
+// policy is what browsers may do on the page, with the place of the nonce. Styles have one since parts of the page add styles by scripts; no text of the page becomes markup (SEC15).
+const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%s'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// serveIndex answers with index.html. It has no tag: an answer that a browser keeps would name the nonce of another policy.
+func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request) {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it ends the process before it gives bytes that are not random
+	nonce := base64.RawStdEncoding.EncodeToString(b[:])
+	text := p.before + nonce + p.behind
+	h := w.Header()
+	secure(h)
+	h.Set("Content-Security-Policy", fmt.Sprintf(policy, nonce))
+	h.Set("Content-Type", kinds[".html"])
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	if r.Method != http.MethodHead {
+		_, _ = w.Write([]byte(text)) // a client that leaves needs no page
+	}
+}
+
+// secure sets what browsers shall make of the page, beside its policy.
+func secure(h http.Header) {
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
+
+// serve answers with a file. Browsers ask for it each time, and get it where it changed.
+func (f *file) serve(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	secure(h)
+	h.Set("Content-Type", f.kind)
+	body, tag := f.plain, f.tag
+	if f.packed != nil {
+		h.Set("Vary", "Accept-Encoding")
+		if transport.TakesGzip(r) {
+			body, tag = f.packed, f.tag+"-gzip"
+			h.Set("Content-Encoding", "gzip")
+			if r.Header.Get("Range") == "" {
+				h.Set("Content-Length", strconv.Itoa(len(body)))
+			}
+		}
+	}
+	h.Set("ETag", strconv.Quote(tag))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}

@@ -1,0 +1,193 @@
+package server_test
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/server"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// plainClient does not ask for packed answers by itself.
+var plainClient = &http.Client{Transport: &http.Transport{DisableCompression: true}}
+
+// fetched is the head of an answer.
+type fetched struct {
+	StatusCode int
+	Status     string
+	Header     http.Header
+}
+
+// fetch asks without a token, with the headers alone that are given.
+func (s *served) fetch(t *testing.T, method, path string, header ...string) (fetched, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := plainClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fetched{answer.StatusCode, answer.Status, answer.Header}, string(body)
+}
+
+// The page is for everyone, its data for who signs in; what is no page asks for a token as before.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	s := serve(t, server.Config{})
+	for path, status := range map[string]int{"/": 200, "/runs": 200, "/runs/x?tab=graph": 200, "/assets/none.js": 404, "/other": 401, "/api/v1/runs": 401, "/v1/models": 401, "/mcp": 401} {
+		answer, body := s.fetch(t, "GET", path)
+		if answer.StatusCode != status {
+			t.Errorf("%s: %s %s", path, answer.Status, body)
+		}
+	}
+	answer, body := s.fetch(t, "GET", "/")
+	if !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'") || !strings.Contains(body, `<meta name="hocket-base" content="/">`) {
+		t.Errorf("%v %s", answer.Header, body)
+	}
+	if answer, _ := s.fetch(t, "GET", "/", "Host", "evil.test", "Origin", "https://evil.test"); answer.StatusCode != http.StatusForbidden {
+		t.Errorf("asked by a foreign page: %s", answer.Status)
+	}
+	if log := s.log.String(); strings.Contains(log, "tab=graph") {
+		t.Errorf("the log has addresses of the page: %s", log)
+	}
+}
+
+func TestNoPage(t *testing.T) {
+	t.Parallel()
+	off := false
+	s := serve(t, server.Config{Service: service.Config{Operator: &config.Config{Server: config.Server{Page: &off}}}})
+	if answer, _ := s.fetch(t, "GET", "/"); answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a page that is off: %s", answer.Status)
+	}
+	if at := s.Page(server.Start{URL: s.url}); at != "" {
+		t.Errorf("a page that is off is at %s", at)
+	}
+}
+
+// A proxy may leave the path of the public address in place or take it off. Both ways all is where it belongs.
+func TestBelowPath(t *testing.T) {
+	t.Parallel()
+	s := serve(t, server.Config{URL: "https://example.com/hocket/"})
+	bearer := []string{"Authorization", "Bearer " + token}
+	for _, at := range []string{"", "/hocket"} {
+		answer, body := s.fetch(t, "GET", at+"/runs/x")
+		if answer.StatusCode != http.StatusOK || !strings.Contains(body, `="/hocket/assets/`) {
+			t.Errorf("%s: %s %s", at, answer.Status, body)
+		}
+		if answer, body := s.fetch(t, "GET", at+"/api/v1/runs", bearer...); answer.StatusCode != http.StatusOK || !strings.Contains(body, `"items"`) {
+			t.Errorf("%s: %s %s", at, answer.Status, body)
+		}
+		if answer, _ := s.fetch(t, "GET", at+"/healthz"); answer.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", at, answer.Status)
+		}
+		if answer, _ := s.fetch(t, "GET", at+"/api/v1/runs/a%2Fb", bearer...); answer.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %s", at, answer.Status)
+		}
+	}
+	for _, path := range []string{"/hocket", "/hocket/"} {
+		if answer, _ := s.fetch(t, "GET", path); answer.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, answer.Status)
+		}
+	}
+	for _, path := range []string{"/hocketx/", "/hocket/hocket/", "/hocket//runs"} {
+		if answer, _ := s.fetch(t, "GET", path); answer.StatusCode == http.StatusOK {
+			t.Errorf("%s: %s", path, answer.Status)
+		}
+	}
+	if at := s.Page(server.Start{URL: s.url}); at != "https://example.com/hocket/" {
+		t.Errorf("the page is at %s", at)
+	}
+}
+
+// Answers of the API are packed for who takes that, where they are long; what makes a secret never is.
+func TestPacked(t *testing.T) {
+	t.Parallel()
+	s := serve(t, server.Config{})
+	gz := []string{"Authorization", "Bearer " + token, "Accept-Encoding", "gzip"}
+	long, body := s.fetch(t, "GET", "/openapi.json", gz...)
+	z, err := gzip.NewReader(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	plain, whole := s.fetch(t, "GET", "/openapi.json", gz[:2]...)
+	if err != nil || string(text) != whole || long.Header.Get("Content-Encoding") != "gzip" || long.Header.Get("Vary") != "Accept-Encoding" || len(body)*4 > len(whole) {
+		t.Errorf("%v: %d of %d bytes, %v", err, len(body), len(whole), long.Header)
+	}
+	if plain.Header.Get("Content-Encoding") != "" || plain.Header.Get("Vary") != "Accept-Encoding" {
+		t.Errorf("not packed: %v", plain.Header)
+	}
+	if refused, _ := s.fetch(t, "GET", "/openapi.json", "Authorization", "Bearer "+token, "Accept-Encoding", "gzip;q=0, br"); refused.Header.Get("Content-Encoding") != "" {
+		t.Errorf("packed for a client that refuses it: %v", refused.Header)
+	}
+	if short, body := s.fetch(t, "GET", "/api/v1/session", gz...); short.Header.Get("Content-Encoding") != "" || !strings.Contains(body, `"version"`) {
+		t.Errorf("a short answer: %v %s", short.Header, body)
+	}
+	if secret, body := s.fetch(t, "POST", "/api/v1/session/codes", gz...); secret.Header.Get("Content-Encoding") != "" || secret.Header.Get("Vary") != "" || !strings.Contains(body, "hkc_") {
+		t.Errorf("a code: %v %s", secret.Header, body)
+	}
+}
+
+// The link signs in once, as the strongest token, and is in no log. What is beside the store says where the server is.
+func TestLink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := serve(t, server.Config{Service: service.Config{DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}})
+	link, err := s.Link(t.Context(), server.Start{URL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, ok := strings.CutPrefix(link, s.url+"/#code=")
+	if !ok {
+		t.Fatalf("the link is %s", link)
+	}
+	if cookie := s.signIn(t, code); cookie == "" {
+		t.Error("the link signs nobody in")
+	}
+	if answer := s.with(t, code, "POST", "/api/v1/session", ""); answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("used twice: %s", answer.Status)
+	}
+	if strings.Contains(s.log.String(), code) {
+		t.Error("the code is in the log")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, server.AddressFile))
+	if err != nil || string(text) != s.url+"\n"+s.url+"/\n" {
+		t.Errorf("the address: %q, %v", text, err)
+	}
+	for address, want := range map[string]string{"http://0.0.0.0:7788": "http://127.0.0.1:7788/", "https://[::]:443": "https://127.0.0.1:443/", "http://[::1]:7788": "http://[::1]:7788/"} {
+		if got := s.Page(server.Start{URL: address}); got != want {
+			t.Errorf("the page of %s is at %s", address, got)
+		}
+	}
+}
+
+// Without a token of its own a link has the rights of the token of the environment.
+func TestLinkOfEnvironment(t *testing.T) {
+	t.Parallel()
+	s := serve(t, server.Config{})
+	link, err := s.Link(t.Context(), server.Start{URL: s.url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(link, "#code=")
+	if cookie := s.signIn(t, code); cookie == "" || !access.IsCode(code) {
+		t.Errorf("link %s", link)
+	}
+}
