@@ -136,6 +136,16 @@ func words(text string) func(yield func(string) bool) {
 		}
 		for _, r := range text {
 			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9': // most are
+				if n++; n <= maxWord {
+					b = appendRune(b, r)
+				}
+				continue
+			case r == ' ':
+				if !flush() {
+					return
+				}
+				continue
 			case unicode.Is(unicode.Mn, r) && !unicode.In(r, spaceless...):
 				continue // an accent
 			case !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r):

@@ -317,9 +317,7 @@ func (w *writer) besides(c *conn, p *pendingAppend, t *target) error {
 		}
 	}
 	if p.words != "" {
-		if _, err := c.exec(sqlSetTexts, t.id, p.words); err != nil {
-			return err
-		}
+		w.texts = append(w.texts, text{t.id, p.words})
 	}
 	for _, n := range p.Notices {
 		if _, err := c.exec(sqlNotice, t.id, n.Seq, n.Type, tables.Micros(p.At)); err != nil {

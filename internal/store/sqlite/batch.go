@@ -90,7 +90,7 @@ func (w *writer) perform(gathers bool) error {
 				return err
 			}
 			if len(w.batch) >= len(w.memory)/2 && 2*time.Since(began) > w.commits {
-				return nil // half of the runs go on while the others' records are written
+				return w.index() // half of the runs go on while the others' records are written
 			}
 			continue
 		}
@@ -101,7 +101,10 @@ func (w *writer) perform(gathers bool) error {
 			return err
 		}
 	}
-	return w.doGroup()
+	if err := w.doGroup(); err != nil {
+		return err
+	}
+	return w.index()
 }
 
 // again does the batch in another transaction, each operation by itself and without memory.
@@ -115,7 +118,7 @@ func (w *writer) again() error {
 			return err
 		}
 	}
-	return nil
+	return w.index()
 }
 
 // single does o in a transaction of its own.
@@ -124,7 +127,11 @@ func (w *writer) single(o *op) error {
 		return err
 	}
 	clear(w.memory) // perhaps it is why o could not be done
-	if err := o.run(w.conn); err != nil {
+	err := o.run(w.conn)
+	if err == nil {
+		err = w.index()
+	}
+	if err != nil {
 		w.rollback()
 		return explain(err)
 	}

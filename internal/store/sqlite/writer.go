@@ -30,7 +30,8 @@ type writer struct {
 	memory   memory
 	batch    []*op // done in the present transaction, or in group
 	group    group
-	line     []*op // out of the queue, in its order, from at on
+	texts    []text // of the present transaction, for the index of words
+	line     []*op  // out of the queue, in its order, from at on
 	at       int
 	commits  time.Duration // what a commit takes, about
 	wrote    int           // bytes since the last look at the log, about
@@ -272,6 +273,7 @@ func (w *writer) commit() error {
 func (w *writer) rollback() {
 	clear(w.memory)
 	w.group.reset()
+	w.texts = w.texts[:0]
 	_, _ = w.conn.exec(sqlRollback) // fails where SQLite rolled back by itself
 	w.mark.clear()
 }
