@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,15 +50,17 @@ type activity struct {
 	iter    int
 	started time.Time
 	usage   chat.Usage
-	cost    chat.Money // as far as it is known
-	calls   int        // of tools
-	failed  int        // of them
-	doing   string     // what it does now, where that is worth a word
-	waits   bool       // for a person
-	said    string     // the last of what its model says
-	asked   string     // the fallback that its agent has, "" for its own model
-	by      string     // the agent that the step's conversation was handed over to
-	subs    []int      // frames of its sub-agents
+	cost    chat.Money      // as far as it is known
+	calls   int             // of tools
+	failed  map[string]bool // those of them whose last attempt failed, by call
+	items   int             // of a map: how many it has, where that is known
+	ended   int             // and how many of them have ended
+	doing   string          // what it does now, where that is worth a word
+	waits   bool            // for a person
+	said    string          // the last of what its model says
+	asked   string          // the fallback that its agent has, "" for its own model
+	by      string          // the agent that the step's conversation was handed over to
+	subs    []int           // frames of its sub-agents
 }
 
 func (a *activity) title() string {
@@ -172,6 +175,12 @@ func (b *board) add(e engine.Event) *line {
 		if d.Kind != workflow.KindJoin && !b.hidden[e.Node] {
 			a = &activity{step: e.Step, name: b.title(e.Node), kind: d.Kind, iter: d.Iteration, started: e.At}
 			b.running = append(b.running, a)
+			if d.Kind == workflow.KindMap {
+				var list []json.RawMessage
+				if json.Unmarshal(d.Input, &list) == nil {
+					a.items = len(list)
+				}
+			}
 			if d.Until != nil {
 				a.doing = "sleeps until " + d.Until.Local().Format("15:04:05")
 				if d.Until.Sub(e.At) >= 24*time.Hour {
@@ -236,14 +245,24 @@ func (b *board) follow(a *activity, data engine.Data) {
 	case *engine.ModelReplied:
 		a.use(d.Usage, d.CostUSD)
 		a.said = ""
+	case *engine.EdgeTaken:
+		if a.kind == workflow.KindMap && d.Edge < 0 && d.Token == 0 { // an item goes back to its map
+			a.ended++
+			a.doing = a.done()
+		}
 	case *engine.ToolCalled:
 		a.doing = "tool " + clean(d.Tool)
 		if d.Attempt <= 1 {
 			a.calls++
 		}
+		delete(a.failed, d.Call)
 	case *engine.ToolReturned:
 		if d.IsError {
-			a.failed++
+			a.fails(d.Call)
+		}
+	case *engine.ToolFailed:
+		if !d.Unknown && !d.Kept {
+			a.fails(d.Call)
 		}
 	case *engine.SubagentStarted:
 		a.doing = "sub-agent " + clean(d.Agent)
@@ -330,10 +349,26 @@ func (a *activity) facts(now time.Time) string {
 	if a.calls > 0 {
 		s += "  " + counted(int64(a.calls), "tool call")
 	}
-	if a.failed > 0 {
-		s += fmt.Sprintf(", %d failed", a.failed)
+	if n := len(a.failed); n > 0 {
+		s += fmt.Sprintf(", %d failed", n)
 	}
 	return s
+}
+
+// fails notes that the last attempt of a tool call failed.
+func (a *activity) fails(call string) {
+	if a.failed == nil {
+		a.failed = map[string]bool{}
+	}
+	a.failed[call] = true
+}
+
+// done says how many items of a map have ended.
+func (a *activity) done() string {
+	if a.items == 0 {
+		return fmt.Sprintf("done %d", a.ended)
+	}
+	return fmt.Sprintf("done %d/%d", a.ended, a.items)
 }
 
 // use adds what a call used, as far as it is known.

@@ -90,3 +90,44 @@ func TestHandedOver(t *testing.T) {
 		})
 	}
 }
+
+// A call that is made again counts once, and failed if its last attempt did.
+func TestFactsOfCalls(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1, 0)
+	for name, c := range map[string]struct {
+		last bool
+		want string
+	}{"the last attempt too": {true, "0ms  1 tool call, 1 failed"}, "the last one not": {false, "0ms  1 tool call"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &board{titles: map[string]string{"w": "w"}}
+			b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.StepStarted{Kind: workflow.KindTool, Iteration: 1}})
+			for attempt := range 3 {
+				b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.ToolCalled{Call: "1.0.1", Attempt: attempt + 1, Tool: "act"}})
+				b.add(engine.Event{Node: "w", Step: 1, At: at, Data: &engine.ToolReturned{Call: "1.0.1", Attempt: attempt + 1, IsError: c.last || attempt < 2}})
+			}
+			if got := b.running[0].facts(at); got != c.want {
+				t.Errorf("facts %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A map says how many of its items have ended.
+func TestDoneOfMaps(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{`[1,2,3]`: "done 2/3", "": "done 2"} {
+		b := &board{titles: map[string]string{"m": "m"}}
+		b.add(engine.Event{Node: "m", Step: 1, Data: &engine.StepStarted{Kind: workflow.KindMap, Iteration: 1, Input: engine.Value(input)}})
+		for item := range 3 {
+			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "t", Token: item + 2, Scope: item + 1, Branch: item + 1}})
+		}
+		for item := range 2 {
+			b.add(engine.Event{Node: "m", Step: 1, Data: &engine.EdgeTaken{Edge: -1, To: "m", Scope: item + 1, Branch: item + 1}})
+		}
+		if got := b.running[0].doing; got != want {
+			t.Errorf("of the list %s: %q, want %q", input, got, want)
+		}
+	}
+}

@@ -7,7 +7,7 @@ import (
 
 // usualHints say what to do about problems whose readers know no better. A test holds that there is a hint for every mistake of testdata/mistakes.txtar.
 var usualHints = map[string]string{
-	"bad-condition":  "a condition is a CEL expression that is true or false, such as $steps.ID.output.contains(\"yes\")",
+	"bad-condition":  "conditions, and what is between {{ and }}, are CEL expressions, such as $steps.ID.output.contains(\"yes\")",
 	"duplicate-node": "give one of them another id",
 	"duplicate-key":  "remove one of the two",
 	"empty-document": "`hocket init` creates an example document",
