@@ -49,6 +49,22 @@ func (l Labels) With(over Labels) Labels {
 	return all
 }
 
+// Below gives the labels of a run with the labels l below one with the labels above: those of above, by which all runs of a tree are found, and of l as many, in the
+// order of their keys, as a run can have. Both stay as they are.
+func (l Labels) Below(above Labels) Labels {
+	all := Labels(nil).With(above)
+	for _, key := range slices.Sorted(maps.Keys(l)) {
+		if _, taken := all[key]; taken || len(all) >= MaxLabels {
+			continue
+		}
+		if all == nil {
+			all = Labels{}
+		}
+		all[key] = l[key]
+	}
+	return all
+}
+
 // CheckLabelKey tells why key is none of a label.
 func CheckLabelKey(key string) error {
 	isInner := func(c byte) bool { return c == '.' || c == '_' || c == '-' || c == '/' }

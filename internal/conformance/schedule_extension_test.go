@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -199,11 +200,55 @@ var labelled = []rule{
 			}
 		}
 	}},
+	{name: "X-112 a child run has the labels of the run above, and of its own as many as fit", test: func(t *testing.T) {
+		w := newWorld(t)
+		var own []string
+		for i := range workflow.MaxLabels {
+			own = append(own, fmt.Sprintf("k%02d: below", i))
+		}
+		w.keeps("below", "labels: {"+strings.Join(own, ", ")+"}\n"+steps("a", `- {type: set, values: {in: "x"}}`+"\n"))
+		r := w.runs(parent, "go", func(q *service.StartRequest) { q.Labels = workflow.Labels{"team": "news", "k00": "above"} })
+		r.is(engine.StatusCompleted)
+		kids := r.below()
+		same(t, "child runs", len(kids), 1)
+		h, err := w.Head(t.Context(), kids[0].id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "labels", []string{fmt.Sprint(len(h.Labels)), h.Labels["team"], h.Labels["k00"], h.Labels["k01"], h.Labels["k31"]}, []string{"32", "news", "above", "below", ""})
+	}},
+	{name: "X-112 branches have labels, over which those of a run of all branches win", test: func(t *testing.T) {
+		doc := branched(`, "labels": {"team": "news", "tier": "1"}`, `one: "labels": {"team": "sport", "tier": "2", "only": "one"}`, `two: "name": "Two"`)
+		w := newWorld(t)
+		wf, _ := load(t, doc)
+		labels := func(branch string) map[string]workflow.Labels {
+			r := w.runs(doc, "go", func(q *service.StartRequest) { q.Branch, q.Labels = branch, workflow.Labels{"team": "desk"} })
+			out := map[string]workflow.Labels{}
+			for _, id := range append(r.below(), r) {
+				h, err := w.Head(t.Context(), id.id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[h.Branch] = h.Labels
+			}
+			return out
+		}
+		same(t, "one", labels("one"), map[string]workflow.Labels{"one": {"team": "desk", "tier": "2", "only": "one"}})
+		same(t, "all", labels(service.AllBranches), map[string]workflow.Labels{
+			"": {"team": "desk", "tier": "1"}, "one": {"team": "desk", "tier": "1", "only": "one"}, "two": {"team": "desk", "tier": "1"},
+		})
+		out, err := format.Convert(wf, "rounds")
+		if err != nil || len(out.Meaning()) > 0 {
+			t.Fatal(out.Changes, err)
+		}
+		back, _ := load(t, string(out.Document))
+		same(t, "labels of the branch", back.Branches[0].Labels, wf.Branches[0].Labels)
+	}},
 }
 
 func TestLabelled(t *testing.T) { check(t, labelled) }
 
-func TestLabelledCovered(t *testing.T) { covered(t, labelled, "X-76") }
+func TestLabelledCovered(t *testing.T) { covered(t, labelled, "X-76", "X-112") }
 
 func TestSchedulesExtended(t *testing.T) { check(t, schedulesExtended) }
 

@@ -52,7 +52,7 @@ type inherited struct {
 }
 
 // graphKeys are those of the main graph and of branches alike.
-var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keySchedules, keyTimeZone, keyTurnInstruction}
+var graphKeys = []string{"id", "name", "description", "nodes", "edges", keyMaxRounds, keyExecutionMode, keySchedule, keySchedules, keyTimeZone, keyTurnInstruction, "labels"}
 
 func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	f := root.Fields(&r.diags)
@@ -84,7 +84,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 		r.neverScheduled(f)
 	}
 	r.branches(w, branches, top)
-	r.unknown(f, append([]string{"agents", "branches", "labels"}, graphKeys...), rootExtras...)
+	r.unknown(f, append([]string{"agents", "branches"}, graphKeys...), rootExtras...)
 	r.unused()
 	return w
 }
@@ -183,7 +183,7 @@ func (r *reader) branches(w *workflow.Workflow, items []*source.Node, top inheri
 			own.mode, own.modeAt = mode, at
 		}
 		own.zone = r.zone(f, top.zone)
-		b.Schedules = r.schedules(f, b, own)
+		b.Schedules, b.Labels = r.schedules(f, b, own), inputs.Labels(f.Get("labels"), &r.diags)
 		r.unknown(f, slices.Concat(graphKeys, nodes.DocumentKeys()), rootExtras...)
 		w.Branches = append(w.Branches, b)
 	}

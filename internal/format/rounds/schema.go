@@ -39,12 +39,12 @@ func Schema() part.Object {
 		"id": text(""), "name": text("the name of the workflow"), "description": text("what it is for"), "nodes": part.List("the nodes; the first one begins", part.Ref("node")), "edges": part.List("the edges", part.Ref("edge")),
 		"maxRounds": part.Typed("how many full rounds a cycle runs", "integer"), "executionMode": part.OneOf("when it runs by itself", "one_time", "interval", "continuous", ""),
 		"schedule": text("when it runs: a duration or a cron line"), "schedules": planKeys.Form(), "timeZone": text("the time zone of the schedules, such as Europe/Lisbon"),
-		"turnInstruction": part.Word("the text before the recent turns in each message"),
+		"labels": inputs.LabelsForm(), "turnInstruction": part.Word("the text before the recent turns in each message"),
 	}
 	forms = part.Join(forms, nodes.DocumentForms())
 	works, keep = Keys("graph")
 	s := part.Entry("Agents that speak in turn.", part.Join(part.Properties(works, keep, forms), part.Object{
-		"agents": part.AgentList(), "labels": inputs.LabelsForm(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
+		"agents": part.AgentList(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
 	}))
 	s["anyOf"] = []any{part.Present("nodes"), part.Present("branches")}
 	branch := part.Entry("", part.Properties(works, keep, forms), "id")

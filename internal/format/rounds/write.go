@@ -19,15 +19,15 @@ import (
 type document struct {
 	docGraph
 	nodes.Tools
-	Labels   workflow.Labels `json:"labels,omitempty"`
-	Agents   []docAgent      `json:"agents,omitempty"`
-	Branches []docGraph      `json:"branches,omitempty"`
+	Agents   []docAgent `json:"agents,omitempty"`
+	Branches []docGraph `json:"branches,omitempty"`
 }
 
 type docGraph struct {
 	ID              string           `json:"id,omitempty"`
 	Name            string           `json:"name,omitempty"`
 	Description     string           `json:"description,omitempty"`
+	Labels          workflow.Labels  `json:"labels,omitempty"`
 	TurnInstruction *string          `json:"turnInstruction,omitempty"`
 	ExecutionMode   string           `json:"executionMode,omitempty"`
 	Schedule        string           `json:"schedule,omitempty"`
@@ -104,7 +104,6 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	if len(o.doc.Branches) > 0 {
 		o.doc.ExecutionMode, o.doc.Schedule, o.doc.Schedules, o.doc.TimeZone = "", "", nil, ""
 	}
-	o.doc.Labels = o.w.Labels
 	data, err := indented(o.doc)
 	if err != nil {
 		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)
@@ -133,7 +132,7 @@ type writer struct {
 
 // graph writes the main graph or a branch. prefix names the branch in what is unsaid.
 func (o *writer) graph(w *workflow.Workflow, prefix string) docGraph {
-	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, MaxRounds: w.Limits.MaxRounds, Nodes: []docNode{}, Edges: []docEdge{}}
+	g := docGraph{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, MaxRounds: w.Limits.MaxRounds, Nodes: []docNode{}, Edges: []docEdge{}}
 	if s := schedules.Single(w); s != nil {
 		g.ExecutionMode, g.Schedule, g.TimeZone = s.Mode, s.Spec, s.TimeZone
 	}

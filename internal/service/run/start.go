@@ -77,7 +77,7 @@ type StartRequest struct {
 	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see child.Work.
 	ParentRun string
 	Above     *workflow.Budget
-	// Labels are those of the run, which win over the workflow's. Those of ParentRun win over both.
+	// Labels are those of the run, which win over the workflow's. Those of ParentRun win over both, and count first where there are too many.
 	Labels workflow.Labels
 	// Trigger says what starts the run, one of the Trigger constants; "": what ParentRun and Planned say.
 	Trigger string
@@ -259,17 +259,17 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	return spec, nil
 }
 
-// label gives a run labels, over which those of the run that starts it win: all runs of a tree are found by the labels of the first.
+// label gives a run labels, over which those of the run that starts it win: all runs of a tree are found by the labels of the first.
 func (s *Runner) label(ctx context.Context, spec *driver.Spec, labels workflow.Labels) error {
+	if err := labels.Check(); err != nil {
+		return failure.Refuse(errcode.InvalidLabels, nil, err)
+	}
 	if spec.ParentRun != "" {
 		above, err := s.store.Head(ctx, spec.ParentRun)
 		if err != nil && !errors.Is(err, journal.ErrNotFound) {
 			return err
 		}
-		labels = labels.With(above.Labels)
-	}
-	if err := labels.Check(); err != nil {
-		return failure.Refuse(errcode.InvalidLabels, nil, err)
+		labels = labels.Below(above.Labels)
 	}
 	spec.Labels = labels
 	return nil

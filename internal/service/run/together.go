@@ -112,7 +112,7 @@ func (b *branchRuns) spec(ctx context.Context, run string, w *workflow.Workflow,
 	if err != nil {
 		return spec, err
 	}
-	spec.Trigger, spec.Labels = TriggerRun, created.Labels.With(w.Labels)
+	spec.Trigger, spec.Labels = TriggerRun, w.Labels.Below(created.Labels)
 	spec.Facts = created.Facts // the world is the same for all branches
 	delete(spec.Meta, metaTogether)
 	delete(spec.Meta, metaLimits)
