@@ -8,7 +8,7 @@ import {Empty} from '../ui/parts.tsx'
 import {Status, wordOf} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './GraphTab.module.css'
-import {layoutOf} from './layout.ts'
+import {layoutOf, timesOf} from './layout.ts'
 import {StepPanel} from './StepPanel.tsx'
 import {type TabProps, useStepKeys} from './StepsTab.tsx'
 import type {DefNode, NodeState, Step} from './types.ts'
@@ -83,7 +83,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
   const edges = useMemo<Edge[]>(
     () =>
       (drawn?.links ?? []).map(l => {
-        const times = l.edges.length === 0 ? (last.has(l.to) ? 1 : 0) : Math.max(...l.edges.map(e => view.taken[e] ?? 0))
+        const times = l.paths.length === 0 ? (last.has(l.to) ? 1 : 0) : timesOf(l, view.taken)
         const label = [l.label === l.to ? '' : clean(l.label), times > 1 ? `×${times}` : ''].filter(Boolean).join(' ')
         return {
           id: `${l.from}\n${l.to}`,

@@ -1,7 +1,8 @@
 import type {Definition} from './types.ts'
 
 export type Box = {id: string; x: number; y: number; width: number; height: number}
-export type Link = {from: string; to: string; edges: number[]; label: string; back: boolean}
+// Link is drawn for the paths between two nodes that are shown: each is the edges through hidden nodes.
+export type Link = {from: string; to: string; paths: number[][]; label: string; back: boolean}
 export type Layout = {boxes: Box[]; links: Link[]}
 
 export const boxWidth = 196
@@ -27,16 +28,19 @@ export function linksOf(def: Definition): Link[] {
     const key = `${source}\n${e.to}`
     const known = links.get(key)
     if (known) {
-      known.edges.push(at)
+      known.paths.push(on)
       if (named && !known.label.split(', ').includes(named)) known.label = known.label ? `${known.label}, ${named}` : named
-    } else links.set(key, {from: source, to: e.to, edges: [at], label: named, back: loop || e.loop === true})
+    } else links.set(key, {from: source, to: e.to, paths: [on], label: named, back: loop || e.loop === true})
   }
   for (const [i, e] of def.edges.entries()) if (!hidden.has(e.from)) walk(e.from, i, [], '', false)
   for (const n of def.nodes) {
-    if (n.map && !hidden.has(n.id)) links.set(`${n.id}\n${n.map.entry}`, {from: n.id, to: n.map.entry, edges: [], label: 'for each', back: false})
+    if (n.map && !hidden.has(n.id)) links.set(`${n.id}\n${n.map.entry}`, {from: n.id, to: n.map.entry, paths: [], label: 'for each', back: false})
   }
   return [...links.values()]
 }
+
+// timesOf tells how often a link was taken: each edge of one of its paths was.
+export const timesOf = (l: Link, taken: Record<number, number>): number => Math.max(0, ...l.paths.map(p => Math.min(...p.map(e => taken[e] ?? 0))))
 
 // layoutOf places nodes in layers, from top to bottom: a plain layout for graphs whose positions the server does not give. Edges that lead back are found by a walk from the entry.
 export function layoutOf(def: Definition): Layout {

@@ -324,7 +324,10 @@ export class Fold {
     if (answered || by) {
       const a: Answer = {wait: w.id, node: w.node, kind: w.kind, by: by ?? {channel: ''}, at: short(e.time)}
       if (w.tool) a.tool = w.tool
-      if (answered) for (const k of ['decision', 'note', 'answer'] as const) if (d[k]) Object.assign(a, {[k]: d[k]})
+      if (answered) {
+        for (const k of ['decision', 'note'] as const) if (d[k]) a[k] = String(d[k])
+        if (d.answer !== undefined) a.answer = d.answer
+      }
       this.answers.push(a)
     }
     if (answered && d.decision && !w.call && w.step?.def.kind === 'wait') {
