@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/documents"
+	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -117,7 +119,7 @@ type AgentCommand struct{ Description, Instruction string }
 
 // WithAgent adds an agent. Names must be unique. Errors, of [Open]: a value that cannot be, a toolset, a pattern or a schema that cannot be read. Agents that it names are looked up when it is asked.
 func WithAgent(a Agent) Option {
-	return func(s *settings) {
+	return option(func(s *settings) {
 		if a.Name == "" {
 			s.problemf("an agent has no name")
 			return
@@ -134,7 +136,20 @@ func WithAgent(a Agent) Option {
 			return
 		}
 		s.agents = append(s.agents, def)
+	})
+}
+
+// lacking tells what the toolsets of the program's agents need and no option gave.
+func (s *settings) lacking() error {
+	for i := range s.agents {
+		for _, raw := range s.agents[i].Toolsets {
+			var set struct{ Type string }
+			if json.Unmarshal(raw, &set) == nil && set.Type == tool.TypeMCP && s.Documents.MCP == nil {
+				return fmt.Errorf("agent %q: %w", s.agents[i].ID, documents.ErrNoMCP)
+			}
+		}
 	}
+	return nil
 }
 
 // definition is the agent as workflows have it. It shares nothing with a.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -220,7 +221,7 @@ func TestAgentsOfTheCatalogAreNotAllowed(t *testing.T) {
 // storeAgents puts agents into the catalog of a store.
 func storeAgents(t *testing.T, db, list string) {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -39,7 +40,7 @@ func asksIn(t *testing.T, e *hocket.Engine, g *graph.Compiled[tide], id string) 
 // outside is another process with the store, which has no graphs.
 func outside(t *testing.T, db string) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: db})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestStoredAnswerMeetsDeadline(t *testing.T) {
 			asksIn(t, e, g, id)
 		}
 		end()
-		s, err := service.Open(t.Context(), service.Config{DB: db, Kind: journal.KindServe})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -61,7 +62,7 @@ func TestWaitForTheEnd(t *testing.T) {
 func TestWaitOfAClosedEngine(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", filepath.Join(t.TempDir(), "app.db")} {
-		e, err := hocket.Open(t.Context(), hocket.Config{DB: db})
+		e, err := hocket.Open(t.Context(), hocket.Config{DB: db}, documents.All())
 		if err != nil {
 			t.Fatal(err)
 		}

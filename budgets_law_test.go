@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 )
@@ -118,7 +119,7 @@ func TestGraphBudgetInterrupted(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	began := make(chan struct{}, 1)
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "s.db")}, hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "s.db")}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
 		if calls.Add(1) == 1 {
 			began <- struct{}{}
 			<-ctx.Done()

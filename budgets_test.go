@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -73,7 +74,7 @@ var kindsOfCalls = []string{"sub-agent", "session", "together", "subgraph"}
 
 func spending(t *testing.T, calls *atomic.Int32, options ...hocket.Option) *hocket.Engine {
 	t.Helper()
-	e, err := hocket.Open(t.Context(), hocket.Config{}, append(options, hocket.WithModel("own", spender(calls)), hocket.WithAgent(hocket.Agent{Name: "a", Model: "own/m"}))...)
+	e, err := hocket.Open(t.Context(), hocket.Config{}, append(options, documents.All(), hocket.WithModel("own", spender(calls)), hocket.WithAgent(hocket.Agent{Name: "a", Model: "own/m"}))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +267,7 @@ func TestGraphWorkflowBudget(t *testing.T) {
 			var calls atomic.Int32
 			dir := t.TempDir()
 			open := func(most int) *hocket.Engine {
-				e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(dir, "s.db")}, hocket.WithConfig(configured(t, fmt.Sprintf("budgets: {workflow: {calls: %d}}", most))),
+				e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(dir, "s.db")}, documents.All(), hocket.WithConfig(configured(t, fmt.Sprintf("budgets: {workflow: {calls: %d}}", most))),
 					hocket.WithModel("own", spender(&calls)), hocket.WithAgent(hocket.Agent{Name: "a", Model: "own/m"}))
 				if err != nil {
 					t.Fatal(err)

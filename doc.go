@@ -17,12 +17,14 @@
 //	// res.Status is StatusPaused. Later, in this process or another one:
 //	res, err = hocket.Resume(ctx, eng, g, "article-1", hocket.Answer{Value: "yes"})
 //
-// It refuses to be a server, and to bring along what a program does not ask for: no command line, no HTTP API, no SDK of a model provider.
+// It refuses to be a server, and to bring along what a program does not ask for: no command line, no HTTP API, no SDK of a model provider, and neither
+// formats of documents nor CEL nor MCP.
 //
 // # Engine
 //
 // An [Engine] is a store with whatever drives runs on it; [Open] makes one, in memory or on a SQLite file that several processes may share. Options add
-// what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], and provider.All of package provider.
+// what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions]. What a program links only
+// where it imports its package comes by an option of that package: documents.All, provider.All, toolsets.All, postgres.Open, temporal.Carry.
 //
 // Functions that take a graph are functions of this package, since methods have no type parameters; an [Executor] holds engine and graph together. What
 // needs no state type is a method: [Engine.Answer], [Engine.Cancel], [Engine.Events], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Wait],
@@ -51,7 +53,7 @@
 //
 // # Documents
 //
-// [Engine.Load] reads a document of any format; [Engine.Run] runs it, [Engine.Start] runs it and does not wait. Its agents use tools and models of the
+// [Engine.Load] reads a document of any format, where the engine was opened with documents.All(); [Engine.Run] runs it, [Engine.Start] runs it and does not wait. Its agents use tools and models of the
 // program by name. [Replies] answers model calls in tests.
 //
 // # Tools, models, agents

@@ -53,7 +53,7 @@ type LoadOptions struct {
 
 // Load reads a document of any format from a file; one LoadOptions at most may be given. Agents that it names and does not define are those of [WithAgent], then those of the store.
 //
-// Errors: *[DocumentError]; the file cannot be read.
+// Errors: *[DocumentError]; the file cannot be read; the engine was opened without documents.All().
 func (e *Engine) Load(ctx context.Context, path string, options ...LoadOptions) (*Workflow, error) {
 	data, err := service.ReadFile(path, nil)
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket"
+
+	"github.com/hocket-run/hocket/documents"
 )
 
 const writerDoc = `
@@ -58,7 +60,7 @@ func lookup(_ context.Context, in lookupArgs) (string, error) {
 func TestDocument(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Pointer[hocket.ModelRequest]
-	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", echo(&seen)),
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)),
 		hocket.WithTool("lookup", "Looks up a word.", lookup, hocket.ToolOptions{Idempotent: true}),
 		hocket.WithTool("other", "Not asked for.", lookup))
 	if err != nil {
@@ -227,11 +229,10 @@ func TestOptions(t *testing.T) {
 		"sessions, timeouts": {[]hocket.Option{
 			hocket.WithLLMSessions("a", hocket.LLMSessions{ToolTimeout: -1}), hocket.WithLLMSessions("", hocket.LLMSessions{}),
 		}, []string{`agent type "a" has a negative timeout`, "need an agent type"}},
-		"adapters": {[]hocket.Option{hocket.WithAdapters(nil)}, []string{"not from package provider"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, err := hocket.Open(t.Context(), hocket.Config{}, tc.options...)
+			e, err := hocket.Open(t.Context(), hocket.Config{}, append([]hocket.Option{documents.All()}, tc.options...)...)
 			if err == nil {
 				e.Close()
 				t.Fatal("opened")
@@ -269,7 +270,7 @@ func TestToolAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var seen atomic.Pointer[hocket.ModelRequest]
-			e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", echo(&seen)), tc.tool)
+			e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)), tc.tool)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +290,7 @@ func TestToolAnswers(t *testing.T) {
 // A model's failure keeps its kind.
 func TestModelErrors(t *testing.T) {
 	t.Parallel()
-	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(
 		func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
 			return hocket.ModelReply{}, fmt.Errorf("asked: %w", &hocket.ModelError{Kind: "auth", Message: "who are you"})
 		})))
@@ -317,7 +318,7 @@ func TestSharedOptions(t *testing.T) {
 	for range 4 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
-			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, tool)
+			e, err := hocket.Open(t.Context(), hocket.Config{DB: filepath.Join(t.TempDir(), "app.db")}, documents.All(), tool)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -88,12 +88,15 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 	if problems := service.CheckAgents(given.agents); problems.HasErrors() {
 		return nil, problems.Err()
 	}
+	if err := given.lacking(); err != nil {
+		return nil, err
+	}
 	sc := service.Config{Keeper: &secret.Keeper{}}
-	if given.store != nil {
-		if cfg.DB != "" && given.store.URL != "" {
+	if given.Store != nil {
+		if cfg.DB != "" && given.Store.URL != "" {
 			return nil, errors.New("Config.DB and the URL of a store are both given")
 		}
-		sc.Stores, cfg.DB = given.store.Servers, cmp.Or(cfg.DB, given.store.URL)
+		sc.Stores, cfg.DB = given.Store.Servers, cmp.Or(cfg.DB, given.Store.URL)
 	}
 	if given.config != "" {
 		if err := sc.ReadOperator(given.config); err != nil {
@@ -101,7 +104,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		}
 		cfg.DB = cmp.Or(cfg.DB, sc.Operator.Store.Path)
 	}
-	if given.store != nil && cfg.DB == "" {
+	if given.Store != nil && cfg.DB == "" {
 		return nil, errors.New("the store has no URL: give it to postgres.Open, in Config.DB, or in store.path of WithConfig")
 	}
 	e := &Engine{
@@ -115,8 +118,8 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	sc.DB, sc.Kind, sc.Env, sc.MaxCalls, sc.Logger, sc.Program, sc.RetainRuns = cmp.Or(cfg.DB, Memory), journal.KindProgram, cfg.Env, cfg.MaxCalls, cfg.Logger, e.program, cfg.RetainRuns
-	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.adapters, given.agents
-	sc.Pages, sc.Telemetry = given.pages, given.exporting(sc, e.log)
+	sc.Functions, sc.Tools, sc.Models, sc.Adapters, sc.Agents = e.functionsOf, given.internalTools(), given.models, given.Adapters, given.agents
+	sc.Documents, sc.Pages, sc.Telemetry = given.Documents, given.Pages, given.exporting(sc, e.log)
 	if err := e.connect(ctx, &sc); err != nil {
 		return nil, err
 	}
@@ -132,7 +135,7 @@ func Open(ctx context.Context, cfg Config, options ...Option) (*Engine, error) {
 
 // connect connects to what carries the runs, where there is one.
 func (e *Engine) connect(ctx context.Context, sc *service.Config) (err error) {
-	given := e.given.carrier
+	given := e.given.Carrier
 	if given == nil {
 		return nil
 	}
@@ -313,7 +316,7 @@ type OTLP struct {
 // another process with this option (P35); a collector that does not answer fails no run. [RunOptions.Telemetry] is beside it, for spans in the program's own SDK. Where the option is
 // given twice, the last one counts. Errors, of [Open]: Endpoint is no http address. Variables that cannot be used are logged.
 func WithTelemetry(o OTLP) Option {
-	return func(s *settings) {
+	return option(func(s *settings) {
 		c := otlp.Config{Service: o.Service, Content: o.Content}
 		if o.Endpoint != "" {
 			u, err := url.Parse(o.Endpoint)
@@ -325,7 +328,7 @@ func WithTelemetry(o OTLP) Option {
 			c.Metrics = otlp.Target{URL: u.JoinPath("v1/metrics").String(), Headers: o.Headers}
 		}
 		s.telemetry = &c
-	}
+	})
 }
 
 // exporting gives what the service is to send, nil for nothing.

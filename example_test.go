@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -264,7 +265,7 @@ func ExampleEngine_Run() {
 		Word string `json:"word" jsonschema:"the word to look up"`
 	}
 	ctx := context.Background()
-	eng, err := hocket.Open(ctx, hocket.Config{},
+	eng, err := hocket.Open(ctx, hocket.Config{}, documents.All(),
 		hocket.WithTool("lookup", "Looks a word up in the dictionary.", func(_ context.Context, q query) (string, error) {
 			return q.Word + ": the sea, rising and falling", nil
 		}, hocket.ToolOptions{Idempotent: true}))

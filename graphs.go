@@ -88,7 +88,7 @@ func (e *Engine) bind(w *workflow.Workflow, digest string, table *program.Table)
 	if b := e.graphs[digest]; b != nil && b.table == table {
 		return b, nil
 	}
-	plan, err := engine.Compile(w, nil) // for folding alone: no function is asked then
+	plan, err := engine.Compile(w, nil, nil) // for folding alone: no function is asked then
 	if err != nil {
 		return nil, fmt.Errorf("graph %q: %w", w.Name, err)
 	}

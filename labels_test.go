@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+
+	"github.com/hocket-run/hocket/documents"
 )
 
 // TestLabels: runs of documents are found by their labels and words, and what is no filter is refused.
 func TestLabels(t *testing.T) {
 	t.Parallel()
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: hocket.Memory})
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: hocket.Memory}, documents.All())
 	if err != nil {
 		t.Fatal(err)
 	}

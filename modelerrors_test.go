@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -21,7 +22,7 @@ func TestHostileUsageNeverRaisesBudget(t *testing.T) {
 	t.Parallel()
 	var usage atomic.Pointer[hocket.TokenUsage]
 	var calls atomic.Int32
-	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
 		if calls.Add(1) > 100 {
 			return hocket.ModelReply{}, &hocket.ModelError{Kind: "auth", Message: "the budget did not hold"}
 		}
@@ -91,7 +92,7 @@ func TestLastingModelErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var calls atomic.Int32
-			e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+			e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
 				calls.Add(1)
 				return hocket.ModelReply{}, &tc.err
 			})))
@@ -117,7 +118,7 @@ func TestLastingModelErrors(t *testing.T) {
 func TestFallbackOfLastingErrors(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"quota_exceeded", "context_length_exceeded"} {
-		e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
+		e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(_ context.Context, r hocket.ModelRequest) (hocket.ModelReply, error) {
 			if r.Model == "small" {
 				return hocket.ModelReply{}, &hocket.ModelError{Kind: kind, Message: "not this one"}
 			}
@@ -140,7 +141,7 @@ func TestFallbackOfLastingErrors(t *testing.T) {
 // Item 18: an empty reply completes the run with a warning, in documents and in sessions of Go graphs.
 func TestWarningOfEmptyReply(t *testing.T) {
 	t.Parallel()
-	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(context.Context, hocket.ModelRequest) (hocket.ModelReply, error) {
 		return hocket.ModelReply{Text: " \n"}, nil
 	})))
 	if err != nil {

@@ -37,7 +37,7 @@ func (f ModelFunc) Call(ctx context.Context, r ModelRequest) (ModelReply, error)
 // WithModel gives agents a provider of the program's own: a reference `name/model` goes to m. It wins over a provider that Hocket or a document knows by
 // that name. Errors, of [Open]: a name that is empty, holds a slash or a blank, or is taken.
 func WithModel(name string, m Model) Option {
-	return func(s *settings) {
+	return option(func(s *settings) {
 		ref, err := model.ParseRef(name + "/m")
 		switch {
 		case err != nil || ref.Provider != name:
@@ -49,7 +49,7 @@ func WithModel(name string, m Model) Option {
 		default:
 			s.models[name] = modelClient{m}
 		}
-	}
+	})
 }
 
 // ModelRequest is one model call. What it holds must not be changed.
@@ -264,7 +264,7 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 		}
 		return json.Marshal(out)
 	}
-	return func(s *settings) {
+	return option(func(s *settings) {
 		t := t // several engines may be given the option
 		schema, err := jsonschema.For[In](nil)
 		if err == nil {
@@ -292,7 +292,7 @@ func WithTool[In, Out any](name, description string, fn func(ctx context.Context
 		default:
 			s.tools = append(s.tools, t)
 		}
-	}
+	})
 }
 
 // Def implements tool.Tool.

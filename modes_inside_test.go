@@ -58,7 +58,7 @@ func TestModesWithoutTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := project.NewModeFolder(run, g.Workflow(), project.Modes()...)
+	f, err := project.NewModeFolder(run, g.Workflow(), nil, project.Modes()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestModesWithoutTheProgram(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" || len(want) < 20 {
 		t.Errorf("%d lines, %d outputs alone (-journal +program):\n%s", len(want), outputs, diff)
 	}
-	if _, err := project.NewModeFolder(run, g.Workflow(), "value"); err == nil {
+	if _, err := project.NewModeFolder(run, g.Workflow(), nil, "value"); err == nil {
 		t.Error("a mode that is none is taken")
 	}
 	if _, err := f.Add(engine.Event{Seq: 999, Data: &engine.RunStarted{}}); err == nil {

@@ -86,6 +86,13 @@ var notEmbedded = []struct{ prefix, reason string }{
 	{module + "internal/model/openai", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/anthropic", "SDKs of model providers are asked for with package provider"},
 	{module + "internal/model/google", "SDKs of model providers are asked for with package provider"},
+	{module + "internal/format/canvas", "documents are asked for with package documents"},
+	{module + "internal/format/rounds", "documents are asked for with package documents"},
+	{module + "internal/format/routes", "documents are asked for with package documents"},
+	{module + "internal/format/steps", "documents are asked for with package documents"},
+	{"cel.dev/", "expressions of documents are asked for with package documents"},
+	{module + "internal/tool/mcp", "MCP is asked for with package toolsets or documents"},
+	{"github.com/modelcontextprotocol/", "MCP is asked for with package toolsets or documents"},
 	{module + "internal/session/acp", "coding agents are asked for with package acp"},
 	{module + "internal/show", "nothing is drawn"},
 	{"github.com/spf13/", "a library has no command line"},
@@ -118,7 +125,7 @@ func TestEmbeddingPostgres(t *testing.T) {
 	t.Parallel()
 	without := linkedModules(t, ".")
 	more := slices.DeleteFunc(linkedModules(t, "./postgres"), func(m string) bool { return slices.Contains(without, m) })
-	want := []string{"github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"}
+	want := []string{"github.com/jackc/pgpassfile", "github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2", "golang.org/x/sync"}
 	if diff := cmp.Diff(want, more); diff != "" {
 		t.Errorf("modules that package postgres adds (-want +got):\n%s", diff)
 	}

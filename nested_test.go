@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -44,7 +45,7 @@ func TestGraphBudgetOfStartedRuns(t *testing.T) {
 func TestRunOfDocumentWaitsForBudgetWithinItsContext(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", hocket.ModelFunc(func(ctx context.Context, _ hocket.ModelRequest) (hocket.ModelReply, error) {
 		select {
 		case <-release:
 		case <-ctx.Done():

@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/hocket-run/hocket/graph"
-	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/model"
-	"github.com/hocket-run/hocket/internal/store"
+	"github.com/hocket-run/hocket/internal/parts"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -159,24 +157,28 @@ func (p Progress[S]) MarshalJSON() ([]byte, error) {
 	}{p.Type, p.NodeID, p.State, text, p.Attempt, p.Label, p.Timestamp})
 }
 
-// Option gives an engine something of the program's own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], [WithConfig], provider.All. Those that
-// cannot be are errors of [Open].
-type Option func(*settings)
+// Option gives an engine something of the program's own, [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions], [WithTelemetry], [WithConfig], or a part of Hocket that a program links
+// only where it imports its package: documents.All, provider.All, toolsets.All, postgres.Open, temporal.Carry. Those that cannot be are errors of [Open].
+type Option func(*parts.Parts)
+
+// option makes an Option of what changes the settings of this package.
+func option(f func(*settings)) Option {
+	return func(p *parts.Parts) {
+		if s, ok := p.Own.(*settings); ok {
+			f(s)
+		}
+	}
+}
 
 // settings are what the options say.
 type settings struct {
+	parts.Parts
 	tools    []goTool
 	models   map[string]model.Client
-	adapters map[model.Protocol]model.Factory
 	agents   []workflow.Agent
 	sessions map[string]graph.Client
 	llm      map[string]LLMSessions
-	pages    Pages
 	registry toolRegistry
-	// store is a store on a server; nil: Config.DB says it all.
-	store *store.Place
-	// carrier is a server that carries runs; nil: the engine drives them itself.
-	carrier *carry.Server
 	// telemetry is where traces and metrics go; nil: nowhere but where the configuration says.
 	telemetry *otlp.Config
 	// config is the operator's file; "": none.
@@ -185,13 +187,14 @@ type settings struct {
 }
 
 func settingsOf(options []Option) (*settings, error) {
-	s := &settings{models: map[string]model.Client{}, adapters: map[model.Protocol]model.Factory{}, sessions: map[string]graph.Client{}, llm: map[string]LLMSessions{}}
+	s := &settings{models: map[string]model.Client{}, sessions: map[string]graph.Client{}, llm: map[string]LLMSessions{}}
+	s.Own = s
 	for _, o := range options {
 		if o == nil {
 			s.problemf("an option is nil")
 			continue
 		}
-		o(s)
+		o(&s.Parts)
 	}
 	s.registry = toolRegistry{}
 	for i := range s.tools {
@@ -204,110 +207,29 @@ func (s *settings) problemf(format string, args ...any) {
 	s.problems = append(s.problems, fmt.Errorf(format, args...))
 }
 
-// Adapters are the ways to speak to model providers. Only package provider makes them, since they stand for Hocket's own port; a
-// program gives a provider of its own by [WithModel].
-type Adapters interface {
-	// Protocols names the protocols that are spoken, sorted.
-	Protocols() []string
-}
-
-// WithAdapters lets agents use the model providers that Hocket knows by name (openai, anthropic, google, ollama, …), with keys from [Config.Env]. Programs
-// say provider.All(), and get the SDKs of those providers with it. Errors, of [Open]: adapters that package provider did not make.
-func WithAdapters(a Adapters) Option {
-	return func(s *settings) {
-		f, ok := a.(model.Factories)
-		if !ok {
-			s.problemf("the adapters are not from package provider; use WithModel for a model that the program implements")
-			return
-		}
-		maps.Copy(s.adapters, f)
-	}
-}
-
 // WithConfig has an engine heed a configuration, hocket.yaml, as the command line does: model providers and their limits, models, the default model, MCP servers
 // and toolsets, permissions, budgets, prices, limits of calls, hosts that requests may reach, the collector of telemetry (docs/configuration.md). Without it an
 // engine reads none. Only who may say what documents do on this machine should write the file; it is never searched for, least of all in the working directory.
 //
 // What the program says comes first: Config.MaxCalls, the names of [WithModel] and [WithTool], [WithTelemetry]. store.path holds where Config.DB is "", in which
-// case runs are kept there. Model providers need [WithAdapters] as well. Sessions of [WithLLMSessions] are the program's alone and heed none of it. The last one
+// case runs are kept there. Model providers need provider.All() as well. Sessions of [WithLLMSessions] are the program's alone and heed none of it. The last one
 // given counts.
 //
 // Errors, of [Open]: the file, or the one of prices that it names, cannot be read; their content is invalid, each problem with its place.
 func WithConfig(path string) Option {
-	return func(s *settings) {
+	return option(func(s *settings) {
 		if path == "" {
 			s.problemf("the path of the configuration is empty")
 			return
 		}
 		s.config = path
-	}
-}
-
-// Store is a store on a database server. Only package postgres makes one.
-type Store interface {
-	// String names it, without its password.
-	String() string
-}
-
-// WithStore keeps runs on a database server. Programs say postgres.Open(url), and get the driver of PostgreSQL with it. [Config.DB] is "" then, unless the store names no server itself.
-// The last one given counts. Errors, of [Open]: s is not from package postgres; both Config.DB and s name a store, or neither.
-func WithStore(s Store) Option {
-	return func(set *settings) {
-		place, ok := s.(store.Place)
-		if !ok {
-			set.problemf("the store is not from package postgres")
-			return
-		}
-		set.store = &place
-	}
-}
-
-// Carrier is a server that carries runs. Only package temporal makes one.
-type Carrier interface {
-	// Address is host:port; "": that of [WithConfig].
-	Address() string
-}
-
-// WithCarrier has a server carry the runs that an engine starts. Programs say temporal.Carry(server), and get the SDK of Temporal with it. The last one given counts. Errors, of [Open]: c is not from
-// package temporal; those of that package.
-func WithCarrier(c Carrier) Option {
-	return func(set *settings) {
-		s, ok := c.(carry.Server)
-		if !ok {
-			set.problemf("the carrier is not from package temporal")
-			return
-		}
-		set.carrier = &s
-	}
-}
-
-// Pages turns what web servers send into text for a model. Package toolsets has one; a program may give its own. Safe for concurrent use.
-type Pages interface {
-	// Decode gives text of any character set as UTF-8. contentType is the server's header, "" for none.
-	Decode(body []byte, contentType string) string
-	// Markdown gives the content of an HTML page as Markdown, its relative links made whole by address, which is where the page came from. It ends with ctx, since a page
-	// can be made to take long.
-	Markdown(ctx context.Context, html, address string) (string, error)
-	// Text gives the content of an HTML page as plain text. It ends with ctx.
-	Text(ctx context.Context, html string) (string, error)
-}
-
-// WithPages lets agents of documents have toolsets of type fetch. Programs say toolsets.All(), and get the libraries for it. The last one given counts.
-// Errors, of [Open]: p is nil.
-func WithPages(p Pages) Option {
-	return func(s *settings) {
-		if p == nil {
-			s.problemf("pages are nil")
-			return
-		}
-		s.pages = p
-	}
+	})
 }
 
 // WithSessions gives agent nodes of the type agentType the client of their sessions (S2-68): one of package acp, or the program's own. Nothing starts
 // a coding agent that no option names (SEC5); sessions with a model need no client, see [AgentLLM].
 func WithSessions(agentType string, c graph.Client) Option {
-	return func(s *settings) {
+	return option(func(s *settings) {
 		switch {
 		case agentType == "" || c == nil:
 			s.problemf("sessions need an agent type and a client")
@@ -316,7 +238,7 @@ func WithSessions(agentType string, c graph.Client) Option {
 		default:
 			s.sessions[agentType] = c
 		}
-	}
+	})
 }
 
 // internalTools are the tools as runs use them.

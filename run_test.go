@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/leaktest"
 )
@@ -29,7 +30,7 @@ type state struct {
 
 func open(t *testing.T, cfg hocket.Config) *hocket.Engine {
 	t.Helper()
-	e, err := hocket.Open(t.Context(), cfg)
+	e, err := hocket.Open(t.Context(), cfg, documents.All())
 	if err != nil {
 		t.Fatal(err)
 	}

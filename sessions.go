@@ -51,7 +51,7 @@ type LLMSessions struct {
 //
 // Errors, of [Open]: no agent type, one that has a client already, a negative bound.
 func WithLLMSessions(agentType string, c LLMSessions) Option {
-	return func(s *settings) {
+	return option(func(s *settings) {
 		switch {
 		case agentType == "":
 			s.problemf("LLM sessions need an agent type")
@@ -62,7 +62,7 @@ func WithLLMSessions(agentType string, c LLMSessions) Option {
 		default:
 			s.llm[agentType] = c
 		}
-	}
+	})
 }
 
 func (s *settings) hasSessions(agentType string) bool {
@@ -97,7 +97,7 @@ func (e *Engine) client(agentType, run string) graph.Client {
 // openSessions settles the sessions with models.
 func (e *Engine) openSessions() error {
 	types := e.given.llm
-	if len(e.given.models)+len(e.given.adapters) > 0 && !e.given.hasSessions(AgentLLM) {
+	if len(e.given.models)+len(e.given.Adapters) > 0 && !e.given.hasSessions(AgentLLM) {
 		types[AgentLLM] = LLMSessions{}
 	}
 	if len(types) == 0 {

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+
+	"github.com/hocket-run/hocket/documents"
 )
 
 // TestSignal: a program sends signals to its runs, also to those that wait in a run below, and is told what is wrong with one.
 func TestSignal(t *testing.T) {
 	t.Parallel()
-	e, err := hocket.Open(t.Context(), hocket.Config{})
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -50,7 +51,7 @@ func do(t *testing.T, fn func(ctx context.Context, s *state) error, o ...graph.N
 func TestSubagentAs(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	e, err := hocket.Open(t.Context(), hocket.Config{MaxCalls: 1}, judge(&asked), critic)
+	e, err := hocket.Open(t.Context(), hocket.Config{MaxCalls: 1}, documents.All(), judge(&asked), critic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestSubagentAs(t *testing.T) {
 func TestSubagentAsFails(t *testing.T) {
 	t.Parallel()
 	var asked, attempts atomic.Int64
-	e, err := hocket.Open(t.Context(), hocket.Config{}, judge(&asked), critic)
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), judge(&asked), critic)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +167,7 @@ func TestSubagentAsAfterARestart(t *testing.T) {
 			}
 			return hocket.ModelReply{ToolCalls: []hocket.ToolUse{{ID: "c", Name: "judge", Arguments: json.RawMessage(`{}`)}}}, nil
 		}))
-		e, err := hocket.Open(t.Context(), hocket.Config{DB: db}, judge(&asked), tooled, critic,
+		e, err := hocket.Open(t.Context(), hocket.Config{DB: db}, documents.All(), judge(&asked), tooled, critic,
 			hocket.WithTool("judge", "", func(ctx context.Context, _ struct{}) (string, error) { return work(ctx) }, hocket.ToolOptions{Idempotent: true}))
 		if err != nil {
 			t.Fatal(err)
@@ -224,7 +225,7 @@ func TestSubagentAsAfterARestart(t *testing.T) {
 func TestSubagentAsWithinLimits(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
-	e, err := hocket.Open(t.Context(), hocket.Config{}, judge(&asked), critic)
+	e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), judge(&asked), critic)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -125,7 +126,7 @@ func TestDocumentBudgetUncounted(t *testing.T) {
 		got := "not called"
 		var seen atomic.Pointer[hocket.ModelRequest]
 		var e *hocket.Engine
-		e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", echo(&seen)), hocket.WithSessions("agent", silent{&made}),
+		e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)), hocket.WithSessions("agent", silent{&made}),
 			hocket.WithTool("lookup", "", func(ctx context.Context, _ lookupArgs) (string, error) {
 				_, err := e.Sessions("agent").CreateSession(ctx, graph.SessionConfig{})
 				coded := (interface{ FailureCode() string })(nil)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+
+	"github.com/hocket-run/hocket/documents"
 )
 
 // P8, SEC12: a Go program is shown the call that waits for a person, with its real arguments, and its answer decides: after a yes the tool is called once, after a
@@ -18,7 +20,7 @@ func TestToolCallWaits(t *testing.T) {
 			t.Parallel()
 			var seen atomic.Pointer[hocket.ModelRequest]
 			var calls atomic.Int32
-			e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithModel("own", echo(&seen)),
+			e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithModel("own", echo(&seen)),
 				hocket.WithTool("lookup", "Looks up a word.", func(_ context.Context, in lookupArgs) (string, error) {
 					calls.Add(1)
 					return in.Word + " is known", nil

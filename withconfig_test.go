@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+
+	"github.com/hocket-run/hocket/documents"
 )
 
 func configured(t *testing.T, text string) string {
@@ -35,7 +37,7 @@ store: {path: kept/runs.db}
 		t.Fatal(err)
 	}
 	var seen atomic.Pointer[hocket.ModelRequest]
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, hocket.WithConfig(path),
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, documents.All(), hocket.WithConfig(path),
 		hocket.WithModel("own", echo(&seen)), hocket.WithTool("lookup", "Looks up a word.", lookup))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +83,7 @@ func TestWithConfigWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithConfig(tt.path))
+			e, err := hocket.Open(t.Context(), hocket.Config{}, documents.All(), hocket.WithConfig(tt.path))
 			if err == nil {
 				t.Fatal(e.Close())
 			}
@@ -91,7 +93,7 @@ func TestWithConfigWrong(t *testing.T) {
 		})
 	}
 	path := configured(t, "store: {path: kept.db}\n")
-	e, err := hocket.Open(t.Context(), hocket.Config{DB: hocket.Memory}, hocket.WithConfig(path))
+	e, err := hocket.Open(t.Context(), hocket.Config{DB: hocket.Memory}, documents.All(), hocket.WithConfig(path))
 	if err != nil {
 		t.Fatal(err)
 	}

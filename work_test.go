@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/service"
@@ -138,7 +139,7 @@ func TestAnswerForProgram(t *testing.T) {
 				t.Fatalf("%+v, %v", r, err)
 			}
 		}
-		s, err := service.Open(t.Context(), service.Config{DB: db})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -95,7 +96,7 @@ func answerAll(b *testing.B, p *engine.Plan, calls int) {
 
 func compile(b *testing.B, w *workflow.Workflow) *engine.Plan {
 	b.Helper()
-	p, err := engine.Compile(w, nil)
+	p, err := engine.Compile(w, nil, celexpr.Compiler{})
 	if err != nil {
 		b.Fatal(err)
 	}

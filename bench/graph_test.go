@@ -123,7 +123,7 @@ func BenchmarkGraph(b *testing.B) {
 		}
 		b.Run("engine/"+gg.name, func(b *testing.B) {
 			p := program.New(g.Running().Program())
-			plan, err := engine.Compile(g.Workflow(), p)
+			plan, err := engine.Compile(g.Workflow(), p, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

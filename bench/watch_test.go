@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -47,7 +48,8 @@ func BenchmarkWatch(b *testing.B) {
 		b.Run(fmt.Sprintf("runs=%d/watchers=%d", bc.runs, bc.watchers), func(b *testing.B) {
 			slow := &slowly{}
 			s, err := service.Open(b.Context(), service.Config{
-				DB: filepath.Join(b.TempDir(), "hocket.db"), MaxCalls: 4096, Models: map[string]model.Client{"own": slow},
+				Documents: linked.Kit(),
+				DB:        filepath.Join(b.TempDir(), "hocket.db"), MaxCalls: 4096, Models: map[string]model.Client{"own": slow},
 				Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "own/m"}[name] },
 			})
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/provider"
 )
 
@@ -162,7 +163,7 @@ func runAgent(b testing.TB, protocol string, turns int, done func(*toolServer, s
 	env := map[string]string{
 		"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": url + "/v1", "ANTHROPIC_API_KEY": "k-1", "ANTHROPIC_BASE_URL": url, "GOOGLE_API_KEY": "k-1", "GOOGLE_GEMINI_BASE_URL": url,
 	}
-	e, err := hocket.Open(b.Context(), hocket.Config{DB: filepath.Join(b.TempDir(), "s.db"), Env: func(name string) string { return env[name] }}, provider.All(),
+	e, err := hocket.Open(b.Context(), hocket.Config{DB: filepath.Join(b.TempDir(), "s.db"), Env: func(name string) string { return env[name] }}, documents.All(), provider.All(),
 		hocket.WithTool("look", "Looks a page up.", func(_ context.Context, in struct {
 			N int `json:"n"`
 		}) (string, error) {

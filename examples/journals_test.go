@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/equaltest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -92,6 +93,7 @@ func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]eng
 	if exists(in("agents.yaml")) {
 		opts.AgentsFile = in("agents.yaml")
 	}
+	opts.Formats = linked.Kit().Formats
 	wf, problems, err := service.Load(t.Context(), docs[0], content(t, docs[0]), opts)
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
@@ -99,7 +101,7 @@ func playExample(t *testing.T, name string, d equaltest.Driver) map[string][]eng
 	if wf.Name == "" {
 		wf.Name = name
 	}
-	s := d.Open(t, service.Config{Env: func(string) string { return "" }, Version: "test"})
+	s := d.Open(t, service.Config{Documents: linked.Kit(), Env: func(string) string { return "" }, Version: "test"})
 	req := service.StartRequest{
 		Workflow: wf, RunID: name, Dir: in("."), Place: service.PlaceOf(docs[0]), Input: strings.TrimSpace(string(content(t, in("input.txt")))),
 		Branch: strings.TrimSpace(string(content(t, in("branch.txt")))), Trust: true,

@@ -43,7 +43,7 @@ func settled(t *testing.T, d *embedded.Driver, g *graph.Compiled[state], run str
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := engine.Compile(g.Workflow(), nil)
+	plan, err := engine.Compile(g.Workflow(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ package postgres
 
 import (
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/internal/parts"
 	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/store/pghome"
 )
@@ -15,5 +16,7 @@ import (
 //
 // Errors, of hocket.Open: no URL is given; the URL is not valid; the server cannot be reached, or cannot carry a store, each with what to do about it.
 func Open(url string) hocket.Option {
-	return hocket.WithStore(store.Place{URL: url, Servers: store.Servers{Postgres: pghome.New(nil)}})
+	return func(p *parts.Parts) {
+		p.Store = &store.Place{URL: url, Servers: store.Servers{Postgres: pghome.New(nil)}}
+	}
 }

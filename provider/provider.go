@@ -9,8 +9,11 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/providers"
+	"github.com/hocket-run/hocket/internal/parts"
 )
 
 // All gives an engine every model provider that Hocket knows. Requests go through the proxy of the process's environment, if there is one, and reach the
 // address of their provider and nothing else that is private (SEC8).
-func All() hocket.Option { return hocket.WithAdapters(model.Factories(providers.Adapters(nil))) }
+func All() hocket.Option {
+	return func(p *parts.Parts) { p.Adapters = model.Factories(providers.Adapters(nil)) }
+}

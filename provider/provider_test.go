@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/provider"
 )
 
@@ -25,7 +26,7 @@ func TestAll(t *testing.T) {
 	}))
 	defer srv.Close()
 	env := map[string]string{"OPENAI_API_KEY": "k-1", "OPENAI_BASE_URL": srv.URL}
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, provider.All())
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, documents.All(), provider.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func TestConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := map[string]string{"LAB": "canary-of-the-lab"}
-	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, provider.All(), hocket.WithConfig(path))
+	e, err := hocket.Open(t.Context(), hocket.Config{Env: func(name string) string { return env[name] }}, documents.All(), provider.All(), hocket.WithConfig(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/internal/config"
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/driver/temporal/carrier"
+	"github.com/hocket-run/hocket/internal/parts"
 )
 
 // Server says how to reach a Temporal server. The zero Server leaves all to the key `temporal` of [hocket.WithConfig].
@@ -38,8 +39,9 @@ type Server struct {
 // Errors, of hocket.Open: the settings cannot be used, each in one sentence; the store is not in PostgreSQL. A server that does not answer, or refuses this program, is no error: it is logged, and
 // tried until it can be used.
 func Carry(s Server) hocket.Option {
-	return hocket.WithCarrier(carry.Server{Connect: carrier.Connect, Settings: config.Temporal{
+	server := carry.Server{Connect: carrier.Connect, Settings: config.Temporal{
 		Address: s.Address, Namespace: s.Namespace, APIKey: s.APIKey,
 		TLS: config.TemporalTLS{Cert: s.Cert, Key: s.Key, CA: s.CA, ServerName: s.ServerName},
-	}})
+	}}
+	return func(p *parts.Parts) { p.Carrier = &server }
 }

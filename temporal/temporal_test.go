@@ -201,7 +201,6 @@ func TestErrors(t *testing.T) {
 		"must be a reference":                           {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, APIKey: "canary-77"})},
 		"API key of Temporal cannot be read":            {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, APIKey: "${env.HOCKET_TEST_MISSING}"})},
 		"together":                                      {postgres.Open(db), temporal.Carry(temporal.Server{Address: at, Cert: "x.pem"})},
-		"the carrier is not from package temporal":      {hocket.WithCarrier(nil)},
 	} {
 		cfg := hocket.Config{}
 		if strings.Contains(want, "stores in PostgreSQL") {

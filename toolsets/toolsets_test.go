@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/toolsets"
 )
 
@@ -28,7 +28,7 @@ func TestAll(t *testing.T) {
 		want    string
 	}{"with": {[]hocket.Option{toolsets.All()}, "it is private"}, "without": {nil, "there is no such tool"}} {
 		t.Run(name, func(t *testing.T) {
-			e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, tc.options...)
+			e, err := hocket.Open(t.Context(), hocket.Config{Env: func(string) string { return "" }}, append([]hocket.Option{documents.All()}, tc.options...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,13 +42,5 @@ func TestAll(t *testing.T) {
 				t.Errorf("%+v, %v; want %q", r, err, tc.want)
 			}
 		})
-	}
-}
-
-func TestNilPages(t *testing.T) {
-	t.Parallel()
-	_, err := hocket.Open(t.Context(), hocket.Config{}, hocket.WithPages(nil))
-	if err == nil || !strings.Contains(err.Error(), "pages are nil") {
-		t.Errorf("got %v", err)
 	}
 }

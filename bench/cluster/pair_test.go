@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -60,7 +61,8 @@ func (f fake) Call(ctx context.Context, _ model.Request, _ func(model.Delta)) (m
 // openService opens a service whose models take so long, and loads a workflow of so many calls.
 func openService(ctx context.Context, url string, wk work) (*service.Service, service.StartRequest, error) {
 	s, err := service.Open(ctx, service.Config{
-		DB: url, Stores: store.Servers{Postgres: pghome.New(nil)}, MaxCalls: wk.maxCalls, Models: map[string]model.Client{"own": fake{wk.call}},
+		Documents: linked.Kit(),
+		DB:        url, Stores: store.Servers{Postgres: pghome.New(nil)}, MaxCalls: wk.maxCalls, Models: map[string]model.Client{"own": fake{wk.call}},
 		Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "own/m"}[name] },
 	})
 	if err != nil {

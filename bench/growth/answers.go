@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/cli"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -110,7 +111,7 @@ type reader struct {
 
 // openReader opens a store. The caller closes the reader's service.
 func openReader(ctx context.Context, db string, api *httpapi.API) (*reader, error) {
-	s, err := service.Open(ctx, service.Config{DB: db, Kind: journal.KindServe, Env: noEnv})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe, Env: noEnv})
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func typedGoals(ctx context.Context) ([]goal, error) {
 		return nil, err
 	}
 	p := program.New(g.Running().Program())
-	plan, err := engine.Compile(g.Workflow(), p)
+	plan, err := engine.Compile(g.Workflow(), p, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/service"
@@ -78,7 +79,7 @@ func turnGoal(ctx context.Context) (g goal, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	env := map[string]string{"OPENAI_BASE_URL": server.URL + "/v1", "OPENAI_API_KEY": "test"}
-	s, err := service.Open(ctx, service.Config{DB: storePath(dir), Env: func(name string) string { return env[name] }, Adapters: providers.Adapters(nil)})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: storePath(dir), Env: func(name string) string { return env[name] }, Adapters: providers.Adapters(nil)})
 	if err != nil {
 		return g, err
 	}

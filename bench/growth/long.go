@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -60,7 +61,7 @@ func (l *looping) Call(ctx context.Context, _ model.Request, _ func(model.Delta)
 
 // openLooping opens a store with the model of the loop.
 func openLooping(ctx context.Context, db string, l *looping) (*service.Service, error) {
-	return service.Open(ctx, service.Config{DB: db, Env: noEnv, Models: map[string]model.Client{"own": l}})
+	return service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": l}})
 }
 
 // childLong starts a run of the loop, and prints its id once it has n steps. It goes on until it is killed.

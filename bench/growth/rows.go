@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -105,7 +106,7 @@ func (w *writer) Call(context.Context, model.Request, func(model.Delta)) (model.
 
 // document runs a document to its end. Its agents name the model own/m.
 func document(ctx context.Context, db, name, source string, m model.Client, limits workflow.Limits) (id string, err error) {
-	s, err := service.Open(ctx, service.Config{DB: db, Env: noEnv, Models: map[string]model.Client{"own": m}})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": m}})
 	if err != nil {
 		return "", err
 	}
@@ -232,7 +233,7 @@ func events(ctx context.Context, db string, n int) (done, error) {
 
 // decisions is a loop of decisions alone, which its limit of steps ends: all of them are one activation.
 func decisions(ctx context.Context, db string, n int) (d done, err error) {
-	s, err := service.Open(ctx, service.Config{DB: db, Env: noEnv})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv})
 	if err != nil {
 		return done{}, err
 	}
@@ -278,7 +279,7 @@ func children(ctx context.Context, db string, n int) (done, error) {
 }
 
 func storedRuns(ctx context.Context, db string, n int) (d done, err error) {
-	s, err := service.Open(ctx, service.Config{DB: db, Env: noEnv, Models: map[string]model.Client{"own": &writer{}}})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": &writer{}}})
 	if err != nil {
 		return done{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -60,7 +61,7 @@ func measure(ctx context.Context, s *server, k kind, runs int) (c cost, err erro
 	if err := s.drop(ctx); err != nil {
 		return c, err
 	}
-	w, err := openWorld(ctx, k, service.Config{DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	w, err := openWorld(ctx, k, service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
 		return c, err
 	}
@@ -111,7 +112,7 @@ func measureFile(ctx context.Context, k kind, runs int) (_ float64, err error) {
 	file := filepath.Join(dir, "hocket.db")
 	var sizes [2]int64
 	for i, n := range []int{10, runs} { // closing the store folds its log into the file
-		w, err := openWorld(ctx, k, service.Config{DB: file})
+		w, err := openWorld(ctx, k, service.Config{Documents: linked.Kit(), DB: file})
 		if err != nil {
 			return 0, err
 		}

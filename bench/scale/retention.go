@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/bench/internal/fill"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -29,7 +30,7 @@ const days = 10
 
 // measureRetention fills a store with runs of 2 calls, deletes the older half as the retention of a server does, and drops as many of the records from a table that is partitioned by day.
 func measureRetention(ctx context.Context, s *server, runs int, out io.Writer) (err error) {
-	w, err := openWorld(ctx, kinds[0], service.Config{DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	w, err := openWorld(ctx, kinds[0], service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
 		return err
 	}

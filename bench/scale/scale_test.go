@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -57,7 +58,7 @@ func TestFill(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	w, err := openWorld(t.Context(), kinds[0], service.Config{DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
+	w, err := openWorld(t.Context(), kinds[0], service.Config{Documents: linked.Kit(), DB: s.url, Stores: store.Servers{Postgres: pghome.New(nil)}})
 	if err != nil {
 		t.Fatal(err)
 	}

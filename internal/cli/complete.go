@@ -229,7 +229,7 @@ func (a *app) branchesOf(ctx context.Context, fl *runFlags, args []string) []*wo
 		if err != nil {
 			return nil
 		}
-		if w, _, err = service.Load(ctx, args[0], data, fl.load); err != nil {
+		if w, _, err = loadDocument(ctx, args[0], data, fl.load); err != nil {
 			return nil
 		}
 	}

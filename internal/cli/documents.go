@@ -11,8 +11,10 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/show"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 func (a *app) validateCmd() *cobra.Command {
@@ -82,7 +84,7 @@ func (a *app) problems(ctx context.Context, path string, opts service.LoadOption
 	}
 	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
 	opts.Retired, opts.Folder = true, dirOf(path)
-	_, problems, err := service.Load(ctx, path, data, opts)
+	_, problems, err := loadDocument(ctx, path, data, opts)
 	return problems, err
 }
 
@@ -132,4 +134,10 @@ func (a *app) showCmd() *cobra.Command {
 	from.add(a, c)
 	must(c.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(drawings, cobra.ShellCompDirectiveNoFileComp)))
 	return c
+}
+
+// loadDocument reads a document of any format.
+func loadDocument(ctx context.Context, file string, data []byte, opts service.LoadOptions) (*workflow.Workflow, diag.List, error) {
+	opts.Formats = linked.Kit().Formats
+	return service.Load(ctx, file, data, opts)
 }

@@ -268,7 +268,7 @@ func (a *app) inputsOf(c *cobra.Command, fl *runFlags, args []string) []form.Fie
 		if err != nil {
 			return nil
 		}
-		w, _, _ = service.Load(c.Context(), args[0], data, service.LoadOptions{Format: fl.load.Format, Dir: dirOf(args[0])})
+		w, _, _ = loadDocument(c.Context(), args[0], data, service.LoadOptions{Format: fl.load.Format, Dir: dirOf(args[0])})
 	}
 	if w == nil {
 		return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/errcode"
@@ -343,7 +344,8 @@ func (w logWriter) Write(p []byte) (int, error) {
 func (a *app) config() service.Config {
 	log := a.logger()
 	return service.Config{
-		Operator: a.operator, Keeper: a.keeper,
+		Documents: linked.Kit(),
+		Operator:  a.operator, Keeper: a.keeper,
 		DB: a.db, At: a.at, Stores: store.Servers{Postgres: a.wiring.Postgres, KeyFile: a.keyFile, AllowUnsafe: a.allowUnsafe}, Env: a.Env, Adapters: a.wiring.Adapters, Version: a.wiring.Version, Prices: a.prices, Pages: page.Reader{},
 		Telemetry: a.telemetry(log), Logger: log, LockTimeout: a.lockTimeout, Locked: a.locked, Carrier: a.carrier,
 	}

@@ -99,7 +99,7 @@ func (o *oneSource) document(a *app, c *cobra.Command, args []string) (*workflow
 	}
 	opts := o.load
 	opts.Format, opts.Catalog, opts.Operator, opts.Env = d.Format, s.CatalogAgents, a.operator, a.Env
-	w, problems, err := service.Load(c.Context(), d.File, d.Text, opts)
+	w, problems, err := loadDocument(c.Context(), d.File, d.Text, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -138,7 +138,7 @@ func (a *app) load(ctx context.Context, path string, opts service.LoadOptions) (
 	}
 	opts.Catalog, opts.Operator, opts.Env = a.catalogAgents, a.operator, a.Env
 	opts.Dir, opts.Folder = dirOf(path), dirOf(path)
-	w, problems, err := service.Load(ctx, path, data, opts)
+	w, problems, err := loadDocument(ctx, path, data, opts)
 	if err != nil {
 		return nil, err
 	}

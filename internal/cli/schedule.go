@@ -270,7 +270,7 @@ func (a *app) scheduleOf(c *cobra.Command, path string, opts service.LoadOptions
 		return nil, err
 	}
 	opts.Stdin, opts.Catalog, opts.Operator, opts.Env = a.In, a.catalogAgents, a.operator, a.Env
-	w, problems, err := service.Load(c.Context(), path, data, opts)
+	w, problems, err := loadDocument(c.Context(), path, data, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -192,7 +193,8 @@ func TestFallbacksOnEachSDK(t *testing.T) {
 					base = server.BaseURL()
 				}
 				s, err := service.Open(t.Context(), service.Config{
-					DB: service.Memory, Adapters: providers.Adapters(nil), Operator: &config.Config{Limits: config.Limits{ModelIdleTimeout: config.Duration(500 * time.Millisecond)}},
+					Documents: linked.Kit(),
+					DB:        service.Memory, Adapters: providers.Adapters(nil), Operator: &config.Config{Limits: config.Limits{ModelIdleTimeout: config.Duration(500 * time.Millisecond)}},
 					Env: env(map[string]string{"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GOOGLE_API_KEY": "k", map[string]string{"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL", "google": "GOOGLE_GEMINI_BASE_URL"}[protocol]: base}),
 				})
 				if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/model"
@@ -22,7 +23,7 @@ func TestConvertedRunsTheSame(t *testing.T) {
 	t.Parallel()
 	converted := map[string]int{}
 	for i, doc := range slices.Concat(goodDocuments(t), drawConvertible(120)) {
-		w, problems, err := service.Load(t.Context(), "doc", []byte(doc), service.LoadOptions{})
+		w, problems, err := service.Load(t.Context(), "doc", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats})
 		if err != nil || w == nil || problems.HasErrors() {
 			continue // it needs agents from beside it
 		}

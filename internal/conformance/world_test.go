@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -38,9 +39,10 @@ func newWorld(t *testing.T, with ...func(*service.Config)) *world {
 	t.Helper()
 	f := newFake(t)
 	cfg := service.Config{
-		DB:       service.Memory,
-		Env:      env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
-		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return f, nil }},
+		Documents: linked.Kit(),
+		DB:        service.Memory,
+		Env:       env(map[string]string{"OPENAI_API_KEY": "test", "HOCKET_MODEL": "openai/fake"}),
+		Adapters:  map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return f, nil }},
 	}
 	for _, change := range with {
 		change(&cfg)
@@ -108,6 +110,7 @@ func read(t *testing.T, doc string, opts ...service.LoadOptions) (*workflow.Work
 	if len(opts) > 0 {
 		o = opts[0]
 	}
+	o.Formats = linked.Kit().Formats
 	w, problems, err := service.Load(t.Context(), "doc", []byte(doc), o)
 	if err != nil {
 		t.Fatal(err)

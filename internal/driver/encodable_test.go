@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	_ "github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/workflow"
@@ -74,7 +75,7 @@ func TestEncodableEventsAreEncoded(t *testing.T) {
 	kept := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		h := hostile{rt: rt}
-		plan, err := engine.Compile(w, h)
+		plan, err := engine.Compile(w, h, celexpr.Compiler{})
 		if err != nil {
 			rt.Fatal(err)
 		}

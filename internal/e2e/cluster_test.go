@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -314,7 +315,7 @@ func (c *cluster) open() *service.Service {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	s, err := service.Look(c.t.Context(), service.Config{At: at})
+	s, err := service.Look(c.t.Context(), service.Config{Documents: linked.Kit(), At: at})
 	if err != nil {
 		c.t.Fatal(err)
 	}

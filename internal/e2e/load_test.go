@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -294,7 +295,7 @@ func (l *load) at(q float64) time.Duration {
 // journaled gives the texts of the model calls whose replies the store has, while no server runs.
 func (l *load) journaled(t *testing.T) map[string]bool {
 	t.Helper()
-	s, err := service.Look(t.Context(), service.Config{DB: filepath.Join(l.home, "hocket.db")})
+	s, err := service.Look(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(l.home, "hocket.db")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/faultmatrix"
@@ -283,7 +284,7 @@ func (p *pair) check() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := service.Look(t.Context(), service.Config{At: at})
+	s, err := service.Look(t.Context(), service.Config{Documents: linked.Kit(), At: at})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/client/api"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -81,7 +82,7 @@ func newWorld(t *testing.T, config string, env ...string) *world {
 // routes are all that the server answers: the operations of its own document, and the transports that are in no document.
 func (w *world) routes() (guarded, open []string) {
 	w.t.Helper()
-	s, err := server.Open(w.t.Context(), server.Config{Service: service.Config{DB: service.Memory, Env: func(name string) string {
+	s, err := server.Open(w.t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
 		return map[string]string{"HOCKET_TOKEN": testToken}[name]
 	}}})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -53,7 +54,7 @@ func TestCompile(t *testing.T) {
 			t.Parallel()
 			w := enginetest.Graph(nodes("a", "b"), "a -> b")
 			tc.change(w)
-			_, err := engine.Compile(w, nil)
+			_, err := engine.Compile(w, nil, celexpr.Compiler{})
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("got %v, want %q", err, tc.want)
 			}

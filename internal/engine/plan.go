@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine/plan"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -32,13 +33,14 @@ func (p *Plan) Workflow() *workflow.Workflow { return p.root.Workflow }
 func (p *Plan) Digest() string { return p.digest }
 
 // Compile makes a plan. The workflow must be valid ([workflow.Validate]); what Compile itself finds wrong, such as a template that cannot be
-// parsed or a Go function that host does not have, is an error. host may be nil for workflows without Go functions.
-func Compile(w *workflow.Workflow, host Host) (*Plan, error) {
+// parsed or a Go function that host does not have, is an error. host may be nil for workflows without Go functions. expressions compiles what is more than a reference; it may be
+// nil for workflows that have no such expression, such as Go graphs.
+func Compile(w *workflow.Workflow, host Host, expressions expr.Compiler) (*Plan, error) {
 	digest, err := w.Digest()
 	if err != nil {
 		return nil, err
 	}
-	root, err := plan.Compile(w)
+	root, err := plan.Compile(w, expressions)
 	if err != nil {
 		return nil, err
 	}

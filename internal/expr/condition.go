@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/hocket-run/hocket/diag"
 )
 
 // Bounds of a condition. They are part of the language: a document that passes today must pass on every machine, so none depends on time.
@@ -22,7 +20,7 @@ type Condition struct {
 	src      string
 	refs     []Ref
 	lone     bool
-	prog     *program // nil for a lone reference and where there were errors
+	prog     Program // nil for a lone reference and where there were errors
 	constant *bool
 }
 
@@ -52,11 +50,11 @@ func (e *EvalError) Error() string {
 func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	c := &Condition{src: src}
 	if len(src) > MaxConditionBytes {
-		return c, []Problem{errorAt(MaxConditionBytes, 0, CodeTooLong, "let an agent decide and read its answer",
+		return c, []Problem{ErrorAt(MaxConditionBytes, 0, CodeTooLong, "let an agent decide and read its answer",
 			"the condition has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
 	}
 	if strings.TrimSpace(src) == "" {
-		return c, []Problem{errorAt(0, len(src), CodeEmpty, "", "the condition is empty")}
+		return c, []Problem{ErrorAt(0, len(src), CodeEmpty, "", "the condition is empty")}
 	}
 	s := scan(src, opts)
 	c.refs = s.refs
@@ -66,23 +64,25 @@ func ParseCondition(src string, opts Options) (*Condition, []Problem) {
 	if s.isLone() {
 		c.lone = true
 		ref := s.refs[0]
-		if k := refKinds(ref, opts); k&(kindBool|kindString) == 0 {
-			s.problems = append(s.problems, errorAt(ref.Offset, ref.Length, CodeNotBoolean, "",
+		if k := RefKinds(ref, opts); k&(KindBool|KindString) == 0 {
+			s.problems = append(s.problems, ErrorAt(ref.Offset, ref.Length, CodeNotBoolean, "",
 				"%s is %s by its declaration, so it can never resolve to a boolean", ref.Text, k))
 		}
 		return c, s.problems
 	}
-	prog, problems := compile(s, opts, true)
+	prog, problems := s.compile(opts, true)
 	problems = finish(append(s.problems, problems...))
 	if hasErrors(problems) {
 		return c, problems
 	}
 	c.prog = prog
-	c.constant = prog.constant
+	if v, ok := prog.Constant(); ok {
+		c.constant = &v
+	}
 	if len(s.refs) == 0 {
-		v, reason := prog.eval(EnvMap(nil))
+		v, reason := prog.Test(EnvMap(nil))
 		if reason != "" {
-			problems = append(problems, errorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", reason))
+			problems = append(problems, ErrorAt(0, len(src), CodeNotBoolean, "", "the condition can never resolve to a boolean: %s", reason))
 			c.prog = nil
 			return c, problems
 		}
@@ -121,16 +121,16 @@ func (c *Condition) Eval(env Env) (bool, error) {
 	case c.lone:
 		v, ok := c.refs[0].Resolve(env)
 		if !ok {
-			return false, c.fail(missing(c.refs[0]))
+			return false, c.fail(Missing(c.refs[0]))
 		}
 		if b, ok := truth(v); ok {
 			return b, nil
 		}
-		return false, c.fail(c.refs[0].Text + " is " + describe(v))
+		return false, c.fail(c.refs[0].Text + " is " + Describe(v))
 	case c.prog == nil:
 		return false, c.fail("the condition is not valid")
 	}
-	b, reason := c.prog.eval(env)
+	b, reason := c.prog.Test(env)
 	if reason != "" {
 		return false, c.fail(reason)
 	}
@@ -141,12 +141,13 @@ func (c *Condition) fail(reason string) error {
 	return &EvalError{Source: c.src, Reason: reason}
 }
 
-func missing(r Ref) string {
+// Missing says that a reference has no value.
+func Missing(r Ref) string {
 	return r.Text + " has no value"
 }
 
-// describe names a value in an error: short text is shown, long text is cut at a rune.
-func describe(v json.RawMessage) string {
+// Describe names a value in an error: short text is shown, long text is cut at a rune.
+func Describe(v json.RawMessage) string {
 	const most = 60
 	s := []rune(string(v))
 	if len(v) > 8*most {
@@ -156,139 +157,4 @@ func describe(v json.RawMessage) string {
 		s = append(s[:most], '…')
 	}
 	return string(s)
-}
-
-// scanned is a condition's source, cut up: text is what CEL reads, with a variable in place of each reference and parentheses in place of double
-// braces. at gives the source offset of each byte of text, and one for its end.
-type scanned struct {
-	src      string
-	text     string
-	at       []int
-	refs     []Ref
-	vars     []Ref          // distinct references; vars[i] is bound to name(i)
-	index    map[string]int // Ref.Text to its place in vars
-	names    map[string]int // name(i) to i
-	prefix   string
-	problems []Problem
-}
-
-func (s *scanned) name(i int) string { return fmt.Sprintf("%s%d_", s.prefix, i) }
-
-// isLone tells whether the source is one reference, bare or between braces, and nothing else.
-func (s *scanned) isLone() bool {
-	if len(s.refs) != 1 {
-		return false
-	}
-	text := strings.TrimSpace(s.src)
-	if strings.HasPrefix(text, "{{") && strings.HasSuffix(text, "}}") {
-		text = strings.TrimSpace(text[2 : len(text)-2])
-	}
-	return text == s.refs[0].Text
-}
-
-// scan separates references, braces and string literals. It does not know CEL's grammar beyond that.
-func scan(src string, opts Options) *scanned {
-	s := &scanned{src: src, index: map[string]int{}, names: map[string]int{}, prefix: "ref_"}
-	for strings.Contains(src, s.prefix) {
-		s.prefix += "x_"
-	}
-	var b strings.Builder
-	emit := func(text string, from int, inSource bool) {
-		for i := range len(text) {
-			if inSource {
-				s.at = append(s.at, from+i)
-			} else {
-				s.at = append(s.at, from)
-			}
-		}
-		b.WriteString(text)
-	}
-	open := -1
-	for i := 0; i < len(src); {
-		rest := src[i:]
-		switch {
-		case rest[0] == '$':
-			l := &lexer{src: src, pos: i, expr: true, opts: opts}
-			ref, problem := l.ref()
-			if problem != nil {
-				s.problems = append(s.problems, *problem)
-			} else {
-				emit(s.variable(ref), i, false)
-			}
-			i = l.pos
-		case rest[0] == '"' || rest[0] == '\'':
-			n := literalEnd(src, i)
-			if at := strings.Index(src[i:n], "$steps"); at >= 0 {
-				s.problems = append(s.problems, Problem{
-					Code: CodeQuotedReference, Severity: diag.Warning, Offset: i + at, Length: len("$steps"),
-					Message: "this reference is inside quotes, where it is plain text",
-					Hint:    "remove the quotes around the reference",
-				})
-			}
-			emit(src[i:n], i, true)
-			i = n
-		case strings.HasPrefix(rest, "//"):
-			n := strings.IndexByte(rest, '\n')
-			if n < 0 {
-				n = len(rest)
-			}
-			emit(rest[:n], i, true)
-			i += n
-		case strings.HasPrefix(rest, "{{"):
-			if open >= 0 {
-				s.problems = append(s.problems, errorAt(i, 2, CodeUnclosed, "close the outer {{ first, or leave the inner one out", "{{ inside {{"))
-			}
-			open = i
-			emit("( ", i, true)
-			i += 2
-		case strings.HasPrefix(rest, "}}"):
-			if open < 0 {
-				s.problems = append(s.problems, errorAt(i, 2, CodeUnclosed, "", "}} without its {{"))
-			}
-			open = -1
-			emit(" )", i, true)
-			i += 2
-		default:
-			emit(rest[:1], i, true)
-			i++
-		}
-	}
-	if open >= 0 {
-		s.problems = append(s.problems, errorAt(open, 2, CodeUnclosed, "write }} at the end", "{{ is never closed"))
-	}
-	s.text = b.String()
-	s.at = append(s.at, len(src))
-	return s
-}
-
-func (s *scanned) variable(r Ref) string {
-	s.refs = append(s.refs, r)
-	i, known := s.index[r.Text]
-	if !known {
-		i = len(s.vars)
-		s.index[r.Text] = i
-		s.names[s.name(i)] = i
-		s.vars = append(s.vars, r)
-	}
-	return s.name(i)
-}
-
-// literalEnd gives the place after the CEL string literal whose first quote is at i: one quote or three, with backslashes unless an r is in
-// front. A literal that is never closed runs to the end; CEL then says so.
-func literalEnd(src string, i int) int {
-	quote := src[i : i+1]
-	if triple := strings.Repeat(quote, 3); strings.HasPrefix(src[i:], triple) {
-		quote = triple
-	}
-	prefix := src[max(i-2, 0):i]
-	raw := strings.HasSuffix(prefix, "r") || strings.HasSuffix(prefix, "R") || (len(prefix) == 2 && strings.EqualFold(prefix, "rb"))
-	for j := i + len(quote); j < len(src); j++ {
-		switch {
-		case src[j] == '\\' && !raw:
-			j++
-		case strings.HasPrefix(src[j:], quote):
-			return j + len(quote)
-		}
-	}
-	return len(src)
 }

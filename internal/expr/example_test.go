@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 )
 
 func ExampleTemplate() {
@@ -14,7 +15,7 @@ func ExampleTemplate() {
 }
 
 func ExampleCondition() {
-	c, problems := expr.ParseCondition(`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}`, expr.Options{})
+	c, problems := celexpr.ParseCondition(`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.lang == "en" }}`, expr.Options{})
 	fmt.Println(len(problems))
 	fmt.Println(c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": 1, "lang": "en"}`)}}))
 	fmt.Println(c.Eval(expr.EnvMap{"qa": {Output: json.RawMessage(`{"score": "high", "lang": "en"}`)}}))

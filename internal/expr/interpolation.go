@@ -15,10 +15,11 @@ type Interpolation struct {
 // inserted is literal text, followed by an expression unless it is the last part.
 type inserted struct {
 	text string
-	ref  *Ref     // a lone reference or a token
-	prog *program // any other expression
-	src  string   // of the expression, as an error shows it
-	at   int      // where the expression begins
+	ref  *Ref    // a lone reference or a token
+	prog Program // any other expression
+	refs []Ref   // of prog
+	src  string  // of the expression, as an error shows it
+	at   int     // where the expression begins
 }
 
 // tokens are what stands between braces for a variable, as in prompts of agents.
@@ -40,7 +41,7 @@ func ParseInterpolation(src string, opts Options) (*Interpolation, []Problem) {
 		open += literal
 		end := expressionEnd(src, open+2)
 		if end < 0 {
-			problems = append(problems, errorAt(open, 2, CodeUnclosed, "write }} after the expression", "{{ is never closed"))
+			problems = append(problems, ErrorAt(open, 2, CodeUnclosed, "write }} after the expression", "{{ is never closed"))
 			break
 		}
 		part, found := parseInserted(src[open+2:end], opts)
@@ -79,9 +80,9 @@ func parseInserted(src string, opts Options) (inserted, []Problem) {
 	}
 	switch {
 	case out.src == "":
-		return out, []Problem{errorAt(0, len(src), CodeEmpty, "", "there is no expression between {{ and }}")}
+		return out, []Problem{ErrorAt(0, len(src), CodeEmpty, "", "there is no expression between {{ and }}")}
 	case len(src) > MaxConditionBytes:
-		return out, []Problem{errorAt(MaxConditionBytes, 0, CodeTooLong, "", "the expression has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
+		return out, []Problem{ErrorAt(MaxConditionBytes, 0, CodeTooLong, "", "the expression has %d bytes; at most %d are allowed", len(src), MaxConditionBytes)}
 	}
 	s := scan(src, opts)
 	if hasErrors(s.problems) {
@@ -91,10 +92,10 @@ func parseInserted(src string, opts Options) (inserted, []Problem) {
 		out.ref = &s.refs[0]
 		return out, s.problems
 	}
-	prog, problems := compile(s, opts, false)
+	prog, problems := s.compile(opts, false)
 	problems = append(s.problems, problems...)
 	if !hasErrors(problems) {
-		out.prog = prog
+		out.prog, out.refs = prog, s.refs
 	}
 	return out, problems
 }
@@ -107,7 +108,7 @@ func (t *Interpolation) Refs() []Ref {
 		case p.ref != nil && tokens[p.ref.Text] == "":
 			refs = append(refs, shifted(*p.ref, p.at))
 		case p.prog != nil:
-			for _, r := range p.prog.s.refs {
+			for _, r := range p.refs {
 				refs = append(refs, shifted(r, p.at))
 			}
 		}
@@ -186,15 +187,11 @@ func (p *inserted) eval(env Env) (json.RawMessage, error) {
 		if v, ok := p.ref.Resolve(env); ok {
 			return v, nil
 		}
-		reason = missing(*p.ref)
+		reason = Missing(*p.ref)
 	case p.prog != nil:
-		out, why := p.prog.value(env)
+		v, why := p.prog.Value(env)
 		if reason = why; why == "" {
-			v, err := toJSON(nil, out)
-			if err == nil {
-				return v, nil
-			}
-			reason = err.Error()
+			return v, nil
 		}
 	}
 	return nil, fmt.Errorf("{{ %s }}: %s", p.src, reason)

@@ -1,31 +1,27 @@
 package expr
 
-import (
-	"strings"
+import "strings"
 
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
-)
+// Kinds is a set of JSON types; CEL's three Kinds of number are one.
+type Kinds uint8
 
-// kinds is a set of JSON types; CEL's three kinds of number are one.
-type kinds uint8
-
+// The JSON types; KindOther is none of them, and KindAny is any.
 const (
-	kindBool kinds = 1 << iota
-	kindString
-	kindNumber
-	kindNull
-	kindList
-	kindObject
-	kindOther
+	KindBool Kinds = 1 << iota
+	KindString
+	KindNumber
+	KindNull
+	KindList
+	KindObject
+	KindOther
 
-	kindAny = 1<<7 - 1
+	KindAny = 1<<7 - 1
 )
 
 var kindWords = []string{"a boolean", "a string", "a number", "null", "a list", "an object", "a value that is not JSON"}
 
 // String names the set for a message: "a string or null".
-func (k kinds) String() string {
+func (k Kinds) String() string {
 	var words []string
 	for i, w := range kindWords {
 		if k&(1<<i) != 0 {
@@ -35,64 +31,39 @@ func (k kinds) String() string {
 	return strings.Join(words, " or ")
 }
 
-func kindOf(v ref.Val) kinds { return typeKinds(v.Type().(*types.Type)) }
-
-func typeKinds(t *types.Type) kinds {
-	if t == nil {
-		return kindAny
-	}
-	switch t.Kind() {
-	case types.BoolKind:
-		return kindBool
-	case types.StringKind:
-		return kindString
-	case types.IntKind, types.UintKind, types.DoubleKind:
-		return kindNumber
-	case types.NullTypeKind:
-		return kindNull
-	case types.ListKind:
-		return kindList
-	case types.MapKind:
-		return kindObject
-	case types.DynKind, types.AnyKind, types.TypeParamKind, types.ErrorKind, types.UnknownKind:
-		return kindAny
-	}
-	return kindOther
-}
-
-// refKinds gives what a reference may hold: what its field implies, or what the document declares of an output.
-func refKinds(r Ref, opts Options) kinds {
+// RefKinds gives what a reference may hold: what its field implies, or what the document declares of an output.
+func RefKinds(r Ref, opts Options) Kinds {
 	switch {
 	case r.Field == FieldAgent, r.Field == FieldOrder && len(r.Path) > 0:
-		return kindString
+		return KindString
 	case r.Field == FieldOrder:
-		return kindList
+		return KindList
 	case r.Field == FieldEntry, r.Field == FieldOutputs && len(r.Path) == 0:
-		return kindObject
+		return KindObject
 	case r.Field != FieldOutput || opts.Types == nil:
-		return kindAny
+		return KindAny
 	}
-	var k kinds
+	var k Kinds
 	for _, t := range opts.Types(r) {
 		switch t {
 		case "boolean":
-			k |= kindBool
+			k |= KindBool
 		case "string":
-			k |= kindString
+			k |= KindString
 		case "number", "integer":
-			k |= kindNumber
+			k |= KindNumber
 		case "null":
-			k |= kindNull
+			k |= KindNull
 		case "array":
-			k |= kindList
+			k |= KindList
 		case "object":
-			k |= kindObject
+			k |= KindObject
 		default:
-			return kindAny
+			return KindAny
 		}
 	}
 	if k == 0 {
-		return kindAny
+		return KindAny
 	}
 	return k
 }

@@ -44,7 +44,8 @@ func (p Problem) String() string {
 	return s
 }
 
-func errorAt(offset, length int, code, hint, format string, args ...any) Problem {
+// ErrorAt makes a problem that is an error.
+func ErrorAt(offset, length int, code, hint, format string, args ...any) Problem {
 	return Problem{
 		Code: code, Severity: diag.Error, Offset: offset, Length: length,
 		Message: fmt.Sprintf(format, args...), Hint: hint,

@@ -23,6 +23,9 @@ type Options struct {
 
 	// Vars are the variables that may be referenced beside `$steps`, without the dollar sign.
 	Vars []string
+
+	// Compiler compiles what is more than a reference. Nil: such an expression has a problem that is an error.
+	Compiler Compiler
 }
 
 // Step declares one step. A step with Children is a parallel block, its children in declared order.
@@ -187,7 +190,7 @@ func (l *lexer) into(r *Ref, at scope, hop Hop) (scope, bool, *Problem) {
 	next := scope{}
 	if at.known && hop.ID == "" {
 		if hop.Index >= len(at.step.Children) {
-			problem := errorAt(l.pos, 0, CodeUnknownStep, "", "parallel step %q has %d children, so there is no index %d",
+			problem := ErrorAt(l.pos, 0, CodeUnknownStep, "", "parallel step %q has %d children, so there is no index %d",
 				at.step.ID, len(at.step.Children), hop.Index)
 			p = &problem
 		} else {
@@ -221,7 +224,7 @@ func (l *lexer) enter(steps []Step, parent string, hop Hop, known bool) (scope, 
 	if hint == "" && len(ids) > 0 && len(ids) <= 8 {
 		hint = "steps here: " + strings.Join(ids, ", ")
 	}
-	p := errorAt(max(l.pos-len(hop.ID), 0), len(hop.ID), CodeUnknownStep, hint, "%s", msg)
+	p := ErrorAt(max(l.pos-len(hop.ID), 0), len(hop.ID), CodeUnknownStep, hint, "%s", msg)
 	return scope{}, &p
 }
 
@@ -249,7 +252,7 @@ func (l *lexer) path(r *Ref) *Problem {
 		if l.dot() {
 			seg := l.segment()
 			if seg == "" {
-				p := errorAt(before, 1, CodeBadReference, "", "a name is missing after the dot")
+				p := ErrorAt(before, 1, CodeBadReference, "", "a name is missing after the dot")
 				return &p
 			}
 			if l.expr && l.call() {
@@ -365,7 +368,7 @@ func (l *lexer) bracket() (key string, isIndex, ok bool) {
 }
 
 func (l *lexer) bad(start int, hint, format string, args ...any) *Problem {
-	p := errorAt(start, max(l.pos-start, 1), CodeBadReference, hint, format, args...)
+	p := ErrorAt(start, max(l.pos-start, 1), CodeBadReference, hint, format, args...)
 	return &p
 }
 

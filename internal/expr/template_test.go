@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "github.com/hocket-run/hocket/internal/randtest"
 )
 
 func TestTemplateExpand(t *testing.T) {

@@ -100,10 +100,11 @@ func truth(v json.RawMessage) (value, ok bool) {
 	if len(v) == 0 || v[0] != '"' {
 		return false, false
 	}
-	return textTruth(Text(v))
+	return TextTruth(Text(v))
 }
 
-func textTruth(s string) (value, ok bool) {
+// TextTruth reads a text as a condition's outcome (S4-10); false: it is none.
+func TextTruth(s string) (value, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true", "yes", "1":
 		return true, true

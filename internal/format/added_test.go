@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/cli"
 	"github.com/hocket-run/hocket/internal/docschema"
 	"github.com/hocket-run/hocket/internal/docschema/part"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/source"
@@ -75,7 +76,7 @@ func register(t *testing.T) {
 
 func TestAddedFormatIsRead(t *testing.T) {
 	register(t)
-	w, list, err := service.Load(t.Context(), "l.yaml", []byte(ladderDoc), service.LoadOptions{})
+	w, list, err := service.Load(t.Context(), "l.yaml", []byte(ladderDoc), service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || len(list) > 0 || w.Format != "ladder" || len(w.Nodes) != 2 {
 		t.Fatalf("Load = %+v, problems %v, error %v", w, list, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -17,23 +18,7 @@ import (
 const CodeUnknownFormat = "unknown-format"
 
 // Options say what the document does not. The zero Options is ready for use.
-type Options struct {
-	// Format names the language; "" detects it.
-	Format string
-	// Agents are agents from beside the document (`--agents`): those of the document win.
-	Agents []workflow.Agent
-	// Toolsets and Providers are the types of toolsets that the program can open and the model providers that it knows, for warnings.
-	// Nil: nothing is said of them.
-	Toolsets  []string
-	Providers []string
-	// Servers are MCP servers that the operator defines and documents may refer to by name.
-	Servers []string
-	// MissingTools are tools that nothing offers here: an agent of a canvas that lists one gets a warning (S0-55).
-	MissingTools []string
-	// AllowUnknown makes unknown keys and types of toolsets warnings where they would be errors: misspellings of known names, and whatever a strict part of a
-	// document does not know.
-	AllowUnknown bool
-}
+type Options = documents.Options
 
 // ErrUnknownFormat is the error of a language that there is not.
 var ErrUnknownFormat = errors.New("unknown format")

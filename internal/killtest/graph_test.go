@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
@@ -180,13 +181,13 @@ func TestKillGraph(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := engine.Compile(g.Workflow(), nil)
+	plan, err := engine.Compile(g.Workflow(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
 	db := filepath.Join(folder, "hocket.db")
-	watch, err := service.Open(t.Context(), service.Config{DB: db})
+	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}

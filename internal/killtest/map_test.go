@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
 	"github.com/hocket-run/hocket/internal/service"
@@ -45,7 +47,7 @@ func childMap(run string) (err error) {
 	count := &tooltest.Tool{Name: "count", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{Text: "counted"}, d.write(wroteCall, run+"/"+string(c.Arguments), "")
 	}}
-	s, err := service.Open(ctx, service.Config{DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count}})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count}})
 	if err != nil {
 		return err
 	}
@@ -76,7 +78,7 @@ func TestKillMap(t *testing.T) {
 	t.Parallel()
 	folder, items := t.TempDir(), mapItems()
 	db, path := filepath.Join(folder, "hocket.db"), filepath.Join(folder, "diary")
-	watch, err := service.Open(t.Context(), service.Config{DB: db})
+	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +87,7 @@ func TestKillMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := engine.Compile(w, nil)
+	plan, err := engine.Compile(w, nil, celexpr.Compiler{})
 	if err != nil {
 		t.Fatal(err)
 	}

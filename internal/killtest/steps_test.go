@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
@@ -55,7 +56,7 @@ func childSteps(run string) (err error) {
 	broken := &tooltest.Tool{Name: "broken", Retry: true, Fn: func(_ context.Context, c tool.Call) (tool.Result, error) {
 		return tool.Result{}, errors.Join(errors.New("no route"), d.write(wroteCall, run+"/"+string(c.Arguments), ""))
 	}}
-	s, err := service.Open(ctx, service.Config{DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count, broken}})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv(envDB), Env: func(string) string { return "" }, Tools: []tool.Tool{count, broken}})
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func TestKillSteps(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	db, path := filepath.Join(folder, "hocket.db"), filepath.Join(folder, "diary")
-	watch, err := service.Open(t.Context(), service.Config{DB: db})
+	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}

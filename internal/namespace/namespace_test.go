@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/namespace"
@@ -52,7 +53,7 @@ func create(t *testing.T, s *namespace.Set, name string) {
 func TestUnknown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := open(t, namespace.Config{Service: service.Config{DB: filepath.Join(dir, "hocket.db")}})
+	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db")}})
 	create(t, s, "known")
 	for name, want := range map[string]error{"unknown": access.ErrNoNamespace, "../hocket": &access.InvalidError{}, "": &access.InvalidError{}} {
 		var invalid *access.InvalidError
@@ -84,7 +85,7 @@ func TestApart(t *testing.T) {
 	for name, db := range map[string]string{"file": filepath.Join(t.TempDir(), "hocket.db"), "memory": service.Memory} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, namespace.Config{Service: service.Config{DB: db}})
+			s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: db}})
 			create(t, s, "a")
 			create(t, s, "b")
 			if names, err := s.Names(t.Context()); err != nil || !slices.Equal(names, []string{"a", "b", "default"}) {
@@ -170,11 +171,11 @@ func TestGiveUp(t *testing.T) {
 func TestTend(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	create(t, open(t, namespace.Config{Service: service.Config{DB: db}}), "old")
+	create(t, open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: db}}), "old")
 
 	began := make(chan string, 10)
 	var ended sync.Map
-	s := open(t, namespace.Config{Service: service.Config{DB: db}, Tend: func(ctx context.Context, name string, of *service.Service) {
+	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: db}, Tend: func(ctx context.Context, name string, of *service.Service) {
 		began <- name
 		of.Tend(ctx)
 		<-ctx.Done()
@@ -227,7 +228,7 @@ func TestPrepare(t *testing.T) {
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := open(t, namespace.Config{Service: service.Config{DB: filepath.Join(dir, "hocket.db")}})
+	s := open(t, namespace.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db")}})
 	create(t, s, "a")
 	create(t, s, "b")
 	path := filepath.Join(dir, "hocket.namespaces", "a.db")

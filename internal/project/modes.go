@@ -72,14 +72,14 @@ type ModeFolder struct {
 }
 
 // NewModeFolder gives a folder for the run with that id of that definition. Modes show in the order in which they are named; one that is named twice counts
-// once. Errors: a mode that is none; what engine.Compile says of the definition.
-func NewModeFolder(run string, def *workflow.Workflow, modes ...Mode) (*ModeFolder, error) {
+// once. expressions is as in engine.Compile. Errors: a mode that is none; what engine.Compile says of the definition.
+func NewModeFolder(run string, def *workflow.Workflow, expressions expr.Compiler, modes ...Mode) (*ModeFolder, error) {
 	for _, m := range modes {
 		if !slices.Contains(Modes(), m) {
 			return nil, fmt.Errorf("unknown stream mode %q", m)
 		}
 	}
-	plan, err := engine.Compile(def, nil) // for folding alone: no function is asked then
+	plan, err := engine.Compile(def, nil, expressions) // for folding alone: no function is asked then
 	if err != nil {
 		return nil, fmt.Errorf("show run %s: %w", run, err)
 	}

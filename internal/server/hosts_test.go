@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -18,7 +19,7 @@ func TestHosts(t *testing.T) {
 	plain := server.Config{}
 	named := server.Config{
 		Addr: "192.0.2.7:7788", URL: "https://hocket.example.com/base", Hosts: []string{"Box.Lan", "*.internal.example", "2001:db8::1"}, Origins: []string{"https://app.example.com:8443"},
-		Service: service.Config{Operator: &config.Config{Server: config.Server{Hosts: []string{"yaml.example"}, Origins: []string{"https://yaml.example"}}}},
+		Service: service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Hosts: []string{"yaml.example"}, Origins: []string{"https://yaml.example"}}}},
 	}
 	for _, c := range []struct {
 		name, host, origin string

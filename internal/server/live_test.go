@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -18,7 +19,7 @@ import (
 func TestEventStreamByTicket(t *testing.T) {
 	t.Parallel()
 	w := &world{log: &buffer{}}
-	cfg := server.Config{Service: service.Config{DB: service.Memory, Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Env: func(name string) string {
+	cfg := server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Env: func(name string) string {
 		return map[string]string{server.EnvToken: token}[name]
 	}}}
 	s, err := server.Open(t.Context(), cfg)

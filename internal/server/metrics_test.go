@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -18,7 +19,7 @@ import (
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	anonymous := func(r *http.Request) { r.Header.Del("Authorization") }
-	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	w := open(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	w.ask(t, "POST", "/hooks/nowhere", "{}", anonymous)
 	for i := range 50 {
 		w.ask(t, "POST", fmt.Sprintf("/test/change/%d", i), "", nil)

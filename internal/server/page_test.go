@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -72,7 +73,7 @@ func TestPage(t *testing.T) {
 func TestNoPage(t *testing.T) {
 	t.Parallel()
 	off := false
-	s := serve(t, server.Config{Service: service.Config{Operator: &config.Config{Server: config.Server{Page: &off}}}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Page: &off}}}})
 	if answer, _ := s.fetch(t, "GET", "/"); answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a page that is off: %s", answer.Status)
 	}
@@ -149,7 +150,7 @@ func TestPacked(t *testing.T) {
 func TestLink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	s := serve(t, server.Config{Service: service.Config{DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}})
 	link, err := s.Link(t.Context(), server.Start{URL: s.url})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -54,7 +55,7 @@ func TestClientBehindProxies(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "proxy.example.com", "10.0.0.0/33", "fe80::1%eth0", "10.0.0.1:80", "::ffff:10.0.0.1", "*"} {
-		if _, err := server.Open(t.Context(), server.Config{TrustedProxies: []string{bad}, Service: service.Config{DB: service.Memory}}); service.CodeOf(err) != service.CodeInvalid ||
+		if _, err := server.Open(t.Context(), server.Config{TrustedProxies: []string{bad}, Service: service.Config{Documents: linked.Kit(), DB: service.Memory}}); service.CodeOf(err) != service.CodeInvalid ||
 			!strings.Contains(err.Error(), "trustedProxies") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -110,7 +111,7 @@ func TestShortToken(t *testing.T) {
 		{"127.0.0.1:0", "", "a", false}, {"localhost:0", "", "a", false},
 		{"127.0.0.1:0", "https://hocket.example.com", "a", true}, {"127.0.0.1:0", "http://localhost:7788", "a", false}, {"127.0.0.1:0", "http://127.0.0.1:7788", "a", false},
 	} {
-		s, err := server.Open(t.Context(), server.Config{Addr: c.addr, URL: c.url, Service: service.Config{DB: service.Memory, Env: func(name string) string {
+		s, err := server.Open(t.Context(), server.Config{Addr: c.addr, URL: c.url, Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
 			return map[string]string{server.EnvToken: c.token}[name]
 		}}})
 		if err != nil {
@@ -141,7 +142,7 @@ func TestShortTokenBehindProxy(t *testing.T) {
 		{[]string{"hocket.example.com"}, nil, true}, {[]string{"localhost", "*.example.com"}, nil, true}, {[]string{"10.0.0.7"}, nil, true},
 		{nil, []string{"127.0.0.1"}, true}, {[]string{"localhost", "127.0.0.1", "[::1]"}, nil, false},
 	} {
-		s, err := server.Open(t.Context(), server.Config{Addr: "127.0.0.1:0", Hosts: c.hosts, TrustedProxies: c.proxies, Service: service.Config{DB: service.Memory, Env: func(name string) string {
+		s, err := server.Open(t.Context(), server.Config{Addr: "127.0.0.1:0", Hosts: c.hosts, TrustedProxies: c.proxies, Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(name string) string {
 			return map[string]string{server.EnvToken: "a"}[name]
 		}}})
 		if err != nil {

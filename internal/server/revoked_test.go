@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -50,7 +51,7 @@ func (s *served) with(t *testing.T, token, method, path, body string, headers ..
 // this server revokes it or another process does. Streams of other tokens go on.
 func TestRevokedStreams(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	kept, _ := s.create(t, access.Grant{Name: "kept", Namespace: "b", Role: access.RoleAdmin})
 	s.fill(t, "b", kept)
 	const at = "/api/v1/runs/run-of-b/events"

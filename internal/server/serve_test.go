@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -151,7 +152,7 @@ func TestGrace(t *testing.T) {
 // TestUnprotected: an address that others reach is not served without a token, whichever process opened it (SEC1).
 func TestUnprotected(t *testing.T) {
 	t.Parallel()
-	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{DB: service.Memory, Env: func(string) string { return "" }}})
+	s, err := server.Open(t.Context(), server.Config{Addr: "0.0.0.0:0", Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestFirstToken(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, server.TokenFile), []byte("of another store"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cfg := server.Config{Addr: "127.0.0.1:0", Service: service.Config{DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}}
+	cfg := server.Config{Addr: "127.0.0.1:0", Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }}}
 	for i := range 2 {
 		s, err := server.Open(t.Context(), cfg)
 		if err != nil {
@@ -258,7 +259,7 @@ func TestCertificate(t *testing.T) {
 		defer c.Close()
 		return c.(*tls.Conn).ConnectionState().PeerCertificates[0].SerialNumber.Int64(), nil
 	}
-	if _, err := server.Open(t.Context(), server.Config{Cert: cert, Key: key, Service: service.Config{DB: service.Memory}}); service.CodeOf(err) != service.CodeInvalid {
+	if _, err := server.Open(t.Context(), server.Config{Cert: cert, Key: key, Service: service.Config{Documents: linked.Kit(), DB: service.Memory}}); service.CodeOf(err) != service.CodeInvalid {
 		t.Errorf("without files: %v", err)
 	}
 	first := write(1, time.Unix(1_000_000, 0))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/httpapi"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -35,7 +36,7 @@ func (s *served) signIn(t *testing.T, token string) string {
 // SEC9: a session is good for pages of this server alone; without their header a cookie reads and changes nothing, and pages of others cannot send the header.
 func TestSession(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	token, made := s.create(t, access.Grant{Name: "ann", Namespace: "b", Role: access.RoleEdit, Approve: true})
 	cookie := s.signIn(t, token)
 	const own = "Hocket-Page"
@@ -98,7 +99,7 @@ func TestSession(t *testing.T) {
 // A code signs one browser in, once, and is good for nothing else.
 func TestSessionCode(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	token, _ := s.create(t, access.Grant{Name: "ann", Namespace: "b", Role: access.RoleRun})
 	var made httpapi.SessionCode
 	if answer := s.with(t, token, "POST", "/api/v1/session/codes", ""); answer.StatusCode != http.StatusCreated || json.NewDecoder(answer.Body).Decode(&made) != nil {
@@ -122,7 +123,7 @@ func TestSessionCode(t *testing.T) {
 // The streams of a session end with it, and those of another one go on.
 func TestSessionStreams(t *testing.T) {
 	t.Parallel()
-	s := serve(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	token, _ := s.create(t, access.Grant{Name: "ann", Namespace: "b", Role: access.RoleAdmin})
 	s.fill(t, "b", token)
 	stream := func(cookie string) *bufio.Reader {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -43,7 +44,7 @@ func (w *world) fill(t *testing.T, namespace, token string) {
 	if rec := w.by(t, token, "POST", "/api/v1/agents", `{"id": "agent-of-b", "name": "B", "systemPrompt": "Write."}`); rec.Code != http.StatusCreated {
 		t.Fatal(rec.Code, rec.Body)
 	}
-	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{})
+	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
@@ -98,7 +99,8 @@ func TestIDsOfOthers(t *testing.T) {
 	deaf := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }))
 	defer deaf.Close()
 	w := open(t, server.Config{Service: service.Config{
-		DB: filepath.Join(t.TempDir(), "hocket.db"), Operator: &config.Config{Outbound: config.Outbound{Allow: []string{deaf.URL}}},
+		Documents: linked.Kit(),
+		DB:        filepath.Join(t.TempDir(), "hocket.db"), Operator: &config.Config{Outbound: config.Outbound{Allow: []string{deaf.URL}}},
 	}})
 	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin, Approve: true})
 	b, tokenB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin, Approve: true})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -40,7 +41,7 @@ func (w *world) by(t *testing.T, token, method, path, body string) *httptest.Res
 // TestNamespaces: a token leads into its own namespace, in which nothing is to be seen of others (SEC10); one that was revoked or names a role opens no more than that.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	w := open(t, server.Config{Service: service.Config{DB: filepath.Join(t.TempDir(), "hocket.db")}})
+	w := open(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db")}})
 	a, _ := w.create(t, access.Grant{Name: "of a", Namespace: "a", Role: access.RoleAdmin})
 	b, ofB := w.create(t, access.Grant{Name: "of b", Namespace: "b", Role: access.RoleAdmin})
 	for text, want := range map[string]string{a: "a of a", b: "b of b", token: "default HOCKET_TOKEN"} {
@@ -53,7 +54,7 @@ func TestNamespaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := service.Document{File: "hello.yaml", Data: []byte("agents:\n  w: {instruction: Write.}\nworkflow:\n  - {type: agent, name: w}\n")}
-	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{})
+	wf, problems, err := service.Load(t.Context(), doc.File, doc.Data, service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(err, problems)
 	}
@@ -83,7 +84,7 @@ func TestNamespaces(t *testing.T) {
 // TestAuditLog: each act is in the log of its namespace, with its actor and outcome.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
-	s, err := server.Open(t.Context(), server.Config{Service: service.Config{DB: service.Memory, Env: func(string) string { return "" }}})
+	s, err := server.Open(t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/server"
@@ -36,7 +37,7 @@ func modelled(t *testing.T, db string, f answers) server.Config {
 	if db == "" {
 		db = filepath.Join(t.TempDir(), "hocket.db")
 	}
-	return server.Config{Service: service.Config{DB: db, Models: map[string]model.Client{"own": f}}}
+	return server.Config{Service: service.Config{Documents: linked.Kit(), DB: db, Models: map[string]model.Client{"own": f}}}
 }
 
 const (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -114,6 +115,6 @@ func TestStreamIsTheRun(t *testing.T) {
 	if err := <-s.end; err != nil {
 		t.Error(err)
 	}
-	again := open(t, server.Config{Service: service.Config{DB: cfg.Service.DB}})
+	again := open(t, server.Config{Service: service.Config{Documents: linked.Kit(), DB: cfg.Service.DB}})
 	same("after a restart", again.by(t, token, "GET", path, "").Body.String())
 }

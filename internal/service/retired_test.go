@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -53,6 +54,7 @@ func TestRetiredModels(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tc.opts.Retired, tc.opts.Now = true, func() time.Time { return tc.now }
+			tc.opts.Formats = linked.Kit().Formats
 			_, problems, err := service.Load(t.Context(), "old.yaml", []byte(oldModels), tc.opts)
 			if err != nil || problems.HasErrors() {
 				t.Fatal(problems, err)
@@ -73,7 +75,7 @@ func TestRetiredModels(t *testing.T) {
 			}
 		})
 	}
-	r := service.Diagnose(t.Context(), service.Config{DB: service.Memory, Env: env(map[string]string{"HOCKET_MODEL": "gpt-5-mini"}), Now: func() time.Time { return day }})
+	r := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env(map[string]string{"HOCKET_MODEL": "gpt-5-mini"}), Now: func() time.Time { return day }})
 	if len(r.Warnings) != 1 || r.Warnings[0].Message != after || r.Warnings[0].Code != price.CodeRetired {
 		t.Errorf("doctor says %v", r.Warnings)
 	}

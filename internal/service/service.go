@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/carry"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
@@ -20,6 +21,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
+	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/ratelimit"
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -89,6 +91,8 @@ type Config struct {
 	Models map[string]model.Client
 	// Tools are those of the program itself: an agent that lists one by name may use it (SEC13).
 	Tools []tool.Tool
+	// Documents is what documents and toolsets of type mcp need; the zero Kit refuses them.
+	Documents documents.Kit
 	// Pages turns web pages into text for toolsets of type fetch; nil: they are not supported.
 	Pages fetch.Pages
 	// Agents are those that documents may name beside the ones of the catalog, which they win over.
@@ -237,7 +241,7 @@ func (c Config) open() store.Config {
 func (c Config) definitions() definition.Config {
 	return definition.Config{
 		Operator: c.Operator, Env: c.Env, Agents: c.Agents, Providers: slices.Sorted(maps.Keys(c.Models)), Model: c.Starts.Model, Offline: c.Starts.Replies != nil, Now: c.Now,
-		Logger: c.Logger,
+		Documents: c.Documents, Logger: c.Logger,
 	}
 }
 
@@ -245,7 +249,7 @@ func (c Config) definitions() definition.Config {
 func (c Config) runs() run.Config {
 	r := run.Config{
 		Operator: c.Operator, Kind: c.runKind(), Program: c.Program, Permissions: c.Permissions, MaxRuns: c.MaxRuns, MaxInput: c.MaxInput, MaxBytes: c.MaxBytes, Starts: c.Starts, NoDrive: c.NoDrive,
-		Telemetry: c.Telemetry, Logger: c.Logger,
+		Telemetry: c.Telemetry, Documents: c.Documents, Logger: c.Logger,
 	}
 	if c.sharesRuns() {
 		r.Place = c.Place
@@ -260,7 +264,7 @@ func (c Config) runs() run.Config {
 func (c Config) resources(home *store.Home) resources.Config {
 	r := resources.Config{
 		Kind: c.runKind(), Env: c.Env, Operator: c.Operator, Keeper: c.Keeper, Adapters: c.Shared.adapters, Limiters: &c.Shared.limiters, RateLimits: c.RateLimits, Models: c.Models, Tools: c.Tools,
-		Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
+		Documents: c.Documents, Pages: c.Pages, Permissions: c.Permissions, Prices: c.Prices, Functions: c.Functions, Version: c.Version, Logger: c.Logger, Stores: c.stores(),
 	}
 	if home != nil {
 		r.Journal, r.Memory, r.Lines = home.Journal, home.Memories, home.Journal
@@ -364,7 +368,7 @@ func Open(ctx context.Context, cfg Config) (*Service, error) {
 // drive makes the driver of this process.
 func (s *Service) drive(h run.Host) (driver.Driver, error) {
 	cfg := embedded.Config{
-		Store: s.home.Journal, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
+		Store: s.home.Journal, Expressions: s.cfg.Documents.Expressions, Kind: s.cfg.runKind(), TakeOverAfter: s.cfg.takeOverAfter(), Open: h.Open, Program: h.Program, Foreign: h.Foreign, MaxCalls: s.cfg.MaxCalls,
 		Place: s.cfg.Place, NoDrive: s.cfg.NoDrive, MaxDriven: s.cfg.MaxDriven,
 		Slots: s.cfg.Shared.slots, ApproveAll: s.cfg.ApproveAll, Hooks: embedded.Hooks{Events: h.Events}, Logger: s.cfg.Logger,
 	}
@@ -372,6 +376,11 @@ func (s *Service) drive(h run.Host) (driver.Driver, error) {
 		return s.cfg.Carrier.Drive(s.home.Locator().Tenant(), cfg)
 	}
 	return embedded.New(cfg)
+}
+
+// ModeFolder is [project.NewModeFolder] for a run of the store.
+func (s *Service) ModeFolder(run string, def *workflow.Workflow, modes ...project.Mode) (*project.ModeFolder, error) {
+	return project.NewModeFolder(run, def, s.cfg.Documents.Expressions, modes...)
 }
 
 // DB is the path of the store, its URL without the password, or Memory.

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/randtest"
@@ -87,7 +88,7 @@ func journalOf(t *testing.T, store journal.Backend, seed, order uint64) []engine
 	w := sim.Behave(seed)
 	w.ByContent()
 	w.Apart(order)
-	d, err := embedded.New(embedded.Config{Store: store, Open: w.Open, MaxCalls: 100, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store, Open: w.Open, MaxCalls: 100, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

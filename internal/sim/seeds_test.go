@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -141,7 +142,7 @@ func (h *house) open() *proc {
 	p := &proc{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(h.store.Open(journal.KindServe), h.reader, h.fault, func() { close(p.dead) })
 	world := h.world.Process(p.disk.Overtaken)
-	d, err := embedded.New(embedded.Config{Store: p.disk, Open: world.Open, MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, Open: world.Open, MaxCalls: 5, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/documents"
 	"github.com/hocket-run/hocket/provider"
 )
 
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	eng, err := hocket.Open(ctx, hocket.Config{}, provider.All(),
+	eng, err := hocket.Open(ctx, hocket.Config{}, documents.All(), provider.All(),
 		hocket.WithTool("order", "Tells where an order is and when it is due.", lookUp, hocket.ToolOptions{Idempotent: true}))
 	if err != nil {
 		return err

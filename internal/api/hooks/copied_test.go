@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/store"
@@ -48,7 +49,7 @@ func TestReplayAfterCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run("copy", func(t *testing.T) {
-			w := newWorld(t, setup{db: step[1], cfg: service.Config{Stores: store.Servers{Postgres: pghome.New(nil), KeyFile: keyFile}}})
+			w := newWorld(t, setup{db: step[1], cfg: service.Config{Documents: linked.Kit(), Stores: store.Servers{Postgres: pghome.New(nil), KeyFile: keyFile}}})
 			if got := deliver(w, "m1"); got != first {
 				t.Errorf("run %s, want that of the first delivery, %s", got, first)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/secret"
@@ -67,7 +68,7 @@ func newWorld(t *testing.T, q setup) *world {
 	t.Helper()
 	w := &world{t: t, env: map[string]string{}, db: q.db}
 	env := func(name string) string { return w.env[name] }
-	q.cfg.DB, q.cfg.Env, q.cfg.Models = q.db, env, map[string]model.Client{"fake": fake{}}
+	q.cfg.DB, q.cfg.Env, q.cfg.Models, q.cfg.Documents = q.db, env, map[string]model.Client{"fake": fake{}}, linked.Kit()
 	if q.db == "" {
 		q.cfg.DB = service.Memory
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/api/hooks"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -35,7 +36,7 @@ func TestReminded(t *testing.T) {
 		client := &http.Client{Transport: direct{r}}
 		w := newWorld(t, setup{
 			config: hooks.Config{Endpoints: []hooks.Endpoint{e}, Operator: client, Guarded: client, PublicURL: public},
-			cfg:    service.Config{Operator: &config.Config{Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}}}},
+			cfg:    service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}}}},
 		})
 		w.env["NOTIFY"] = operatorSecret
 		ctx, cancel := context.WithCancel(t.Context())

@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -75,7 +76,7 @@ func newWorldOn(t testing.TB, db string) *world { return newWorldWith(t, db, say
 // newWorldWith gives a world whose agents say what a model says.
 func newWorldWith(t testing.TB, db string, own model.Client) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": own}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }, Models: map[string]model.Client{"own": own}})
 	if err != nil {
 		t.Fatal(err)
 	}

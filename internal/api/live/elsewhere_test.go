@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/api/live"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
@@ -26,7 +27,8 @@ import (
 func openPostgres(t testing.TB, url string, m speaker) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
-		DB: url, Kind: journal.KindServe, Models: map[string]model.Client{"fake": m}, Stores: store.Servers{Postgres: pghome.New(nil)},
+		Documents: linked.Kit(),
+		DB:        url, Kind: journal.KindServe, Models: map[string]model.Client{"fake": m}, Stores: store.Servers{Postgres: pghome.New(nil)},
 		Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "fake/one"}[name] },
 	})
 	if err != nil {

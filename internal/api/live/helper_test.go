@@ -15,6 +15,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -64,7 +65,8 @@ func gated(gate <-chan struct{}) speaker {
 func open(t testing.TB, db string, m speaker) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
-		DB: db, Kind: journal.KindServe, Models: map[string]model.Client{"fake": m},
+		Documents: linked.Kit(),
+		DB:        db, Kind: journal.KindServe, Models: map[string]model.Client{"fake": m},
 		Env: func(name string) string { return map[string]string{"HOCKET_MODEL": "fake/one"}[name] },
 	})
 	if err != nil {

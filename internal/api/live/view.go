@@ -21,7 +21,7 @@ type view interface {
 // newView gives a view, and the reader of the events that it wants: nil where it wants them whole.
 func newView(ctx context.Context, a *ask, s *service.Service, run string, def *workflow.Workflow) (view, *views.Reader, error) {
 	if len(a.modes) > 0 {
-		f, err := project.NewModeFolder(run, def, a.modes...)
+		f, err := s.ModeFolder(run, def, a.modes...)
 		return &modeView{f}, nil, err
 	}
 	r, err := s.View(ctx, run)

@@ -13,6 +13,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/workflow"
@@ -185,7 +186,7 @@ func TestViews(t *testing.T) {
 		for name := range strings.FieldsFuncSeq(modes, func(r rune) bool { return r == ',' || r == '&' }) {
 			names = append(names, project.Mode(strings.TrimPrefix(name, "mode=")))
 		}
-		f, err := project.NewModeFolder(run, rec.Workflow, names...)
+		f, err := project.NewModeFolder(run, rec.Workflow, celexpr.Compiler{}, names...)
 		if err != nil {
 			t.Fatal(err)
 		}

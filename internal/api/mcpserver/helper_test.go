@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/mcpserver"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -97,7 +98,8 @@ func (w *world) service(namespace string) *service.Service {
 		return s
 	}
 	cfg := service.Config{
-		DB: service.Memory, Adapters: providers.Adapters(nil),
+		Documents: linked.Kit(),
+		DB:        service.Memory, Adapters: providers.Adapters(nil),
 		Env: func(name string) string {
 			return map[string]string{"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": w.model.BaseURL(), "HOCKET_MODEL": "openai/fake"}[name]
 		},

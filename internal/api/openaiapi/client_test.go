@@ -19,6 +19,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -166,7 +167,8 @@ func TestHocketClient(t *testing.T) {
 	t.Parallel()
 	w := clientWorld(t)
 	outer, err := service.Open(t.Context(), service.Config{
-		DB: service.Memory, Adapters: providers.Adapters(nil),
+		Documents: linked.Kit(),
+		DB:        service.Memory, Adapters: providers.Adapters(nil),
 		Operator: &config.Config{Providers: map[string]config.Provider{"inner": {Protocol: "openai", BaseURL: w.url + "/v1", Key: "${env.INNER_TOKEN}"}}},
 		Env:      func(name string) string { return map[string]string{"INNER_TOKEN": tokenRun}[name] },
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/openaiapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -154,7 +155,8 @@ func newWorld(t *testing.T, turns map[string]turn) *world {
 	t.Helper()
 	m := &models{turns: maps.Clone(turns), calls: map[string]int{}}
 	s, err := service.Open(t.Context(), service.Config{
-		DB: service.Memory, Env: func(string) string { return "" }, Models: map[string]model.Client{"test": m},
+		Documents: linked.Kit(),
+		DB:        service.Memory, Env: func(string) string { return "" }, Models: map[string]model.Client{"test": m},
 	})
 	if err != nil {
 		t.Fatal(err)

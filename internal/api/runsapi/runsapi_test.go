@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/api/runsapi"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/sse"
 )
@@ -42,7 +43,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
@@ -53,7 +54,7 @@ func TestRequire(t *testing.T) {
 	if _, err := transport.Require(t.Context(), access.RoleRun); !errors.Is(err, transport.ErrUnauthorized) {
 		t.Errorf("no caller: %v", err)
 	}
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory})
 	if err != nil {
 		t.Fatal(err)
 	}

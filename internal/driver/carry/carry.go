@@ -40,14 +40,11 @@ type Config struct {
 // Connect makes a Carrier without waiting for the engine. Errors: *errcode.Error where the settings cannot be used.
 type Connect func(Config) (Carrier, error)
 
-// Server is a server that a program names. It implements hocket.Carrier.
+// Server is a server that a program names.
 type Server struct {
 	Settings config.Temporal
 	Connect  Connect
 }
-
-// Address is host:port; "": the operator's file has it.
-func (s Server) Address() string { return s.Settings.Address }
 
 // Carrier is the connection of a process to an engine, for all namespaces. Safe for concurrent use.
 type Carrier interface {

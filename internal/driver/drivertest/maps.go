@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -89,7 +90,7 @@ func (c *itemCalls) check(t *testing.T, f *flow, events []engine.Event, want map
 	if c.most != 2 {
 		t.Errorf("%d items were at work at once, want 2", c.most)
 	}
-	plan, err := engine.Compile(f.workflow(), nil)
+	plan, err := engine.Compile(f.workflow(), nil, celexpr.Compiler{})
 	if err != nil {
 		t.Fatal(err)
 	}

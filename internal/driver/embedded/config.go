@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -38,6 +39,8 @@ type Config struct {
 	Program func(w *workflow.Workflow) (driver.Program, error)
 	// Foreign tells of a workflow whose functions another program has: answers to its runs are left in the store for that program. Nil: none is.
 	Foreign func(w *workflow.Workflow) bool
+	// Expressions compiles the expressions of documents; nil: there are none.
+	Expressions expr.Compiler
 	// MaxCalls bounds the calls in flight over all runs. Calls beyond it wait for their turn, oldest first; a retry that sleeps and a run that is
 	// paused need none (P14). 0: 256.
 	MaxCalls int

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/internal/store"
@@ -63,7 +64,7 @@ func sqliteCluster(t *testing.T) *cluster {
 }
 
 func (c *cluster) Runs(*testing.T) *stored.Runs {
-	return stored.New(stored.Config{Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
+	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
 }
 
 func (c *cluster) Slow() bool { return c.slow }
@@ -81,7 +82,7 @@ func (c *cluster) Open(t *testing.T, o drivertest.Options) drivertest.Process {
 	if o.Deaf {
 		p.disk.Deafen()
 	}
-	cfg := embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Place: place, NoDrive: o.NoDrive, MaxDriven: o.MaxDriven}
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Place: place, NoDrive: o.NoDrive, MaxDriven: o.MaxDriven}
 	if w := o.World; w != nil {
 		cfg.Open = w.Open
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }

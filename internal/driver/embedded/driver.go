@@ -82,6 +82,7 @@ func New(cfg Config) (*Driver, error) {
 	}
 	d := &Driver{
 		cfg:    cfg,
+		plans:  held.Plans{Expressions: cfg.Expressions},
 		said:   held.NewSaid(cfg.Store),
 		slots:  cfg.Slots,
 		loads:  make(chan struct{}, maxLoads),

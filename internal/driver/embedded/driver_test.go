@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/leaktest"
 	"github.com/hocket-run/hocket/internal/model"
@@ -64,6 +65,7 @@ func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver
 	if cfg.Open == nil {
 		cfg.Open = (&sim.World{}).Open
 	}
+	cfg.Expressions = celexpr.Compiler{}
 	d, err := embedded.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +80,9 @@ func open(t *testing.T, m *journal.Memory, cfg embedded.Config) *embedded.Driver
 }
 
 // runsOf gives the stored runs of m.
-func runsOf(m *journal.Memory) *stored.Runs { return stored.New(stored.Config{Journal: m.Open("")}) }
+func runsOf(m *journal.Memory) *stored.Runs {
+	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: m.Open("")})
+}
 
 func start(t *testing.T, d *embedded.Driver, w *workflow.Workflow) string {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -28,7 +29,7 @@ func TestInterruptFailsNothing(t *testing.T) {
 			<-ctx.Done()
 			return model.Reply{}, ctx.Err()
 		}}
-		d, err := embedded.New(embedded.Config{Store: store, Open: w.Open})
+		d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store, Open: w.Open})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestInterruptAsksNothing(t *testing.T) {
 		}}},
 	}
 	var slow atomic.Bool
-	d, err := embedded.New(embedded.Config{Store: store, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: store, Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 		k, err := w.Open(ctx, info)
 		if err == nil && slow.Load() {
 			k.Tools = stoppedTools{k.Tools, begun}

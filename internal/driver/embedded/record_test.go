@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/sim"
 	"github.com/hocket-run/hocket/workflow"
@@ -26,7 +27,7 @@ func TestNoteAfterTheRunLeft(t *testing.T) {
 		return engine.FuncResult{}
 	}}
 	one := &workflow.Workflow{Name: "test", Entry: "n", Nodes: []workflow.Node{{ID: "n", Kind: workflow.KindFunc, Func: &workflow.FuncNode{Func: "n"}}}}
-	cfg := embedded.Config{Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }}
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }}
 	bubble(t, cfg, func(t *testing.T, d *embedded.Driver, m *journal.Memory) {
 		gone = make(chan struct{})
 		told = make(chan error, 1)

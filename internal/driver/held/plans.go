@@ -7,12 +7,16 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
 
 // Plans keeps compiled definitions by digest, so that a thousand runs of one workflow share one plan. The zero value is ready.
 type Plans struct {
+	// Expressions compiles the expressions of documents; nil: there are none.
+	Expressions expr.Compiler
+
 	mu sync.Mutex
 	m  map[string]Compiled
 	// written are the definitions of the workflows of m, which do not change: a graph that is run again is not written again.
@@ -95,7 +99,7 @@ func (p *Plans) Compile(digest string, w *workflow.Workflow, program driver.Prog
 	if program != nil {
 		host = program
 	}
-	plan, err := engine.Compile(w, host)
+	plan, err := engine.Compile(w, host, p.Expressions)
 	if err != nil {
 		return Compiled{}, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	Kind journal.Kind
 	// Program finds the Go program of a workflow, nil for a document. Nil: there are only documents.
 	Program func(w *workflow.Workflow) (driver.Program, error)
+	// Expressions compiles the expressions of documents; nil: there are none.
+	Expressions expr.Compiler
 	// Now is the clock for the times of events. Nil: time.Now.
 	Now func() time.Time
 }
@@ -58,9 +61,9 @@ func (r *Runs) compile(w *workflow.Workflow, program driver.Program) (*engine.Pl
 		}
 	}
 	if program == nil {
-		return engine.Compile(w, nil)
+		return engine.Compile(w, nil, r.cfg.Expressions)
 	}
-	return engine.Compile(w, program)
+	return engine.Compile(w, program, r.cfg.Expressions)
 }
 
 // plan gives the compiled definition with this digest. Errors: *journal.CorruptError for one that is gone or no definition.

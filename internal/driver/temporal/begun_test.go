@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -47,7 +48,7 @@ func TestBegunAtOnce(t *testing.T) {
 		posts.Add(2)
 		var made atomic.Int32
 		for range 2 {
-			d, err := temporal.New(temporal.Config{Config: embedded.Config{Store: meeting{store.Open(journal.KindServe), &posts}}, Client: c, Namespace: "n"})
+			d, err := temporal.New(temporal.Config{Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: meeting{store.Open(journal.KindServe), &posts}}, Client: c, Namespace: "n"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,6 +19,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -98,7 +99,7 @@ func postgresCluster(t *testing.T) *cluster {
 }
 
 func (c *cluster) Runs(*testing.T) *stored.Runs {
-	return stored.New(stored.Config{Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
+	return stored.New(stored.Config{Expressions: celexpr.Compiler{}, Journal: c.reader, Kind: journal.KindServe, Program: func(*workflow.Workflow) (driver.Program, error) { return nil, nil }}) //nolint:nilnil,nolintlint // there are only documents
 }
 
 func (c *cluster) Slow() bool                            { return c.slow }
@@ -115,7 +116,7 @@ func (c *cluster) process(t *testing.T, o drivertest.Options, queues []temporal.
 	p := &process{dead: make(chan struct{})}
 	p.disk = sim.NewDisk(c.open(), c.reader, o.Fault, func() { close(p.dead) })
 	cfg := temporal.Config{
-		Config: embedded.Config{Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Logger: logger()},
+		Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: p.disk, ApproveAll: o.ApproveAll, MaxCalls: o.MaxCalls, TakeOverAfter: o.TakeOverAfter, Now: o.Now, Logger: logger()},
 		Client: dial(t, c.address, c.temporal), Namespace: c.namespace, Queues: queues,
 	}
 	if w := o.World; w != nil {

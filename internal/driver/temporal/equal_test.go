@@ -18,6 +18,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/randtest"
@@ -213,7 +214,7 @@ func TestEqualJournals(t *testing.T) {
 			world := s.world()
 			reader := &cluster{reader: m.Open("")}
 			world.Check(func(run string) []engine.Event { return reader.Events(t, run) })
-			d, err := embedded.New(embedded.Config{Store: m.Open(journal.KindServe), Open: world.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
+			d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe), Open: world.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return world.Program(), nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +287,7 @@ func embeddedJournal(ctx context.Context, t *testing.T, run string, seed uint64)
 	t.Helper()
 	m, w := journal.NewMemory(), briskWorld(seed)
 	reader := &cluster{reader: m.Open("")}
-	d, err := embedded.New(embedded.Config{Store: m.Open(journal.KindServe), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
+	d, err := embedded.New(embedded.Config{Expressions: celexpr.Compiler{}, Store: m.Open(journal.KindServe), Open: w.Open, Program: func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +322,8 @@ func (c *cluster) worlds(t *testing.T) (*temporal.Driver, *worlds) {
 	w := &worlds{all: map[string]*sim.World{}}
 	d, err := temporal.New(temporal.Config{
 		Config: embedded.Config{
-			Store: c.open(), Logger: logger(),
+			Expressions: celexpr.Compiler{},
+			Store:       c.open(), Logger: logger(),
 			Open: func(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
 				return w.get(info.Run).Open(ctx, info)
 			},

@@ -24,6 +24,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/pgtest"
@@ -128,7 +129,8 @@ func beWorker(text string) error {
 	w := s.world()
 	d, err := temporal.New(temporal.Config{
 		Config: embedded.Config{
-			Store: store, Open: w.Open, Logger: logger(),
+			Expressions: celexpr.Compiler{},
+			Store:       store, Open: w.Open, Logger: logger(),
 			Hooks: embedded.Hooks{Events: func(_ string, events []engine.Event) {
 				for _, e := range events {
 					if string(e.Data.Type()) == s.DieAfter && s.once("died") {

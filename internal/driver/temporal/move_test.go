@@ -11,6 +11,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -37,7 +38,7 @@ func settles(t *testing.T, c *cluster, d driver.Driver, run string, want engine.
 // plainDriver opens a driver without Temporal on the store of a cluster.
 func (c *cluster) plainDriver(t *testing.T, w *sim.World, functions bool) *embedded.Driver {
 	t.Helper()
-	cfg := embedded.Config{Store: c.open(), Open: w.Open, Foreign: func(*workflow.Workflow) bool { return true }}
+	cfg := embedded.Config{Expressions: celexpr.Compiler{}, Store: c.open(), Open: w.Open, Foreign: func(*workflow.Workflow) bool { return true }}
 	if functions {
 		cfg.Program = func(*workflow.Workflow) (driver.Program, error) { return w.Program(), nil }
 	}

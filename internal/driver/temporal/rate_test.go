@@ -20,6 +20,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver/embedded"
 	"github.com/hocket-run/hocket/internal/driver/temporal"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/sim"
@@ -51,7 +52,7 @@ func BenchmarkRuns(b *testing.B) {
 	}
 	defer func() { _ = s.Close() }()
 	d, err := temporal.New(temporal.Config{
-		Config: embedded.Config{Store: s, Open: (&sim.World{}).Open, Logger: logger()}, Client: c, Queues: temporal.Queues(),
+		Config: embedded.Config{Expressions: celexpr.Compiler{}, Store: s, Open: (&sim.World{}).Open, Logger: logger()}, Client: c, Queues: temporal.Queues(),
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -46,7 +47,7 @@ type World struct {
 // New makes a world for a workflow; host may be nil.
 func New(t testing.TB, w *workflow.Workflow, host engine.Host) *World {
 	t.Helper()
-	p, err := engine.Compile(w, host)
+	p, err := engine.Compile(w, host, celexpr.Compiler{})
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}

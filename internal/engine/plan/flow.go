@@ -78,9 +78,11 @@ type Agent struct {
 func IsFreeJoin(n *Node) bool { return n.Kind == workflow.KindJoin && n.ForkIndex < 0 }
 
 // Compile makes a workflow ready to run. What it finds wrong, such as a template that cannot be parsed, is an error.
-func Compile(w *workflow.Workflow) (*Flow, error) { return compileFlow(w, 0) }
+func Compile(w *workflow.Workflow, expressions expr.Compiler) (*Flow, error) {
+	return compileFlow(w, expressions, 0)
+}
 
-func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
+func compileFlow(w *workflow.Workflow, expressions expr.Compiler, depth int) (*Flow, error) {
 	if depth > workflow.MaxFlowDepth {
 		return nil, fmt.Errorf("compile workflow %q: sub-flows are nested more than %d deep", w.Name, workflow.MaxFlowDepth)
 	}
@@ -108,7 +110,7 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 		}
 	}
 	var inner []expr.Step
-	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner), Vars: []string{expr.VarInput}}
+	opts := expr.Options{Steps: f.stepTree("", f.outputsByParent(), &inner), Vars: []string{expr.VarInput}, Compiler: expressions}
 	opts.Steps = append(opts.Steps, inner...)
 	f.Guards = make([]*expr.Condition, len(w.Edges))
 	plain := opts.Vars
@@ -145,7 +147,7 @@ func compileFlow(w *workflow.Workflow, depth int) (*Flow, error) {
 		return nil, fmt.Errorf("compile workflow %q: %w", w.Name, err)
 	}
 	for name, sub := range w.Flows {
-		c, err := compileFlow(sub, depth+1)
+		c, err := compileFlow(sub, expressions, depth+1)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/schema"
@@ -74,7 +75,7 @@ func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string)
 		c.plain(title, at)
 		return reads
 	case asCondition:
-		cond, found := expr.ParseCondition(at.Text, opts)
+		cond, found := celexpr.ParseCondition(at.Text, opts)
 		refs, problems = cond.Refs(), found
 		if v, ok := cond.Constant(); ok && len(found) == 0 {
 			c.diags.Warnf(at.Span, at.Path(), codeConstant, "%sthe condition is always %t", title, v).Hint = "read a step's output, for example {{ $steps.ID.output.approved }}"
@@ -83,7 +84,7 @@ func (c *checker) stretch(t *Texts, p stretch, at *source.Node) (reads []string)
 		tmpl, found := expr.ParseTemplate(at.Text, opts)
 		refs, problems = tmpl.Refs(), found
 	default:
-		text, found := expr.ParseInterpolation(at.Text, opts)
+		text, found := celexpr.ParseInterpolation(at.Text, opts)
 		refs, problems = text.Refs(), found
 	}
 	for _, q := range problems {

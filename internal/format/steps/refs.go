@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/source"
 )
@@ -21,7 +22,7 @@ type checked struct {
 // readBy gives the steps that the condition s names, before anything is checked.
 func (r *reader) readBy(s *step) []*step {
 	sc := scope{r: r, at: s}
-	cond, _ := expr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: sc.variables()})
+	cond, _ := celexpr.ParseCondition(s.text, expr.Options{Steps: sc.near(s.text), Vars: sc.variables()})
 	var out []*step
 	for _, ref := range cond.Refs() {
 		if t := sc.find(ref.Step()); t != nil {
@@ -34,7 +35,7 @@ func (r *reader) readBy(s *step) []*step {
 // checkCondition reports what is wrong with the condition of s (S4-11, S4-17).
 func (r *reader) checkCondition(s *step) {
 	sc := scope{r: r, at: s}
-	cond, problems := expr.ParseCondition(s.text, sc.options(s.text))
+	cond, problems := celexpr.ParseCondition(s.text, sc.options(s.text))
 	at := place{value: s.value, path: s.path() + ".condition", title: s.title() + ": "}
 	for _, p := range problems {
 		r.problem(at, p, r.whose(sc, cond, p))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/workflow"
@@ -92,7 +93,7 @@ func (x *textReader) prompt(p *workflow.Prompt) {
 // text checks the references of one text and writes them as the engine looks them up.
 func (x *textReader) text(n *source.Node) string {
 	sc := scope{r: x.r, at: x.s}
-	t, problems := expr.ParseInterpolation(n.Text, sc.options(n.Text))
+	t, problems := celexpr.ParseInterpolation(n.Text, sc.options(n.Text))
 	at := place{value: n, path: n.Path(), title: x.title()}
 	for _, p := range problems {
 		x.r.problem(at, p, "")
@@ -164,7 +165,7 @@ func (x *textReader) ask(f field, ofSignal bool) *workflow.Condition {
 	if ofSignal {
 		opts.Vars = withSignal(opts.Vars)
 	}
-	cond, problems := expr.ParseCondition(src, opts)
+	cond, problems := celexpr.ParseCondition(src, opts)
 	at := place{value: f.value, path: f.path, title: x.s.title() + ": "}
 	for _, p := range problems {
 		x.r.problem(at, p, x.r.whose(sc, cond, p))

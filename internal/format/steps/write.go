@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -168,7 +169,7 @@ func (o *writer) condition(c workflow.Condition) string {
 	if c.Language != workflow.LangExpr || len(o.shared) == 0 {
 		return c.Text
 	}
-	parsed, _ := expr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: withSignal(o.vars)})
+	parsed, _ := celexpr.ParseCondition(c.Text, expr.Options{Steps: o.known, Vars: withSignal(o.vars)})
 	return o.named(c.Text, parsed.Refs())
 }
 

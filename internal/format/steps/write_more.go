@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/expr/celexpr"
 	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/workflow"
@@ -340,7 +341,7 @@ func (o *writer) interpolation(src string) string {
 	if len(o.shared) == 0 || !strings.Contains(src, "{{") {
 		return src
 	}
-	t, _ := expr.ParseInterpolation(src, expr.Options{Steps: o.known, Vars: o.vars})
+	t, _ := celexpr.ParseInterpolation(src, expr.Options{Steps: o.known, Vars: o.vars})
 	return o.named(src, t.Refs())
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model/providers"
 	"github.com/hocket-run/hocket/internal/outbound/outboundtest"
@@ -145,7 +146,8 @@ func TestWorkflow(t *testing.T) {
 				"OPENAI_API_KEY": "k-123456", "ANTHROPIC_API_KEY": "k-123456", "GEMINI_API_KEY": "k-123456",
 			}
 			s, err := service.Open(t.Context(), service.Config{
-				DB: service.Memory, Env: func(name string) string { return env[name] },
+				Documents: linked.Kit(),
+				DB:        service.Memory, Env: func(name string) string { return env[name] },
 				Adapters: providers.Adapters(outboundtest.NoProxy),
 			})
 			if err != nil {

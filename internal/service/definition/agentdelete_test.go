@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/service/failure"
 )
 
@@ -37,7 +38,7 @@ func TestDeleteAgentWhileItIsTaken(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			s := New(Config{Operator: &config.Config{}, Env: func(string) string { return "" }}, &catalog.Memory{})
+			s := New(Config{Documents: linked.Kit(), Operator: &config.Config{}, Env: func(string) string { return "" }}, &catalog.Memory{})
 			if _, problems, err := s.ApplyAgents(ctx, ApplyAgentsRequest{Documents: []Document{{"agents.json", []byte(`{"agents": [{"id": "desk"}]}`)}}}); err != nil || len(problems) > 0 {
 				t.Fatal(problems, err)
 			}

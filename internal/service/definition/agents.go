@@ -206,7 +206,7 @@ func (c *Catalog) agentUsers(ctx context.Context, id string) (users []string, en
 			if err != nil {
 				return nil, nil, err
 			}
-			_, problems, err := c.readStored(ctx, d, LoadOptions{}, nil)
+			_, problems, err := c.readStored(ctx, d, LoadOptions{Formats: c.cfg.Documents.Formats}, nil)
 			if err != nil {
 				return nil, nil, err
 			}

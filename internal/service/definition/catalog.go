@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -21,6 +22,8 @@ type Config struct {
 	// Model overrides the model of every agent in all runs; "" overrides none. Offline says that no run calls a model.
 	Model   string
 	Offline bool
+	// Documents reads documents; where it has no Formats, documents are refused.
+	Documents documents.Kit
 	// Now is the clock by which models are retired; nil: the system's.
 	Now func() time.Time
 	// Logger logs prompt files that are not found; nil: they are not logged.
@@ -38,6 +41,11 @@ func New(cfg Config, stored catalog.Store) *Catalog { return &Catalog{cfg, store
 
 // FormatGraph is the format of workflows that are Go graphs: only the program with their functions can drive their runs.
 const FormatGraph = "graph"
+
+// IsDocument tells whether workflows of a format come from documents.
+func IsDocument(format string) bool {
+	return format != "" && format != FormatGraph && format != FormatAgent
+}
 
 // FormatAgent is the format of workflows that are one agent, which a Go graph runs as a child run: they count in the budget of the graph's workflow.
 const FormatAgent = "agent"

@@ -2,6 +2,7 @@ package definition_test
 
 import (
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/format/formattest"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store"
@@ -46,7 +47,7 @@ func onDisk(t *testing.T, path string) *definition.Catalog {
 }
 
 func onStore(s catalog.Store) *definition.Catalog {
-	return definition.New(definition.Config{Operator: &config.Config{}, Env: func(string) string { return "" }}, s)
+	return definition.New(definition.Config{Documents: linked.Kit(), Operator: &config.Config{}, Env: func(string) string { return "" }}, s)
 }
 
 func apply(t *testing.T, s *definition.Catalog, q definition.ApplyRequest) (definition.Applied, diag.List) {
@@ -82,7 +83,7 @@ func TestStoredDocuments(t *testing.T) {
 		for name, text := range corpus(t, format) {
 			t.Run(format+"/"+name, func(t *testing.T) {
 				s := inMemory(t)
-				direct, problems, err := definition.Load(t.Context(), name, text, definition.LoadOptions{})
+				direct, problems, err := definition.Load(t.Context(), name, text, definition.LoadOptions{Formats: linked.Kit().Formats})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -17,8 +17,8 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/errcode"
-	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/failure"
@@ -46,7 +46,9 @@ func missingTools(c *config.Config, env func(string) string) []string {
 
 // LoadOptions say how a document is read.
 type LoadOptions struct {
-	// Format is one of format.Names; "" detects it.
+	// Formats read the document; nil: the error is documents.ErrNone.
+	Formats documents.Formats
+	// Format is the name of one of them; "" detects it.
 	Format string
 	// AgentsFile holds agent definitions; a definition inside the document wins. `-` is Stdin, which may be nil otherwise.
 	AgentsFile string
@@ -176,6 +178,7 @@ func (c *Catalog) Load(ctx context.Context, file string, data []byte, opts LoadO
 
 // known adds to options what c knows, whatever a document comes from.
 func (c *Catalog) known(opts LoadOptions) LoadOptions {
+	opts.Formats = c.cfg.Documents.Formats
 	opts.Agents = withoutIDs(opts.Agents, c.cfg.Agents)
 	opts.Providers = c.cfg.Providers
 	opts.Operator, opts.Env = c.cfg.Operator, c.cfg.Env
@@ -208,12 +211,15 @@ func (o LoadOptions) agents() ([]workflow.Agent, diag.List, error) {
 
 // read reads a document with agents from beside it, and with those of the catalog behind them.
 func read(ctx context.Context, file string, data []byte, opts LoadOptions, beside []workflow.Agent) (*workflow.Workflow, diag.List, error) {
+	if opts.Formats == nil {
+		return nil, nil, documents.ErrNone
+	}
 	if opts.Operator == nil {
 		opts.Operator = &config.Config{}
 	}
 	opts.Providers = slices.Concat(opts.Providers, slices.Sorted(maps.Keys(opts.Operator.Providers)))
-	fo := format.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
-	w, ds := format.Read(file, data, fo)
+	fo := documents.Options{Servers: slices.Sorted(maps.Keys(opts.Operator.MCPs)), Format: opts.Format, Toolsets: kinds.Names(kinds.Supported()), Providers: slices.Concat(opts.Providers, model.Known()), MissingTools: missingTools(opts.Operator, opts.Env), Agents: beside, AllowUnknown: opts.AllowUnknown}
+	w, ds := opts.Formats.Read(file, data, fo)
 	wanted := missing(ds)
 	if len(wanted) == 0 || opts.Catalog == nil {
 		return opts.finish(ctx, w, file, data, ds, beside)
@@ -224,7 +230,7 @@ func read(ctx context.Context, file string, data []byte, opts LoadOptions, besid
 	}
 	if len(more) > 0 {
 		fo.Agents = slices.Concat(beside, more)
-		w, ds = format.Read(file, data, fo)
+		w, ds = opts.Formats.Read(file, data, fo)
 	}
 	for i := range ds {
 		id, isMissing := missingAgent(ds[i])

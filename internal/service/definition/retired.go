@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/format"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/price"
 	"github.com/hocket-run/hocket/workflow"
@@ -62,7 +62,7 @@ func (o LoadOptions) defaultModel(w *workflow.Workflow) string {
 	if o.Operator != nil {
 		ref = cmp.Or(ref, o.Operator.DefaultModel)
 	}
-	f, _ := format.Of(w.Format)
+	f, _ := documents.Kit{Formats: o.Formats}.Of(w.Format)
 	return cmp.Or(ref, f.DefaultModel)
 }
 

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -35,6 +36,8 @@ type Config struct {
 	// Models are model providers of the program itself, Tools its tools.
 	Models map[string]model.Client
 	Tools  []tool.Tool
+	// Documents is what documents and toolsets of type mcp need.
+	Documents documents.Kit
 	// Pages turns web pages into text; nil: toolsets of type fetch are not supported.
 	Pages fetch.Pages
 	// Permissions are the operator's, for every tool call of every run.

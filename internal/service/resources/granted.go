@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/diag"
-	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/service/definition"
 	"github.com/hocket-run/hocket/internal/tool"
 	"github.com/hocket-run/hocket/workflow"
@@ -34,7 +33,7 @@ func (o *offers) add(name string, s tool.Spec) {
 // call; where a server has to be asked, a call of such a tool is an error in the run. Tools that the program replaces where no provider is configured
 // (web_search, S0-55) are offered.
 func (op *Opener) Granted(w *workflow.Workflow, f Files) (problems diag.List, err error) {
-	if !slices.Contains(format.Names(), w.Format) {
+	if !definition.IsDocument(w.Format) {
 		return nil, nil // the builder of Go graphs and the program know their tools
 	}
 	agents := map[string]tool.Grant{}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
-	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/script"
@@ -43,7 +42,7 @@ func (op *Opener) defaultModel(w *workflow.Workflow) string {
 	if m := cmp.Or(op.cfg.Env("HOCKET_MODEL"), op.cfg.Operator.DefaultModel); m != "" {
 		return m
 	}
-	f, _ := format.Of(w.Format) // a graph of a program has none
+	f, _ := op.cfg.Documents.Of(w.Format) // a graph of a program has none
 	return f.DefaultModel
 }
 
@@ -57,7 +56,7 @@ func (op *Opener) modelHints() []string {
 		return nil
 	}
 	return []string{
-		"name another model in StartOptions, RunOptions or HOCKET_MODEL", "give the engine a model by WithModel or providers by WithAdapters(provider.All())",
+		"name another model in StartOptions, RunOptions or HOCKET_MODEL", "give the engine a model by WithModel or providers by provider.All()",
 		"answer the calls of a document by StartOptions.Replies",
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/providers"
@@ -68,7 +69,7 @@ func TestPrivateAddresses(t *testing.T) {
 				http.Error(w, "here", http.StatusTeapot)
 			}))
 			defer srv.Close()
-			k := newOpener(Config{Env: func(string) string { return "" }, Adapters: providers.Adapters(nil), Pages: page.Reader{}})
+			k := newOpener(Config{Documents: linked.Kit(), Env: func(string) string { return "" }, Adapters: providers.Adapters(nil), Pages: page.Reader{}})
 			if err := ask(t, k, srv.URL, false); !errors.Is(err, outbound.ErrRefused) || hits.Load() != 0 {
 				t.Errorf("not trusted: %v, %d requests; want ErrRefused and none", err, hits.Load())
 			}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -25,7 +26,6 @@ import (
 	"github.com/hocket-run/hocket/internal/tool/fetch"
 	"github.com/hocket-run/hocket/internal/tool/files"
 	"github.com/hocket-run/hocket/internal/tool/kinds"
-	"github.com/hocket-run/hocket/internal/tool/mcp"
 	"github.com/hocket-run/hocket/internal/tool/memory"
 	"github.com/hocket-run/hocket/internal/tool/script"
 	"github.com/hocket-run/hocket/internal/tool/search"
@@ -218,7 +218,10 @@ func (op *Opener) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error)
 	if spec.Command != "" && dir != "" {
 		spec.Dir = under(dir, spec.Dir)
 	}
-	cfg := mcp.Config{Environ: os.Environ, Version: op.cfg.Version, Logger: op.cfg.Logger.With("run", run)}
+	if op.cfg.Documents.MCP == nil {
+		return nil, tool.Errorf(tool.KindFailed, spec.Title(), "toolset %q: %w", spec.Title(), documents.ErrNoMCP)
+	}
+	cfg := documents.MCPConfig{Environ: os.Environ, Version: op.cfg.Version, Logger: op.cfg.Logger.With("run", run)}
 	var allow []string
 	if spec.Trusted {
 		if err := op.checkFiles(spec); err != nil {
@@ -230,7 +233,7 @@ func (op *Opener) openMCP(spec tool.Spec, run, dir string) (tool.Toolset, error)
 		}
 	}
 	cfg.HTTPClient = op.client(allow...)
-	return mcp.Type(cfg).Open(spec)
+	return op.cfg.Documents.MCP(cfg).Open(spec)
 }
 
 // reference is a variable in the address or a header of a remote toolset; a doubled dollar sign is none.

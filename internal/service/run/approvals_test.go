@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -141,7 +142,7 @@ func seq(t *testing.T, s *service.Service, run string) uint64 {
 func TestDecisionsOnceAndTooLate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" }})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -112,7 +113,7 @@ func openTree(t *testing.T, db string, m *market) *service.Service {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	s, err := service.Open(t.Context(), service.Config{DB: db, Models: map[string]model.Client{"house": m}, Prices: prices, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Models: map[string]model.Client{"house": m}, Prices: prices, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

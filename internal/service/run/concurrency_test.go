@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -82,7 +83,8 @@ func TestRunsSideBySide(t *testing.T) {
 	took := func(n int) (d time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
 			s, err := service.Open(t.Context(), service.Config{
-				DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
+				Documents: linked.Kit(),
+				DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
 				Models: map[string]model.Client{"own": modelFunc(func(_ context.Context, q model.Request) (string, error) {
 					time.Sleep(200 * time.Millisecond)
 					return q.Agent, nil

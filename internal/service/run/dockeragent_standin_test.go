@@ -14,6 +14,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service"
@@ -165,7 +166,7 @@ func (s *standIns) run(t *testing.T, on *service.Service, w *workflow.Workflow, 
 // inMemoryWith is inMemory with an environment.
 func inMemoryWith(t *testing.T, env func(string) string) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: env, Pages: page.Reader{}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env, Pages: page.Reader{}})
 	if err != nil {
 		t.Fatal(err)
 	}

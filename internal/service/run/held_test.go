@@ -13,6 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/project"
@@ -25,7 +26,8 @@ import (
 func guarded(t *testing.T, dir string, tools ...tool.Tool) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
-		DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }, Tools: tools,
+		Documents: linked.Kit(),
+		DB:        filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }, Tools: tools,
 		Permissions: tool.Permissions{Ask: []string{"pay"}, Deny: []string{"pay:to=Eve"}},
 	})
 	if err != nil {
@@ -164,7 +166,7 @@ workflow:
   - {type: agent, name: Clerk}
 `
 	open := func() *service.Service {
-		s, err := service.Open(t.Context(), service.Config{DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }, ApproveAll: true})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }, ApproveAll: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,13 +4,14 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
 // inMemory opens a service that keeps nothing.
 func inMemory(t *testing.T) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -36,7 +37,7 @@ func opened(t *testing.T, db string, m modelFunc, change ...func(*service.Config
 	if db == "" {
 		db = service.Memory
 	}
-	cfg := service.Config{DB: db, Kind: journal.KindServe, Models: map[string]model.Client{"own": m}, Env: func(string) string { return "" }}
+	cfg := service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe, Models: map[string]model.Client{"own": m}, Env: func(string) string { return "" }}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -111,7 +112,7 @@ func (f *fake) answer(r modeltest.Request) modeltest.Answer {
 // child drives a run to its end or pause, in a process of its own.
 func child(run string) int {
 	ctx := context.Background()
-	s, err := service.Open(ctx, service.Config{DB: os.Getenv("HOCKET_DB"), Stores: servers, Adapters: providers.Adapters(nil)})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: os.Getenv("HOCKET_DB"), Stores: servers, Adapters: providers.Adapters(nil)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -156,7 +157,7 @@ func kill(t *testing.T, db string) {
 	f := &fake{seen: map[string]int{}, done: map[string]bool{}}
 	server := modeltest.Start(t, f.answer)
 	ctx := context.Background()
-	watch, err := service.Open(ctx, service.Config{DB: db, Stores: servers})
+	watch, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Stores: servers})
 	if err != nil {
 		t.Fatal(err)
 	}

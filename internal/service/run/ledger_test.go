@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
 	"github.com/hocket-run/hocket/internal/model/providers"
@@ -42,14 +43,14 @@ func TestLedger(t *testing.T) {
 		}
 		return modeltest.Answer{Text: "done", Usage: usage}
 	})
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Adapters: providers.Adapters(nil), Env: func(name string) string {
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Adapters: providers.Adapters(nil), Env: func(name string) string {
 		return map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.BaseURL()}[name]
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w, problems, err := service.Load(t.Context(), "doc", []byte(ledgerDocument), service.LoadOptions{})
+	w, problems, err := service.Load(t.Context(), "doc", []byte(ledgerDocument), service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
@@ -54,13 +55,13 @@ func (r *racing) Call(ctx context.Context, req model.Request, _ func(model.Delta
 func TestLedgerOfCancelledAttempts(t *testing.T) {
 	t.Parallel()
 	provider := &racing{waits: make(chan struct{})}
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Models: map[string]model.Client{"house": provider}, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Models: map[string]model.Client{"house": provider}, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	for range 3 {
-		w, problems, err := service.Load(t.Context(), "race", []byte(raceDocument), service.LoadOptions{})
+		w, problems, err := service.Load(t.Context(), "race", []byte(raceDocument), service.LoadOptions{Formats: linked.Kit().Formats})
 		if err != nil || problems.HasErrors() {
 			t.Fatal(problems, err)
 		}
@@ -130,7 +131,7 @@ func TestModelNeverAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Models: map[string]model.Client{"house": tc.server}, Env: func(string) string { return "" }})
+				s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Models: map[string]model.Client{"house": tc.server}, Env: func(string) string { return "" }})
 				if err != nil {
 					t.Fatal(err)
 				}

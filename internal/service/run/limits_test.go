@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -121,7 +122,8 @@ func TestHousekeep(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				s, err := service.Open(t.Context(), service.Config{
-					DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" }, Operator: &config.Config{Retention: tt.keep},
+					Documents: linked.Kit(),
+					DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" }, Operator: &config.Config{Retention: tt.keep},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -166,7 +168,8 @@ func TestOperatorsReminder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := service.Open(t.Context(), service.Config{
-			DB: service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
+			Documents: linked.Kit(),
+			DB:        service.Memory, Kind: journal.KindServe, Env: func(string) string { return "" },
 			Operator: &config.Config{Server: config.Server{Reminders: config.Reminders{After: config.Duration(time.Hour)}}},
 		})
 		if err != nil {

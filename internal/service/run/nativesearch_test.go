@@ -10,6 +10,7 @@ import (
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/model/anthropic"
 	"github.com/hocket-run/hocket/internal/model/modeltest"
@@ -54,7 +55,8 @@ func TestNativeSearch(t *testing.T) {
 			env := map[string]string{"ANTHROPIC_API_KEY": "k-1234"}
 			maps.Copy(env, tc.env)
 			s, err := service.Open(t.Context(), service.Config{
-				DB: service.Memory, Env: func(name string) string { return env[name] },
+				Documents: linked.Kit(),
+				DB:        service.Memory, Env: func(name string) string { return env[name] },
 				Operator: &config.Config{
 					Search:    config.Search{Native: tc.native},
 					Providers: map[string]config.Provider{"missing": {Protocol: "anthropic", BaseURL: "http://127.0.0.1:9"}},
@@ -109,7 +111,8 @@ func TestMissingSearch(t *testing.T) {
 		"native":      {op: config.Config{Search: config.Search{Native: true}}},
 	} {
 		_, problems, err := service.Load(t.Context(), "doc.json", []byte(doc), service.LoadOptions{
-			Format: "canvas", Operator: &tc.op, Env: func(name string) string { return tc.env[name] },
+			Formats: linked.Kit().Formats,
+			Format:  "canvas", Operator: &tc.op, Env: func(name string) string { return tc.env[name] },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -43,7 +44,7 @@ func TestOperatorsNames(t *testing.T) {
 			if problems.HasErrors() {
 				t.Fatal(problems)
 			}
-			s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+			s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +76,7 @@ agents:
 // SEC5, SEC11: a yes lets providers of a document have keys too, so that the person who is asked about anything else reads which and where to.
 func TestKeysAreAskedAbout(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "canary-key" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "canary-key" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestNoCommandsWithoutTrust(t *testing.T) {
 			if problems.HasErrors() {
 				t.Fatal(problems)
 			}
-			s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+			s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +179,7 @@ func TestOperatorServers(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestDataIsNotEvaluated(t *testing.T) {
 	t.Parallel()
 	m := &echo{}
 	env := func(name string) string { return map[string]string{"CANARY": "canary-of-the-environment"}[name] }
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: env, Models: map[string]model.Client{"fake": m}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: env, Models: map[string]model.Client{"fake": m}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +319,7 @@ func TestCeiling(t *testing.T) {
 		t.Fatal(problems)
 	}
 	m := &echo{text: "again"}
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }, Operator: operator, Models: map[string]model.Client{"fake": m}})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }, Operator: operator, Models: map[string]model.Client{"fake": m}})
 	if err != nil {
 		t.Fatal(err)
 	}

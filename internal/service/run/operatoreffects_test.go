@@ -12,6 +12,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/project"
@@ -124,7 +125,8 @@ func operated(t *testing.T, text, doc string, together bool) seen {
 	}
 	env := map[string]string{"LAB": "key-of-the-lab"}
 	s, err := service.Open(t.Context(), service.Config{
-		DB: service.Memory, Env: func(name string) string { return env[name] }, Operator: operator, Prices: prices,
+		Documents: linked.Kit(),
+		DB:        service.Memory, Env: func(name string) string { return env[name] }, Operator: operator, Prices: prices,
 		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: l.factory, model.ProtocolAnthropic: l.factory},
 		Tools:    []tool.Tool{button{"press", &pressed}, button{"stuck", &pressed}},
 	})

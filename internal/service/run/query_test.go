@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/service"
 
 	"github.com/hocket-run/hocket/internal/engine"
@@ -15,7 +16,7 @@ import (
 // P17: a run whose definition is gone, or is none, is damaged; it is neither absent nor empty.
 func TestReadDamagedDefinition(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

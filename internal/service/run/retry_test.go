@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -46,7 +47,7 @@ func (m *second) Call(_ context.Context, req model.Request, _ func(model.Delta))
 
 func startPair(t *testing.T, s *service.Service, limits workflow.Limits) string {
 	t.Helper()
-	w, problems, err := service.Load(t.Context(), "pair", []byte(pairDocument), service.LoadOptions{})
+	w, problems, err := service.Load(t.Context(), "pair", []byte(pairDocument), service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}

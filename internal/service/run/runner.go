@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -40,6 +41,8 @@ type Config struct {
 	NoDrive bool
 	// Telemetry makes traces and metrics of the runs that are driven here; nil: none.
 	Telemetry *telemetry.Config
+	// Documents is what documents need.
+	Documents documents.Kit
 	Logger    *slog.Logger
 }
 
@@ -93,7 +96,7 @@ func New(cfg Config, store journal.Backend, definitions *definition.Catalog, ope
 	if cfg.Telemetry != nil || cfg.Logger.Enabled(context.Background(), slog.LevelDebug) {
 		host.Events = s.saw
 	}
-	s.runs = stored.New(stored.Config{Journal: store, Kind: cmp.Or(cfg.Kind, store.Owner().Kind), Program: s.graphs.find})
+	s.runs = stored.New(stored.Config{Journal: store, Kind: cmp.Or(cfg.Kind, store.Owner().Kind), Program: s.graphs.find, Expressions: cfg.Documents.Expressions})
 	var err error
 	if s.driver, err = drive(host); err != nil {
 		return nil, err

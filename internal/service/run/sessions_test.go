@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -31,7 +32,7 @@ type started struct{ Run, Busy, Err string }
 
 // startAtOnce is the child: told to, it starts 50 runs at once, tells of each, and stays until its input ends.
 func startAtOnce(db string) int {
-	s, err := service.Open(context.Background(), service.Config{DB: db, Kind: journal.KindServe, Env: func(string) string { return "" }})
+	s, err := service.Open(context.Background(), service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindServe, Env: func(string) string { return "" }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

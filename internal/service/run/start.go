@@ -8,15 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/errcode"
-	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -168,7 +167,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if s.cfg.Program != "" {
 		spec.Meta[resources.MetaProgram] = s.cfg.Program
 	}
-	if err := q.target(&spec); err != nil {
+	if err := q.target(&spec, s.cfg.Documents); err != nil {
 		return spec, err
 	}
 	if err := s.noteVersion(ctx, q, spec.Meta); err != nil {
@@ -187,7 +186,7 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 		spec.Files[resources.FileReplies] = q.Replies
 	}
 	specs, problems := definition.DocumentSpecs(graph)
-	if slices.Contains(format.Names(), graph.Format) {
+	if definition.IsDocument(graph.Format) {
 		problems.AllowUnknown() // its reading decided
 	}
 	if problems.HasErrors() {
@@ -283,7 +282,7 @@ func (q StartRequest) over(s Starts) StartRequest {
 }
 
 // target says in spec what the run is a run of (S1-24, S1-28).
-func (q StartRequest) target(spec *driver.Spec) error {
+func (q StartRequest) target(spec *driver.Spec, known documents.Kit) error {
 	if len(spec.Workflow.Branches) > 0 {
 		if q.Record != "" { // each branch would answer from the calls of all
 			return failure.Refuse(errcode.RecordingBranches, nil, nil)
@@ -298,7 +297,7 @@ func (q StartRequest) target(spec *driver.Spec) error {
 	} else if q.Branch != "" {
 		spec.Meta[project.MetaTargetBranchID] = q.Branch
 	}
-	if f, _ := format.Of(q.Workflow.Format); f.Branches {
+	if f, _ := known.Of(q.Workflow.Format); f.Branches {
 		spec.Meta[project.MetaTargetType] = "workflow"
 		spec.Meta[project.MetaTargetID] = cmp.Or(q.Workflow.ID, q.Workflow.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
@@ -84,6 +85,9 @@ func (b *branchRuns) Call(ctx context.Context, c tool.Call) (tool.Result, error)
 
 // open makes what the calls of a run need. It is a driver.OpenFunc.
 func (s *Runner) open(ctx context.Context, info driver.Info) (*driver.RunResources, error) {
+	if s.cfg.Documents.Formats == nil && definition.IsDocument(info.Workflow.Format) {
+		return nil, documents.ErrNone
+	}
 	r := resources.FromRuns{Trace: s.tracing(info), Workflows: s.workflowType(info)}
 	if info.Meta[metaTogether] != "" {
 		r.Tools = &branchRuns{s, info}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/chat"
 	"github.com/hocket-run/hocket/internal/config"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -48,7 +49,8 @@ func (o *obeying) soldSoFar() (tokens int64, calls int) {
 func openHouse(t *testing.T, db string, provider model.Client, b config.WorkflowBudget) *service.Service {
 	t.Helper()
 	s, err := service.Open(t.Context(), service.Config{
-		DB: db, Models: map[string]model.Client{"house": provider}, Env: func(string) string { return "" },
+		Documents: linked.Kit(),
+		DB:        db, Models: map[string]model.Client{"house": provider}, Env: func(string) string { return "" },
 		Operator: &config.Config{Budgets: config.Budgets{Workflow: b}},
 	})
 	if err != nil {
@@ -65,7 +67,7 @@ func openHouse(t *testing.T, db string, provider model.Client, b config.Workflow
 // startHouse starts one run and gives its id.
 func startHouse(t *testing.T, s *service.Service, name string) string {
 	t.Helper()
-	w, problems, err := service.Load(t.Context(), name, []byte(houseDocument), service.LoadOptions{})
+	w, problems, err := service.Load(t.Context(), name, []byte(houseDocument), service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
@@ -34,7 +35,7 @@ agents:
 // onDisk opens a service over the store in dir.
 func onDisk(t *testing.T, dir string) *service.Service {
 	t.Helper()
-	s, err := service.Open(t.Context(), service.Config{DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(dir, "hocket.db"), Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func await(t *testing.T, ok func() bool) {
 // TestWorkflowToolNests: a workflow that calls itself ends by a limit that names itself, with more runs waiting for each other than there are slots.
 func TestWorkflowToolNests(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{DB: service.Memory, MaxCalls: 2, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, MaxCalls: 2, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +281,8 @@ func answerYes(t *testing.T, s *service.Service, run string) {
 func TestStoredKnowsTheProgramsAgents(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
-		DB: service.Memory, Env: func(string) string { return "" }, Agents: []workflow.Agent{{ID: "Poet", Model: "openai/x", System: "Write."}},
+		Documents: linked.Kit(),
+		DB:        service.Memory, Env: func(string) string { return "" }, Agents: []workflow.Agent{{ID: "Poet", Model: "openai/x", System: "Write."}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
@@ -19,7 +20,7 @@ const daily = `{"id": "w", "agents": [{"id": "a", "name": "a"}], "nodes": [{"id"
 // X-70 X-72 X-73 X-74: what is said of a schedule is shown, and holds for the next version; what cannot be said is an error.
 func TestControlSchedule(t *testing.T) {
 	t.Parallel()
-	s, err := service.Open(t.Context(), service.Config{DB: t.TempDir() + "/hocket.db", Kind: journal.KindScheduler, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: t.TempDir() + "/hocket.db", Kind: journal.KindScheduler, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

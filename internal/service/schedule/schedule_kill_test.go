@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/randtest"
 	"github.com/hocket-run/hocket/internal/scheduler"
@@ -44,7 +45,7 @@ func mindSchedules(db string) int {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	s, err := service.Open(ctx, service.Config{DB: db, Kind: journal.KindScheduler, Env: func(string) string { return "" }})
+	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Kind: journal.KindScheduler, Env: func(string) string { return "" }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -152,7 +153,7 @@ func (m *minder) kill() []told {
 func TestKillScheduler(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	watch, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }})
+	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

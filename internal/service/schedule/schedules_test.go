@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
@@ -34,7 +35,7 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "hocket.db")
 			open := func(kind journal.Kind) *service.Service {
 				t.Helper()
-				s, err := service.Open(t.Context(), service.Config{DB: db, Kind: kind, Env: func(string) string { return "" }})
+				s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: kind, Env: func(string) string { return "" }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,7 +88,7 @@ func TestScheduleAfterInterruptedRun(t *testing.T) {
 func TestScheduleBesideRows(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "hocket.db")
-	s, err := service.Open(t.Context(), service.Config{DB: db, Env: func(string) string { return "" }})
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/scheduler"
 	"github.com/hocket-run/hocket/internal/service"
@@ -20,14 +21,14 @@ func TestWaitForRunThatWasLeft(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "hocket.db")
 	open := func(kind journal.Kind) *service.Service {
 		t.Helper()
-		s, err := service.Open(t.Context(), service.Config{DB: db, Kind: kind, Env: func(string) string { return "" }})
+		s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db, Kind: kind, Env: func(string) string { return "" }})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
 	const doc = "agents:\n  root: {model: openai/gpt-5-mini, instruction: Hello}\nworkflow:\n  - {type: agent, name: root}\n"
-	w, problems, err := service.Load(t.Context(), "hello.yaml", []byte(doc), service.LoadOptions{})
+	w, problems, err := service.Load(t.Context(), "hello.yaml", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats})
 	if err != nil || problems.HasErrors() {
 		t.Fatal(problems, err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/pgtest"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
@@ -67,7 +68,7 @@ func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := &statements{texts: map[string]int{}}
 		kind := pghome.NewTraced(silentRelay{}, count)
-		s, err := server.Open(t.Context(), server.Config{Service: service.Config{DB: url, Stores: store.Servers{Postgres: kind}, Env: func(string) string { return "" }}})
+		s, err := server.Open(t.Context(), server.Config{Service: service.Config{Documents: linked.Kit(), DB: url, Stores: store.Servers{Postgres: kind}, Env: func(string) string { return "" }}})
 		if err != nil {
 			t.Fatal(err)
 		}

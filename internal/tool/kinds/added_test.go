@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/docschema"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/agents"
 	"github.com/hocket-run/hocket/internal/service"
@@ -99,7 +100,7 @@ func TestAddedTypeNeedsTrust(t *testing.T) {
 func TestAddedTypeIsKnownToFormats(t *testing.T) {
 	read := func(typ string) diag.List {
 		doc := "agents:\n  astronomer:\n    model: openai/gpt-6.1-terra\n    instruction: Look.\n    toolsets: [{type: " + typ + ", aperture: 8}]\nworkflow:\n  - {type: agent, name: astronomer}\n"
-		_, list, err := service.Load(t.Context(), "sky.yaml", []byte(doc), service.LoadOptions{Format: format.Steps})
+		_, list, err := service.Load(t.Context(), "sky.yaml", []byte(doc), service.LoadOptions{Formats: linked.Kit().Formats, Format: format.Steps})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func TestAddedTypeIsCompleted(t *testing.T) {
 }
 
 func TestAddedTypeIsReported(t *testing.T) {
-	report := service.Diagnose(t.Context(), service.Config{DB: service.Memory, Env: func(string) string { return "" }})
+	report := service.Diagnose(t.Context(), service.Config{Documents: linked.Kit(), DB: service.Memory, Env: func(string) string { return "" }})
 	if want := (service.ToolReport{Type: "telescope", How: telescope.How}); !slices.Contains(report.Tools, want) {
 		t.Errorf("doctor lists %v", report.Tools)
 	}

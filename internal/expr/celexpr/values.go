@@ -1,4 +1,4 @@
-package expr
+package celexpr
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // celValue turns a JSON value into CEL's. Whole numbers stay exact up to 64 bits, others become doubles.
@@ -90,16 +92,16 @@ func (o object) Iterator() traits.Iterator {
 
 // typeError says that an operator got operands that it does not take. It is a value of the evaluation; [program.eval] words it.
 type typeError struct {
-	verb        string // "compare", "add", …
-	left, right kinds  // right is 0 for an operator that wants a boolean
-	inside      bool   // the two stand inside a list or an object, so the operands' names would mislead
+	verb        string     // "compare", "add", …
+	left, right expr.Kinds // right is 0 for an operator that wants a boolean
+	inside      bool       // the two stand inside a list or an object, so the operands' names would mislead
 }
 
 func (e *typeError) Error() string { return e.text([2]string{}) }
 
 // text is Error with the operands' names, as far as they have one: `cannot compare $steps.a.output (a string) with 200 (a number)`.
 func (e *typeError) text(names [2]string) string {
-	with := func(name string, k kinds) string {
+	with := func(name string, k expr.Kinds) string {
 		if name == "" || e.inside {
 			return k.String()
 		}
@@ -131,9 +133,9 @@ func equal(a, b ref.Val) (bool, error) {
 		return false, &typeError{verb: "compare", left: ka, right: kb}
 	}
 	switch ka {
-	case kindList:
+	case expr.KindList:
 		return equalLists(a.(traits.Lister), b.(traits.Lister))
-	case kindObject:
+	case expr.KindObject:
 		return equalObjects(a.(traits.Mapper), b.(traits.Mapper))
 	}
 	return a.Equal(b) == types.True, nil
@@ -174,8 +176,8 @@ func equalObjects(a, b traits.Mapper) (bool, error) {
 func contained(x, in ref.Val) (bool, error) {
 	switch in := in.(type) {
 	case traits.Mapper:
-		if kindOf(x) != kindString {
-			return false, &typeError{verb: "look up", left: kindOf(x), right: kindObject}
+		if kindOf(x) != expr.KindString {
+			return false, &typeError{verb: "look up", left: kindOf(x), right: expr.KindObject}
 		}
 		_, ok := in.Find(x)
 		return ok, nil
@@ -198,7 +200,7 @@ func contained(x, in ref.Val) (bool, error) {
 // compare orders two numbers, strings or booleans: -1, 0, 1.
 func compare(a, b ref.Val) (int, error) {
 	ka, kb := kindOf(a), kindOf(b)
-	if ka != kb || ka&(kindNumber|kindString|kindBool) == 0 {
+	if ka != kb || ka&(expr.KindNumber|expr.KindString|expr.KindBool) == 0 {
 		return 0, &typeError{verb: "order", left: ka, right: kb}
 	}
 	switch v := a.(traits.Comparer).Compare(b).(type) {

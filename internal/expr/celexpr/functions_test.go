@@ -1,4 +1,4 @@
-package expr
+package celexpr
 
 import (
 	"encoding/json"
@@ -8,13 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/expr"
+
 	"pgregory.net/rapid"
 )
 
 // X-113: functions of lists, texts and numbers.
 func TestFunctions(t *testing.T) {
 	t.Parallel()
-	env := EnvMap{"x": {Output: json.RawMessage(`{"n":[3,1.5,2],"t":["b","a","ä","B"],"o":[{"total":12.5},{"total":7.25}],"none":[],"mixed":[1,"a"],"big":[9223372036854775807,1],"f":2.345,"empty":""}`)}}
+	env := expr.EnvMap{"x": {Output: json.RawMessage(`{"n":[3,1.5,2],"t":["b","a","ä","B"],"o":[{"total":12.5},{"total":7.25}],"none":[],"mixed":[1,"a"],"big":[9223372036854775807,1],"f":2.345,"empty":""}`)}}
 	for src, want := range map[string]string{
 		`$steps.x.output.n.sum() == 6.5`:                                   "true",
 		`$steps.x.output.none.sum() == 0`:                                  "true",
@@ -38,8 +40,8 @@ func TestFunctions(t *testing.T) {
 		`round($steps.x.output.f, 16) == 1`:                                "round() keeps 0 to 15 digits, not 16",
 		`$steps.x.output.f.sum() == 1`:                                     "a function or an operator got a value of the wrong type",
 	} {
-		c, ps := ParseCondition(src, Options{})
-		if hasErrors(ps) {
+		c, ps := ParseCondition(src, expr.Options{})
+		if refused(ps) {
 			t.Errorf("%s: %v", src, ps)
 			continue
 		}
@@ -57,8 +59,8 @@ func TestFunctions(t *testing.T) {
 // The functions agree with Go's on random lists, whatever their order; so a sum of whole numbers is exact.
 func TestFunctionsOfRandomLists(t *testing.T) {
 	t.Parallel()
-	c, ps := ParseCondition(`$steps.x.output.n.sum() == $steps.x.output.sum && $steps.x.output.n.min() == $steps.x.output.min && $steps.x.output.n.max() == $steps.x.output.max && $steps.x.output.n.sort() == $steps.x.output.sorted`, Options{})
-	if hasErrors(ps) {
+	c, ps := ParseCondition(`$steps.x.output.n.sum() == $steps.x.output.sum && $steps.x.output.n.min() == $steps.x.output.min && $steps.x.output.n.max() == $steps.x.output.max && $steps.x.output.n.sort() == $steps.x.output.sorted`, expr.Options{})
+	if refused(ps) {
 		t.Fatal(ps)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -73,7 +75,7 @@ func TestFunctionsOfRandomLists(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := c.Eval(EnvMap{"x": {Output: b}}); !v || err != nil {
+		if v, err := c.Eval(expr.EnvMap{"x": {Output: b}}); !v || err != nil {
 			t.Fatalf("%s: %v, %v", b, v, err)
 		}
 	})
@@ -83,15 +85,15 @@ func TestFunctionsOfRandomLists(t *testing.T) {
 func TestFunctionsCost(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{`$steps.x.output.sort() == []`, `$steps.x.output.map(a, $steps.x.output.sum()) == []`, `$steps.x.output.map(a, $steps.x.output.join(",")) == []`} {
-		c, ps := ParseCondition(src, Options{})
-		if hasErrors(ps) {
+		c, ps := ParseCondition(src, expr.Options{})
+		if refused(ps) {
 			t.Fatal(ps)
 		}
 		item := `1,`
 		if strings.Contains(src, "join") {
 			item = `"a",`
 		}
-		_, err := c.Eval(EnvMap{"x": {Output: json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(item, 200_000), ",") + "]")}})
+		_, err := c.Eval(expr.EnvMap{"x": {Output: json.RawMessage("[" + strings.TrimSuffix(strings.Repeat(item, 200_000), ",") + "]")}})
 		if err == nil || !strings.Contains(err.Error(), "costs more than") {
 			t.Errorf("%s: %v, want the limit of the cost", src, err)
 		}
@@ -102,15 +104,15 @@ func TestFunctionsCost(t *testing.T) {
 func TestFunctionsMakeNothingLarge(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", 800_000)
-	env := EnvMap{"x": {Output: json.RawMessage(`"` + large + `"`)}, "list": {Output: json.RawMessage("[1" + strings.Repeat(",1", 99_999) + "]")}}
+	env := expr.EnvMap{"x": {Output: json.RawMessage(`"` + large + `"`)}, "list": {Output: json.RawMessage("[1" + strings.Repeat(",1", 99_999) + "]")}}
 	for src, want := range map[string]string{
 		`$steps.x.output.split("xx").join($steps.x.output) == ""`: "join() would make more than 10000000 bytes",
 		`$steps.x.output.split("x") == []`:                        "split() would make more than 500000 parts",
 		`$steps.list.output.sort() == []`:                         "it costs more than 1000000 units to evaluate",
 		`size($steps.x.output.split("xxxxxxxx").join("")) == 0`:   "true",
 	} {
-		c, ps := ParseCondition(src, Options{})
-		if hasErrors(ps) {
+		c, ps := ParseCondition(src, expr.Options{})
+		if refused(ps) {
 			t.Fatalf("%s: %v", src, ps)
 		}
 		v, err := c.Eval(env)

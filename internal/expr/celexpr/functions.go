@@ -1,4 +1,4 @@
-package expr
+package celexpr
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/common/types/traits"
+
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // functionNames are what an expression may call, in the order of the documentation.
@@ -20,8 +22,8 @@ const functionNames = "size, contains, startsWith, endsWith, matches, trim, lowe
 
 // Bounds of what functions make. They hold before anything is made: the cost of a call is counted when it has been made.
 const (
-	maxJoined = 10 * MaxCost // bytes that join makes, which cost as much
-	maxParts  = MaxCost / 2  // parts that split makes
+	maxJoined = 10 * expr.MaxCost // bytes that join makes, which cost as much
+	maxParts  = expr.MaxCost / 2  // parts that split makes
 )
 
 // maxDigits bounds the digits that round keeps: a double has no more.
@@ -65,7 +67,7 @@ func itemsOf(v ref.Val) []ref.Val {
 func sum(items []ref.Val) (ref.Val, error) {
 	var total ref.Val = types.IntZero
 	for i, v := range items {
-		if k := kindOf(v); k != kindNumber {
+		if k := kindOf(v); k != expr.KindNumber {
 			return nil, fmt.Errorf("item %d is %s, not a number", i, k)
 		}
 		total = add(total, v)
@@ -96,7 +98,7 @@ func extreme(items []ref.Val, which int) (ref.Val, error) {
 
 // sorted orders numbers, or texts by their characters.
 func sorted(items []ref.Val) (ref.Val, error) {
-	if n := len(items); n*bits.Len(uint(n)) > MaxCost {
+	if n := len(items); n*bits.Len(uint(n)) > expr.MaxCost {
 		return nil, fmt.Errorf("the list has %d items, which are too many to be put in order", n)
 	}
 	var failed error
@@ -149,7 +151,7 @@ func split(v, at ref.Val) ref.Val {
 func round(v, digits ref.Val) ref.Val {
 	d := digits.(types.Int)
 	switch {
-	case kindOf(v) != kindNumber:
+	case kindOf(v) != expr.KindNumber:
 		return types.NewErr("round() needs a number, not %s", kindOf(v))
 	case d < 0 || d > maxDigits:
 		return types.NewErr("round() keeps 0 to %d digits, not %d", maxDigits, d)

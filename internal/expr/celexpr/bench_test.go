@@ -1,14 +1,16 @@
-package expr
+package celexpr
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 func BenchmarkEvalLone(b *testing.B) {
-	c, _ := ParseCondition(`{{ $steps.qa.output.ok }}`, Options{})
-	env := EnvMap{"qa": {Output: json.RawMessage(`{"ok":true,"score":0.9}`)}}
+	c, _ := ParseCondition(`{{ $steps.qa.output.ok }}`, expr.Options{})
+	env := expr.EnvMap{"qa": {Output: json.RawMessage(`{"ok":true,"score":0.9}`)}}
 	for b.Loop() {
 		if _, err := c.Eval(env); err != nil {
 			b.Fatal(err)
@@ -17,8 +19,8 @@ func BenchmarkEvalLone(b *testing.B) {
 }
 
 func BenchmarkEvalCEL(b *testing.B) {
-	c, _ := ParseCondition(`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.ok }}`, Options{})
-	env := EnvMap{"qa": {Output: json.RawMessage(`{"ok":true,"score":0.9}`)}}
+	c, _ := ParseCondition(`{{ $steps.qa.output.score >= 0.8 && $steps.qa.output.ok }}`, expr.Options{})
+	env := expr.EnvMap{"qa": {Output: json.RawMessage(`{"ok":true,"score":0.9}`)}}
 	for b.Loop() {
 		if _, err := c.Eval(env); err != nil {
 			b.Fatal(err)
@@ -28,7 +30,7 @@ func BenchmarkEvalCEL(b *testing.B) {
 
 func BenchmarkEvalToTheLimit(b *testing.B) {
 	list := "[" + strings.Repeat(`"x",`, 20000) + `"y"]`
-	env := EnvMap{"a": {Output: json.RawMessage(list)}, "s": {Output: json.RawMessage(`"` + strings.Repeat("a", 100000) + `"`)}}
+	env := expr.EnvMap{"a": {Output: json.RawMessage(list)}, "s": {Output: json.RawMessage(`"` + strings.Repeat("a", 100000) + `"`)}}
 	for name, src := range map[string]string{
 		"nested": `$steps.a.output.all(a, $steps.a.output.all(b, a == "x" || true))`,
 		"map":    `$steps.a.output.map(a, $steps.a.output.map(b, a + b)).size() == 1`,
@@ -38,7 +40,7 @@ func BenchmarkEvalToTheLimit(b *testing.B) {
 		"regex":  `$steps.a.output.all(a, $steps.s.output.matches("(a|a)*b") || true)`,
 	} {
 		b.Run(name, func(b *testing.B) {
-			c, ps := ParseCondition(src, Options{})
+			c, ps := ParseCondition(src, expr.Options{})
 			if len(ps) > 0 {
 				b.Fatal(ps)
 			}

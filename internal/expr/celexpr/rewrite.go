@@ -1,10 +1,12 @@
-package expr
+package celexpr
 
 import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
+
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // Names of the functions that take the place of CEL's operators. The @ keeps them out of reach of a source.
@@ -40,13 +42,13 @@ var typed = map[string]struct{ fn, verb string }{
 //	!a, a ? …    !@bool(a), @bool(a) ? …
 //	a < b, a+b   @less(a, b), @add(a, b) and so on
 type rewriter struct {
-	s        *scanned
+	s        *source
 	fac      ast.ExprFactory
 	info     *ast.SourceInfo
 	nextID   int64
 	operands map[int64][2]string
 	checks   []check
-	problems []Problem
+	problems []expr.Problem
 }
 
 // check is a rewritten operator whose operands' types are looked at once CEL has inferred them.
@@ -60,7 +62,7 @@ func (r *rewriter) walk(root ast.Expr) {
 	ast.PostOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.MapKind, ast.StructKind:
-			r.problems = append(r.problems, r.s.problemAt(r, e.ID(), CodeBadCondition, "", "object literals are not supported in conditions"))
+			r.problems = append(r.problems, r.s.problemAt(r, e.ID(), expr.CodeBadCondition, "", "object literals are not supported in conditions"))
 		case ast.CallKind:
 			r.call(e)
 		}
@@ -133,14 +135,14 @@ func (r *rewriter) newID(at ast.Expr) int64 {
 func (r *rewriter) nameOf(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if i, ok := r.s.names[e.AsIdent()]; ok {
-			return r.s.vars[i].Text
+		if i, ok := r.s.Index(e.AsIdent()); ok {
+			return r.s.Vars[i].Text
 		}
 		return e.AsIdent()
 	case ast.LiteralKind:
 		switch v := e.AsLiteral().(type) {
 		case types.String:
-			return describe(quote(string(v)))
+			return expr.Describe(expr.Quote(string(v)))
 		case types.Bool, types.Int, types.Uint, types.Double:
 			return v.ConvertToType(types.StringType).Value().(string)
 		}
@@ -149,16 +151,16 @@ func (r *rewriter) nameOf(e ast.Expr) string {
 }
 
 // static finds operands that can never fit, by CEL's inference and by what the document declares of references (P25: at load where types are declared).
-func (r *rewriter) static(tree *ast.AST, opts Options, test bool) []Problem {
-	kindsOf := func(e ast.Expr) kinds {
+func (r *rewriter) static(tree *ast.AST, opts expr.Options, test bool) []expr.Problem {
+	kindsOf := func(e ast.Expr) expr.Kinds {
 		if e.Kind() == ast.IdentKind {
-			if i, ok := r.s.names[e.AsIdent()]; ok {
-				return refKinds(r.s.vars[i], opts)
+			if i, ok := r.s.Index(e.AsIdent()); ok {
+				return expr.RefKinds(r.s.Vars[i], opts)
 			}
 		}
 		return typeKinds(tree.GetType(e.ID()))
 	}
-	var problems []Problem
+	var problems []expr.Problem
 	for _, c := range r.checks {
 		left := kindsOf(c.left)
 		err := &typeError{verb: c.verb, left: left}
@@ -166,12 +168,12 @@ func (r *rewriter) static(tree *ast.AST, opts Options, test bool) []Problem {
 			err.right = kindsOf(c.right)
 		}
 		if c.impossible(left, err.right) {
-			problems = append(problems, r.s.problemAt(r, c.id, CodeTypeMismatch, "", "%s", err.text(r.operandsOf(c))))
+			problems = append(problems, r.s.problemAt(r, c.id, expr.CodeTypeMismatch, "", "%s", err.text(r.operandsOf(c))))
 		}
 	}
 	root := tree.Expr()
-	if k := kindsOf(root); test && len(problems) == 0 && k&(kindBool|kindString) == 0 {
-		problems = append(problems, r.s.problemAt(r, root.ID(), CodeNotBoolean, "compare it with a value", "the result of the condition is %s, not a boolean", k))
+	if k := kindsOf(root); test && len(problems) == 0 && k&(expr.KindBool|expr.KindString) == 0 {
+		problems = append(problems, r.s.problemAt(r, root.ID(), expr.CodeNotBoolean, "compare it with a value", "the result of the condition is %s, not a boolean", k))
 	}
 	return problems
 }
@@ -185,21 +187,21 @@ func (r *rewriter) operandsOf(c check) [2]string {
 }
 
 // impossible tells whether no value of these types can be what the operator takes.
-func (c check) impossible(left, right kinds) bool {
+func (c check) impossible(left, right expr.Kinds) bool {
 	both := left & right
 	switch c.fn {
 	case fnBool:
-		return left&kindBool == 0
+		return left&expr.KindBool == 0
 	case fnEqual:
 		return both == 0
 	case fnContains:
-		return right&(kindList|kindObject) == 0
+		return right&(expr.KindList|expr.KindObject) == 0
 	case "@less", "@less_equals", "@greater", "@greater_equals":
-		return both&(kindNumber|kindString|kindBool) == 0
+		return both&(expr.KindNumber|expr.KindString|expr.KindBool) == 0
 	case "@add":
-		return both&(kindNumber|kindString|kindList) == 0
+		return both&(expr.KindNumber|expr.KindString|expr.KindList) == 0
 	}
-	return both&kindNumber == 0
+	return both&expr.KindNumber == 0
 }
 
 // fold finds a value that the tree always has (or fails), nil where it depends. It runs before the rewriting.

@@ -1,10 +1,12 @@
-package expr
+package celexpr
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/hocket-run/hocket/internal/expr"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -13,10 +15,10 @@ import (
 )
 
 // outcome evaluates src in the world: "true", "false", or the reason of the error.
-func outcome(t *testing.T, src string, env Env) string {
+func outcome(t *testing.T, src string, env expr.Env) string {
 	t.Helper()
-	c, ps := ParseCondition(src, Options{Steps: steps})
-	if hasErrors(ps) {
+	c, ps := ParseCondition(src, expr.Options{Steps: steps})
+	if refused(ps) {
 		t.Fatalf("problems: %v", ps)
 	}
 	v, err := c.Eval(env)
@@ -32,7 +34,7 @@ func outcome(t *testing.T, src string, env Env) string {
 // reasonOf gives the Reason of an *EvalError; any other error ends the test.
 func reasonOf(t *testing.T, err error) string {
 	t.Helper()
-	failed, ok := errors.AsType[*EvalError](err)
+	failed, ok := errors.AsType[*expr.EvalError](err)
 	if !ok {
 		t.Fatalf("error is a %T", err)
 	}
@@ -52,11 +54,11 @@ func TestConditionTruth(t *testing.T) {
 		{``, `$steps.x.output has no value`},
 		{`"` + strings.Repeat("é", 900) + `"`, `$steps.x.output is "` + strings.Repeat("é", 59) + "…"},
 	} {
-		c, ps := ParseCondition("{{ $steps.x.output }}", Options{})
+		c, ps := ParseCondition("{{ $steps.x.output }}", expr.Options{})
 		if len(ps) > 0 {
 			t.Fatal(ps)
 		}
-		v, err := c.Eval(EnvMap{"x": {Output: raw(test.output)}})
+		v, err := c.Eval(expr.EnvMap{"x": {Output: raw(test.output)}})
 		got := fmt.Sprint(v)
 		if err != nil {
 			got = reasonOf(t, err)
@@ -173,7 +175,7 @@ func TestConditionEval(t *testing.T) {
 func TestConditionProblems(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("(", 80) + "true" + strings.Repeat(")", 80)
-	types := func(r Ref) []string {
+	types := func(r expr.Ref) []string {
 		switch r.Text {
 		case "$steps.qa.output.ok":
 			return []string{"boolean"}
@@ -190,7 +192,7 @@ func TestConditionProblems(t *testing.T) {
 	}{
 		{"empty", " \n", []string{`0: error: the condition is empty (condition-empty)`}},
 		{"nothing in braces", "{{ }}", []string{`4: error: syntax error: mismatched input ')' (bad-condition)`}},
-		{"too long", strings.Repeat("x", MaxConditionBytes+1), []string{`4096: error: the condition has 4097 bytes; at most 4096 are allowed (condition-too-long); hint: let an agent decide and read its answer`}},
+		{"too long", strings.Repeat("x", expr.MaxConditionBytes+1), []string{`4096: error: the condition has 4097 bytes; at most 4096 are allowed (condition-too-long); hint: let an agent decide and read its answer`}},
 		{"too deep", deep, []string{`0: error: expression recursion limit exceeded: 64 (condition-too-deep)`}},
 		{"too many loops", `[1].all(a, [1].all(b, [1].all(c, a == 1)))`, []string{`29: error: comprehension exceeds nesting limit (condition-too-deep)`}},
 		{"S4-11 unknown step", `$steps.qa.output.ok && {{ $steps.nope.output }} == "x"`, []string{`33: error: step "nope" not found (unknown-step); hint: steps here: gen, a, a-b, dot.ted, two words, qa, par, outer`}},
@@ -234,11 +236,11 @@ func TestConditionProblems(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c, ps := ParseCondition(test.src, Options{Steps: steps, Types: types})
+			c, ps := ParseCondition(test.src, expr.Options{Steps: steps, Types: types})
 			if diff := cmp.Diff(texts(ps), test.want); diff != "" {
 				t.Errorf("problems (-got +want):\n%s", diff)
 			}
-			if _, err := c.Eval(world); hasErrors(ps) && err == nil {
+			if _, err := c.Eval(world); refused(ps) && err == nil {
 				t.Error("a condition with errors evaluates")
 			}
 		})
@@ -255,8 +257,8 @@ func TestConditionConstant(t *testing.T) {
 		{`"{{ $steps.a.output }}" == "yes"`, "false"},
 		{`{{ $steps.qa.output.ok }}`, "no"}, {`$steps.a.output == "x"`, "no"}, {`$steps.qa.output.ok && true`, "no"}, {`true ? $steps.qa.output.ok : true`, "no"},
 	} {
-		c, ps := ParseCondition(test.src, Options{Steps: steps})
-		if hasErrors(ps) {
+		c, ps := ParseCondition(test.src, expr.Options{Steps: steps})
+		if refused(ps) {
 			t.Errorf("%s: %v", test.src, ps)
 			continue
 		}
@@ -273,7 +275,7 @@ func TestConditionConstant(t *testing.T) {
 func TestConditionRefs(t *testing.T) {
 	t.Parallel()
 	src := `{{ $steps.qa.output.ok }} && $steps.a.output == "$steps.gen.output" || {{ $steps.qa.output.ok }}`
-	c, _ := ParseCondition(src, Options{Steps: steps})
+	c, _ := ParseCondition(src, expr.Options{Steps: steps})
 	var got []string
 	for _, r := range c.Refs() {
 		if src[r.Offset:r.Offset+r.Length] != r.Text {
@@ -287,9 +289,9 @@ func TestConditionRefs(t *testing.T) {
 	if _, lone := c.Lone(); lone {
 		t.Error("the expression counts as a lone reference")
 	}
-	c, _ = ParseCondition("{{ $steps.qa.output.ok }}", Options{})
-	if r, lone := c.Lone(); !lone || r.Step() != "qa" || c.prog != nil {
-		t.Errorf("lone reference: %v, %v, program %v", r, lone, c.prog)
+	c, _ = ParseCondition("{{ $steps.qa.output.ok }}", expr.Options{})
+	if r, lone := c.Lone(); !lone || r.Step() != "qa" {
+		t.Errorf("lone reference: %v, %v", r, lone)
 	}
 }
 
@@ -300,19 +302,19 @@ func TestConditionBounds(t *testing.T) {
 	for i := range 20_000 {
 		fmt.Fprintf(&list, `"%d",`, i)
 	}
-	env := EnvMap{"a": {Output: raw("[" + list.String() + `"last"]`)}}
+	env := expr.EnvMap{"a": {Output: raw("[" + list.String() + `"last"]`)}}
 	for _, src := range []string{
 		`$steps.a.output.all(a, $steps.a.output.exists(b, a == b))`,
 		`$steps.a.output.map(a, $steps.a.output.map(b, a + b)).size() == 1`,
 		`$steps.a.output.all(a, $steps.a.output == $steps.a.output)`,
 		`$steps.a.output.all(a, a in $steps.a.output)`,
 	} {
-		c, ps := ParseCondition(src, Options{})
+		c, ps := ParseCondition(src, expr.Options{})
 		if len(ps) > 0 {
 			t.Fatal(ps)
 		}
 		_, err := c.Eval(env)
-		if want := fmt.Sprintf("it costs more than %d units to evaluate", MaxCost); err == nil || reasonOf(t, err) != want {
+		if want := fmt.Sprintf("it costs more than %d units to evaluate", expr.MaxCost); err == nil || reasonOf(t, err) != want {
 			t.Errorf("%s: %v, want %s", src, err, want)
 		}
 	}
@@ -321,7 +323,7 @@ func TestConditionBounds(t *testing.T) {
 		strings.TrimSuffix(strings.Repeat(`$steps.a.output.size() == 20001 && `, 100), "&& "),
 		strings.TrimSuffix(strings.Repeat("1 + ", 40), "+ ") + " == 40",
 	} {
-		c, ps := ParseCondition(src, Options{})
+		c, ps := ParseCondition(src, expr.Options{})
 		if len(ps) > 0 {
 			t.Fatal(ps)
 		}
@@ -334,9 +336,9 @@ func TestConditionBounds(t *testing.T) {
 // The result never depends on Go's map order (D9): objects are walked in key order, errors included.
 func TestConditionIsDeterministic(t *testing.T) {
 	t.Parallel()
-	env := EnvMap{"a": {Output: raw(`{"e":"x","d":1,"c":true,"b":null,"a":[],"f":{}}`)}}
+	env := expr.EnvMap{"a": {Output: raw(`{"e":"x","d":1,"c":true,"b":null,"a":[],"f":{}}`)}}
 	for _, src := range []string{`$steps.a.output.map(k, k) == ["a","b","c","d","e","f"]`, `$steps.a.output.all(k, $steps.a.output[k] == 1)`} {
-		c, ps := ParseCondition(src, Options{})
+		c, ps := ParseCondition(src, expr.Options{})
 		if len(ps) > 0 {
 			t.Fatal(ps)
 		}
@@ -352,14 +354,14 @@ func TestConditionIsDeterministic(t *testing.T) {
 // SEC3: a value is data in a condition, too, whatever it looks like.
 func TestConditionComparesVerbatim(t *testing.T) {
 	t.Parallel()
-	c, ps := ParseCondition(`{{ $steps.a.output }} == $steps.b.output.p`, Options{})
+	c, ps := ParseCondition(`{{ $steps.a.output }} == $steps.b.output.p`, expr.Options{})
 	if len(ps) > 0 {
 		t.Fatal(ps)
 	}
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{`" || true || "`, "{{ $steps.b.output.p }}", "true", "1"}))
 	rapid.Check(t, func(t *rapid.T) {
 		v, w := text.Draw(t, "v"), text.Draw(t, "w")
-		got, err := c.Eval(EnvMap{"a": {Output: quote(v)}, "b": {Output: raw(`{"p":` + string(quote(w)) + `}`)}})
+		got, err := c.Eval(expr.EnvMap{"a": {Output: expr.Quote(v)}, "b": {Output: raw(`{"p":` + string(expr.Quote(w)) + `}`)}})
 		if err != nil || got != (v == w) {
 			t.Fatalf("%q == %q: %v, %v", v, w, got, err)
 		}

@@ -1,4 +1,4 @@
-package expr
+package celexpr
 
 import (
 	"errors"
@@ -17,6 +17,7 @@ import (
 	"cel.dev/cel-go/parser"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
 // The part of CEL's library that conditions have. An allow list: what a later CEL adds stays out until it is named here, and so do times, time zones
@@ -34,7 +35,7 @@ var (
 // maxRegexProgram bounds a pattern of matches(), which may come out of a value, in instructions of Go's regexp.
 const maxRegexProgram = 1000
 
-func newCELEnv(s *scanned) (*cel.Env, error) {
+func newCELEnv(s *source) (*cel.Env, error) {
 	std := env.NewLibrarySubset().AddIncludedMacros(stdMacros...)
 	for _, name := range stdFunctions {
 		std.AddIncludedFunctions(env.NewFunction(name))
@@ -42,15 +43,15 @@ func newCELEnv(s *scanned) (*cel.Env, error) {
 	opts := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(std)),
 		cel.Macros(cel.GlobalMacro(operators.Has, 1, expandHas)),
-		cel.ParserRecursionLimit(MaxNesting),
-		cel.ParserExpressionSizeLimit(4 * MaxConditionBytes),
-		cel.ExpressionNodeLimit(8 * MaxConditionBytes),
+		cel.ParserRecursionLimit(expr.MaxNesting),
+		cel.ParserExpressionSizeLimit(4 * expr.MaxConditionBytes),
+		cel.ExpressionNodeLimit(8 * expr.MaxConditionBytes),
 		cel.ParserErrorRecoveryLimit(3),
 		cel.RegexProgramSizeLimit(maxRegexProgram),
-		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(MaxLoops), cel.ValidateRegexLiterals()),
+		cel.ASTValidators(cel.ValidateComprehensionNestingLimit(expr.MaxLoops), cel.ValidateRegexLiterals()),
 	}
-	for i := range s.vars {
-		opts = append(opts, cel.Variable(s.name(i), cel.DynType))
+	for i := range s.Vars {
+		opts = append(opts, cel.Variable(s.Name(i), cel.DynType))
 	}
 	return cel.NewCustomEnv(append(append(opts, functions()...), listFunctions()...)...)
 }
@@ -89,7 +90,7 @@ func functions() []cel.EnvOption {
 		binary(fnEqual, cel.BoolType, func(a, b ref.Val) ref.Val { return boolOrErr(equal(a, b)) }),
 		binary(fnContains, cel.BoolType, func(a, b ref.Val) ref.Val { return boolOrErr(contained(a, b)) }),
 		binary(fnBool, cel.BoolType, func(v, verb ref.Val) ref.Val {
-			if kindOf(v) != kindBool {
+			if kindOf(v) != expr.KindBool {
 				return types.WrapErr(&typeError{verb: string(verb.(types.String)), left: kindOf(v)})
 			}
 			return v
@@ -149,7 +150,7 @@ func lowerASCII(s string) string {
 
 // add joins texts and lists and adds numbers.
 func add(a, b ref.Val) ref.Val {
-	if k := kindOf(a); k == kindOf(b) && k&(kindString|kindList) != 0 {
+	if k := kindOf(a); k == kindOf(b) && k&(expr.KindString|expr.KindList) != 0 {
 		return a.(traits.Adder).Add(b)
 	}
 	return arithmetic("add", func(a, b ref.Val) ref.Val { return a.(traits.Adder).Add(b) })(a, b)
@@ -159,7 +160,7 @@ func add(a, b ref.Val) ref.Val {
 func arithmetic(verb string, op func(a, b ref.Val) ref.Val) func(a, b ref.Val) ref.Val {
 	return func(a, b ref.Val) ref.Val {
 		ka, kb := kindOf(a), kindOf(b)
-		if ka != kindNumber || kb != kindNumber {
+		if ka != expr.KindNumber || kb != expr.KindNumber {
 			return types.WrapErr(&typeError{verb: verb, left: ka, right: kb})
 		}
 		if a.Type() != b.Type() {
@@ -212,7 +213,7 @@ func (costs) CallCost(function, _ string, args []ref.Val, result ref.Val) *uint6
 	case "join", "split":
 		n += weight(args[0]) + weight(result)
 	case "@add":
-		if kindOf(result) == kindString {
+		if kindOf(result) == expr.KindString {
 			n += weight(result)
 		}
 	default:

@@ -1,4 +1,4 @@
-package expr
+package celexpr
 
 import (
 	"encoding/json"

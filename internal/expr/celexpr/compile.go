@@ -1,6 +1,7 @@
-package expr
+package celexpr
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -13,23 +14,29 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/interpreter"
+
+	"github.com/hocket-run/hocket/internal/expr"
 )
 
-// program is a condition that CEL evaluates. It is immutable.
+// source is an expression with what CEL says of it.
+type source struct{ *expr.Source }
+
+// program is an expression that CEL evaluates. It is immutable.
 type program struct {
 	prog     cel.Program
-	s        *scanned
+	s        *source
 	operands map[int64][2]string // by the id of an operator, its operands as an error names them; "" where they have no short name
 	constant *bool
 }
 
 // compile checks the scanned text and plans it; test: it must give a boolean. The environment is made anew for each condition: that costs some 10 µs and needs no shared state.
-func compile(s *scanned, opts Options, test bool) (*program, []Problem) {
+func compile(src *expr.Source, opts expr.Options, test bool) (*program, []expr.Problem) {
+	s := &source{src}
 	env, err := newCELEnv(s)
 	if err != nil {
-		return nil, []Problem{errorAt(0, len(s.src), CodeBadCondition, "", "%s", err)}
+		return nil, []expr.Problem{expr.ErrorAt(0, len(s.Written), expr.CodeBadCondition, "", "%s", err)}
 	}
-	parsed, iss := env.Parse(s.text)
+	parsed, iss := env.Parse(s.Text)
 	if iss.Err() != nil {
 		return nil, s.issues(iss)
 	}
@@ -48,15 +55,15 @@ func compile(s *scanned, opts Options, test bool) (*program, []Problem) {
 	if problems := r.static(checked.NativeRep(), opts, test); len(problems) > 0 {
 		return nil, problems
 	}
-	prog, err := env.Program(checked, cel.CostLimit(MaxCost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
+	prog, err := env.Program(checked, cel.CostLimit(expr.MaxCost), cel.CostTracking(costs{}), cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
-		return nil, []Problem{errorAt(0, len(s.src), CodeBadCondition, "", "%s", err)}
+		return nil, []expr.Problem{expr.ErrorAt(0, len(s.Written), expr.CodeBadCondition, "", "%s", err)}
 	}
 	return &program{prog: prog, s: s, operands: r.operands, constant: constant}, nil
 }
 
-// eval gives the outcome, or the reason why there is none.
-func (p *program) eval(env Env) (value bool, reason string) {
+// Test implements expr.Program.
+func (p *program) Test(env expr.Env) (value bool, reason string) {
 	out, reason := p.value(env)
 	if reason != "" {
 		return false, reason
@@ -65,17 +72,38 @@ func (p *program) eval(env Env) (value bool, reason string) {
 	case types.Bool:
 		return bool(v), ""
 	case types.String:
-		if b, ok := textTruth(string(v)); ok {
+		if b, ok := expr.TextTruth(string(v)); ok {
 			return b, ""
 		}
-		return false, "it gives " + describe(quote(string(v)))
+		return false, "it gives " + expr.Describe(expr.Quote(string(v)))
 	}
 	return false, "it gives " + kindOf(out).String() + ", not a boolean"
 }
 
+// Value implements expr.Program.
+func (p *program) Value(env expr.Env) (value json.RawMessage, reason string) {
+	out, reason := p.value(env)
+	if reason != "" {
+		return nil, reason
+	}
+	value, err := toJSON(nil, out)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return value, ""
+}
+
+// Constant implements expr.Program.
+func (p *program) Constant() (value, ok bool) {
+	if p.constant == nil {
+		return false, false
+	}
+	return *p.constant, true
+}
+
 // value gives what the program results in, or the reason why there is nothing.
-func (p *program) value(env Env) (out ref.Val, reason string) {
-	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.vars))})
+func (p *program) value(env expr.Env) (out ref.Val, reason string) {
+	out, _, err := p.prog.Eval(&activation{env: env, s: p.s, values: make([]ref.Val, len(p.s.Vars))})
 	if err != nil {
 		return nil, p.reason(err)
 	}
@@ -85,10 +113,10 @@ func (p *program) value(env Env) (out ref.Val, reason string) {
 // reason words an error of the evaluation in terms of the source.
 func (p *program) reason(err error) string {
 	if _, ok := errors.AsType[interpreter.EvalCancelledError](err); ok {
-		return fmt.Sprintf("it costs more than %d units to evaluate", MaxCost)
+		return fmt.Sprintf("it costs more than %d units to evaluate", expr.MaxCost)
 	}
 	if none, ok := errors.AsType[*missingError](err); ok {
-		return missing(none.ref)
+		return expr.Missing(none.ref)
 	}
 	if mismatch, ok := errors.AsType[*typeError](err); ok {
 		var names [2]string
@@ -97,7 +125,7 @@ func (p *program) reason(err error) string {
 		}
 		return mismatch.text(names)
 	}
-	text := p.s.unname(err.Error())
+	text := p.s.Unname(err.Error())
 	if key, ok := strings.CutPrefix(text, "no such key: "); ok {
 		return fmt.Sprintf("unknown field %q", key)
 	}
@@ -109,28 +137,28 @@ func (p *program) reason(err error) string {
 
 // activation binds variables to references, resolved when they are first read.
 type activation struct {
-	env    Env
-	s      *scanned
+	env    expr.Env
+	s      *source
 	values []ref.Val
 }
 
-type missingError struct{ ref Ref }
+type missingError struct{ ref expr.Ref }
 
-func (e *missingError) Error() string { return missing(e.ref) }
+func (e *missingError) Error() string { return expr.Missing(e.ref) }
 
 // ResolveName implements interpreter.Activation.
 func (a *activation) ResolveName(name string) (any, bool) {
-	i, ok := a.s.names[name]
+	i, ok := a.s.Index(name)
 	if !ok {
 		return nil, false
 	}
 	if a.values[i] == nil {
-		a.values[i] = a.resolve(a.s.vars[i])
+		a.values[i] = a.resolve(a.s.Vars[i])
 	}
 	return a.values[i], true
 }
 
-func (a *activation) resolve(r Ref) ref.Val {
+func (a *activation) resolve(r expr.Ref) ref.Val {
 	raw, ok := r.Resolve(a.env)
 	if !ok {
 		return types.WrapErr(&missingError{ref: r})
@@ -145,37 +173,29 @@ func (a *activation) resolve(r Ref) ref.Val {
 // Parent implements interpreter.Activation.
 func (*activation) Parent() interpreter.Activation { return nil }
 
-// unname puts references back in place of variables in a text of CEL's.
-func (s *scanned) unname(text string) string {
-	for i, r := range s.vars {
-		text = strings.ReplaceAll(text, s.name(i), r.Text)
-	}
-	return text
-}
-
 // offset gives the source offset of a rune offset into text.
-func (s *scanned) offset(runes int) int {
+func (s *source) offset(runes int) int {
 	i := 0
-	for ; runes > 0 && i < len(s.text); runes-- {
-		_, size := utf8.DecodeRuneInString(s.text[i:])
+	for ; runes > 0 && i < len(s.Text); runes-- {
+		_, size := utf8.DecodeRuneInString(s.Text[i:])
 		i += size
 	}
-	return s.at[i]
+	return s.At(i)
 }
 
 // issues turns CEL's errors into problems, with references back in their messages and places in the source.
-func (s *scanned) issues(iss *cel.Issues) []Problem {
-	var out []Problem
+func (s *source) issues(iss *cel.Issues) []expr.Problem {
+	var out []expr.Problem
 	for _, e := range iss.Errors() {
-		message := s.unname(strings.TrimSpace(e.Message))
+		message := s.Unname(strings.TrimSpace(e.Message))
 		message, _, _ = strings.Cut(message, " expecting ") // a list of every token there is
 		message = strings.ReplaceAll(message, "<EOF>", "the end")
-		code := CodeBadCondition
+		code := expr.CodeBadCondition
 		if strings.Contains(message, "recursion") || strings.Contains(message, "nesting") {
-			code = CodeTooComplex
+			code = expr.CodeTooComplex
 		}
 		at := s.place(e.Location)
-		out = append(out, errorAt(at, 0, code, s.hint(message), "%s", lowerFirst(message)))
+		out = append(out, expr.ErrorAt(at, 0, code, s.hint(message), "%s", lowerFirst(message)))
 		if len(out) == 5 {
 			break // CEL repeats itself after the first syntax error
 		}
@@ -184,33 +204,33 @@ func (s *scanned) issues(iss *cel.Issues) []Problem {
 }
 
 // place finds a location of CEL's in the source: lines from 1, columns in runes from 0.
-func (s *scanned) place(loc common.Location) int {
+func (s *source) place(loc common.Location) int {
 	if loc.Line() < 1 {
 		return 0
 	}
 	i := 0
 	for range loc.Line() - 1 {
-		n := strings.IndexByte(s.text[i:], '\n')
+		n := strings.IndexByte(s.Text[i:], '\n')
 		if n < 0 {
 			break
 		}
 		i += n + 1
 	}
-	return s.offset(utf8.RuneCountInString(s.text[:i]) + max(loc.Column(), 0))
+	return s.offset(utf8.RuneCountInString(s.Text[:i]) + max(loc.Column(), 0))
 }
 
-func (s *scanned) hint(message string) string {
+func (s *source) hint(message string) string {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
-		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.text, strings.SplitN(rest, "'", 2)[0]+"(") {
+		if _, rest, ok := strings.Cut(message, "'"); ok && strings.Contains(s.Text, strings.SplitN(rest, "'", 2)[0]+"(") {
 			return "functions: " + functionNames
 		}
 		return "a step's output is $steps.<id>.output; text is written in quotes"
 	case !strings.HasPrefix(message, "Syntax error"):
 		return ""
-	case regexp.MustCompile(`(^|[^=!<>])=([^=]|$)`).MatchString(s.text):
+	case regexp.MustCompile(`(^|[^=!<>])=([^=]|$)`).MatchString(s.Text):
 		return "equality is =="
-	case regexp.MustCompile(`(?i)\b(and|or|not)\b`).MatchString(s.text):
+	case regexp.MustCompile(`(?i)\b(and|or|not)\b`).MatchString(s.Text):
 		return "write && for and, || for or, ! for not"
 	}
 	return ""
@@ -223,10 +243,10 @@ func lowerFirst(s string) string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-func (s *scanned) problemAt(r *rewriter, id int64, code, hint, format string, args ...any) Problem {
+func (s *source) problemAt(r *rewriter, id int64, code, hint, format string, args ...any) expr.Problem {
 	at := 0
 	if rng, ok := r.info.GetOffsetRange(id); ok {
 		at = s.offset(int(rng.Start))
 	}
-	return errorAt(at, 0, code, hint, format, args...)
+	return expr.ErrorAt(at, 0, code, hint, format, args...)
 }
