@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 			drive = childMap
 		case os.Getenv(envSteps) != "":
 			drive = childSteps
+		case os.Getenv(envCompact) != "":
+			drive = childCompact
 		}
 		if err := drive(run); err != nil {
 			fmt.Fprintln(os.Stderr, err)
