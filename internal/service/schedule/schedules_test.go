@@ -124,7 +124,8 @@ func TestScheduleBesideRows(t *testing.T) {
 func TestInputsOfThePublishedVersion(t *testing.T) {
 	t.Parallel()
 	s, err := service.Open(t.Context(), service.Config{
-		DB: filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" },
+		Documents: linked.Kit(),
+		DB:        filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" },
 		Starts: service.Starts{Files: service.Files{Replies: []byte("replies:\n  - {text: done, times: always}\n")}},
 	})
 	if err != nil {
