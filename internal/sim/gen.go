@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -9,7 +10,7 @@ import (
 )
 
 // Generate makes a random workflow: agents with and without tools and retries, tool nodes, functions, blocks of branches, fan-outs with a free join,
-// loops, decisions, approvals, nested three deep. Under the behaviour of [Behave] it always completes, and how it does so depends on nothing but
+// maps, loops, decisions, approvals, fallbacks of agents, nested three deep. Under the behaviour of [Behave] it always completes, and how it does so depends on nothing but
 // the seed: no branch races another one.
 func Generate(seed uint64) *workflow.Workflow {
 	g := &gen{rng: rand.New(rand.NewPCG(seed, 1)), w: &workflow.Workflow{Name: fmt.Sprintf("seed-%d", seed)}}
@@ -48,6 +49,9 @@ func (g *gen) join(exits []exit, to string) {
 func (g *gen) agent(parent, kind string) string {
 	id := fmt.Sprintf("n%d", len(g.w.Nodes)+1)
 	a := workflow.Agent{ID: id, Name: kind + "-" + id}
+	if g.rng.IntN(4) == 0 {
+		a.Fallbacks, a.FallbackRetries = []string{"sim/other"}, 1+g.rng.IntN(2)
+	}
 	g.w.Agents = append(g.w.Agents, a)
 	n := workflow.Node{ID: id, Kind: workflow.KindAgent, Agent: &workflow.AgentNode{
 		Agent: id, Prompt: workflow.Prompt{Mode: workflow.PromptTemplate, Text: "{{PREVIOUS_OUTPUT}}"},
@@ -67,7 +71,7 @@ func (g *gen) sequence(from []exit, parent string, depth, n int) []exit {
 func (g *gen) element(from []exit, parent string, depth int) []exit {
 	kinds := 7
 	if depth < 3 {
-		kinds = 10
+		kinds = 11
 	}
 	switch g.rng.IntN(kinds) {
 	case 0:
@@ -109,9 +113,30 @@ func (g *gen) element(from []exit, parent string, depth int) []exit {
 			ends = append(ends, g.single([]exit{{node: src}}, g.agent(parent, "plain"))...)
 		}
 		return g.single(ends, g.node(parent, workflow.Node{Kind: workflow.KindJoin, Join: &workflow.Join{}}))
+	case 8:
+		return g.each(from, parent, depth)
 	default:
 		return g.block(from, parent, depth)
 	}
+}
+
+// each adds a map over a list of its own, or over no item, with a sequence as its body.
+func (g *gen) each(from []exit, parent string, depth int) []exit {
+	id := g.node(parent, workflow.Node{Kind: workflow.KindMap, Map: &workflow.Map{}})
+	at := len(g.w.Nodes) - 1
+	g.join(from, id)
+	items := []string{}
+	for i := range g.rng.IntN(4) {
+		items = append(items, fmt.Sprintf("item %d of %s, {{PREVIOUS_OUTPUT}}", i, id))
+	}
+	over, err := json.Marshal(items)
+	if err != nil { // texts always encode
+		panic(err)
+	}
+	first := g.agent(id, []string{"plain", "tools"}[g.rng.IntN(2)])
+	g.w.Nodes[at].Map = &workflow.Map{Over: over, Entry: first, MaxConcurrency: g.rng.IntN(3)}
+	g.sequence([]exit{{node: first}}, id, depth+1, g.rng.IntN(2))
+	return []exit{{node: id}}
 }
 
 func (g *gen) single(from []exit, id string) []exit {
