@@ -77,6 +77,8 @@ type Toolset map[string]any
 // Permissions are patterns of tool calls: `tool`, `toolset/*`, `tool:argument=glob` (docs/permissions.md). Deny wins over Ask, Ask over Allow.
 type Permissions struct {
 	Allow, Ask, Deny []string
+	// Edit names the calls whose arguments a person who is asked about them may change ([Answer.Arguments]).
+	Edit []string
 	// Default is for calls that nothing names: allow, ask or deny; "": allow.
 	Default string
 }
@@ -170,8 +172,8 @@ func (a *Agent) definition() (workflow.Agent, error) {
 		d.Subagents = append(d.Subagents, workflow.Subagent{Agent: id})
 		d.SubagentFailure = workflow.SubagentReports
 	}
-	if p := a.Permissions; len(p.Allow)+len(p.Ask)+len(p.Deny) > 0 || p.Default != "" {
-		d.Permissions = []workflow.Permissions{{Allow: slices.Clone(p.Allow), Ask: slices.Clone(p.Ask), Deny: slices.Clone(p.Deny), Default: p.Default}}
+	if p := a.Permissions; len(p.Allow)+len(p.Ask)+len(p.Deny)+len(p.Edit) > 0 || p.Default != "" {
+		d.Permissions = []workflow.Permissions{{Allow: slices.Clone(p.Allow), Ask: slices.Clone(p.Ask), Deny: slices.Clone(p.Deny), Edit: slices.Clone(p.Edit), Default: p.Default}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Commands)) {
 		if d.Commands == nil {

@@ -24,6 +24,9 @@ type Answer struct {
 	Wait, Node string
 	// Value is any value that JSON can hold; for an approval "approve" or "reject".
 	Value any
+	// Arguments, where not nil, take the place of those of the held tool call that Value approves: any value of which JSON makes an object. The call must be one whose
+	// arguments people may change ([Permissions].Edit), and they must fit the parameters of the tool; else [ErrAnswer].
+	Arguments any
 	// Note goes with a decision.
 	Note string
 }
@@ -310,7 +313,13 @@ func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
 	if err != nil {
 		return fmt.Errorf("encode answer: %w", err)
 	}
-	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
+	var arguments json.RawMessage
+	if a.Arguments != nil {
+		if arguments, err = json.Marshal(a.Arguments); err != nil {
+			return fmt.Errorf("encode arguments: %w", err)
+		}
+	}
+	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Arguments: arguments, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
 	if !errors.Is(err, ErrAnswer) {
 		return err
 	}

@@ -111,6 +111,8 @@ type Permissions struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Edit names the calls whose arguments a person who is asked about them may change (X-125).
+	Edit []string `json:"edit,omitempty"`
 	// Default is for calls that nothing names: allow, ask or deny; "": allow.
 	Default string `json:"default,omitempty"`
 }

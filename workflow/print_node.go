@@ -48,7 +48,7 @@ func (p *printer) toolsets(sets []json.RawMessage, permissions []Permissions) {
 		p.line("toolset", raw("spec", t))
 	}
 	for _, m := range permissions {
-		p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), word("default", m.Default))
+		p.line("permissions", list("allow", m.Allow), list("ask", m.Ask), list("deny", m.Deny), list("edit", m.Edit), word("default", m.Default))
 	}
 }
 

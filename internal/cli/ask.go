@@ -96,6 +96,12 @@ func (f *follower) reply(w project.Waiting) (q service.AnswerRequest, ok bool, e
 	q.Value = expr.Quote(strings.TrimSpace(text))
 	if w.Kind == workflow.WaitApproval {
 		word, note, _ := strings.Cut(text, ":")
+		if isEditable(w) && strings.EqualFold(strings.TrimSpace(word), "edit") {
+			word = workflow.PortApprove
+			if q.Arguments, ok = f.edit(w); !ok {
+				return q, false, nil
+			}
+		}
 		q.Value, q.Note = expr.Quote(strings.TrimSpace(word)), strings.TrimSpace(note)
 	}
 	return q, err == nil, err
@@ -114,6 +120,8 @@ func (f *follower) pose(o project.Run, w project.Waiting) {
 		fmt.Fprintf(f.Err, "%s\n%s\n", f.color.dim("to approve:"), text)
 	}
 	switch {
+	case isEditable(w):
+		fmt.Fprintln(f.Err, f.color.dim("approve, edit or reject? edit asks for the arguments and approves them; add a note after a colon, or press Enter to answer later"))
 	case w.Kind == workflow.WaitApproval:
 		fmt.Fprintln(f.Err, f.color.dim("approve or reject? add a note after a colon, or press Enter to answer later"))
 	case len(fieldsOf(w)) > 0:

@@ -18,6 +18,7 @@ type resumeFlags struct {
 	files              fileFlags
 	approve, reject    bool
 	note, input        string
+	arguments          string
 	fields             inputFlags
 	wait, node         string
 	json, full, events bool
@@ -49,6 +50,7 @@ func (a *app) resumeCmd() *cobra.Command {
 		Long:  resumeHelp + waitHelp + " 2 also\nmeans that the answer was refused or the run is not waiting; the run is unchanged.",
 		Example: "  hocket resume RUN                                    # after Ctrl-C or a crash\n" +
 			"  hocket resume RUN --approve --note \"looks good\"\n" +
+			"  hocket resume RUN --approve --arguments @mail.json   # the call is made with these\n" +
 			"  hocket resume RUN --wait w7 --input blue             # if several waits are open\n" +
 			"  hocket resume RUN --set amount=120 --set-file reason=reason.md\n" +
 			"  hocket resume RUN --max-steps 2000                   # after it reached its step limit",
@@ -59,6 +61,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	f := c.Flags()
 	f.BoolVar(&fl.approve, "approve", false, "answer the wait with approve")
 	f.BoolVar(&fl.reject, "reject", false, "answer the wait with reject")
+	f.StringVar(&fl.arguments, "arguments", "", "with --approve: the arguments for the held call, in the place of its own: `JSON` or @FILE")
 	f.StringVar(&fl.note, "note", "", "`TEXT` to store with the decision")
 	f.StringVar(&fl.input, "input", "", "answer: `TEXT_OR_JSON`; - reads it from standard input")
 	fl.fields.addFields(c)
@@ -90,6 +93,15 @@ func (a *app) answerOf(c *cobra.Command, fl *resumeFlags) (service.AnswerRequest
 	q := service.AnswerRequest{Wait: fl.wait, Node: fl.node, Note: fl.note}
 	for _, names := range [][]string{{"approve", "reject", "input", "set"}, {"approve", "reject", "input", "set-file"}, {"wait", "node"}} {
 		if err := atMostOne(c, names...); err != nil {
+			return q, false, err
+		}
+	}
+	if c.Flags().Changed("arguments") {
+		if !fl.approve {
+			return q, false, usef("--arguments needs --approve")
+		}
+		var err error
+		if q.Arguments, err = argumentsOf(fl.arguments); err != nil {
 			return q, false, err
 		}
 	}

@@ -224,6 +224,10 @@ func (a *app) showAnswers(answers []project.Answer) {
 		}
 		fmt.Fprintf(a.Out, "\n%s\n", a.outColor.bold(fmt.Sprintf("answer: %s, %s at %s", x.Wait, x.Kind, about)))
 		block(a.Out, "said", said)
+		if x.Arguments != nil {
+			block(a.Out, "held", exact(short(string(x.Held), 2000)))
+			block(a.Out, "made", exact(short(string(x.Arguments), 2000)))
+		}
 		block(a.Out, "by", clean(x.By.String())+", "+x.At.Local().Format(time.DateTime))
 	}
 }

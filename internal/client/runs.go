@@ -182,6 +182,10 @@ func (r *Remote) Answer(ctx context.Context, run string, a service.AnswerRequest
 		var v any = a.Value
 		body.Input = &v
 	}
+	if len(a.Arguments) > 0 {
+		var v any = a.Arguments
+		body.Arguments = &v
+	}
 	return r.resume(ctx, run, body)
 }
 

@@ -113,7 +113,7 @@ mcps:
 toolsets:
   - {type: mcp, ref: github, name: gh}
   - {type: todo}
-permissions: {allow: ["shell:cmd=git log*"], ask: [shell], deny: ["github/delete_repo"], default: allow}
+permissions: {allow: ["shell:cmd=git log*"], ask: [shell], deny: ["github/delete_repo"], edit: [shell], default: allow}
 budgets: {run: {tokens: 100000, costUSD: 2.5, calls: 500, onReached: pause}, workflow: {tokens: 9000000, costUSD: 50, calls: 10000, per: month}, uncounted: allow}
 prices: prices.yaml
 telemetry: {endpoint: "http://localhost:4318", content: false}

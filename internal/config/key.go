@@ -63,6 +63,7 @@ func table() key {
 			{name: "allow", kind: texts, doc: "Patterns of calls that are allowed."},
 			{name: "ask", kind: texts, doc: "Patterns of calls that need approval by a person."},
 			{name: "deny", kind: texts, doc: "Patterns of calls that are denied."},
+			{name: "edit", kind: texts, doc: "Patterns of calls whose arguments a person who approves them may change."},
 			{name: "default", kind: word, values: []string{"allow", "ask", "deny"}, doc: "The decision for calls that no pattern matches. Default: allow."},
 		}},
 		{name: "budgets", kind: section, doc: "Upper limits of what runs may use; documents and flags may set lower ones. A person may let a run that reached its budget continue with more.", keys: []key{

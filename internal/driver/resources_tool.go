@@ -77,7 +77,7 @@ func outcomeUnknown(ctx context.Context, err error) bool {
 func toolCall(run string, c *engine.CallTool) tool.Call {
 	call := tool.Call{
 		Run: run, Agent: agentID(c.Agent), Node: c.Node, Name: c.Tool, Arguments: c.Arguments, Key: c.Key, Retry: c.Retry,
-		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved, Offered: c.Offered,
+		Iteration: c.Iteration, Definition: c.Definition, Approved: c.Approved, Held: c.Held, Offered: c.Offered,
 	}
 	if c.Agent != nil {
 		call.HandoffTool, call.Handoffs = workflow.HandoffTool, c.Agent.Handoffs

@@ -58,6 +58,9 @@ func applyWaitAnswered(s *state, ev *Event, d *WaitAnswered) {
 		case w.Binding == "" && expr.Text(d.Answer) == "retry":
 			s.Loop.MakeDue(s, w.Call, "")
 		case w.Binding != "" && (d.Decision == workflow.PortApprove || w.Below != nil):
+			if d.Arguments != nil && w.Below == nil {
+				s.Loop.Edit(w.Call, w.Arguments, d.Arguments)
+			}
 			s.Loop.MakeDue(s, w.Call, w.Binding)
 		}
 	}

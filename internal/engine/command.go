@@ -60,6 +60,8 @@ type CallTool struct {
 	Definition string
 	// Approved is the binding of the action that a person approved; "": no person was asked. A driver that finds another action asks again.
 	Approved string
+	// Held are the arguments with which the call was held, where the person who approved it changed them to Arguments; nil: they were not changed.
+	Held Value
 	// Retry counts how often the policy of the step tried again what failed before.
 	Retry   int
 	Timeout time.Duration

@@ -225,7 +225,7 @@ func (c *commander) command(key string, call *loop.Call) Command {
 		return cmd
 	case loop.Tool:
 		cmd := &CallTool{ID: id, Key: idem, After: call.Seq, Node: node, Step: call.Step, Attempt: call.Attempt, Retry: s.graph.Step(call.Step).Retries, Tool: call.Tool, Arguments: s.argumentsOf(call), Timeout: limit,
-			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved}
+			Iteration: st.Iter, Definition: s.plan.digest, Approved: call.Approved, Held: call.Held}
 		if cmd.Agent = s.agentOf(call); cmd.Agent != nil {
 			cmd.Offered = c.agents.offered(call.Step, call.Frame)
 		}

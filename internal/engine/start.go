@@ -202,7 +202,7 @@ func (s *starter) begin(id int, n *plan.Node) {
 		if !s.budget.mayCallTool(id, "") {
 			return
 		}
-		s.emitStep(id, &ToolCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Tool: n.Tool.Tool})
+		s.emitStep(id, &ToolCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Tool: n.Tool.Tool, Arguments: s.state.Loop.Edited(s.callID(id, 0, 1))})
 	case workflow.KindFunc:
 		call := s.mem.asked.put(FuncCalled{Call: s.callID(id, 0, 1), Attempt: s.graph.Step(id).Loop.Tries + 1, Func: n.Func.Func})
 		s.emitStep(id, call)

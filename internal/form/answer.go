@@ -33,6 +33,24 @@ func Answer(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
 	return v, nil
 }
 
+// Arguments gives changed arguments of a tool call as they fit the parameters of the tool: texts as what they mean, and nothing added, because the tool knows its own defaults. Else it
+// gives everything that keeps them from fitting, as Answer does. They must be an object. A schema that cannot be read accepts nothing.
+func Arguments(raw, v json.RawMessage) (json.RawMessage, []schema.Violation) {
+	s, err := schema.CompileForeign(raw)
+	if err != nil {
+		return nil, []schema.Violation{{Message: "cannot be judged: the parameters of the tool cannot be read"}}
+	}
+	v = compact(v)
+	if _, ok := objectOf(v); !ok {
+		return nil, []schema.Violation{{Message: "must be an object"}}
+	}
+	v, problems := fit(s, fill(raw, v, 0, false))
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return v, nil
+}
+
 // textOf gives the content of a text as JSON; nil where v is none.
 func textOf(v json.RawMessage, text *string) json.RawMessage {
 	if len(v) == 0 || v[0] != '"' || json.Unmarshal(v, text) != nil {

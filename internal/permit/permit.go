@@ -53,6 +53,9 @@ type Rules struct {
 	Allow []string `json:"allow,omitempty"`
 	Ask   []string `json:"ask,omitempty"`
 	Deny  []string `json:"deny,omitempty"`
+	// Edit names the calls whose arguments a person who is asked about them may change. It is read as narrowly as Allow, and decides nothing: what the arguments become
+	// is judged as any other call.
+	Edit []string `json:"edit,omitempty"`
 	// Default is for calls that no pattern names: `allow`, `ask` or `deny`; "" is allow. A call of a tool that Allow names only with other arguments is
 	// asked about at least: a list of what is allowed of a tool excludes the rest of it.
 	Default string `json:"default,omitempty"`
@@ -60,7 +63,7 @@ type Rules struct {
 
 // IsZero tells whether the rules say nothing.
 func (r Rules) IsZero() bool {
-	return len(r.Allow)+len(r.Ask)+len(r.Deny) == 0 && r.Default == ""
+	return len(r.Allow)+len(r.Ask)+len(r.Deny)+len(r.Edit) == 0 && r.Default == ""
 }
 
 // Problem is a rule that cannot be read. List and Index say which: Rules.Allow[2] is "allow", 2; Default is "default", 0.
@@ -83,7 +86,7 @@ func (r Rules) Problems() []*Problem {
 	for _, l := range []struct {
 		name     string
 		patterns []string
-	}{{"allow", r.Allow}, {"ask", r.Ask}, {"deny", r.Deny}} {
+	}{{"allow", r.Allow}, {"ask", r.Ask}, {"deny", r.Deny}, {"edit", r.Edit}} {
 		for i, text := range l.patterns {
 			if _, err := parse(text); err != nil {
 				out = append(out, &Problem{l.name, i, err.Error()})
@@ -116,8 +119,8 @@ type Call struct {
 type Policy struct{ sets []set }
 
 type set struct {
-	allow, ask, deny []pattern
-	fallback         Decision
+	allow, ask, deny, edit []pattern
+	fallback               Decision
 }
 
 // IsZero tells whether the policy allows everything.
@@ -133,7 +136,7 @@ func Compile(all ...Rules) (Policy, error) {
 		if r.IsZero() {
 			continue
 		}
-		s := set{allow: parsed(r.Allow), ask: parsed(r.Ask), deny: parsed(r.Deny)}
+		s := set{allow: parsed(r.Allow), ask: parsed(r.Ask), deny: parsed(r.Deny), edit: parsed(r.Edit)}
 		switch r.Default {
 		case "ask":
 			s.fallback = Ask

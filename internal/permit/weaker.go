@@ -34,6 +34,11 @@ func Weaker(was, now Rules) []string {
 			out = append(out, fmt.Sprintf("the permissions no longer restrict the calls of its tool to %q, so all of them are allowed", p))
 		}
 	}
+	for _, p := range now.Edit {
+		if !slices.Contains(was.Edit, p) {
+			out = append(out, fmt.Sprintf("the permissions now let a person change the arguments of %q", p))
+		}
+	}
 	if strict := func(r Rules) int { return slices.Index([]string{"allow", "ask", "deny"}, or(r.Default, "allow")) }; strict(now) < strict(was) {
 		out = append(out, fmt.Sprintf("the default permission changed from %s to %s", decisionWord(was), decisionWord(now)))
 	}

@@ -17,6 +17,9 @@ type Answer struct {
 	Decision string       `json:"decision,omitempty"`
 	Answer   engine.Value `json:"answer,omitempty"`
 	Note     string       `json:"note,omitempty"`
+	// Arguments are those of the approved call where the answer changed them, and Held those with which it was held; both are absent where it did not.
+	Arguments engine.Value `json:"arguments,omitempty"`
+	Held      engine.Value `json:"held,omitempty"`
 	// By is who answered, and by which way in; its channel is `clock` where the deadline passed.
 	By engine.Actor `json:"by"`
 	At time.Time    `json:"at"`
@@ -28,5 +31,8 @@ func (f *Folder) answered(w *wait, a Answer) {
 		return
 	}
 	a.Wait, a.Node, a.Kind, a.Tool = w.Wait, w.node, w.Kind, w.Tool
+	if a.Arguments != nil {
+		a.Held = w.Arguments
+	}
 	f.answers = append(f.answers, a)
 }

@@ -274,7 +274,7 @@ func (f *Folder) addWait(e engine.Event) {
 		if w != nil && w.step != nil {
 			w.step.result(d)
 		}
-		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, By: d.By, At: e.At})
+		f.answered(w, Answer{Decision: d.Decision, Answer: d.Answer, Note: d.Note, Arguments: d.Arguments, By: d.By, At: e.At})
 		if w != nil && d.Decision != "" && w.Call == "" {
 			decision := approvalDecision{Decision: d.Decision, Note: d.Note}
 			f.decisions[w.node] = decision

@@ -256,6 +256,9 @@ func answerText(d *engine.WaitAnswered) string {
 	case workflow.PortReject:
 		text = "User rejected this step."
 	}
+	if d.Arguments != nil {
+		text += " Changed arguments: " + string(d.Arguments) + "."
+	}
 	if note := strings.TrimSpace(d.Note); note != "" {
 		text += " Feedback: " + note
 	}

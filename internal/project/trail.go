@@ -1,6 +1,7 @@
 package project
 
 import (
+	"bytes"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/workflow"
@@ -29,6 +30,8 @@ type TrailEntry struct {
 type TrailCall struct {
 	Tool      string       `json:"tool"`
 	Arguments engine.Value `json:"arguments"`
+	// Held are the arguments for which the agent asked, where the person who approved the call changed them; absent elsewhere.
+	Held engine.Value `json:"held,omitempty"`
 	// Result is what the tool gave: a text, or any value where it gave no text. Null where there is none.
 	Result engine.Value `json:"result"`
 	// Error is why the call failed, or the failure that the tool reported; absent where it succeeded.
@@ -53,7 +56,13 @@ func (f *Folder) keepCall(st *step, data engine.Data) {
 	}
 	switch d := data.(type) {
 	case *engine.ToolCalled:
-		if find(d.Call) == nil {
+		switch c := find(d.Call); {
+		case c != nil && len(d.Arguments) > 0 && !bytes.Equal(c.Arguments, d.Arguments):
+			if c.Held == nil {
+				c.Held = c.Arguments
+			}
+			c.Arguments = d.Arguments
+		case c == nil:
 			st.made = append(st.made, trailCall{id: d.Call, TrailCall: TrailCall{Tool: d.Tool, Arguments: f.argumentsOf(st, d)}})
 		}
 	case *engine.ToolReturned:

@@ -142,7 +142,11 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	isOther, saysOther := now.Hash != pin.Hash, says.Hash != saysBefore.Hash
 	changed := isOther || saysOther
 	binding := Binding(c, b.toolset(), now.Hash+says.Hash)
-	if (changed || decision == permit.Ask) && c.Approved != binding {
+	edited := c.Held != nil && c.Approved != binding
+	if edited && !changed && s.approvedAs(ctx, b, t, c, resources, now.Hash+says.Hash) {
+		edited, decision = false, permit.Allow
+	}
+	if (changed || edited || decision == permit.Ask) && c.Approved != binding {
 		why := leadsTo(c.Arguments, resources)
 		if isOther {
 			why = strings.TrimPrefix(why+"\n"+describeChange(b.toolset(), pin, now), "\n")
@@ -150,7 +154,11 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 		if saysOther {
 			why = strings.TrimPrefix(why+"\n"+describeSays(b.toolset(), saysBefore, says), "\n")
 		}
-		return Result{}, &HoldError{Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}}
+		h := Hold{Kind: HoldApproval, Prompt: approval(c, b.toolset(), why), Arguments: c.Arguments, Changed: changed, Binding: binding}
+		if !changed { // else the person judges the definition, and the arguments were made for the old one
+			h.Schema = s.editable(b, c, resources)
+		}
+		return Result{}, &HoldError{h}
 	}
 	if saysOther {
 		s.acceptSays(b.inst, says)
@@ -166,7 +174,7 @@ func (s *Set) attempt(ctx context.Context, b *binding, c Call) (Result, error) {
 	if c.Approved != binding {
 		c.Approved = "" // it was another action
 	}
-	c.Name = b.own
+	c.Name, c.Held = b.own, nil
 	res, err := t.Call(ctx, c)
 	if hold, ok := errors.AsType[*HoldError](err); ok {
 		h := hold.Hold

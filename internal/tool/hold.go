@@ -28,7 +28,8 @@ type Hold struct {
 	Kind string
 	// Prompt is what the person is asked. It is Hocket's own text for approvals; for questions it is the model's.
 	Prompt string
-	// Options are answers to choose from, Schema what an answer to a question must fit; both may be nil.
+	// Options are answers to choose from, Schema what an answer to a question must fit; both may be nil. Of an approval, Schema is what the arguments must fit where the
+	// person may change them; nil: they stay as they are.
 	Options []string
 	Schema  json.RawMessage
 	// Arguments are the call's, in canonical form: what would be handed to the tool, byte for byte.

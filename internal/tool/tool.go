@@ -52,6 +52,8 @@ type Call struct {
 	Definition string `json:"definition,omitempty"`
 	// Approved is the binding of the action that a person approved; "": no person was asked (SEC12).
 	Approved string `json:"approved,omitempty"`
+	// Held are the arguments with which the call was held and approved, where the person who approved it changed them to Arguments; nil: they were not changed (X-126).
+	Held json.RawMessage `json:"held,omitempty"`
 	// Scope is what the permissions were compared with and what they keep from the call. [Set.Call] sets it; nil, as in calls without a Set: nothing is kept.
 	Scope *Scope `json:"-"`
 	// Offered are tools of the agent that are not of the Set, such as sub-agents. HandoffTool is the one of them that hands the conversation over to one

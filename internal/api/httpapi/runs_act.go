@@ -197,12 +197,13 @@ const documentName = "document"
 
 // ResumeBody is the body of resumeRun.
 type ResumeBody struct {
-	Decision string          `json:"decision,omitempty" doc:"Answers an approval, or picks an option of a question" example:"approve"`
-	Input    json.RawMessage `json:"input,omitempty" doc:"Answers a question: a text or any JSON value"`
-	Note     string          `json:"note,omitempty" doc:"Recorded with the answer"`
-	Wait     string          `json:"wait,omitempty" doc:"Id of the wait, if several are open" example:"w7"`
-	Node     string          `json:"node,omitempty" doc:"Node that waits, instead of wait"`
-	Limits   *Limits         `json:"limits,omitempty" doc:"New totals, with which a run that reached a limit continues"`
+	Decision  string          `json:"decision,omitempty" doc:"Answers an approval, or picks an option of a question" example:"approve"`
+	Input     json.RawMessage `json:"input,omitempty" doc:"Answers a question: a text or any JSON value"`
+	Arguments json.RawMessage `json:"arguments,omitempty" doc:"With the decision approve: an object that takes the place of the arguments of the held call. The wait has a schema where they may be changed"`
+	Note      string          `json:"note,omitempty" doc:"Recorded with the answer"`
+	Wait      string          `json:"wait,omitempty" doc:"Id of the wait, if several are open" example:"w7"`
+	Node      string          `json:"node,omitempty" doc:"Node that waits, instead of wait"`
+	Limits    *Limits         `json:"limits,omitempty" doc:"New totals, with which a run that reached a limit continues"`
 }
 
 type resumeInput struct {
@@ -267,8 +268,10 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 		return p, badField("body", "decision and input exclude each other")
 	case b.Wait != "" && b.Node != "":
 		return p, badField("body", "wait and node exclude each other")
+	case len(b.Arguments) > 0 && b.Decision == "":
+		return p, badField("body", "arguments need the decision approve")
 	case b.Decision != "" || hasInput:
-		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Key: in.Key}
+		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Arguments: b.Arguments, Key: in.Key}
 		if b.Decision != "" {
 			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
 		}

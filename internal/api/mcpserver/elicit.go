@@ -85,7 +85,7 @@ func (c *call) ask(ctx context.Context, rec service.Recorded, w *engine.WaitOpen
 	}
 	note, _ := res.Content["note"].(string) // it is optional
 	run := rec.Head.Run
-	if err := c.give(ctx, run, w.Wait, expr.Quote(said), note); err != nil {
+	if err := c.give(ctx, run, w.Wait, expr.Quote(said), resumeArgs{Note: note}); err != nil {
 		return false, err
 	}
 	return true, nil

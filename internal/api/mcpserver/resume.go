@@ -29,6 +29,7 @@ func resumeTools() []*tool {
 			opt("input", anything, "The answer to a question: a text, or a value that matches the wait's options or schema."),
 			opt("wait", aText, "The id of the wait, if several are open."), opt("node", aText, "Instead of wait: the id of the node that waits."),
 			opt("decision", oneOf(workflow.PortApprove, workflow.PortReject), "The decision about an approval, for tokens with the right approve. Without that right it is ignored, and a person is asked."),
+			opt("arguments", `{"type":"object"}`, "With the decision approve, for tokens with the right approve: the arguments with which the held call is made in the place of its own. The wait has a schema where they may be changed."),
 			opt("note", aText, "Recorded with the answer."), waitProp,
 			opt("maxSteps", aCount, "Reopens a run that reached its step limit, with this many steps in total. Needs the role edit."),
 			opt("timeoutSeconds", `{"type":"integer","minimum":1}`, "Reopens a run that reached its time limit, with this running time in total. Needs the role edit."),
@@ -43,6 +44,7 @@ type resumeArgs struct {
 	Wait           string          `json:"wait"`
 	Node           string          `json:"node"`
 	Decision       string          `json:"decision"`
+	Arguments      json.RawMessage `json:"arguments"`
 	Note           string          `json:"note"`
 	WaitSeconds    *int            `json:"waitSeconds"`
 	MaxSteps       *int            `json:"maxSteps"`
@@ -127,12 +129,12 @@ func (c *call) goOn(ctx context.Context, rec service.Recorded, args resumeArgs) 
 		}
 		return service.Refuse(errcode.AnswerMissing, errcode.Fields{"run": run, "question": question(asked)}, nil)
 	}
-	return c.give(ctx, run, w.Wait, args.Input, args.Note)
+	return c.give(ctx, run, w.Wait, args.Input, args)
 }
 
 // give gives the answer to a wait, and lets the run go on.
-func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, note string) error {
-	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Note: note, By: c.Actor(engine.ChannelMCP)})
+func (c *call) give(ctx context.Context, run, wait string, value json.RawMessage, args resumeArgs) error {
+	err := c.Service.Answer(ctx, run, service.AnswerRequest{Wait: wait, Value: value, Arguments: args.Arguments, Note: args.Note, By: c.Actor(engine.ChannelMCP)})
 	if err != nil {
 		return answerRefused(err, run)
 	}
@@ -193,9 +195,11 @@ func (c *call) decide(ctx context.Context, rec service.Recorded, w service.Asked
 		given = expr.Quote(args.Decision)
 	}
 	if given != nil && c.RequireApproval() == nil {
-		return c.give(ctx, run, w.Wait, given, args.Note)
+		return c.give(ctx, run, w.Wait, given, args)
 	}
 	switch {
+	case len(args.Arguments) > 0:
+		return service.Refuse(errcode.InvalidArgument, errcode.Fields{"argument": "arguments", "problem": "taken with a decision, from tokens with the right approve"}, nil)
 	case !w.IsOpen():
 		return &conflictError{"run " + run + ": that wait is no longer open; nothing was changed"}
 	case !c.canAsk():

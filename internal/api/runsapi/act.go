@@ -20,11 +20,12 @@ import (
 
 // resumeBody is the body of the operation resumeRun. New limits are not among it: nothing says that a caller may raise them.
 type resumeBody struct {
-	Decision string          `json:"decision"`
-	Input    json.RawMessage `json:"input"`
-	Note     string          `json:"note"`
-	Wait     string          `json:"wait"`
-	Node     string          `json:"node"`
+	Decision  string          `json:"decision"`
+	Input     json.RawMessage `json:"input"`
+	Arguments json.RawMessage `json:"arguments"`
+	Note      string          `json:"note"`
+	Wait      string          `json:"wait"`
+	Node      string          `json:"node"`
 }
 
 // maxKey bounds the header Idempotency-Key.
@@ -39,6 +40,8 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 	switch {
 	case b.Decision != "" && len(b.Input) > 0:
 		return badf(http.StatusUnprocessableEntity, "body: decision and input exclude each other")
+	case len(b.Arguments) > 0 && b.Decision == "":
+		return badf(http.StatusUnprocessableEntity, "body: arguments need the decision approve")
 	case b.Wait != "" && b.Node != "":
 		return badf(http.StatusUnprocessableEntity, "body: wait and node exclude each other")
 	case b.Decision == "" && len(b.Input) == 0 && (b.Note != "" || b.Wait != "" || b.Node != ""):
@@ -52,7 +55,7 @@ func (h *Handler) resume(w http.ResponseWriter, r *http.Request, who string) err
 		return err
 	}}
 	if b.Decision != "" || len(b.Input) > 0 {
-		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Key: key}
+		p.Answer = &service.AnswerRequest{Wait: b.Wait, Node: b.Node, Note: b.Note, Value: b.Input, Arguments: b.Arguments, Key: key}
 		if b.Decision != "" {
 			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
 		}

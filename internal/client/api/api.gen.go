@@ -1026,15 +1026,17 @@ type AgentList struct {
 
 // Answer defines model for Answer.
 type Answer struct {
-	Answer   interface{} `json:"answer,omitempty"`
-	At       time.Time   `json:"at"`
-	By       Actor       `json:"by"`
-	Decision *string     `json:"decision,omitempty"`
-	Kind     string      `json:"kind"`
-	Node     string      `json:"node"`
-	Note     *string     `json:"note,omitempty"`
-	Tool     *string     `json:"tool,omitempty"`
-	Wait     string      `json:"wait"`
+	Answer    interface{} `json:"answer,omitempty"`
+	Arguments interface{} `json:"arguments,omitempty"`
+	At        time.Time   `json:"at"`
+	By        Actor       `json:"by"`
+	Decision  *string     `json:"decision,omitempty"`
+	Held      interface{} `json:"held,omitempty"`
+	Kind      string      `json:"kind"`
+	Node      string      `json:"node"`
+	Note      *string     `json:"note,omitempty"`
+	Tool      *string     `json:"tool,omitempty"`
+	Wait      string      `json:"wait"`
 }
 
 // Applied defines model for Applied.
@@ -1814,6 +1816,9 @@ type RenderedOpenWaitList struct {
 
 // ResumeBody defines model for ResumeBody.
 type ResumeBody struct {
+	// Arguments With the decision approve: an object that takes the place of the arguments of the held call. The wait has a schema where they may be changed
+	Arguments interface{} `json:"arguments,omitempty"`
+
 	// Decision Answers an approval, or picks an option of a question
 	//
 	// Examples: approve
@@ -2314,6 +2319,7 @@ type TotalUsage struct {
 type TrailCall struct {
 	Arguments interface{} `json:"arguments"`
 	Error     interface{} `json:"error,omitempty"`
+	Held      interface{} `json:"held,omitempty"`
 	Result    interface{} `json:"result"`
 	Tool      string      `json:"tool"`
 }

@@ -66,7 +66,7 @@ func AgentDefs() Object {
 		"toolset": Toolset(),
 		"permissions": Entry("which tool calls are made, which a person is asked about, which are never made", Object{
 			"allow": WordList("patterns of calls that are made: tool, toolset/*, tool:argument=glob"), "ask": WordList("patterns of calls that a person has to approve first"),
-			"deny": WordList("patterns of calls that are refused"), "default": OneOf("what holds for calls that no pattern names", "allow", "ask", "deny", ""),
+			"deny": WordList("patterns of calls that are refused"), "edit": WordList("patterns of calls whose arguments a person who is asked about them may change"), "default": OneOf("what holds for calls that no pattern names", "allow", "ask", "deny", ""),
 		}),
 		"output": Section("the reply is a JSON value of the schema", Object{
 			"name": Scalar("a name for the value"), "description": Scalar("what the value is"), "strict": Flag("whether the provider is to enforce the schema"),

@@ -20,21 +20,22 @@ const (
 
 // request is the stored form of an answer or a cancellation.
 type request struct {
-	Wait   string       `json:"wait,omitempty"`
-	Value  engine.Value `json:"value,omitempty"`
-	Note   string       `json:"note,omitempty"`
-	Key    string       `json:"key,omitempty"`
-	By     engine.Actor `json:"by,omitzero"`
-	Trace  string       `json:"trace,omitempty"`
-	Signal string       `json:"signal,omitempty"`
-	Reason string       `json:"reason,omitempty"`
+	Wait      string       `json:"wait,omitempty"`
+	Value     engine.Value `json:"value,omitempty"`
+	Arguments engine.Value `json:"arguments,omitempty"`
+	Note      string       `json:"note,omitempty"`
+	Key       string       `json:"key,omitempty"`
+	By        engine.Actor `json:"by,omitzero"`
+	Trace     string       `json:"trace,omitempty"`
+	Signal    string       `json:"signal,omitempty"`
+	Reason    string       `json:"reason,omitempty"`
 }
 
 func encodeRequest(data engine.InputData) (kind string, body []byte, err error) {
 	switch d := data.(type) {
 	case engine.Answer:
 		kind = requestAnswer
-		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Note: d.Note, Key: d.Key, By: d.By, Trace: d.Trace, Signal: d.Signal})
+		body, err = json.Marshal(request{Wait: d.Wait, Value: d.Value, Arguments: d.Arguments, Note: d.Note, Key: d.Key, By: d.By, Trace: d.Trace, Signal: d.Signal})
 	case engine.Cancel:
 		kind = requestCancel
 		body, err = json.Marshal(request{Reason: d.Reason})
@@ -51,7 +52,7 @@ func decodeRequest(kind string, body []byte) (engine.InputData, error) {
 	}
 	switch kind {
 	case requestAnswer:
-		return engine.Answer{Wait: r.Wait, Value: r.Value, Note: r.Note, Key: r.Key, By: r.By, Trace: r.Trace, Signal: r.Signal}, nil
+		return engine.Answer{Wait: r.Wait, Value: r.Value, Arguments: r.Arguments, Note: r.Note, Key: r.Key, By: r.By, Trace: r.Trace, Signal: r.Signal}, nil
 	case requestCancel:
 		return engine.Cancel{Reason: r.Reason}, nil
 	}

@@ -33,7 +33,9 @@ func (d *AgentHanded) Size() int       { return len(d.System) }
 func (d *SignalReceived) Size() int {
 	return len(d.Signal) + len(d.Value) + len(d.Key) + len(d.By.Name)
 }
-func (d *WaitAnswered) Size() int { return len(d.Note) + len(d.Answer) + len(d.By.Name) }
+func (d *WaitAnswered) Size() int {
+	return len(d.Note) + len(d.Answer) + len(d.Arguments) + len(d.By.Name)
+}
 
 func sizeOf(fields map[string]Value, edits []typed.Edit) int {
 	n := 0

@@ -24,7 +24,8 @@ type WaitOpened struct {
 	Binding   string `json:"binding,omitempty"`
 	// Changed: the tool's definition is not the pinned one, and an approval accepts the new one (SEC14).
 	Changed bool `json:"changed,omitempty"`
-	// Schema is the JSON Schema of the answer to a question of a held call; nil: any answer is valid.
+	// Schema is the JSON Schema of the answer to a question; nil: any answer is valid. Of an approval it is that of the arguments of the held call, where the answer may
+	// change them; nil: it may not (X-125).
 	Schema Value `json:"schema,omitempty"`
 	// Limit is the budget about which is asked; nil for all other questions.
 	Limit *LimitReached `json:"limit,omitempty"`
@@ -54,6 +55,8 @@ type WaitAnswered struct {
 	Decision string `json:"decision,omitempty"`
 	Note     string `json:"note,omitempty"`
 	Answer   Value  `json:"answer,omitempty"`
+	// Arguments are those with which an approved call is made in the place of the held ones, in canonical form; nil: those that were held.
+	Arguments Value `json:"arguments,omitempty"`
 	// Limits are those that the answer to a question about a budget makes.
 	Limits *workflow.Limits `json:"limits,omitempty"`
 	// Key is that of the request that brought the answer: Answer.Key.

@@ -76,17 +76,25 @@ func ApplyToolCalled(l *Loop, w World, ev *event.Event, d *event.ToolCalled) {
 
 // ApplyToolReturned ends a tool call, or answers one that the engine answers itself, and gives the result to the model that asked.
 func ApplyToolReturned(l *Loop, w World, ev *event.Event, d *event.ToolReturned) {
-	id, toolCall := d.Frame, d.ToolCallID
+	id, toolCall, note := d.Frame, d.ToolCallID, ""
 	if d.Call != "" {
 		c := l.end(w, d.Call)
 		if d.Late {
 			return
 		}
-		id, toolCall = c.Frame, c.ToolID
+		id, toolCall, note = c.Frame, c.ToolID, c.edit()
 	}
 	if toolCall != "" {
-		l.answer(w, ev.Step, id, TurnCall{ID: toolCall, Text: d.Text, Err: d.IsError})
+		l.answer(w, ev.Step, id, TurnCall{ID: toolCall, Text: note + d.Text, Err: d.IsError})
 	}
+}
+
+// edit is what the model that asked for a call reads before its result where a person changed the arguments; "" where none did.
+func (c *Call) edit() string {
+	if c.Held == nil {
+		return ""
+	}
+	return "A person changed the arguments of this call. It was called with: " + string(c.Args) + "\n\n"
 }
 
 // ApplyToolFailed gives the failure to the model that asked. That of a node's call, and one of which no model reads, keeps the call, for which is decided next.
@@ -94,7 +102,7 @@ func ApplyToolFailed(l *Loop, w World, ev *event.Event, d *event.ToolFailed) {
 	c := l.calls.get(d.Call)
 	if c.ToolID != "" && !d.Late && !d.Unknown && !d.Kept {
 		l.end(w, d.Call)
-		l.answer(w, ev.Step, c.Frame, TurnCall{ID: c.ToolID, Text: d.Error.Message, Err: true})
+		l.answer(w, ev.Step, c.Frame, TurnCall{ID: c.ToolID, Text: c.edit() + d.Error.Message, Err: true})
 		return
 	}
 	if d.Unknown {

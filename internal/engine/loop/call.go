@@ -47,6 +47,8 @@ type Call struct {
 	// Approved is the binding that a person approved; Unknown counts the attempts that gave no answer.
 	Approved string
 	Unknown  int
+	// Held are the arguments with which the call was held, where the person who approved it changed them to Args; nil: they were not changed.
+	Held json.RawMessage
 	// Reserved is what a budget keeps for a model call that is out.
 	Reserved *event.Reserved
 	// Of a function: what the attempt before gave although it failed, how many attempts of the run had failed, and when the state had changed last.
@@ -99,6 +101,9 @@ func (l *Loop) begin(w World, ev *event.Event, key string, c Call) {
 	if old := l.calls.get(key); old != nil {
 		l.count(w, old, -1)
 		c.Last, c.Approved, c.Unknown, c.Kept = old.Last, old.Approved, old.Unknown, old.Kept
+		if c.Held = old.Held; c.Held != nil {
+			c.Args = old.Args // what was approved stays together
+		}
 	} else {
 		st.Numbered++
 	}
@@ -168,6 +173,20 @@ func (l *Loop) drop(w World, at time.Time, match func(*Call) bool) {
 
 // Ask keeps a call about which a person is asked.
 func (l *Loop) Ask(w World, key string) { l.set(w, l.calls.get(key), Asking) }
+
+// Edit changes the arguments of a call about which a person is asked; held are those that it had.
+func (l *Loop) Edit(key string, held, arguments json.RawMessage) {
+	c := l.calls.get(key)
+	c.Args, c.Held = arguments, held
+}
+
+// Edited gives the arguments of a call that a person changed; nil where none did, or there is no such call.
+func (l *Loop) Edited(key string) json.RawMessage {
+	if c := l.calls.get(key); c != nil && c.Held != nil {
+		return c.Args
+	}
+	return nil
+}
 
 // MakeDue has a call made again about which a person was asked. approved is the binding of the action, "" where the question was another one.
 func (l *Loop) MakeDue(w World, key, approved string) {

@@ -40,6 +40,8 @@ type Answer struct {
 	Wait string
 	// Value is read by ParseDecision for approvals.
 	Value event.Value
+	// Arguments, where not empty, take the place of those of the held call that Value approves.
+	Arguments event.Value
 	// Note, where not empty, replaces the note in Value.
 	Note string
 	// Key names the request, so that one which is made again never answers another wait. "": the request has no name.
@@ -119,7 +121,13 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 		if d.Note != "" {
 			ans.Note = event.Clean(d.Note)
 		}
+		if ans.Arguments, err = w.edited(d.Arguments, ans.Decision); err != nil {
+			return nil, nil, err
+		}
 	} else {
+		if len(d.Arguments) > 0 {
+			return nil, nil, fmt.Errorf("%w: wait %s is a question; it has no arguments", ErrAnswer, w.Wait)
+		}
 		if len(d.Value) == 0 {
 			return nil, nil, fmt.Errorf("%w: the question %q needs an answer", ErrAnswer, w.Prompt)
 		}
@@ -142,7 +150,7 @@ func (s *Waits) Read(d Answer, ended bool, larger Larger) (*Wait, *event.WaitAns
 		}
 	}
 	switch {
-	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer):
+	case w.Answer != nil && w.Answer.Decision == ans.Decision && bytes.Equal(w.Answer.Answer, ans.Answer) && bytes.Equal(w.Answer.Arguments, ans.Arguments):
 		return nil, nil, nil
 	case before != nil:
 		return nil, nil, fmt.Errorf("%w: the key %q was used for a different answer", ErrAnswer, d.Key)

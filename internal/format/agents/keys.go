@@ -28,7 +28,7 @@ func Keys() []Key {
 		{"", "params", true, "`temperature`, `topP`, `maxTokens`, `frequencyPenalty`, `presencePenalty`, `reasoningEffort`, `thinkingBudget`, `stop`, `provider` (options as the provider names them); in steps documents they are under `models`"},
 		{"tools", "tools", true, "names of tools of the operator's tools file; `*` means all of them"},
 		{"toolsets", "toolsets", true, "sets of tools that belong to the agent"},
-		{"permissions", "permissions", true, "`allow`, `ask`, `deny` (patterns such as `shell:cmd=git log*`) and `default`: which tool calls are made, which a person is asked about, which are never made; at the top of a steps document they are every agent's"},
+		{"permissions", "permissions", true, "`allow`, `ask`, `deny`, `edit` (patterns such as `shell:cmd=git log*`) and `default`: which tool calls are made, which a person is asked about, which are never made, and of which a person who is asked may change the arguments; at the top of a steps document they are every agent's"},
 		{"sub_agents", "subAgents", true, "agents that it may ask: each is a tool"},
 		{"handoffs", "handoffs", true, "agents that it may hand the conversation over to, by the tool `handoff`"},
 		{"structured_output", "structuredOutput", true, "`name`, `description`, `strict`, `schema`: the reply is a JSON value of that schema"},

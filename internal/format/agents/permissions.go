@@ -10,7 +10,7 @@ import (
 // CodeBadPermission is the code of a rule about tool calls that cannot be read.
 const CodeBadPermission = "bad-permission"
 
-// Permissions reads the value of a key `permissions`: a map of `allow`, `ask`, `deny` (lists of patterns) and `default`, or a list of such maps, which hold
+// Permissions reads the value of a key `permissions`: a map of `allow`, `ask`, `deny`, `edit` (lists of patterns) and `default`, or a list of such maps, which hold
 // all together. Problems go to diags, each at its pattern; null is none.
 func Permissions(n *source.Node, diags *diag.List) []workflow.Permissions {
 	if n.IsNull() {
@@ -27,7 +27,7 @@ func Permissions(n *source.Node, diags *diag.List) []workflow.Permissions {
 			diags.Errorf(m.Span, m.Path(), source.CodeWrongType, "permissions must be a map of allow, ask and deny, found %s", m.Kind)
 			continue
 		}
-		p := workflow.Permissions{Allow: f.Strs("allow"), Ask: f.Strs("ask"), Deny: f.Strs("deny"), Default: f.Str("default")}
+		p := workflow.Permissions{Allow: f.Strs("allow"), Ask: f.Strs("ask"), Deny: f.Strs("deny"), Edit: f.Strs("edit"), Default: f.Str("default")}
 		f.Unknown(diag.Error) // what is misspelt would forbid nothing
 		for _, problem := range permit.Rules(p).Problems() {
 			at := m.Get(problem.List)

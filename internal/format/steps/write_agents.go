@@ -136,7 +136,7 @@ func permissions(all []workflow.Permissions, m *yaml.Node) {
 		for _, l := range []struct {
 			key      string
 			patterns []string
-		}{{"allow", p.Allow}, {"ask", p.Ask}, {"deny", p.Deny}} {
+		}{{"allow", p.Allow}, {"ask", p.Ask}, {"deny", p.Deny}, {"edit", p.Edit}} {
 			if len(l.patterns) > 0 {
 				put(one, l.key, texts(l.patterns))
 			}

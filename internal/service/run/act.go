@@ -85,7 +85,7 @@ func (s *Runner) Answer(ctx context.Context, run string, a AnswerRequest) error 
 	if err := s.mayDrive(ctx, run); err != nil {
 		return err
 	}
-	err = s.driver.Answer(ctx, run, engine.Answer{Wait: a.Wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By})
+	err = s.driver.Answer(ctx, run, engine.Answer{Wait: a.Wait, Value: a.Value, Arguments: a.Arguments, Note: a.Note, Key: a.Key, By: a.By})
 	if err != nil {
 		if isOver(err) && outer != run {
 			err = errors.Join(err, s.catchUp(ctx, outer, 0))
@@ -108,6 +108,8 @@ type Channel = engine.Channel
 type AnswerRequest struct {
 	Wait, Node string
 	Value      engine.Value
+	// Arguments, where not empty, take the place of those of the held call that Value approves.
+	Arguments engine.Value
 	// By is who answers. It must be known.
 	By Actor
 	// Decision tells that Value is a decision, such as approve, and not what a person says: a question must have it among its options.

@@ -107,7 +107,7 @@ func (s *Runner) answerAbove(ctx context.Context, run string, a AnswerRequest) e
 		if err := s.mayDrive(ctx, run); err != nil {
 			return err
 		}
-		if err := s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Note: a.Note, Key: a.Key, By: a.By}); err != nil && !isOver(err) {
+		if err := s.driver.Answer(ctx, run, engine.Answer{Wait: wait, Value: a.Value, Arguments: a.Arguments, Note: a.Note, Key: a.Key, By: a.By}); err != nil && !isOver(err) {
 			return err
 		}
 	}
@@ -166,7 +166,7 @@ func (s *Runner) catchUp(ctx context.Context, run string, depth int) error {
 				if d.Wait != w.Below.Wait {
 					continue
 				}
-				answer.Value, answer.Note, answer.By = d.Answer, d.Note, d.By
+				answer.Value, answer.Arguments, answer.Note, answer.By = d.Answer, d.Arguments, d.Note, d.By
 				if d.Decision != "" {
 					answer.Value = Decide(d.Decision)
 				}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/form"
+	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// argumentsOf reads the value of --arguments: JSON, or that of a file after an @. Errors: usage errors.
+func argumentsOf(s string) (engine.Value, error) {
+	name := "--arguments"
+	if path, ok := strings.CutPrefix(s, "@"); ok {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, usef("--arguments: %s", err)
+		}
+		s, name = string(data), path
+	}
+	var v map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(s), &v); err != nil || v == nil {
+		return nil, usef("%s: the arguments must be a JSON object", name)
+	}
+	return engine.Value(strings.TrimSpace(s)), nil
+}
+
+// isEditable tells whether the answer to a wait may change the arguments of the held call.
+func isEditable(w project.Waiting) bool {
+	return w.Kind == workflow.WaitApproval && w.Tool != "" && len(w.Schema) > 0
+}
+
+// edit asks the person at the terminal for the arguments of a held call: field by field, each with its value as the default, or as JSON where the parameters have no fields. ok is
+// false where the person leaves it for later.
+func (f *follower) edit(w project.Waiting) (v engine.Value, ok bool) {
+	var held map[string]json.RawMessage
+	if json.Unmarshal(w.Arguments, &held) != nil {
+		held = nil
+	}
+	fields := form.Fields(w.Schema)
+	if len(fields) == 0 || held == nil {
+		fmt.Fprintln(f.Err, f.color.dim("the arguments as a JSON object, on one line; press Enter to answer later"))
+		fmt.Fprint(f.Err, f.color.bold("> "))
+		text, err := f.readLine()
+		return engine.Value(strings.TrimSpace(text)), err == nil && strings.TrimSpace(text) != ""
+	}
+	for i := range fields {
+		x := &fields[i]
+		x.Default, x.File = held[x.Name], nil // what the tool would get, and nothing else
+		x.Required = x.Required && x.Default == nil
+	}
+	given := map[string]json.RawMessage{}
+	if _, err := f.askFields(fields, given); err != nil {
+		return nil, false
+	}
+	for name, value := range held {
+		if _, asked := given[name]; !asked {
+			given[name] = value // also those that the parameters do not name
+		}
+	}
+	return encoded(given), true
+}
