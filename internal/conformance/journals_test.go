@@ -262,7 +262,7 @@ func (r *replay) live(t *testing.T, run string) []engine.Event {
 }
 
 // openAt gives the waits that are open at the end of a journal.
-func openAt(events []engine.Event) map[string]*engine.WaitOpened { return sim.OpenWaits(events) }
+func openAt(events []engine.Event) []sim.OpenWait { return sim.OpenWaits(events) }
 
 // again plays the run on a driver and gives its journals.
 func (p *playedRun) again(t *testing.T, d equaltest.Driver) map[string][]engine.Event {

@@ -1,10 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -21,42 +22,49 @@ func Play(ctx context.Context, d driver.Driver, run string, seed uint64, w *work
 		if err != nil || s.Status.Ended() {
 			return err
 		}
-		waits := OpenWaits(events())
-		for _, node := range slices.Sorted(maps.Keys(waits)) {
-			if err := d.Answer(ctx, run, engine.Answer{Wait: waits[node].Wait, Value: Answer(seed, node, waits[node])}); err != nil {
-				return fmt.Errorf("answer %s of %s: %w", waits[node].Wait, node, err)
+		for _, w := range OpenWaits(events()) {
+			if err := d.Answer(ctx, run, engine.Answer{Wait: w.Wait, Value: Answer(seed, w)}); err != nil {
+				return fmt.Errorf("answer %s of %s: %w", w.Wait, w.Node, err)
 			}
 		}
 	}
 }
 
 // Answer gives what a person answers a wait of a workflow of [Generate]: it follows from the question and the seed.
-func Answer(seed uint64, node string, w *engine.WaitOpened) engine.Value {
+func Answer(seed uint64, w OpenWait) engine.Value {
 	switch {
 	case w.Call != "":
 		return engine.Value(`"retry"`)
-	case Hash(seed, "answer", node)%2 == 0:
+	case Hash(seed, "answer", w.Node+" ")%2 == 0:
 		return engine.Value(`"approve"`)
 	}
 	return engine.Value(`"reject"`)
 }
 
-// OpenWaits gives the waits that are open at the end of a journal, by node and call.
-func OpenWaits(events []engine.Event) map[string]*engine.WaitOpened {
-	list := map[string]*engine.WaitOpened{}
+// OpenWait is a wait that is open, and its node.
+type OpenWait struct {
+	Node string
+	*engine.WaitOpened
+}
+
+// OpenWaits gives the waits that are open at the end of a journal, in the order of their nodes; those of a node, of which items of a map may have several, in the order in which they were opened.
+func OpenWaits(events []engine.Event) (list []OpenWait) {
 	for _, e := range events {
 		closed := ""
 		switch d := e.Data.(type) {
 		case *engine.WaitOpened:
-			list[e.Node+" "+d.Call] = d
+			list = append(list, OpenWait{e.Node, d})
 		case *engine.WaitAnswered:
 			closed = d.Wait
 		case *engine.WaitClosed:
 			closed = d.Wait
 		}
 		if closed != "" {
-			maps.DeleteFunc(list, func(_ string, w *engine.WaitOpened) bool { return w.Wait == closed })
+			list = slices.DeleteFunc(list, func(w OpenWait) bool { return w.Wait == closed })
 		}
 	}
+	slices.SortStableFunc(list, func(a, b OpenWait) int {
+		return cmp.Or(strings.Compare(a.Node, b.Node), strings.Compare(a.Call, b.Call))
+	})
 	return list
 }

@@ -247,9 +247,9 @@ func (h *house) attend(ctx context.Context, run string) {
 		if head.Status.Ended() {
 			return
 		}
-		for node, w := range sim.OpenWaits(h.events(run)) {
+		for _, w := range sim.OpenWaits(h.events(run)) {
 			ask, cancel := context.WithTimeout(ctx, 30*time.Second)
-			err := h.some().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: sim.Answer(h.seed, node, w)})
+			err := h.some().Answer(ask, run, engine.Answer{Wait: w.Wait, Value: sim.Answer(h.seed, w)})
 			cancel()
 			h.mu.Lock()
 			h.last[run] = err
