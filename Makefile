@@ -14,11 +14,11 @@ RELEASER := .cache/bin/goreleaser-v2.16.0
 TEMPORAL := .cache/bin/temporal-server-v1.32.1
 # Tests beside programs of others: model and MCP servers, clients, a linter, a browser.
 OTHERS   := aimock mcp openai redocly browser
-PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json)
+PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json) web/node_modules/.package-lock.json
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test test-cluster bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
+.PHONY: help run test web test-cluster bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -30,10 +30,14 @@ run: ## run an example offline, with a reply script in place of a model
 test: SEED := 1
 soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-test: lint $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must hold: lint, tests with the race detector, and beside programs of others
+test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must hold: lint, tests with the race detector, and beside programs of others
 	$(GO) build ./...
 	$(ALL) HOCKET_SEED=$(SEED) HOCKET_KILLS=50 GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts' ./...
 	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts' ./internal/cli # their processes start ten times slower with -race; soak does that
+
+web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails where web/dist is not what is built of it
+	cd web && npm run build && npm run check && npm test
+	git add --intent-to-add web/dist && git diff --exit-code --stat -- web/dist
 
 test-cluster: SEED := 1
 test-cluster: temporal postgres ## several servers: Temporal (its server is built the first time, in 5 to 15 minutes), kills on PostgreSQL, the files of deployments; ROUNDS=200 is how often processes are killed
@@ -80,7 +84,7 @@ release-check: $(RELEASER) ## the release's configuration is valid, and go insta
 	HOCKET_INSTALL=1 go test -run '^TestInstall$$' -timeout 20m .
 
 clean: ## remove what the other targets made
-	rm -rf bin dist .cache $(OTHERS:%=scripts/%/node_modules)
+	rm -rf bin dist .cache web/node_modules $(OTHERS:%=scripts/%/node_modules)
 
 $(LINT):
 	GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI)
@@ -112,6 +116,10 @@ postgres: # the programs of the machine (internal/pgtest has the same folders), 
 
 temporal: # go build knows what has changed; -p bounds the memory of the compilers
 	cd internal/temporaltest && $(GO) build -p 2 -ldflags="$(LDFLAGS)" -o $(CURDIR)/$(TEMPORAL) .
+
+web/node_modules/.package-lock.json: web/package-lock.json
+	cd web && npm ci --no-audit --no-fund
+	touch $@
 
 scripts/%/node_modules/.package-lock.json: scripts/%/package-lock.json
 	cd scripts/$* && npm ci --no-audit --no-fund

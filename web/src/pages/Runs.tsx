@@ -3,6 +3,7 @@ import {Search} from 'lucide-react'
 import {useDeferredValue, useEffect, useRef, useState} from 'react'
 import {Link, useLocation, useSearch} from 'wouter'
 import {count} from '../lib/format.ts'
+import {clean} from '../lib/hostile.ts'
 import {useKeys} from '../shell/keys.ts'
 import control from '../ui/control.module.css'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
@@ -29,7 +30,7 @@ export function RunsPage() {
           <option value="">All workflows</option>
           {options(Object.keys(all?.workflow ?? {}), filter.workflow).map(w => (
             <option key={w} value={w}>
-              {w}
+              {clean(w)}
             </option>
           ))}
         </select>
@@ -37,7 +38,7 @@ export function RunsPage() {
           <option value="">Any trigger</option>
           {options(Object.keys(all?.trigger ?? {}), filter.trigger).map(t => (
             <option key={t} value={t}>
-              {t}
+              {clean(t)}
             </option>
           ))}
         </select>

@@ -2,6 +2,7 @@ import {useMutation, useQuery} from '@tanstack/react-query'
 import {useState} from 'react'
 import {Link, useLocation} from 'wouter'
 import {ask, client, type Schemas} from '../api/client.ts'
+import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
 import {Button, ErrorBox, Field, Loading, Page} from '../ui/parts.tsx'
 import {SchemaForm} from '../ui/SchemaForm.tsx'
@@ -70,7 +71,7 @@ function RunForm({w}: {w: Schemas['Definition']}) {
             <option value="">the whole workflow</option>
             {branches.map(b => (
               <option key={b.id} value={b.id}>
-                {b.name || b.id}
+                {clean(b.name || b.id)}
               </option>
             ))}
           </select>

@@ -3,6 +3,7 @@ import {useState} from 'react'
 import {useLocation} from 'wouter'
 import {ask, client} from '../api/client.ts'
 import {may} from '../api/session.ts'
+import {clean} from '../lib/hostile.ts'
 import {useSession} from '../shell/session.ts'
 import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
@@ -101,7 +102,7 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
           <option value="">where it ended</option>
           {nodes.map(n => (
             <option key={n} value={n}>
-              {n}
+              {clean(n)}
             </option>
           ))}
         </select>

@@ -117,20 +117,25 @@ function layers(ids: string[], links: Link[]): Map<string, number> {
 
 // order sorts each row by where its neighbours above are, and then by those below.
 function order(rows: string[][], links: Link[]): void {
-  const near = (row: string[], other: string[], side: 'above' | 'below') => {
+  const above = new Map<string, string[]>()
+  const below = new Map<string, string[]>()
+  for (const l of links) {
+    if (l.back) continue
+    above.set(l.to, [...(above.get(l.to) ?? []), l.from])
+    below.set(l.from, [...(below.get(l.from) ?? []), l.to])
+  }
+  const near = (row: string[], other: string[], side: Map<string, string[]>) => {
     const at = new Map(other.map((id, i) => [id, i - (other.length - 1) / 2]))
     const weight = new Map(
       row.map((id, i) => {
-        const ns = links
-          .filter(l => !l.back && (side === 'above' ? l.to === id && at.has(l.from) : l.from === id && at.has(l.to)))
-          .map(l => at.get(side === 'above' ? l.from : l.to)!)
+        const ns = (side.get(id) ?? []).flatMap(n => at.get(n) ?? [])
         return [id, ns.length > 0 ? ns.reduce((a, b) => a + b, 0) / ns.length : i - (row.length - 1) / 2]
       }),
     )
     row.sort((a, b) => weight.get(a)! - weight.get(b)!)
   }
   for (let round = 0; round < 2; round++) {
-    for (let i = 1; i < rows.length; i++) near(rows[i]!, rows[i - 1]!, 'above')
-    for (let i = rows.length - 2; i >= 0; i--) near(rows[i]!, rows[i + 1]!, 'below')
+    for (let i = 1; i < rows.length; i++) near(rows[i]!, rows[i - 1]!, above)
+    for (let i = rows.length - 2; i >= 0; i--) near(rows[i]!, rows[i + 1]!, below)
   }
 }

@@ -1,0 +1,73 @@
+// What all specs share: a browser whose pages may not complain, and may ask nothing of another origin.
+import {chromium} from 'playwright-core'
+
+export const check = (what, ok, more = '') => {
+  if (!ok) throw new Error(`${what} ${more}`)
+}
+
+// withBrowser gives f a function that opens pages, and fails where one of them complains: an error on the console, a violation of the policy, a request to another origin.
+export async function withBrowser(chromiumPath, origin, f) {
+  const browser = await chromium.launch({executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
+  const complaints = []
+  const requests = []
+  const allowed = []
+  try {
+    const open = async (options = {}) => {
+      const context = await browser.newContext({viewport: {width: 1280, height: 800}, reducedMotion: 'reduce', ...options})
+      context.setDefaultTimeout(60_000)
+      const page = await context.newPage()
+      await page.addInitScript(() => {
+        document.addEventListener('securitypolicyviolation', e => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))
+      })
+      // A server without the feed of all runs answers 404: then the page asks again and again instead.
+      const noFeed = m => m.location().url === `${origin}/api/v1/events` && m.text().includes('404')
+      page.on('console', m => m.type() === 'error' && !noFeed(m) && !allowed.some(a => a.test(m.text())) && complaints.push(`${page.url()}: ${m.text()}`))
+      page.on('pageerror', e => complaints.push(`${page.url()}: ${e}`))
+      page.on('dialog', d => {
+        complaints.push(`a dialog: ${d.message()}`)
+        void d.dismiss()
+      })
+      page.on('popup', () => complaints.push('a window was opened'))
+      page.on('request', r => {
+        requests.push({url: r.url(), referer: r.headers().referer ?? ''})
+        const at = new URL(r.url())
+        if (at.origin !== origin && at.protocol !== 'data:' && at.protocol !== 'blob:') complaints.push(`a request to ${r.url()}`)
+      })
+      return page
+    }
+    await f({open, requests, allow: re => allowed.push(re)})
+    if (complaints.length > 0) throw new Error(`the page complains:\n${[...new Set(complaints)].join('\n')}`)
+  } finally {
+    await browser.close()
+  }
+}
+
+export async function signIn(page, origin, token) {
+  await page.goto(`${origin}/`)
+  await page.getByLabel('Token').fill(token)
+  await page.getByRole('button', {name: 'Sign in'}).click()
+  await page.getByRole('navigation', {name: 'Main'}).waitFor()
+}
+
+// caller gives a function that asks the API.
+export const caller =
+  (origin, token) =>
+  async (path, body, method = body ? 'POST' : 'GET') => {
+    const answer = await fetch(`${origin}/api/v1${path}`, {
+      method,
+      headers: {Authorization: `Bearer ${token}`, 'Content-Type': 'application/json'},
+      ...(body ? {body: JSON.stringify(body)} : {}),
+    })
+    const text = await answer.text()
+    check(`${path} is answered`, answer.ok, text)
+    return text ? JSON.parse(text) : null
+  }
+
+// settled waits until the page shows its heading and nothing loads.
+export async function settled(page) {
+  await page.locator('main h1, main h2').first().waitFor()
+  await page
+    .getByText(/^Loading /)
+    .first()
+    .waitFor({state: 'detached'})
+}

@@ -1,0 +1,29 @@
+// Done-when 1, the first minute: follow the link, run the sample, see it complete. The link works once, and its code is in no request.
+import {check, withBrowser} from './lib.mjs'
+
+export const spec = (chromium, {origin, link}) =>
+  withBrowser(chromium, origin, async ({open, requests, allow}) => {
+    const code = new URL(link).hash.replace('#code=', '')
+    check('the link has a code', code.length > 20, link)
+    const page = await open()
+    await page.goto(link)
+    await page.getByRole('heading', {name: 'Begin with a sample'}).waitFor()
+    check('the code is gone from the address', !page.url().includes(code) && !page.url().includes('#'), page.url())
+    await page.getByRole('button', {name: /^Run\s*: Count the letters/}).click()
+    await page.getByText('5 words, 28 characters').first().waitFor()
+    await page.locator('main').getByText('completed', {exact: true}).first().waitFor()
+    await page.locator('.react-flow__node').nth(3).waitFor()
+    const kept = await page.evaluate(c => JSON.stringify({...localStorage, ...sessionStorage, state: history.state}).includes(c), code)
+    check('the code is not kept', !kept)
+    await page.reload()
+    await page.getByText('5 words, 28 characters').first().waitFor()
+
+    allow(/status of 401/)
+    const other = await open()
+    await other.goto(link)
+    await other.getByRole('button', {name: 'Sign in'}).waitFor()
+    check('the link works once', (await other.getByRole('alert').count()) === 1)
+    check('the code is gone from the address again', !other.url().includes(code), other.url())
+    const leaks = requests.filter(r => r.referer.includes(code) || r.url.split('#')[0].includes(code))
+    check('no request line and no Referer has the code', leaks.length === 0, JSON.stringify(leaks))
+  })
