@@ -184,11 +184,15 @@ func runOf(k scheduler.Key, planned time.Time) string {
 	return driver.DerivedRunID(planned, parts...)
 }
 
-// scheduled gives one schedule as a list shows it.
+// scheduled gives one schedule as a list shows it, without reading what was said of all others.
 func (s *Scheduler) scheduled(ctx context.Context, b scheduler.Branch, zone *time.Location) (Scheduled, error) {
-	known, err := s.known(ctx)
+	list, err := s.store.Registrations(ctx)
 	if err != nil {
 		return Scheduled{}, err
 	}
-	return s.look(ctx, b, known, cmp.Or(zone, time.Local), time.Now())
+	c, err := s.store.Control(ctx, b.Workflow, b.Branch, b.Key.Schedule)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	return s.look(ctx, b, knownOf(list, []journal.Control{c}), cmp.Or(zone, time.Local), time.Now())
 }

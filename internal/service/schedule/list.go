@@ -54,6 +54,10 @@ func (s *Scheduler) known(ctx context.Context) (known, error) {
 	if err != nil {
 		return known{}, err
 	}
+	return knownOf(list, controls), nil
+}
+
+func knownOf(list []journal.Registration, controls []journal.Control) known {
 	k := known{map[scheduler.Key]journal.Registration{}, map[scheduler.Key]journal.Control{}}
 	for _, r := range list {
 		k.registered[scheduler.Key{Workflow: r.Workflow, Branch: r.Branch, Schedule: r.Schedule}] = r
@@ -61,7 +65,7 @@ func (s *Scheduler) known(ctx context.Context) (known, error) {
 	for _, c := range controls {
 		k.controls[scheduler.Key{Workflow: c.Workflow, Branch: c.Branch, Schedule: c.Schedule}] = c
 	}
-	return k, nil
+	return k
 }
 
 // Schedules lists the schedules of all published workflows by workflow, branch and id, and the owner of their scheduler; false: none. zone is that of calendars whose
