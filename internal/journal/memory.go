@@ -28,6 +28,7 @@ type Memory struct {
 	inbox     memInbox
 	hub       Hub
 	lines     memLines
+	slots     memSlots
 	ears      ears
 	schedules memSchedules
 

@@ -257,6 +257,7 @@ type Backend interface { //nolint:interfacebloat,nolintlint // the ports are sma
 	Notices
 	Changes
 	Lines
+	Slots
 	Deltas
 	// Close waits for appends under way, gives up every run that the handle owns, and frees it. Every call after it fails with ErrClosed; a
 	// second Close does nothing.

@@ -52,7 +52,7 @@ UPDATE @runs r SET kind = $2 FROM held o WHERE r.id = o.id`)
 	sqlPlace  = sqlText(`UPDATE @runs SET place = $2 WHERE run = $1`)
 
 	sqlForget = sqlText(`DELETE FROM @owners o WHERE o.id NOT IN ` + living + ` AND NOT EXISTS (SELECT FROM @heads h WHERE h.owner = o.id AND h.owner <> 0)
-  AND o.id NOT IN (SELECT owner FROM @schedule_leader) AND NOT EXISTS (SELECT FROM @lines n WHERE n.owner = o.id)`)
+  AND o.id NOT IN (SELECT owner FROM @schedule_leader) AND NOT EXISTS (SELECT FROM @lines n WHERE n.owner = o.id) AND NOT EXISTS (SELECT FROM @slots n WHERE n.owner = o.id)`)
 )
 
 // Reading a run.
@@ -142,6 +142,25 @@ INSERT INTO @lines (kind, name, owner, token) SELECT $1, $2, $3, $4 FROM turn RE
 FROM @lines l WHERE l.kind = $1 AND l.name = $2 AND l.owner IN ` + living)
 	sqlLeave = sqlText(`DELETE FROM @lines WHERE id = $1 AND kind = $2 AND name = $3`)
 	sqlLost  = sqlText(`DELETE FROM @lines WHERE owner = $1 AND token = $2`)
+)
+
+// Slots. All that changes in one line does so under its lock. A name may be longer than what an index takes: its hash is indexed.
+const (
+	slotHeld    = `(s.owner <> 0 AND s.owner IN ` + living + ` OR EXISTS (SELECT FROM @runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
+	slotWaiting = `(s.owner <> 0 AND s.owner IN ` + living + ` OR EXISTS (SELECT FROM @runs r JOIN @heads h ON h.id = r.id
+  WHERE r.run = s.run AND r.status = 'pending' AND (h.owner < 0 OR h.owner IN ` + living + `)))`
+	slotsOf      = `sha256(s.name) = sha256($1) AND `
+	sqlSlot      = sqlText(`SELECT id, name, max, admitted FROM @slots WHERE run = $1`)
+	sqlSlotTurn  = sqlText(`SELECT true FROM pg_advisory_xact_lock(hashtextextended('hocket slots of @' || encode($1, 'hex'), 0))`)
+	sqlNewSlot   = sqlText(`INSERT INTO @slots (name, run, max, owner) VALUES ($1, $2, $3, $4)`)
+	sqlDropSlot  = sqlText(`DELETE FROM @slots WHERE run = $1`)
+	sqlConfirm   = sqlText(`UPDATE @slots SET owner = 0 WHERE run = $1`)
+	sqlAdmit     = sqlText(`UPDATE @slots SET admitted = true WHERE id = $1`)
+	sqlSlotsHeld = sqlText(`SELECT s.run FROM @slots s WHERE ` + slotsOf + `s.admitted AND s.id <> $2 AND ` + slotHeld + ` ORDER BY s.id`)
+	sqlBehind    = sqlText(`SELECT s.run FROM @slots s WHERE ` + slotsOf + `NOT s.admitted AND s.id < $2 AND ` + slotWaiting + ` ORDER BY s.id DESC LIMIT 1`)
+	sqlBefore    = sqlText(`SELECT count(*) FROM @slots s WHERE ` + slotsOf + `NOT s.admitted AND s.id < $2 AND ` + slotWaiting)
+	// Those that have ended before the run that gets a slot.
+	sqlDropSlots = sqlText(`DELETE FROM @slots s WHERE ` + slotsOf + `s.id < $2 AND NOT ` + slotHeld)
 )
 
 // Schedules.

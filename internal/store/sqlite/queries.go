@@ -200,8 +200,8 @@ WHERE r.status IN ('pending', 'running') AND h.owner IN (SELECT value FROM json_
   AND r.run NOT IN (SELECT value FROM json_each(?)) LIMIT ?`)
 	sqlPlace  = sqlText(`UPDATE runs SET place = ? WHERE run = ?`)
 	sqlClaim  = sqlText(`UPDATE heads SET owner = ?, epoch = epoch + 1 WHERE id = ? AND epoch = ? AND owner = ?`)
-	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) ORDER BY id LIMIT 500`)
-	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines)`)
+	sqlUnused = sqlText(`SELECT id, owner FROM owners WHERE id > ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) AND id NOT IN (SELECT owner FROM slots) ORDER BY id LIMIT 500`)
+	sqlForget = sqlText(`DELETE FROM owners WHERE id = ? AND id NOT IN (SELECT owner FROM heads) AND id NOT IN (SELECT owner FROM lines) AND id NOT IN (SELECT owner FROM slots)`)
 )
 
 // Inbox.
@@ -224,6 +224,23 @@ const (
 	sqlPlaces   = sqlText(`SELECT l.id, o.owner FROM lines l JOIN owners o ON o.id = l.owner WHERE l.kind = ? AND l.name = ? ORDER BY l.id`)
 	sqlLeave    = sqlText(`DELETE FROM lines WHERE id = ? AND kind = ? AND name = ?`)
 	sqlLeaveKey = sqlText(`DELETE FROM lines WHERE owner = ? AND kind = ? AND name = ?`)
+)
+
+// Slots. Living owners are a JSON list of numbers.
+const (
+	slotHeld    = `(s.owner IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
+	slotWaiting = `(s.owner IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r CROSS JOIN heads h ON h.id = r.id
+  WHERE r.run = s.run AND r.status = 'pending' AND (h.owner < 0 OR h.owner IN (SELECT value FROM json_each(?)))))`
+	sqlSlot      = sqlText(`SELECT id, name, max, admitted FROM slots WHERE run = ?`)
+	sqlNewSlot   = sqlText(`INSERT INTO slots (name, run, max, owner) VALUES (?, ?, ?, ?)`)
+	sqlDropSlot  = sqlText(`DELETE FROM slots WHERE run = ?`)
+	sqlConfirm   = sqlText(`UPDATE slots SET owner = 0 WHERE run = ?`)
+	sqlAdmit     = sqlText(`UPDATE slots SET admitted = 1 WHERE id = ?`)
+	sqlSlotsHeld = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 1 AND s.id <> ? AND ` + slotHeld + ` ORDER BY s.id`)
+	sqlBehind    = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND s.id < ? AND ` + slotWaiting + ` ORDER BY s.id DESC LIMIT 1`)
+	sqlBefore    = sqlText(`SELECT count(*) FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 0 AND s.id < ? AND ` + slotWaiting)
+	// Those that have ended before the run that gets a slot.
+	sqlDropSlots = sqlText(`DELETE FROM slots AS s WHERE s.name = ? AND s.id < ? AND NOT ` + slotHeld)
 )
 
 // Schedules.

@@ -110,6 +110,13 @@ var list = []*table{
 		add:  `INSERT INTO holds (run, blob) VALUES (?, ?)`,
 		drop: `DELETE FROM holds WHERE run = ? AND blob = ?`,
 	},
+	{ // processes do not come along, and with them what they vouch for
+		name: "slots", key: 1, run: -1, columns: join(of(number, "id"), of(raw, "name", "run"), of(number, "max"), of(truth, "admitted"), of(number, "owner")),
+		keys: `SELECT id, 60 + octet_length(name) FROM slots WHERE id >= ? ORDER BY id LIMIT ?`,
+		rows: `SELECT id, name, run, max, admitted, 0 FROM slots WHERE id >= ? AND id <= ? ORDER BY id`,
+		add:  `INSERT INTO slots (id, name, run, max, admitted, owner) VALUES (?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM slots WHERE id = ?`,
+	},
 	{ // taken is that of an owner, who does not come along
 		name: "inbox", key: 1, run: 1,
 		columns: join(of(number, "id", "run"), of(raw, "kind"), of(blob, "data"), of(number, "posted", "taken"), of(truth, "done"), of(blob, "result")),

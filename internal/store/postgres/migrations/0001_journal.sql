@@ -155,6 +155,17 @@ CREATE TABLE lines (
 );
 CREATE INDEX lines_name ON lines (kind, name, id);
 
+-- Runs that may only go on while few others of a name do, in the order in which they asked for a slot.
+CREATE TABLE slots (
+  id       bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  name     bytea   NOT NULL,
+  run      bytea   NOT NULL UNIQUE,          -- runs.run, which need not be there yet
+  max      integer NOT NULL,
+  admitted boolean NOT NULL DEFAULT false,   -- the run has a slot, until it has ended
+  owner    bigint  NOT NULL                  -- owners.id of the process that vouches for the run; 0 is none
+);
+CREATE INDEX slots_name ON slots (sha256(name), admitted, id);
+
 -- Where the schedule of each branch stands (P37).
 CREATE TABLE schedules (
   workflow       bytea   NOT NULL,           -- id of the stored workflow

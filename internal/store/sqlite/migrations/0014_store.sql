@@ -159,6 +159,17 @@ CREATE TABLE lines (
 );
 CREATE INDEX lines_name ON lines (kind, name);
 
+-- Runs that may only go on while few others of a name do, in the order in which they asked for a slot.
+CREATE TABLE slots (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  name     TEXT    NOT NULL,
+  run      TEXT    NOT NULL UNIQUE,         -- runs.run, which need not be there yet
+  max      INTEGER NOT NULL,
+  admitted INTEGER NOT NULL DEFAULT 0,      -- 1: the run has a slot, until it has ended
+  owner    INTEGER NOT NULL                 -- owners.id of the process that vouches for the run; 0 is none
+);
+CREATE INDEX slots_name ON slots (name, admitted, id);
+
 -- Stored agents and workflows. These tables are for any program to read and write; docs/catalog.md tells what they mean. Rows of nodes and edges
 -- are in the order of their rowid.
 --

@@ -1,0 +1,219 @@
+package journaltest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// queue puts a run into the line of a name.
+func queue(t *testing.T, s journal.Slots, name, run string, most int) {
+	t.Helper()
+	if err := s.Queue(t.Context(), journal.Slot{Name: name, Run: run, Max: most}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// turn compares where a run is. want is `slot` or `behind RUN/BEFORE`, then the runs with slots.
+func turn(t *testing.T, s journal.Slots, run, want string) {
+	t.Helper()
+	got, err := s.Turn(t.Context(), run)
+	if err != nil || turnText(got) != want {
+		t.Errorf("run %s: %s, %v; want %s", run, turnText(got), err, want)
+	}
+}
+
+func turnText(t journal.Turn) string {
+	text := fmt.Sprintf("behind %s/%d", t.Behind, t.Before)
+	if t.Admitted {
+		text = "slot"
+	}
+	return strings.TrimSpace(text + " " + strings.Join(t.Busy, " "))
+}
+
+// admitted compares whether a run got a slot.
+func admitted(t *testing.T, s journal.Slots, run string, want bool) {
+	t.Helper()
+	got, err := s.Admit(t.Context(), run)
+	if err != nil || got.Admitted != want {
+		t.Errorf("run %s: %+v, %v; want a slot: %t", run, got, err, want)
+	}
+}
+
+// pending is an append that makes a run that waits for a slot.
+func pending(run string) journal.Append {
+	a := create(run, 0)
+	a.Status = journal.StatusPending
+	return a
+}
+
+// testSlots: the first n of a line have slots, until they end; others are passed only when they cannot go on.
+func testSlots(t *testing.T, m Medium) {
+	a, b := handle(t, m), handle(t, m)
+	ctx := t.Context()
+	const name = "a\x00\xff"
+	for i, h := range []journal.Backend{a, b, a, b, a} {
+		run := fmt.Sprintf("r%d", i)
+		queue(t, h, name, run, 2)
+		mustAppend(t, h, pending(run))
+		if err := h.Confirm(ctx, run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	queue(t, b, "other", "x", 1)
+	admitted(t, b, "x", true)
+
+	admitted(t, b, "r1", false) // r0 is before it
+	admitted(t, a, "r0", true)
+	admitted(t, a, "r0", true)
+	admitted(t, b, "r1", true)
+	admitted(t, a, "r2", false)
+	turn(t, b, "r0", "slot r1")
+	turn(t, b, "r2", "behind /0 r0 r1")
+	turn(t, b, "r4", "behind r3/2 r0 r1")
+
+	paused := next("r0", 2)
+	paused.Status = journal.StatusPaused
+	mustAppend(t, a, paused)
+	admitted(t, a, "r2", false)
+	end := next("r2", 2)
+	end.Status = journal.StatusCancelled
+	mustAppend(t, a, end)
+	turn(t, b, "r4", "behind r3/1 r0 r1")
+	end = next("r1", 2)
+	end.Status = journal.StatusFailed
+	mustAppend(t, b, end)
+	admitted(t, a, "r4", false)
+	admitted(t, b, "r3", true)
+	turn(t, a, "r4", "behind /0 r0 r3")
+	if _, err := a.Admit(ctx, "r1"); err == nil {
+		t.Error("a run that ended before the last that got a slot is still in line")
+	}
+
+	// A place that is taken anew is the last one.
+	queue(t, b, name, "r5", 2)
+	queue(t, a, name, "r4", 2)
+	turn(t, a, "r4", "behind r5/1 r0 r3")
+	if err := b.Unqueue(ctx, "r5"); err != nil {
+		t.Fatal(err)
+	}
+	turn(t, a, "r4", "behind /0 r0 r3")
+	if err := b.Unqueue(ctx, "r5"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.Turn(ctx, "r5")
+	refused(t, "a run that left its line", err, journal.ErrNotFound)
+	_, err = a.Admit(ctx, "r5")
+	refused(t, "a run that left its line", err, journal.ErrNotFound)
+	for _, bad := range []journal.Slot{{}, {Name: "a", Run: "r"}, {Run: "r", Max: 1}, {Name: "a", Max: 1}, {Name: "a", Run: "r", Max: 1001}, {Name: strings.Repeat("a", 2049), Run: "r", Max: 1}} {
+		if err := a.Queue(ctx, bad); err == nil {
+			t.Errorf("the slot %+v was taken", bad)
+		}
+	}
+	queue(t, a, strings.Repeat("\xff", journal.MaxSlotName), "long", journal.MaxSlots)
+	admitted(t, a, "long", true)
+}
+
+// testSlotsOfDead: a run keeps its slot when its owner dies. One that waits is passed meanwhile, unless it was given up to be claimed, and keeps its place. A run that was not stored before its process
+// died is in no line.
+func testSlotsOfDead(t *testing.T, m Medium) {
+	living := handle(t, m)
+	ctx := t.Context()
+	dying := m.Open(t)
+	for _, run := range []string{"runs", "given", "waits", "unborn"} {
+		queue(t, dying, "n", run, 2)
+		if run == "unborn" {
+			continue
+		}
+		mustAppend(t, dying, pending(run))
+		if err := dying.Confirm(ctx, run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	admitted(t, dying, "runs", true)
+	moved := next("runs", 2)
+	moved.Status = journal.StatusRunning
+	mustAppend(t, dying, moved)
+	if err := dying.Return(ctx, "given", 1); err != nil {
+		t.Fatal(err)
+	}
+	queue(t, living, "n", "last", 2)
+	turn(t, living, "last", "behind unborn/3 runs")
+	if err := dying.Close(); err != nil {
+		t.Fatal(err)
+	}
+	turn(t, living, "last", "behind given/1 runs")
+	if _, err := living.Claim(ctx, "given"); err != nil {
+		t.Fatal(err)
+	}
+	admitted(t, living, "given", true)
+	turn(t, living, "last", "behind /0 runs given")
+	if _, err := living.Claim(ctx, "waits"); err != nil {
+		t.Fatal(err)
+	}
+	turn(t, living, "last", "behind waits/1 runs given")
+	head, err := living.Claim(ctx, "runs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := next("runs", 3)
+	end.Epoch, end.Status, end.Release = head.Epoch, journal.StatusCompleted, true
+	mustAppend(t, living, end)
+	admitted(t, living, "waits", true)
+	if _, err := living.Prune(ctx, journal.PruneQuery{Runs: []string{"runs"}}); err != nil {
+		t.Fatal(err)
+	}
+	turn(t, living, "last", "behind /0 given waits")
+}
+
+// testSlotsAtOnce: of 50 runs that ask at once from three handles never more than n have a slot, each gets one, and in their order.
+func testSlotsAtOnce(t *testing.T, m Medium) {
+	handles := []journal.Backend{handle(t, m), handle(t, m), handle(t, m)}
+	const most = 3
+	var mu sync.Mutex
+	now, peak := 0, 0
+	var order []string
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			h, run := handles[i%3], fmt.Sprintf("r%d", i)
+			if err := h.Queue(t.Context(), journal.Slot{Name: "n", Run: run, Max: most}); err != nil {
+				t.Error(err)
+				return
+			}
+			for {
+				got, err := h.Admit(t.Context(), run)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if got.Admitted {
+					break
+				}
+			}
+			mu.Lock()
+			now++
+			peak = max(peak, now)
+			order = append(order, run)
+			mu.Unlock()
+			mu.Lock()
+			now--
+			mu.Unlock()
+			if err := h.Unqueue(t.Context(), run); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if peak > most {
+		t.Errorf("%d runs had slots at once, want at most %d", peak, most)
+	}
+	slices.Sort(order)
+	if n := len(slices.Compact(order)); n != 50 {
+		t.Errorf("%d runs got slots, want 50", n)
+	}
+}

@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// slot is a row of slots.
+type slot struct {
+	id, max  int64
+	name     []byte
+	admitted bool
+}
+
+// Queue implements journal.Slots.
+func (s *Store) Queue(ctx context.Context, q journal.Slot) error {
+	if err := q.Validate(); err != nil {
+		return err
+	}
+	self, err := s.register(ctx)
+	if err == nil {
+		name, run := bytesOf(q.Name), bytesOf(q.Run)
+		err = s.inTurn(ctx, name, func(tx pgx.Tx) error {
+			_, err := tx.Exec(ctx, s.text(sqlDropSlot), run)
+			if err == nil {
+				_, err = tx.Exec(ctx, s.text(sqlNewSlot), name, run, q.Max, self)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("ask for a slot: %w", err)
+	}
+	return nil
+}
+
+// inTurn does something in a transaction that has the line of a name for itself.
+func (s *Store) inTurn(ctx context.Context, name []byte, do func(tx pgx.Tx) error) error {
+	return s.again(ctx, func() error {
+		return s.Tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, s.text(sqlSlotTurn), name); err != nil {
+				return err
+			}
+			return do(tx) // with a look of its own at what those before it stored
+		})
+	})
+}
+
+// querier is a transaction or the pool.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// slotOf looks up the row of a run.
+func (s *Store) slotOf(ctx context.Context, c querier, run string) (q slot, err error) {
+	err = c.QueryRow(ctx, s.text(sqlSlot), bytesOf(run)).Scan(&q.id, &q.name, &q.max, &q.admitted)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = journal.ErrNotFound
+	}
+	return q, err
+}
+
+// turnOf tells where a slot is, and who is in its way.
+func (s *Store) turnOf(ctx context.Context, c querier, q slot) (t journal.Turn, err error) {
+	t.Admitted = q.admitted
+	rows, err := c.Query(ctx, s.text(sqlSlotsHeld), q.name, q.id)
+	if err == nil {
+		var run []byte
+		_, err = pgx.ForEachRow(rows, []any{&run}, func() error {
+			t.Busy = append(t.Busy, string(run))
+			return nil
+		})
+	}
+	if err != nil || q.admitted {
+		return t, err
+	}
+	var run []byte
+	err = c.QueryRow(ctx, s.text(sqlBehind), q.name, q.id).Scan(&run)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	t.Behind = string(run)
+	return t, err
+}
+
+// Admit implements journal.Slots.
+func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
+	q, err := s.slot(ctx, run)
+	if err == nil {
+		err = s.inTurn(ctx, q.name, func(tx pgx.Tx) error {
+			q, err := s.slotOf(ctx, tx, run)
+			if err == nil {
+				t, err = s.turnOf(ctx, tx, q)
+			}
+			if err != nil || q.admitted || t.Behind != "" || int64(len(t.Busy)) >= q.max {
+				return err
+			}
+			t.Admitted = true
+			if _, err = tx.Exec(ctx, s.text(sqlAdmit), q.id); err == nil {
+				_, err = tx.Exec(ctx, s.text(sqlDropSlots), q.name, q.id)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return journal.Turn{}, fmt.Errorf("ask for a slot of run %s: %w", run, err)
+	}
+	return t, nil
+}
+
+// slot looks up the row of a run outside of a transaction.
+func (s *Store) slot(ctx context.Context, run string) (q slot, err error) {
+	found, err := s.one(ctx, sqlSlot, []any{bytesOf(run)}, []any{&q.id, &q.name, &q.max, &q.admitted})
+	if err == nil && !found {
+		err = journal.ErrNotFound
+	}
+	return q, err
+}
+
+// Turn implements journal.Slots.
+func (s *Store) Turn(ctx context.Context, run string) (t journal.Turn, err error) {
+	err = s.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+		q, err := s.slotOf(ctx, tx, run)
+		if err == nil {
+			t, err = s.turnOf(ctx, tx, q)
+		}
+		if err != nil || t.Behind == "" {
+			return err
+		}
+		return tx.QueryRow(ctx, s.text(sqlBefore), q.name, q.id).Scan(&t.Before)
+	})
+	if err != nil {
+		return journal.Turn{}, fmt.Errorf("look for the slot of run %s: %w", run, err)
+	}
+	return t, nil
+}
+
+// Confirm implements journal.Slots.
+func (s *Store) Confirm(ctx context.Context, run string) error {
+	return s.setSlot(ctx, sqlConfirm, run)
+}
+
+// Unqueue implements journal.Slots.
+func (s *Store) Unqueue(ctx context.Context, run string) error {
+	return s.setSlot(ctx, sqlDropSlot, run)
+}
+
+func (s *Store) setSlot(ctx context.Context, q sqlText, run string) error {
+	if _, err := s.exec(ctx, q, bytesOf(run)); err != nil {
+		return fmt.Errorf("change the slot of run %s: %w", run, err)
+	}
+	s.changes.stored(journal.OfRun(run))
+	return nil
+}

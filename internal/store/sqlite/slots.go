@@ -1,0 +1,163 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// slot is a row of slots.
+type slot struct {
+	id, max  int64
+	name     string
+	admitted bool
+}
+
+// Queue implements journal.Slots.
+func (s *Store) Queue(ctx context.Context, q journal.Slot) error {
+	if err := q.Validate(); err != nil {
+		return err
+	}
+	self, err := s.owners.register(ctx, s.writer)
+	if err == nil {
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			if _, err := c.exec(sqlDropSlot, q.Run); err != nil {
+				return err
+			}
+			_, err := c.exec(sqlNewSlot, q.Name, q.Run, q.Max, self)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("ask for a slot: %w", err)
+	}
+	return nil
+}
+
+// slotOwners gives the numbers of the owners that live, as a JSON list. One that dies meanwhile counts as living a little longer.
+func (s *Store) slotOwners(ctx context.Context) (string, error) {
+	ids := map[int64]string{}
+	err := s.readers.read(ctx, func(c *conn) error {
+		clear(ids)
+		return c.query(ctx, sqlProcesses, func(r row) error {
+			ids[r.int(6)] = r.text(0)
+			return nil
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	numbers := []int64{}
+	for n, id := range ids {
+		alive, err := s.owners.isAlive(id)
+		if err != nil {
+			return "", err
+		}
+		if alive {
+			numbers = append(numbers, n)
+		}
+	}
+	b, err := json.Marshal(numbers)
+	return string(b), err
+}
+
+// slotOf looks up the row of a run.
+func slotOf(c *conn, run string) (slot, error) {
+	r, err := c.lookUp(sqlSlot, run)
+	if err == nil && r == nil {
+		err = refusal{journal.ErrNotFound}
+	}
+	if err != nil {
+		return slot{}, err
+	}
+	return slot{id: r.int(0), name: r.text(1), max: r.int(2), admitted: r.int(3) != 0}, nil
+}
+
+// turn tells where a slot is, and who is in its way.
+func (q slot) turn(ctx context.Context, c *conn, living string) (t journal.Turn, err error) {
+	t.Admitted = q.admitted
+	err = c.query(ctx, sqlSlotsHeld, func(r row) error {
+		t.Busy = append(t.Busy, r.text(0))
+		return nil
+	}, q.name, q.id, living)
+	if err == nil && !q.admitted {
+		err = c.query(ctx, sqlBehind, func(r row) error {
+			t.Behind = r.text(0)
+			return nil
+		}, q.name, q.id, living, living)
+	}
+	return t, err
+}
+
+// Admit implements journal.Slots.
+func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
+	living, err := s.slotOwners(ctx)
+	if err == nil {
+		err = s.writer.write(ctx, 0, func(c *conn) error {
+			q, err := slotOf(c, run)
+			if err == nil {
+				t, err = q.turn(ctx, c, living)
+			}
+			if err != nil || q.admitted || t.Behind != "" || int64(len(t.Busy)) >= q.max {
+				return err
+			}
+			t.Admitted = true
+			if _, err = c.exec(sqlAdmit, q.id); err == nil {
+				_, err = c.exec(sqlDropSlots, q.name, q.id, living)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return journal.Turn{}, fmt.Errorf("ask for a slot of run %s: %w", run, err)
+	}
+	return t, nil
+}
+
+// Turn implements journal.Slots.
+func (s *Store) Turn(ctx context.Context, run string) (t journal.Turn, err error) {
+	living, err := s.slotOwners(ctx)
+	if err == nil {
+		err = s.readers.read(ctx, func(c *conn) error {
+			q, err := slotOf(c, run)
+			if err == nil {
+				t, err = q.turn(ctx, c, living)
+			}
+			if err != nil || t.Behind == "" {
+				return err
+			}
+			return c.query(ctx, sqlBefore, func(r row) error {
+				t.Before = int(r.int(0))
+				return nil
+			}, q.name, q.id, living, living)
+		})
+	}
+	if err != nil {
+		return journal.Turn{}, fmt.Errorf("look for the slot of run %s: %w", run, err)
+	}
+	return t, nil
+}
+
+// Confirm implements journal.Slots.
+func (s *Store) Confirm(ctx context.Context, run string) error {
+	return s.setSlot(ctx, sqlConfirm, run)
+}
+
+// Unqueue implements journal.Slots.
+func (s *Store) Unqueue(ctx context.Context, run string) error {
+	return s.setSlot(ctx, sqlDropSlot, run)
+}
+
+func (s *Store) setSlot(ctx context.Context, q sqlText, run string) error {
+	err := s.writer.write(ctx, 0, func(c *conn) error {
+		_, err := c.exec(q, run)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("change the slot of run %s: %w", run, err)
+	}
+	s.changes.hub.Signal(journal.OfRun(run))
+	return nil
+}
