@@ -65,21 +65,30 @@ func (m *Memory) turn(run string) (Turn, *memSlot) {
 }
 
 // Queue implements Slots.
-func (h *memHandle) Queue(ctx context.Context, s Slot) error {
+func (h *memHandle) Queue(ctx context.Context, s Slot) (Turn, error) {
 	if err := s.Validate(); err != nil {
-		return err
+		return Turn{}, err
 	}
 	unlock, err := h.lock(ctx)
 	if err != nil {
-		return err
+		return Turn{}, err
 	}
 	defer unlock()
 	if h.m.slots.of == nil {
 		h.m.slots = memSlots{of: map[string][]*memSlot{}, names: map[string]string{}}
 	}
+	for _, old := range h.m.slots.of[h.m.slots.names[s.Run]] {
+		if old.Run == s.Run && h.m.isHeld(old) {
+			return Turn{}, ErrExists
+		}
+	}
 	h.m.unqueue(s.Run)
 	h.m.slots.of[s.Name], h.m.slots.names[s.Run] = append(h.m.slots.of[s.Name], &memSlot{Slot: s, owner: h.owner.ID}), s.Name
-	return nil
+	t := h.m.admit(s.Run)
+	if !t.Admitted && s.OnlyFree {
+		h.m.unqueue(s.Run)
+	}
+	return t, nil
 }
 
 // Admit implements Slots.
@@ -89,15 +98,20 @@ func (h *memHandle) Admit(ctx context.Context, run string) (Turn, error) {
 		return Turn{}, err
 	}
 	defer unlock()
-	t, mine := h.m.turn(run)
-	if mine == nil {
-		return t, ErrNotFound
+	if _, ok := h.m.slots.names[run]; !ok {
+		return Turn{}, ErrNotFound
 	}
+	return h.m.admit(run), nil
+}
+
+// admit gives a run that is in a line a slot where it may have one.
+func (m *Memory) admit(run string) Turn {
+	t, mine := m.turn(run)
 	if t.Before == 0 && len(t.Busy) < mine.Max {
 		mine.admitted, t.Admitted = true, true
 	}
 	t.Before = 0
-	return t, nil
+	return t
 }
 
 // Turn implements Slots.

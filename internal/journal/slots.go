@@ -20,6 +20,8 @@ type Slot struct {
 	Run  string
 	// Max is how many runs of the name may have a slot when this one gets its own: 1 to MaxSlots.
 	Max int
+	// OnlyFree takes a slot at once, or no place in the line.
+	OnlyFree bool
 }
 
 // Turn tells where a run is in the line of its name.
@@ -33,13 +35,14 @@ type Turn struct {
 	Before int
 }
 
-// Slots let at most n runs of a name go on at once: those that asked first. A slot is that of a run that has not ended, whatever becomes of its owner: it is free when the run has ended or is pruned. A
+// Slots let at most n runs of a name run at once: those that asked first. A slot is that of a run that has not ended, whatever becomes of its owner: it is free when the run has ended or is pruned. A
 // run that waits and has no living owner, unless it was given up to be claimed, is passed; it keeps its place.
 //
 // That a run got a slot is not signalled, nor that one is free: the appends of the runs are.
 type Slots interface {
-	// Queue puts a run at the end of the line of its name; one that has a place there loses it. Until Confirm, or the death of this handle, it need not be in the store: the handle vouches for it.
-	Queue(ctx context.Context, s Slot) error
+	// Queue puts a run at the end of the line of its name, and gives it a slot where one is free and no run waits. Until Confirm, or the death of this handle, the run need not be in the store, or may
+	// have ended: the handle vouches for it. Errors: ErrExists for a run that is in a line.
+	Queue(ctx context.Context, s Slot) (Turn, error)
 	// Admit gives a run a slot where one is free and no run waits before it. One that has a slot keeps it. Errors: ErrNotFound for a run that is in no line.
 	Admit(ctx context.Context, run string) (Turn, error)
 	// Turn tells where a run is. Errors: ErrNotFound.

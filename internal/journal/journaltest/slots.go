@@ -13,7 +13,7 @@ import (
 // queue puts a run into the line of a name.
 func queue(t *testing.T, s journal.Slots, name, run string, most int) {
 	t.Helper()
-	if err := s.Queue(t.Context(), journal.Slot{Name: name, Run: run, Max: most}); err != nil {
+	if _, err := s.Queue(t.Context(), journal.Slot{Name: name, Run: run, Max: most}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +58,10 @@ func testSlots(t *testing.T, m Medium) {
 	const name = "a\x00\xff"
 	for i, h := range []journal.Backend{a, b, a, b, a} {
 		run := fmt.Sprintf("r%d", i)
-		queue(t, h, name, run, 2)
+		got, err := h.Queue(ctx, journal.Slot{Name: name, Run: run, Max: 2})
+		if err != nil || got.Admitted != (i < 2) {
+			t.Errorf("run %s: %+v, %v", run, got, err)
+		}
 		mustAppend(t, h, pending(run))
 		if err := h.Confirm(ctx, run); err != nil {
 			t.Fatal(err)
@@ -67,8 +70,6 @@ func testSlots(t *testing.T, m Medium) {
 	queue(t, b, "other", "x", 1)
 	admitted(t, b, "x", true)
 
-	admitted(t, b, "r1", false) // r0 is before it
-	admitted(t, a, "r0", true)
 	admitted(t, a, "r0", true)
 	admitted(t, b, "r1", true)
 	admitted(t, a, "r2", false)
@@ -94,23 +95,31 @@ func testSlots(t *testing.T, m Medium) {
 		t.Error("a run that ended before the last that got a slot is still in line")
 	}
 
-	// A place that is taken anew is the last one.
-	queue(t, b, name, "r5", 2)
-	queue(t, a, name, "r4", 2)
-	turn(t, a, "r4", "behind r5/1 r0 r3")
+	_, err := b.Queue(ctx, journal.Slot{Name: "another", Run: "r4", Max: 2})
+	refused(t, "a run that is in a line", err, journal.ErrExists)
+	if got, err := b.Queue(ctx, journal.Slot{Name: name, Run: "r5", Max: 3, OnlyFree: true}); err != nil || turnText(got) != "behind r4/0 r0 r3" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = a.Turn(ctx, "r5")
+	refused(t, "a run that found no slot free", err, journal.ErrNotFound)
+	if got, err := b.Queue(ctx, journal.Slot{Name: "free", Run: "r5", Max: 1, OnlyFree: true}); err != nil || !got.Admitted {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// A run that has ended asks anew, as one that is reopened.
+	queue(t, a, name, "r1", 2)
+	turn(t, b, "r1", "behind r4/1 r0 r3")
 	if err := b.Unqueue(ctx, "r5"); err != nil {
 		t.Fatal(err)
 	}
-	turn(t, a, "r4", "behind /0 r0 r3")
 	if err := b.Unqueue(ctx, "r5"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := a.Turn(ctx, "r5")
+	_, err = a.Turn(ctx, "r5")
 	refused(t, "a run that left its line", err, journal.ErrNotFound)
 	_, err = a.Admit(ctx, "r5")
 	refused(t, "a run that left its line", err, journal.ErrNotFound)
 	for _, bad := range []journal.Slot{{}, {Name: "a", Run: "r"}, {Run: "r", Max: 1}, {Name: "a", Max: 1}, {Name: "a", Run: "r", Max: 1001}, {Name: strings.Repeat("a", 2049), Run: "r", Max: 1}} {
-		if err := a.Queue(ctx, bad); err == nil {
+		if _, err := a.Queue(ctx, bad); err == nil {
 			t.Errorf("the slot %+v was taken", bad)
 		}
 	}
@@ -124,7 +133,7 @@ func testSlotsOfDead(t *testing.T, m Medium) {
 	living := handle(t, m)
 	ctx := t.Context()
 	dying := m.Open(t)
-	for _, run := range []string{"runs", "given", "waits", "unborn"} {
+	for _, run := range []string{"runs", "full", "given", "waits", "unborn"} {
 		queue(t, dying, "n", run, 2)
 		if run == "unborn" {
 			continue
@@ -142,11 +151,18 @@ func testSlotsOfDead(t *testing.T, m Medium) {
 		t.Fatal(err)
 	}
 	queue(t, living, "n", "last", 2)
-	turn(t, living, "last", "behind unborn/3 runs")
+	turn(t, living, "last", "behind unborn/3 runs full")
 	if err := dying.Close(); err != nil {
 		t.Fatal(err)
 	}
-	turn(t, living, "last", "behind given/1 runs")
+	turn(t, living, "last", "behind given/1 runs full")
+	head, err := living.Claim(ctx, "full")
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := next("full", 2)
+	end.Epoch, end.Status, end.Release = head.Epoch, journal.StatusCompleted, true
+	mustAppend(t, living, end)
 	if _, err := living.Claim(ctx, "given"); err != nil {
 		t.Fatal(err)
 	}
@@ -156,11 +172,11 @@ func testSlotsOfDead(t *testing.T, m Medium) {
 		t.Fatal(err)
 	}
 	turn(t, living, "last", "behind waits/1 runs given")
-	head, err := living.Claim(ctx, "runs")
+	head, err = living.Claim(ctx, "runs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	end := next("runs", 3)
+	end = next("runs", 3)
 	end.Epoch, end.Status, end.Release = head.Epoch, journal.StatusCompleted, true
 	mustAppend(t, living, end)
 	admitted(t, living, "waits", true)
@@ -181,19 +197,13 @@ func testSlotsAtOnce(t *testing.T, m Medium) {
 	for i := range 50 {
 		wg.Go(func() {
 			h, run := handles[i%3], fmt.Sprintf("r%d", i)
-			if err := h.Queue(t.Context(), journal.Slot{Name: "n", Run: run, Max: most}); err != nil {
+			got, err := h.Queue(t.Context(), journal.Slot{Name: "n", Run: run, Max: most})
+			for err == nil && !got.Admitted {
+				got, err = h.Admit(t.Context(), run)
+			}
+			if err != nil {
 				t.Error(err)
 				return
-			}
-			for {
-				got, err := h.Admit(t.Context(), run)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if got.Admitted {
-					break
-				}
 			}
 			mu.Lock()
 			now++

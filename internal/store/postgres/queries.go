@@ -154,6 +154,7 @@ const (
 	sqlSlotTurn  = sqlText(`SELECT true FROM pg_advisory_xact_lock(hashtextextended('hocket slots of @' || encode($1, 'hex'), 0))`)
 	sqlNewSlot   = sqlText(`INSERT INTO @slots (name, run, max, owner) VALUES ($1, $2, $3, $4)`)
 	sqlDropSlot  = sqlText(`DELETE FROM @slots WHERE run = $1`)
+	sqlSlotKept  = sqlText(`SELECT true FROM @slots s WHERE s.run = $1 AND ` + slotHeld)
 	sqlConfirm   = sqlText(`UPDATE @slots SET owner = 0 WHERE run = $1`)
 	sqlAdmit     = sqlText(`UPDATE @slots SET admitted = true WHERE id = $1`)
 	sqlSlotsHeld = sqlText(`SELECT s.run FROM @slots s WHERE ` + slotsOf + `s.admitted AND s.id <> $2 AND ` + slotHeld + ` ORDER BY s.id`)

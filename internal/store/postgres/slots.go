@@ -18,25 +18,44 @@ type slot struct {
 }
 
 // Queue implements journal.Slots.
-func (s *Store) Queue(ctx context.Context, q journal.Slot) error {
+func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err error) {
 	if err := q.Validate(); err != nil {
-		return err
+		return t, err
 	}
 	self, err := s.register(ctx)
 	if err == nil {
-		name, run := bytesOf(q.Name), bytesOf(q.Run)
-		err = s.inTurn(ctx, name, func(tx pgx.Tx) error {
-			_, err := tx.Exec(ctx, s.text(sqlDropSlot), run)
-			if err == nil {
-				_, err = tx.Exec(ctx, s.text(sqlNewSlot), name, run, q.Max, self)
-			}
+		err = s.inTurn(ctx, bytesOf(q.Name), func(tx pgx.Tx) (err error) {
+			t, err = s.enqueue(ctx, tx, q, self)
 			return err
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("ask for a slot: %w", err)
+		return journal.Turn{}, fmt.Errorf("ask for a slot of run %s: %w", q.Run, err)
 	}
-	return nil
+	return t, nil
+}
+
+// enqueue puts a run into its line inside a transaction. Where another transaction does the same at the same time, one of them fails by the index of runs, and is done again.
+func (s *Store) enqueue(ctx context.Context, tx pgx.Tx, q journal.Slot, self int64) (t journal.Turn, err error) {
+	var isKept bool
+	run := bytesOf(q.Run)
+	switch err := tx.QueryRow(ctx, s.text(sqlSlotKept), run).Scan(&isKept); {
+	case err == nil:
+		return t, journal.ErrExists
+	case !errors.Is(err, pgx.ErrNoRows):
+		return t, err
+	}
+	if _, err := tx.Exec(ctx, s.text(sqlDropSlot), run); err != nil {
+		return t, err
+	}
+	if _, err := tx.Exec(ctx, s.text(sqlNewSlot), bytesOf(q.Name), run, q.Max, self); err != nil {
+		return t, err
+	}
+	t, err = s.admit(ctx, tx, q.Run)
+	if err == nil && !t.Admitted && q.OnlyFree {
+		_, err = tx.Exec(ctx, s.text(sqlDropSlot), run)
+	}
+	return t, err
 }
 
 // inTurn does something in a transaction that has the line of a name for itself.
@@ -89,22 +108,15 @@ func (s *Store) turnOf(ctx context.Context, c querier, q slot) (t journal.Turn, 
 	return t, err
 }
 
-// Admit implements journal.Slots.
+// Admit implements journal.Slots. A run that others are before is found out without the lock of the line.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	q, err := s.slot(ctx, run)
 	if err == nil {
-		err = s.inTurn(ctx, q.name, func(tx pgx.Tx) error {
-			q, err := s.slotOf(ctx, tx, run)
-			if err == nil {
-				t, err = s.turnOf(ctx, tx, q)
-			}
-			if err != nil || q.admitted || t.Behind != "" || int64(len(t.Busy)) >= q.max {
-				return err
-			}
-			t.Admitted = true
-			if _, err = tx.Exec(ctx, s.text(sqlAdmit), q.id); err == nil {
-				_, err = tx.Exec(ctx, s.text(sqlDropSlots), q.name, q.id)
-			}
+		t, err = s.look(ctx, run, false)
+	}
+	if err == nil && q.isFree(t) {
+		err = s.inTurn(ctx, q.name, func(tx pgx.Tx) (err error) {
+			t, err = s.admit(ctx, tx, run)
 			return err
 		})
 	}
@@ -112,6 +124,27 @@ func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err erro
 		return journal.Turn{}, fmt.Errorf("ask for a slot of run %s: %w", run, err)
 	}
 	return t, nil
+}
+
+// isFree tells whether the run gets a slot.
+func (q slot) isFree(t journal.Turn) bool {
+	return !q.admitted && t.Behind == "" && int64(len(t.Busy)) < q.max
+}
+
+// admit gives a run a slot where it may have one, inside a transaction that has the line for itself.
+func (s *Store) admit(ctx context.Context, tx pgx.Tx, run string) (t journal.Turn, err error) {
+	q, err := s.slotOf(ctx, tx, run)
+	if err == nil {
+		t, err = s.turnOf(ctx, tx, q)
+	}
+	if err != nil || !q.isFree(t) {
+		return t, err
+	}
+	t.Admitted = true
+	if _, err = tx.Exec(ctx, s.text(sqlAdmit), q.id); err == nil {
+		_, err = tx.Exec(ctx, s.text(sqlDropSlots), q.name, q.id)
+	}
+	return t, err
 }
 
 // slot looks up the row of a run outside of a transaction.
@@ -124,21 +157,27 @@ func (s *Store) slot(ctx context.Context, run string) (q slot, err error) {
 }
 
 // Turn implements journal.Slots.
-func (s *Store) Turn(ctx context.Context, run string) (t journal.Turn, err error) {
+func (s *Store) Turn(ctx context.Context, run string) (journal.Turn, error) {
+	t, err := s.look(ctx, run, true)
+	if err != nil {
+		return journal.Turn{}, fmt.Errorf("look for the slot of run %s: %w", run, err)
+	}
+	return t, nil
+}
+
+// look tells where a run is; how many are before it, where that is asked for.
+func (s *Store) look(ctx context.Context, run string, count bool) (t journal.Turn, err error) {
 	err = s.Tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		q, err := s.slotOf(ctx, tx, run)
 		if err == nil {
 			t, err = s.turnOf(ctx, tx, q)
 		}
-		if err != nil || t.Behind == "" {
+		if err != nil || t.Behind == "" || !count {
 			return err
 		}
 		return tx.QueryRow(ctx, s.text(sqlBefore), q.name, q.id).Scan(&t.Before)
 	})
-	if err != nil {
-		return journal.Turn{}, fmt.Errorf("look for the slot of run %s: %w", run, err)
-	}
-	return t, nil
+	return t, err
 }
 
 // Confirm implements journal.Slots.

@@ -234,6 +234,7 @@ const (
 	sqlSlot      = sqlText(`SELECT id, name, max, admitted FROM slots WHERE run = ?`)
 	sqlNewSlot   = sqlText(`INSERT INTO slots (name, run, max, owner) VALUES (?, ?, ?, ?)`)
 	sqlDropSlot  = sqlText(`DELETE FROM slots WHERE run = ?`)
+	sqlSlotKept  = sqlText(`SELECT 1 FROM slots s WHERE s.run = ? AND ` + slotHeld)
 	sqlConfirm   = sqlText(`UPDATE slots SET owner = 0 WHERE run = ?`)
 	sqlAdmit     = sqlText(`UPDATE slots SET admitted = 1 WHERE id = ?`)
 	sqlSlotsHeld = sqlText(`SELECT s.run FROM slots s INDEXED BY slots_name WHERE s.name = ? AND s.admitted = 1 AND s.id <> ? AND ` + slotHeld + ` ORDER BY s.id`)

@@ -16,24 +16,47 @@ type slot struct {
 }
 
 // Queue implements journal.Slots.
-func (s *Store) Queue(ctx context.Context, q journal.Slot) error {
+func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err error) {
 	if err := q.Validate(); err != nil {
-		return err
+		return t, err
 	}
 	self, err := s.owners.register(ctx, s.writer)
+	living := ""
 	if err == nil {
-		err = s.writer.write(ctx, 0, func(c *conn) error {
-			if _, err := c.exec(sqlDropSlot, q.Run); err != nil {
-				return err
-			}
-			_, err := c.exec(sqlNewSlot, q.Name, q.Run, q.Max, self)
+		living, err = s.slotOwners(ctx)
+	}
+	if err == nil {
+		err = s.writer.write(ctx, 0, func(c *conn) (err error) {
+			t, err = enqueue(ctx, c, q, self, living)
 			return err
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("ask for a slot: %w", err)
+		return journal.Turn{}, fmt.Errorf("ask for a slot of run %s: %w", q.Run, err)
 	}
-	return nil
+	return t, nil
+}
+
+// enqueue puts a run into its line inside a transaction.
+func enqueue(ctx context.Context, c *conn, q journal.Slot, self int64, living string) (t journal.Turn, err error) {
+	r, err := c.lookUp(sqlSlotKept, q.Run, living)
+	if err == nil && r != nil {
+		err = refusal{journal.ErrExists}
+	}
+	if err != nil {
+		return t, err
+	}
+	if _, err := c.exec(sqlDropSlot, q.Run); err != nil {
+		return t, err
+	}
+	if _, err := c.exec(sqlNewSlot, q.Name, q.Run, q.Max, self); err != nil {
+		return t, err
+	}
+	t, err = admit(ctx, c, q.Run, living)
+	if err == nil && !t.Admitted && q.OnlyFree {
+		_, err = c.exec(sqlDropSlot, q.Run)
+	}
+	return t, err
 }
 
 // slotOwners gives the numbers of the owners that live, as a JSON list. One that dies meanwhile counts as living a little longer.
@@ -91,22 +114,23 @@ func (q slot) turn(ctx context.Context, c *conn, living string) (t journal.Turn,
 	return t, err
 }
 
-// Admit implements journal.Slots.
+// Admit implements journal.Slots. A run that others are before is found out without a write.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
 	living, err := s.slotOwners(ctx)
+	isFree := false
 	if err == nil {
-		err = s.writer.write(ctx, 0, func(c *conn) error {
+		err = s.readers.read(ctx, func(c *conn) error {
 			q, err := slotOf(c, run)
 			if err == nil {
 				t, err = q.turn(ctx, c, living)
 			}
-			if err != nil || q.admitted || t.Behind != "" || int64(len(t.Busy)) >= q.max {
-				return err
-			}
-			t.Admitted = true
-			if _, err = c.exec(sqlAdmit, q.id); err == nil {
-				_, err = c.exec(sqlDropSlots, q.name, q.id, living)
-			}
+			isFree = q.isFree(t)
+			return err
+		})
+	}
+	if err == nil && isFree {
+		err = s.writer.write(ctx, 0, func(c *conn) (err error) {
+			t, err = admit(ctx, c, run, living)
 			return err
 		})
 	}
@@ -114,6 +138,27 @@ func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err erro
 		return journal.Turn{}, fmt.Errorf("ask for a slot of run %s: %w", run, err)
 	}
 	return t, nil
+}
+
+// isFree tells whether the run gets a slot.
+func (q slot) isFree(t journal.Turn) bool {
+	return !q.admitted && t.Behind == "" && int64(len(t.Busy)) < q.max
+}
+
+// admit gives a run a slot where it may have one, inside a transaction.
+func admit(ctx context.Context, c *conn, run, living string) (t journal.Turn, err error) {
+	q, err := slotOf(c, run)
+	if err == nil {
+		t, err = q.turn(ctx, c, living)
+	}
+	if err != nil || !q.isFree(t) {
+		return t, err
+	}
+	t.Admitted = true
+	if _, err = c.exec(sqlAdmit, q.id); err == nil {
+		_, err = c.exec(sqlDropSlots, q.name, q.id, living)
+	}
+	return t, err
 }
 
 // Turn implements journal.Slots.
