@@ -153,6 +153,10 @@ type Spec struct {
 	ParentRun, ForkedFrom string
 	// Place is the machine whose files and programs the run needs; "": it can go on anywhere.
 	Place string
+	// Slot is what the run has asked the store for, so that few runs of a name run at once; nil: nothing. Queued: it has no slot yet, and does nothing until it has one. Errors of Start: ErrNoQueue
+	// where the driver cannot wait for that.
+	Slot   *journal.Slot
+	Queued bool
 	// Session is the session that the run belongs to; "" for none. At most one run of a session has not ended (P19).
 	Session string
 }

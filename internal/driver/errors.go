@@ -15,6 +15,9 @@ import (
 // ErrClosed says that the driver was closed.
 var ErrClosed = errors.New("driver is closed")
 
+// ErrNoQueue says that runs do not wait for their turn in this driver: [Spec.Queued].
+var ErrNoQueue = errors.New("runs of this driver do not wait for their turn")
+
 // ErrInterrupted is the cause with which calls end that are stopped so that the run may be resumed later.
 var ErrInterrupted = errors.New("interrupted")
 

@@ -3,6 +3,7 @@ package driver
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -21,10 +22,20 @@ const (
 	MetaBranch = "targetBranchId"
 	// MetaRemind is there where waits of the run have reminders though its definition has none.
 	MetaRemind = "hocket.remind"
+	// MetaSlot holds the bound and the name of the slot that the run has, or waits for: a number, a space, and the name.
+	MetaSlot = "hocket.slot"
 )
 
 // ModelOf gives the model that overrides those of a run's agents, "" where none does.
 func ModelOf(head journal.Head) string { return head.Meta[MetaModel] }
+
+// SlotOf gives what a run asks the store for before it goes on; false where it asks for nothing.
+func SlotOf(run string, meta map[string]string) (journal.Slot, bool) {
+	most, name, _ := strings.Cut(meta[MetaSlot], " ")
+	n, err := strconv.Atoi(most)
+	s := journal.Slot{Name: name, Run: run, Max: n}
+	return s, err == nil && s.Validate() == nil
+}
 
 // HasOwnMeta tells whether there are keys of the drivers' own.
 func HasOwnMeta(meta map[string]string) bool {
@@ -57,7 +68,7 @@ func CopyUserMeta(meta map[string]string) map[string]string {
 
 // Kept gives the files of a run that begins, and its meta with the drivers' own keys.
 func (s *Spec) Kept() ([]journal.Blob, map[string]string) {
-	if s.Model == "" && s.Remind <= 0 && len(s.Files) == 0 {
+	if s.Model == "" && s.Remind <= 0 && s.Slot == nil && len(s.Files) == 0 {
 		return nil, UserMeta(s.Meta)
 	}
 	meta := CopyUserMeta(s.Meta)
@@ -66,6 +77,9 @@ func (s *Spec) Kept() ([]journal.Blob, map[string]string) {
 	}
 	if s.Remind > 0 {
 		meta[MetaRemind] = s.Remind.String()
+	}
+	if s.Slot != nil {
+		meta[MetaSlot] = strconv.Itoa(s.Slot.Max) + " " + s.Slot.Name
 	}
 	var blobs []journal.Blob
 	for _, name := range slices.Sorted(maps.Keys(s.Files)) {

@@ -106,9 +106,11 @@ func (o odd) failure() *engine.Failure {
 }
 
 func (o odd) input() engine.InputData {
-	switch o.int("input", 13) {
+	switch o.int("input", 14) {
 	case 0:
-		return engine.Start{Created: engine.RunCreated{Input: o.value()}}
+		return engine.Start{Created: engine.RunCreated{Input: o.value()}, Queued: o.int("queued", 2) == 0}
+	case 13:
+		return engine.Admitted{}
 	case 1, 2:
 		m := chat.Message{Role: "odd", Text: chat.NewText("\xff"), Extra: o.value()}
 		for range o.int("calls", 3) {

@@ -22,6 +22,16 @@ func (l *lifecycle) start(d Start) {
 		c.Input = Value(`""`)
 	}
 	l.emit(0, "", &c)
+	if !d.Queued {
+		l.admitted()
+	}
+}
+
+// admitted lets the entry have the input, once.
+func (l *lifecycle) admitted() {
+	if l.state.Status != StatusPending {
+		return
+	}
 	l.emit(0, "", &RunStarted{})
 	if l.state.plan.root.Workflow.Entry != "" { // a workflow without nodes has nothing to begin with (S1-7)
 		l.emit(0, "", &EdgeTaken{Edge: -1, To: l.state.plan.root.Workflow.Entry, Token: l.graph.Tokens + 1})

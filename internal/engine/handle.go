@@ -5,6 +5,8 @@ func (r *Run) handle(in InputData) {
 	switch d := in.(type) {
 	case Start:
 		r.lifecycle.start(d)
+	case Admitted:
+		r.lifecycle.admitted()
 	case ModelResult:
 		r.calls.pinned(d.Pins)
 		r.calls.handleModel(d)

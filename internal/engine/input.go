@@ -19,8 +19,14 @@ type Input struct {
 // InputData is one kind of input.
 type InputData interface{ input() }
 
-// Start begins the run.
-type Start struct{ Created RunCreated }
+// Start begins the run. Queued: it waits for Admitted before its first step.
+type Start struct {
+	Created RunCreated
+	Queued  bool
+}
+
+// Admitted lets a run go on that waited for its turn. One that has gone on already, or has ended, stays as it is.
+type Admitted struct{}
 
 // ModelResult answers CallModel: Failure is nil on success.
 type ModelResult struct {
@@ -166,6 +172,7 @@ type CallReserve struct {
 }
 
 func (Start) input()       {}
+func (Admitted) input()    {}
 func (ModelResult) input() {}
 func (ToolResult) input()  {}
 func (ToolHeld) input()    {}

@@ -65,7 +65,7 @@ func (r *Run) Apply(events []Event) (err error) {
 //
 // The events continue the journal: Events[0].Seq == r.Seq()+1, no gaps. The caller owns the slices; what events and commands point at is shared
 // and must not be changed. Activate reads no clock: Input.At (UTC, truncated to microseconds, never going back) is the only time that it knows.
-// Start, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
+// Start, Admitted, FuncNote, ChildStart, CallUse, Answer, Cancel, Recovered and Reopen must be the only input of their activation.
 //
 // A result for a call that was settled before is ignored and gives an empty decision. Errors leave the run unchanged: the Err variables of
 // this package. After a *[text.LoadError] the run must be thrown away.

@@ -72,6 +72,8 @@ type actor struct {
 	used             *call           // one that has ended, to be used again
 	group            []engine.Input  // results that are decided together; kept between batches
 	waitingForBudget []*message      // calls that wait for room in a budget to start a run
+	slot             journal.Slot    // what the run asks for before it begins
+	asksForSlot      bool
 }
 
 func (d *Driver) newActor(run string) *actor {
@@ -211,6 +213,7 @@ func (a *actor) loop() error {
 		case a.isHandedOff():
 			return nil
 		}
+		a.askForSlot()
 	}
 }
 
@@ -239,7 +242,7 @@ func (a *actor) isHandedOff() bool {
 // settled tells whether the run needs no actor before the next request.
 func (a *actor) settled() bool {
 	s := a.run.Status()
-	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending
+	return s.Ended() || s == engine.StatusPaused && a.run.InFlight() == 0 || s == engine.StatusPending && a.run.Created() == nil
 }
 
 // step activates a batch, makes what follows durable, and carries it out. An error ends the actor; messages of the batch that were not

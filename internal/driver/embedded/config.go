@@ -24,6 +24,7 @@ type Store interface {
 	journal.Notices
 	journal.Changes
 	journal.Deltas
+	journal.Slots
 }
 
 // Config is what a Driver is made of. Only Store must be set.

@@ -146,6 +146,7 @@ func (a *actor) prepare(ctx context.Context, head journal.Head) error {
 		return journal.InRun(a.id, err)
 	}
 	a.plan = c
+	a.slot, _ = driver.SlotOf(a.id, head.Meta)
 	a.info = held.Info(a.id, c.Plan.Workflow(), head.NewRun, func(ctx context.Context, name string) ([]byte, error) {
 		hash, ok := head.Meta[driver.MetaFile+name]
 		if !ok {

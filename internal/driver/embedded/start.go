@@ -71,6 +71,7 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	l.actor = a
 	a.create = &l.create
 	a.info = p.NewInfo(spec.Files)
+	a.slot, _ = driver.SlotOf(run, p.New.Meta)
 	kit, err := held.Open(ctx, d.cfg.Open, a.info, a.plan.Program)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func (p *Plans) Prepare(spec *driver.Spec, kind journal.Kind, now func() time.Ti
 		Definition: r.Definition.Hash, Created: now(), Meta: meta,
 		Branch: spec.Meta[driver.MetaBranch], Trigger: spec.Trigger, Labels: spec.Labels, Preview: journal.Preview(spec.Input),
 	}
-	r.Start = engine.Start{Created: engine.RunCreated{
+	r.Start = engine.Start{Queued: spec.Queued, Created: engine.RunCreated{
 		Workflow: id, Name: name, Format: w.Format, Input: spec.Input, Limits: spec.Limits, Prices: spec.Prices,
 		ParentRun: spec.ParentRun, ForkedFrom: spec.ForkedFrom, Meta: spec.Meta, Facts: spec.Facts, Remind: workflow.Duration(spec.Remind),
 		Above: spec.Above, Trigger: spec.Trigger, Labels: spec.Labels,

@@ -21,7 +21,12 @@ import (
 //
 // Errors, with nothing stored: journal.ErrNotFound, *journal.CorruptError; ErrForkPoint.
 func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past []engine.Event) error) (string, error) {
-	return r.Derive(ctx, run, &Derived{Past: func(activations [][]engine.Event) ([]engine.Event, error) {
+	return r.Derive(ctx, run, &Derived{Past: UpTo(run, at, allow)})
+}
+
+// UpTo gives what makes the past of a fork, for Derived.Past: see [Runs.Fork].
+func UpTo(run string, at uint64, allow func(past []engine.Event) error) func(activations [][]engine.Event) ([]engine.Event, error) {
+	return func(activations [][]engine.Event) ([]engine.Event, error) {
 		var past []engine.Event
 		for _, events := range activations {
 			if len(past) == 0 || past[len(past)-1].Seq < at {
@@ -35,7 +40,7 @@ func (r *Runs) Fork(ctx context.Context, run string, at uint64, allow func(past 
 			return past, allow(past)
 		}
 		return past, nil
-	}})
+	}
 }
 
 // Derived says what a run made of another one has, where it differs from it.

@@ -72,6 +72,9 @@ func (d *Driver) begin(ctx context.Context, spec driver.Spec) (*launched, error)
 	if closed {
 		return nil, driver.ErrClosed
 	}
+	if spec.Queued {
+		return nil, driver.ErrNoQueue
+	}
 	if spec.Run != "" { // the ids that the driver makes are no others'
 		if err := d.checkID(ctx, spec.Run); err != nil {
 			return nil, err
