@@ -58,6 +58,9 @@ func (p *printer) workflow(w *Workflow, above map[*Workflow]bool) {
 	for _, s := range w.Schedules {
 		p.line("schedule", word("id", s.ID), word("mode", s.Mode), key("spec", s.Spec), key("timeZone", s.TimeZone), raw("inputs", s.Inputs))
 	}
+	if c := w.Concurrency; c != nil {
+		p.line("concurrency", key("key", c.Key), number("max", int64(c.Max)), word("ifBusy", c.IfBusy))
+	}
 	p.limits(w.Limits)
 	p.rules(w.Rules)
 	for _, name := range slices.Sorted(maps.Keys(w.Providers)) {

@@ -27,7 +27,7 @@ const (
 // decide-without-cases, empty-port, subagent-self, subagent-cycle, subagent-tool, handoff-self, handoff-twice, bad-command, bad-file, fork-without-branches, duplicate-branch, branch-without-edge,
 // branch-target, bad-quorum, fork-join, join-fork, bad-parent, blocks-too-deep, edge-crosses-branch, bad-handoff, unknown-flow, flow-recursion, flow-too-deep, empty-branch,
 // duplicate-branch-id, nested-branches, untyped-flow, map-entry, map-name, end-in-map, bad-input, bad-schedule, duplicate-schedule-id,
-// too-many-schedules.
+// too-many-schedules, bad-concurrency.
 func Validate(w *Workflow) diag.List {
 	var l diag.List
 	validateFlow(w, "", nil, nil, &l)
@@ -66,6 +66,7 @@ func validateFlow(w *Workflow, prefix string, path []string, chain []*Workflow, 
 	c.checkRules()
 	c.checkInputs()
 	c.checkSchedules()
+	c.checkConcurrency(len(path) > 0)
 	for i := range w.Nodes {
 		c.checkNode(&w.Nodes[i])
 	}

@@ -36,6 +36,8 @@ type Workflow struct {
 	Labels Labels `json:"labels,omitempty"`
 	// Schedules say when runs of the main graph, or of the branch, start by themselves; nil: never.
 	Schedules []Schedule `json:"schedules,omitempty"`
+	// Concurrency bounds how many runs run at once; nil: nothing does. That of a workflow holds for its branches, which may have their own.
+	Concurrency *Concurrency `json:"concurrency,omitempty"`
 	// Toolsets are what tool nodes may use, in the form of Agent.Toolsets, and Permissions hold for their calls as Agent.Permissions for those of an agent (X-11).
 	Toolsets    []json.RawMessage `json:"toolsets,omitempty"`
 	Permissions []Permissions     `json:"permissions,omitempty"`

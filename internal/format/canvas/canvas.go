@@ -120,6 +120,7 @@ type reader struct {
 
 	id, name, description string
 	labels                workflow.Labels
+	concurrency           *workflow.Concurrency
 	schedules             []workflow.Schedule
 	doc                   *nodes.Document // inputs and output
 	shared                nodes.Shared

@@ -11,7 +11,7 @@ import (
 func Keys(part string) (works, kept []string) {
 	switch part {
 	case "document":
-		own := []string{"id", "name", "description", "labels", "schedule", "schedules", "timeZone", "nodes", "connections"}
+		own := []string{"id", "name", "description", "labels", "concurrency", "schedule", "schedules", "timeZone", "nodes", "connections"}
 		return slices.Concat(own, nodes.DocumentKeys(), nodes.SharedKeys()), slices.Clone(rootExtras)
 	case "node":
 		return []string{"id", "type", "data"}, slices.Clone(nodeExtras)

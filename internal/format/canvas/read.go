@@ -35,6 +35,7 @@ func (r *reader) document(root *source.Node) {
 	connections, ok2 := r.list(root, f, "connections")
 	r.id, r.name, r.description = f.Text("id"), f.Text("name"), f.Text("description")
 	r.labels = inputs.Labels(f.Get("labels"), &r.diags)
+	r.concurrency = inputs.Concurrency(f.Get("concurrency"), &r.diags)
 	r.doc, r.shared = nodes.ReadDocument(f, &r.diags), nodes.ReadShared(f, &r.diags)
 	r.scheduled(f)
 	f.Unknown(diag.Warning, rootExtras...)
@@ -100,7 +101,7 @@ func (r *reader) starts(list *source.Node) {
 // workflow makes the graph of what was read.
 func (r *reader) workflow(root *source.Node) *workflow.Workflow {
 	w := &workflow.Workflow{
-		ID: r.id, Name: r.name, Description: r.description, Format: Format, Labels: r.labels, Schedules: r.schedules,
+		ID: r.id, Name: r.name, Description: r.description, Format: Format, Labels: r.labels, Schedules: r.schedules, Concurrency: r.concurrency,
 		Nodes: []workflow.Node{}, Edges: []workflow.Edge{},
 		Rules:  workflow.Rules{OnFailure: workflow.FailDrain, HoldWhilePaused: true, DefaultInput: json.RawMessage(`""`)},
 		Source: workflow.Source{Nodes: map[string]diag.Span{}, Agents: map[string]diag.Span{}},

@@ -70,7 +70,7 @@ func Schema() part.Object {
 	s := part.Entry("Nodes, and the connections between them.", part.Properties(works, keep, part.Join(nodes.DocumentForms(), part.Object{
 		"id": part.Scalar(""), "name": part.Scalar("the name of the workflow"), "description": part.Scalar("what it is for"),
 		"schedule":  part.Scalar(`when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
-		"schedules": planKeys.Form(), "labels": inputs.LabelsForm(),
+		"schedules": planKeys.Form(), "labels": inputs.LabelsForm(), "concurrency": inputs.ConcurrencyForm(),
 		"timeZone": part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
 		"nodes":    list, "connections": part.Needed(part.List("the connections", part.Ref("connection"))),
 	})), "nodes", "connections")

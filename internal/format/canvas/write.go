@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/schedules"
@@ -15,13 +16,14 @@ import (
 
 // document is a canvas document as it is written; the order of the fields is that of the file.
 type document struct {
-	ID          string           `json:"id,omitempty"`
-	Name        string           `json:"name,omitempty"`
-	Description string           `json:"description,omitempty"`
-	Labels      workflow.Labels  `json:"labels,omitempty"`
-	Schedule    string           `json:"schedule,omitempty"`
-	Schedules   []schedules.Item `json:"schedules,omitempty"`
-	TimeZone    string           `json:"timeZone,omitempty"`
+	ID          string                 `json:"id,omitempty"`
+	Name        string                 `json:"name,omitempty"`
+	Description string                 `json:"description,omitempty"`
+	Labels      workflow.Labels        `json:"labels,omitempty"`
+	Schedule    string                 `json:"schedule,omitempty"`
+	Schedules   []schedules.Item       `json:"schedules,omitempty"`
+	TimeZone    string                 `json:"timeZone,omitempty"`
+	Concurrency *inputs.ConcurrencyDoc `json:"concurrency,omitempty"`
 	nodes.Declared
 	nodes.Tools
 	Nodes       []docNode    `json:"nodes"`
@@ -160,7 +162,7 @@ type ask struct {
 func newWriter(w *workflow.Workflow) *writer {
 	o := &writer{
 		w: w, byID: map[string]*workflow.Node{}, subs: map[string]bool{}, agents: map[string]*workflow.Agent{}, written: map[string]bool{}, lost: map[string]bool{}, ports: map[string]map[string]string{}, joins: map[string]string{},
-		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, Nodes: []docNode{}, Connections: []connection{}},
+		doc: document{ID: w.ID, Name: w.Name, Description: w.Description, Labels: w.Labels, Concurrency: inputs.WriteConcurrency(w.Concurrency), Nodes: []docNode{}, Connections: []connection{}},
 	}
 	for i := range w.Agents {
 		if a := &w.Agents[i]; o.agents[a.ID] == nil {

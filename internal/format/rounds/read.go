@@ -77,6 +77,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 	}
 	w := main.workflow(root)
 	w.Labels = inputs.Labels(f.Get("labels"), &r.diags)
+	w.Concurrency = inputs.Concurrency(f.Get("concurrency"), &r.diags)
 	w.ID, w.Name, w.Description = f.Text("id"), f.Text("name"), f.Text("description")
 	if len(branches) == 0 {
 		w.Schedules = r.schedules(f, w, top)
@@ -84,7 +85,7 @@ func (r *reader) document(root *source.Node, opts Options) *workflow.Workflow {
 		r.neverScheduled(f)
 	}
 	r.branches(w, branches, top)
-	r.unknown(f, append([]string{"agents", "branches"}, graphKeys...), rootExtras...)
+	r.unknown(f, append([]string{"agents", "branches", "concurrency"}, graphKeys...), rootExtras...)
 	r.unused()
 	return w
 }

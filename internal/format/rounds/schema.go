@@ -44,7 +44,7 @@ func Schema() part.Object {
 	forms = part.Join(forms, nodes.DocumentForms())
 	works, keep = Keys("graph")
 	s := part.Entry("Agents that speak in turn.", part.Join(part.Properties(works, keep, forms), part.Object{
-		"agents": part.AgentList(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
+		"agents": part.AgentList(), "concurrency": inputs.ConcurrencyForm(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
 	}))
 	s["anyOf"] = []any{part.Present("nodes"), part.Present("branches")}
 	branch := part.Entry("", part.Properties(works, keep, forms), "id")

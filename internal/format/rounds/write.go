@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/hocket-run/hocket/internal/format/agents"
+	"github.com/hocket-run/hocket/internal/format/inputs"
 	"github.com/hocket-run/hocket/internal/format/lost"
 	"github.com/hocket-run/hocket/internal/format/nodes"
 	"github.com/hocket-run/hocket/internal/format/schedules"
@@ -19,8 +20,9 @@ import (
 type document struct {
 	docGraph
 	nodes.Tools
-	Agents   []docAgent `json:"agents,omitempty"`
-	Branches []docGraph `json:"branches,omitempty"`
+	Concurrency *inputs.ConcurrencyDoc `json:"concurrency,omitempty"`
+	Agents      []docAgent             `json:"agents,omitempty"`
+	Branches    []docGraph             `json:"branches,omitempty"`
 }
 
 type docGraph struct {
@@ -104,6 +106,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	if len(o.doc.Branches) > 0 {
 		o.doc.ExecutionMode, o.doc.Schedule, o.doc.Schedules, o.doc.TimeZone = "", "", nil, ""
 	}
+	o.doc.Concurrency = inputs.WriteConcurrency(o.w.Concurrency)
 	data, err := indented(o.doc)
 	if err != nil {
 		o.unsaid.Addf("workflow", "a value that JSON cannot hold: %s", err)

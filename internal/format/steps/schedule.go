@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -77,6 +78,23 @@ func (o *writer) labels(doc *yaml.Node) {
 		}
 		put(doc, "labels", m)
 	}
+}
+
+// concurrency writes how many runs run at once.
+func (o *writer) concurrency(doc *yaml.Node) {
+	c := o.w.Concurrency
+	if c == nil {
+		return
+	}
+	m := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	if c.Key != "" {
+		put(m, "key", text(c.Key))
+	}
+	put(m, "max", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(c.Runs())})
+	if c.IfBusy != "" {
+		put(m, "if_busy", text(c.IfBusy))
+	}
+	put(doc, "concurrency", m)
 }
 
 // schedule writes when runs start by themselves.

@@ -36,6 +36,7 @@ func documentForms() part.Object {
 		"schedule":      part.With(part.Object{"type": []string{"string", "number", "null"}}, `when runs of the published workflow start by themselves: cron fields ("0 9 * * 1-5"), @daily, @every 90s, seconds, daily@09:00 or weekly@1,3`),
 		"schedules":     planKeys.Form(),
 		"labels":        inputs.LabelsForm(),
+		"concurrency":   inputs.ConcurrencyForm(),
 		"time_zone":     part.Scalar("the time zone of the schedule, such as Europe/Berlin; without it that of the process"),
 		"workflow":      part.Either("the steps, or a map with the key steps and bounds", part.Ref("steps"), part.Ref("workflow")),
 	}

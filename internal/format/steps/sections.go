@@ -15,7 +15,7 @@ import (
 
 // What becomes of the top level's keys. Those that are idle are docker-agent's and have no effect yet.
 var (
-	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels"}
+	topKeys      = []string{"version", "metadata", "providers", "models", "mcps", "permissions", "toolsets", "agents", "inputs", "output", "output_schema", "workflow", "schedule", "schedules", "time_zone", "labels", "concurrency"}
 	idleTopKeys  = []string{"rag", "env"}
 	metadataKeys = []string{"author", "license", "readme", "description", "version"}
 	versions     = []string{"", "0", "1", "2", "3", "4", "5", "6", "7"}
@@ -68,6 +68,7 @@ func (r *reader) document(root *source.Node) {
 	}
 	with("version", r.version)
 	with("metadata", r.metadata)
+	with("concurrency", func(f field) { r.w.Concurrency = inputs.Concurrency(f.value, &r.diags) })
 	with("labels", func(f field) { r.w.Labels = inputs.Labels(f.value, &r.diags) })
 	with("providers", r.providersSection)
 	with("models", r.modelsSection)

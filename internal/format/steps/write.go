@@ -40,6 +40,7 @@ func Write(w *workflow.Workflow) ([]byte, lost.List) {
 	}
 	out.labels(out.doc)
 	out.schedule(out.doc)
+	out.concurrency(out.doc)
 	out.tools()
 	out.agents()
 	out.io()

@@ -155,7 +155,12 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 			return err
 		}
 	}
+	done, err := s.reopened(ctx, run)
+	if err != nil {
+		return err
+	}
 	err = s.driver.Reopen(ctx, run, limits, by)
+	done(err)
 	if errors.Is(err, engine.ErrNotReopenable) {
 		return errcode.New(errcode.RunNotReopenable, errcode.Fields{"run": run, "status": string(rec.Head.Status)}, err)
 	}

@@ -144,11 +144,11 @@ type ForkRights struct {
 //
 // Errors, with nothing stored: those of the rights; *InvalidError where there is no such place; those of reading.
 func (s *Runner) Fork(ctx context.Context, run string, at uint64, rights ForkRights) (string, error) {
-	_, w, err := s.RunDefinition(ctx, run)
+	head, w, err := s.RunDefinition(ctx, run)
 	if err != nil {
 		return "", err
 	}
-	fork, err := s.runs.Fork(ctx, run, at, func(past []engine.Event) error {
+	d := stored.Derived{Past: stored.UpTo(run, at, func(past []engine.Event) error {
 		if rights.Approve != nil && isDecided(past) {
 			if err := rights.Approve(); err != nil {
 				return err
@@ -158,7 +158,13 @@ func (s *Runner) Fork(ctx context.Context, run string, at uint64, rights ForkRig
 			return rights.Raise()
 		}
 		return nil
-	})
+	})}
+	slot, err := s.made(ctx, head, &d)
+	if err != nil {
+		return "", err
+	}
+	fork, err := s.runs.Derive(ctx, run, &d)
+	slot(err)
 	if errors.Is(err, stored.ErrForkPoint) {
 		return "", failure.Refuse(errcode.InvalidForkPoint, nil, err)
 	}

@@ -59,12 +59,18 @@ func (s *Runner) Retry(ctx context.Context, run string, q RetryRequest) (string,
 	if err := s.prepareRetry(ctx, run, head, w, q, &d); err != nil {
 		return "", err
 	}
+	slot, err := s.made(ctx, head, &d)
+	if err != nil {
+		return "", err
+	}
 	done, err := s.active.admit(ctx, s.store, s.cfg.MaxRuns)
 	if err != nil {
+		slot(err)
 		return "", err
 	}
 	id, err := s.derive(ctx, run, w, q, d)
 	done(err == nil)
+	slot(err)
 	if err != nil || q.Tools == nil || q.With != nil {
 		return id, err
 	}

@@ -101,7 +101,7 @@ func New(cfg Config, store journal.Backend, definitions *definition.Catalog, ope
 	if s.driver, err = drive(host); err != nil {
 		return nil, err
 	}
-	s.children = &child.Runs{Config: child.Config{Driver: s.driver, Journal: store, Host: childHost{s}, Logger: cfg.Logger}}
+	s.children = &child.Runs{Config: child.Config{Driver: childDriver{s.driver, s}, Journal: store, Host: childHost{s}, Logger: cfg.Logger}}
 	return s, nil
 }
 

@@ -42,8 +42,8 @@ func (q StartRequest) checkSession() error {
 	return checkKey("the session", q.Session)
 }
 
-// launch begins the run when its session lets it.
-func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (run string, err error) {
+// launchInSession begins the run when its session lets it.
+func (s *Runner) launchInSession(ctx context.Context, spec driver.Spec, policy IfBusy) (run string, err error) {
 	t := turn{s: s, line: journal.Line{Kind: journal.LineSession, Name: spec.Session}}
 	if policy == IfBusyQueue {
 		defer t.leave()
@@ -62,7 +62,7 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (r
 		case policy == IfBusyQueue:
 			err = s.untilEnded(ctx, busy.Run)
 		case policy == IfBusyCancelPrevious:
-			err = s.makeRoom(ctx, busy.Run)
+			err = s.makeRoom(ctx, busy.Run, "it was replaced by another run of its session")
 		}
 		if err != nil {
 			return "", err
@@ -72,21 +72,25 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (r
 
 // admit begins the run if there are not too many. A run that another one started is part of that one.
 func (s *Runner) admit(ctx context.Context, spec driver.Spec) (run string, err error) {
+	begin := ctx
+	if spec.Slot != nil { // it must be known whether the run is stored
+		begin = context.WithoutCancel(ctx)
+	}
 	if spec.ParentRun != "" {
-		return s.startTraced(ctx, spec)
+		return s.startTraced(begin, spec)
 	}
 	done, err := s.active.admit(ctx, s.store, s.cfg.MaxRuns)
 	if err != nil {
 		return "", err
 	}
-	run, err = s.startTraced(ctx, spec)
+	run, err = s.startTraced(begin, spec)
 	done(err == nil)
 	return run, err
 }
 
 // makeRoom cancels a run that is in the way of a later one and waits for its end.
-func (s *Runner) makeRoom(ctx context.Context, run string) error {
-	err := s.Cancel(ctx, run, "it was replaced by another run of its session")
+func (s *Runner) makeRoom(ctx context.Context, run, reason string) error {
+	err := s.Cancel(ctx, run, reason)
 	if err != nil && !errors.Is(err, engine.ErrEnded) && !errors.Is(err, journal.ErrNotFound) {
 		return fmt.Errorf("cancel the previous run: %w", err)
 	}

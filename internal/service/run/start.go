@@ -201,6 +201,9 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err != nil {
 		return spec, err
 	}
+	if err := bound(cmp.Or(graph.Concurrency, q.Workflow.Concurrency), &spec, s.cfg.Documents.Expressions); err != nil {
+		return spec, err
+	}
 	remembers, err := q.remember(specs, spec.Meta)
 	if err != nil {
 		return spec, err

@@ -1,0 +1,201 @@
+package run_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/enginetest"
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/expr"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// waiting is a workflow that waits for a person, with a bound on its runs.
+func waiting(c workflow.Concurrency) *workflow.Workflow {
+	w := drawn("", enginetest.Approval("ok"))
+	w.ID, w.Concurrency = "w", &c
+	return w
+}
+
+func startRun(t *testing.T, s *service.Service, w *workflow.Workflow, input string) string {
+	t.Helper()
+	id, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: input})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// reaches waits until a run has a status.
+func reaches(t *testing.T, s *service.Service, run string, want journal.Status) {
+	t.Helper()
+	st, err := s.Wait(t.Context(), run)
+	if err != nil || st.Status != want {
+		t.Fatalf("run %s is %s, %v; want %s", run, st.Status, err, want)
+	}
+}
+
+func status(t *testing.T, s *service.Service, run string) journal.Status {
+	t.Helper()
+	h, err := s.Head(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.Status
+}
+
+func yes(t *testing.T, s *service.Service, run string) {
+	t.Helper()
+	if err := s.Answer(t.Context(), run, service.AnswerRequest{Value: expr.Quote("approve"), By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// as many runs of a key go on as may, a paused one among them; others wait in their order, and runs of other keys do not.
+func TestConcurrencyQueue(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	w := waiting(workflow.Concurrency{Key: "{{ $input }}", Max: 2})
+	var runs []string
+	for range 5 {
+		runs = append(runs, startRun(t, s, w, "a"))
+	}
+	other := startRun(t, s, w, "b")
+	reaches(t, s, runs[0], journal.StatusPaused)
+	reaches(t, s, runs[1], journal.StatusPaused)
+	reaches(t, s, other, journal.StatusPaused)
+	for _, run := range runs[2:] {
+		if got := status(t, s, run); got != journal.StatusPending {
+			t.Errorf("run %s is %s, want that it waits for its turn", run, got)
+		}
+	}
+	if err := s.Cancel(t.Context(), runs[2], "changed my mind"); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, runs[2], journal.StatusCancelled)
+	yes(t, s, runs[1])
+	reaches(t, s, runs[3], journal.StatusPaused)
+	if got := status(t, s, runs[4]); got != journal.StatusPending {
+		t.Errorf("the last run is %s", got)
+	}
+	if err := s.Cancel(t.Context(), runs[0], ""); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, runs[4], journal.StatusPaused)
+}
+
+// with skip a run is not started, and the error names the one that goes on; with cancel the oldest is cancelled first.
+func TestConcurrencySkipAndCancel(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	w := waiting(workflow.Concurrency{IfBusy: workflow.BusySkip})
+	first := startRun(t, s, w, "a")
+	_, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "b", RunID: "second"})
+	code, fields := errcode.Of(err)
+	if code != errcode.ConcurrencyBusy || fields["run"] != first || !errors.Is(err, journal.ErrBusy) {
+		t.Errorf("error %v with %v, want one that names run %s", err, fields, first)
+	}
+	if _, err := s.Head(t.Context(), "second"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("the run that was skipped: %v, want none", err)
+	}
+	w = waiting(workflow.Concurrency{IfBusy: workflow.BusyCancel})
+	second := startRun(t, s, w, "b")
+	if got := status(t, s, first); got != journal.StatusCancelled {
+		t.Errorf("the former run is %s, want cancelled", got)
+	}
+	reaches(t, s, second, journal.StatusPaused)
+	yes(t, s, second)
+	reaches(t, s, second, journal.StatusCompleted)
+	startRun(t, s, w, "c")
+}
+
+// of 50 starts at once never more than 3 runs go on, and all complete.
+func TestConcurrencyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	w := waiting(workflow.Concurrency{Max: 3})
+	runs := make([]string, 50)
+	var wg sync.WaitGroup
+	for i := range runs {
+		wg.Go(func() { runs[i] = startRun(t, s, w, fmt.Sprint(i)) })
+	}
+	wg.Wait()
+	for left := map[string]bool{}; len(left) < len(runs); {
+		paused := 0
+		for _, run := range runs {
+			switch status(t, s, run) {
+			case journal.StatusPaused:
+				if paused++; paused == 1 {
+					yes(t, s, run)
+					reaches(t, s, run, journal.StatusCompleted)
+				}
+			case journal.StatusCompleted:
+				left[run] = true
+			case journal.StatusPending, journal.StatusRunning:
+			default:
+				t.Fatalf("run %s is %s", run, status(t, s, run))
+			}
+		}
+		on, _, err := s.List(t.Context(), journal.Query{Statuses: []journal.Status{journal.StatusRunning, journal.StatusPaused}, Limit: 100})
+		if err != nil || len(on) > 3 {
+			t.Fatalf("%d runs go on, %v; want at most 3", len(on), err)
+		}
+	}
+}
+
+// a key whose expression fails, and one that is too long, are errors of the start.
+func TestConcurrencyKeyFails(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	for key, input := range map[string]string{"{{ $input.none }}": "a", "{{ 1 / 0 }}": "a", "{{ $input }}": string(make([]byte, 1025)), "{{ $steps.a.output }}": "a"} {
+		w := waiting(workflow.Concurrency{Key: key})
+		_, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: input, RunID: "r"})
+		if code, _ := errcode.Of(err); code != errcode.InvalidConcurrency {
+			t.Errorf("key %s: %v", key, err)
+		}
+		if _, err := s.Head(t.Context(), "r"); !errors.Is(err, journal.ErrNotFound) {
+			t.Errorf("key %s: a run was stored: %v", key, err)
+		}
+	}
+}
+
+// a fork and a retry take a slot of their own, and do not wait for it.
+func TestConcurrencyFork(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	w := waiting(workflow.Concurrency{})
+	first := startRun(t, s, w, "a")
+	reaches(t, s, first, journal.StatusPaused)
+	_, err := s.Fork(t.Context(), first, 2, service.ForkRights{})
+	if code, fields := errcode.Of(err); code != errcode.ConcurrencyBusy || fields["run"] != first {
+		t.Errorf("a fork beside the run: %v", err)
+	}
+	if err := s.Cancel(t.Context(), first, ""); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Fork(t.Context(), first, 2, service.ForkRights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Resume(t.Context(), fork); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, fork, journal.StatusPaused)
+	_, err = s.Retry(t.Context(), first, service.RetryRequest{})
+	if code, fields := errcode.Of(err); code != errcode.ConcurrencyBusy || fields["run"] != fork {
+		t.Errorf("a retry beside the fork: %v", err)
+	}
+	next := startRun(t, s, w, "b")
+	if got := status(t, s, next); got != journal.StatusPending {
+		t.Errorf("a run beside the fork is %s, want that it waits", got)
+	}
+	if err := s.Cancel(t.Context(), fork, ""); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, next, journal.StatusPaused)
+}
