@@ -63,6 +63,23 @@ func (tr *tour) signedIn(t *testing.T) {
 	refused(t, must(tr.c.GetSessionWithResponse(tr.ctx, page)), 401, "unauthorized")
 }
 
+// feed lists what happened to runs, and streams it.
+func (tr *tour) feed(t *testing.T) {
+	res := must(tr.c.ListFeedWithResponse(tr.ctx, &api.ListFeedParams{Limit: new(int64(1000))}))
+	all := gave(t, res, 200, res.JSON200)
+	if n := len(all.Items); n == 0 || all.Items[n-1].Id != all.Last {
+		t.Fatalf("the feed %s", res.Body)
+	}
+	behind := must(tr.c.ListFeedWithResponse(tr.ctx, &api.ListFeedParams{After: new(all.Items[0].Id)}))
+	if l := gave(t, behind, 200, behind.JSON200); len(l.Items) != len(all.Items)-1 {
+		t.Errorf("behind the first of %d are %d", len(all.Items), len(l.Items))
+	}
+	system := must(tr.c.GetSystemWithResponse(tr.ctx))
+	if s := gave(t, system, 200, system.JSON200); s.Version == "" || len(s.Processes) != 1 || s.Processes[0].Kind != "serve" {
+		t.Errorf("system %s", system.Body)
+	}
+}
+
 // page asks for the files of the page and its routes, without a token.
 func (tr *tour) page(t *testing.T) {
 	_, open := tr.routes()

@@ -52,6 +52,7 @@ func TestEveryRoute(t *testing.T) {
 	tr.assistant(t)
 	tr.plain(t)
 	tr.page(t)
+	tr.feed(t)
 	tr.deletes(t)
 
 	guarded, open := w.routes()

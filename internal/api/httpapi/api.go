@@ -94,6 +94,7 @@ func New(cfg Config) *API {
 	a.registerLive()
 	a.registerOffers()
 	a.registerSession()
+	a.registerSystem()
 	a.registerTokens()
 	a.registerAudit()
 	a.registerHooks()

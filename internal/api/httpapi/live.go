@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/api/transport"
 )
 
@@ -30,14 +31,60 @@ func (a *API) registerLive() {
 		}
 		return &ticketAnswer{EventTicket(t)}, nil
 	})
+	add(a, route{
+		Method: http.MethodGet, Path: "/events", ID: "listFeed", Tag: tagRuns, Role: access.RoleRun, Summary: "List what happened to all runs lately",
+		Description: "Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it " +
+			"the newest ones.\n\nWith `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is " +
+			"`feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, within about two seconds; it has no id.",
+	}, listFeed)
 	a.streams = http.NewServeMux()
 	a.streams.Handle("GET "+Prefix+"/runs/{id}/events", a.cfg.Live)
+	a.streams.Handle("GET "+Prefix+"/events", http.HandlerFunc(a.cfg.Live.Feed))
+	a.huma.OpenAPI().Paths[Prefix+"/events"].Get.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events; their data is a FeedMessage without id"}}
 	op := a.huma.OpenAPI().Paths[Prefix+"/runs/{id}/events"].Get
 	op.Description += "\n\nWith `Accept: text/event-stream` the response is a stream: the recorded events, then new ones until the run has ended. " +
 		"The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. " +
 		"A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`."
 	op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"}}
 	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
+}
+
+// FeedMessage is something that happened to a run.
+type FeedMessage struct {
+	ID uint64 `json:"id" doc:"Number of the message; greater than that of all before"`
+	live.Told
+}
+
+// FeedPage is a part of the feed.
+type FeedPage struct {
+	Items []FeedMessage `json:"items"`
+	Last  uint64        `json:"last" doc:"Number behind which to go on"`
+}
+
+type feedInput struct {
+	After int64 `query:"after" minimum:"0" doc:"Number of the last message that is known"`
+	Limit int64 `query:"limit" minimum:"1" maximum:"1000" default:"100" doc:"How many messages at most"`
+}
+
+func listFeed(ctx context.Context, c *transport.Caller, in *feedInput) (*struct{ Body FeedPage }, error) {
+	after := uint64(in.After)
+	if after == 0 {
+		last, err := c.Service.LastNotice(ctx)
+		if err != nil {
+			return nil, err
+		}
+		after = last - min(last, uint64(in.Limit))
+	}
+	notices, err := c.Service.Notices(ctx, after, int(in.Limit))
+	if err != nil {
+		return nil, err
+	}
+	page := FeedPage{Items: []FeedMessage{}, Last: after}
+	for _, n := range notices {
+		page.Items = append(page.Items, FeedMessage{n.ID, live.Told{Type: n.Type, Run: n.Run, Seq: n.Seq, At: n.At}})
+		page.Last = n.ID
+	}
+	return &struct{ Body FeedPage }{page}, nil
 }
 
 // EventTicket is what lets a browser's EventSource in.

@@ -47,6 +47,11 @@ func (s *Runner) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Notic
 	}
 }
 
+// Notices gives the notices behind the notice after that there are now, oldest first: limit at most, and 1,000 where limit is 0 or more than that.
+func (s *Runner) Notices(ctx context.Context, after uint64, limit int) ([]journal.Notice, error) {
+	return s.store.Notices(ctx, after, limit)
+}
+
 // LastNotice gives the ID of the newest notice, 0 where there is none: a feed from there on has only what happens from now on.
 func (s *Runner) LastNotice(ctx context.Context) (uint64, error) { return s.store.LastNotice(ctx) }
 
