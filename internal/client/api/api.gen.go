@@ -2624,6 +2624,8 @@ type ListAuditParams struct {
 type ListFeedParams struct {
 	// After Number of the last message that is known
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
+
+	// Limit How many messages at most
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 }
 
