@@ -1,0 +1,115 @@
+package hocket
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// goOn answers a run, lets one go on that met its budget where there is a larger one, or takes it up.
+func (e *Engine) goOn(ctx context.Context, run string, answer *Answer, larger graph.Limits) error {
+	if answer != nil && !reflect.ValueOf(*answer).IsZero() {
+		return e.Answer(ctx, run, *answer)
+	}
+	if larger != (graph.Limits{}) {
+		h, err := e.service.Head(ctx, run)
+		if err != nil {
+			return known(err)
+		}
+		if h.Status.Ended() {
+			return e.Reopen(ctx, run, budgetOf(larger))
+		}
+	}
+	return e.Resume(ctx, run)
+}
+
+// Reopen lets a run go on that ended by a limit, such as its budget, under larger ones, and returns when it goes on; [Engine.Wait] follows it. Only limits that are set count. What was done
+// is kept: nodes that ended do not run again, and no model call that was answered is made again. For a graph with progress or telemetry, take [Run] with RunOptions.ResumeFrom and
+// RunOptions.Limits.
+//
+// Errors: [ErrNotFound]; [ErrNotReopenable]; the limits are not those that ended the run, or no larger; [ErrNotRegistered]; [ErrClosed]. The run is then unchanged.
+func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
+	limits := larger.lowered()
+	if err := workflow.CheckLimits(limits); err != nil {
+		return err
+	}
+	return known(e.service.Reopen(ctx, run, limits, engine.LocalBy(engine.ChannelProgram)))
+}
+
+// Answer answers a question of a run, driven by any process, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question
+// is no error.
+//
+// Errors: [ErrNotFound], [ErrAnswer], [ErrEnded], [ErrNotRegistered], [ErrClosed].
+func (e *Engine) Answer(ctx context.Context, run string, a Answer) error {
+	value, err := json.Marshal(a.Value)
+	if err != nil {
+		return fmt.Errorf("encode answer: %w", err)
+	}
+	var arguments json.RawMessage
+	if a.Arguments != nil {
+		if arguments, err = json.Marshal(a.Arguments); err != nil {
+			return fmt.Errorf("encode arguments: %w", err)
+		}
+	}
+	err = known(e.service.Answer(ctx, run, service.AnswerRequest{Wait: a.Wait, Node: a.Node, Value: value, Arguments: arguments, Note: a.Note, By: engine.LocalBy(engine.ChannelProgram)}))
+	if !errors.Is(err, ErrAnswer) {
+		return err
+	}
+	if h, headErr := e.service.Head(ctx, run); headErr == nil && h.Status.Ended() {
+		return fmt.Errorf("answer run %s: %w", run, ErrEnded)
+	}
+	return err
+}
+
+// Signal sends a signal to a run, driven by any process, and returns when it is stored: the step that has waited longest and accepts the value takes it, else the run keeps it for a later
+// step. A run that waits for it below gets it. key identifies the signal, so that it can be sent again: the same one changes nothing. "": each call is a signal of its own.
+//
+// Errors: [ErrNotFound], [ErrEnded], [ErrNotRegistered], [ErrClosed]; [ErrAnswer]: no step of the run has the name, the value does not fit, or the key was used for another signal.
+func (e *Engine) Signal(ctx context.Context, run, name string, value any, key string) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode signal: %w", err)
+	}
+	_, err = e.service.Signal(ctx, run, service.SignalRequest{Name: name, Value: data, Key: key, By: engine.LocalBy(engine.ChannelProgram)})
+	return known(err)
+}
+
+// Resume takes up an interrupted run and returns when it goes on; [Engine.Wait] follows it. The function [Resume] does both, for a graph.
+//
+// Errors: [ErrNotFound], [ErrPaused], [ErrEnded], [ErrBusy], [ErrNotRegistered], [ErrClosed].
+func (e *Engine) Resume(ctx context.Context, run string) error {
+	before, err := e.service.Head(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	if err := e.service.Resume(ctx, run); err != nil {
+		return known(err)
+	}
+	if before.Status != engine.StatusPaused {
+		return nil // it goes on, and may wait by now
+	}
+	after, err := e.service.Head(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	if after.Status == engine.StatusPaused && after.LastSeq == before.LastSeq {
+		return fmt.Errorf("resume run %s: %w", run, ErrPaused)
+	}
+	return nil
+}
+
+// Cancel cancels a run, driven by any process, with the runs that it started, and returns when that is stored; the contexts of functions that run are cancelled. reason may be
+// "". Errors: [ErrNotFound], [ErrEnded], [ErrClosed].
+func (e *Engine) Cancel(ctx context.Context, run, reason string) error {
+	return known(e.service.Cancel(ctx, run, reason))
+}
+
+// errAbandoned is why a run is left that another process drove.
+var errAbandoned = errors.New("no process drives it any longer")
