@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/killtest"
@@ -69,9 +70,10 @@ func childCompact(run string) (err error) {
 		return err
 	}
 	s, err := service.Open(ctx, service.Config{
-		DB:       os.Getenv(envDB),
-		Env:      func(name string) string { return map[string]string{"OPENAI_API_KEY": "test"}[name] },
-		Adapters: map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return thinker{d}, nil }},
+		Documents: linked.Kit(),
+		DB:        os.Getenv(envDB),
+		Env:       func(name string) string { return map[string]string{"OPENAI_API_KEY": "test"}[name] },
+		Adapters:  map[model.Protocol]model.Factory{model.ProtocolOpenAI: func(model.Endpoint) (model.Client, error) { return thinker{d}, nil }},
 	})
 	if err != nil {
 		return err
@@ -95,7 +97,7 @@ func TestKillCompaction(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	db, path := filepath.Join(folder, "hocket.db"), filepath.Join(folder, "diary")
-	watch, err := service.Open(t.Context(), service.Config{DB: db})
+	watch, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}

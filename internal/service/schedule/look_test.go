@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
@@ -15,7 +16,7 @@ import (
 func BenchmarkLook(b *testing.B) {
 	for _, n := range []int{1000, 2000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := service.Open(b.Context(), service.Config{DB: filepath.Join(b.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})
+			s, err := service.Open(b.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(b.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})
 			if err != nil {
 				b.Fatal(err)
 			}
