@@ -216,6 +216,7 @@ const (
 	BudgetTooLarge       ProblemReason = "budget-too-large"
 	CertificateUnusable  ProblemReason = "certificate-unusable"
 	CommandSendsSecret   ProblemReason = "command-sends-secret"
+	ConcurrencyBusy      ProblemReason = "concurrency-busy"
 	DefinitionChanged    ProblemReason = "definition-changed"
 	DeliveryNotFound     ProblemReason = "delivery-not-found"
 	DocumentDiffers      ProblemReason = "document-differs"
@@ -229,6 +230,7 @@ const (
 	InvalidArgument      ProblemReason = "invalid-argument"
 	InvalidArguments     ProblemReason = "invalid-arguments"
 	InvalidBusyPolicy    ProblemReason = "invalid-busy-policy"
+	InvalidConcurrency   ProblemReason = "invalid-concurrency"
 	InvalidCursor        ProblemReason = "invalid-cursor"
 	InvalidDocument      ProblemReason = "invalid-document"
 	InvalidFilter        ProblemReason = "invalid-filter"
@@ -393,6 +395,8 @@ func (e ProblemReason) Valid() bool {
 		return true
 	case CommandSendsSecret:
 		return true
+	case ConcurrencyBusy:
+		return true
 	case DefinitionChanged:
 		return true
 	case DeliveryNotFound:
@@ -418,6 +422,8 @@ func (e ProblemReason) Valid() bool {
 	case InvalidArguments:
 		return true
 	case InvalidBusyPolicy:
+		return true
+	case InvalidConcurrency:
 		return true
 	case InvalidCursor:
 		return true
