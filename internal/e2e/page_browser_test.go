@@ -64,6 +64,7 @@ func TestPage(t *testing.T) {
 		env  []string
 	}{
 		{"minute", []string{"HOCKET_TOKEN="}}, // a first start: the token is made
+		{"hostile", nil},
 		{"axe", nil},
 		{"decide", nil},
 	} {
