@@ -85,7 +85,7 @@ func (tr *tour) page(t *testing.T) {
 	_, open := tr.routes()
 	for _, r := range open {
 		path, ok := strings.CutPrefix(r, "GET ")
-		if !ok || strings.ContainsAny(path, "{-") || strings.HasSuffix(path, "z") {
+		if !ok || strings.HasPrefix(path, "/approve/") || strings.HasSuffix(path, "z") {
 			continue
 		}
 		a := tr.do("GET", path, "", "Authorization", "").is(200)
