@@ -145,7 +145,9 @@ func WithAgent(a Agent) Option {
 func (s *settings) lacking() error {
 	for i := range s.agents {
 		for _, raw := range s.agents[i].Toolsets {
-			var set struct{ Type string }
+			var set struct {
+				Type string `json:"type"`
+			}
 			if json.Unmarshal(raw, &set) == nil && set.Type == tool.TypeMCP && s.Documents.MCP == nil {
 				return fmt.Errorf("agent %q: %w", s.agents[i].ID, documents.ErrNoMCP)
 			}

@@ -82,8 +82,8 @@ func TestLackingMCP(t *testing.T) {
 			if err == nil {
 				defer e.Close()
 			}
-			if got := ""; err != nil {
-				if got = err.Error(); got != tc.want {
+			if err != nil {
+				if got := err.Error(); got != tc.want {
 					t.Errorf("got %s, want %s", got, tc.want)
 				}
 			} else if tc.want != "" {

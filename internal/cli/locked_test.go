@@ -27,9 +27,9 @@ var (
 		"webhooks create poem", "webhooks delete WEBHOOK", "webhooks rotate WEBHOOK",
 		"schedule pause timed", "schedule resume timed", "schedule skip timed", "schedule run timed",
 	}
-	// They need no store, stay until they are ended, name two stores, or need a run that waits for a signal: their store is the one of the tests of packages server, storecopy and service, of drivertest
+	// They need no store, stay until they are ended, name two stores, or need a server or a run that waits for a signal: their store is the one of the tests of packages server, storecopy and service, of drivertest
 	// and of e2e.
-	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate", "signal"}
+	elsewhere = []string{"exec", "convert", "explain", "init", "schema", "version", "serve", "worker", "mcp", "scheduler", "schedule preview", "notifications retry", "store copy", "store migrate", "signal", "open"}
 )
 
 const gatePoem = `agents:

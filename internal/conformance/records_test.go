@@ -62,7 +62,7 @@ func TestRecordsForThePage(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			t.Parallel()
-			old, err := os.ReadFile(file) //nolint:gosec // a file of testdata
+			old, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -98,6 +98,9 @@ func (f *Folder) addStep(st *step, e engine.Event) {
 	st.ended()
 	switch d := e.Data.(type) {
 	case *engine.StepCompleted:
+		if st.def.Map != nil {
+			f.openItems(st) // the output may be given, and of an empty list no item begins
+		}
 		st.output = f.completed(st, d)
 		f.complete(st, d)
 	case *engine.StepFailed:

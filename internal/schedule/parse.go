@@ -53,7 +53,7 @@ const (
 	CodeMissingSchedule = "missing-schedule"
 	CodeBadSchedule     = "bad-schedule"
 	CodeUnknownZone     = "unknown-time-zone"
-	// These are of lists of schedules.
+
 	CodeTooMany   = "too-many-schedules"
 	CodeDuplicate = "duplicate-schedule-id"
 	CodeInputs    = "schedule-inputs"

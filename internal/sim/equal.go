@@ -28,7 +28,7 @@ import (
 //
 // Where two steps, or two calls of one step, are at work at once in either journal, their order is no part of what the workflow says. Only then:
 //
-//   - numbers in the order of events are replaced: steps by their node and iteration, and so waits, timers, tokens and scopes, which are numbered by steps; calls by their step, the agent loop in it and
+//   - numbers in the order of events are replaced: steps by their node, branch and iteration in it, and so waits, timers, tokens and scopes, which are numbered by steps; calls by their step, the agent loop in it and
 //     their place there; seq is left out;
 //   - events are compared in their order within a step, within each agent loop of a step and within a tool call, and not between them; nor are the ends of the items of a map;
 //   - that the run paused and went on, and that tokens waited in the queue of a paused run, depends on what else was at work, and is left out; so is the binding of a tool call, a hash of numbers.
@@ -198,8 +198,14 @@ func unordered(events []engine.Event, lines []string) ([]string, error) {
 			Type, Node string
 			Data       json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(lines[i]), &shown); err != nil {
+		err := json.Unmarshal([]byte(lines[i]), &shown)
+		if err != nil {
 			return nil, err
+		}
+		if _, ok := e.Data.(*engine.StepStarted); ok {
+			if shown.Data, err = n.reiterate(e.Step, shown.Data); err != nil {
+				return nil, err
+			}
 		}
 		data, err := n.rename("", shown.Data)
 		if err != nil {
@@ -219,10 +225,11 @@ func unordered(events []engine.Event, lines []string) ([]string, error) {
 type names struct {
 	steps, tokens, scopes map[int]string
 	calls                 map[string]string
+	iterations            map[int]int // of steps in a branch or an item
 }
 
 func namesOf(events []engine.Event) names {
-	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}, calls: map[string]string{}}
+	n := names{steps: map[int]string{}, tokens: map[int]string{}, scopes: map[int]string{}, calls: map[string]string{}, iterations: map[int]int{}}
 	counts := map[string]int{} // of calls, by their frame
 	call := func(id string) {
 		frame := id[:max(strings.LastIndex(id, "."), 0)]
@@ -240,6 +247,13 @@ func namesOf(events []engine.Event) names {
 		case *engine.FuncCalled:
 			call(d.Call)
 		case *engine.StepStarted:
+			if in := n.scopes[d.Scope]; in != "" { // which branch comes to a node first depends on what else was at work
+				name := e.Node + " in " + in
+				counts[name]++
+				n.iterations[e.Step] = counts[name]
+				n.steps[e.Step] = fmt.Sprintf("%s #%d", name, counts[name])
+				break
+			}
 			n.steps[e.Step] = fmt.Sprintf("%s#%d", e.Node, d.Iteration)
 		case *engine.EdgeTaken:
 			if d.Branch > 0 {
@@ -251,6 +265,20 @@ func namesOf(events []engine.Event) names {
 		}
 	}
 	return n
+}
+
+// reiterate replaces the iteration of a step in a branch, which counts those of all branches, by that in its branch.
+func (n names) reiterate(step int, data json.RawMessage) (json.RawMessage, error) {
+	k, ok := n.iterations[step]
+	if !ok {
+		return data, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, err
+	}
+	members["iteration"] = json.RawMessage(strconv.Itoa(k))
+	return json.Marshal(members)
 }
 
 // group names what the events of a run are ordered within: the step, and in a step its agent loops and tool calls.

@@ -45,11 +45,11 @@ const (
 type Told struct {
 	Type string    `json:"type"`
 	Run  string    `json:"run,omitempty"`
-	Seq  uint64    `json:"seq,omitempty" doc:"Number of the event in the run"`
+	Seq  uint64    `doc:"Number of the event in the run" json:"seq,omitempty"`
 	At   time.Time `json:"at"`
 	// Workflow and Status are those of the run now.
-	Workflow string        `json:"workflow,omitempty" doc:"Id of the stored workflow, or name of the document"`
-	Status   engine.Status `json:"status,omitempty" doc:"Status of the run now"`
+	Workflow string        `doc:"Id of the stored workflow, or name of the document" json:"workflow,omitempty"`
+	Status   engine.Status `doc:"Status of the run now"                              json:"status,omitempty"`
 }
 
 // Feed streams what happens to the runs of the caller's namespace: notices of the store, and runs that begin.

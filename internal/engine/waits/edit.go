@@ -29,10 +29,10 @@ func (w *Wait) edited(arguments event.Value, decision string) (event.Value, erro
 	case !json.Valid(arguments):
 		return nil, fmt.Errorf("%w: the arguments are not JSON", ErrAnswer)
 	}
-	fitted, problems := form.Arguments(w.Schema, json.RawMessage(arguments))
+	fitted, problems := form.Arguments(w.Schema, arguments)
 	if w.Below != nil { // the run that asks has judged them
 		problems = nil
-		fitted = json.RawMessage(arguments)
+		fitted = arguments
 	}
 	if len(problems) > 0 {
 		return nil, fmt.Errorf("%w: the arguments do not match the parameters of tool %s: %s", ErrAnswer, w.Tool, form.Describe(problems))
@@ -50,13 +50,13 @@ func canonical(v json.RawMessage) event.Value {
 	dec.UseNumber()
 	var x any
 	if dec.Decode(&x) != nil {
-		return event.Value(v)
+		return v
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if enc.Encode(x) != nil {
-		return event.Value(v)
+		return v
 	}
-	return event.Value(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

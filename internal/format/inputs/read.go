@@ -187,7 +187,7 @@ func (r *reader) typeOf(n *source.Node) string {
 	if n.Kind != source.String || !slices.Contains(kinds, n.Text) {
 		hint := diag.DidYouMean(n.Text, kinds)
 		if t := otherTypes[strings.ToLower(n.Text)]; t != "" {
-			hint = fmt.Sprintf("write %s", t)
+			hint = "write " + t
 		}
 		r.errorf(n, codeBadInput, "unknown type %q; the types are %s", n.Text, strings.Join(kinds, ", ")).Hint = hint
 		return ""

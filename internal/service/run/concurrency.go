@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -46,9 +47,7 @@ func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler
 		return fmt.Errorf("note what bounds the run: %w", err)
 	}
 	meta := map[string]string{MetaConcurrency: string(note)}
-	for k, v := range spec.Meta {
-		meta[k] = v
-	}
+	maps.Copy(meta, spec.Meta)
 	spec.Meta = meta
 	spec.Run = cmp.Or(spec.Run, driver.NewRunID(time.Now()))
 	of := cmp.Or(spec.WorkflowID, spec.WorkflowName, spec.Workflow.ID, spec.Workflow.Name)

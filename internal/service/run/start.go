@@ -128,6 +128,34 @@ func (s *Runner) begin(ctx context.Context, q StartRequest) (run string, err err
 	return s.launch(ctx, spec, q.IfBusy)
 }
 
+// trigger says what starts the run.
+func (q StartRequest) trigger() string {
+	switch {
+	case q.ParentRun != "":
+		return TriggerRun
+	case !q.Planned.IsZero():
+		return TriggerSchedule
+	}
+	return q.Trigger
+}
+
+// note adds what the request says of itself to a run's metadata.
+func (s *Runner) note(q StartRequest, meta map[string]string) {
+	maps.Copy(meta, q.meta)
+	if !q.Planned.IsZero() {
+		meta[metaPlanned] = q.Planned.Format(time.RFC3339Nano)
+	}
+	if q.Schedule != "" {
+		meta[MetaSchedule] = q.Schedule
+	}
+	if q.By != "" {
+		meta[MetaBy] = q.By
+	}
+	if s.cfg.Program != "" {
+		meta[resources.MetaProgram] = s.cfg.Program
+	}
+}
+
 // prepare checks what can be known before the first call.
 func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec, err error) {
 	graph, err := definition.Choose(q.Workflow, q.Branch)
@@ -146,27 +174,8 @@ func (s *Runner) prepare(ctx context.Context, q StartRequest) (spec driver.Spec,
 	if err := s.label(ctx, &spec, q.Workflow.Labels.With(graph.Labels).With(q.Labels)); err != nil {
 		return spec, err
 	}
-	switch {
-	case q.ParentRun != "":
-		spec.Trigger = TriggerRun
-	case !q.Planned.IsZero():
-		spec.Trigger = TriggerSchedule
-	default:
-		spec.Trigger = q.Trigger
-	}
-	maps.Copy(spec.Meta, q.meta)
-	if !q.Planned.IsZero() {
-		spec.Meta[metaPlanned] = q.Planned.Format(time.RFC3339Nano)
-	}
-	if q.Schedule != "" {
-		spec.Meta[MetaSchedule] = q.Schedule
-	}
-	if q.By != "" {
-		spec.Meta[MetaBy] = q.By
-	}
-	if s.cfg.Program != "" {
-		spec.Meta[resources.MetaProgram] = s.cfg.Program
-	}
+	spec.Trigger = q.trigger()
+	s.note(q, spec.Meta)
 	if err := q.target(&spec, s.cfg.Documents); err != nil {
 		return spec, err
 	}
