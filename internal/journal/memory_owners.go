@@ -199,6 +199,12 @@ func (m *Memory) drop(r *memRun) (blobs int, freed int64) {
 	m.hub.Signal(OfRun(r.head.Run))
 	m.unnote(r)
 	m.reopened(r)
+	for _, s := range m.slots.of[m.slots.names[r.head.Run]] {
+		if s.Run == r.head.Run && s.owner == "" {
+			m.unqueue(s.Run)
+			break
+		}
+	}
 	for _, l := range r.links {
 		freed += int64(len(l.Data))
 	}

@@ -123,6 +123,21 @@ func testSlots(t *testing.T, m Medium) {
 			t.Errorf("the slot %+v was taken", bad)
 		}
 	}
+	// A run that is pruned takes its place with it.
+	queue(t, a, "once", "r6", 1)
+	mustAppend(t, a, pending("r6"))
+	if err := a.Confirm(ctx, "r6"); err != nil {
+		t.Fatal(err)
+	}
+	end = next("r6", 2)
+	end.Status, end.Release = journal.StatusCancelled, true
+	mustAppend(t, a, end)
+	turn(t, b, "r6", "slot")
+	if res, err := b.Prune(ctx, journal.PruneQuery{Runs: []string{"r6"}}); err != nil || res.Runs != 1 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	_, err = a.Turn(ctx, "r6")
+	refused(t, "a run that was pruned", err, journal.ErrNotFound)
 	queue(t, a, strings.Repeat("\xff", journal.MaxSlotName), "long", journal.MaxSlots)
 	admitted(t, a, "long", true)
 }

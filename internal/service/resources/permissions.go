@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/tool"
@@ -13,8 +14,13 @@ import (
 // permit puts into cfg what the operator permits and what the run holds on to since it was driven last (SEC12, SEC14).
 func (op *Opener) permit(ctx context.Context, info driver.Info, cfg *tool.Config) error {
 	cfg.Permissions = op.cfg.Permissions
-	if was := (tool.Permissions{}); len(op.weaker(info.Meta)) > 0 && !op.isAllowed(info.Meta) && json.Unmarshal([]byte(info.Meta[MetaRules]), &was) == nil {
-		cfg.Former = was // no person was asked whether less may hold now
+	if !op.isAllowed(info.Meta) { // no person was asked whether less may hold now
+		var was tool.Permissions
+		isKnown := json.Unmarshal([]byte(info.Meta[MetaRules]), &was) == nil
+		if isKnown && len(op.weaker(info.Meta)) > 0 {
+			cfg.Former = was
+		}
+		cfg.Permissions.Edit = slices.DeleteFunc(slices.Clone(cfg.Permissions.Edit), func(p string) bool { return !slices.Contains(was.Edit, p) })
 	}
 	cfg.PermissionsChanged = info.Meta[MetaPermissions] != PermissionsHash(op.cfg.Permissions)
 	listed := len(cfg.Extra) > 0

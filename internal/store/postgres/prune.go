@@ -196,7 +196,7 @@ func (s *Store) dropRuns(ctx context.Context, tx pgx.Tx, victims []victim) (runs
 		return 0, 0, err
 	}
 	b := &pgx.Batch{}
-	for _, q := range []sqlText{sqlDropInbox, sqlDropNotes, sqlDropLabels, sqlDropTexts, sqlDropHeads, sqlDropRuns, sqlToTrash} {
+	for _, q := range []sqlText{sqlDropInbox, sqlDropNotes, sqlDropLabels, sqlDropTexts, sqlDropPlaces, sqlDropHeads, sqlDropRuns, sqlToTrash} {
 		b.Queue(s.text(q), ids)
 	}
 	b.Queue(s.text(sqlDropBlobs), held).Exec(func(tag pgconn.CommandTag) error {

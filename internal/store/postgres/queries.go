@@ -206,6 +206,7 @@ WHERE r.status = $1 AND (r.created, r.id) > ($2, $3) AND h.updated < $4 ORDER BY
 	sqlDropNotes  = sqlText(`DELETE FROM @notices WHERE run = ANY ($1::bigint[])`)
 	sqlDropLabels = sqlText(`DELETE FROM @labels WHERE run = ANY ($1::bigint[])`)
 	sqlDropTexts  = sqlText(`DELETE FROM @texts WHERE run = ANY ($1::bigint[])`)
+	sqlDropPlaces = sqlText(`DELETE FROM @slots s USING @runs r WHERE r.id = ANY ($1::bigint[]) AND s.run = r.run AND s.owner = 0`)
 	sqlDropHeads  = sqlText(`DELETE FROM @heads WHERE id = ANY ($1::bigint[])`)
 	sqlDropRuns   = sqlText(`DELETE FROM @runs WHERE id = ANY ($1::bigint[])`)
 	sqlToTrash    = sqlText(`INSERT INTO @trash (run) SELECT unnest($1::bigint[])`)

@@ -164,7 +164,7 @@ func dropRun(c *conn, id, record int64) (blobs int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, q := range []sqlText{sqlDropHolds, sqlDropInbox, sqlDropNotice, sqlDropLabels, sqlDropTexts, sqlDropHead, sqlDropRun} {
+	for _, q := range []sqlText{sqlDropHolds, sqlDropInbox, sqlDropNotice, sqlDropLabels, sqlDropTexts, sqlDropPlaces, sqlDropHead, sqlDropRun} {
 		if _, err := c.exec(q, id); err != nil {
 			return 0, err
 		}

@@ -285,6 +285,7 @@ WHERE r.status = ? AND r.created >= ? AND (r.created, r.id) > (?, ?) AND h.updat
 	sqlDropNotice = sqlText(`DELETE FROM notices WHERE run = ?`)
 	sqlDropLabels = sqlText(`DELETE FROM labels WHERE run = ?`)
 	sqlDropTexts  = sqlText(`DELETE FROM texts WHERE run = ?`)
+	sqlDropPlaces = sqlText(`DELETE FROM slots WHERE run = (SELECT run FROM runs WHERE id = ?) AND owner = 0`)
 	sqlDropHead   = sqlText(`DELETE FROM heads WHERE id = ?`)
 	sqlDropRun    = sqlText(`DELETE FROM runs WHERE id = ?`)
 	sqlToTrash    = sqlText(`INSERT INTO trash (record, run) VALUES (?, ?)`)
