@@ -19,9 +19,7 @@ export async function withBrowser(chromiumPath, origin, f) {
       await page.addInitScript(() => {
         document.addEventListener('securitypolicyviolation', e => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))
       })
-      // A server without the feed of all runs answers 404: then the page asks again and again instead.
-      const noFeed = m => m.location().url === `${origin}/api/v1/events` && m.text().includes('404')
-      page.on('console', m => m.type() === 'error' && !noFeed(m) && !allowed.some(a => a.test(m.text())) && complaints.push(`${page.url()}: ${m.text()}`))
+      page.on('console', m => m.type() === 'error' && !allowed.some(a => a.test(m.text())) && complaints.push(`${page.url()}: ${m.text()}`))
       page.on('pageerror', e => complaints.push(`${page.url()}: ${e}`))
       page.on('dialog', d => {
         complaints.push(`a dialog: ${d.message()}`)
