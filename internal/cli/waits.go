@@ -93,7 +93,11 @@ func (a *app) answerLine(o project.Run, w project.Waiting) string {
 		pick = " --wait " + quote(w.ID)
 	}
 	if w.Kind == workflow.WaitApproval {
-		return a.resumeLine(o.ID, pick+" --approve") + "    (or --reject, with --note TEXT)"
+		also := "    (or --reject, with --note TEXT)"
+		if len(w.Schema) > 0 {
+			also = "    (with --arguments JSON to change them; or --reject, with --note TEXT)"
+		}
+		return a.resumeLine(o.ID, pick+" --approve") + also
 	}
 	if fields := fieldsOf(w); len(fields) > 0 {
 		return a.resumeLine(o.ID, pick+setFlags(fields))
