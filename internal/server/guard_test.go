@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/documents/linked"
 	"github.com/hocket-run/hocket/internal/server"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -63,6 +64,9 @@ func open(t *testing.T, cfg server.Config) *world {
 	w := &world{log: &buffer{}, audit: &auditor{}}
 	if cfg.Service.DB == "" {
 		cfg.Service.DB = service.Memory
+	}
+	if cfg.Service.Documents.Formats == nil {
+		cfg.Service.Documents = linked.Kit()
 	}
 	if cfg.Service.Env == nil {
 		cfg.Service.Env = func(name string) string { return map[string]string{server.EnvToken: token}[name] }

@@ -218,11 +218,11 @@ func (s *Server) Listen(ctx context.Context) (net.Listener, Start, error) {
 		return nil, Start{}, err
 	}
 	start, err := s.protect(ctx, ln)
-	if err == nil {
-		err = s.announce(ctx, start)
-	}
 	if err != nil {
 		return nil, Start{}, errors.Join(err, ln.Close())
+	}
+	if err := s.announce(ctx, start); err != nil { // a server on a full disk serves what is there
+		s.log.Warn("hocket open will not find this server", "err", err)
 	}
 	return ln, start, nil
 }
