@@ -4,6 +4,8 @@ import {defineConfig} from 'vite'
 // The chunks that change rarely have names of their own, and no name has a hash: dist is committed, and the server tags files by their content.
 const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@xyflow|d3-|zustand|classcat)/.test(id)) return 'flow'
+  if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
+  if (/node_modules\/(jsonc-parser|yaml)\//.test(id)) return 'text'
   if (id.includes('node_modules')) return 'vendor'
   return undefined
 }
@@ -26,6 +28,8 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             {name: 'flow', test: id => chunkOf(id) === 'flow'},
+            {name: 'code', test: id => chunkOf(id) === 'code'},
+            {name: 'text', test: id => chunkOf(id) === 'text'},
             {name: 'vendor', test: id => chunkOf(id) === 'vendor'},
           ],
         },
