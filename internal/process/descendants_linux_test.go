@@ -69,6 +69,7 @@ var escapes = map[string]string{
 	"deep":                 `env -i setsid sh -c 'echo $$ >>pids; env -i setsid sh -c "echo \$\$ >>pids; env -i setsid sh -c \"echo \\\$\\\$ >>pids; echo >ready; exec sleep 1000\" & wait" & wait' & wait`,
 	"stopped":              `env -i setsid sh -c 'echo $$ >>pids; (sleep 0; echo >ready) & kill -STOP $$' & wait`,
 	"stops supervisor":     `echo $$ >>pids; env -i setsid /bin/sleep 1000 & echo $! >>pids; kill -STOP $PPID; echo >ready; wait`,
+	"stops it at once":     `kill -STOP $PPID; echo $$ >>pids; echo >ready; exec sleep 1000`,
 	"ends at once":         `env -i setsid /bin/sh -c 'echo $$ >>pids; exec /bin/sleep 1000' >/dev/null 2>&1 & until test -s pids; do :; done; echo >ready; exit 0`,
 	"closed streams":       `env -i setsid /bin/sh -c 'exec <&- >&- 2>&-; echo $$ >>pids; echo >ready; exec /bin/sleep 1000' & wait`,
 	"forks without an end": `env -i setsid /bin/sh -c 'echo $$ >>pids; n() { (if [ "$1" -gt 3000 ]; then exec sleep 1000; fi; n $(($1+1)) &) ; }; echo >ready; n 0; exec sleep 1000' & wait`,

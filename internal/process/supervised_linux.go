@@ -34,6 +34,8 @@ const (
 	maxEnding = 30 * time.Second
 	// maxStart is how long a supervisor may take to start its program.
 	maxStart = 2 * time.Minute
+	// continueEvery is how often a supervisor is continued that has not told of the start of its program.
+	continueEvery = 100 * time.Millisecond
 	// maxKill is how long a supervisor may take to end everything before it is killed itself.
 	maxKill = 10 * time.Second
 )
@@ -105,7 +107,7 @@ func launchSupervised(cmd *exec.Cmd) (running, error) {
 	if err := c.begin(cmd.Path, spec); err != nil {
 		c.destroy()
 		c.bury()
-		sweep()
+		c.endLost()
 		return nil, err
 	}
 	go c.watch()
@@ -117,6 +119,9 @@ func (c *supervised) begin(path string, spec []byte) error {
 	if err := c.control.SetDeadline(time.Now().Add(maxStart)); err != nil {
 		return err
 	}
+	done := make(chan struct{})
+	defer close(done)
+	go c.keepContinued(done)
 	if _, err := c.control.Write(spec); err != nil {
 		return fmt.Errorf("hand a program to its supervisor: %w", err)
 	}
@@ -157,10 +162,29 @@ func (c *supervised) watch() {
 	c.bury()
 	timer.Stop()
 	if c.end.lost {
-		sweep()
-		killMarked(c.mark) // in a program that embeds Hocket, what is left does not become a child of this process
+		c.endLost()
 	}
 	close(c.ended)
+}
+
+// endLost ends what a supervisor that was killed left.
+func (c *supervised) endLost() {
+	sweep()
+	killMarked(c.mark) // in a program that embeds Hocket, what is left does not become a child of this process
+}
+
+// keepContinued continues the supervisor until done is closed: the program may stop it before it has told of the start.
+func (c *supervised) keepContinued(done <-chan struct{}) {
+	ticker := time.NewTicker(continueEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-ticker.C:
+			_ = c.super.Process.Signal(syscall.SIGCONT) // one that has ended needs none
+		}
+	}
 }
 
 // bury waits for the end of the supervisor.
