@@ -14,7 +14,7 @@ const (
 	PartCore Part = "core"
 	// PartInterrupt is one process that drives a run and gives it up when it is asked to.
 	PartInterrupt Part = "interrupt"
-	// PartPace is how soon many runs at once end whose calls take a while (P40).
+	// PartPace is that the calls of many runs are in progress at once (P40).
 	PartPace Part = "pace"
 	// PartPeople is answers, approvals, deadlines and reminders.
 	PartPeople Part = "people"
