@@ -141,6 +141,10 @@ func (tr *tour) workflows(t *testing.T) {
 	if v := gave(t, stored, 200, stored.JSON200); !v.Ok || len(v.Diagnostics) != 0 || len(v.Facts.Nodes) != 1 {
 		t.Errorf("checked the stored one: %+v", v)
 	}
+	compiled := must(tr.c.CompileDocumentWithResponse(tr.ctx, api.CompileBody{Document: strings.Replace(poem, "name: poet}", "name: 🐝}", 1)}))
+	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
+		t.Errorf("compiled %+v", v)
+	}
 	for id, text := range map[string]string{"gates": gates, "gate": gate} {
 		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
 		gave(t, res, 201, res.JSON201)

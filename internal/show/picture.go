@@ -3,6 +3,7 @@ package show
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -39,6 +40,11 @@ type box struct {
 	detail string
 	style  style
 	group  int // index into groups, -1 for none
+	// node is what is drawn, nil for an agent; agent is the agent of an agent node, or what is drawn; in is the graph that has it, of the flow with this path of names.
+	node  *workflow.Node
+	agent *workflow.Agent
+	in    *workflow.Workflow
+	flow  string
 }
 
 type arrow struct {
@@ -50,6 +56,10 @@ type arrow struct {
 	back bool
 	// fails: taken on an error, a limit or a deadline.
 	fails bool
+	// edge is its index in the edges of the graph `in`, -1 for arrows that are none; kind says what it is then.
+	edge int
+	kind LineKind
+	in   *workflow.Workflow
 }
 
 // group is a frame around a fork, its branches and its join, or around a flow.
@@ -58,6 +68,8 @@ type group struct {
 	outer int // the group around it, -1 for none
 	// fork and join are boxes; -1 in the group of a flow.
 	fork, join int
+	// of is the node that the frame belongs to, "" for a flow; flow is the path of names of the flow that has it, or that it is.
+	of, flow string
 }
 
 func newPicture(w *workflow.Workflow) *picture {
@@ -65,20 +77,20 @@ func newPicture(w *workflow.Workflow) *picture {
 	if p.title == "" {
 		p.title = clean(w.ID)
 	}
-	p.add(w, -1, map[*workflow.Workflow]bool{})
+	p.add(w, -1, "", map[*workflow.Workflow]bool{})
 	p.markBack()
 	return p
 }
 
-// add draws w inside the group outer, then its flows, each in a group of its own.
-func (p *picture) add(w *workflow.Workflow, outer int, above map[*workflow.Workflow]bool) {
+// add draws w, which is the flow with the path of names path, inside the group outer, then its flows, each in a group of its own.
+func (p *picture) add(w *workflow.Workflow, outer int, path string, above map[*workflow.Workflow]bool) {
 	if above[w] || len(above) > workflow.MaxFlowDepth {
 		return
 	}
 	above[w] = true
 	defer delete(above, w)
 	a := &adder{
-		picture: p, definition: define(w), outer: outer,
+		picture: p, definition: define(w), outer: outer, path: path,
 		index: map[string]int{}, groupOf: map[string]int{}, subs: map[subKey]int{}, used: map[string]bool{},
 	}
 	a.addGroups()
@@ -89,14 +101,15 @@ func (p *picture) add(w *workflow.Workflow, outer int, above map[*workflow.Workf
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Flows)) {
 		if flow := w.Flows[name]; flow != nil {
-			p.groups = append(p.groups, group{title: "flow " + clean(name), outer: outer, fork: -1, join: -1})
-			p.add(flow, len(p.groups)-1, above)
+			inner := strings.TrimPrefix(path+"/"+name, "/")
+			p.groups = append(p.groups, group{title: "flow " + clean(name), outer: outer, fork: -1, join: -1, flow: inner})
+			p.add(flow, len(p.groups)-1, inner, above)
 		}
 	}
 	for _, b := range w.Branches {
 		if b != nil {
-			p.groups = append(p.groups, group{title: "branch " + branchTitle(b), outer: outer, fork: -1, join: -1})
-			p.add(b, len(p.groups)-1, above)
+			p.groups = append(p.groups, group{title: "branch " + branchTitle(b), outer: outer, fork: -1, join: -1, flow: path})
+			p.add(b, len(p.groups)-1, path, above)
 		}
 	}
 }
@@ -110,6 +123,7 @@ type adder struct {
 	*picture
 	*definition
 	outer   int
+	path    string
 	index   map[string]int // box by node id
 	groupOf map[string]int // group by fork or map id
 	subs    map[subKey]int
@@ -124,7 +138,7 @@ func (a *adder) addGroups() {
 		if n := &a.Nodes[i]; n.Fork != nil || n.Map != nil {
 			if _, ok := a.groupOf[n.ID]; !ok {
 				a.groupOf[n.ID] = len(a.groups)
-				a.groups = append(a.groups, group{outer: a.outer, fork: -1, join: -1})
+				a.groups = append(a.groups, group{outer: a.outer, fork: -1, join: -1, of: n.ID, flow: a.path})
 			}
 		}
 	}
@@ -163,7 +177,10 @@ func (a *adder) addNodes() {
 		if _, ok := a.index[n.ID]; ok {
 			continue
 		}
-		b := box{title: nodeTitle(n), detail: a.detail(n), style: styleOf(n), group: a.parent(n)}
+		b := box{title: nodeTitle(n), detail: a.detail(n), style: styleOf(n), group: a.parent(n), node: n, in: a.Workflow, flow: a.path}
+		if n.Agent != nil {
+			b.agent = a.agents[n.Agent.Agent]
+		}
 		if b.detail == b.title {
 			b.detail = ""
 		}
@@ -205,7 +222,7 @@ func (a *adder) addSubagents(from, group int, agent string) {
 		if target == nil {
 			continue
 		}
-		a.arrows = append(a.arrows, arrow{from: from, to: a.subagent(group, target, "sub-agent"), asks: true})
+		a.arrows = append(a.arrows, arrow{from: from, to: a.subagent(group, target, "sub-agent"), asks: true, edge: -1, kind: LineSubagent})
 	}
 	for _, id := range owner.Handoffs {
 		target := a.agents[id]
@@ -216,7 +233,7 @@ func (a *adder) addSubagents(from, group int, agent string) {
 		if id != a.rootAgent {
 			to = a.subagent(group, target, "agent")
 		}
-		a.arrows = append(a.arrows, arrow{from: from, to: to, label: "hands over", asks: true})
+		a.arrows = append(a.arrows, arrow{from: from, to: to, label: "hands over", asks: true, edge: -1, kind: LineHandoff})
 	}
 }
 
@@ -228,7 +245,7 @@ func (a *adder) subagent(group int, agent *workflow.Agent, words string) int {
 	b := len(a.boxes)
 	a.subs[k] = b
 	a.used[agent.ID] = true
-	a.boxes = append(a.boxes, box{title: agentTitle(agent), detail: joined(append([]string{words}, modelWords(agent)...)), style: styleSub, group: group})
+	a.boxes = append(a.boxes, box{title: agentTitle(agent), detail: joined(append([]string{words}, modelWords(agent)...)), style: styleSub, group: group, agent: agent, in: a.Workflow, flow: a.path})
 	a.addSubagents(b, group, agent.ID)
 	return b
 }
@@ -237,11 +254,11 @@ func (a *adder) addEdges() {
 	for i := range a.Nodes {
 		if m := a.Nodes[i].Map; m != nil {
 			if to, ok := a.index[m.Entry]; ok {
-				a.arrows = append(a.arrows, arrow{from: a.index[a.Nodes[i].ID], to: to, label: eachItem(m)})
+				a.arrows = append(a.arrows, arrow{from: a.index[a.Nodes[i].ID], to: to, label: eachItem(m), edge: -1, kind: LineItem})
 			}
 		}
 	}
-	for _, e := range a.Edges {
+	for i, e := range a.Edges {
 		from, ok1 := a.index[e.From]
 		to, ok2 := a.index[e.To]
 		if !ok1 || !ok2 {
@@ -251,6 +268,7 @@ func (a *adder) addEdges() {
 		a.arrows = append(a.arrows, arrow{
 			from: from, to: to, label: a.edgeLabel(e), back: e.Loop,
 			fails: port == workflow.PortError || port == workflow.PortLimit || port == workflow.PortTimeout,
+			edge:  i, kind: LineRun, in: a.Workflow,
 		})
 	}
 }

@@ -15,27 +15,34 @@ import (
 const maxBoxes = 2000
 
 // ErrTooLarge says that a workflow is too large for a picture that anybody could read; its text forms still work.
-var ErrTooLarge = errors.New("workflow is too large for an SVG picture")
+var ErrTooLarge = errors.New("workflow is too large for a picture")
 
 // SVG gives a picture that needs nothing else: no scripts, no style sheets, no links, no fonts or images from elsewhere, so that a strict content
 // policy lets it pass (SEC15). All text of the document is escaped. Each box is a group of class `node KIND` with a title.
 //
 // The error is ErrTooLarge, or nil.
 func SVG(w *workflow.Workflow) ([]byte, error) {
-	p := newPicture(w)
-	if len(p.boxes) > maxBoxes || len(p.arrows) > 4*maxBoxes {
-		return nil, fmt.Errorf("%w: %d boxes, %d arrows", ErrTooLarge, len(p.boxes), len(p.arrows))
-	}
-	l, err := arrange(p)
-	if errors.Is(err, layout.ErrTooLarge) {
-		return nil, fmt.Errorf("%w: %d boxes, %d arrows", ErrTooLarge, len(p.boxes), len(p.arrows))
-	}
+	l, err := planOf(w)
 	if err != nil {
 		return nil, err
 	}
 	s := svg{plan: l}
 	s.document()
 	return s.b.Bytes(), nil
+}
+
+// planOf gives the picture of w with a place for everything. The error is ErrTooLarge, or nil.
+func planOf(w *workflow.Workflow) (*plan, error) {
+	p := newPicture(w)
+	tooLarge := fmt.Errorf("%w: %d boxes, %d arrows", ErrTooLarge, len(p.boxes), len(p.arrows))
+	if len(p.boxes) > maxBoxes || len(p.arrows) > 4*maxBoxes {
+		return nil, tooLarge
+	}
+	l, err := arrange(p)
+	if errors.Is(err, layout.ErrTooLarge) {
+		return nil, tooLarge
+	}
+	return l, err
 }
 
 type svg struct {

@@ -90,6 +90,7 @@ func New(cfg Config) *API {
 	a.registerWorkflows()
 	a.registerWorkflowEdits()
 	a.registerApply()
+	a.registerDocuments()
 	a.registerAgents()
 	a.registerLive()
 	a.registerOffers()

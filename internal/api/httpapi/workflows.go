@@ -157,20 +157,24 @@ func scheduleFacts(w *workflow.Workflow) []ScheduleFact {
 }
 
 func factsOf(w *workflow.Workflow) *Facts {
-	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: []BranchFact{}, Schedules: scheduleFacts(w), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs), OutputSchema: w.OutputSchema}
+	f := &Facts{Name: w.Name, Nodes: []NodeFact{}, Agents: []AgentFact{}, Branches: branchFacts(w), Schedules: scheduleFacts(w), Limits: limitsOf(w.Limits), Inputs: form.Schema(w.Inputs), OutputSchema: w.OutputSchema}
 	for _, n := range w.Nodes {
 		f.Nodes = append(f.Nodes, NodeFact{n.ID, n.KindIn(w.Format), n.Title()})
 	}
 	for _, a := range w.Agents {
 		f.Agents = append(f.Agents, AgentFact{a.ID, a.Name, a.Description, a.Model, append([]string{}, a.Tools...)})
 	}
-	for _, b := range w.Branches {
-		if b == nil {
-			continue
-		}
-		f.Branches = append(f.Branches, BranchFact{b.ID, b.Name, b.Mode(), scheduleFacts(b)})
-	}
 	return f
+}
+
+func branchFacts(w *workflow.Workflow) []BranchFact {
+	out := []BranchFact{}
+	for _, b := range w.Branches {
+		if b != nil {
+			out = append(out, BranchFact{b.ID, b.Name, b.Mode(), scheduleFacts(b)})
+		}
+	}
+	return out
 }
 
 // Whichever says which document of a workflow is meant.

@@ -17,6 +17,30 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for CompileBodyFormat.
+const (
+	CompileBodyFormatCanvas CompileBodyFormat = "canvas"
+	CompileBodyFormatRounds CompileBodyFormat = "rounds"
+	CompileBodyFormatRoutes CompileBodyFormat = "routes"
+	CompileBodyFormatSteps  CompileBodyFormat = "steps"
+)
+
+// Valid indicates whether the value is a known member of the CompileBodyFormat enum.
+func (e CompileBodyFormat) Valid() bool {
+	switch e {
+	case CompileBodyFormatCanvas:
+		return true
+	case CompileBodyFormatRounds:
+		return true
+	case CompileBodyFormatRoutes:
+		return true
+	case CompileBodyFormatSteps:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreateBodyFormat.
 const (
 	CreateBodyFormatCanvas CreateBodyFormat = "canvas"
@@ -86,6 +110,30 @@ func (e DocumentBodyFormat) Valid() bool {
 	}
 }
 
+// Defines values for GraphEdgeKind.
+const (
+	GraphEdgeKindHandoff  GraphEdgeKind = "handoff"
+	GraphEdgeKindItem     GraphEdgeKind = "item"
+	GraphEdgeKindRun      GraphEdgeKind = "run"
+	GraphEdgeKindSubagent GraphEdgeKind = "subagent"
+)
+
+// Valid indicates whether the value is a known member of the GraphEdgeKind enum.
+func (e GraphEdgeKind) Valid() bool {
+	switch e {
+	case GraphEdgeKindHandoff:
+		return true
+	case GraphEdgeKindItem:
+		return true
+	case GraphEdgeKindRun:
+		return true
+	case GraphEdgeKindSubagent:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MadeTokenRole.
 const (
 	MadeTokenRoleAdmin MadeTokenRole = "admin"
@@ -101,6 +149,27 @@ func (e MadeTokenRole) Valid() bool {
 	case MadeTokenRoleEdit:
 		return true
 	case MadeTokenRoleRun:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MarkSeverity.
+const (
+	MarkSeverityError   MarkSeverity = "error"
+	MarkSeverityInfo    MarkSeverity = "info"
+	MarkSeverityWarning MarkSeverity = "warning"
+)
+
+// Valid indicates whether the value is a known member of the MarkSeverity enum.
+func (e MarkSeverity) Valid() bool {
+	switch e {
+	case MarkSeverityError:
+		return true
+	case MarkSeverityInfo:
+		return true
+	case MarkSeverityWarning:
 		return true
 	default:
 		return false
@@ -1218,6 +1287,48 @@ type Checked struct {
 	Ok bool `json:"ok"`
 }
 
+// CompileBody defines model for CompileBody.
+type CompileBody struct {
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
+
+	// Branch Branch to draw; absent: the main graph
+	Branch *string `json:"branch,omitempty"`
+
+	// Document Text of the document, YAML or JSON
+	Document string `json:"document"`
+
+	// Format Language of the document; absent: it is detected
+	Format *CompileBodyFormat `json:"format,omitempty"`
+
+	// Name Name of the document in messages; nothing is looked for under it
+	Name *string `json:"name,omitempty"`
+}
+
+// CompileBodyFormat Language of the document; absent: it is detected
+type CompileBodyFormat string
+
+// Compiled defines model for Compiled.
+type Compiled struct {
+	// Branches Branches of rounds documents, as far as they were understood
+	Branches []BranchFact `json:"branches"`
+
+	// Diagnostics Errors and warnings with their places
+	Diagnostics []Mark `json:"diagnostics"`
+
+	// Format Language of the document; empty: unknown
+	Format string `json:"format"`
+
+	// Graph The drawn graph; null: nothing of it was understood, the branch does not exist, or it is too large to draw
+	Graph *Graph `json:"graph"`
+
+	// Inputs JSON Schema of the object of named inputs; null: the input is a text
+	Inputs interface{} `json:"inputs"`
+
+	// Ok There are no errors: the workflow can run
+	Ok bool `json:"ok"`
+}
+
 // CreateBody defines model for CreateBody.
 type CreateBody struct {
 	// Agents Agents that the document refers to, which are stored too
@@ -1507,6 +1618,103 @@ type ForkInputBody struct {
 	At int64 `json:"at"`
 }
 
+// Graph defines model for Graph.
+type Graph struct {
+	Edges  []GraphEdge `json:"edges"`
+	Height float64     `json:"height"`
+
+	// Nodes Frames stand before what is in them
+	Nodes []GraphNode `json:"nodes"`
+	Width float64     `json:"width"`
+}
+
+// GraphEdge defines model for GraphEdge.
+type GraphEdge struct {
+	// Back It leads to a node that a run has passed before
+	Back bool `json:"back"`
+
+	// Edge Index among the edges of its graph, as in events; null: it is no edge of the graph
+	Edge *int64 `json:"edge"`
+
+	// Fails It is taken on an error, a limit or a deadline
+	Fails bool   `json:"fails"`
+	From  string `json:"from"`
+
+	// Id Unique among the edges of the drawing; the document's where it has one
+	Id string `json:"id"`
+
+	// Kind run: an edge of the graph; item: from a map to its body; subagent: an agent that may be asked; handoff: one that may take over
+	Kind GraphEdgeKind `json:"kind"`
+
+	// Label When it is taken; empty: always
+	Label string `json:"label"`
+
+	// LabelX Middle of the label; 0 without one
+	LabelX float64 `json:"labelX"`
+	LabelY float64 `json:"labelY"`
+
+	// Points Its route. Between two points a curve begins and ends upright; the four points of an edge from a node to itself are those of one curve
+	Points []GraphPoint `json:"points"`
+
+	// Port Port of the node that it leaves by; empty for those that are no edges
+	Port string `json:"port"`
+
+	// Span Where it is in the document; null: nowhere, or unknown
+	Span *Range `json:"span"`
+	To   string `json:"to"`
+}
+
+// GraphEdgeKind run: an edge of the graph; item: from a map to its body; subagent: an agent that may be asked; handoff: one that may take over
+type GraphEdgeKind string
+
+// GraphNode defines model for GraphNode.
+type GraphNode struct {
+	// Agent Id of the agent of an agent node or of a sub-agent; empty for others
+	Agent string `json:"agent"`
+
+	// Detail What it does, in a few words
+	Detail string `json:"detail"`
+
+	// Flow The flow that has it, as a path of names; empty: the graph itself
+	Flow   string  `json:"flow"`
+	Height float64 `json:"height"`
+
+	// Hidden It is drawn as a point, and is no step that people see
+	Hidden bool `json:"hidden"`
+
+	// Id Unique in the drawing
+	Id string `json:"id"`
+
+	// Kind Kind of the node as in events: start, end, agent, tool, exec, func, set, sleep, decide, wait, fork, map, join or subflow; or subagent: an agent without a node; or frame: around a fork and its branches, the body of a map, or a flow
+	Kind string `json:"kind"`
+
+	// Node Id of the node as in events; of a frame that of the fork or the map, empty for a flow; empty for a sub-agent
+	Node string `json:"node"`
+
+	// Parent Id of the frame around it; null: none
+	Parent *string `json:"parent"`
+
+	// Span Where it is in the document; null: nowhere, or unknown
+	Span *Range `json:"span"`
+
+	// Title Its name, in one line
+	Title string  `json:"title"`
+	Width float64 `json:"width"`
+
+	// Word What the document's format calls the kind; empty for frames
+	Word string `json:"word"`
+
+	// X Of the upper left corner
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
+// GraphPoint defines model for GraphPoint.
+type GraphPoint struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
+}
+
 // InputError defines model for InputError.
 type InputError struct {
 	// Location Place: path, query, header or body, then a dot and the field
@@ -1626,6 +1834,46 @@ type MadeToken struct {
 // MadeTokenRole Role; each role includes those before it
 type MadeTokenRole string
 
+// Mark defines model for Mark.
+type Mark struct {
+	// Branch Branch that has the node; null: the main graph
+	Branch *string `json:"branch"`
+
+	// Code Stable lower-case words with dashes
+	Code string `json:"code"`
+
+	// File Another text that has the problem, such as the catalog's agents; empty: the document
+	File string `json:"file"`
+
+	// Hint What to do about it; empty: nothing to say
+	Hint    string `json:"hint"`
+	Message string `json:"message"`
+
+	// Node Innermost node in which it is; null: in none
+	Node *string `json:"node"`
+
+	// Path Where the value is in the document, such as nodes[2].data.model; empty: the whole document
+	Path string `json:"path"`
+
+	// Related Places that explain it
+	Related  []MarkRelated `json:"related"`
+	Severity MarkSeverity  `json:"severity"`
+
+	// Span Where it is; null: unknown, or in another text
+	Span *Range `json:"span"`
+}
+
+// MarkSeverity defines model for Mark.Severity.
+type MarkSeverity string
+
+// MarkRelated defines model for MarkRelated.
+type MarkRelated struct {
+	Message string `json:"message"`
+
+	// Span Null: unknown, or in another text
+	Span *Range `json:"span"`
+}
+
 // ModelOffer defines model for ModelOffer.
 type ModelOffer struct {
 	// Default It is the default model, or the provider of the default model
@@ -1731,6 +1979,18 @@ type OpenWait_Prompt struct {
 	union json.RawMessage
 }
 
+// Place defines model for Place.
+type Place struct {
+	// Column From 1, in UTF-16 code units; a byte order mark counts
+	Column int64 `json:"column"`
+
+	// Line From 1; lines end with LF, CR LF or CR
+	Line int64 `json:"line"`
+
+	// Offset UTF-16 code units from the beginning of the text, from 0
+	Offset int64 `json:"offset"`
+}
+
 // Pos defines model for Pos.
 type Pos struct {
 	Column int64  `json:"column"`
@@ -1834,6 +2094,13 @@ type Pruned struct {
 type PublishInputBody struct {
 	// Version Number of the version; absent: the draft
 	Version *int64 `json:"version,omitempty"`
+}
+
+// Range defines model for Range.
+type Range struct {
+	// End The first place behind it
+	End   Place `json:"end"`
+	Start Place `json:"start"`
 }
 
 // Reference defines model for Reference.
@@ -3079,6 +3346,9 @@ type ApplyAgentsJSONRequestBody = ApplyAgentsBody
 // PutAgentJSONRequestBody defines body for PutAgent for application/json ContentType.
 type PutAgentJSONRequestBody = Agent
 
+// CompileDocumentJSONRequestBody defines body for CompileDocument for application/json ContentType.
+type CompileDocumentJSONRequestBody = CompileBody
+
 // CreateEndpointJSONRequestBody defines body for CreateEndpoint for application/json ContentType.
 type CreateEndpointJSONRequestBody = CreateEndpointBody
 
@@ -3731,6 +4001,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CompileDocumentWithBody Compile a document: its problems, and its drawn graph
+	//
+	// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+	CompileDocumentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CompileDocument Compile a document: its problems, and its drawn graph
+	//
+	// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+	CompileDocument(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListFeed List what happened to all runs lately
 	//
@@ -4459,6 +4747,44 @@ func (c *Client) PutAgent(ctx context.Context, id string, params *PutAgentParams
 // Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 func (c *Client) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAuditRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CompileDocumentWithBody Compile a document: its problems, and its drawn graph
+//
+// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+func (c *Client) CompileDocumentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompileDocumentRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CompileDocument Compile a document: its problems, and its drawn graph
+//
+// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+func (c *Client) CompileDocument(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompileDocumentRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -6166,6 +6492,46 @@ func NewListAuditRequest(server string, params *ListAuditParams) (*http.Request,
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewCompileDocumentRequest calls the generic CompileDocument builder with application/json body
+func NewCompileDocumentRequest(server string, body CompileDocumentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCompileDocumentRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCompileDocumentRequestWithBody constructs an http.Request for the CompileDocument method, with any body, and a specified content type
+func NewCompileDocumentRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/documents/compile")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -10046,6 +10412,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/audit (the `ListAudit` operationId).
 	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
 
+	// CompileDocumentWithBodyWithResponse Compile a document: its problems, and its drawn graph
+	//
+	// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+	CompileDocumentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompileDocumentResponse, error)
+
+	// CompileDocumentWithResponse Compile a document: its problems, and its drawn graph
+	//
+	// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+	CompileDocumentWithResponse(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*CompileDocumentResponse, error)
+
 	// ListFeedWithResponse List what happened to all runs lately
 	//
 	// Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
@@ -11424,6 +11808,117 @@ func (r ListAuditResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListAuditResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CompileDocumentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Compiled
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON408 the response for an HTTP 408 `application/problem+json` response
+	ApplicationproblemJSON408 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CompileDocumentResponse) GetJSON200() *Compiled {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON408 returns the response for an HTTP 408 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON408() *Problem {
+	return r.ApplicationproblemJSON408
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r CompileDocumentResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CompileDocumentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CompileDocumentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CompileDocumentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CompileDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17404,6 +17899,36 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 	return ParseListAuditResponse(rsp)
 }
 
+// CompileDocumentWithBodyWithResponse Compile a document: its problems, and its drawn graph
+//
+// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+func (c *ClientWithResponses) CompileDocumentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CompileDocumentResponse, error) {
+	rsp, err := c.CompileDocumentWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompileDocumentResponse(rsp)
+}
+
+// CompileDocumentWithResponse Compile a document: its problems, and its drawn graph
+//
+// For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
+func (c *ClientWithResponses) CompileDocumentWithResponse(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*CompileDocumentResponse, error) {
+	rsp, err := c.CompileDocument(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompileDocumentResponse(rsp)
+}
+
 // ListFeedWithResponse List what happened to all runs lately
 //
 // Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
@@ -19122,6 +19647,102 @@ func ParseListAuditResponse(rsp *http.Response) (*ListAuditResponse, error) {
 			return nil, err
 		}
 		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCompileDocumentResponse parses an HTTP response from a CompileDocumentWithResponse call
+func ParseCompileDocumentResponse(rsp *http.Response) (*CompileDocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CompileDocumentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Compiled
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 408:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON408 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Problem

@@ -1,0 +1,195 @@
+package show
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/show/layout"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// Drawing is a workflow with a place for everything, for programs that draw it themselves. All places are in 0…Width and 0…Height, y grows downwards.
+type Drawing struct {
+	Boxes         []Box
+	Lines         []Line
+	Width, Height float64
+}
+
+// Kinds of boxes that are no kinds of nodes.
+const (
+	// KindSubagent is an agent that no node of its own runs here: others ask it or hand over to it, or nothing uses it.
+	KindSubagent = "subagent"
+	// KindFrame is around a fork with its branches and its join, around a map with its body, or around a flow.
+	KindFrame = "frame"
+)
+
+// Box is a node, a sub-agent or a frame. Frames stand before what is in them.
+type Box struct {
+	// ID is unique in the drawing. That of a node of the graph itself is the node's, unless the document has two of them.
+	ID string
+	// Kind is that of the node, KindSubagent or KindFrame. Word is what the document's format calls it.
+	Kind, Word string
+	// Node is the id of the node, as events name it; of a frame the fork or the map, "" for a flow. Agent is the id of the agent of an agent node or of a sub-agent.
+	Node, Agent string
+	// Flow is the flow that has the node, as a path of names; "": the graph itself.
+	Flow string
+	// Parent is the ID of the frame around it, "" for none.
+	Parent string
+	// Title and Detail are clean texts: what it is called, and in a few words what it does.
+	Title, Detail string
+	// Hidden nodes are no entries of the run; they are drawn as points.
+	Hidden bool
+	// X and Y are the upper left corner.
+	X, Y, Width, Height float64
+	// Span is where it is in the document; the zero Span: nowhere, or it is not known.
+	Span diag.Span
+}
+
+// LineKind says what a line is.
+type LineKind string
+
+const (
+	// LineRun is an edge of the graph.
+	LineRun LineKind = "run"
+	// LineItem leads from a map to the beginning of its body.
+	LineItem LineKind = "item"
+	// LineSubagent leads from an agent to one that it may ask, LineHandoff to one that may take over.
+	LineSubagent LineKind = "subagent"
+	LineHandoff  LineKind = "handoff"
+)
+
+// Line leads from one box to another.
+type Line struct {
+	// ID is unique in the drawing; that of an edge is the document's, where it has one and none of the others has it.
+	ID       string
+	From, To string // ids of boxes
+	Kind     LineKind
+	// Index is that of the edge in the edges of its graph, by which events name it; -1 for a line that is no edge.
+	Index int
+	// Port is the port of an edge.
+	Port  string
+	Label string
+	// Back: it leads to a box that a run has passed before. Fails: it is taken on an error, a limit or a deadline.
+	Back, Fails bool
+	// Points lead from the beginning to the end, as layout.Result says. LabelX and LabelY are the middle of the label.
+	Points         []layout.Point
+	LabelX, LabelY float64
+	// Span is where the edge is in the document; the zero Span: nowhere, or it is not known.
+	Span diag.Span
+}
+
+// Draw gives every box and line of a workflow a place. Branches of w are drawn as [SVG] draws them: give it [workflow.Workflow.Graph] for one graph.
+//
+// The error is ErrTooLarge, or nil.
+func Draw(w *workflow.Workflow) (*Drawing, error) {
+	l, err := planOf(w)
+	if err != nil {
+		return nil, err
+	}
+	d := drawer{plan: l, format: w.Format, ids: map[string]bool{}, out: &Drawing{Boxes: []Box{}, Lines: []Line{}, Width: tenth(l.w), Height: tenth(l.h)}}
+	d.lines(d.boxes())
+	return d.out, nil
+}
+
+type drawer struct {
+	*plan
+	format string
+	ids    map[string]bool
+	out    *Drawing
+}
+
+// unique gives the first of the wishes that is free, or the last one with a number.
+func (d *drawer) unique(wishes ...string) string {
+	last := ""
+	for _, id := range wishes {
+		if id != "" && !d.ids[id] {
+			d.ids[id] = true
+			return id
+		}
+		last = id
+	}
+	for n := 2; ; n++ {
+		if id := last + "~" + strconv.Itoa(n); !d.ids[id] {
+			d.ids[id] = true
+			return id
+		}
+	}
+}
+
+// boxes draws frames, nodes and agents, and gives the ids of the picture's boxes.
+func (d *drawer) boxes() []string {
+	boxIDs := make([]string, len(d.plan.boxes))
+	for i, b := range d.plan.boxes { // nodes first, so that no other box takes the id of one
+		if b.node != nil {
+			boxIDs[i] = d.unique(inFlow(b.flow, b.node.ID))
+		}
+	}
+	groupIDs := make([]string, len(d.groups))
+	for g, of := range d.groups {
+		groupIDs[g] = d.unique("frame:" + inFlow(of.flow, of.of))
+		box := Box{ID: groupIDs[g], Kind: KindFrame, Node: of.of, Flow: of.flow, Title: of.title}
+		if of.outer >= 0 {
+			box.Parent = groupIDs[of.outer]
+		}
+		box.at(d.groupAt[g])
+		d.out.Boxes = append(d.out.Boxes, box)
+	}
+	for i, b := range d.plan.boxes {
+		box := Box{Flow: b.flow, Title: b.title, Detail: b.detail}
+		if b.group >= 0 {
+			box.Parent = groupIDs[b.group]
+		}
+		if b.agent != nil {
+			box.Agent = b.agent.ID
+		}
+		if n := b.node; n != nil {
+			box.Kind, box.Word, box.Node, box.Hidden, box.Span = string(n.Kind), n.KindIn(d.format), n.ID, n.Hidden, b.in.Source.Nodes[n.ID]
+		} else {
+			boxIDs[i] = d.unique(inFlow(b.flow, b.agent.ID), "agent:"+inFlow(b.flow, b.agent.ID))
+			box.Kind, box.Word, box.Span = KindSubagent, "agent", b.in.Source.Agents[b.agent.ID]
+		}
+		box.ID = boxIDs[i]
+		box.at(d.boxAt[i])
+		d.out.Boxes = append(d.out.Boxes, box)
+	}
+	return boxIDs
+}
+
+func (d *drawer) lines(boxIDs []string) {
+	d.ids = map[string]bool{}
+	for i, a := range d.arrows {
+		line := Line{From: boxIDs[a.from], To: boxIDs[a.to], Kind: a.kind, Index: a.edge, Label: a.label, Back: a.back, Fails: a.fails, Points: []layout.Point{}}
+		wish := string(a.kind) + ":" + line.From + ">" + line.To
+		if a.edge >= 0 {
+			e := a.in.Edges[a.edge]
+			line.Port = e.PortName()
+			line.Span = a.in.Source.Edge(a.edge)
+			line.ID = d.unique(e.ID, wish)
+		} else {
+			line.ID = d.unique(wish)
+		}
+		for _, p := range d.paths[i] {
+			line.Points = append(line.Points, layout.Point{X: tenth(p.X), Y: tenth(p.Y)})
+		}
+		if a.label != "" {
+			line.LabelX, line.LabelY = tenth(d.labelAt[i].x), tenth(d.labelAt[i].y)
+		}
+		d.out.Lines = append(d.out.Lines, line)
+	}
+}
+
+// inFlow is the id of a box of a flow.
+func inFlow(flow, id string) string {
+	if flow == "" {
+		return id
+	}
+	return flow + "/" + id
+}
+
+func (b *Box) at(p placed) {
+	b.X, b.Y, b.Width, b.Height = tenth(p.x-p.w/2), tenth(p.top()), tenth(p.w), tenth(p.h)
+}
+
+// tenth rounds a coordinate to one digit behind the point.
+func tenth(f float64) float64 { return math.Round(f*10) / 10 }
