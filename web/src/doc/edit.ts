@@ -233,8 +233,8 @@ export class JSONEdit {
       const [before, after] = [children[i - 1], children[last + 1]]
       const runs = children.slice(i, last + 1)
       const neat = runs.every((c, k) => k === 0 || plain(end(runs[k - 1]!), c.offset))
-      if (neat && after && plain(end(runs.at(-1)!), after.offset)) changes.push({from: runs[0]!.offset, to: after.offset, insert: ''})
-      else if (neat && before && !after && plain(end(before), runs[0]!.offset)) changes.push({from: end(before), to: end(runs.at(-1)!), insert: ''})
+      if (neat && before && plain(end(before), runs[0]!.offset)) changes.push({from: end(before), to: end(runs.at(-1)!), insert: ''})
+      else if (neat && !before && after && plain(end(runs.at(-1)!), after.offset)) changes.push({from: runs[0]!.offset, to: after.offset, insert: ''})
       else changes.push(...this.#cutAmongComments(children, i, last, inner.to))
       i = last
     }

@@ -1,0 +1,91 @@
+import {JSONEdit, Raw} from '../doc/edit.ts'
+import {type Canvas, type Point, readCanvas} from './document.ts'
+import {freshID, type Layout, type Outcome, references} from './operations.ts'
+
+// How far copies are moved from what they were copied of.
+const step = 40
+
+// copyText gives nodes, and the edges among them, as the text of a document. Positions are inside, so that they may be pasted into another workflow.
+export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): string {
+  const chosen = c.nodes.filter(n => nodes.includes(n.index))
+  const ids = new Set(chosen.map(n => n.id))
+  const parts = chosen.map(n => {
+    const e = new JSONEdit(c.text.slice(n.range.from, n.range.to))
+    const at = layout[n.id] ?? n.at
+    e.remove(['x'])
+    e.remove(['y'])
+    if (at) e.set(['position'], {x: Math.round(at.x), y: Math.round(at.y)})
+    return new Raw(e.text)
+  })
+  const links = c.edges.filter(e => ids.has(e.from) && ids.has(e.to)).map(e => new Raw(c.text.slice(e.range.from, e.range.to)))
+  const e = new JSONEdit('{\n  "nodes": [],\n  "connections": []\n}')
+  e.append(['nodes'], ...parts)
+  e.append(['connections'], ...links)
+  return e.text
+}
+
+// paste adds the nodes of a document's text with new ids where they are taken, and the edges among them. Texts of the nodes that name each other as steps follow.
+export function paste(c: Canvas, layout: Layout, text: string, at?: Point): Outcome {
+  const from = readCanvas(text)
+  if ('why' in from) return {refused: {rule: 'S0-1', reason: `What is in the clipboard is no part of a canvas document: ${from.why}.`}}
+  const taken = new Set(c.nodes.map(n => n.id))
+  const hasStart = c.nodes.some(n => n.kind === 'start')
+  const nodes = [...from.byID.values()].filter(n => n.kind !== null && !(n.kind === 'start' && hasStart))
+  if (nodes.length === 0) {
+    const only = from.nodes.some(n => n.kind === 'start')
+    return {
+      refused: only
+        ? {rule: 'S0-3', reason: 'A workflow has exactly one start node, which is there already.'}
+        : {rule: 'S0-1', reason: 'There is no node in the clipboard.'},
+    }
+  }
+  const ids = new Map<string, string>()
+  for (const n of nodes) {
+    const id = freshID(taken, n.id)
+    taken.add(id)
+    ids.set(n.id, id)
+  }
+  const places = placesOf(
+    nodes.map(n => n.at ?? {x: 0, y: 0}),
+    at,
+  )
+  const moved: Record<string, Point> = {...layout}
+  const e = new JSONEdit(c.text)
+  const texts = nodes.map((n, i) => {
+    const own = new JSONEdit(text.slice(n.range.from, n.range.to))
+    for (const key of ['position', 'x', 'y', 'positionAbsolute', 'selected', 'dragging']) own.remove([key])
+    own.set(['id'], ids.get(n.id))
+    moved[ids.get(n.id)!] = places[i]!
+    own.setAll(references(own.root, ids))
+    return new Raw(own.text)
+  })
+  const links = from.edges
+    .filter(l => ids.has(l.from) && ids.has(l.to))
+    .map(l => {
+      const own = new JSONEdit(text.slice(l.range.from, l.range.to))
+      own.setAll([
+        [['source'], ids.get(l.from)],
+        [['target'], ids.get(l.to)],
+      ])
+      own.remove(['id'])
+      return new Raw(own.text)
+    })
+  e.append(c.shape.nodes, ...texts)
+  e.append(c.shape.edges, ...links)
+  return {
+    label: nodes.length === 1 ? `paste ${ids.get(nodes[0]!.id)}` : `paste ${nodes.length} nodes`,
+    changes: e.changes(),
+    layout: moved,
+    select: [...ids.values()],
+  }
+}
+
+function placesOf(points: readonly Point[], at?: Point): Point[] {
+  if (!at) return points.map(p => ({x: p.x + step, y: p.y + step}))
+  const left = Math.min(...points.map(p => p.x))
+  const top = Math.min(...points.map(p => p.y))
+  return points.map(p => ({x: p.x - left + at.x, y: p.y - top + at.y}))
+}
+
+// duplicate copies nodes beside themselves.
+export const duplicate = (c: Canvas, layout: Layout, nodes: readonly number[]): Outcome => paste(c, layout, copyText(c, layout, nodes))
