@@ -1,9 +1,8 @@
 import {describe, expect, it} from 'vitest'
-import {apply, invert} from '../doc/edit.ts'
 import {type Canvas, handlesOf, parentOf, readCanvas} from './document.ts'
 import {type Link, refusal} from './rules.ts'
 
-export const canvas = (doc: unknown): Canvas => {
+const canvas = (doc: unknown): Canvas => {
   const text = typeof doc === 'string' ? doc : JSON.stringify(doc, null, 1)
   const c = readCanvas(text)
   if ('why' in c) throw new Error(c.why)
@@ -134,9 +133,3 @@ describe('a document as it is drawn', () => {
     expect('why' in c && c.why).toMatch(why)
   })
 })
-
-export const made = (c: Canvas, changes: readonly {from: number; to: number; insert: string}[]): Canvas => {
-  const text = apply(c.text, changes)
-  expect(apply(text, invert(c.text, changes))).toBe(c.text)
-  return canvas(text)
-}
