@@ -1,0 +1,154 @@
+import {layoutOf} from '../run/layout.ts'
+import type {Definition} from '../run/types.ts'
+import {type Canvas, type CanvasNode, handlesOf, type Point, parentOf, subagent} from './document.ts'
+import type {Layout} from './operations.ts'
+
+export const nodeWidth = 208
+export const nodeHeight = 62
+const portWidth = 78
+const gapX = 48
+const gapY = 64
+
+// keyOf names a node among all nodes that are drawn: its id, or its place in the document where the id is missing or used before.
+export const keyOf = (c: Canvas, n: CanvasNode): string => (c.byID.get(n.id) === n ? n.id : `#${n.index}`)
+
+// sizeOf gives the size of a node: one with several ways out is wider, and has a row with their names.
+export function sizeOf(n: CanvasNode): {width: number; height: number} {
+  const ways = handlesOf(n).filter(h => h !== subagent).length
+  return {width: Math.max(nodeWidth, ways > 1 ? ways * portWidth : 0), height: nodeHeight + (ways > 1 ? 22 : 0)}
+}
+
+// placesOf gives each node a place: where it was put, else where the document says, else a free place by the edges.
+export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
+  const out = new Map<string, Point>()
+  const rest: CanvasNode[] = []
+  for (const n of c.nodes) {
+    const key = keyOf(c, n)
+    const at = layout[key] ?? n.at
+    if (at) out.set(key, at)
+    else rest.push(n)
+  }
+  if (rest.length === 0) return out
+  const drawn = arranged(c)
+  // Nodes that have no place are put below those that have one.
+  const below = out.size === 0 ? 0 : Math.max(...[...out.values()].map(p => p.y)) + nodeHeight + gapY
+  const left = out.size === 0 ? 0 : Math.min(...[...out.values()].map(p => p.x))
+  const top = Math.min(...rest.map(n => drawn.get(keyOf(c, n))!.y))
+  for (const n of rest) {
+    const at = drawn.get(keyOf(c, n))!
+    out.set(keyOf(c, n), out.size === 0 && below === 0 ? at : {x: left + at.x, y: below + at.y - (below > 0 ? top : 0)})
+  }
+  return out
+}
+
+// arranged places all nodes anew, in layers from top to bottom, with sub-agents at the right of who asks them.
+export function arranged(c: Canvas): Map<string, Point> {
+  const asked = new Map(c.nodes.map(n => [keyOf(c, n), parentOf(c, n.id)]))
+  const top = c.nodes.filter(n => asked.get(keyOf(c, n)) === null)
+  const def = {
+    entry: top.find(n => n.kind === 'start')?.id ?? '',
+    nodes: top.map(n => ({id: keyOf(c, n), kind: n.kind ?? ''})),
+    edges: c.edges.filter(e => !e.sub && c.byID.has(e.from) && c.byID.has(e.to) && asked.get(e.from) === null && asked.get(e.to) === null),
+  } as unknown as Definition
+  const {boxes} = layoutOf(def)
+  const rows = new Map<number, string[]>()
+  for (const b of [...boxes].sort((p, q) => p.x - q.x)) rows.set(b.y, [...(rows.get(b.y) ?? []), b.id])
+  const byKey = new Map(c.nodes.map(n => [keyOf(c, n), n]))
+  const helpers = new Map<string, string[]>()
+  for (const [key, parent] of asked) if (parent !== null) helpers.set(parent, [...(helpers.get(parent) ?? []), key])
+  const done = new Map<string, Point>()
+  let y = 0
+  for (const [, row] of [...rows].sort(([a], [b]) => a - b)) {
+    const widths = row.map(id => blockWidth(id, byKey, helpers, new Set()))
+    let x = -(widths.reduce((a, b) => a + b, 0) + gapX * (row.length - 1)) / 2
+    let deepest = 0
+    for (const [i, id] of row.entries()) {
+      deepest = Math.max(deepest, put(id, x, y, byKey, helpers, done))
+      x += widths[i]! + gapX
+    }
+    y = deepest + gapY
+  }
+  // Rings of sub-agents have no place yet.
+  for (const n of c.nodes) {
+    const key = keyOf(c, n)
+    if (done.has(key)) continue
+    done.set(key, {x: 0, y})
+    y += sizeOf(n).height + gapY
+  }
+  return done
+}
+
+type Nodes = Map<string, CanvasNode>
+
+function blockWidth(id: string, byKey: Nodes, helpers: Map<string, string[]>, seen: Set<string>): number {
+  if (seen.has(id)) return 0
+  seen.add(id)
+  const own = sizeOf(byKey.get(id)!).width
+  const inner = (helpers.get(id) ?? []).map(h => blockWidth(h, byKey, helpers, seen))
+  return own + (inner.length > 0 ? gapX + Math.max(...inner) : 0)
+}
+
+// put places a node with its sub-agents, and gives the lower edge of all.
+function put(id: string, x: number, y: number, byKey: Nodes, helpers: Map<string, string[]>, done: Map<string, Point>): number {
+  if (done.has(id)) return y
+  done.set(id, {x: Math.round(x), y: Math.round(y)})
+  const {width, height} = sizeOf(byKey.get(id)!)
+  let at = y
+  for (const h of helpers.get(id) ?? []) at = put(h, x + width + gapX, at, byKey, helpers, done) + 16
+  return Math.max(y + height, at - 16)
+}
+
+export type Direction = 'up' | 'down' | 'left' | 'right'
+
+// neighbour gives the node that an arrow key leads to: along an edge where one leads that way, else the nearest on that side.
+export function neighbour(c: Canvas, places: ReadonlyMap<string, Point>, from: string, way: Direction): string | null {
+  const at = places.get(from)
+  if (!at) return null
+  const [after, before] = [new Set(c.edges.filter(e => e.from === from).map(e => e.to)), new Set(c.edges.filter(e => e.to === from).map(e => e.from))]
+  const [near, other] = way === 'down' || way === 'right' ? [after, before] : [before, after]
+  const along = (p: Point): {ahead: number; beside: number} => {
+    const [dx, dy] = [p.x - at.x, p.y - at.y]
+    if (way === 'down') return {ahead: dy, beside: Math.abs(dx)}
+    if (way === 'up') return {ahead: -dy, beside: Math.abs(dx)}
+    return way === 'right' ? {ahead: dx, beside: Math.abs(dy)} : {ahead: -dx, beside: Math.abs(dy)}
+  }
+  let best: string | null = null
+  let least = Number.POSITIVE_INFINITY
+  for (const [key, p] of places) {
+    const {ahead, beside} = along(p)
+    if (key === from || ahead <= 0) continue
+    const linked = near.has(key) || other.has(key)
+    if (beside > ahead * (linked ? 4 : 1.5)) continue
+    const cost = ahead + beside * 2 + (near.has(key) ? 0 : other.has(key) ? 1e6 : 2e6)
+    if (cost < least) [least, best] = [cost, key]
+  }
+  return best
+}
+
+export type Row = {key: string; level: number; under: string}
+
+// outline gives the nodes as a tree for lists: each once, behind the node that leads to it first; sub-agents below who asks them; at the end what nothing leads to.
+export function outline(c: Canvas): Row[] {
+  const rows: Row[] = []
+  const seen = new Set<string>()
+  const next = new Map<string, {to: string; by: string}[]>()
+  for (const e of c.edges) if (c.byID.has(e.to)) next.set(e.from, [...(next.get(e.from) ?? []), {to: e.to, by: e.sub ? subagent : e.port}])
+  const roots = [
+    ...c.nodes.filter(n => n.kind === 'start'),
+    ...c.nodes.filter(n => n.kind !== 'start' && !c.edges.some(e => e.to === n.id && e.from !== n.id)),
+    ...c.nodes,
+  ]
+  for (const root of roots) {
+    const stack: Row[] = [{key: keyOf(c, root), level: 1, under: ''}]
+    for (let row = stack.pop(); row; row = stack.pop()) {
+      if (seen.has(row.key)) continue
+      seen.add(row.key)
+      rows.push(row)
+      const ways = next.get(row.key) ?? []
+      // Levels are those of branches and sub-agents: a line of nodes is no stair.
+      const forks = ways.filter(w => w.by !== subagent).length > 1
+      for (const w of [...ways].reverse()) stack.push({key: w.to, level: row.level + (forks || w.by === subagent ? 1 : 0), under: w.by})
+    }
+  }
+  return rows
+}
