@@ -54,6 +54,14 @@ func openLink(t *testing.T, home string, env []string) string {
 	return link
 }
 
+// deskTools has a tool that never answers in time, so that the outcome of its calls is not known.
+const deskTools = `toolsets:
+  - type: script
+    name: desk
+    shell:
+      pay: {description: Pays., cmd: "sleep 60", args: {to: {type: string}, sum: {type: integer}}}
+`
+
 // TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh store. They fail on any error of the console, any violation of the policy and
 // any request to another origin.
 func TestPage(t *testing.T) {
@@ -62,15 +70,23 @@ func TestPage(t *testing.T) {
 	for _, spec := range []struct {
 		name string
 		env  []string
+		// files are put into the server's folder, and args are those of serve.
+		files map[string]string
+		args  []string
 	}{
-		{"minute", []string{"HOCKET_TOKEN="}}, // a first start: the token is made
-		{"hostile", nil},
-		{"axe", nil},
-		{"decide", nil},
+		{name: "minute", env: []string{"HOCKET_TOKEN="}}, // a first start: the token is made
+		{name: "hostile"},
+		{name: "axe"},
+		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()
-			p := serve(t, home, spec.env)
+			for name, text := range spec.files {
+				if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := serve(t, home, spec.env, spec.args...)
 			settings := map[string]string{"origin": p.url, "token": testToken}
 			if spec.env != nil {
 				settings["link"] = openLink(t, home, spec.env)

@@ -1,44 +1,213 @@
-// Done-when 5, as far as it is built: two pages on one wait, one answer has effect, and the other page says who was first.
-import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+// Done-when 5: people decide, on a phone. Two waits in both orders; two pages at once, of which the other says who was first (P24); opposite answers, expired waits, a missing right; held calls with
+// real and with changed arguments (SEC12); budgets and calls of unknown outcome.
+import {caller, check, ended, settled, signIn, withBrowser} from './lib.mjs'
 
-const document = `workflow:
+const letter = `workflow:
   - {id: letter, type: set, values: {text: "{{ $input }}"}}
   - {id: ok, type: approval, prompt: Send it?, reject: [{type: end, status: failed, message: "not sent: {{ $steps.ok.note }}"}]}
   - {type: end, output: "sent: {{ $steps.letter.output.text }}"}
 `
+const two = `workflow:
+  - id: both
+    type: parallel
+    steps:
+      - {id: first, type: approval, prompt: Is the date right?}
+      - {id: second, type: ask, prompt: How many guests?, schema: {type: object, required: [n], properties: {n: {type: integer, minimum: 2, title: Guests}}}}
+  - {type: end, output: "{{ $steps.second.output }}"}
+`
+const late = `workflow:
+  - {id: ok, type: approval, prompt: Soon?, deadline: 8s}
+  - {type: end, output: done}
+`
+const held = `permissions: {ask: [think], edit: [think]}
+toolsets: [{type: think}]
+workflow:
+  - {id: note, type: tool, tool: think, args: {thought: Pay 5 to Bob}}
+  - {type: end, output: "{{ $steps.note.output }}"}
+`
+const budget = `toolsets: [{type: think}]
+workflow:
+  budget: {calls: 1, on_reached: pause}
+  steps:
+    - {id: a, type: tool, tool: think, args: {thought: one}}
+    - {id: b, type: tool, tool: think, args: {thought: two}}
+`
+const lost = `workflow:
+  - {id: pay, type: tool, tool: pay, args: {to: Bob, sum: 5}, call_timeout: 1s}
+  - {type: end, output: went on}
+`
+
+const phone = {viewport: {width: 390, height: 844}}
+
+// comfortable checks what a thumb needs: nothing scrolls sideways, and all that is touched is large.
+async function comfortable(page, what) {
+  const found = await page.evaluate(() => {
+    const wide = [document.documentElement, document.querySelector('main')].some(e => e.scrollWidth > e.clientWidth + 1)
+    const small = [...document.querySelectorAll('main :is(a, button, input, select, textarea, summary), nav a')]
+
+      .map(e => e.closest('[data-whole]') ?? e) // a row that is touched as a whole
+      .map(e => ({name: e.textContent.trim().slice(0, 40) || e.getAttribute('aria-label') || e.id, box: e.getBoundingClientRect()}))
+      .filter(({box}) => box.width > 0 && (box.height < 44 || box.width < 44))
+      .map(({name, box}) => `${name}: ${Math.round(box.width)}×${Math.round(box.height)}`)
+    return {wide, small}
+  })
+  check(`nothing scrolls sideways (${what})`, !found.wide)
+  check(`all that is touched is large (${what})`, found.small.length === 0, found.small.join(', '))
+}
 
 export const spec = (chromium, {origin, token}) =>
   withBrowser(chromium, origin, async ({open, allow}) => {
     const api = caller(origin, token)
-    const run = await api('/runs?wait=20s', {document, format: 'steps', name: 'letter', input: 'Dear Ada, come on Sunday.'})
-    const path = `${origin}/inbox/${run.id}/${run.waiting[0].id}`
-    const phone = {viewport: {width: 390, height: 844}}
+    const start = (document, name) => api('/runs?wait=20s', {document, format: 'steps', name, input: 'Dear Ada, come on Sunday.'})
+    const pathOf = (run, i = 0) => `${origin}/inbox/${run.id}/${run.waiting[i].id}`
     const [first, second, watcher] = [await open(phone), await open(phone), await open()]
     for (const page of [first, second, watcher]) await signIn(page, origin, token)
+    const at = async (page, path, what) => {
+      await page.goto(path)
+      await settled(page)
+      await comfortable(page, what)
+    }
+    allow(/status of (403|409|410|422)/)
+
+    // Two pages at one wait: one answer has effect, the other page says who was first, and keeps what was typed.
+    const run = await start(letter, 'letter')
     await watcher.goto(`${origin}/runs/${run.id}`)
     await watcher.getByRole('link', {name: 'Decide'}).waitFor()
     for (const page of [first, second]) {
-      await page.goto(path)
-      await settled(page)
+      await at(page, pathOf(run), 'an approval')
       await page.getByRole('region', {name: 'what is judged'}).getByText('Dear Ada, come on Sunday.').waitFor()
     }
-    allow(/status of 409/)
+    await second.getByLabel('Note, recorded with the answer').fill('better not')
     await first.getByLabel('Note, recorded with the answer').fill('she asked for it')
     await first.getByRole('button', {name: 'Approve'}).click()
     await first.getByText('Answered: approve').waitFor()
-    // The run page, which is open, sees the end by itself.
-    await watcher.getByText('sent: Dear Ada, come on Sunday.').first().waitFor()
-    // The other page either says that this no longer waits, or is refused: it has no effect.
-    const late = second.getByRole('button', {name: 'Reject'})
-    if (await late.isVisible()) await late.click().catch(() => undefined)
-    await second
-      .getByText(/no longer waits|Conflict|not waiting|was first|answered/i)
-      .first()
-      .waitFor()
-    const after = await api(`/runs/${run.id}`)
+    await watcher.getByText('sent: Dear Ada, come on Sunday.').first().waitFor() // the run page, which is open, sees the end by itself
+    const note = second.getByRole('status', {name: 'This no longer waits'})
+    await note.getByText(/approved first/).waitFor()
+    await note.getByText('she asked for it').waitFor()
+    check('the note is kept', (await second.getByLabel('Note, recorded with the answer').inputValue()) === 'better not')
+    await comfortable(second, 'another answer was first')
+    const after = await ended(api, run.id)
     check(
       'one answer has effect',
       after.status === 'completed' && after.answers.length === 1 && after.answers[0].note === 'she asked for it',
       JSON.stringify(after.answers),
     )
+
+    // A page that has not heard of it yet shows what the API says, and keeps the form.
+    const deaf = await open(phone)
+    await deaf.addInitScript(() => delete Navigator.prototype.locks) // it asks again and again, in the place of a stream
+    await signIn(deaf, origin, token)
+    const other = await start(letter, 'letter')
+    await at(deaf, pathOf(other), 'an approval')
+    allow(/ERR_FAILED/)
+    await deaf.route(/\/events\?/, r => r.abort())
+    await api(`/runs/${other.id}/resume?wait=10s`, {wait: other.waiting[0].id, decision: 'approve'})
+    await deaf.getByLabel('Note, recorded with the answer').fill('no')
+    await deaf.getByRole('button', {name: 'Reject'}).click()
+    await deaf
+      .getByRole('alert')
+      .getByText(/different answer/)
+      .waitFor()
+    check('the note is kept', (await deaf.getByLabel('Note, recorded with the answer').inputValue()) === 'no')
+    await deaf.unroute(/\/events\?/)
+    await deaf.getByText(/approved first/).waitFor()
+
+    // Two waits of one run, in both orders.
+    for (const order of [
+      [0, 1],
+      [1, 0],
+    ]) {
+      const both = await start(two, 'two')
+      for (const [n, i] of order.entries()) {
+        const w = both.waiting[i]
+        await at(first, pathOf(both, i), w.kind)
+        if (n === 0) await first.getByRole('heading', {name: 'Also waits in this run'}).waitFor()
+        if (w.kind === 'approval') await first.getByRole('button', {name: 'Approve'}).click()
+        else {
+          await first.getByLabel('Guests').fill('1')
+          await first.getByLabel('Guests').evaluate(e => e.removeAttribute('min'))
+          await first.getByRole('button', {name: 'Send the answer'}).click()
+          await first.getByText('must be at least 2').waitFor()
+          check('the form is kept', (await first.getByLabel('Guests').inputValue()) === '1')
+          await comfortable(first, 'a form with a problem')
+          await first.getByLabel('Guests').fill('3')
+          await first.getByRole('button', {name: 'Send the answer'}).click()
+        }
+        await first.getByText(/^Answered: /).waitFor()
+        if (n === 0) await first.getByText('The run waits for more:').waitFor()
+      }
+      const over = await ended(api, both.id)
+      check('both answers count', over.status === 'completed' && over.output.n === 3, JSON.stringify(over.output))
+    }
+
+    // A wait that expires while its page is open.
+    const soon = await start(late, 'late')
+    await at(first, pathOf(soon), 'a wait with a deadline')
+    await first.getByText(/^due in/).waitFor()
+    await first.getByLabel('Note, recorded with the answer').fill('too late')
+    await first.getByText(/the deadline passed/).waitFor()
+    check('the note is kept', (await first.getByLabel('Note, recorded with the answer').inputValue()) === 'too late')
+    check('an expired wait takes no answer', await first.getByRole('button', {name: 'Approve'}).isDisabled())
+
+    // A held call shows its real arguments; where permissions say so they may be changed, and what does not fit is said by pointer.
+    const call = await start(held, 'held')
+    await at(first, pathOf(call), 'a held call')
+    await first.getByRole('region', {name: 'the arguments'}).getByText('Pay 5 to Bob').waitFor()
+    await first.getByRole('button', {name: 'Change the arguments'}).click()
+    await first.getByRole('button', {name: 'Edit as JSON'}).click()
+    await first.getByLabel('Arguments as JSON').fill('{"thought": 5, "to": "Eve"}')
+    await first.getByRole('button', {name: 'Approve with changes'}).click()
+    await first.getByText('must be string, not number').waitFor()
+    await first.getByText('/to', {exact: true}).waitFor()
+    await comfortable(first, 'changed arguments')
+    await first.getByLabel('Arguments as JSON').fill('{"thought": "Pay 4 to Ann"}')
+    await first.getByRole('button', {name: 'Approve with changes'}).click()
+    await first.getByText(/^Answered: approve, with changed arguments/).waitFor()
+    const called = await ended(api, call.id)
+    check(
+      'the call has the changed arguments',
+      called.output.includes('Pay 4 to Ann') && called.answers[0].held.thought === 'Pay 5 to Bob',
+      JSON.stringify(called),
+    )
+
+    // A budget that is used up: the limit, what was used, and a new one.
+    const used = await start(budget, 'budget')
+    await at(first, pathOf(used), 'a used-up budget')
+    await first.getByText('Limit that was reached').waitFor()
+    await first.getByLabel('New total of calls').fill('1')
+    check('the new limit is larger', await first.getByRole('button', {name: 'Continue'}).isDisabled())
+    await first.getByLabel('New total of calls').fill('5')
+    await first.getByRole('button', {name: 'Continue'}).click()
+    await first.getByText(/^Answered: /).waitFor()
+    check('the run continues', (await ended(api, used.id)).status === 'completed')
+
+    // A call of unknown outcome: what it had, and what may become of it.
+    const unknown = await start(lost, 'lost')
+    await at(first, pathOf(unknown), 'a call of unknown outcome')
+    await first.getByRole('region', {name: 'the arguments'}).getByText('"Bob"').waitFor()
+    for (const name of ['Retry', 'Fail']) check(`${name} is offered`, await first.getByRole('button', {name}).isEnabled())
+    await first.getByRole('button', {name: 'Skip'}).click()
+    await first.getByText(/^Answered: skip/).waitFor()
+
+    // Who lacks the right to approve is told so, and is not offered it; the server refuses it all the same.
+    const made = await api('/tokens', {name: 'reader', role: 'run'})
+    const reader = await open(phone)
+    await signIn(reader, origin, made.secret ?? made.token)
+    const mine = await start(letter, 'letter')
+    await at(reader, pathOf(mine), 'without the right to approve')
+    await reader.getByText(/lacks the right to approve/).waitFor()
+    check('approving is not offered', await reader.getByRole('button', {name: 'Approve'}).isDisabled())
+    const status = await reader.evaluate(
+      ([id, wait]) =>
+        fetch(`/api/v1/runs/${id}/resume`, {
+          method: 'POST',
+          headers: {'Content-Type': 'application/json', 'Hocket-Page': '1'},
+          body: JSON.stringify({wait, decision: 'approve'}),
+        }).then(r => r.status),
+      [mine.id, mine.waiting[0].id],
+    )
+    check('approving is refused', status === 403, String(status))
+    await at(first, `${origin}/inbox`, 'the inbox')
+    await first.getByRole('link', {name: 'Send it?'}).waitFor()
   })

@@ -61,6 +61,15 @@ export const caller =
     return text ? JSON.parse(text) : null
   }
 
+// ended gives a run once it has ended.
+export async function ended(api, id) {
+  for (;;) {
+    const run = await api(`/runs/${id}`)
+    if (run.endedAt) return run
+    await new Promise(done => setTimeout(done, 100))
+  }
+}
+
 // settled waits until the page shows its heading and nothing loads.
 export async function settled(page) {
   await page.locator('main h1, main h2').first().waitFor()

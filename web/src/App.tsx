@@ -1,5 +1,5 @@
 import {useQueryClient} from '@tanstack/react-query'
-import {useCallback, useEffect, useRef, useState} from 'react'
+import {lazy, Suspense, useCallback, useEffect, useRef, useState} from 'react'
 import {Route, Switch} from 'wouter'
 import {onSignedOut} from './api/client.ts'
 import {getSession, type Session, signIn} from './api/session.ts'
@@ -7,15 +7,16 @@ import {useFeed} from './live/use_feed.ts'
 import {Home} from './pages/Home.tsx'
 import {InboxPage} from './pages/Inbox.tsx'
 import {NotFound} from './pages/NotFound.tsx'
-import {RunPage} from './pages/Run.tsx'
 import {RunsPage} from './pages/Runs.tsx'
 import {SignIn} from './pages/SignIn.tsx'
-import {WaitPage} from './pages/Wait.tsx'
 import {WorkflowPage} from './pages/Workflow.tsx'
 import {WorkflowsPage} from './pages/Workflows.tsx'
 import {Shell} from './shell/Shell.tsx'
 import {SessionContext} from './shell/session.ts'
 import {ErrorBox, Loading} from './ui/parts.tsx'
+
+const RunPage = lazy(() => import('./pages/Run.tsx').then(m => ({default: m.RunPage})))
+const WaitPage = lazy(() => import('./pages/Wait.tsx').then(m => ({default: m.WaitPage})))
 
 type State = {at: 'asking'} | {at: 'out'; why?: unknown} | {at: 'in'; session: Session} | {at: 'error'; error: unknown}
 
@@ -74,16 +75,18 @@ function Inside({leave}: {leave: () => void}) {
   const feed = useFeed()
   return (
     <Shell feed={feed} leave={leave}>
-      <Switch>
-        <Route path="/" component={Home} />
-        <Route path="/runs" component={RunsPage} />
-        <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
-        <Route path="/inbox" component={InboxPage} />
-        <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>
-        <Route path="/workflows" component={WorkflowsPage} />
-        <Route path="/workflows/:id">{p => <WorkflowPage key={p.id} id={p.id} />}</Route>
-        <Route component={NotFound} />
-      </Switch>
+      <Suspense fallback={<Loading what="the page" />}>
+        <Switch>
+          <Route path="/" component={Home} />
+          <Route path="/runs" component={RunsPage} />
+          <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
+          <Route path="/inbox" component={InboxPage} />
+          <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>
+          <Route path="/workflows" component={WorkflowsPage} />
+          <Route path="/workflows/:id">{p => <WorkflowPage key={p.id} id={p.id} />}</Route>
+          <Route component={NotFound} />
+        </Switch>
+      </Suspense>
     </Shell>
   )
 }

@@ -8,10 +8,10 @@ import {useOpenWaits} from '../shell/waits.ts'
 import {Button, Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
+import {waitTitle} from '../wait/words.ts'
 import styles from './Home.module.css'
 import {noFilter, type RunLine, useCounts, useRuns} from './runs_query.ts'
 import {samples} from './samples.ts'
-import {waitTitle} from './wait_words.ts'
 
 // Home shows what waits for a person, what failed today, and the runs; where there is nothing yet, samples that need no model.
 export function Home() {

@@ -4,8 +4,8 @@ import {useOpenWaits} from '../shell/waits.ts'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
+import {kindText, waitTitle} from '../wait/words.ts'
 import styles from './Inbox.module.css'
-import {kindText, waitTitle} from './wait_words.ts'
 
 // InboxPage lists what waits for people, the next deadline first.
 export function InboxPage() {
@@ -24,7 +24,7 @@ export function InboxPage() {
       ) : (
         <ul className={styles.list}>
           {all.map(w => (
-            <li key={w.run + w.id}>
+            <li key={w.run + w.id} data-whole>
               <Status of="waiting" brief />
               <div className={styles.what}>
                 <Link href={`/inbox/${w.run}/${w.id}`} className={styles.link}>

@@ -1,15 +1,13 @@
-import {useQuery} from '@tanstack/react-query'
 import {lazy, Suspense} from 'react'
 import {useLocation, useSearch} from 'wouter'
-import {ApiError, ask, client} from '../api/client.ts'
 import {useRun} from '../live/use_run.ts'
 import {ContextTab, TrailTab} from '../run/Answers.tsx'
+import {useDefinition} from '../run/definition.ts'
 import {EventsTab} from '../run/EventsTab.tsx'
 import {LogTab} from '../run/LogTab.tsx'
 import {RunHeader} from '../run/RunHeader.tsx'
 import {StepsTab} from '../run/StepsTab.tsx'
 import {Timeline} from '../run/Timeline.tsx'
-import type {Definition} from '../run/types.ts'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
 import {Tabs} from '../ui/Tabs.tsx'
 import styles from './Run.module.css'
@@ -35,19 +33,8 @@ function usePlace(id: string): Place {
   }
 }
 
-// definitionOf gives the graph of a run; null where the server has none.
-async function definitionOf(id: string): Promise<Definition | null> {
-  try {
-    return (await ask(client.GET('/api/v1/runs/{id}/definition', {params: {path: {id}}}))) as unknown as Definition
-  } catch (err) {
-    if (!(err instanceof ApiError) || err.status !== 404) throw err
-    await ask(client.GET('/api/v1/runs/{id}', {params: {path: {id}, query: {steps: 'none'}}})) // that there is no run is said by the API
-    return null
-  }
-}
-
 export function RunPage({id}: {id: string}) {
-  const definition = useQuery({queryKey: ['definition', id], queryFn: () => definitionOf(id), staleTime: Number.POSITIVE_INFINITY})
+  const definition = useDefinition(id)
   const live = useRun(id, definition.data)
   const place = usePlace(id)
   if (definition.error) {

@@ -1,10 +1,10 @@
-import {useEffect, useState} from 'react'
 import {Link} from 'wouter'
 import {count, duration, exact, plural, usd} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
 import {Copy} from '../ui/Copy.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line, Text} from '../ui/Text.tsx'
+import {useNow} from '../ui/use_now.ts'
 import {Value} from '../ui/Value.tsx'
 import {Actions} from './Actions.tsx'
 import {CopyAs} from './CopyAs.tsx'
@@ -105,13 +105,3 @@ export function RunHeader({live}: {live: LiveRun}) {
 }
 
 const brief = (v: unknown): string => (typeof v === 'string' ? v.slice(0, 300) : v === null ? '' : (JSON.stringify(v)?.slice(0, 300) ?? ''))
-
-function useNow(on: boolean): number {
-  const [now, set] = useState(Date.now())
-  useEffect(() => {
-    if (!on) return
-    const timer = setInterval(() => set(Date.now()), 1000)
-    return () => clearInterval(timer)
-  }, [on])
-  return now
-}

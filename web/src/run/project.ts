@@ -327,6 +327,10 @@ export class Fold {
       if (answered) {
         for (const k of ['decision', 'note'] as const) if (d[k]) a[k] = String(d[k])
         if (d.answer !== undefined) a.answer = d.answer
+        if (d.arguments !== undefined) {
+          a.arguments = d.arguments
+          a.held = w.arguments
+        }
       }
       this.answers.push(a)
     }

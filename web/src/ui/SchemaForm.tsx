@@ -1,33 +1,35 @@
 import {type FormEvent, useMemo, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
+import {escape, type Problem, problemsOf} from '../lib/schema_check.ts'
 import control from './control.module.css'
 import {Button, ErrorBox} from './parts.tsx'
 import styles from './SchemaForm.module.css'
-import {fieldsOf, initialOf, type SchemaField, valueOf} from './schema_fields.ts'
+import {fieldsOf, initialOf, type SchemaField, type Typed, valueOf} from './schema_fields.ts'
 import {Text} from './Text.tsx'
 
 type Props = {schema: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void}
 
-// SchemaForm is a form for an object that must fit a schema.
+// SchemaForm is a form for an object that must fit a schema. What the server would refuse is said at its field.
 export function SchemaForm({schema, busy, submit, send}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
   const [typed, setTyped] = useState(() => initialOf(fields))
   const [error, setError] = useState<unknown>(null)
-  const set = (name: string, v: string | boolean) => setTyped(t => ({...t, [name]: v}))
+  const [problems, setProblems] = useState<Problem[]>([])
   const done = (e: FormEvent) => {
     e.preventDefault()
     try {
       setError(null)
-      send(valueOf(fields, typed))
+      const value = valueOf(fields, typed)
+      const found = problemsOf(schema, value)
+      setProblems(found)
+      if (found.length === 0) send(value)
     } catch (err) {
       setError(err)
     }
   }
   return (
     <form className={styles.form} onSubmit={done}>
-      {fields.map(f => (
-        <Input key={f.name} field={f} value={typed[f.name] ?? ''} set={v => set(f.name, v)} />
-      ))}
+      <SchemaFields fields={fields} typed={typed} set={setTyped} problems={problems} />
       {error !== null && <ErrorBox error={error} />}
       <div>
         <Button kind="primary" type="submit" disabled={busy}>
@@ -38,10 +40,47 @@ export function SchemaForm({schema, busy, submit, send}: Props) {
   )
 }
 
-function Input({field: f, value, set}: {field: SchemaField; value: string | boolean; set: (v: string | boolean) => void}) {
+type FieldsProps = {fields: SchemaField[]; typed: Typed; set: (t: Typed) => void; problems: Problem[]}
+
+// SchemaFields are the fields alone. Problems that belong to no field are shown below them.
+export function SchemaFields({fields, typed, set, problems}: FieldsProps) {
+  const of = (f: SchemaField) => problems.filter(p => p.pointer === `/${escape(f.name)}` || p.pointer.startsWith(`/${escape(f.name)}/`))
+  const known = new Set(fields.flatMap(of))
+  return (
+    <>
+      {fields.map(f => (
+        <Input key={f.name} field={f} value={typed[f.name] ?? ''} set={v => set({...typed, [f.name]: v})} problems={of(f)} />
+      ))}
+      <Problems of={problems.filter(p => !known.has(p))} />
+    </>
+  )
+}
+
+// Problems are listed with their pointers.
+export function Problems({of}: {of: Problem[]}) {
+  if (of.length === 0) return null
+  return (
+    <ul className={styles.problems} role="alert">
+      {of.map((p, i) => (
+        <li key={i}>
+          {p.pointer && (
+            <code>
+              <Text>{p.pointer}</Text>
+            </code>
+          )}{' '}
+          <Text>{p.message}</Text>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+type InputProps = {field: SchemaField; value: string | boolean; set: (v: string | boolean) => void; problems: Problem[]}
+
+function Input({field: f, value, set, problems}: InputProps) {
   const id = `field-${f.name}`
   const hint = f.hint ? `${id}-hint` : undefined
-  const shared = {id, required: f.required, 'aria-describedby': hint}
+  const shared = {id, required: f.required, 'aria-describedby': hint, 'aria-invalid': problems.length > 0 || undefined}
   const text = typeof value === 'string' ? value : ''
   const inner = () => {
     switch (f.kind) {
@@ -99,6 +138,7 @@ function Input({field: f, value, set}: {field: SchemaField; value: string | bool
           <Text>{f.hint}</Text>
         </small>
       )}
+      <Problems of={problems} />
     </div>
   )
 }

@@ -54,6 +54,29 @@ export const initialOf = (fields: SchemaField[]): Typed =>
     ]),
   )
 
+// typedOf gives what a form shows for an object; null where a value is of another type than its field, so that the form cannot show it.
+export function typedOf(fields: SchemaField[], value: Record<string, unknown>): Typed | null {
+  const out: Typed = {}
+  for (const f of fields) {
+    const v = value[f.name]
+    const fits =
+      v === undefined ||
+      {
+        text: typeof v === 'string',
+        long: typeof v === 'string',
+        number: typeof v === 'number',
+        integer: typeof v === 'number',
+        boolean: typeof v === 'boolean',
+        choice: f.choices.includes(v),
+        json: true,
+      }[f.kind]
+    if (!fits) return null
+    if (f.kind === 'boolean') out[f.name] = v === true
+    else out[f.name] = v === undefined ? '' : f.kind === 'json' ? JSON.stringify(v) : String(v)
+  }
+  return out
+}
+
 // valueOf gives the object that was typed in. Fields that are empty and not required are left out; the server checks the rest. Errors: the name of a field that is no JSON.
 export function valueOf(fields: SchemaField[], typed: Typed): Record<string, unknown> {
   const out: Record<string, unknown> = {}

@@ -1,4 +1,5 @@
 import type {OpenWait} from '../shell/waits.ts'
+import type {WaitFacts} from './facts.ts'
 
 // waitTitle says in a line what is asked.
 export function waitTitle(w: Pick<OpenWait, 'prompt' | 'tool' | 'node' | 'kind' | 'signal'>): string {
@@ -12,10 +13,14 @@ export function waitTitle(w: Pick<OpenWait, 'prompt' | 'tool' | 'node' | 'kind' 
 const kinds: Record<string, string> = {
   approval: 'an approval',
   question: 'an answer',
-  budget: 'a higher limit',
-  unknown: 'a decision about a call of which the outcome is not known',
-  outcome: 'a decision about a call of which the outcome is not known',
   signal: 'a signal',
 }
 
 export const kindText = (kind: string): string => kinds[kind] ?? kind
+
+// kindOf says in a word or two what a wait is.
+export function kindOf(w: {tool?: string; kind: string}, f: WaitFacts): string {
+  if (f.limit) return 'a used-up budget'
+  if (f.lost) return 'a call of unknown outcome'
+  return w.tool ? 'a tool call' : kindText(w.kind)
+}

@@ -1,0 +1,80 @@
+import type {Session} from '../api/session.ts'
+import type {Answer, RunEvent, RunView} from '../run/types.ts'
+
+export type Limit = {limit: string; max: number; detail: string}
+
+// WaitFacts are what the events say of a wait beside what the run object has.
+export type WaitFacts = {
+  // limit is the budget about which is asked; null for all other waits.
+  limit: Limit | null
+  // lost is the call whose outcome is not known; null for all other waits.
+  lost: {tool: string; arguments: unknown} | null
+  // below is the wait of a child run that this one repeats.
+  below: {run: string; wait: string; person?: boolean} | null
+  remind: string
+  reminded: string
+}
+
+// factsOf reads the events of a run for one of its waits.
+export function factsOf(events: readonly RunEvent[], wait: string): WaitFacts {
+  const facts: WaitFacts = {limit: null, lost: null, below: null, remind: '', reminded: ''}
+  const opened = events.findLast(e => e.type === 'wait.opened' && e.data.wait === wait)
+  if (!opened) return facts
+  const d = opened.data
+  const l = d.limit as Partial<Limit> | undefined
+  if (l) facts.limit = {limit: l.limit ?? '', max: l.max ?? 0, detail: l.detail ?? ''}
+  if (d.call && !d.binding) {
+    const called = events.findLast(e => e.type === 'tool.called' && e.data.call === d.call)
+    facts.lost = {tool: String(called?.data.tool ?? ''), arguments: called?.data.arguments}
+  }
+  if (d.below) facts.below = d.below as WaitFacts['below']
+  facts.remind = String(d.remind ?? '')
+  facts.reminded = events.findLast(e => e.type === 'wait.reminded' && e.data.wait === wait)?.time ?? ''
+  return facts
+}
+
+const ranks = ['run', 'edit', 'admin']
+
+// refusalOf says why a session may not answer a wait; '' where it may. The server judges all the same.
+export function refusalOf(s: Session, w: {kind: string; roles?: string[] | null}, f: WaitFacts): string {
+  const roles = w.roles ?? []
+  const fits = (r: string) => (ranks.includes(r) ? ranks.indexOf(s.role) >= ranks.indexOf(r) : s.name === r)
+  if (roles.length > 0 && !f.below && !roles.some(fits)) return `This is for ${roles.join(', ')}; your token is none of them.`
+  const person = w.kind === 'approval' || f.limit !== null || f.lost !== null || f.below?.person === true
+  return person && !s.approve ? 'Your token lacks the right to approve, which this answer needs.' : ''
+}
+
+export type Closed = {answer: Answer | null; reason: string}
+
+// closedOf tells how a wait ended: by whom it was answered, or why it was closed; null while it is open or where it never was.
+export function closedOf(view: RunView, events: readonly RunEvent[], wait: string): Closed | null {
+  if (view.waiting.some(w => w.id === wait)) return null
+  const answer = view.answers.findLast(a => a.wait === wait) ?? null
+  const closed = events.findLast(e => e.type === 'wait.closed' && e.data.wait === wait)
+  const known = events.some(e => e.type === 'wait.opened' && e.data.wait === wait)
+  if (!answer && !known) return null
+  return {answer, reason: String(closed?.data.reason ?? (view.endedAt ? 'the run ended' : ''))}
+}
+
+// saidOf words what an answer said.
+export function saidOf(a: Answer): string {
+  if (a.decision === 'approve') return a.arguments === undefined ? 'approved' : 'approved with changed arguments'
+  if (a.decision === 'reject') return 'rejected'
+  if (a.decision) return `chose ${a.decision}`
+  return a.by.channel === 'clock' ? 'did not come: the deadline passed' : 'answered'
+}
+
+// whoOf names who answered.
+export const whoOf = (a: Answer): string => a.by.name || {clock: 'An answer', 'approve-all': 'Approval of everything'}[a.by.channel] || a.by.channel
+
+export type Unit = {word: string; label: string; suffix: string; max: number; used: number; step: number}
+
+// unitOf gives a limit in what people count: money comes in millionths of a dollar.
+export function unitOf(l: Limit, usage: RunView['usage']): Unit {
+  if (l.detail === 'micro-USD')
+    return {word: 'dollars', label: 'New total in dollars', suffix: 'USD', max: l.max / 1e6, used: usage.costUSD ?? Number.NaN, step: 0.000001}
+  if (l.detail === 'calls') {
+    return {word: 'calls', label: 'New total of calls', suffix: 'calls', max: l.max, used: usage.modelCalls + usage.toolCalls, step: 1}
+  }
+  return {word: 'tokens', label: 'New total of tokens', suffix: '', max: l.max, used: usage.inputTokens + usage.outputTokens, step: 1}
+}
