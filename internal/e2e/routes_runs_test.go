@@ -84,6 +84,7 @@ func (tr *tour) projections(t *testing.T) {
 		GetBody() []byte
 	}{
 		"says by poet": must(tr.c.GetContextWithResponse(tr.ctx, tr.run.Id)), "openai/m": must(tr.c.GetRunDefinitionWithResponse(tr.ctx, tr.run.Id)),
+		`"kind":"agent"`: must(tr.c.GetRunGraphWithResponse(tr.ctx, tr.run.Id)),
 	} {
 		if res.StatusCode() != http.StatusOK || !json.Valid(res.GetBody()) || !strings.Contains(string(res.GetBody()), what) {
 			t.Errorf("%d does not say %s: %s", res.StatusCode(), what, res.GetBody())

@@ -128,6 +128,10 @@ func (tr *tour) workflows(t *testing.T) {
 	if v := gave(t, versions, 200, versions.JSON200); len(v.Items) != 2 {
 		t.Errorf("versions %+v", v)
 	}
+	drawn := must(tr.c.GetWorkflowGraphWithResponse(tr.ctx, "poem", &api.GetWorkflowGraphParams{Version: new(int64(1))}))
+	if d := gave(t, drawn, 200, drawn.JSON200); len(d.Graph.Nodes) != 1 || d.Graph.Nodes[0].Span.Start.Line != 4 {
+		t.Errorf("drawn %+v", d)
+	}
 	back := must(tr.c.PublishWorkflowWithResponse(tr.ctx, "poem", nil, api.PublishInputBody{Version: new(int64(1))}))
 	if d := gave(t, back, 200, back.JSON200); *d.Published != 1 || d.Document != poem {
 		t.Errorf("published again %+v", d)

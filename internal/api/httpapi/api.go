@@ -91,6 +91,7 @@ func New(cfg Config) *API {
 	a.registerWorkflowEdits()
 	a.registerApply()
 	a.registerDocuments()
+	a.registerGraphs()
 	a.registerAgents()
 	a.registerLive()
 	a.registerOffers()

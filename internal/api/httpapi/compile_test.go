@@ -8,9 +8,11 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
 	"github.com/hocket-run/hocket/diag"
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/httpapi"
 	"github.com/hocket-run/hocket/internal/service"
 )
@@ -66,7 +68,6 @@ func TestCompile(t *testing.T) {
 		string(utf16.Decode(units[d.Span.Start.Offset:d.Span.End.Offset])) != `"labl"` {
 		t.Errorf("%+v %+v", d, d.Span)
 	}
-
 }
 
 // TestCompileNothing: what cannot be read has problems and no graph.
@@ -212,4 +213,51 @@ func foreign(data []byte) []byte {
 		}
 	}
 	return []byte(b.String())
+}
+
+// TestGraphs: graphs of stored workflows and of runs are those of their documents, for those who may see them.
+func TestGraphs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tag := w.do("PUT", "/api/v1/workflows/post", m{"document": post}).is(200).header.Get("ETag")
+	var got httpapi.Drawn
+	a := w.do("GET", "/api/v1/workflows/post/graph", nil).is(200)
+	a.into(&got)
+	if a.header.Get("ETag") != tag || got.Format != "canvas" || *got.Version != 1 || got.Branch != nil {
+		t.Errorf("%q %+v", a.header.Get("ETag"), got)
+	}
+	if diff := cmp.Diff(w.compiled(m{"document": post}).Graph, got.Graph); diff != "" {
+		t.Errorf("(-compiled +stored):\n%s", diff)
+	}
+	w.do("GET", "/api/v1/workflows/post/graph", nil, "If-None-Match", tag).is(304)
+
+	shorter := strings.Replace(post, `,
+  {"id": "p", "type": "agent", "data": {"agentName": "publisher", "userPrompt": "{{PREVIOUS_OUTPUT}}", "model": "own/m"}}]`, "]", 1)
+	w.do("PUT", "/api/v1/workflows/post", m{"document": shorter, "draft": true}).is(200)
+	w.do("GET", "/api/v1/workflows/post/graph?draft=true", nil).is(200).into(&got)
+	if len(got.Graph.Nodes) != 3 || *got.Version != 2 {
+		t.Errorf("the draft is %+v", got)
+	}
+	w.as(access.RoleRun, false).do("GET", "/api/v1/workflows/post/graph?version=2", nil).problem(403, "forbidden")
+	w.do("GET", "/api/v1/workflows/post/graph?branch=nowhere", nil).problem(404, "not_found")
+	w.do("GET", "/api/v1/workflows/nothing/graph", nil).problem(404, "not_found")
+
+	run := w.do("POST", "/api/v1/runs?wait=10s", m{"workflow": "post"}).is(201).run()
+	w.do("PUT", "/api/v1/workflows/post", m{"document": shorter}).is(200)
+	w.do("GET", "/api/v1/runs/"+run.ID+"/graph", nil).is(200).into(&got)
+	if got.Graph == nil || len(got.Graph.Nodes) != 4 || got.Format != "canvas" {
+		t.Fatalf("the graph of the run is %+v", got)
+	}
+	nodes := map[string]string{}
+	for _, n := range got.Graph.Nodes {
+		nodes[n.ID] = n.Kind
+		if n.Span != nil {
+			t.Errorf("%+v has a place, without a document", n)
+		}
+	}
+	for _, s := range run.Steps {
+		if nodes[s.Node] == "" {
+			t.Errorf("step %+v is not among %v", s, nodes)
+		}
+	}
 }

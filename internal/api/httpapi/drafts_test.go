@@ -60,6 +60,8 @@ func TestDraftsByRole(t *testing.T) {
 		{"POST", at(published) + "/retry", m{"from": "a", "document": first}, 403, 201},
 		{"GET", at(published) + "/definition", nil, 200, 200},
 		{"GET", at(drafted) + "/definition", nil, 403, 200},
+		{"GET", at(published) + "/graph", nil, 200, 200},
+		{"GET", at(drafted) + "/graph", nil, 403, 200},
 		{"GET", "/api/v1/schedules/preview?workflow=poem", nil, 200, 200},
 		{"GET", "/api/v1/schedules/preview?workflow=poem&draft=true", nil, 403, 200},
 		{"GET", "/api/v1/schedules/preview?workflow=poems", nil, 404, 422},

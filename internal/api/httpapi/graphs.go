@@ -1,11 +1,95 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
+	"net/http"
 
+	"github.com/hocket-run/hocket/internal/access"
+	"github.com/hocket-run/hocket/internal/api/transport"
+	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/show"
 	"github.com/hocket-run/hocket/workflow"
 )
+
+// registerGraphs registers the drawings of what is stored.
+func (a *API) registerGraphs() {
+	missing := []int{http.StatusNotFound}
+	add(a, route{
+		Method: http.MethodGet, Path: "/workflows/{id}/graph", ID: "getWorkflowGraph", Tag: tagWorkflows, Role: access.RoleRun, Errors: missing, Also: []int{http.StatusNotModified},
+		Summary: "Draw the graph of a stored workflow", Description: "Without parameters, that of the published version; `draft` and `version` need the role edit. Spans are places in the document of `GET /workflows/{id}` with the same parameters.",
+	}, getWorkflowGraph)
+	add(a, route{
+		Method: http.MethodGet, Path: "/runs/{id}/graph", ID: "getRunGraph", Tag: tagRuns, Role: access.RoleRun, Errors: missing,
+		Summary:     "Draw the graph of a run",
+		Description: "The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.",
+	}, getRunGraph)
+}
+
+// Drawn is a drawn graph with what it is of.
+type Drawn struct {
+	Format  string  `json:"format" doc:"Language of the document; graph: a Go program"`
+	Version *int    `json:"version" doc:"Number of the version whose graph this is; null: a run's, or the workflow consists of rows"`
+	Branch  *string `json:"branch" doc:"Null: the main graph"`
+	Graph   *Graph  `json:"graph" doc:"Null: it is too large to draw, or the document cannot be read"`
+}
+
+// drawnAnswer is the answer with the graph of a stored workflow, or without it where the asker has it.
+type drawnAnswer struct {
+	Status int
+	Tagged
+	Body *Drawn
+}
+
+type workflowGraphQuery struct {
+	WorkflowPath
+	Whichever
+	Unless
+	Branch string `query:"branch" doc:"Branch to draw; absent: the main graph"`
+}
+
+func getWorkflowGraph(ctx context.Context, c *transport.Caller, in *workflowGraphQuery) (*drawnAnswer, error) {
+	which, err := in.which()
+	if err == nil && which != (service.Which{}) {
+		err = c.RequireDrafts()
+	}
+	if err == nil {
+		_, err = c.Service.VisibleEntry(ctx, in.ID, c.SeesDrafts())
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, d, _, err := c.Service.LoadStored(ctx, in.ID, which, service.LoadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	out := &drawnAnswer{Status: http.StatusOK, Tagged: Tagged{quote(d.Tag)}}
+	if in.has(d.Tag) {
+		out.Status = http.StatusNotModified
+		return out, nil
+	}
+	out.Body = &Drawn{Format: d.Format, Version: number(d.Version), Branch: some(in.Branch)}
+	if w == nil {
+		return out, nil
+	}
+	g := w.Graph(in.Branch)
+	if g == nil {
+		return nil, &service.NotFoundError{What: "Branch", ID: in.Branch + " of workflow " + in.ID}
+	}
+	g.Format = w.Format
+	out.Body.Graph, err = graphOf(g, placesOf(string(d.Text)), w.Source.File)
+	return out, err
+}
+
+func getRunGraph(ctx context.Context, c *transport.Caller, in *RunPath) (*struct{ Body Drawn }, error) {
+	w, err := runDefinition(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := Drawn{Format: w.Format}
+	out.Graph, err = graphOf(w, nil, "")
+	return &struct{ Body Drawn }{out}, err
+}
 
 // Graph is a drawn graph: every node and edge has its place, in points. Places are in 0…width and 0…height; y grows downwards.
 type Graph struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // registerRunDefinition registers what a run runs.
@@ -23,16 +24,22 @@ type graphAnswer struct {
 }
 
 func getRunDefinition(ctx context.Context, c *transport.Caller, in *RunPath) (*graphAnswer, error) {
-	h, w, err := c.Service.RunDefinition(ctx, in.ID)
+	w, err := runDefinition(ctx, c, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	text, err := w.Canonical()
+	return &graphAnswer{text}, err
+}
+
+// runDefinition gives what a run runs to those who may see it.
+func runDefinition(ctx context.Context, c *transport.Caller, run string) (*workflow.Workflow, error) {
+	h, w, err := c.Service.RunDefinition(ctx, run)
 	if err == nil && !c.SeesDrafts() {
 		var isDraft bool
 		if isDraft, err = c.Service.IsDraft(ctx, h); isDraft {
 			err = c.RequireDrafts()
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := w.Canonical()
-	return &graphAnswer{text}, err
+	return w, err
 }

@@ -1475,6 +1475,21 @@ type DocumentBody struct {
 // DocumentBodyFormat Language of the document; absent: it is detected
 type DocumentBodyFormat string
 
+// Drawn defines model for Drawn.
+type Drawn struct {
+	// Branch Null: the main graph
+	Branch *string `json:"branch"`
+
+	// Format Language of the document; graph: a Go program
+	Format string `json:"format"`
+
+	// Graph Null: it is too large to draw, or the document cannot be read
+	Graph *Graph `json:"graph"`
+
+	// Version Number of the version whose graph this is; null: a run's, or the workflow consists of rows
+	Version *int64 `json:"version"`
+}
+
 // Endpoint defines model for Endpoint.
 type Endpoint struct {
 	ApproveLinks bool   `json:"approveLinks"`
@@ -3322,6 +3337,21 @@ type PutWorkflowParams struct {
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
+// GetWorkflowGraphParams defines parameters for GetWorkflowGraph.
+type GetWorkflowGraphParams struct {
+	// Draft The draft
+	Draft *bool `form:"draft,omitempty" json:"draft,omitempty"`
+
+	// Version This version
+	Version *int64 `form:"version,omitempty" json:"version,omitempty"`
+
+	// Branch Branch to draw; absent: the main graph
+	Branch *string `form:"branch,omitempty" json:"branch,omitempty"`
+
+	// IfNoneMatch ETags that the client has; if one matches, the response is 304
+	IfNoneMatch *string `json:"If-None-Match,omitempty"`
+}
+
 // PublishWorkflowParams defines parameters for PublishWorkflow.
 type PublishWorkflowParams struct {
 	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
@@ -4204,6 +4234,13 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
 	ForkRun(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetRunGraph Draw the graph of a run
+	//
+	// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+	//
+	// Corresponds with GET /api/v1/runs/{id}/graph (the `GetRunGraph` operationId).
+	GetRunGraph(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// GetLogs Show the log of a run
 	//
 	// The entries in order.
@@ -4534,6 +4571,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /api/v1/workflows/{id} (the `PutWorkflow` operationId).
 	PutWorkflow(ctx context.Context, id string, params *PutWorkflowParams, body PutWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetWorkflowGraph Draw the graph of a stored workflow
+	//
+	// Without parameters, that of the published version; `draft` and `version` need the role edit. Spans are places in the document of `GET /workflows/{id}` with the same parameters.
+	//
+	// Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
+	GetWorkflowGraph(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublishWorkflowWithBody Publish a version of a workflow
 	//
@@ -5209,6 +5253,23 @@ func (c *Client) ForkRunWithBody(ctx context.Context, id string, contentType str
 // Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
 func (c *Client) ForkRun(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewForkRunRequest(c.Server, id, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRunGraph Draw the graph of a run
+//
+// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+//
+// Corresponds with GET /api/v1/runs/{id}/graph (the `GetRunGraph` operationId).
+func (c *Client) GetRunGraph(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRunGraphRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -5970,6 +6031,23 @@ func (c *Client) PutWorkflowWithBody(ctx context.Context, id string, params *Put
 // Corresponds with PUT /api/v1/workflows/{id} (the `PutWorkflow` operationId).
 func (c *Client) PutWorkflow(ctx context.Context, id string, params *PutWorkflowParams, body PutWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPutWorkflowRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetWorkflowGraph Draw the graph of a stored workflow
+//
+// Without parameters, that of the published version; `draft` and `version` need the role edit. Spans are places in the document of `GET /workflows/{id}` with the same parameters.
+//
+// Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
+func (c *Client) GetWorkflowGraph(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWorkflowGraphRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7992,6 +8070,40 @@ func NewForkRunRequestWithBody(server string, id string, contentType string, bod
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewGetRunGraphRequest constructs an http.Request for the GetRunGraph method
+func NewGetRunGraphRequest(server string, id string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/graph", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
 
 	return req, nil
 }
@@ -10100,6 +10212,106 @@ func NewPutWorkflowRequestWithBody(server string, id string, params *PutWorkflow
 	return req, nil
 }
 
+// NewGetWorkflowGraphRequest constructs an http.Request for the GetWorkflowGraph method
+func NewGetWorkflowGraphRequest(server string, id string, params *GetWorkflowGraphParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/workflows/%s/graph", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Draft != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "draft", *params.Draft, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Version != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "version", *params.Version, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Branch != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "branch", *params.Branch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewPublishWorkflowRequest calls the generic PublishWorkflow builder with application/json body
 func NewPublishWorkflowRequest(server string, id string, params *PublishWorkflowParams, body PublishWorkflowJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -10642,6 +10854,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/runs/{id}/fork (the `ForkRun` operationId).
 	ForkRunWithResponse(ctx context.Context, id string, body ForkRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ForkRunResponse, error)
 
+	// GetRunGraphWithResponse Draw the graph of a run
+	//
+	// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/runs/{id}/graph (the `GetRunGraph` operationId).
+	GetRunGraphWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetRunGraphResponse, error)
+
 	// GetLogsWithResponse Show the log of a run
 	//
 	// The entries in order.
@@ -11022,6 +11243,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /api/v1/workflows/{id} (the `PutWorkflow` operationId).
 	PutWorkflowWithResponse(ctx context.Context, id string, params *PutWorkflowParams, body PutWorkflowJSONRequestBody, reqEditors ...RequestEditorFn) (*PutWorkflowResponse, error)
+
+	// GetWorkflowGraphWithResponse Draw the graph of a stored workflow
+	//
+	// Without parameters, that of the published version; `draft` and `version` need the role edit. Spans are places in the document of `GET /workflows/{id}` with the same parameters.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
+	GetWorkflowGraphWithResponse(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*GetWorkflowGraphResponse, error)
 
 	// PublishWorkflowWithBodyWithResponse Publish a version of a workflow
 	//
@@ -13860,6 +14090,103 @@ func (r ForkRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ForkRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRunGraphResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Drawn
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRunGraphResponse) GetJSON200() *Drawn {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetRunGraphResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRunGraphResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRunGraphResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRunGraphResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRunGraphResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17412,6 +17739,110 @@ func (r PutWorkflowResponse) ContentType() string {
 	return ""
 }
 
+// GetWorkflowGraphResponse200Headers the declared response headers of an HTTP 200 response for GetWorkflowGraph
+type GetWorkflowGraphResponse200Headers struct {
+	ETag *string
+}
+
+type GetWorkflowGraphResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Drawn
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetWorkflowGraphResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWorkflowGraphResponse) GetJSON200() *Drawn {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetWorkflowGraphResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWorkflowGraphResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWorkflowGraphResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWorkflowGraphResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWorkflowGraphResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublishWorkflowResponse200Headers the declared response headers of an HTTP 200 response for PublishWorkflow
 type PublishWorkflowResponse200Headers struct {
 	ETag     *string
@@ -18285,6 +18716,21 @@ func (c *ClientWithResponses) ForkRunWithResponse(ctx context.Context, id string
 	return ParseForkRunResponse(rsp)
 }
 
+// GetRunGraphWithResponse Draw the graph of a run
+//
+// The graph as it was when the run began, without spans; also that of a Go graph. Ids of nodes and indexes of edges are those of the run's events. The graph of a draft needs the role edit until the draft is published.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/runs/{id}/graph (the `GetRunGraph` operationId).
+func (c *ClientWithResponses) GetRunGraphWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*GetRunGraphResponse, error) {
+	rsp, err := c.GetRunGraph(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRunGraphResponse(rsp)
+}
+
 // GetLogsWithResponse Show the log of a run
 //
 // The entries in order.
@@ -18922,6 +19368,21 @@ func (c *ClientWithResponses) PutWorkflowWithResponse(ctx context.Context, id st
 		return nil, err
 	}
 	return ParsePutWorkflowResponse(rsp)
+}
+
+// GetWorkflowGraphWithResponse Draw the graph of a stored workflow
+//
+// Without parameters, that of the published version; `draft` and `version` need the role edit. Spans are places in the document of `GET /workflows/{id}` with the same parameters.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
+func (c *ClientWithResponses) GetWorkflowGraphWithResponse(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*GetWorkflowGraphResponse, error) {
+	rsp, err := c.GetWorkflowGraph(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWorkflowGraphResponse(rsp)
 }
 
 // PublishWorkflowWithBodyWithResponse Publish a version of a workflow
@@ -21458,6 +21919,88 @@ func ParseForkRunResponse(rsp *http.Response) (*ForkRunResponse, error) {
 			headers.Location = &value
 		}
 		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetRunGraphResponse parses an HTTP response from a GetRunGraphWithResponse call
+func ParseGetRunGraphResponse(rsp *http.Response) (*GetRunGraphResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRunGraphResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Drawn
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
 	}
 
 	return response, nil
@@ -24573,6 +25116,104 @@ func ParsePutWorkflowResponse(rsp *http.Response) (*PutWorkflowResponse, error) 
 				return nil, err
 			}
 			headers.Location = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetWorkflowGraphResponse parses an HTTP response from a GetWorkflowGraphWithResponse call
+func ParseGetWorkflowGraphResponse(rsp *http.Response) (*GetWorkflowGraphResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWorkflowGraphResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Drawn
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetWorkflowGraphResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
 		}
 		response.Headers200 = &headers
 	}
