@@ -68,6 +68,8 @@ type Engine struct {
 
 	followers followers
 
+	schedules schedules
+
 	closing atomic.Bool
 
 	mu      sync.Mutex
@@ -215,7 +217,13 @@ func (e *Engine) Recover(ctx context.Context) error {
 // Several processes of a program may work on one store; each run goes on in one of them. What goes wrong is logged and tried again. Safe for concurrent use, and to be called once. Errors:
 // [ErrClosed] where the engine was closed before ctx was done.
 func (e *Engine) Work(ctx context.Context) error {
+	scheduling, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { e.startScheduled(scheduling) })
 	e.service.Work(ctx)
+	stop()
+	wg.Wait()
 	if ctx.Err() == nil && e.closing.Load() {
 		return ErrClosed
 	}

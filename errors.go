@@ -10,11 +10,12 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
 )
 
 // What may be wrong with a call; use errors.Is.
 var (
-	// ErrNotFound: there is no such run.
+	// ErrNotFound: there is no such run, or no such schedule.
 	ErrNotFound = errors.New("no such run")
 	// ErrExists: a run with this id already exists.
 	ErrExists = errors.New("a run with this id already exists")
@@ -181,7 +182,7 @@ func known(err error) error {
 		return &knownError{ErrNotReopenable, err}
 	}
 	for _, k := range []struct{ is, from error }{
-		{ErrNotFound, journal.ErrNotFound}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
+		{ErrNotFound, journal.ErrNotFound}, {ErrNotFound, service.ErrNoSchedule}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
 		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},
 		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
 		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed}, {ErrAnswer, engine.ErrWaitSignal},

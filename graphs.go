@@ -35,11 +35,15 @@ type bound struct {
 // graph is run with is settled when its run begins.
 //
 // Errors: *[VersionError] where another graph has the name and the version; a diag.List where a graph would contain itself. Then the graph is not registered.
-func Register[S any](e *Engine, g *graph.Compiled[S]) error {
+func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) error {
 	if err := given(g); err != nil {
 		return err
 	}
 	w := g.Workflow()
+	plans, err := scheduled(e, g, schedules)
+	if err != nil {
+		return err
+	}
 	name := graphName{w.Name, w.Version}
 	e.mu.Lock()
 	was, taken := e.digests[name]
@@ -50,7 +54,7 @@ func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 	if taken && was != g.Digest() {
 		return &VersionError{Graph: w.Name, Have: g.Digest(), Want: was}
 	}
-	err := e.subgraphs.register(name, g, func() error {
+	err = e.subgraphs.register(name, g, func() error {
 		_, err := bind(e, g)
 		return err
 	})
@@ -58,6 +62,9 @@ func Register[S any](e *Engine, g *graph.Compiled[S]) error {
 		e.mu.Lock()
 		delete(e.digests, name)
 		e.mu.Unlock()
+	}
+	if err == nil && len(plans) > 0 {
+		e.schedules.set(w.Name, plans)
 	}
 	return err
 }

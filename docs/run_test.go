@@ -308,6 +308,26 @@ func Example_attach() {
 	// paused paused order-17 <nil>
 }
 
+func Example_schedules() {
+	eng, ctx, g := engine(), context.Background(), asking("1")
+	defer eng.Close()
+	err := hocket.Register(eng, g,
+		hocket.Schedule[Article]{ID: "nightly", Schedule: "0 2 * * *", TimeZone: "Europe/Berlin", State: Article{Topic: "tides"}},
+		hocket.Schedule[Article]{ID: "often", Schedule: "@every 90m", CatchUp: "none", State: Article{Topic: "wind"}})
+	must(g, err)
+	s, err := eng.ControlSchedule(ctx, "ask", "nightly", "pause") // or resume, skip, run
+	must(g, err)
+	fmt.Println(s.ID, s.PausedBy != "", s.Next.IsZero())
+	list, err := eng.Schedules(ctx)
+	for _, s := range list {
+		fmt.Println(s.Graph, s.ID, s.Schedule, s.TimeZone, err)
+	}
+	// Output:
+	// nightly true true
+	// ask nightly 0 2 * * * Europe/Berlin <nil>
+	// ask often @every 90m UTC <nil>
+}
+
 func Example_control() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()

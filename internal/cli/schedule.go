@@ -50,6 +50,8 @@ func zone(c *cobra.Command, tz string) (*time.Location, error) {
 
 // scheduleLine is a schedule in `schedule list --json`.
 type scheduleLine struct {
+	// Program is the program whose Go graph Workflow is; null: a stored workflow.
+	Program  *string `json:"program"`
 	Workflow string  `json:"workflow"`
 	Branch   *string `json:"branch"`
 	ID       *string `json:"id"`
@@ -88,7 +90,7 @@ func (a *app) scheduleListCmd() *cobra.Command {
 		tz     string
 	)
 	c := &cobra.Command{
-		Use: "list", Short: "list the schedules of published workflows", Args: takes(),
+		Use: "list", Short: "list the schedules of published workflows and of Go programs", Args: takes(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			loc, err := zone(c, tz)
 			if err != nil {
@@ -116,10 +118,16 @@ func (a *app) scheduleListCmd() *cobra.Command {
 			switch {
 			case len(list) == 0:
 				fmt.Fprintln(a.Err, "no schedules")
+			case list[0].Program != "": // all are of programs
 			case alive:
 				fmt.Fprintf(a.Err, "run by %s\n", leader)
 			default:
-				fmt.Fprintln(a.Err, "no scheduler is running; start one with hocket scheduler")
+				fmt.Fprintln(a.Err, noScheduler(""))
+			}
+			for i, sc := range list {
+				if sc.Program != "" && !sc.IsRun && (i == 0 || list[i-1].Program != sc.Program) {
+					fmt.Fprintln(a.Err, noScheduler(sc.Program))
+				}
 			}
 			return nil
 		},
@@ -130,7 +138,7 @@ func (a *app) scheduleListCmd() *cobra.Command {
 }
 
 func lineOfSchedule(sc service.Scheduled) scheduleLine {
-	l := scheduleLine{Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone), Inputs: sc.Schedule.Inputs}
+	l := scheduleLine{Program: textOf(sc.Program), Workflow: sc.Workflow, Branch: textOf(sc.Branch.Branch), ID: textOf(sc.Key.Schedule), Mode: sc.Schedule.Mode, Schedule: sc.Schedule.Spec, TimeZone: textOf(sc.Zone), Inputs: sc.Schedule.Inputs}
 	if !sc.Next.IsZero() {
 		l.Next = textOf(timeText(sc.Next))
 	}
@@ -148,7 +156,10 @@ func lineOfSchedule(sc service.Scheduled) scheduleLine {
 func timeText(t time.Time) string { return t.Format(time.RFC3339Nano) }
 
 func (a *app) scheduleTable(list []service.Scheduled) error {
-	const header = "WORKFLOW\tBRANCH\tID\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS"
+	header, ofPrograms := "WORKFLOW\tBRANCH\tID\tMODE\tSCHEDULE\tZONE\tNEXT\tLAST RUN\tSTATUS", len(list) > 0 && list[len(list)-1].Program != ""
+	if ofPrograms {
+		header = "PROGRAM\t" + header
+	}
 	return printTable(a, list, "", header, func(sc service.Scheduled) []string {
 		var next string
 		switch {
@@ -169,11 +180,23 @@ func (a *app) scheduleTable(list []service.Scheduled) error {
 		if sc.AskedRun != "" {
 			next += "; run " + sc.AskedRun + " starts soon"
 		}
-		return []string{
+		row := []string{
 			clean(sc.Workflow), dash(clean(sc.Branch.Branch)), dash(clean(sc.Key.Schedule)), dash(clean(sc.Schedule.Mode)),
 			dash(clean(sc.Schedule.Spec)), dash(clean(sc.Zone)), clean(next), dash(sc.LastRun), dash(string(sc.LastStatus)),
 		}
+		if ofPrograms {
+			row = append([]string{dash(clean(sc.Program))}, row...)
+		}
+		return row
 	})
+}
+
+// noScheduler says that nothing starts the runs of a program's schedules; "": of stored workflows.
+func noScheduler(program string) string {
+	if program == "" {
+		return "no scheduler is running; start one with hocket scheduler"
+	}
+	return "no process of program " + clean(program) + " is running its schedules"
 }
 
 func dash(s string) string {

@@ -44,7 +44,8 @@ const controlHelp = `
 
 What is said is kept in the store and in the audit log, holds for each later version
 of the workflow, and is obeyed by the scheduler at once. Where the workflow has several
-schedules, --branch or --schedule names one.`
+schedules, --branch or --schedule names one. WORKFLOW is also the name of a Go graph that
+a program schedules; --program names the program where there are several.`
 
 // scheduleControlCmds makes the verbs that say something of a schedule.
 func (a *app) scheduleControlCmds() []*cobra.Command {
@@ -70,6 +71,7 @@ func (a *app) scheduleControlCmds() []*cobra.Command {
 		}
 		c.Flags().StringVar(&q.Branch, "branch", "", "`ID` of the branch")
 		c.Flags().StringVar(&q.Schedule, "schedule", "", "`ID` of the schedule")
+		c.Flags().StringVar(&q.Program, "program", "", "`NAME` of the program whose Go graph WORKFLOW is")
 		addZoneFlag(c, &tz, "time `ZONE` of calendars whose document names none (default: the machine's)")
 		c.Flags().BoolVar(&asJSON, "json", false, "print the schedule as JSON")
 		return c
@@ -99,12 +101,12 @@ func (a *app) controlSchedule(ctx context.Context, q service.ControlRequest, asJ
 	if err := a.audited(context.WithoutCancel(ctx), s, r); err != nil {
 		fmt.Fprintf(a.Err, "warning: it was done, but it is missing from the audit log: %s\n", printable(err.Error()))
 	}
-	alive, err := s.HasScheduler(ctx)
+	alive, err := s.HasScheduler(ctx, sc.Program)
 	if err != nil {
 		return err
 	}
 	if !a.quiet && !alive && q.Do == service.RunSchedule {
-		fmt.Fprintln(a.Err, "no scheduler is running; start one with hocket scheduler")
+		fmt.Fprintln(a.Err, noScheduler(sc.Program))
 	}
 	if asJSON {
 		return writeJSON(a.Out, lineOfSchedule(sc), a.OutTerminal)

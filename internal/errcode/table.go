@@ -32,6 +32,7 @@ const (
 	InvalidSchedule     Code = "invalid-schedule"
 	ScheduleMissing     Code = "schedule-missing"
 	ScheduleNeeded      Code = "schedule-needed"
+	ScheduleProgram     Code = "schedule-program"
 	ScheduleNotFound    Code = "schedule-not-found"
 	ScheduleUntimed     Code = "schedule-untimed"
 	ScheduleControl     Code = "schedule-control"
@@ -257,6 +258,7 @@ var entries = [...]Entry{
 		ScheduleNeeded, Invalid, "workflow {id} has several schedules: {schedules:q}", [3]string{"name one with --branch or --schedule", "name one in the query by branch or schedule", "name one in the argument branch or schedule"},
 		"The request concerns one schedule of the workflow, and names none.",
 	},
+	{ScheduleProgram, Invalid, "several programs schedule a graph {id}: {programs:q}", [3]string{"name one with --program", "name one in the query by program", "name one in the argument program"}, "Graphs of several Go programs on one store have this name, each with schedules of its own."},
 	{ScheduleNotFound, Invalid, "workflow {id} has no schedule {schedule:q}; it has {schedules}", [3]string{}, "The published version of the workflow has no schedule of that branch or id."},
 	{ScheduleUntimed, Invalid, "the schedule of workflow {id} has no planned time that is known", [3]string{"pause it instead", "pause it instead", "pause it instead"}, "Only planned times can be skipped: continuous schedules have none, and intervals have one once a scheduler has registered them."},
 	{ScheduleControl, Invalid, "unknown control {control:q} of a schedule; use pause, resume, skip or run", [3]string{}, "The request says something else than pause, resume, skip or run."},

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,8 +11,7 @@ import (
 // Control is what people said of a schedule: it is paused, its next time is skipped, it is to run now. It is stored apart from the [Registration], which the scheduler
 // writes, and outlives it: a pause holds for each version of the workflow. Times are UTC in microseconds; zero is none.
 type Control struct {
-	// Workflow, Branch and Schedule are the key, as in Registration.
-	Workflow, Branch, Schedule string
+	ScheduleKey
 	// Revision counts the changes; 0 for a schedule of which nothing was said.
 	Revision int64
 	// Paused is the instant since which nothing starts by itself, PausedBy who said so.
@@ -59,10 +57,10 @@ func (c Control) stored() Control {
 
 // Controls keeps what people said of schedules.
 type Controls interface {
-	// Controls gives all of them, by workflow, branch and schedule.
+	// Controls gives all of them, in the order of CompareScheduleKeys.
 	Controls(ctx context.Context) ([]Control, error)
 	// Control gives that of one schedule: one of revision 0 where nothing was said of it.
-	Control(ctx context.Context, workflow, branch, schedule string) (Control, error)
+	Control(ctx context.Context, key ScheduleKey) (Control, error)
 	// SetControl stores c as revision c.Revision+1 in place of revision c.Revision. Errors: ErrChanged, wrapped, where another revision is stored.
 	SetControl(ctx context.Context, c Control) error
 }
@@ -77,22 +75,20 @@ func (h *memHandle) Controls(ctx context.Context) ([]Control, error) {
 	for _, c := range h.m.schedules.controls {
 		list = append(list, c)
 	}
-	slices.SortFunc(list, func(a, b Control) int {
-		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
-	})
+	slices.SortFunc(list, func(a, b Control) int { return CompareScheduleKeys(a.ScheduleKey, b.ScheduleKey) })
 	return list, nil
 }
 
-func (h *memHandle) Control(ctx context.Context, workflow, branch, schedule string) (Control, error) {
+func (h *memHandle) Control(ctx context.Context, key ScheduleKey) (Control, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return Control{}, err
 	}
 	defer unlock()
-	if c, ok := h.m.schedules.controls[[3]string{workflow, branch, schedule}]; ok {
+	if c, ok := h.m.schedules.controls[key]; ok {
 		return c, nil
 	}
-	return Control{Workflow: workflow, Branch: branch, Schedule: schedule}, nil
+	return Control{ScheduleKey: key}, nil
 }
 
 func (h *memHandle) SetControl(ctx context.Context, c Control) error {
@@ -104,11 +100,10 @@ func (h *memHandle) SetControl(ctx context.Context, c Control) error {
 		return err
 	}
 	defer unlock()
-	key := [3]string{c.Workflow, c.Branch, c.Schedule}
-	if old, ok := h.m.schedules.controls[key]; ok && old.Revision != c.Revision {
+	if old, ok := h.m.schedules.controls[c.ScheduleKey]; ok && old.Revision != c.Revision {
 		return fmt.Errorf("control schedule of workflow %s: %w", c.Workflow, ErrChanged)
 	}
 	c.Revision++
-	h.m.schedules.controls[key] = c.stored()
+	h.m.schedules.controls[c.ScheduleKey] = c.stored()
 	return nil
 }

@@ -47,7 +47,7 @@ func NewMemory() *Memory {
 		runs:      map[string]*memRun{},
 		blobs:     map[[sha256.Size]byte]*memBlob{},
 		inbox:     memInbox{open: map[uint64]*memRequest{}},
-		schedules: memSchedules{entries: map[[3]string]Registration{}, controls: map[[3]string]Control{}},
+		schedules: memSchedules{leaders: map[string]Owner{}, entries: map[ScheduleKey]Registration{}, controls: map[ScheduleKey]Control{}},
 	}
 	m.unlock = m.mu.Unlock
 	m.owners[CommonOwner] = true

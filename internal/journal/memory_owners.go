@@ -106,7 +106,9 @@ func (h *memHandle) Owners(ctx context.Context) ([]Owner, error) {
 			found[o.ID] = h.m.seen(o)
 		}
 	}
-	add(h.m.schedules.leader)
+	for _, l := range h.m.schedules.leaders {
+		add(l)
+	}
 	for _, r := range h.m.runs {
 		if r.head.Status.IsActive() {
 			add(r.owner)

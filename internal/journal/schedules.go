@@ -8,11 +8,37 @@ import (
 	"time"
 )
 
+// ScheduleKey names a schedule.
+type ScheduleKey struct {
+	// Program is the program whose Go graph is scheduled; empty for a stored workflow.
+	Program string
+	// Workflow is the id of the stored workflow, or the name of the graph; Branch is empty for the main graph, Schedule for a schedule without an id.
+	Workflow, Branch, Schedule string
+}
+
+func (k ScheduleKey) String() string {
+	text := k.Workflow
+	if k.Branch != "" {
+		text += "/" + k.Branch
+	}
+	if k.Schedule != "" {
+		text += "#" + k.Schedule
+	}
+	if k.Program != "" {
+		text += " of " + k.Program
+	}
+	return text
+}
+
+// CompareScheduleKeys orders keys by program, workflow, branch and schedule: those of stored workflows come first.
+func CompareScheduleKeys(a, b ScheduleKey) int {
+	return cmp.Or(cmp.Compare(a.Program, b.Program), cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
+}
+
 // Registration is the state of the schedule of one branch, which a scheduler continues from. Times are UTC in
 // microseconds; zero is none.
 type Registration struct {
-	// Workflow is the id of the stored workflow; Branch is empty for its main graph, Schedule for a schedule without an id. The three together are the key.
-	Workflow, Branch, Schedule string
+	ScheduleKey
 	// Version is that of the workflow when the schedule was registered; 0 where it has none.
 	Version int
 	// Mode, Spec and TimeZone are the schedule in the words of the document.
@@ -47,27 +73,28 @@ func (r Registration) stored() Registration {
 	return r
 }
 
-// Schedules keeps the state of schedules, and which of several processes is the scheduler (P37).
+// Schedules keeps the state of schedules, and which of several processes is the scheduler (P37). Stored workflows have one scheduler, and so has each program that
+// schedules graphs of its own.
 type Schedules interface {
-	// Registrations gives all of them, by workflow, branch and schedule.
+	// Registrations gives all of them, in the order of CompareScheduleKeys.
 	Registrations(ctx context.Context) ([]Registration, error)
 	// Register stores r in place of what was stored for its key.
 	Register(ctx context.Context, r Registration) error
 	// Unregister forgets a schedule. One that is not there is no error.
-	Unregister(ctx context.Context, workflow, branch, schedule string) error
-	// Lead makes the handle the scheduler, unless another living handle is, and gives the one that is now; mine tells that it is
+	Unregister(ctx context.Context, key ScheduleKey) error
+	// Lead makes the handle the scheduler of a program, empty for that of stored workflows, unless another living handle is, and gives the one that is now; mine tells that it is
 	// this handle. A handle leads until it is closed, its process dies, which is seen at once, as with [Ownership], or another one takes its place: one that leads has to
 	// ask again. hung is the id of an owner that does not count though it lives, because it gives no sign of life; empty for none.
-	Lead(ctx context.Context, hung string) (leader Owner, mine bool, err error)
-	// Leader gives the handle that is the scheduler; false where none that lives is.
-	Leader(ctx context.Context) (Owner, bool, error)
+	Lead(ctx context.Context, program, hung string) (leader Owner, mine bool, err error)
+	// Leader gives the handle that is the scheduler of a program; false where none that lives is.
+	Leader(ctx context.Context, program string) (Owner, bool, error)
 }
 
 // memSchedules is the part of Memory that keeps schedules; guarded by Memory.mu.
 type memSchedules struct {
-	leader   Owner
-	entries  map[[3]string]Registration
-	controls map[[3]string]Control
+	leaders  map[string]Owner
+	entries  map[ScheduleKey]Registration
+	controls map[ScheduleKey]Control
 }
 
 func (h *memHandle) Registrations(ctx context.Context) ([]Registration, error) {
@@ -80,9 +107,7 @@ func (h *memHandle) Registrations(ctx context.Context) ([]Registration, error) {
 	for _, r := range h.m.schedules.entries {
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b Registration) int {
-		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
-	})
+	slices.SortFunc(list, func(a, b Registration) int { return CompareScheduleKeys(a.ScheduleKey, b.ScheduleKey) })
 	return list, nil
 }
 
@@ -95,39 +120,39 @@ func (h *memHandle) Register(ctx context.Context, r Registration) error {
 		return err
 	}
 	defer unlock()
-	h.m.schedules.entries[[3]string{r.Workflow, r.Branch, r.Schedule}] = r.stored()
+	h.m.schedules.entries[r.ScheduleKey] = r.stored()
 	return nil
 }
 
-func (h *memHandle) Unregister(ctx context.Context, workflow, branch, schedule string) error {
+func (h *memHandle) Unregister(ctx context.Context, key ScheduleKey) error {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	delete(h.m.schedules.entries, [3]string{workflow, branch, schedule})
+	delete(h.m.schedules.entries, key)
 	return nil
 }
 
-func (h *memHandle) Lead(ctx context.Context, hung string) (Owner, bool, error) {
+func (h *memHandle) Lead(ctx context.Context, program, hung string) (Owner, bool, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return Owner{}, false, err
 	}
 	defer unlock()
-	if l := h.m.schedules.leader; !h.m.owners[l.ID] || l.ID == hung {
-		h.m.schedules.leader = h.owner
+	if l := h.m.schedules.leaders[program]; !h.m.owners[l.ID] || l.ID == hung {
+		h.m.schedules.leaders[program] = h.owner
 	}
-	l := h.m.seen(h.m.schedules.leader)
+	l := h.m.seen(h.m.schedules.leaders[program])
 	return l, l.ID == h.owner.ID, nil
 }
 
-func (h *memHandle) Leader(ctx context.Context) (Owner, bool, error) {
+func (h *memHandle) Leader(ctx context.Context, program string) (Owner, bool, error) {
 	unlock, err := h.lock(ctx)
 	if err != nil {
 		return Owner{}, false, err
 	}
 	defer unlock()
-	l := h.m.schedules.leader
+	l := h.m.schedules.leaders[program]
 	return h.m.seen(l), h.m.owners[l.ID], nil
 }

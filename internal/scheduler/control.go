@@ -10,7 +10,7 @@ import (
 // control takes up what people said of schedules.
 func (s *Scheduler) control(list []journal.Control) {
 	for _, c := range list {
-		if e := s.all[Key{c.Workflow, c.Branch, c.Schedule}]; e != nil {
+		if e := s.all[c.ScheduleKey]; e != nil {
 			s.heed(e, c)
 		}
 	}

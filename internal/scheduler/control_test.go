@@ -14,7 +14,7 @@ import (
 func (w *world) say(key scheduler.Key, change func(c *journal.Control, now time.Time)) {
 	w.t.Helper()
 	h := w.store.Open(journal.KindRun)
-	c, err := h.Control(w.t.Context(), key.Workflow, key.Branch, key.Schedule)
+	c, err := h.Control(w.t.Context(), key)
 	if err == nil {
 		change(&c, time.Now().UTC())
 		err = h.SetControl(w.t.Context(), c)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -19,8 +20,10 @@ type entry struct {
 	sched schedule.Schedule
 	loc   *time.Location
 	// reg is stored when it is dirty and nothing is being decided, so that no planned time is marked before its run is durable.
-	reg   journal.Registration
-	dirty bool
+	reg journal.Registration
+	// policy is what becomes of its missed times.
+	policy Policy
+	dirty  bool
 	// ctl is what people said of it, as of the last look.
 	ctl journal.Control
 	// due is the planned time after reg.Planned; zero: to be worked out again.
@@ -69,7 +72,7 @@ func (s *Scheduler) refresh(ctx context.Context) {
 		seen[b.Key] = true
 		s.register(b, sched, loc, now)
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(s.all), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.all), journal.CompareScheduleKeys) {
 		e := s.all[key]
 		if e.inert = broken[key.Workflow] && !seen[key]; seen[key] || e.inert {
 			continue
@@ -82,8 +85,11 @@ func (s *Scheduler) refresh(ctx context.Context) {
 		}
 	}
 	s.control(controls)
+	if now.Sub(s.since) < s.cfg.Keep {
+		return
+	}
 	// What was registered before this process and is not there any more.
-	for _, key := range slices.SortedFunc(maps.Keys(s.stored), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.stored), journal.CompareScheduleKeys) {
 		if !broken[key.Workflow] && s.all[key] == nil {
 			s.forget(ctx, key)
 		}
@@ -111,7 +117,7 @@ func sameTimes(a, b workflow.Schedule) bool {
 }
 
 func (s *Scheduler) forget(ctx context.Context, key Key) bool {
-	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key.Workflow, key.Branch, key.Schedule)) {
+	if s.failed(ctx, "forget "+key.String(), "cannot unregister a schedule", s.cfg.Book.Unregister(ctx, key)) {
 		return false
 	}
 	delete(s.stored, key)
@@ -132,9 +138,9 @@ func (s *Scheduler) register(b Branch, sched schedule.Schedule, loc *time.Locati
 		}
 		delete(s.stored, b.Key)
 	}
-	e.words, e.sched, e.loc = b.Schedule, sched, loc
+	e.words, e.sched, e.loc, e.policy = b.Schedule, sched, loc, cmp.Or(b.CatchUp, s.cfg.CatchUp)
 	reg := journal.Registration{
-		Workflow: b.Workflow, Branch: b.Branch, Schedule: b.Key.Schedule, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec, TimeZone: b.Schedule.TimeZone,
+		ScheduleKey: b.Key, Version: b.Version, Mode: b.Schedule.Mode, Spec: b.Schedule.Spec, TimeZone: b.Schedule.TimeZone,
 		Registered: now, Planned: now, Run: e.reg.Run, Asked: e.reg.Asked,
 	}
 	same := e.reg.Mode == reg.Mode && e.reg.Spec == reg.Spec && e.reg.TimeZone == reg.TimeZone
@@ -267,9 +273,9 @@ func (s *Scheduler) come(ctx context.Context, e *entry, last, now time.Time) {
 func (s *Scheduler) miss(e *entry, missed []time.Time, met bool, now time.Time) {
 	ev := Event{Kind: EventMissed, At: now, Key: e.key, Planned: missed[len(missed)-1].UTC(), Count: len(missed), Next: e.after(now)}
 	switch {
-	case s.cfg.CatchUp == CatchUpAll:
+	case e.policy == CatchUpAll:
 		ev.CatchUp = e.makeUp(missed[0], ev.Planned)
-	case s.cfg.CatchUp == CatchUpLast && !met:
+	case e.policy == CatchUpLast && !met:
 		e.reg.CatchUpAfter, e.reg.CatchUpTo = ev.Planned.Add(-time.Microsecond), ev.Planned
 		ev.CatchUp = 1
 	}

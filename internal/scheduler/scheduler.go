@@ -15,23 +15,8 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Key names a schedule of a stored workflow. Branch is empty for its main graph, Schedule for a schedule without an id.
-type Key struct{ Workflow, Branch, Schedule string }
-
-func (k Key) String() string {
-	text := k.Workflow
-	if k.Branch != "" {
-		text += "/" + k.Branch
-	}
-	if k.Schedule != "" {
-		text += "#" + k.Schedule
-	}
-	return text
-}
-
-func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Schedule, b.Schedule))
-}
+// Key names a schedule of a stored workflow, or of a graph of a program.
+type Key = journal.ScheduleKey
 
 // Branch is a branch of a published workflow with its schedule.
 type Branch struct {
@@ -39,11 +24,13 @@ type Branch struct {
 	// Version is that of the published workflow; 0 where it has none.
 	Version  int
 	Schedule workflow.Schedule
+	// CatchUp is the policy of this schedule; "": that of the scheduler.
+	CatchUp Policy
 	// Err says that the workflow, or the schedule, cannot be read now. Its schedules stay registered and start nothing.
 	Err error
 }
 
-// Source lists what is scheduled: every branch of every published workflow that has a schedule, in any order.
+// Source lists what is scheduled: every branch of every published workflow that has a schedule, or every scheduled graph of a program, in any order.
 type Source interface {
 	Branches(ctx context.Context) ([]Branch, error)
 }
@@ -110,6 +97,8 @@ const AskLimit = 24 * time.Hour
 type Config struct {
 	Source Source
 	Runs   Runs
+	// Program is the one whose schedules these are, "" for those of stored workflows. Schedules of others are left alone.
+	Program string
 	// Book keeps where schedules stand. It is a handle of this scheduler's process.
 	Book Book
 	// Zone is that of calendars whose document names none; nil: UTC.
@@ -120,6 +109,8 @@ type Config struct {
 	IsHung func(owner string) bool
 	// Poll is how often published workflows are looked at, and how soon a change of the machine's clock is seen. 0: one second. While nothing is scheduled they are looked at half as often.
 	Poll time.Duration
+	// Keep is how long a registered schedule that Source does not list is kept after this process took the lead: a program that starts lists its graphs one after another. 0: not at all.
+	Keep time.Duration
 	// Grace is how late a planned time may be noticed and still count as met, not missed. 0: one minute.
 	Grace time.Duration
 	// Now is the wall clock; nil: time.Now. Sleeping is done by the process's own clock.
@@ -143,8 +134,8 @@ func (c Config) withDefaults() (Config, error) {
 	switch {
 	case c.Source == nil || c.Runs == nil || c.Book == nil:
 		return c, errors.New("scheduler: Source, Runs or Book is not set")
-	case c.Poll < 0 || c.Grace < 0:
-		return c, errors.New("scheduler: Poll and Grace must not be negative")
+	case c.Poll < 0 || c.Grace < 0 || c.Keep < 0:
+		return c, errors.New("scheduler: Poll, Grace and Keep must not be negative")
 	}
 	c.CatchUp = cmp.Or(c.CatchUp, CatchUpLast)
 	if !slices.Contains(Policies(), c.CatchUp) {
@@ -230,7 +221,7 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 		return idlePolls * s.cfg.Poll
 	}
 	now := s.now()
-	for _, key := range slices.SortedFunc(maps.Keys(s.all), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(s.all), journal.CompareScheduleKeys) {
 		e := s.all[key]
 		if wake := s.step(ctx, e, now); !wake.IsZero() {
 			rest = min(rest, wake.Sub(now))
@@ -245,11 +236,11 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 func (s *Scheduler) lead(ctx context.Context) bool {
 	hung := ""
 	if !s.leads {
-		if leader, alive, err := s.cfg.Book.Leader(ctx); err == nil && alive && s.cfg.IsHung(leader.ID) {
+		if leader, alive, err := s.cfg.Book.Leader(ctx, s.cfg.Program); err == nil && alive && s.cfg.IsHung(leader.ID) {
 			hung = leader.ID
 		}
 	}
-	leader, mine, err := s.cfg.Book.Lead(ctx, hung)
+	leader, mine, err := s.cfg.Book.Lead(ctx, s.cfg.Program, hung)
 	switch {
 	case s.failed(ctx, "lead", "cannot become the scheduler", err):
 		return s.leads // until it knows better: a slot that two processes start has one run
@@ -269,7 +260,9 @@ func (s *Scheduler) lead(ctx context.Context) bool {
 	}
 	s.stored = map[Key]journal.Registration{}
 	for _, r := range list {
-		s.stored[Key{r.Workflow, r.Branch, r.Schedule}] = r
+		if r.Program == s.cfg.Program {
+			s.stored[r.ScheduleKey] = r
+		}
 	}
 	s.leads, s.since = true, s.now()
 	delete(s.told, "leader")

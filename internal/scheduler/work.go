@@ -34,7 +34,7 @@ func (s *Scheduler) try(ctx context.Context, e *entry, slot Slot) {
 	e.deciding = true
 	s.wg.Go(func() {
 		out := outcome{slot: slot}
-		if out.ctl, out.err = s.cfg.Book.Control(ctx, slot.Workflow, slot.Branch, slot.Schedule); out.err == nil && !out.isHeld() {
+		if out.ctl, out.err = s.cfg.Book.Control(ctx, slot.Key); out.err == nil && !out.isHeld() {
 			out.active, out.err = s.cfg.Runs.Active(ctx, slot.Key)
 			if out.err == nil && out.active == "" {
 				out.run, out.fresh, out.err = s.cfg.Runs.Start(ctx, slot)

@@ -240,6 +240,8 @@ type (
 	ControlRequest  = schedule.ControlRequest
 	ScheduleControl = schedule.Control
 	ScheduleRequest = schedule.ScheduleRequest
+	GraphSchedule   = schedule.GraphSchedule
+	GraphsRequest   = schedule.GraphsRequest
 )
 
 // What a person may say of a schedule.
@@ -247,6 +249,12 @@ const (
 	PauseSchedule, ResumeSchedule = schedule.Pause, schedule.Resume
 	SkipSchedule, RunSchedule     = schedule.Skip, schedule.RunNow
 )
+
+// ErrNoSchedule is [schedule.ErrNone].
+var ErrNoSchedule = schedule.ErrNone
+
+// CheckGraphSchedules is [schedule.CheckGraphSchedules].
+func CheckGraphSchedules(list []GraphSchedule) error { return schedule.CheckGraphSchedules(list) }
 
 // PreviewOf is [schedule.PreviewOf].
 func PreviewOf(w *workflow.Workflow, q PreviewRequest) (Preview, error) {

@@ -87,9 +87,10 @@ func listModels(_ context.Context, c *transport.Caller, in *Page) (*listed[Model
 	return sorted(*in, all, func(m ModelOffer) string { return m.Name + "\x00" + m.Kind })
 }
 
-// Scheduled is a schedule of a published workflow.
+// Scheduled is a schedule of a published workflow, or of a graph of a Go program.
 type Scheduled struct {
-	Workflow   string          `json:"workflow"`
+	Program    *string         `json:"program" doc:"Go program whose graph it is, and which starts its runs; null: it is one of a stored workflow"`
+	Workflow   string          `json:"workflow" doc:"Id of the workflow, or name of the graph"`
 	Branch     *string         `json:"branch" doc:"Null: the main graph"`
 	ID         *string         `json:"id" doc:"Id of the schedule within its workflow; null: it has none"`
 	Version    *int            `json:"version" doc:"Version of the workflow; null: it consists of rows"`
@@ -108,7 +109,7 @@ type Scheduled struct {
 
 func scheduledOf(s service.Scheduled) Scheduled {
 	out := Scheduled{
-		Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs,
+		Program: some(s.Program), Workflow: s.Workflow, Branch: some(s.Branch.Branch), ID: some(s.Key.Schedule), Version: number(s.Version), Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs,
 		LastRun: some(s.LastRun), LastStatus: some(string(s.LastStatus)),
 	}
 	if !s.Next.IsZero() {
@@ -158,7 +159,7 @@ func listSchedules(ctx context.Context, c *transport.Caller, in *struct {
 		all = append(all, scheduledOf(s))
 	}
 	return sorted(in.Page, all, func(s Scheduled) string {
-		return s.Workflow + "\x00" + text(s.Branch) + "\x00" + text(s.ID)
+		return text(s.Program) + "\x00" + s.Workflow + "\x00" + text(s.Branch) + "\x00" + text(s.ID)
 	})
 }
 

@@ -30,9 +30,10 @@ func (a *API) registerControls() {
 }
 
 type controlInput struct {
-	ID       string `path:"id" doc:"Id of the workflow"`
+	ID       string `path:"id" doc:"Id of the workflow, or name of the graph"`
 	Branch   string `query:"branch" doc:"Branch; absent: the main graph, or the only schedule"`
 	Schedule string `query:"schedule" doc:"Id of the schedule, where it has one"`
+	Program  string `query:"program" doc:"Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name"`
 	TZ       string `query:"tz" doc:"Time zone of schedules whose document names none; absent: the server's" example:"Europe/Berlin"`
 }
 
@@ -42,7 +43,7 @@ func controlSchedule(do service.ScheduleControl) func(context.Context, *transpor
 		if err != nil {
 			return nil, err
 		}
-		s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Workflow: in.ID, Branch: in.Branch, Schedule: in.Schedule, Do: do, By: c.Name, Zone: zone})
+		s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Program: in.Program, Workflow: in.ID, Branch: in.Branch, Schedule: in.Schedule, Do: do, By: c.Name, Zone: zone})
 		if err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 var scheduleOut = closed(
-	req("workflowId", aText, ""), opt("branchId", aText, "Absent: the main graph."), opt("schedule", aText, "The id of the schedule; absent: it has none."),
+	opt("program", aText, "The Go program whose graph it is; absent: a stored workflow."), req("workflowId", aText, ""), opt("branchId", aText, "Absent: the main graph."), opt("schedule", aText, "The id of the schedule; absent: it has none."),
 	req("mode", aText, ""), req("spec", aText, "The schedule as the document has it."), opt("zone", aText, "The time zone of a calendar."), opt("inputs", anything, "The inputs of its runs, by name."),
 	opt("next", aText, "The next time at which it starts a run; absent: unknown, or it is paused."), opt("lastRun", aText, "The last run that it started."), opt("lastStatus", aText, ""),
 	opt("pausedAt", aText, "Since when it is paused; absent: it is not."), opt("pausedBy", aText, ""), opt("skipUntil", aText, "The last planned time that is skipped."), opt("skippedBy", aText, ""),
@@ -23,7 +23,7 @@ func scheduleTools() []*tool {
 	return []*tool{
 		{
 			name: "list_schedules", title: "List schedules", role: access.RoleRun, effect: reads,
-			about: "Lists the schedules of published workflows with their next times, by workflow, branch and id.",
+			about: "Lists the schedules of published workflows with their next times, by workflow, branch and id, and behind them those of Go programs.",
 			takes: []prop{opt("id", aText, "Only those of this workflow.")},
 			gives: closed(req("schedules", list(scheduleOut), "")),
 			do:    listSchedules,
@@ -35,7 +35,7 @@ func scheduleTools() []*tool {
 				`Example: {"id": "WORKFLOW", "control": "pause"}`,
 			takes: slices.Concat(workflowID, []prop{
 				req("control", oneOf("pause", "resume", "skip", "run"), "What to do."), opt("branch", aText, "The branch, where several branches have schedules."),
-				opt("schedule", aText, "The id of the schedule, where the workflow has several."),
+				opt("schedule", aText, "The id of the schedule, where the workflow has several."), opt("program", aText, "The Go program whose graph id names, where several schedule one of that name."),
 			}),
 			gives: scheduleOut, do: controlSchedule,
 		},
@@ -43,6 +43,7 @@ func scheduleTools() []*tool {
 }
 
 type scheduleFact struct {
+	Program    string          `json:"program,omitempty"`
 	WorkflowID string          `json:"workflowId"`
 	BranchID   string          `json:"branchId,omitempty"`
 	Schedule   string          `json:"schedule,omitempty"`
@@ -70,7 +71,7 @@ func scheduleOf(s service.Scheduled) scheduleFact {
 		return &t
 	}
 	f := scheduleFact{
-		WorkflowID: s.Workflow, BranchID: s.Key.Branch, Schedule: s.Key.Schedule, Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs, Next: some(s.Next),
+		Program: s.Program, WorkflowID: s.Workflow, BranchID: s.Key.Branch, Schedule: s.Key.Schedule, Mode: s.Schedule.Mode, Spec: s.Schedule.Spec, Zone: s.Zone, Inputs: s.Schedule.Inputs, Next: some(s.Next),
 		LastRun: s.LastRun, LastStatus: string(s.LastStatus), PausedAt: some(s.Paused), PausedBy: s.PausedBy, SkipUntil: some(s.SkipUntil), SkippedBy: s.SkippedBy,
 		AskedRun: s.AskedRun, AskedBy: s.AskedBy,
 	}
@@ -105,6 +106,7 @@ type controlArgs struct {
 	Control  string `json:"control"`
 	Branch   string `json:"branch"`
 	Schedule string `json:"schedule"`
+	Program  string `json:"program"`
 }
 
 func controlSchedule(ctx context.Context, c *call) (any, error) {
@@ -113,7 +115,7 @@ func controlSchedule(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Workflow: id, Branch: args.Branch, Schedule: args.Schedule, Do: service.ScheduleControl(args.Control), By: c.Name})
+	s, err := c.Service.ControlSchedule(ctx, service.ControlRequest{Program: args.Program, Workflow: id, Branch: args.Branch, Schedule: args.Schedule, Do: service.ScheduleControl(args.Control), By: c.Name})
 	if err != nil {
 		return nil, err
 	}

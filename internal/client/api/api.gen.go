@@ -361,6 +361,7 @@ const (
 	ScheduleMissing      ProblemReason = "schedule-missing"
 	ScheduleNeeded       ProblemReason = "schedule-needed"
 	ScheduleNotFound     ProblemReason = "schedule-not-found"
+	ScheduleProgram      ProblemReason = "schedule-program"
 	ScheduleUntimed      ProblemReason = "schedule-untimed"
 	ServerFixed          ProblemReason = "server-fixed"
 	ServerNotFound       ProblemReason = "server-not-found"
@@ -615,6 +616,8 @@ func (e ProblemReason) Valid() bool {
 	case ScheduleNeeded:
 		return true
 	case ScheduleNotFound:
+		return true
+	case ScheduleProgram:
 		return true
 	case ScheduleUntimed:
 		return true
@@ -2366,12 +2369,17 @@ type Scheduled struct {
 	// Problem Why it cannot start now; empty if it can
 	Problem string `json:"problem"`
 
+	// Program Go program whose graph it is, and which starts its runs; null: it is one of a stored workflow
+	Program *string `json:"program"`
+
 	// Skip Planned times that are skipped; null: none
 	Skip *SkipFact `json:"skip"`
 	Spec string    `json:"spec"`
 
 	// Version Version of the workflow; null: it consists of rows
-	Version  *int64 `json:"version"`
+	Version *int64 `json:"version"`
+
+	// Workflow Id of the workflow, or name of the graph
 	Workflow string `json:"workflow"`
 
 	// Zone Time zone of the schedule; empty if it has none
@@ -3219,6 +3227,9 @@ type PauseScheduleParams struct {
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
+	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	Program *string `form:"program,omitempty" json:"program,omitempty"`
+
 	// Tz Time zone of schedules whose document names none; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
@@ -3230,6 +3241,9 @@ type ResumeScheduleParams struct {
 
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
+
+	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	Program *string `form:"program,omitempty" json:"program,omitempty"`
 
 	// Tz Time zone of schedules whose document names none; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
@@ -3243,6 +3257,9 @@ type RunScheduleParams struct {
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
 
+	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	Program *string `form:"program,omitempty" json:"program,omitempty"`
+
 	// Tz Time zone of schedules whose document names none; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
 }
@@ -3254,6 +3271,9 @@ type SkipScheduleParams struct {
 
 	// Schedule Id of the schedule, where it has one
 	Schedule *string `form:"schedule,omitempty" json:"schedule,omitempty"`
+
+	// Program Program whose Go graph ID names; absent: a stored workflow, or the only program that schedules a graph of that name
+	Program *string `form:"program,omitempty" json:"program,omitempty"`
 
 	// Tz Time zone of schedules whose document names none; absent: the server's
 	Tz *string `form:"tz,omitempty" json:"tz,omitempty"`
@@ -8968,6 +8988,18 @@ func NewPauseScheduleRequest(server string, id string, params *PauseSchedulePara
 
 		}
 
+		if params.Program != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "program", *params.Program, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Tz != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tz", *params.Tz, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -9044,6 +9076,18 @@ func NewResumeScheduleRequest(server string, id string, params *ResumeSchedulePa
 		if params.Schedule != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "schedule", *params.Schedule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Program != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "program", *params.Program, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -9138,6 +9182,18 @@ func NewRunScheduleRequest(server string, id string, params *RunScheduleParams) 
 
 		}
 
+		if params.Program != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "program", *params.Program, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Tz != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tz", *params.Tz, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -9214,6 +9270,18 @@ func NewSkipScheduleRequest(server string, id string, params *SkipScheduleParams
 		if params.Schedule != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "schedule", *params.Schedule, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Program != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "program", *params.Program, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -11,30 +11,31 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// X-70: what is said of a schedule is durable, seen by all handles, and apart from its registration; of two changes of one revision one is refused.
+// X-70, X-110: what is said of a schedule is durable, seen by all handles, and apart from its registration; of two changes of one revision one is refused.
 func testControls(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	ctx := t.Context()
+	key, programs := journal.ScheduleKey{Workflow: "w"}, journal.ScheduleKey{Program: "p\x00", Workflow: "w"}
 	full := journal.Control{
-		Workflow: "w'\x00", Branch: `b"`, Schedule: "s", Paused: at(1), PausedBy: "p\x00", Resumed: at(2), ResumedBy: "r", SkipAfter: at(3), SkipUntil: at(4), SkippedBy: "s",
+		ScheduleKey: journal.ScheduleKey{Workflow: "w'\x00", Branch: `b"`, Schedule: "s"}, Paused: at(1), PausedBy: "p\x00", Resumed: at(2), ResumedBy: "r", SkipAfter: at(3), SkipUntil: at(4), SkippedBy: "s",
 		Asked: at(5), AskedBy: "a",
 	}
-	for _, c := range []journal.Control{full, {Workflow: "w", Schedule: "b"}, {Workflow: "w"}} {
+	for _, c := range []journal.Control{full, {ScheduleKey: journal.ScheduleKey{Workflow: "w", Schedule: "b"}}, {ScheduleKey: key}, {ScheduleKey: programs, PausedBy: "q"}} {
 		if err := a.SetControl(ctx, c); err != nil {
 			t.Fatal(err)
 		}
 	}
 	full.Revision = 1
-	want := []journal.Control{{Workflow: "w", Revision: 1}, {Workflow: "w", Schedule: "b", Revision: 1}, full}
+	want := []journal.Control{{ScheduleKey: key, Revision: 1}, {ScheduleKey: journal.ScheduleKey{Workflow: "w", Schedule: "b"}, Revision: 1}, full, {ScheduleKey: programs, Revision: 1, PausedBy: "q"}}
 	got, err := b.Controls(ctx)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if err := b.Unregister(ctx, full.Workflow, full.Branch, full.Schedule); err != nil {
+	if err := b.Unregister(ctx, full.ScheduleKey); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []journal.Control{full, {Workflow: "never", Branch: "b", Schedule: "s"}} {
-		got, err := b.Control(ctx, c.Workflow, c.Branch, c.Schedule)
+	for _, c := range []journal.Control{full, {ScheduleKey: programs, Revision: 1, PausedBy: "q"}, {ScheduleKey: journal.ScheduleKey{Workflow: "never", Branch: "b", Schedule: "s"}}, {ScheduleKey: journal.ScheduleKey{Program: "other", Workflow: "w"}}} {
+		got, err := b.Control(ctx, c.ScheduleKey)
 		if diff := cmp.Diff(c, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
@@ -46,7 +47,7 @@ func testControls(t *testing.T, m Medium) {
 	if err := a.SetControl(ctx, full); !errors.Is(err, journal.ErrChanged) {
 		t.Errorf("a revision that was replaced is replaced again: %v", err)
 	}
-	if err := a.SetControl(ctx, journal.Control{Branch: "b"}); err == nil || errors.Is(err, journal.ErrChanged) {
+	if err := a.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Branch: "b"}}); err == nil || errors.Is(err, journal.ErrChanged) {
 		t.Errorf("a schedule without a workflow is controlled: %v", err)
 	}
 	var (
@@ -55,7 +56,7 @@ func testControls(t *testing.T, m Medium) {
 	)
 	for _, h := range []journal.Backend{a, b, a, b} {
 		wg.Go(func() {
-			switch err := h.SetControl(ctx, journal.Control{Workflow: "w", Revision: 1, PausedBy: "one"}); {
+			switch err := h.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w"}, Revision: 1, PausedBy: "one"}); {
 			case err == nil:
 				won.Add(1)
 			case !errors.Is(err, journal.ErrChanged):

@@ -33,31 +33,33 @@ func testSchedules(t *testing.T, m Medium) {
 		t.Errorf("an empty store has %v", got)
 	}
 	full := journal.Registration{
-		Workflow: "w'2\x00", Branch: `b"`, Schedule: "s\x00", Version: 7, Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
+		ScheduleKey: journal.ScheduleKey{Workflow: "w'2\x00", Branch: `b"`, Schedule: "s\x00"}, Version: 7, Mode: "interval", Spec: "60", TimeZone: "Europe/Berlin", Registered: at(1), Planned: at(2),
 		CatchUpAfter: at(3), CatchUpTo: at(4), Run: "r1", Asked: at(5),
 	}
-	bare := journal.Registration{Workflow: "w1", Branch: "z"}
-	fine := journal.Registration{Workflow: "w1", Branch: "", Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
-	for _, r := range []journal.Registration{bare, full, fine} {
+	bare := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: "z"}}
+	fine := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w1", Branch: ""}, Registered: at(1).Add(1234567 * time.Nanosecond).In(time.FixedZone("", 3600))}
+	programs := bare
+	programs.Program, programs.Spec = "p\x00", "@daily" // of the same name as that of a stored workflow
+	for _, r := range []journal.Registration{programs, bare, full, fine} {
 		mustRegister(t, a, r)
 	}
 	fine.Registered = at(1).Add(1234 * time.Microsecond)
 	for i, h := range []journal.Backend{a, b} {
-		if diff := cmp.Diff([]journal.Registration{full, fine, bare}, registrations(t, h)); diff != "" {
+		if diff := cmp.Diff([]journal.Registration{full, fine, bare, programs}, registrations(t, h)); diff != "" {
 			t.Errorf("handle %d (-want +got):\n%s", i, diff)
 		}
 	}
 	full.Planned, full.CatchUpAfter, full.CatchUpTo, full.Run = at(9), time.Time{}, time.Time{}, "r2"
 	mustRegister(t, b, full)
-	for _, key := range [][3]string{{"w1", "z", ""}, {"w1", "z", ""}, {"w1", "", "other"}, {"never", "", ""}} {
-		if err := a.Unregister(t.Context(), key[0], key[1], key[2]); err != nil {
+	for _, key := range []journal.ScheduleKey{{Workflow: "w1", Branch: "z"}, {Workflow: "w1", Branch: "z"}, {Workflow: "w1", Schedule: "other"}, {Workflow: "never"}, {Program: "q", Workflow: "w1", Branch: "z"}} {
+		if err := a.Unregister(t.Context(), key); err != nil {
 			t.Errorf("unregister %v: %v", key, err)
 		}
 	}
-	if diff := cmp.Diff([]journal.Registration{full, fine}, registrations(t, a)); diff != "" {
+	if diff := cmp.Diff([]journal.Registration{full, fine, programs}, registrations(t, a)); diff != "" {
 		t.Errorf("after changes (-want +got):\n%s", diff)
 	}
-	if err := a.Register(t.Context(), journal.Registration{Branch: "b"}); err == nil {
+	if err := a.Register(t.Context(), journal.Registration{ScheduleKey: journal.ScheduleKey{Branch: "b"}}); err == nil {
 		t.Error("a schedule without a workflow is registered")
 	}
 }
@@ -66,7 +68,7 @@ func testLead(t *testing.T, m Medium) {
 	reader, a, b := handle(t, m), m.Open(t), handle(t, m)
 	leader := func() string {
 		t.Helper()
-		o, alive, err := reader.Leader(t.Context())
+		o, alive, err := reader.Leader(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +76,7 @@ func testLead(t *testing.T, m Medium) {
 	}
 	lead := func(h journal.Backend, want string) {
 		t.Helper()
-		if o, mine, err := h.Lead(t.Context(), ""); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
+		if o, mine, err := h.Lead(t.Context(), "", ""); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
 			t.Fatalf("Lead gives %v, %v, %v; want %s", o, mine, err, want)
 		}
 	}
@@ -100,6 +102,38 @@ func testLead(t *testing.T, m Medium) {
 	}
 }
 
+// X-110: stored workflows and each program have a scheduler of their own, which may be one process or several; all of them count as owners that live.
+func testLeadPrograms(t *testing.T, m Medium) {
+	reader, a, b := handle(t, m), m.Open(t), handle(t, m)
+	lead := func(h journal.Backend, program, want string) {
+		t.Helper()
+		if o, mine, err := h.Lead(t.Context(), program, ""); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
+			t.Fatalf("the scheduler of %q is %v, %v, %v; want %s", program, o, mine, err, want)
+		}
+	}
+	first, second := a.Owner().ID, b.Owner().ID
+	lead(a, "", first)
+	lead(b, "p", second)
+	lead(a, "p", second)
+	lead(b, "", first)
+	lead(a, "q\x00", first)
+	owners, err := reader.Owners(t.Context())
+	if err != nil || len(owners) != 2 {
+		t.Errorf("owners %v, %v", owners, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range map[string]string{"": first + " false", "p": second + " true", "q\x00": first + " false", "r": " false"} {
+		o, alive, err := reader.Leader(t.Context(), program)
+		if got := fmt.Sprint(o.ID, " ", alive); got != want || err != nil {
+			t.Errorf("the scheduler of %q is %s, %v; want %s", program, got, err, want)
+		}
+	}
+	lead(b, "", second)
+	lead(b, "p", second)
+}
+
 // Of several that begin at once one leads, and all know which.
 func testLeadConcurrent(t *testing.T, m Medium) {
 	const n = 4
@@ -110,7 +144,7 @@ func testLeadConcurrent(t *testing.T, m Medium) {
 	for i := range n {
 		h := handle(t, m)
 		wg.Go(func() {
-			o, _, err := h.Lead(t.Context(), "")
+			o, _, err := h.Lead(t.Context(), "", "")
 			if err != nil {
 				t.Error(err)
 			}

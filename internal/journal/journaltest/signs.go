@@ -47,12 +47,12 @@ func testSigns(t *testing.T, m Medium) {
 	if owned, ok := err.(*journal.OwnedError); ok && owned.Owner != second { //nolint:errorlint,nolintlint // it may be wrapped: then testClaim tells
 		t.Errorf("the error names %+v, want %+v", owned.Owner, second)
 	}
-	if _, _, err := b.Lead(t.Context(), ""); err != nil {
+	if _, _, err := b.Lead(t.Context(), "", ""); err != nil {
 		t.Fatal(err)
 	}
 	leads := sign(b, 4)
 	owners(second, leads)
-	if o, _, err := reader.Leader(t.Context()); err != nil || o != leads {
+	if o, _, err := reader.Leader(t.Context(), ""); err != nil || o != leads {
 		t.Errorf("the leader is %+v, %v, want %+v", o, err, leads)
 	}
 	mustClose(t, a)
@@ -93,7 +93,7 @@ func testLeadHung(t *testing.T, m Medium) {
 	a, b := handle(t, m), handle(t, m)
 	lead := func(h journal.Backend, hung, want string) {
 		t.Helper()
-		if o, mine, err := h.Lead(t.Context(), hung); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
+		if o, mine, err := h.Lead(t.Context(), "", hung); err != nil || o.ID != want || mine != (want == h.Owner().ID) {
 			t.Fatalf("Lead gives %v, %v, %v; want %s", o, mine, err, want)
 		}
 	}

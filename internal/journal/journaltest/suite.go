@@ -108,6 +108,7 @@ func Run(t *testing.T, open func(t *testing.T) Medium) {
 		{"schedules", testSchedules},
 		{"controls of schedules", testControls},
 		{"lead", testLead},
+		{"lead programs", testLeadPrograms},
 		{"lead at once", testLeadConcurrent},
 		{"lead in place of a process that hangs", testLeadHung},
 		{"damage", testDamage},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/driver/stored"
@@ -88,6 +89,9 @@ type GraphRequest struct {
 	Limits workflow.Limits
 	// Labels are the run's.
 	Labels workflow.Labels
+	// Planned is the time for which a schedule planned the run, zero: none did; Schedule the id of that schedule.
+	Planned  time.Time
+	Schedule string
 	// Above is what the run leaves for this one whose call starts it: see child.Work.
 	Above *workflow.Budget
 	// Observe is driver.Spec.Observe.
@@ -129,6 +133,10 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 		Run: q.RunID, Workflow: q.Workflow, Program: q.Program, Input: q.Input, Limits: q.Limits, Model: q.Model, Above: q.Above, Observe: q.Observe,
 	}
 	spec.Meta, spec.Trigger = s.graphMeta, TriggerProgram
+	if !q.Planned.IsZero() {
+		spec.Meta, spec.Trigger = map[string]string{}, TriggerSchedule
+		s.note(StartRequest{Planned: q.Planned, Schedule: q.Schedule}, spec.Meta)
+	}
 	return spec, s.label(ctx, &spec, q.Workflow.Labels.With(q.Labels))
 }
 

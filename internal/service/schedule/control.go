@@ -37,6 +37,8 @@ func Controls() []Control { return []Control{Pause, Resume, Skip, RunNow} }
 // ControlRequest says something of one schedule.
 type ControlRequest struct {
 	Workflow string
+	// Program is the program whose graph Workflow names; "": a stored workflow is meant, or, where there is none of that id, a graph of the only program that schedules one of that name.
+	Program string
 	// Branch and Schedule name the schedule; both empty: the only one that the workflow has.
 	Branch, Schedule string
 	Do               Control
@@ -54,10 +56,19 @@ const maxTries = 20
 //
 // Errors: catalog.ErrNotFound, wrapped; *InvalidError, such as for a schedule that the workflow has not.
 func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Scheduled, error) {
+	branches, err := s.branches(ctx, q)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	return s.control(ctx, q, branches)
+}
+
+// control says something of one of the schedules of a workflow or graph.
+func (s *Scheduler) control(ctx context.Context, q ControlRequest, branches []scheduler.Branch) (Scheduled, error) {
 	if !slices.Contains(Controls(), q.Do) {
 		return Scheduled{}, failure.Refuse(errcode.ScheduleControl, errcode.Fields{"control": string(q.Do)}, nil)
 	}
-	b, err := s.branch(ctx, q)
+	b, err := pickBranch(q, branches)
 	if err != nil {
 		return Scheduled{}, err
 	}
@@ -87,27 +98,56 @@ func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Sche
 	}
 }
 
-// HasScheduler tells whether a process runs the schedules.
-func (s *Scheduler) HasScheduler(ctx context.Context) (bool, error) {
-	_, alive, err := s.store.Leader(ctx)
+// HasScheduler tells whether a process runs the schedules of a program; "": those of stored workflows.
+func (s *Scheduler) HasScheduler(ctx context.Context, program string) (bool, error) {
+	_, alive, err := s.store.Leader(ctx, program)
 	return alive, err
 }
 
-// branch finds the schedule that is meant.
-func (s *Scheduler) branch(ctx context.Context, q ControlRequest) (scheduler.Branch, error) {
-	e, err := s.definitions.Entry(ctx, q.Workflow)
-	if err != nil {
-		return scheduler.Branch{}, err
-	}
-	var branches []scheduler.Branch
-	if e.Published != 0 && e.Format != catalog.FormatRoutes {
-		if branches, err = s.scheduledBranches(ctx, e); err != nil {
-			return scheduler.Branch{}, err
+// branches gives the schedules among which one is meant. Errors: catalog.ErrNotFound, wrapped.
+func (s *Scheduler) branches(ctx context.Context, q ControlRequest) ([]scheduler.Branch, error) {
+	var e catalog.Entry
+	var err error
+	if q.Program == "" {
+		if e, err = s.definitions.Entry(ctx, q.Workflow); err == nil {
+			if e.Published == 0 || e.Format == catalog.FormatRoutes {
+				return nil, nil
+			}
+			return s.scheduledBranches(ctx, e)
 		}
+		if !errors.Is(err, catalog.ErrNotFound) {
+			return nil, err
+		}
+	}
+	k, knownErr := s.known(ctx)
+	if knownErr != nil {
+		return nil, knownErr
+	}
+	found := programBranches(k, func(r journal.Registration) bool {
+		return r.Workflow == q.Workflow && (q.Program == "" || r.Program == q.Program)
+	})
+	if len(found) > 0 {
+		return found, nil
+	}
+	return nil, err
+}
+
+// pickBranch finds the schedule that is meant.
+func pickBranch(q ControlRequest, branches []scheduler.Branch) (scheduler.Branch, error) {
+	if q.Branch == "" && q.Schedule == "" && len(branches) == 1 {
+		return branches[0], nil
+	}
+	var programs []string
+	for _, b := range branches {
+		programs = append(programs, b.Program)
+	}
+	slices.Sort(programs)
+	if programs = slices.Compact(programs); len(programs) > 1 {
+		return scheduler.Branch{}, failure.Refuse(errcode.ScheduleProgram, errcode.Fields{"id": q.Workflow, "programs": programs}, nil)
 	}
 	var names []string
 	for _, b := range branches {
-		if b.Branch == q.Branch && b.Key.Schedule == q.Schedule || q.Branch == "" && q.Schedule == "" && len(branches) == 1 {
+		if b.Branch == q.Branch && b.Key.Schedule == q.Schedule {
 			return b, nil
 		}
 		names = append(names, nameOf(b.Key))
@@ -178,7 +218,10 @@ func later(a, b time.Time) time.Time {
 // runOf is the id of the run of a schedule for a planned time, or for the time at which a person asked for it.
 func runOf(k scheduler.Key, planned time.Time) string {
 	parts := []string{k.Workflow, k.Branch}
-	if k.Schedule != "" {
+	switch {
+	case k.Program != "":
+		parts = append(parts, k.Schedule, k.Program)
+	case k.Schedule != "":
 		parts = append(parts, k.Schedule)
 	}
 	return driver.DerivedRunID(planned, parts...)
@@ -190,7 +233,7 @@ func (s *Scheduler) scheduled(ctx context.Context, b scheduler.Branch, zone *tim
 	if err != nil {
 		return Scheduled{}, err
 	}
-	c, err := s.store.Control(ctx, b.Workflow, b.Branch, b.Key.Schedule)
+	c, err := s.store.Control(ctx, b.Key)
 	if err != nil {
 		return Scheduled{}, err
 	}

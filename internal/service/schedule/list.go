@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/scheduler"
 )
 
-// Scheduled is a schedule of a published workflow as a list shows it.
+// Scheduled is a schedule of a published workflow, or of a graph of a program, as a list shows it.
 type Scheduled struct {
 	scheduler.Branch
 	// Next is the next planned time in the schedule's zone; zero where there is none or it is unknown: a continuous branch, an interval that no scheduler
@@ -34,6 +34,8 @@ type Scheduled struct {
 	AskedRun string
 	Asked    time.Time
 	AskedBy  string
+	// IsRun: a process starts its runs now.
+	IsRun bool
 	// control is what is stored; done: runs that were asked for up to then are done with; planned is the next planned time, whether paused or not.
 	control       journal.Control
 	done, planned time.Time
@@ -60,19 +62,19 @@ func (s *Scheduler) known(ctx context.Context) (known, error) {
 func knownOf(list []journal.Registration, controls []journal.Control) known {
 	k := known{map[scheduler.Key]journal.Registration{}, map[scheduler.Key]journal.Control{}}
 	for _, r := range list {
-		k.registered[scheduler.Key{Workflow: r.Workflow, Branch: r.Branch, Schedule: r.Schedule}] = r
+		k.registered[r.ScheduleKey] = r
 	}
 	for _, c := range controls {
-		k.controls[scheduler.Key{Workflow: c.Workflow, Branch: c.Branch, Schedule: c.Schedule}] = c
+		k.controls[c.ScheduleKey] = c
 	}
 	return k
 }
 
-// Schedules lists the schedules of all published workflows by workflow, branch and id, and the owner of their scheduler; false: none. zone is that of calendars whose
+// Schedules lists the schedules of all published workflows by workflow, branch and id, and behind them those that programs have registered, by program; and the owner of the scheduler of the former; false: none. zone is that of calendars whose
 // document names none; nil: the machine's.
 func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Scheduled, journal.Owner, bool, error) {
 	zone = cmp.Or(zone, time.Local)
-	leader, alive, err := s.store.Leader(ctx)
+	leader, alive, err := s.store.Leader(ctx, "")
 	if err != nil {
 		return nil, leader, false, err
 	}
@@ -84,22 +86,28 @@ func (s *Scheduler) Schedules(ctx context.Context, zone *time.Location) ([]Sched
 	if err != nil {
 		return nil, leader, alive, err
 	}
+	branches = append(branches, programBranches(known, func(journal.Registration) bool { return true })...)
+	runs := map[string]bool{"": alive}
 	now := time.Now()
 	out := make([]Scheduled, len(branches))
 	for i, b := range branches {
 		if out[i], err = s.look(ctx, b, known, zone, now); err != nil {
 			return nil, leader, alive, err
 		}
+		if _, ok := runs[b.Program]; !ok {
+			if runs[b.Program], err = s.HasScheduler(ctx, b.Program); err != nil {
+				return nil, leader, alive, err
+			}
+		}
+		out[i].IsRun = runs[b.Program]
 	}
-	slices.SortStableFunc(out, func(a, b Scheduled) int {
-		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Branch.Branch, b.Branch.Branch), cmp.Compare(a.Key.Schedule, b.Key.Schedule))
-	})
+	slices.SortStableFunc(out, func(a, b Scheduled) int { return journal.CompareScheduleKeys(a.Key, b.Key) })
 	return out, leader, alive, nil
 }
 
 // look gives one schedule.
 func (s *Scheduler) look(ctx context.Context, b scheduler.Branch, k known, zone *time.Location, now time.Time) (Scheduled, error) {
-	sc := Scheduled{Branch: b, control: journal.Control{Workflow: b.Workflow, Branch: b.Branch, Schedule: b.Key.Schedule}}
+	sc := Scheduled{Branch: b, control: journal.Control{ScheduleKey: b.Key}}
 	if c, ok := k.controls[b.Key]; ok {
 		sc.control = c
 		sc.Paused, sc.PausedBy = c.Paused, c.PausedBy

@@ -169,7 +169,11 @@ type scheduledRuns struct {
 // Start implements scheduler.Runs. The run's id is made of workflow, branch and planned time, so that the store refuses a second one (P37).
 func (r scheduledRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
 	id := runOf(slot.Key, slot.Planned)
-	err := r.start(ctx, slot, id)
+	return begun(ctx, id, r.start(ctx, slot, id))
+}
+
+// begun gives what a scheduler is told of a start.
+func begun(ctx context.Context, id string, err error) (string, bool, error) {
 	switch {
 	case err == nil:
 		return id, true, nil
@@ -223,7 +227,10 @@ func scheduleOf(w *workflow.Workflow, k scheduler.Key) (*workflow.Schedule, erro
 // Active implements scheduler.Runs. Runs that people started count too. One that was interrupted and that only another kind of process would take up
 // does not: it may never end. Of a schedule with an id only its own runs count: the others of its workflow have other inputs.
 func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
-	s := r.scheduler
+	return r.scheduler.active(ctx, key, r.scheduler.isLeft)
+}
+
+func (s *Scheduler) active(ctx context.Context, key scheduler.Key, isLeft func(journal.Head) bool) (string, error) {
 	q := journal.Query{Statuses: run.Unended, Workflow: key.Workflow, Limit: 1000}
 	for {
 		heads, next, err := s.store.List(ctx, q)
@@ -231,7 +238,7 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 			return "", err
 		}
 		for _, h := range heads {
-			if h.Meta[project.MetaTargetBranchID] == key.Branch && (key.Schedule == "" || h.Meta[run.MetaSchedule] == key.Schedule) && !s.isLeft(h) {
+			if isOf(h, key) && !isLeft(h) {
 				return h.Run, nil
 			}
 		}
@@ -241,19 +248,29 @@ func (r scheduledRuns) Active(ctx context.Context, key scheduler.Key) (string, e
 	}
 }
 
+// isOf tells whether a run counts as one of a schedule. A graph of a program and a stored workflow may have one name.
+func isOf(h journal.Head, key scheduler.Key) bool {
+	return h.Meta[project.MetaTargetBranchID] == key.Branch && (key.Schedule == "" || h.Meta[run.MetaSchedule] == key.Schedule) &&
+		(h.Format == definition.FormatGraph) == (key.Program != "") && (key.Program == "" || h.Meta[resources.MetaProgram] == key.Program)
+}
+
 // isLeft tells of a run that was interrupted and that no process of this kind takes up (D15).
 func (s *Scheduler) isLeft(h journal.Head) bool { return h.Interrupted && h.Kind != s.cfg.Kind }
 
 // Wait implements scheduler.Runs.
 func (r scheduledRuns) Wait(ctx context.Context, run string) (journal.Status, error) {
+	return r.scheduler.wait(ctx, run, r.scheduler.isLeft)
+}
+
+func (s *Scheduler) wait(ctx context.Context, run string, isLeft func(journal.Head) bool) (journal.Status, error) {
 	var left error
-	st, err := r.scheduler.runs.WaitUntil(ctx, run, func(st driver.State) bool {
+	st, err := s.runs.WaitUntil(ctx, run, func(st driver.State) bool {
 		if !st.Interrupted {
 			return false
 		}
 		// Its process may have died since Active gave it.
-		h, err := r.scheduler.store.Head(ctx, run)
-		if left = err; err == nil && r.scheduler.isLeft(h) {
+		h, err := s.store.Head(ctx, run)
+		if left = err; err == nil && isLeft(h) {
 			left = fmt.Errorf("wait for run %s: %w", run, scheduler.ErrLeft)
 		}
 		return left != nil

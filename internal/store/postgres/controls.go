@@ -10,19 +10,19 @@ import (
 
 // controlRow is a row of schedule_controls.
 type controlRow struct {
-	workflow, branch, schedule, pausedBy, resumedBy, skippedBy, askedBy []byte
-	revision, paused, resumed, skipAfter, skipUntil, asked              int64
+	program, workflow, branch, schedule, pausedBy, resumedBy, skippedBy, askedBy []byte
+	revision, paused, resumed, skipAfter, skipUntil, asked                       int64
 }
 
 func (r *controlRow) columns() []any {
 	return []any{
-		&r.workflow, &r.branch, &r.schedule, &r.revision, &r.paused, &r.pausedBy, &r.resumed, &r.resumedBy, &r.skipAfter, &r.skipUntil, &r.skippedBy, &r.asked, &r.askedBy,
+		&r.program, &r.workflow, &r.branch, &r.schedule, &r.revision, &r.paused, &r.pausedBy, &r.resumed, &r.resumedBy, &r.skipAfter, &r.skipUntil, &r.skippedBy, &r.asked, &r.askedBy,
 	}
 }
 
 func (r *controlRow) control() journal.Control {
 	return journal.Control{
-		Workflow: string(r.workflow), Branch: string(r.branch), Schedule: string(r.schedule), Revision: r.revision,
+		ScheduleKey: journal.ScheduleKey{Program: string(r.program), Workflow: string(r.workflow), Branch: string(r.branch), Schedule: string(r.schedule)}, Revision: r.revision,
 		Paused: tables.TimeOf(r.paused), PausedBy: string(r.pausedBy), Resumed: tables.TimeOf(r.resumed), ResumedBy: string(r.resumedBy),
 		SkipAfter: tables.TimeOf(r.skipAfter), SkipUntil: tables.TimeOf(r.skipUntil), SkippedBy: string(r.skippedBy),
 		Asked: tables.TimeOf(r.asked), AskedBy: string(r.askedBy),
@@ -44,14 +44,14 @@ func (s *Store) Controls(ctx context.Context) ([]journal.Control, error) {
 }
 
 // Control implements journal.Controls.
-func (s *Store) Control(ctx context.Context, workflow, branch, schedule string) (journal.Control, error) {
+func (s *Store) Control(ctx context.Context, key journal.ScheduleKey) (journal.Control, error) {
 	var r controlRow
-	found, err := s.one(ctx, sqlControl, []any{bytesOf(workflow), bytesOf(branch), bytesOf(schedule)}, r.columns())
+	found, err := s.one(ctx, sqlControl, keyColumns(key), r.columns())
 	switch {
 	case err != nil:
-		return journal.Control{}, fmt.Errorf("read control of a schedule of workflow %s: %w", workflow, err)
+		return journal.Control{}, fmt.Errorf("read control of a schedule of workflow %s: %w", key.Workflow, err)
 	case !found:
-		return journal.Control{Workflow: workflow, Branch: branch, Schedule: schedule}, nil
+		return journal.Control{ScheduleKey: key}, nil
 	}
 	return r.control(), nil
 }
@@ -61,7 +61,7 @@ func (s *Store) SetControl(ctx context.Context, k journal.Control) error {
 	if err := k.Validate(); err != nil {
 		return err
 	}
-	n, err := s.exec(ctx, sqlSetControl, bytesOf(k.Workflow), bytesOf(k.Branch), bytesOf(k.Schedule), k.Revision+1,
+	n, err := s.exec(ctx, sqlSetControl, bytesOf(k.Program), bytesOf(k.Workflow), bytesOf(k.Branch), bytesOf(k.Schedule), k.Revision+1,
 		tables.Micros(k.Paused), bytesOf(k.PausedBy), tables.Micros(k.Resumed), bytesOf(k.ResumedBy),
 		tables.Micros(k.SkipAfter), tables.Micros(k.SkipUntil), bytesOf(k.SkippedBy), tables.Micros(k.Asked), bytesOf(k.AskedBy))
 	if err == nil && n == 0 {

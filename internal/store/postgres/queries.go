@@ -18,7 +18,7 @@ ON CONFLICT (owner) DO UPDATE SET pid = excluded.pid`)  // it is there where the
 	sqlSign      = sqlText(`UPDATE @owners SET seen = $1 WHERE id = $2`)
 	ownerColumns = `o.owner, o.kind, o.pid, o.host, o.seen, o.place`
 	sqlOwners    = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living + `
-  AND (o.id IN (SELECT h.owner FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.status IN ('pending', 'running')) OR o.id = (SELECT owner FROM @schedule_leader))`)
+  AND (o.id IN (SELECT h.owner FROM @runs r JOIN @heads h ON h.id = r.id WHERE r.status IN ('pending', 'running')) OR o.id IN (SELECT owner FROM @schedule_leader))`)
 
 	sqlProcesses = sqlText(`SELECT ` + ownerColumns + ` FROM @owners o WHERE o.id > 0 AND o.id IN ` + living)
 
@@ -166,27 +166,27 @@ const (
 
 // Schedules.
 const (
-	sqlSchedules = sqlText(`SELECT workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked
-FROM @schedules ORDER BY workflow, branch, schedule`)
+	sqlSchedules = sqlText(`SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked
+FROM @schedules ORDER BY program, workflow, branch, schedule`)
 	sqlRegister = sqlText(`INSERT INTO @schedules
-  (workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-ON CONFLICT (workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
+  (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
   run = excluded.run, asked = excluded.asked`)
-	sqlUnregister = sqlText(`DELETE FROM @schedules WHERE workflow = $1 AND branch = $2 AND schedule = $3`)
-	sqlControls   = sqlText(`SELECT workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
-FROM @schedule_controls ORDER BY workflow, branch, schedule`)
-	sqlControl = sqlText(`SELECT workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
-FROM @schedule_controls WHERE workflow = $1 AND branch = $2 AND schedule = $3`)
+	sqlUnregister = sqlText(`DELETE FROM @schedules WHERE program = $1 AND workflow = $2 AND branch = $3 AND schedule = $4`)
+	sqlControls   = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
+FROM @schedule_controls ORDER BY program, workflow, branch, schedule`)
+	sqlControl = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
+FROM @schedule_controls WHERE program = $1 AND workflow = $2 AND branch = $3 AND schedule = $4`)
 	// Of two that replace one revision the second changes no row.
 	sqlSetControl = sqlText(`INSERT INTO @schedule_controls AS c
-  (workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-ON CONFLICT (workflow, branch, schedule) DO UPDATE SET revision = excluded.revision, paused = excluded.paused, paused_by = excluded.paused_by, resumed = excluded.resumed, resumed_by = excluded.resumed_by, skip_after = excluded.skip_after, skip_until = excluded.skip_until, skipped_by = excluded.skipped_by, asked = excluded.asked, asked_by = excluded.asked_by
+  (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET revision = excluded.revision, paused = excluded.paused, paused_by = excluded.paused_by, resumed = excluded.resumed, resumed_by = excluded.resumed_by, skip_after = excluded.skip_after, skip_until = excluded.skip_until, skipped_by = excluded.skipped_by, asked = excluded.asked, asked_by = excluded.asked_by
 WHERE c.revision = excluded.revision - 1`)
-	sqlLeader = sqlText(`SELECT ` + ownerColumns + `, o.id IN ` + living + ` FROM @schedule_leader l JOIN @owners o ON o.id = l.owner`)
-	sqlLead   = sqlText(`INSERT INTO @schedule_leader AS l (id, owner) VALUES (1, $1)
-ON CONFLICT (id) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN ` + living + ` OR l.owner = (SELECT o.id FROM @owners o WHERE o.owner = $2)`)
+	sqlLeader = sqlText(`SELECT ` + ownerColumns + `, o.id IN ` + living + ` FROM @schedule_leader l JOIN @owners o ON o.id = l.owner WHERE l.program = $1`)
+	sqlLead   = sqlText(`INSERT INTO @schedule_leader AS l (program, owner) VALUES ($3, $1)
+ON CONFLICT (program) DO UPDATE SET owner = excluded.owner WHERE l.owner NOT IN ` + living + ` OR l.owner = (SELECT o.id FROM @owners o WHERE o.owner = $2)`)
 )
 
 // Pruning.

@@ -8,15 +8,19 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
+func keyColumns(k journal.ScheduleKey) []any {
+	return []any{bytesOf(k.Program), bytesOf(k.Workflow), bytesOf(k.Branch), bytesOf(k.Schedule)}
+}
+
 // Registrations implements journal.Schedules.
 func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, error) {
-	var workflow, branch, schedule, mode, spec, zone, run []byte
+	var program, workflow, branch, schedule, mode, spec, zone, run []byte
 	var version, registered, planned, after, to, asked int64
 	var list []journal.Registration
-	columns := []any{&workflow, &branch, &schedule, &version, &mode, &spec, &zone, &registered, &planned, &after, &to, &run, &asked}
+	columns := []any{&program, &workflow, &branch, &schedule, &version, &mode, &spec, &zone, &registered, &planned, &after, &to, &run, &asked}
 	err := s.query(ctx, sqlSchedules, nil, columns, func() { list = []journal.Registration{} }, func() error {
 		list = append(list, journal.Registration{
-			Workflow: string(workflow), Branch: string(branch), Schedule: string(schedule), Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
+			ScheduleKey: journal.ScheduleKey{Program: string(program), Workflow: string(workflow), Branch: string(branch), Schedule: string(schedule)}, Version: int(version), Mode: string(mode), Spec: string(spec), TimeZone: string(zone),
 			Registered: tables.TimeOf(registered), Planned: tables.TimeOf(planned), CatchUpAfter: tables.TimeOf(after), CatchUpTo: tables.TimeOf(to), Run: string(run),
 			Asked: tables.TimeOf(asked),
 		})
@@ -33,7 +37,7 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Workflow), bytesOf(r.Branch), bytesOf(r.Schedule), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
+	_, err := s.exec(ctx, sqlRegister, bytesOf(r.Program), bytesOf(r.Workflow), bytesOf(r.Branch), bytesOf(r.Schedule), r.Version, bytesOf(r.Mode), bytesOf(r.Spec), bytesOf(r.TimeZone),
 		tables.Micros(r.Registered), tables.Micros(r.Planned), tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), bytesOf(r.Run), tables.Micros(r.Asked))
 	if err != nil {
 		return fmt.Errorf("register schedule of workflow %s: %w", r.Workflow, err)
@@ -42,31 +46,31 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 }
 
 // Unregister implements journal.Schedules.
-func (s *Store) Unregister(ctx context.Context, workflow, branch, schedule string) error {
-	if _, err := s.exec(ctx, sqlUnregister, bytesOf(workflow), bytesOf(branch), bytesOf(schedule)); err != nil {
-		return fmt.Errorf("unregister schedule of workflow %s: %w", workflow, err)
+func (s *Store) Unregister(ctx context.Context, key journal.ScheduleKey) error {
+	if _, err := s.exec(ctx, sqlUnregister, keyColumns(key)...); err != nil {
+		return fmt.Errorf("unregister schedule of workflow %s: %w", key.Workflow, err)
 	}
 	return nil
 }
 
 // Leader implements journal.Schedules.
-func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
+func (s *Store) Leader(ctx context.Context, program string) (journal.Owner, bool, error) {
 	var o ownerRow
 	var alive bool
-	if _, err := s.one(ctx, sqlLeader, nil, append(o.columns(), &alive)); err != nil {
+	if _, err := s.one(ctx, sqlLeader, []any{bytesOf(program)}, append(o.columns(), &alive)); err != nil {
 		return journal.Owner{}, false, fmt.Errorf("look up the process that runs schedules: %w", err)
 	}
 	return o.owner(), alive, nil
 }
 
 // Lead implements journal.Schedules. Where there is a leader it writes nothing.
-func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, error) {
+func (s *Store) Lead(ctx context.Context, program, hung string) (journal.Owner, bool, error) {
 	self, err := s.register(ctx)
 	if err != nil {
 		return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 	}
 	for n := 0; ; n++ {
-		leader, alive, err := s.Leader(ctx)
+		leader, alive, err := s.Leader(ctx, program)
 		if alive && (leader.ID != hung || hung == s.owner.self.ID) || err != nil {
 			return leader, leader.ID == s.owner.self.ID, err
 		}
@@ -78,7 +82,7 @@ func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, err
 				return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 			}
 		}
-		if _, err := s.exec(ctx, sqlLead, self, leader.ID); err != nil {
+		if _, err := s.exec(ctx, sqlLead, self, leader.ID, bytesOf(program)); err != nil {
 			return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 		}
 	}

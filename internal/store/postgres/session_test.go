@@ -18,13 +18,13 @@ func TestLeadWithoutSession(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
 	s := open(t, url)
-	if _, leads, err := s.Lead(t.Context(), ""); err != nil || !leads {
+	if _, leads, err := s.Lead(t.Context(), "", ""); err != nil || !leads {
 		t.Fatal(leads, err)
 	}
 	endSession(t, url, s.Number())
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, leads, err := s.Lead(ctx, ""); err != nil || !leads {
+	if _, leads, err := s.Lead(ctx, "", ""); err != nil || !leads {
 		t.Errorf("it leads: %v, %v", leads, err)
 	}
 	if alive, err := open(t, url).Alive(t.Context(), s.Owner().ID); err != nil || !alive {
@@ -67,7 +67,7 @@ func TestSessionOutlivesCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, leads, err := s.Lead(t.Context(), ""); err != nil || !leads {
+	if _, leads, err := s.Lead(t.Context(), "", ""); err != nil || !leads {
 		t.Fatal(leads, err)
 	}
 	session := sessionOf(t, url, s.Number())

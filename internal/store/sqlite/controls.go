@@ -10,9 +10,9 @@ import (
 
 func controlOf(r row) journal.Control {
 	return journal.Control{
-		Workflow: r.text(0), Branch: r.text(1), Schedule: r.text(2), Revision: r.int(3), Paused: tables.Time(r[4]), PausedBy: r.text(5),
-		Resumed: tables.Time(r[6]), ResumedBy: r.text(7), SkipAfter: tables.Time(r[8]), SkipUntil: tables.Time(r[9]), SkippedBy: r.text(10),
-		Asked: tables.Time(r[11]), AskedBy: r.text(12),
+		ScheduleKey: keyOf(r), Revision: r.int(4), Paused: tables.Time(r[5]), PausedBy: r.text(6),
+		Resumed: tables.Time(r[7]), ResumedBy: r.text(8), SkipAfter: tables.Time(r[9]), SkipUntil: tables.Time(r[10]), SkippedBy: r.text(11),
+		Asked: tables.Time(r[12]), AskedBy: r.text(13),
 	}
 }
 
@@ -33,18 +33,18 @@ func (s *Store) Controls(ctx context.Context) ([]journal.Control, error) {
 }
 
 // Control implements journal.Controls.
-func (s *Store) Control(ctx context.Context, workflow, branch, schedule string) (journal.Control, error) {
+func (s *Store) Control(ctx context.Context, key journal.ScheduleKey) (journal.Control, error) {
 	var found journal.Control
 	err := s.readers.read(ctx, func(c *conn) error {
-		found = journal.Control{Workflow: workflow, Branch: branch, Schedule: schedule}
-		r, err := c.one(ctx, sqlControl, workflow, branch, schedule)
+		found = journal.Control{ScheduleKey: key}
+		r, err := c.one(ctx, sqlControl, key.Program, key.Workflow, key.Branch, key.Schedule)
 		if r != nil {
 			found = controlOf(r)
 		}
 		return err
 	})
 	if err != nil {
-		return found, fmt.Errorf("read control of a schedule of workflow %s: %w", workflow, err)
+		return found, fmt.Errorf("read control of a schedule of workflow %s: %w", key.Workflow, err)
 	}
 	return found, nil
 }
@@ -55,7 +55,7 @@ func (s *Store) SetControl(ctx context.Context, k journal.Control) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		n, err := c.change(sqlSetControl, k.Workflow, k.Branch, k.Schedule, k.Revision+1, tables.Micros(k.Paused), k.PausedBy, tables.Micros(k.Resumed), k.ResumedBy,
+		n, err := c.change(sqlSetControl, k.Program, k.Workflow, k.Branch, k.Schedule, k.Revision+1, tables.Micros(k.Paused), k.PausedBy, tables.Micros(k.Resumed), k.ResumedBy,
 			tables.Micros(k.SkipAfter), tables.Micros(k.SkipUntil), k.SkippedBy, tables.Micros(k.Asked), k.AskedBy)
 		if err == nil && n == 0 {
 			err = journal.ErrChanged

@@ -246,27 +246,27 @@ const (
 
 // Schedules.
 const (
-	sqlSchedules = sqlText(`SELECT workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked
-FROM schedules ORDER BY workflow, branch, schedule`)
+	sqlSchedules = sqlText(`SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked
+FROM schedules ORDER BY program, workflow, branch, schedule`)
 	sqlRegister = sqlText(`INSERT INTO schedules
-  (workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
+  (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET version = excluded.version, mode = excluded.mode, spec = excluded.spec, time_zone = excluded.time_zone,
   registered = excluded.registered, planned = excluded.planned, catch_up_after = excluded.catch_up_after, catch_up_to = excluded.catch_up_to,
   run = excluded.run, asked = excluded.asked`)
-	sqlUnregister = sqlText(`DELETE FROM schedules WHERE workflow = ? AND branch = ? AND schedule = ?`)
-	sqlControls   = sqlText(`SELECT workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
-FROM schedule_controls ORDER BY workflow, branch, schedule`)
-	sqlControl = sqlText(`SELECT workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
-FROM schedule_controls WHERE workflow = ? AND branch = ? AND schedule = ?`)
+	sqlUnregister = sqlText(`DELETE FROM schedules WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`)
+	sqlControls   = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
+FROM schedule_controls ORDER BY program, workflow, branch, schedule`)
+	sqlControl = sqlText(`SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by
+FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`)
 	// Of two that replace one revision the second changes no row.
 	sqlSetControl = sqlText(`INSERT INTO schedule_controls
-  (workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT (workflow, branch, schedule) DO UPDATE SET revision = excluded.revision, paused = excluded.paused, paused_by = excluded.paused_by, resumed = excluded.resumed, resumed_by = excluded.resumed_by, skip_after = excluded.skip_after, skip_until = excluded.skip_until, skipped_by = excluded.skipped_by, asked = excluded.asked, asked_by = excluded.asked_by
+  (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (program, workflow, branch, schedule) DO UPDATE SET revision = excluded.revision, paused = excluded.paused, paused_by = excluded.paused_by, resumed = excluded.resumed, resumed_by = excluded.resumed_by, skip_after = excluded.skip_after, skip_until = excluded.skip_until, skipped_by = excluded.skipped_by, asked = excluded.asked, asked_by = excluded.asked_by
 WHERE schedule_controls.revision = excluded.revision - 1`)
-	sqlLeader = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen, o.place FROM schedule_leader l LEFT JOIN owners o ON o.owner = l.owner`)
-	sqlLead   = sqlText(`INSERT INTO schedule_leader (id, owner, kind, pid) VALUES (1, ?, ?, ?)
-ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, pid = excluded.pid WHERE owner = ?`)
+	sqlLeader = sqlText(`SELECT l.owner, l.kind, l.pid, o.host, o.seen, o.place FROM schedule_leader l LEFT JOIN owners o ON o.owner = l.owner WHERE l.program = ?`)
+	sqlLead   = sqlText(`INSERT INTO schedule_leader (program, owner, kind, pid) VALUES (?, ?, ?, ?)
+ON CONFLICT (program) DO UPDATE SET owner = excluded.owner, kind = excluded.kind, pid = excluded.pid WHERE owner = ?`)
 )
 
 // Pruning.

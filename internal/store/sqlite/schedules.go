@@ -8,6 +8,10 @@ import (
 	"github.com/hocket-run/hocket/internal/store/tables"
 )
 
+func keyOf(r row) journal.ScheduleKey {
+	return journal.ScheduleKey{Program: r.text(0), Workflow: r.text(1), Branch: r.text(2), Schedule: r.text(3)}
+}
+
 // Registrations implements journal.Schedules.
 func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, error) {
 	var list []journal.Registration
@@ -15,9 +19,9 @@ func (s *Store) Registrations(ctx context.Context) ([]journal.Registration, erro
 		list = []journal.Registration{}
 		return c.query(ctx, sqlSchedules, func(r row) error {
 			list = append(list, journal.Registration{
-				Workflow: r.text(0), Branch: r.text(1), Schedule: r.text(2), Version: int(r.int(3)), Mode: r.text(4), Spec: r.text(5), TimeZone: r.text(6),
-				Registered: tables.Time(r[7]), Planned: tables.Time(r[8]),
-				CatchUpAfter: tables.Time(r[9]), CatchUpTo: tables.Time(r[10]), Run: r.text(11), Asked: tables.Time(r[12]),
+				ScheduleKey: keyOf(r), Version: int(r.int(4)), Mode: r.text(5), Spec: r.text(6), TimeZone: r.text(7),
+				Registered: tables.Time(r[8]), Planned: tables.Time(r[9]),
+				CatchUpAfter: tables.Time(r[10]), CatchUpTo: tables.Time(r[11]), Run: r.text(12), Asked: tables.Time(r[13]),
 			})
 			return nil
 		})
@@ -34,7 +38,7 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 		return err
 	}
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlRegister, r.Workflow, r.Branch, r.Schedule, r.Version, r.Mode, r.Spec, r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
+		_, err := c.exec(sqlRegister, r.Program, r.Workflow, r.Branch, r.Schedule, r.Version, r.Mode, r.Spec, r.TimeZone, tables.Micros(r.Registered), tables.Micros(r.Planned),
 			tables.Micros(r.CatchUpAfter), tables.Micros(r.CatchUpTo), r.Run, tables.Micros(r.Asked))
 		return err
 	})
@@ -45,23 +49,23 @@ func (s *Store) Register(ctx context.Context, r journal.Registration) error {
 }
 
 // Unregister implements journal.Schedules.
-func (s *Store) Unregister(ctx context.Context, workflow, branch, schedule string) error {
+func (s *Store) Unregister(ctx context.Context, key journal.ScheduleKey) error {
 	err := s.writer.write(ctx, 0, func(c *conn) error {
-		_, err := c.exec(sqlUnregister, workflow, branch, schedule)
+		_, err := c.exec(sqlUnregister, key.Program, key.Workflow, key.Branch, key.Schedule)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("unregister schedule of workflow %s: %w", workflow, err)
+		return fmt.Errorf("unregister schedule of workflow %s: %w", key.Workflow, err)
 	}
 	return nil
 }
 
 // Leader implements journal.Schedules.
-func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
+func (s *Store) Leader(ctx context.Context, program string) (journal.Owner, bool, error) {
 	var found journal.Owner
 	err := s.readers.read(ctx, func(c *conn) error {
 		found = journal.Owner{}
-		r, err := c.one(ctx, sqlLeader)
+		r, err := c.one(ctx, sqlLeader, program)
 		if r != nil {
 			found = journal.Owner{ID: r.text(0), Kind: journal.Kind(r.text(1)), PID: int(r.int(2)), Host: r.text(3), Seen: tables.Time(r[4]), Place: r.text(5)}
 		}
@@ -79,18 +83,18 @@ func (s *Store) Leader(ctx context.Context) (journal.Owner, bool, error) {
 
 // Lead implements journal.Schedules. Where there is a leader it writes nothing. Whether the former leader lives is asked outside of the
 // transaction: a dead one does not come back, and of several that take its place the first does.
-func (s *Store) Lead(ctx context.Context, hung string) (journal.Owner, bool, error) {
+func (s *Store) Lead(ctx context.Context, program, hung string) (journal.Owner, bool, error) {
 	if _, err := s.owners.register(ctx, s.writer); err != nil {
 		return journal.Owner{}, false, fmt.Errorf("take the lead of schedules: %w", err)
 	}
 	self := s.Owner()
 	for {
-		former, alive, err := s.Leader(ctx)
+		former, alive, err := s.Leader(ctx, program)
 		if alive && (former.ID != hung || hung == self.ID) || err != nil {
 			return former, former.ID == self.ID, err
 		}
 		err = s.writer.write(ctx, 0, func(c *conn) error {
-			_, err := c.exec(sqlLead, self.ID, string(self.Kind), self.PID, former.ID)
+			_, err := c.exec(sqlLead, program, self.ID, string(self.Kind), self.PID, former.ID)
 			return err
 		})
 		if err != nil {

@@ -158,11 +158,14 @@ func fillOne(t testing.TB, h *store.Home, ns string) {
 			do(t, h.Journal.Settle(ctx, id, []byte("done")))
 		}
 	}
-	do(t, h.Journal.Register(ctx, journal.Registration{Workflow: "w" + odd, Branch: "", Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day, Planned: day.Add(time.Hour)}))
-	do(t, h.Journal.Register(ctx, journal.Registration{Workflow: "w" + odd, Branch: "b", Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day}))
-	do(t, h.Journal.Register(ctx, journal.Registration{Workflow: "w" + odd, Branch: "b", Schedule: "s" + odd, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day}))
-	do(t, h.Journal.SetControl(ctx, journal.Control{Workflow: "w" + odd, Branch: "b", Paused: day, PausedBy: odd, Resumed: day, ResumedBy: odd, SkipAfter: day, SkipUntil: day, SkippedBy: odd, Asked: day, AskedBy: odd}))
-	do(t, h.Journal.SetControl(ctx, journal.Control{Workflow: "w" + odd, Branch: "b", Schedule: "s"}))
+	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: ""}, Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day, Planned: day.Add(time.Hour)}))
+	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"}, Version: 3, Mode: "cron", Spec: "0 9 * * *", TimeZone: "Europe/Berlin", Registered: day}))
+	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s" + odd}, Mode: "cron", Spec: "0 9 * * *", Registered: day, Asked: day}))
+	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b"}, Paused: day, PausedBy: odd, Resumed: day, ResumedBy: odd, SkipAfter: day, SkipUntil: day, SkippedBy: odd, Asked: day, AskedBy: odd}))
+	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: journal.ScheduleKey{Workflow: "w" + odd, Branch: "b", Schedule: "s"}}))
+	programs := journal.ScheduleKey{Program: "p" + odd, Workflow: "w" + odd, Branch: "b"} // of the same name as those of stored workflows
+	do(t, h.Journal.Register(ctx, journal.Registration{ScheduleKey: programs, Mode: "cron", Spec: "@daily", Registered: day}))
+	do(t, h.Journal.SetControl(ctx, journal.Control{ScheduleKey: programs, Paused: day, PausedBy: odd}))
 	for _, label := range []string{"one", "two", "ü"} {
 		do(t, h.Checkpoints.Save(ctx, "run "+ns, []byte(`{"a":1}`), label))
 	}

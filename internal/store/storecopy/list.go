@@ -133,24 +133,24 @@ var list = []*table{
 		drop: `DELETE FROM notices WHERE id = ?`,
 	},
 	{
-		name: "schedules", key: 3, run: -1,
-		columns: join(of(raw, "workflow", "branch", "schedule"), of(number, "version"), of(raw, "mode", "spec", "time_zone"), of(number, "registered", "planned", "catch_up_after", "catch_up_to"), of(raw, "run"), of(number, "asked")),
-		keys:    `SELECT workflow, branch, schedule, 200 FROM schedules WHERE (workflow, branch, schedule) >= (?, ?, ?) ORDER BY workflow, branch, schedule LIMIT ?`,
-		rows: `SELECT workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked FROM schedules
-WHERE (workflow, branch, schedule) >= (?, ?, ?) AND (workflow, branch, schedule) <= (?, ?, ?) ORDER BY workflow, branch, schedule`,
-		add:  `INSERT INTO schedules (workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		drop: `DELETE FROM schedules WHERE workflow = ? AND branch = ? AND schedule = ?`,
+		name: "schedules", key: 4, run: -1,
+		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "version"), of(raw, "mode", "spec", "time_zone"), of(number, "registered", "planned", "catch_up_after", "catch_up_to"), of(raw, "run"), of(number, "asked")),
+		keys:    `SELECT program, workflow, branch, schedule, 200 FROM schedules WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
+		rows: `SELECT program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked FROM schedules
+WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule`,
+		add:  `INSERT INTO schedules (program, workflow, branch, schedule, version, mode, spec, time_zone, registered, planned, catch_up_after, catch_up_to, run, asked) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM schedules WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{
-		name: "schedule_controls", key: 3, run: -1,
-		columns: join(of(raw, "workflow", "branch", "schedule"), of(number, "revision", "paused"), of(raw, "paused_by"), of(number, "resumed"), of(raw, "resumed_by"), of(number, "skip_after", "skip_until"),
+		name: "schedule_controls", key: 4, run: -1,
+		columns: join(of(raw, "program", "workflow", "branch", "schedule"), of(number, "revision", "paused"), of(raw, "paused_by"), of(number, "resumed"), of(raw, "resumed_by"), of(number, "skip_after", "skip_until"),
 			of(raw, "skipped_by"), of(number, "asked"), of(raw, "asked_by")),
-		keys: `SELECT workflow, branch, schedule, 200 FROM schedule_controls WHERE (workflow, branch, schedule) >= (?, ?, ?) ORDER BY workflow, branch, schedule LIMIT ?`,
-		rows: `SELECT workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by FROM schedule_controls
-WHERE (workflow, branch, schedule) >= (?, ?, ?) AND (workflow, branch, schedule) <= (?, ?, ?) ORDER BY workflow, branch, schedule`,
-		add: `INSERT INTO schedule_controls (workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		drop: `DELETE FROM schedule_controls WHERE workflow = ? AND branch = ? AND schedule = ?`,
+		keys: `SELECT program, workflow, branch, schedule, 200 FROM schedule_controls WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule LIMIT ?`,
+		rows: `SELECT program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by FROM schedule_controls
+WHERE (program, workflow, branch, schedule) >= (?, ?, ?, ?) AND (program, workflow, branch, schedule) <= (?, ?, ?, ?) ORDER BY program, workflow, branch, schedule`,
+		add: `INSERT INTO schedule_controls (program, workflow, branch, schedule, revision, paused, paused_by, resumed, resumed_by, skip_after, skip_until, skipped_by, asked, asked_by)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		drop: `DELETE FROM schedule_controls WHERE program = ? AND workflow = ? AND branch = ? AND schedule = ?`,
 	},
 	{
 		name: "agents", key: 1, run: -1, columns: of(text, "id", "name", "description", "system_prompt", "model", "tools", "definition"),

@@ -140,7 +140,7 @@ func TestInUse(t *testing.T) {
 		refused(lite, other, "is in use")
 		copied(t, at, file(t), storecopy.Config{Live: true})
 		do(t, h.Journal.Release(t.Context(), run, head.Epoch))
-		_, isMine, err := h.Journal.Lead(t.Context(), "")
+		_, isMine, err := h.Journal.Lead(t.Context(), "", "")
 		do(t, err)
 		if !isMine {
 			t.Fatal("does not lead")

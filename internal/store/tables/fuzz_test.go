@@ -100,12 +100,12 @@ var uses = map[string]func(ctx context.Context, h home, id, text string) (any, e
 		return []any{taken[0].Kind, taken[0].Data, string(result), done}, err
 	},
 	"schedule": func(ctx context.Context, h home, id, text string) (any, error) {
-		r := journal.Registration{Workflow: text + id, Branch: text, Schedule: text, Mode: text, Spec: text, TimeZone: text, Run: text, Registered: noon}
+		r := journal.Registration{ScheduleKey: journal.ScheduleKey{Workflow: text + id, Branch: text, Schedule: text}, Mode: text, Spec: text, TimeZone: text, Run: text, Registered: noon}
 		if err := h.journal.Register(ctx, r); err != nil {
 			return nil, err
 		}
 		all, err := h.journal.Registrations(ctx)
-		return all, errors.Join(err, h.journal.Unregister(ctx, text+id, text, text))
+		return all, errors.Join(err, h.journal.Unregister(ctx, r.ScheduleKey))
 	},
 	"workflow": func(ctx context.Context, h home, id, text string) (any, error) {
 		st, err := h.catalog.Put(ctx, []catalog.Put{{ID: id + text, Format: "steps", Name: text, File: text, Digest: text, Text: []byte(text), At: noon}}, nil)

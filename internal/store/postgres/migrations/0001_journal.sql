@@ -168,7 +168,8 @@ CREATE INDEX slots_name ON slots (sha256(name), admitted, id);
 
 -- Where the schedule of each branch stands (P37).
 CREATE TABLE schedules (
-  workflow       bytea   NOT NULL,           -- id of the stored workflow
+  program        bytea   NOT NULL,           -- that has the graph; empty for stored workflows
+  workflow       bytea   NOT NULL,           -- id of the stored workflow, name of the graph
   branch         bytea   NOT NULL,           -- empty for the main graph
   schedule       bytea   NOT NULL,           -- empty for one without an id
   version        bigint  NOT NULL,
@@ -181,11 +182,12 @@ CREATE TABLE schedules (
   catch_up_to    bigint  NOT NULL,
   run            bytea   NOT NULL,           -- the last one that was started
   asked          bigint  NOT NULL,           -- runs that were asked for up to then are done with
-  PRIMARY KEY (workflow, branch, schedule)
+  PRIMARY KEY (program, workflow, branch, schedule)
 );
 
 -- What people said of schedules. Rows stay when the schedule goes: a pause holds for each version.
 CREATE TABLE schedule_controls (
+  program    bytea   NOT NULL,
   workflow   bytea   NOT NULL,
   branch     bytea   NOT NULL,
   schedule   bytea   NOT NULL,
@@ -199,11 +201,11 @@ CREATE TABLE schedule_controls (
   skipped_by bytea   NOT NULL,
   asked      bigint  NOT NULL,               -- when a run was asked for
   asked_by   bytea   NOT NULL,
-  PRIMARY KEY (workflow, branch, schedule)
+  PRIMARY KEY (program, workflow, branch, schedule)
 );
 
--- The process that starts scheduled runs: one row at most.
+-- The process that starts scheduled runs of stored workflows, and those of each program.
 CREATE TABLE schedule_leader (
-  id    integer PRIMARY KEY CHECK (id = 1),
-  owner integer NOT NULL                     -- owners.id
+  program bytea   NOT NULL PRIMARY KEY,      -- empty for stored workflows
+  owner   integer NOT NULL                   -- owners.id
 );

@@ -238,7 +238,8 @@ CREATE TABLE workflow_versions (
 
 -- Where the schedule of each branch stands (P37). Times are µs since 1970; 0 is none.
 CREATE TABLE schedules (
-  workflow       TEXT    NOT NULL,          -- id of the stored workflow
+  program        TEXT    NOT NULL,          -- that has the graph; empty for stored workflows
+  workflow       TEXT    NOT NULL,          -- id of the stored workflow, name of the graph
   branch         TEXT    NOT NULL,          -- empty for the main graph
   schedule       TEXT    NOT NULL,          -- empty for one without an id
   version        INTEGER NOT NULL,
@@ -251,11 +252,12 @@ CREATE TABLE schedules (
   catch_up_to    INTEGER NOT NULL,
   run            TEXT    NOT NULL,          -- the last one that was started
   asked          INTEGER NOT NULL,          -- runs that were asked for up to then are done with
-  PRIMARY KEY (workflow, branch, schedule)
+  PRIMARY KEY (program, workflow, branch, schedule)
 ) WITHOUT ROWID;
 
 -- What people said of schedules. Rows stay when the schedule goes: a pause holds for each version.
 CREATE TABLE schedule_controls (
+  program    TEXT    NOT NULL,
   workflow   TEXT    NOT NULL,
   branch     TEXT    NOT NULL,
   schedule   TEXT    NOT NULL,
@@ -269,16 +271,16 @@ CREATE TABLE schedule_controls (
   skipped_by TEXT    NOT NULL,
   asked      INTEGER NOT NULL,              -- when a run was asked for
   asked_by   TEXT    NOT NULL,
-  PRIMARY KEY (workflow, branch, schedule)
+  PRIMARY KEY (program, workflow, branch, schedule)
 ) WITHOUT ROWID;
 
--- The process that starts scheduled runs: one row at most.
+-- The process that starts scheduled runs of stored workflows, and those of each program.
 CREATE TABLE schedule_leader (
-  id    INTEGER PRIMARY KEY CHECK (id = 1),
-  owner TEXT    NOT NULL,                   -- as in owners, whose rows are deleted when the owner has no run
-  kind  TEXT    NOT NULL,
-  pid   INTEGER NOT NULL
-);
+  program TEXT    NOT NULL PRIMARY KEY,     -- empty for stored workflows
+  owner   TEXT    NOT NULL,                 -- as in owners, whose rows are deleted when the owner has no run
+  kind    TEXT    NOT NULL,
+  pid     INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- States of runs of Go graphs under labels (S2-65). Runs do not need them; they stay when a run is pruned.
 CREATE TABLE checkpoints (

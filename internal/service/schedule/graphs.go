@@ -1,0 +1,241 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/schedule"
+	"github.com/hocket-run/hocket/internal/scheduler"
+	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/run"
+	"github.com/hocket-run/hocket/workflow"
+)
+
+// ErrNone says that a program has no such schedule.
+var ErrNone = errors.New("no such schedule")
+
+// keepRows is how long a schedule stays registered that the program does not have: a program that starts names its graphs one after another.
+const keepRows = time.Minute
+
+// GraphSchedule is a schedule of a Go graph of this program.
+type GraphSchedule struct {
+	// Workflow is the name of the graph.
+	Workflow string
+	workflow.Schedule
+	// CatchUp says what becomes of its missed times; "": the last one is made up for.
+	CatchUp string
+	// Graph gives the graph as it is registered when a run begins.
+	Graph func() (run.Graph, error)
+	// Input is the first state of its runs.
+	Input json.RawMessage
+}
+
+// branch gives the schedule as a scheduler has it. Calendars that name no zone are those of UTC: several machines may run the program, and others list what it does.
+func (g *GraphSchedule) branch(program string) scheduler.Branch {
+	return scheduler.Branch{Key: scheduler.Key{Program: program, Workflow: g.Workflow, Schedule: g.ID}, Schedule: g.Schedule, CatchUp: scheduler.Policy(g.CatchUp)}
+}
+
+// CheckGraphSchedules tells what is wrong with the schedules of one graph. Errors: *InvalidError.
+func CheckGraphSchedules(list []GraphSchedule) error {
+	seen := map[string]bool{}
+	var errs []error
+	wrong := func(g GraphSchedule, err error) {
+		errs = append(errs, fmt.Errorf("schedule %q of graph %q: %w", g.ID, g.Workflow, err))
+	}
+	if len(list) > workflow.MaxSchedules {
+		errs = append(errs, fmt.Errorf("graph %q has %d schedules; the limit is %d", list[0].Workflow, len(list), workflow.MaxSchedules))
+	}
+	for _, g := range list {
+		switch {
+		case g.ID == "" && len(list) > 1:
+			wrong(g, errors.New("of several schedules each needs an ID"))
+		case g.ID != "" && !workflow.IsScheduleID(g.ID):
+			wrong(g, fmt.Errorf("an ID has letters, digits and inside of it . _ and -, at most %d", workflow.MaxScheduleID))
+		case seen[g.ID]:
+			wrong(g, errors.New("another one has this ID"))
+		}
+		seen[g.ID] = true
+		if _, err := schedule.Parse(g.Mode, g.Spec); err != nil {
+			wrong(g, err)
+		}
+		if _, err := schedule.Zone(g.TimeZone, time.UTC); err != nil {
+			wrong(g, err)
+		}
+		if g.CatchUp != "" && !slices.Contains(scheduler.Policies(), scheduler.Policy(g.CatchUp)) {
+			wrong(g, fmt.Errorf("CatchUp is %q; use last, none or all", g.CatchUp))
+		}
+	}
+	if len(errs) > 0 {
+		return failure.Refuse(errcode.InvalidSchedule, nil, errors.Join(errs...))
+	}
+	return nil
+}
+
+// GraphsRequest says which graphs a program schedules.
+type GraphsRequest struct {
+	// Program is the name of the program.
+	Program string
+	// Schedules gives the schedules, which were checked, as of now. Safe for concurrent use.
+	Schedules func() []GraphSchedule
+	// Drives tells whether a run of the graph with this digest can go on here.
+	Drives func(digest string) bool
+}
+
+// ScheduleGraphs starts the runs of the schedules of a program's graphs until ctx is done. Of several processes of the program one does; the others wait for its end. Schedulers of stored workflows,
+// and of other programs, are not affected. What a person should know is logged.
+func (s *Scheduler) ScheduleGraphs(ctx context.Context, q GraphsRequest) error {
+	sc, err := scheduler.New(scheduler.Config{
+		Source: graphSource{q}, Runs: graphRuns{scheduledRuns{scheduler: s}, q}, Book: s.store, Program: q.Program, Keep: keepRows,
+		IsHung: s.runs.IsHung, Report: s.tell, Logger: s.cfg.Logger,
+	})
+	if err != nil {
+		return err
+	}
+	sc.Run(ctx)
+	return nil
+}
+
+// tell logs what happens to schedules of a program: what starts nothing for a reason that a person should know is a warning, what is left out is information.
+func (s *Scheduler) tell(e scheduler.Event) {
+	level := slog.LevelDebug
+	switch e.Kind {
+	case scheduler.EventRefused, scheduler.EventBroken:
+		level = slog.LevelWarn
+	case scheduler.EventSkipped, scheduler.EventHeld, scheduler.EventMissed, scheduler.EventClock:
+		level = slog.LevelInfo
+	default:
+	}
+	ctx := context.Background()
+	if !s.cfg.Logger.Enabled(ctx, level) {
+		return
+	}
+	var more []slog.Attr
+	add := func(isThere bool, a slog.Attr) {
+		if isThere {
+			more = append(more, a)
+		}
+	}
+	add(e.Workflow != "", slog.String("schedule", e.String()))
+	add(!e.Planned.IsZero(), slog.Time("planned", e.Planned))
+	add(e.Run != "", slog.String("run", e.Run))
+	add(e.Count > 0, slog.Int("count", e.Count))
+	add(e.Count > 0, slog.Int("catchUp", e.CatchUp))
+	add(e.Detail != "", slog.String("reason", e.Detail))
+	add(e.Err != nil, slog.Any("err", e.Err))
+	s.cfg.Logger.LogAttrs(ctx, level, "schedule "+string(e.Kind), more...)
+}
+
+// graphSource lists the scheduled graphs of a program.
+type graphSource struct{ q GraphsRequest }
+
+// Branches implements scheduler.Source.
+func (s graphSource) Branches(context.Context) ([]scheduler.Branch, error) {
+	list := s.q.Schedules()
+	out := make([]scheduler.Branch, len(list))
+	for i := range list {
+		out[i] = list[i].branch(s.q.Program)
+	}
+	return out, nil
+}
+
+// graphRuns starts and watches the runs of a program's schedules.
+type graphRuns struct {
+	scheduledRuns
+	q GraphsRequest
+}
+
+// Start implements scheduler.Runs.
+func (r graphRuns) Start(ctx context.Context, slot scheduler.Slot) (string, bool, error) {
+	id := runOf(slot.Key, slot.Planned)
+	return begun(ctx, id, r.start(ctx, slot, id))
+}
+
+func (r graphRuns) start(ctx context.Context, slot scheduler.Slot, id string) error {
+	list := r.q.Schedules()
+	i := slices.IndexFunc(list, func(g GraphSchedule) bool { return g.Workflow == slot.Workflow && g.ID == slot.Schedule })
+	if i < 0 {
+		return failure.Refuse(errcode.ScheduleNotFound, errcode.Fields{"id": slot.Workflow, "schedule": nameOf(slot.Key), "schedules": []string{}, "meant": ""}, nil)
+	}
+	g, err := list[i].Graph()
+	if err != nil {
+		return err
+	}
+	_, err = r.scheduler.runs.StartGraph(ctx, run.GraphRequest{Graph: g, Input: list[i].Input, RunID: id, Planned: slot.Planned, Schedule: slot.Schedule})
+	return err
+}
+
+// Active implements scheduler.Runs: a run that waits for a version of the graph that the program has not may never end, and does not count.
+func (r graphRuns) Active(ctx context.Context, key scheduler.Key) (string, error) {
+	return r.scheduler.active(ctx, key, r.isLeft)
+}
+
+// Wait implements scheduler.Runs.
+func (r graphRuns) Wait(ctx context.Context, run string) (journal.Status, error) {
+	return r.scheduler.wait(ctx, run, r.isLeft)
+}
+
+func (r graphRuns) isLeft(h journal.Head) bool {
+	return r.scheduler.isLeft(h) || h.Interrupted && !r.q.Drives(h.Definition)
+}
+
+// GraphSchedules lists the schedules of a program: those of list, and those that another process of it has registered.
+func (s *Scheduler) GraphSchedules(ctx context.Context, program string, list []GraphSchedule) ([]Scheduled, error) {
+	branches, known, err := s.graphBranches(ctx, program, list)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Scheduled, len(branches))
+	for i, b := range branches {
+		if out[i], err = s.look(ctx, b, known, time.UTC, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// ControlGraphSchedule is ControlSchedule for a schedule of a program, which need not be registered yet. Errors: ErrNone, wrapped, for one that the program has not.
+func (s *Scheduler) ControlGraphSchedule(ctx context.Context, q ControlRequest, list []GraphSchedule) (Scheduled, error) {
+	branches, _, err := s.graphBranches(ctx, q.Program, list)
+	if err != nil {
+		return Scheduled{}, err
+	}
+	q.Zone = time.UTC
+	sc, err := s.control(ctx, q, slices.DeleteFunc(branches, func(b scheduler.Branch) bool { return b.Workflow != q.Workflow }))
+	if code, _ := errcode.Of(err); code == errcode.ScheduleMissing || code == errcode.ScheduleNotFound {
+		err = fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	return sc, err
+}
+
+// graphBranches gives the schedules of a program in their order, and what the store knows of all.
+func (s *Scheduler) graphBranches(ctx context.Context, program string, list []GraphSchedule) ([]scheduler.Branch, known, error) {
+	k, err := s.known(ctx)
+	if err != nil {
+		return nil, k, err
+	}
+	out := programBranches(k, func(r journal.Registration) bool { return r.Program == program })
+	for i := range list {
+		b := list[i].branch(program)
+		out = append(slices.DeleteFunc(out, func(o scheduler.Branch) bool { return o.Key == b.Key }), b)
+	}
+	slices.SortFunc(out, func(a, b scheduler.Branch) int { return journal.CompareScheduleKeys(a.Key, b.Key) })
+	return out, k, nil
+}
+
+// programBranches gives the schedules of programs that are registered and meant, in any order.
+func programBranches(k known, isMeant func(journal.Registration) bool) []scheduler.Branch {
+	var out []scheduler.Branch
+	for key, r := range k.registered {
+		if key.Program != "" && isMeant(r) {
+			out = append(out, scheduler.Branch{Key: key, Version: r.Version, Schedule: workflow.Schedule{ID: key.Schedule, Mode: r.Mode, Spec: r.Spec, TimeZone: r.TimeZone}})
+		}
+	}
+	return out
+}
