@@ -12,7 +12,12 @@ export type LiveRun = {
   state: StreamState | 'polling'
   // loaded tells whether all that was recorded when the page opened is there.
   loaded: boolean
+  // past tells that it is shown as it was after an earlier event.
+  past?: true
 }
+
+// timeOf gives the time at which a run is shown.
+export const timeOf = (live: LiveRun): number => (live.past ? Date.parse(live.events.at(-1)?.time ?? '') : Date.now())
 
 const over = new Set(['completed', 'failed', 'cancelled'])
 const pollEvery = 1500

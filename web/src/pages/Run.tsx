@@ -1,11 +1,13 @@
-import {lazy, Suspense} from 'react'
-import {useLocation, useSearch} from 'wouter'
+import {lazy, Suspense, useMemo} from 'react'
 import {useRun} from '../live/use_run.ts'
 import {ContextTab, TrailTab} from '../run/Answers.tsx'
 import {useDefinition} from '../run/definition.ts'
 import {EventsTab} from '../run/EventsTab.tsx'
 import {LogTab} from '../run/LogTab.tsx'
+import {pastOf} from '../run/past.ts'
+import {usePlace} from '../run/place.ts'
 import {RunHeader} from '../run/RunHeader.tsx'
+import {Scrubber} from '../run/Scrubber.tsx'
 import {StepsTab} from '../run/StepsTab.tsx'
 import {Timeline} from '../run/Timeline.tsx'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
@@ -14,29 +16,11 @@ import styles from './Run.module.css'
 
 const GraphTab = lazy(() => import('../run/GraphTab.tsx'))
 
-// place is where in a run the page is; it stands in the address.
-export type Place = {tab: string; step: number; set: (to: {tab?: string; step?: number | null}) => void}
-
-function usePlace(id: string): Place {
-  const search = new URLSearchParams(useSearch())
-  const [, go] = useLocation()
-  return {
-    tab: search.get('tab') ?? 'graph',
-    step: Number(search.get('step') ?? 0),
-    set: to => {
-      const p = new URLSearchParams(search)
-      if (to.tab) p.set('tab', to.tab)
-      if (to.step === null) p.delete('step')
-      else if (to.step !== undefined) p.set('step', String(to.step))
-      go(`/runs/${id}?${p}`, {replace: true})
-    },
-  }
-}
-
 export function RunPage({id}: {id: string}) {
   const definition = useDefinition(id)
-  const live = useRun(id, definition.data)
+  const now = useRun(id, definition.data)
   const place = usePlace(id)
+  const live = useMemo(() => now && pastOf(now, definition.data ?? null, place.at), [now, definition.data, place.at])
   if (definition.error) {
     return (
       <div className={styles.page}>
@@ -44,7 +28,7 @@ export function RunPage({id}: {id: string}) {
       </div>
     )
   }
-  if (!live?.loaded || live.events.length === 0) return <div className={styles.page}>{<Loading what="the run" />}</div>
+  if (!now || !live?.loaded || live.events.length === 0) return <div className={styles.page}>{<Loading what="the run" />}</div>
   const {view} = live
   const tabs = [
     {id: 'graph', label: 'Graph'},
@@ -59,7 +43,8 @@ export function RunPage({id}: {id: string}) {
   const shared = {live, place, definition: definition.data ?? null}
   return (
     <div className={styles.page}>
-      <RunHeader live={live} />
+      <RunHeader live={live} now={now.view} />
+      <Scrubber live={now} place={place} />
       <Tabs tabs={tabs} at={at} go={tab => place.set({tab})} label="Views of the run">
         {at === 'graph' && (
           <Suspense fallback={<Loading what="the graph" />}>

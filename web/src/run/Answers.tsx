@@ -21,41 +21,49 @@ export function TrailTab({live}: {live: LiveRun}) {
   const items = trail.data.items ?? []
   if (items.length === 0) return <Empty title="No agent has spoken yet" />
   return (
-    <ol className={styles.trail}>
-      {items.map(e => (
-        <li key={e.order}>
-          <header>
-            <strong>
-              <Line>{e.agentName || e.nodeId}</Line>
-            </strong>
-            <span>
-              <Line>{e.nodeId}</Line>
-            </span>
-            {e.round > 0 && <span>round {e.round + 1}</span>}
-            {e.sentToNodeId && (
+    <>
+      <WholeRun live={live} />
+      <ol className={styles.trail}>
+        {items.map(e => (
+          <li key={e.order}>
+            <header>
+              <strong>
+                <Line>{e.agentName || e.nodeId}</Line>
+              </strong>
               <span>
-                to <Line>{e.sentToNodeId}</Line>
+                <Line>{e.nodeId}</Line>
               </span>
-            )}
-          </header>
-          <details>
-            <summary>Given</summary>
-            <Value of={e.input} run={id} label="what it was given" />
-          </details>
-          {(e.toolCalls ?? []).map((t, i) => (
-            <details key={i}>
-              <summary>
-                Tool <Text>{t.tool}</Text>
-              </summary>
-              <Value of={t.arguments} run={id} label="the arguments" />
-              <Value of={t.error ?? t.result} run={id} label="the result" />
+              {e.round > 0 && <span>round {e.round + 1}</span>}
+              {e.sentToNodeId && (
+                <span>
+                  to <Line>{e.sentToNodeId}</Line>
+                </span>
+              )}
+            </header>
+            <details>
+              <summary>Given</summary>
+              <Value of={e.input} run={id} label="what it was given" />
             </details>
-          ))}
-          {e.error ? <Value of={e.error} run={id} label="the error" /> : <Value of={e.output} run={id} label="what it said" />}
-        </li>
-      ))}
-    </ol>
+            {(e.toolCalls ?? []).map((t, i) => (
+              <details key={i}>
+                <summary>
+                  Tool <Text>{t.tool}</Text>
+                </summary>
+                <Value of={t.arguments} run={id} label="the arguments" />
+                <Value of={t.error ?? t.result} run={id} label="the result" />
+              </details>
+            ))}
+            {e.error ? <Value of={e.error} run={id} label="the error" /> : <Value of={e.output} run={id} label="what it said" />}
+          </li>
+        ))}
+      </ol>
+    </>
   )
+}
+
+// WholeRun says that a view does not follow the position in the journal.
+function WholeRun({live}: {live: LiveRun}) {
+  return live.past ? <p className={styles.note}>This is of the whole run, not of the position in the journal.</p> : null
 }
 
 // ContextTab is the step context as agents are given it.
@@ -69,5 +77,10 @@ export function ContextTab({live}: {live: LiveRun}) {
   })
   if (context.error && !context.data) return <ErrorBox error={context.error} again={() => void context.refetch()} />
   if (context.data === undefined) return <Loading what="the context" />
-  return <Value of={context.data} run={id} label="the step context" />
+  return (
+    <>
+      <WholeRun live={live} />
+      <Value of={context.data} run={id} label="the step context" />
+    </>
+  )
 }

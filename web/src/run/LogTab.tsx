@@ -35,7 +35,8 @@ export function LogTab({live}: {live: LiveRun}) {
   if (log.error && !log.data) return <ErrorBox error={log.error} again={() => void log.refetch()} />
   if (!log.data) return <Loading what="the log" />
   const word = text.trim().toLowerCase()
-  const all = log.data.pages.flatMap(p => p.items ?? [])
+  const until = live.past ? (live.events.at(-1)?.time ?? '') : ''
+  const all = log.data.pages.flatMap(p => p.items ?? []).filter(e => !until || Date.parse(e.timestamp) <= Date.parse(until))
   const rows = all.filter(e => !word || `${e.nodeId} ${e.type} ${e.content}`.toLowerCase().includes(word))
   if (all.length === 0) return <Empty title="The log is empty" />
   return (

@@ -1,6 +1,6 @@
 import {Link} from 'wouter'
 import {count, duration, exact, plural, usd} from '../lib/format.ts'
-import type {LiveRun} from '../live/run_source.ts'
+import {type LiveRun, timeOf} from '../live/run_source.ts'
 import {Copy} from '../ui/Copy.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line, Text} from '../ui/Text.tsx'
@@ -9,12 +9,15 @@ import {Value} from '../ui/Value.tsx'
 import {Actions} from './Actions.tsx'
 import {CopyAs} from './CopyAs.tsx'
 import styles from './RunHeader.module.css'
+import type {RunView} from './types.ts'
 
 // RunHeader says what the run is, how it stands, what it cost, and what waits.
-export function RunHeader({live}: {live: LiveRun}) {
+// now is the run as it is now, also where an earlier view of it is shown: what may be done is done to that.
+export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
   const {view} = live
   const goesOn = view.endedAt === null
-  const now = useNow(goesOn && view.status === 'running')
+  const ticking = useNow(!live.past && goesOn && view.status === 'running')
+  const now = live.past ? timeOf(live) : ticking
   const took = view.startedAt ? (view.endedAt ? Date.parse(view.endedAt) : now) - Date.parse(view.startedAt) : null
   const {usage} = view
   return (
@@ -44,7 +47,7 @@ export function RunHeader({live}: {live: LiveRun}) {
           {(usage.costUSD === null || usage.costUSD > 0) && usage.modelCalls > 0 && <span className={styles.fact}>{usd(usage.costUSD)}</span>}
         </div>
         <div className={styles.actions}>
-          <Actions view={view} />
+          <Actions view={current} />
           <CopyAs run={view.id} />
         </div>
       </div>

@@ -1,25 +1,29 @@
-import {ChevronLeft, ChevronRight, X} from 'lucide-react'
+import {X} from 'lucide-react'
 import {useMemo} from 'react'
 import {count, duration, exact, usd} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
-import type {Place} from '../pages/Run.tsx'
 import {IconButton} from '../ui/parts.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import {Value} from '../ui/Value.tsx'
 import {Calls} from './Calls.tsx'
-import {type Call, callsOf} from './calls.ts'
+import {callsOf} from './calls.ts'
+import {Iterations} from './Iterations.tsx'
+import {childrenOf, iterationsOf, subagentsOf} from './inside.ts'
+import nested from './Nested.module.css'
+import {ChildRun, Items, Subagents} from './Nested.tsx'
+import type {Place} from './place.ts'
 import styles from './StepPanel.module.css'
 import type {Definition, Step} from './types.ts'
-import {titleOf} from './words.ts'
 
 type Props = {live: LiveRun; step: Step; place: Place; definition: Definition | null}
 
 // StepPanel shows one step: what it was given, each call with what was sent and what came back, what it gave, and what it cost.
 export function StepPanel({live, step, place, definition}: Props) {
   const calls = useMemo(() => callsOf(live.events, step.seq), [live.events, step.seq])
-  const others = live.view.steps.filter(s => s.node === step.node && s.item === step.item)
-  const at = others.findIndex(s => s.seq === step.seq)
+  const all = useMemo(() => iterationsOf(live.view.steps, step), [live.view.steps, step])
+  const subs = useMemo(() => subagentsOf(live.events, step.seq), [live.events, step.seq])
+  const children = useMemo(() => childrenOf(live.events).filter(c => c.step === step.seq), [live.events, step.seq])
   const agents = useMemo(() => new Map((definition?.agents ?? []).map(a => [a.id, a])), [definition])
   const system = systemOf(live, step, agents)
   const {usage} = step
@@ -32,17 +36,6 @@ export function StepPanel({live, step, place, definition}: Props) {
           </h2>
           <Status of={step.status} />
           <span className={styles.right}>
-            {others.length > 1 && (
-              <span className={styles.iterations}>
-                <IconButton label="Previous iteration" disabled={at <= 0} onClick={() => place.set({step: others[at - 1]!.seq})}>
-                  <ChevronLeft size={14} />
-                </IconButton>
-                {at + 1} of {others.length}
-                <IconButton label="Next iteration" disabled={at >= others.length - 1} onClick={() => place.set({step: others[at + 1]!.seq})}>
-                  <ChevronRight size={14} />
-                </IconButton>
-              </span>
-            )}
             <IconButton label="Close the step" onClick={() => place.set({step: null})}>
               <X size={14} />
             </IconButton>
@@ -68,6 +61,14 @@ export function StepPanel({live, step, place, definition}: Props) {
           <span title={exact(step.startedAt)}>at {exact(step.startedAt)}</span>
         </p>
       </header>
+      <Iterations all={all} step={step} place={place} />
+      {step.map !== undefined && (
+        <p className={styles.facts}>
+          <button type="button" className={styles.plain} onClick={() => place.set({step: step.map ?? null})}>
+            item {(step.item ?? 0) + 1} of its map
+          </button>
+        </p>
+      )}
       {step.error && (
         <div className={styles.error}>
           <strong>{step.error.code}</strong>
@@ -101,6 +102,23 @@ export function StepPanel({live, step, place, definition}: Props) {
           {step.items.failed > 0 && <span>{step.items.failed} failed</span>}
         </p>
       )}
+      {step.items && <Items map={step} steps={live.view.steps} place={place} />}
+      {children.length > 0 && (
+        <>
+          <h3>Runs below</h3>
+          <ul className={nested.children}>
+            {children.map(c => (
+              <ChildRun key={c.run} child={c} />
+            ))}
+          </ul>
+        </>
+      )}
+      {subs.length > 0 && (
+        <>
+          <h3>Sub-agents</h3>
+          <Subagents subs={subs} names={agents} run={live.view.id} />
+        </>
+      )}
       <h3>Given</h3>
       <Value of={step.input} run={live.view.id} label="what the step was given" />
       {calls.length > 0 && (
@@ -115,7 +133,6 @@ export function StepPanel({live, step, place, definition}: Props) {
           <Value of={step.output} run={live.view.id} label="what the step gave" />
         </>
       )}
-      <Subagents live={live} step={step} calls={calls} />
     </section>
   )
 }
@@ -128,31 +145,4 @@ function systemOf(live: LiveRun, step: Step, agents: Agents): string {
   if (!begun) return ''
   const text = begun.data.system ?? agents.get(String(begun.data.agent ?? ''))?.system
   return typeof text === 'string' ? text : ''
-}
-
-function Subagents({live, step, calls}: {live: LiveRun; step: Step; calls: Call[]}) {
-  const subs = live.events.filter(e => e.step === step.seq && e.type === 'subagent.started')
-  if (subs.length === 0) return null
-  return (
-    <>
-      <h3>Sub-agents</h3>
-      <ul className={styles.subs}>
-        {subs.map(e => {
-          const frame = Number(e.data.frame ?? 0)
-          const n = calls.filter(c => c.frame === frame && c.kind === 'model').length
-          return (
-            <li key={frame}>
-              <strong>
-                <Line>{titleOf({id: String(e.data.agent ?? '')})}</Line>
-              </strong>
-              <span>
-                depth {String(e.data.depth ?? 1)} · {n} model {n === 1 ? 'call' : 'calls'}
-              </span>
-              <Value of={e.data.input} run={live.view.id} label="what the sub-agent was given" />
-            </li>
-          )
-        })}
-      </ul>
-    </>
-  )
 }

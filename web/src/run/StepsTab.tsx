@@ -1,11 +1,12 @@
 import {useVirtualizer} from '@tanstack/react-virtual'
-import {useEffect, useRef} from 'react'
+import {useEffect, useMemo, useRef} from 'react'
 import {count, duration} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
-import type {Place} from '../pages/Run.tsx'
 import {useKeys} from '../shell/keys.ts'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
+import {iterationsOf} from './inside.ts'
+import type {Place} from './place.ts'
 import {StepPanel} from './StepPanel.tsx'
 import styles from './StepsTab.module.css'
 import type {Definition, Step} from './types.ts'
@@ -18,7 +19,14 @@ const neighbour = (steps: Step[], at: number, by: number): number | undefined =>
   return steps[i < 0 ? 0 : Math.max(0, Math.min(steps.length - 1, i + by))]?.seq
 }
 
-// useStepKeys moves with `,` and `.` among the steps, and with `[` and `]` among those of one node.
+// shownSteps leaves out the steps of items of maps, which may be tens of thousands, but for those of the item that is open.
+export function shownSteps(steps: Step[], open: number): Step[] {
+  if (!steps.some(s => s.map !== undefined)) return steps
+  const at = steps.find(s => s.seq === open)
+  return steps.filter(s => s.map === undefined || (at !== undefined && s.map === at.map && s.item === at.item))
+}
+
+// useStepKeys moves with `j` and `k` among the steps, and with `[` and `]` among those of one node.
 export function useStepKeys(steps: Step[], place: Place): void {
   const go = (list: Step[], by: number) => {
     const step = neighbour(list, place.step, by)
@@ -26,13 +34,11 @@ export function useStepKeys(steps: Step[], place: Place): void {
   }
   const same = () => {
     const at = steps.find(s => s.seq === place.step)
-    return at ? steps.filter(s => s.node === at.node && s.item === at.item) : []
+    return at ? iterationsOf(steps, at) : []
   }
   useKeys({
-    ',': () => go(steps, -1),
-    '.': () => go(steps, 1),
-    j: () => go(steps, 1),
-    k: () => go(steps, -1),
+    j: () => go(shownSteps(steps, place.step), 1),
+    k: () => go(shownSteps(steps, place.step), -1),
     '[': () => go(same(), -1),
     ']': () => go(same(), 1),
     Escape: () => place.set({step: null}),
@@ -40,8 +46,9 @@ export function useStepKeys(steps: Step[], place: Place): void {
 }
 
 export function StepsTab({live, place, definition}: TabProps) {
-  const {steps} = live.view
-  useStepKeys(steps, place)
+  const all = live.view.steps
+  useStepKeys(all, place)
+  const steps = useMemo(() => shownSteps(all, place.step), [all, place.step])
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({count: steps.length, getScrollElement: () => box.current, estimateSize: () => 48, overscan: 10})
   const index = steps.findIndex(s => s.seq === place.step)

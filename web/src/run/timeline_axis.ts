@@ -1,8 +1,10 @@
 import type {Step} from './types.ts'
 
-export type Bar = {step: Step; lane: number; from: number; to: number}
+// Bar is a step in time, or several of a lane that are too narrow to be seen apart: then count is more than one, and step the first of them that failed, else the first.
+export type Bar = {step: Step; lane: number; from: number; to: number; count: number}
 export type Gap = {at: number; ms: number}
-export type Axis = {bars: Bar[]; gaps: Gap[]; width: number; lanes: string[]}
+// place gives where a time is; gaps are folded.
+export type Axis = {bars: Bar[]; gaps: Gap[]; width: number; lanes: string[]; place: (t: number) => number}
 
 // idle is from when on a time in which nothing is at work but waits is folded to a mark.
 const idle = 2000
@@ -16,7 +18,7 @@ export function axisOf(steps: Step[], now: number): Axis {
       const from = Date.parse(s.startedAt)
       return {step: s, from, to: s.durationMs === null ? Math.max(now, from) : from + s.durationMs}
     })
-  if (spans.length === 0) return {bars: [], gaps: [], width: 1, lanes: []}
+  if (spans.length === 0) return {bars: [], gaps: [], width: 1, lanes: [], place: () => 0}
   const begin = Math.min(...spans.map(s => s.from))
   const end = Math.max(...spans.map(s => s.to))
   const busy = spans
@@ -34,10 +36,35 @@ export function axisOf(steps: Step[], now: number): Axis {
     return at
   }
   const lanes: string[] = []
+  const index = new Map<string, number>()
   const bars = spans.map(s => {
-    let lane = lanes.indexOf(s.step.node)
-    if (lane < 0) lane = lanes.push(s.step.node) - 1
-    return {step: s.step, lane, from: place(s.from), to: place(s.to)}
+    const lane = index.get(s.step.node) ?? lanes.push(s.step.node) - 1
+    index.set(s.step.node, lane)
+    return {step: s.step, lane, from: place(s.from), to: place(s.to), count: 1}
   })
-  return {bars, lanes, gaps: gaps.map(g => ({at: place(g.from), ms: g.to - g.from})), width: Math.max(1, place(end))}
+  const width = Math.max(1, place(end))
+  return {bars: merged(bars, lanes.length, width), lanes, gaps: gaps.map(g => ({at: place(g.from), ms: g.to - g.from})), width, place}
+}
+
+// crowded is from how many bars on a lane has those put together that are closer than a part of the width.
+const crowded = 60
+const close = 1 / 400
+
+function merged(bars: Bar[], lanes: number, width: number): Bar[] {
+  const of: Bar[][] = Array.from({length: lanes}, () => [])
+  for (const b of bars) of[b.lane]!.push(b)
+  return of.flatMap(lane => {
+    if (lane.length < crowded) return lane
+    const out: Bar[] = []
+    for (const b of lane.sort((x, y) => x.from - y.from)) {
+      const last = out.at(-1)
+      if (!last || b.from - last.to > width * close) out.push({...b})
+      else {
+        last.to = Math.max(last.to, b.to)
+        last.count++
+        if (b.step.status === 'failed' && last.step.status !== 'failed') last.step = b.step
+      }
+    }
+    return out
+  })
 }

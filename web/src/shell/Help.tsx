@@ -6,10 +6,10 @@ import {places} from './places.ts'
 const keys: [string, string][] = [
   [isMac ? '⌘ K' : 'Ctrl K', 'Search or go to…'],
   ['/', 'Search in the list or the run'],
-  ['j k', 'Next, previous row'],
+  ['j k', 'Next, previous row or step'],
   ['Enter', 'Open the row'],
   ['[ ]', 'Previous, next iteration of a step'],
-  [', .', 'Previous, next step'],
+  [', .', 'Previous, next event of a run'],
   ...places.map((p): [string, string] => [p.keys, `Go to ${p.name.toLowerCase()}`]),
   ['?', 'This help'],
   ['Esc', 'Close'],
