@@ -6,7 +6,7 @@ import type {Layout} from './operations.ts'
 export const nodeWidth = 208
 export const nodeHeight = 62
 const portWidth = 78
-const gapX = 48
+const gapX = 72
 const gapY = 64
 
 // keyOf names a node among all nodes that are drawn: its id, or its place in the document where the id is missing or used before.

@@ -1,0 +1,317 @@
+import {ListTree, Maximize, Network, Plus, Redo2, Undo2} from 'lucide-react'
+import {type ClipboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState} from 'react'
+import type {DocumentModel} from '../edit/model.ts'
+import {useHistory} from '../edit/use_model.ts'
+import {plural} from '../lib/format.ts'
+import {isMac} from '../shell/keys.ts'
+import {Button, Empty, IconButton} from '../ui/parts.tsx'
+import {Text} from '../ui/Text.tsx'
+import styles from './CanvasEditor.module.css'
+import {Add, Connect} from './Choose.tsx'
+import {copyText, duplicate, paste} from './clipboard.ts'
+import {type Kind, type Point, subagent} from './document.ts'
+import {Flow, type FlowInstance} from './Flow.tsx'
+import {Inspector} from './Inspector.tsx'
+import {Outline} from './Outline.tsx'
+import {addNode, connect, remove} from './operations.ts'
+import {Palette} from './Palette.tsx'
+import {arranged, nodeHeight, nodeWidth, sizeOf} from './places.ts'
+import {type Problem, troublesOf} from './problem.ts'
+import {type Editing, indicesOf, nodeOf, useEditing} from './use_editing.ts'
+import {type Actions, keysOf} from './use_keys.ts'
+
+type Props = {
+  model: DocumentModel
+  problems: readonly Problem[]
+  readOnly: boolean
+  onOpenText: (range: {from: number; to: number}) => void
+  states?: ReadonlyMap<string, string> // of the nodes in the last run
+  last?: (node: string) => ReactNode // what the node had in the last run
+  tools?: ReactNode // of the shell
+}
+
+// CanvasEditor draws a canvas document and edits its text: what is drawn is the text, and undo is one with that of the text editor.
+export default function CanvasEditor(props: Props) {
+  const editing = useEditing(props.model, props.readOnly)
+  if ('why' in editing) {
+    return (
+      <div className={styles.unread}>
+        <Empty title="The document cannot be drawn as it is">
+          <p>
+            <Text>{editing.why}</Text>
+          </p>
+          <Button onClick={() => props.onOpenText({from: editing.offset, to: editing.offset})}>Show in the text</Button>
+        </Empty>
+      </div>
+    )
+  }
+  return <Drawn {...props} editing={editing} />
+}
+
+type Dialogs = {what: 'connect'} | {what: 'add'; at?: Point; behind?: {from: string; handle: string}} | null
+
+const noStates: ReadonlyMap<string, string> = new Map()
+
+function Drawn({model, problems, readOnly, onOpenText, editing, states = noStates, last, tools}: Props & {editing: Editing}) {
+  const {c, nodes, edges, current, full, places, select, act, refused, refuse} = editing
+  const root = useRef<HTMLDivElement>(null)
+  const flow = useRef<FlowInstance | null>(null)
+  const [dialog, setDialog] = useState<Dialogs>(null)
+  const [open, setOpen] = useState(false)
+  const [side, setSide] = useState(false)
+  const [schema, setSchema] = useState<unknown>(null)
+  const [said, setSaid] = useState('')
+  const {canUndo, canRedo} = useHistory(model)
+  const troubles = useMemo(() => troublesOf(c, problems), [c, problems])
+
+  useEffect(() => {
+    void import('../../../docs/schema/canvas.json').then(s => setSchema(s.default))
+  }, [])
+  useEffect(() => model.subscribe(u => setSaid(`${u.how === 'do' ? '' : `${u.how}: `}${u.label}`)), [model])
+  // focus goes to a node as soon as it is drawn.
+  const focus = useCallback((key: string) => {
+    let tries = 0
+    const go = () => {
+      const at = root.current?.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(key)}"]`)
+      at?.focus({preventScroll: true})
+      if ((!at || document.activeElement !== at) && tries++ < 30) requestAnimationFrame(go)
+    }
+    go()
+  }, [])
+
+  const node = nodeOf(c, current)
+  // show brings a node into view that is not.
+  const show = (key: string) => {
+    const p = places.get(key)
+    const n = nodeOf(c, key)
+    const f = flow.current
+    const box = root.current?.querySelector('[data-drawing]')?.getBoundingClientRect()
+    if (!p || !n || !f || !box) return
+    const {width, height} = sizeOf(n)
+    const a = f.flowToScreenPosition(p)
+    const b = f.flowToScreenPosition({x: p.x + width, y: p.y + height})
+    if (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom) void f.setCenter(p.x + width / 2, p.y + height / 2, {zoom: f.getZoom()})
+  }
+  const shown = open && node !== undefined && nodes.size === 1
+  // What is opened stays in view beside the inspector.
+  const showNow = useRef(show)
+  showNow.current = show
+  useEffect(() => {
+    if (!shown || current === null) return
+    const timer = requestAnimationFrame(() => showNow.current(current))
+    return () => cancelAnimationFrame(timer)
+  }, [shown, current])
+  const goTo = (key: string) => {
+    show(key)
+    focus(key)
+  }
+  // freeAt gives a place for a node: behind another one, or in the middle of what is seen.
+  const freeAt = (behind?: {from: string; handle: string}): Point => {
+    const p = behind ? places.get(behind.from) : undefined
+    const box = root.current?.querySelector('[data-drawing]')?.getBoundingClientRect()
+    const size = p && behind ? sizeOf(nodeOf(c, behind.from)!) : null
+    let at: Point = {x: 0, y: 0}
+    if (p && size) at = behind?.handle === subagent ? {x: p.x + size.width + 48, y: p.y} : {x: p.x, y: p.y + size.height + 56}
+    else if (flow.current && box) {
+      const mid = flow.current.screenToFlowPosition({x: box.left + box.width / 2, y: box.top + box.height / 2})
+      at = {x: Math.round(mid.x - nodeWidth / 2), y: Math.round(mid.y - nodeHeight / 2)}
+    }
+    const taken = (q: Point) => [...places.values()].some(o => Math.abs(o.x - q.x) < nodeWidth && Math.abs(o.y - q.y) < nodeHeight + 8)
+    for (let i = 0; taken(at) && i < 200; i++)
+      at = behind?.handle === subagent || !p ? {x: at.x, y: at.y + nodeHeight + 24} : {x: at.x + nodeWidth + 24, y: at.y}
+    return at
+  }
+  const addKind = (kind: Kind, behind?: {from: string; handle: string}, at?: Point) => {
+    const step = addNode(c, full, kind, at ?? freeAt(behind), behind)
+    if (act(step) && 'select' in step) {
+      const id = step.select![0]!
+      focus(id)
+      requestAnimationFrame(() => {
+        const place = step.layout?.[id]
+        const f = flow.current
+        if (place && f) reveal(f, root.current, place)
+      })
+    }
+  }
+  const link = (handle: string, to: string) => {
+    if (!node) return
+    const drawn = {from: node.id, handle, to}
+    setDialog(null)
+    act(connect(c, drawn), {anyway: () => act(connect(c, drawn, true))})
+    focus(node.id)
+  }
+  const actions: Actions = {
+    open: () => {
+      setOpen(true)
+      requestAnimationFrame(() => root.current?.querySelector<HTMLElement>('[data-inspector] :is(input, textarea, select)')?.focus())
+    },
+    connect: () => setDialog({what: 'connect'}),
+    add: () => setDialog({what: 'add'}),
+    remove: () => {
+      if (nodes.size + edges.size === 0) return
+      const links = c.edges.filter(e => edges.has(e.key)).map(e => e.index)
+      act(remove(c, full, indicesOf(c, nodes), links))
+      root.current?.querySelector<HTMLElement>('[data-drawing]')?.focus({preventScroll: true})
+    },
+    duplicate: () => nodes.size > 0 && void act(duplicate(c, full, indicesOf(c, nodes))),
+    fit: () => void flow.current?.fitView({padding: 0.2, maxZoom: 1}),
+    tidy: () => {
+      model.setLayout(Object.fromEntries(arranged(c)), 'tidy')
+      requestAnimationFrame(() => void flow.current?.fitView({padding: 0.2, maxZoom: 1}))
+    },
+    focus: goTo,
+  }
+  const inField = (e: ClipboardEvent) => (e.target as HTMLElement).closest('input, textarea, select, dialog, [data-inspector]') !== null
+  const copy = (e: ClipboardEvent, cut: boolean) => {
+    if (inField(e) || nodes.size === 0) return
+    e.preventDefault()
+    e.clipboardData.setData('text/plain', copyText(c, full, indicesOf(c, nodes)))
+    setSaid(`copied ${plural(nodes.size, 'node')}`)
+    if (cut && !readOnly) actions.remove()
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the drawing inside
+    <div
+      ref={root}
+      className={styles.editor}
+      data-open={shown || undefined}
+      data-side={side || undefined}
+      onKeyDown={keysOf(editing, actions)}
+      onCopy={e => copy(e, false)}
+      onCut={e => copy(e, true)}
+      onPaste={e => {
+        if (inField(e) || readOnly) return
+        e.preventDefault()
+        act(paste(c, full, e.clipboardData.getData('text/plain')))
+      }}
+    >
+      <div className={styles.tools} role="toolbar" aria-label="Drawing">
+        <Button kind="quiet" className={styles.onlyNarrow} aria-expanded={side} onClick={() => setSide(!side)}>
+          {readOnly ? <ListTree size={16} /> : <Plus size={16} />} Nodes
+        </Button>
+        {!readOnly && (
+          <>
+            <IconButton label={`Undo (${isMac ? '⌘Z' : 'Ctrl Z'})`} disabled={!canUndo} onClick={() => model.undo()}>
+              <Undo2 size={16} />
+            </IconButton>
+            <IconButton label={`Redo (${isMac ? '⇧⌘Z' : 'Ctrl Shift Z'})`} disabled={!canRedo} onClick={() => model.redo()}>
+              <Redo2 size={16} />
+            </IconButton>
+            <Button kind="quiet" title="Place all nodes anew (t)" onClick={actions.tidy}>
+              <Network size={16} /> Tidy
+            </Button>
+          </>
+        )}
+        <Button kind="quiet" title="Show all nodes (f)" onClick={actions.fit}>
+          <Maximize size={16} /> Fit
+        </Button>
+        {tools}
+      </div>
+      <aside className={styles.side} aria-label="Nodes">
+        {!readOnly && (
+          <>
+            <h2>Add</h2>
+            <Palette add={kind => addKind(kind)} hasStart={c.nodes.some(n => n.kind === 'start')} disabled={readOnly} />
+          </>
+        )}
+        <h2>Outline</h2>
+        <Outline editing={editing} troubles={troubles} />
+      </aside>
+      <section
+        className={styles.drawing}
+        data-drawing
+        tabIndex={0}
+        aria-label="Drawing. Arrows follow edges, Enter opens a node, c connects it, a adds one behind it, Delete deletes it"
+        onFocus={e => {
+          const key = (e.target as HTMLElement).closest<HTMLElement>('.react-flow__node')?.dataset.id
+          if (key !== undefined && !nodes.has(key)) select([key])
+        }}
+      >
+        <Flow
+          editing={editing}
+          troubles={troubles}
+          states={states}
+          ready={f => {
+            flow.current = f
+          }}
+          open={actions.open}
+          ask={(at, behind) => setDialog({what: 'add', at: {x: Math.round(at.x - nodeWidth / 2), y: Math.round(at.y)}, behind})}
+        />
+        {c.nodes.length === 0 && (
+          <div className={styles.hint}>
+            <p>Nothing is drawn yet. A workflow begins with a start node.</p>
+            {!readOnly && (
+              <Button kind="primary" onClick={() => addKind('start')}>
+                Add the start
+              </Button>
+            )}
+          </div>
+        )}
+      </section>
+      {refused && (
+        <div className={styles.refused} role="alert">
+          <p>
+            <Text>{refused.reason}</Text> <small>{refused.rule}</small>
+          </p>
+          {refused.anyway && (
+            <Button
+              onClick={() => {
+                refused.anyway?.()
+                refuse(null)
+              }}
+            >
+              Enable sub-agents and connect
+            </Button>
+          )}
+          <Button kind="quiet" onClick={() => refuse(null)}>
+            Close
+          </Button>
+        </div>
+      )}
+      {shown && node && (
+        <div className={styles.inspector} data-inspector>
+          <Inspector
+            key={node.id}
+            editing={editing}
+            node={node}
+            schema={schema}
+            problems={troubles.get(current!) ?? []}
+            openText={onOpenText}
+            connect={actions.connect}
+            last={last?.(node.id)}
+            close={() => {
+              setOpen(false)
+              goTo(current!)
+            }}
+          />
+        </div>
+      )}
+      <p className="hidden" role="status">
+        {said}
+      </p>
+      {dialog?.what === 'connect' && node && <Connect editing={editing} from={node} done={link} close={() => setDialog(null)} />}
+      {dialog?.what === 'add' && (
+        <Add
+          editing={editing}
+          behind={dialog.behind ? (nodeOf(c, dialog.behind.from) ?? null) : (node ?? null)}
+          {...(dialog.behind ? {handle: dialog.behind.handle} : {})}
+          done={(kind, handle) => {
+            const from = dialog.behind?.from ?? node?.id
+            setDialog(null)
+            addKind(kind, from && handle ? {from, handle} : undefined, dialog.at)
+          }}
+          close={() => setDialog(null)}
+        />
+      )}
+    </div>
+  )
+}
+
+// reveal brings a place into view that is not.
+function reveal(f: FlowInstance, root: HTMLElement | null, p: Point): void {
+  const box = root?.querySelector('[data-drawing]')?.getBoundingClientRect()
+  const a = f.flowToScreenPosition(p)
+  const b = f.flowToScreenPosition({x: p.x + nodeWidth, y: p.y + nodeHeight})
+  if (box && (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom))
+    void f.setCenter(p.x + nodeWidth / 2, p.y + nodeHeight / 2, {zoom: f.getZoom()})
+}

@@ -1,0 +1,110 @@
+import {useState} from 'react'
+import {clean} from '../lib/hostile.ts'
+import control from '../ui/control.module.css'
+import {Dialog} from '../ui/Dialog.tsx'
+import {Field} from '../ui/parts.tsx'
+import {Line, Text} from '../ui/Text.tsx'
+import styles from './Choose.module.css'
+import {type CanvasNode, handlesOf, type Kind, kinds, subagent} from './document.ts'
+import {handleWord, targetsOf} from './rules.ts'
+import type {Editing} from './use_editing.ts'
+import {kindWords, wordsOf} from './words.ts'
+
+const conditionsOf = (n: CanvasNode): unknown[] => (Array.isArray(n.data.conditions) ? n.data.conditions : [])
+
+// Connect lists the nodes that a handle of a node may lead to, and says why not for the others.
+export function Connect({editing, from, done, close}: {editing: Editing; from: CanvasNode; done: (handle: string, to: string) => void; close: () => void}) {
+  const {c} = editing
+  const handles = handlesOf(from)
+  const free = handles.find(h => h !== subagent && !c.edges.some(e => e.from === from.id && e.port === h))
+  const [handle, setHandle] = useState(free ?? handles[0]!)
+  return (
+    <Dialog title={`Connect ${clean(from.name)}`} close={close}>
+      {handles.length > 1 && (
+        <Field label="Way out">
+          <select className={control.select} value={handle} onChange={e => setHandle(e.target.value)}>
+            {handles.map(h => (
+              <option key={h} value={h}>
+                {clean(handleWord(h, conditionsOf(from)))}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+      <ul className={styles.list} aria-label="Targets">
+        {targetsOf(c, from.id, handle).map(({id, refused}) => {
+          const n = c.byID.get(id)!
+          const {icon: Icon} = kindWords(n.kind)
+          return (
+            <li key={id}>
+              <button type="button" className={styles.choice} data-refused={refused && !refused.fix ? true : undefined} onClick={() => done(handle, id)}>
+                <Icon size={15} aria-hidden="true" />
+                <span className={styles.words}>
+                  <Line>{n.name === id ? id : `${n.name} (${id})`}</Line>
+                  {refused && (
+                    <small>
+                      <Text>{refused.reason}</Text>
+                    </small>
+                  )}
+                </span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </Dialog>
+  )
+}
+
+// Add lists the kinds of nodes, to add one behind a node.
+export function Add({
+  editing,
+  behind,
+  handle: given,
+  done,
+  close,
+}: {
+  editing: Editing
+  behind: CanvasNode | null
+  handle?: string
+  done: (kind: Kind, handle: string) => void
+  close: () => void
+}) {
+  const {c} = editing
+  const handles = behind ? handlesOf(behind) : []
+  const free = handles.find(h => h !== subagent && !c.edges.some(e => e.from === behind?.id && e.port === h))
+  const [handle, setHandle] = useState(given ?? free ?? handles[0] ?? '')
+  const hasStart = c.nodes.some(n => n.kind === 'start')
+  const list = kinds.filter(k => (handle === subagent ? k === 'agent' : k !== 'start' || !hasStart))
+  return (
+    <Dialog title={behind ? `Add behind ${clean(behind.name)}` : 'Add a node'} close={close}>
+      {handles.length > 1 && (
+        <Field label="Way out">
+          <select className={control.select} value={handle} onChange={e => setHandle(e.target.value)}>
+            {handles.map(h => (
+              <option key={h} value={h}>
+                {clean(handleWord(h, behind ? conditionsOf(behind) : []))}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+      <ul className={styles.list} aria-label="Kinds of nodes to add">
+        {list.map(kind => {
+          const {word, hint, icon: Icon} = wordsOf[kind]
+          return (
+            <li key={kind}>
+              <button type="button" className={styles.choice} onClick={() => done(kind, handle)}>
+                <Icon size={15} aria-hidden="true" />
+                <span className={styles.words}>
+                  <span>{word}</span>
+                  <small>{hint}</small>
+                </span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </Dialog>
+  )
+}

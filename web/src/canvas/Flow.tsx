@@ -1,0 +1,273 @@
+import '@xyflow/react/dist/base.css'
+import {
+  Background,
+  BackgroundVariant,
+  type Connection,
+  Controls,
+  type Edge,
+  type FinalConnectionState,
+  MarkerType,
+  type NodeChange,
+  ReactFlow,
+  type ReactFlowInstance,
+  SelectionMode,
+} from '@xyflow/react'
+import {type DragEvent, useCallback, useMemo, useRef, useState} from 'react'
+import {clean} from '../lib/hostile.ts'
+import {useShownTheme} from '../shell/theme.ts'
+import {type CanvasNode, handlesOf, type Kind, kinds, output, type Point, subagent} from './document.ts'
+import styles from './Flow.module.css'
+import {FlowEdge, type FlowEdgeType} from './FlowEdge.tsx'
+import {FlowNode, type FlowNodeType} from './FlowNode.tsx'
+import {addNode, connect, reconnect} from './operations.ts'
+import {keyOf, sizeOf} from './places.ts'
+import type {Problem} from './problem.ts'
+import {type Box, sideOf} from './route.ts'
+import {handleWord, type Link, refusal} from './rules.ts'
+import type {Editing} from './use_editing.ts'
+import {kindWords} from './words.ts'
+
+export type FlowInstance = ReactFlowInstance<FlowNodeType, FlowEdgeType>
+
+// dragType names the kind of node that is dragged out of the palette.
+export const dragType = 'application/x-hocket-node'
+
+type Props = {
+  editing: Editing
+  troubles: ReadonlyMap<string, readonly Problem[]>
+  states: ReadonlyMap<string, string>
+  ready: (flow: FlowInstance) => void
+  open: () => void
+  // added: an edge was let go where there is no node; a node is to be added there.
+  ask: (at: Point, behind: {from: string; handle: string}) => void
+}
+
+const nodeTypes = {step: FlowNode}
+const edgeTypes = {link: FlowEdge}
+
+// Flow is the drawing: nodes are dragged, edges drawn and led elsewhere by mouse or touch. What it draws is the document and nothing else.
+export function Flow({editing, troubles, states, ready, open, ask}: Props) {
+  const {c, places, full, readOnly, nodes: chosen, edges: chosenEdges, select, act, refuse, model} = editing
+  const theme = useShownTheme()
+  const flow = useRef<FlowInstance | null>(null)
+  const [dragged, setDragged] = useState<ReadonlyMap<string, Point> | null>(null)
+  const made = useRef(new Map<string, FlowNodeType>())
+
+  const nodes = useMemo<FlowNodeType[]>(() => {
+    const strays = new Map<string, Set<string>>()
+    for (const e of c.edges) {
+      const from = c.byID.get(e.from)
+      if (!from || (e.sub && from.kind === 'agent')) continue
+      if (refusalOfHandle(c, e.from, e.port)) strays.set(e.from, (strays.get(e.from) ?? new Set()).add(e.port))
+    }
+    const was = made.current
+    made.current = new Map()
+    return c.nodes.map(n => {
+      const key = keyOf(c, n)
+      const problems = troubles.get(key) ?? []
+      const trouble = problems.some(p => p.severity === 'error') ? 'error' : problems.some(p => p.severity === 'warning') ? 'warning' : ''
+      const position = dragged?.get(key) ?? places.get(key)!
+      const size = sizeOf(n)
+      const kind = kindWords(n.kind).word
+      const next: FlowNodeType = {
+        id: key,
+        type: 'step',
+        position,
+        ...size,
+        measured: size,
+        selected: chosen.has(key),
+        ariaLabel: clean(`${kind} ${n.name}${n.id !== n.name ? `, id ${n.id}` : ''}${problems.length > 0 ? `, ${problems.length} problems` : ''}`),
+        data: {
+          node: n,
+          stray: [...(strays.get(n.id) ?? [])].join('\n'),
+          trouble,
+          troubles: problems.filter(p => p.severity !== 'info').length,
+          state: states.get(key) ?? '',
+          line: lineOf(n, kind),
+        },
+      }
+      const old = was.get(key)
+      const kept = old && alike(old, next) ? old : next
+      made.current.set(key, kept)
+      return kept
+    })
+  }, [c, places, dragged, chosen, troubles, states])
+
+  const boxes = useMemo(() => new Map<string, Box>(c.nodes.map(n => [keyOf(c, n), {...places.get(keyOf(c, n))!, ...sizeOf(n)}])), [c, places])
+  const edges = useMemo<FlowEdgeType[]>(() => {
+    const all = [...boxes.values()]
+    return c.edges.flatMap(e => {
+      const from = c.byID.get(e.from)
+      const to = c.byID.get(e.to)
+      if (!from || !to) return []
+      const asks = e.sub && from.kind === 'agent'
+      const conditions = Array.isArray(from.data.conditions) ? from.data.conditions : []
+      const word = asks ? 'sub-agent' : from.kind === 'agent' || e.port === output ? '' : handleWord(e.port, conditions)
+      const ways = handlesOf(from).filter(h => h !== subagent)
+      const [one, other] = [boxes.get(from.id)!, boxes.get(to.id)!]
+      const fromX = one.x + one.width * ((Math.max(0, ways.indexOf(e.port)) + 0.5) / Math.max(1, ways.length))
+      const colour = asks ? 'var(--waiting)' : e.port === 'error' || e.port === 'timeout' || e.port === 'reject' ? 'var(--warning)' : 'var(--edge)'
+      return {
+        id: e.key,
+        source: from.id,
+        target: to.id,
+        sourceHandle: asks ? subagent : e.port,
+        targetHandle: asks && to.kind === 'agent' ? 'asked' : 'input',
+        type: 'link',
+        data: {asks, side: asks ? null : sideOf(one, fromX, other, all)},
+        selected: chosenEdges.has(e.key),
+        reconnectable: !readOnly,
+        ariaLabel: clean(`${from.name} to ${to.name}${word ? `, ${word}` : ''}`),
+        className: asks ? styles.asks : styles.edge,
+        style: {stroke: chosenEdges.has(e.key) ? 'var(--accent)' : colour},
+        markerEnd: {type: MarkerType.ArrowClosed, width: 14, height: 14, color: chosenEdges.has(e.key) ? 'var(--accent)' : colour},
+        ...(e.label ? {label: clean(e.label)} : {}),
+      } satisfies FlowEdgeType
+    })
+  }, [c, boxes, chosenEdges, readOnly])
+
+  const changed = useCallback(
+    (changes: NodeChange<FlowNodeType>[]) => {
+      const moves = changes.flatMap(ch => (ch.type === 'position' && ch.position ? [[ch.id, ch.position] as const] : []))
+      if (moves.length > 0) setDragged(d => new Map([...(d ?? []), ...moves]))
+      const picks = changes.filter(ch => ch.type === 'select')
+      if (picks.length > 0) {
+        const now = new Set(chosen)
+        for (const p of picks) {
+          if (p.selected) now.add(p.id)
+          else now.delete(p.id)
+        }
+        select(now, chosenEdges)
+      }
+    },
+    [chosen, chosenEdges, select],
+  )
+  const dropped = () => {
+    if (dragged && !readOnly) {
+      const moved = Object.fromEntries([...dragged].map(([k, p]) => [k, {x: Math.round(p.x), y: Math.round(p.y)}]))
+      model.setLayout({...full, ...moved}, dragged.size === 1 ? `move ${[...dragged.keys()][0]}` : `move ${dragged.size} nodes`)
+    }
+    setDragged(null)
+  }
+  const linkOf = (l: Connection | Edge): Link => ({from: l.source, handle: l.sourceHandle ?? output, to: l.target})
+  const draw = (link: Link) => act(connect(c, link), {anyway: () => act(connect(c, link, true))})
+  const ended = (e: MouseEvent | TouchEvent, s: FinalConnectionState) => {
+    if (readOnly || !s.fromNode || !s.fromHandle || s.fromHandle.type !== 'source') return
+    const link = {from: s.fromNode.id, handle: s.fromHandle.id ?? output}
+    const p = 'changedTouches' in e ? e.changedTouches[0]! : e
+    const over = document
+      .elementsFromPoint(p.clientX, p.clientY)
+      .find(x => x.closest('.react-flow__node'))
+      ?.closest<HTMLElement>('.react-flow__node')?.dataset.id
+    const to = s.toNode?.id ?? over
+    if (to !== undefined) {
+      // A handle that an edge is let go on, or a node: what is refused says why.
+      if (to !== link.from || s.toNode) draw({...link, to})
+      return
+    }
+    const at = flow.current?.screenToFlowPosition({x: p.clientX, y: p.clientY})
+    if (at) ask(at, link)
+  }
+  const drop = (e: DragEvent) => {
+    const kind = e.dataTransfer.getData(dragType) as Kind
+    if (!kinds.includes(kind) || !flow.current) return
+    e.preventDefault()
+    const at = flow.current.screenToFlowPosition({x: e.clientX, y: e.clientY})
+    act(addNode(c, full, kind, {x: Math.round(at.x - 100), y: Math.round(at.y - 30)}))
+  }
+  return (
+    <div className={styles.flow}>
+      <ReactFlow<FlowNodeType, FlowEdgeType>
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
+        colorMode={theme}
+        onInit={f => {
+          flow.current = f
+          ready(f)
+        }}
+        fitView
+        fitViewOptions={{padding: 0.2, maxZoom: 1}}
+        minZoom={0.05}
+        maxZoom={1.6}
+        nodesDraggable={!readOnly}
+        nodesConnectable={!readOnly}
+        edgesFocusable={false}
+        nodesFocusable
+        disableKeyboardA11y
+        deleteKeyCode={null}
+        selectionKeyCode="Shift"
+        multiSelectionKeyCode={['Meta', 'Control', 'Shift']}
+        selectionMode={SelectionMode.Partial}
+        connectionRadius={28}
+        elevateNodesOnSelect={false}
+        onlyRenderVisibleElements={c.nodes.length > 150}
+        onNodesChange={changed}
+        onNodeDragStop={dropped}
+        onSelectionDragStop={dropped}
+        onEdgeClick={(e, edge) =>
+          select(e.shiftKey || e.metaKey || e.ctrlKey ? chosen : [], e.shiftKey || e.metaKey || e.ctrlKey ? [...chosenEdges, edge.id] : [edge.id])
+        }
+        onPaneClick={() => select([])}
+        onNodeDoubleClick={open}
+        isValidConnection={l => refusal(c, linkOf(l)) === null}
+        onConnectStart={() => refuse(null)}
+        onConnectEnd={ended}
+        onReconnect={(edge, to) => {
+          const index = c.edges.find(x => x.key === edge.id)?.index
+          if (index !== undefined) act(reconnect(c, index, linkOf(to)))
+        }}
+        onReconnectEnd={(_, edge, __, s) => {
+          const index = c.edges.find(x => x.key === edge.id)?.index
+          if (index === undefined || s.isValid || !s.toNode || !s.fromNode) return
+          const link =
+            s.fromHandle?.type === 'source'
+              ? {from: s.fromNode.id, handle: s.fromHandle.id ?? output, to: s.toNode.id}
+              : {from: s.toNode.id, handle: s.toHandle?.id ?? output, to: s.fromNode.id}
+          act(reconnect(c, index, link))
+        }}
+        onDragOver={e => {
+          e.preventDefault()
+          e.dataTransfer.dropEffect = 'copy'
+        }}
+        onDrop={drop}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
+  )
+}
+
+// refusalOfHandle tells whether a node has no such way out.
+function refusalOfHandle(c: Editing['c'], from: string, port: string): boolean {
+  const none = {...c, edges: []}
+  return refusal(none, {from, handle: port, to: from}) !== null
+}
+
+// lineOf says in a few words what a node does.
+function lineOf(n: CanvasNode, kind: string): string {
+  const first = {agent: n.data.model, tool: n.data.tool, workflow: n.data.workflow, approval: n.data.prompt, ask: n.data.prompt, start: n.data.initialInput}[
+    n.kind as string
+  ]
+  const text = typeof first === 'string' ? first.trim() : ''
+  if (n.kind === null) return n.type
+  if (n.kind === 'start') return text || n.id
+  return text === '' ? kind : `${kind} · ${text}`
+}
+
+const alike = (a: FlowNodeType, b: FlowNodeType): boolean =>
+  a.position.x === b.position.x &&
+  a.position.y === b.position.y &&
+  a.width === b.width &&
+  a.height === b.height &&
+  a.selected === b.selected &&
+  a.ariaLabel === b.ariaLabel &&
+  a.data.stray === b.data.stray &&
+  a.data.trouble === b.data.trouble &&
+  a.data.troubles === b.data.troubles &&
+  a.data.state === b.data.state &&
+  a.data.line === b.data.line &&
+  a.data.node.kind === b.data.node.kind &&
+  JSON.stringify(a.data.node.data) === JSON.stringify(b.data.node.data)

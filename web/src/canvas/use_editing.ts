@@ -1,0 +1,72 @@
+import {useCallback, useMemo, useState} from 'react'
+import type {DocumentModel} from '../edit/model.ts'
+import {useLayout, useText} from '../edit/use_model.ts'
+import {type Canvas, type Point, readCanvas, type Shape, type Unread} from './document.ts'
+import {isRefused, type Layout, type Outcome} from './operations.ts'
+import {keyOf, placesOf} from './places.ts'
+import type {Refusal} from './rules.ts'
+
+// Refused is an edit that was not made, and what would make it possible.
+export type Refused = Refusal & {anyway?: () => void}
+
+export type Editing = {
+  model: DocumentModel
+  c: Canvas
+  readOnly: boolean
+  places: ReadonlyMap<string, Point>
+  full: Layout // the places of all nodes: what is stored when one of them is moved
+  nodes: ReadonlySet<string> // keys of the selected nodes
+  edges: ReadonlySet<string> // keys of the selected edges
+  current: string | null // the node that was selected last
+  refused: Refused | null
+  select: (nodes: Iterable<string>, edges?: Iterable<string>) => void
+  // act makes a step, and tells whether it was made; anyway is offered where it was refused.
+  act: (o: Outcome, more?: {group?: string; anyway?: () => void}) => boolean
+  refuse: (r: Refused | null) => void
+}
+
+const none: ReadonlySet<string> = new Set()
+
+// useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed.
+export function useEditing(model: DocumentModel, readOnly: boolean, shape?: Shape): Editing | Unread {
+  const text = useText(model)
+  const layout = useLayout(model)
+  const [nodes, setNodes] = useState(none)
+  const [edges, setEdges] = useState(none)
+  const [refused, refuse] = useState<Refused | null>(null)
+  const c = useMemo(() => readCanvas(text, shape), [text, shape])
+  const places = useMemo(() => ('why' in c ? new Map<string, Point>() : placesOf(c, layout)), [c, layout])
+  const full = useMemo<Layout>(() => Object.fromEntries(places), [places])
+  const select = useCallback((ns: Iterable<string>, es: Iterable<string> = []) => {
+    setNodes(new Set(ns))
+    setEdges(new Set(es))
+  }, [])
+  const act = useCallback<Editing['act']>(
+    (o, more = {}) => {
+      if (readOnly) return false
+      if (isRefused(o)) {
+        refuse({...o.refused, ...(o.refused.fix && more.anyway ? {anyway: more.anyway} : {})})
+        return false
+      }
+      refuse(null)
+      model.edit({changes: o.changes, ...(o.layout ? {layout: o.layout} : {}), ...(more.group ? {group: more.group} : {})}, o.label)
+      if (o.select) select(o.select)
+      return true
+    },
+    [model, readOnly, select],
+  )
+  const kept = useMemo(() => {
+    if ('why' in c) return {nodes: none, edges: none}
+    const keys = new Set(c.nodes.map(n => keyOf(c, n)))
+    const links = new Set(c.edges.map(e => e.key))
+    return {nodes: new Set([...nodes].filter(k => keys.has(k))), edges: new Set([...edges].filter(k => links.has(k)))}
+  }, [c, nodes, edges])
+  if ('why' in c) return c
+  return {model, c, readOnly, places, full, ...kept, current: [...kept.nodes].at(-1) ?? null, refused, select, act, refuse}
+}
+
+// nodeOf gives the node of a key.
+export const nodeOf = (c: Canvas, key: string | null) =>
+  key === null ? undefined : key.startsWith('#') && !c.byID.has(key) ? c.nodes[Number(key.slice(1))] : c.byID.get(key)
+
+export const indicesOf = (c: Canvas, keys: Iterable<string>): number[] => [...keys].flatMap(k => nodeOf(c, k)?.index ?? [])
