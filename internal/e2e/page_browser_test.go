@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e_test
 
 import (
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -78,6 +81,7 @@ func TestPage(t *testing.T) {
 		{name: "hostile"},
 		{name: "axe"},
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
+		{name: "session"},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()
@@ -87,7 +91,7 @@ func TestPage(t *testing.T) {
 				}
 			}
 			p := serve(t, home, spec.env, spec.args...)
-			settings := map[string]string{"origin": p.url, "token": testToken}
+			settings := map[string]string{"origin": p.url, "token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
 			if spec.env != nil {
 				settings["link"] = openLink(t, home, spec.env)
 			}
@@ -99,6 +103,8 @@ func TestPage(t *testing.T) {
 			defer cancel()
 			c := exec.CommandContext(ctx, node, filepath.Join(specs, "run.mjs"), spec.name, chromium)
 			c.Stdin = bytes.NewReader(in)
+			c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a spec may start servers of its own
+			c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}

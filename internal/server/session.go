@@ -75,8 +75,8 @@ func (s *Server) owner(p access.Principal) access.Principal {
 	return p
 }
 
-// sessionEvery is how long it takes at most until the streams of a session end that ended.
-const sessionEvery = 2 * time.Second
+// sessionEvery is how long it takes at most until the streams of a session end that ended. The page then comes back and is refused: all of it in two seconds.
+const sessionEvery = time.Second
 
 // whileSession gives a context that is also done when the session ends: here, in another process, or because its token was revoked or time is over.
 func (s *Server) whileSession(ctx context.Context, session string) (context.Context, func()) {

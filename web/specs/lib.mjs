@@ -5,16 +5,15 @@ export const check = (what, ok, more = '') => {
   if (!ok) throw new Error(`${what} ${more}`)
 }
 
-// withBrowser gives f a function that opens pages, and fails where one of them complains: an error on the console, a violation of the policy, a request to another origin.
+// withBrowser gives f functions that open pages: open with a session of its own, tab beside another page. It fails where one of them complains: an error on the console, a violation of the policy, a request to another origin.
 export async function withBrowser(chromiumPath, origin, f) {
   const browser = await chromium.launch({executablePath: chromiumPath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']})
   const complaints = []
   const requests = []
   const allowed = []
+  const origins = [origin]
   try {
-    const open = async (options = {}) => {
-      const context = await browser.newContext({viewport: {width: 1280, height: 800}, reducedMotion: 'reduce', ...options})
-      context.setDefaultTimeout(60_000)
+    const tab = async context => {
       const page = await context.newPage()
       await page.addInitScript(() => {
         document.addEventListener('securitypolicyviolation', e => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))
@@ -29,11 +28,16 @@ export async function withBrowser(chromiumPath, origin, f) {
       page.on('request', r => {
         requests.push({url: r.url(), referer: r.headers().referer ?? ''})
         const at = new URL(r.url())
-        if (at.origin !== origin && at.protocol !== 'data:' && at.protocol !== 'blob:') complaints.push(`a request to ${r.url()}`)
+        if (!origins.includes(at.origin) && at.protocol !== 'data:' && at.protocol !== 'blob:') complaints.push(`a request to ${r.url()}`)
       })
       return page
     }
-    await f({open, requests, allow: re => allowed.push(re)})
+    const open = async (options = {}) => {
+      const context = await browser.newContext({viewport: {width: 1280, height: 800}, reducedMotion: 'reduce', ...options})
+      context.setDefaultTimeout(60_000)
+      return tab(context)
+    }
+    await f({open, tab: page => tab(page.context()), requests, allow: re => allowed.push(re), allowOrigin: o => origins.push(o)})
     if (complaints.length > 0) throw new Error(`the page complains:\n${[...new Set(complaints)].join('\n')}`)
   } finally {
     await browser.close()
@@ -77,4 +81,10 @@ export async function settled(page) {
     .getByText(/^Loading /)
     .first()
     .waitFor({state: 'detached'})
+}
+
+// until asks again and again until something is so, for a minute; said says what is seen instead.
+export async function until(what, is, said = () => '') {
+  for (const end = performance.now() + 60_000; !(await is()); await new Promise(done => setTimeout(done, 20)))
+    check(what, performance.now() < end, JSON.stringify(await said()))
 }
