@@ -82,6 +82,7 @@ func TestPage(t *testing.T) {
 		{name: "axe"},
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "session"},
+		{name: "tabs"},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()
