@@ -83,6 +83,7 @@ func TestPage(t *testing.T) {
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "session"},
 		{name: "tabs"},
+		{name: "edit"},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()

@@ -53,6 +53,8 @@ export const spec = (chromium, {origin, token}) =>
       wait(asks),
       '/workflows',
       '/workflows/letter',
+      '/workflows/letter/edit',
+      '/workflows/letter/edit?pane=problems',
       `/runs/${waits.id}`,
       `/runs/${broken.id}`,
       '/runs/none',

@@ -5,6 +5,7 @@ import {Router} from 'wouter'
 import {App} from './App.tsx'
 import {base} from './api/base.ts'
 import {ApiError} from './api/client.ts'
+import {aroundNav} from './shell/leave.ts'
 import {applyTheme} from './shell/theme.ts'
 
 const queries = new QueryClient({
@@ -23,7 +24,7 @@ export function start(code: string): void {
   createRoot(document.getElementById('root')!).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
-        <Router base={base}>
+        <Router base={base} aroundNav={aroundNav}>
           <App code={code} />
         </Router>
       </QueryClientProvider>

@@ -15,7 +15,15 @@ export function WorkflowPage({id}: {id: string}) {
   const got = useQuery({queryKey: ['workflows', 'one', id], queryFn: () => ask(client.GET('/api/v1/workflows/{id}', {params: {path: {id}}}))})
   const w = got.data
   return (
-    <Page title={<Line>{w?.name || id}</Line>} actions={<Link href={`/runs${writeFilter({...noFilter, workflow: id})}`}>Its runs</Link>}>
+    <Page
+      title={<Line>{w?.name || id}</Line>}
+      actions={
+        <>
+          <Link href={`/runs${writeFilter({...noFilter, workflow: id})}`}>Its runs</Link>
+          <Link href={`/workflows/${encodeURIComponent(id)}/edit`}>Edit</Link>
+        </>
+      }
+    >
       {got.error ? <ErrorBox error={got.error} again={() => void got.refetch()} /> : !w ? <Loading what="the workflow" /> : <Inside w={w} />}
     </Page>
   )

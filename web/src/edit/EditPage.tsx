@@ -1,0 +1,47 @@
+import {useQuery} from '@tanstack/react-query'
+import {Link} from 'wouter'
+import {may} from '../api/session.ts'
+import {useSession} from '../shell/session.ts'
+import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
+import {Line} from '../ui/Text.tsx'
+import {Editor} from './Editor.tsx'
+import {readStored} from './stored.ts'
+
+// EditPage loads a workflow once, and opens it: what others store later is shown where it matters, when something is stored.
+export default function EditPage({id}: {id: string}) {
+  const mayEdit = may(useSession(), 'edit')
+  const got = useQuery({
+    queryKey: ['edit', id],
+    queryFn: () => readStored(id, mayEdit),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  })
+  const title = <Line>{id}</Line>
+  if (got.error) {
+    return (
+      <Page title={title}>
+        <ErrorBox error={got.error} again={() => void got.refetch()} />
+      </Page>
+    )
+  }
+  if (!got.data) {
+    return (
+      <Page title={title}>
+        <Loading what="the document" />
+      </Page>
+    )
+  }
+  if (got.data.definition.version === null) {
+    return (
+      <Page title={title}>
+        <Empty title="It has no document">
+          <p>This workflow consists of rows of the tables, which other programs may write. It is edited there.</p>
+          <Link href={`/workflows/${encodeURIComponent(id)}`}>The workflow</Link>
+        </Empty>
+      </Page>
+    )
+  }
+  return <Editor id={id} stored={got.data} />
+}

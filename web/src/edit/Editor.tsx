@@ -1,0 +1,105 @@
+import type {EditorView} from '@codemirror/view'
+import {useRef} from 'react'
+import {useSearch} from 'wouter'
+import {may} from '../api/session.ts'
+import {useKeys} from '../shell/keys.ts'
+import {useSession as useSignedIn} from '../shell/session.ts'
+import {Dialog} from '../ui/Dialog.tsx'
+import {Button, ErrorBox} from '../ui/parts.tsx'
+import {Conflict} from './Conflict.tsx'
+import type {Problem} from './check.ts'
+import {EditHead} from './EditHead.tsx'
+import styles from './Editor.module.css'
+import {Found} from './Found.tsx'
+import {Problems} from './Problems.tsx'
+import {panes, usePane} from './panes.ts'
+import type {Stored} from './stored.ts'
+import {TextEditor} from './TextEditor.tsx'
+import {useCheck} from './use_check.ts'
+import {useLeaving, useSession} from './use_session.ts'
+
+// Editor is the editing of one workflow: head, text and problems. Where it is narrow, one of them is shown at a time.
+export function Editor({id, stored}: {id: string; stored: Stored}) {
+  const who = useSignedIn()
+  const mayEdit = may(who, 'edit')
+  const {session, state, model} = useSession(who.namespace, id, stored)
+  const checking = useCheck(model, '')
+  const own = `/workflows/${encodeURIComponent(id)}/edit`
+  const leaving = useLeaving(session, state.dirty, own)
+  const pane = usePane(own, useSearch())
+  const view = useRef<EditorView | null>(null)
+  useKeys({
+    'mod+s': () => {
+      if (mayEdit) void session.save()
+    },
+  })
+  const go = (p: Problem) => {
+    if (!p.at) return
+    pane.set('text')
+    model.select(p.at.from, p.at.to)
+    requestAnimationFrame(() => view.current?.focus())
+  }
+  return (
+    <div className={styles.editor}>
+      <EditHead id={id} session={session} state={state} mayEdit={mayEdit} checking={checking} />
+      {state.found && <Found found={state.found} stored={state.stored} restore={() => session.restore()} discard={() => session.discard()} />}
+      {state.error !== null && (
+        <div className={styles.error}>
+          <ErrorBox error={state.error} />
+        </div>
+      )}
+      {state.conflict ? (
+        <Conflict theirs={state.conflict} mine={model.text} resolve={text => session.resolve(text)} />
+      ) : (
+        <>
+          <div className={styles.panes} role="tablist" aria-label="Parts of the editor">
+            {panes.map(p => (
+              <button key={p.id} type="button" role="tab" aria-selected={pane.at === p.id} className={styles.pane} onClick={() => pane.set(p.id)}>
+                {p.label}
+                {p.id === 'problems' && checking.check && checking.check.problems.length > 0 && <span>{checking.check.problems.length}</span>}
+              </button>
+            ))}
+          </div>
+          <div className={styles.body} data-pane={pane.at}>
+            <div className={styles.text}>
+              <TextEditor
+                model={model}
+                check={checking.check}
+                readOnly={!mayEdit || state.found !== null}
+                label="Document"
+                opened={v => {
+                  view.current = v
+                }}
+              />
+            </div>
+            <div className={styles.problems}>
+              <Problems checking={checking} go={go} />
+            </div>
+          </div>
+        </>
+      )}
+      {leaving && (
+        <Dialog title="Leave without storing?" close={leaving.stay}>
+          <p>
+            What you changed is not stored on the server.{' '}
+            {state.kept ? 'This browser keeps it, and offers it when you come back.' : 'This browser cannot keep it: it will be lost.'}
+          </p>
+          <div className={styles.choices}>
+            <Button kind="primary" onClick={leaving.stay}>
+              Stay
+            </Button>
+            <Button
+              onClick={() => {
+                session.keepNow()
+                leaving.stay()
+                leaving.go()
+              }}
+            >
+              Leave
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </div>
+  )
+}

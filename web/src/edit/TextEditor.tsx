@@ -1,0 +1,33 @@
+import type {EditorView} from '@codemirror/view'
+import {useEffect, useRef} from 'react'
+import type {Check} from './check.ts'
+import {marksOf} from './marks.ts'
+import type {DocumentModel} from './model.ts'
+import styles from './TextEditor.module.css'
+import {openText, type TextView} from './text_view.ts'
+
+type Props = {model: DocumentModel; check: Check | null; readOnly: boolean; label: string; opened?: (view: EditorView | null) => void}
+
+// TextEditor shows a document as text, with its problems at their places.
+export function TextEditor({model, check, readOnly, label, opened}: Props) {
+  const parent = useRef<HTMLDivElement>(null)
+  const text = useRef<TextView | null>(null)
+  const tell = useRef(opened)
+  tell.current = opened
+  useEffect(() => {
+    const t = openText(model, parent.current!, label, [])
+    text.current = t
+    tell.current?.(t.view)
+    return () => {
+      text.current = null
+      tell.current?.(null)
+      t.close()
+    }
+  }, [model, label])
+  useEffect(() => text.current?.setReadOnly(readOnly), [readOnly])
+  useEffect(() => {
+    const marks = check && marksOf(model.state, model.text, check)
+    if (marks && text.current) model.dispatch(marks)
+  }, [model, check])
+  return <div className={styles.editor} ref={parent} />
+}

@@ -1,0 +1,52 @@
+// LocalDraft is a text that was not stored, kept in the browser. etag is that of the definition that it changes.
+export type LocalDraft = {text: string; etag: string; version: number | null; at: string}
+
+const keyOf = (namespace: string, id: string): string => `hocket-draft:${namespace}:${id}`
+
+type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>
+
+const isDraft = (v: unknown): v is LocalDraft =>
+  v !== null &&
+  typeof v === 'object' &&
+  'text' in v &&
+  typeof v.text === 'string' &&
+  'etag' in v &&
+  typeof v.etag === 'string' &&
+  'version' in v &&
+  (v.version === null || typeof v.version === 'number') &&
+  'at' in v &&
+  typeof v.at === 'string' &&
+  !Number.isNaN(Date.parse(v.at))
+
+// localDrafts keeps drafts in a storage of the browser, which may refuse everything.
+export const localDrafts = (namespace: string, id: string, storage: () => Storage = () => localStorage) => {
+  const key = keyOf(namespace, id)
+  return {
+    read(): LocalDraft | null {
+      try {
+        const v: unknown = JSON.parse(storage().getItem(key) ?? 'null')
+        return isDraft(v) ? v : null
+      } catch {
+        return null
+      }
+    },
+    // keep tells whether the draft is kept: a storage is small, or there is none.
+    keep(d: LocalDraft): boolean {
+      try {
+        storage().setItem(key, JSON.stringify(d))
+        return true
+      } catch {
+        return false
+      }
+    },
+    drop(): void {
+      try {
+        storage().removeItem(key)
+      } catch {
+        // what cannot be removed was not kept either
+      }
+    },
+  }
+}
+
+export type LocalDrafts = ReturnType<typeof localDrafts>

@@ -1,0 +1,199 @@
+import {beforeEach, describe, expect, it, vi} from 'vitest'
+import {ApiError, type Problem} from '../api/client.ts'
+import {localDrafts} from './local_draft.ts'
+import {DocumentModel} from './model.ts'
+import {type Ports, Session} from './session.ts'
+import type {Stored} from './stored.ts'
+
+vi.hoisted(() => {
+  vi.stubGlobal('document', {querySelector: () => null, documentElement: {style: {}}})
+  vi.stubGlobal('window', {location: {origin: 'http://127.0.0.1'}})
+})
+
+const stored = (text: string, version: number, published: number | null = null): Stored => ({
+  text,
+  etag: `"${version}-${published ?? ''}"`,
+  definition: {id: 'letter', name: '', version, draft: published === version ? null : version, published, document: text} as Stored['definition'],
+})
+
+const conflict = () => new ApiError({title: 'Conflict', status: 409, code: 'conflict', reason: 'definition-changed'} as Problem, '')
+
+// server keeps one workflow, and refuses what was read before the last change.
+const server = (text: string) => {
+  let now = stored(text, 1)
+  const stores: string[] = []
+  const check = (was: Stored) => {
+    if (was.etag !== now.etag) throw conflict()
+  }
+  return {
+    stores,
+    now: () => now,
+    other: (text: string) => {
+      now = stored(text, now.definition.version! + 1)
+    },
+    read: async () => now,
+    store: async (was: Stored, text: string) => {
+      check(was)
+      stores.push(text)
+      now = stored(text, now.definition.version! + 1)
+      return now
+    },
+    publish: async (was: Stored) => {
+      check(was)
+      now = stored(now.text, now.definition.version!, now.definition.version)
+      return now
+    },
+  }
+}
+
+const storage = (full = false) => {
+  const kept = new Map<string, string>()
+  return {
+    getItem: (k: string) => kept.get(k) ?? null,
+    setItem: (k: string, v: string) => {
+      if (full) throw new Error('full')
+      kept.set(k, v)
+    },
+    removeItem: (k: string) => void kept.delete(k),
+  }
+}
+
+const opened = (s: ReturnType<typeof server>, disk = storage(), more: Partial<Ports> = {}) => {
+  const model = new DocumentModel(s.now().text)
+  const ports: Ports = {...s, drafts: localDrafts('default', 'letter', () => disk), now: () => new Date(0), ...more}
+  const session = new Session(model, s.now(), ports)
+  return {model, session, close: session.open(), disk}
+}
+
+const type = (model: DocumentModel, text: string) => model.change([{from: model.text.length, to: model.text.length, insert: text}], 'type')
+
+beforeEach(() => {
+  vi.useFakeTimers()
+  return () => vi.useRealTimers()
+})
+
+describe('a session', () => {
+  it('stores nothing where nothing changed, and after all was undone', async () => {
+    const s = server('a')
+    const {model, session} = opened(s)
+    expect(await session.save()).toBe(true)
+    type(model, 'b')
+    expect(session.state.dirty).toBe(true)
+    model.undo()
+    expect(session.state.dirty).toBe(false)
+    expect(await session.save()).toBe(true)
+    expect(s.stores).toEqual([])
+  })
+  it('stores the text, and keeps what is typed meanwhile as not stored', async () => {
+    const s = server('a')
+    const {model, session, close, disk} = opened(s)
+    type(model, 'b')
+    const saved = session.save()
+    type(model, 'c')
+    expect(await saved).toBe(true)
+    expect(s.stores).toEqual(['ab'])
+    expect(session.state).toMatchObject({dirty: true, error: null, conflict: null})
+    close()
+    const again = opened(s, disk)
+    expect(again.session.state.found?.text).toBe('abc')
+  })
+  it('stores nothing over a newer version, and goes on with what a person chose', async () => {
+    const s = server('a')
+    const {model, session} = opened(s)
+    type(model, 'mine')
+    s.other('theirs')
+    expect(await session.save()).toBe(false)
+    expect(session.state.conflict?.text).toBe('theirs')
+    expect(await session.save()).toBe(false)
+    expect(s.stores).toEqual([])
+    session.resolve('theirs and mine')
+    expect(session.state).toMatchObject({conflict: null, dirty: true})
+    s.other('theirs again')
+    expect(await session.save()).toBe(false)
+    expect(session.state.conflict?.text).toBe('theirs again')
+    session.resolve('theirs again')
+    expect(session.state.dirty).toBe(false)
+    expect(await session.save()).toBe(true)
+    expect(s.stores).toEqual([])
+    model.undo()
+    expect(model.text).toBe('theirs and mine')
+  })
+  it('is no conflict where both typed the same', async () => {
+    const s = server('a')
+    const {model, session} = opened(s)
+    type(model, 'b')
+    s.other('ab')
+    expect(await session.save()).toBe(false)
+    expect(session.state).toMatchObject({conflict: null, dirty: false})
+    expect(await session.publish()).toBe(true)
+    expect(s.now().definition.published).toBe(2)
+  })
+  it('publishes what it stored, once', async () => {
+    const s = server('a')
+    const {model, session} = opened(s)
+    type(model, 'b')
+    expect(await session.publish()).toBe(true)
+    expect(s.now()).toMatchObject({text: 'ab', definition: {published: 2, draft: null}})
+    expect(await session.publish()).toBe(true)
+    expect(s.stores).toEqual(['ab'])
+  })
+  it('offers what the browser kept, and applies it when asked', async () => {
+    const s = server('a')
+    const one = opened(s)
+    type(one.model, 'b')
+    vi.advanceTimersByTime(1000)
+    const two = opened(s, one.disk)
+    expect(two.model.text).toBe('a')
+    expect(two.session.state.found).toMatchObject({text: 'ab', version: 1})
+    expect(await two.session.save()).toBe(false)
+    two.session.restore()
+    expect(two.model.text).toBe('ab')
+    expect(two.session.state).toMatchObject({found: null, conflict: null, dirty: true})
+    two.model.undo()
+    expect(two.model.text).toBe('a')
+  })
+  it('shows both where the workflow was changed since', () => {
+    const s = server('a')
+    const one = opened(s)
+    type(one.model, 'b')
+    one.close()
+    s.other('theirs')
+    const two = opened(s, one.disk)
+    two.session.restore()
+    expect(two.session.state.conflict?.text).toBe('theirs')
+    expect(two.model.text).toBe('ab')
+  })
+  it('forgets what is discarded or stored', async () => {
+    const s = server('a')
+    const one = opened(s)
+    type(one.model, 'b')
+    one.close()
+    const two = opened(s, one.disk)
+    two.session.discard()
+    expect(opened(s, one.disk).session.state.found).toBeNull()
+    type(two.model, 'c')
+    await two.session.save()
+    expect(opened(s, one.disk).session.state.found).toBeNull()
+  })
+  it('says where the browser keeps nothing', () => {
+    const {model, session} = opened(server('a'), storage(true))
+    type(model, 'b')
+    vi.advanceTimersByTime(1000)
+    expect(session.state).toMatchObject({kept: false, dirty: true})
+  })
+  it('keeps the text where storing fails', async () => {
+    const s = server('a')
+    const {model, session, disk} = opened(s, storage(), {store: () => Promise.reject(new Error('away'))})
+    type(model, 'b')
+    expect(await session.publish()).toBe(false)
+    expect(session.state).toMatchObject({dirty: true, busy: null, error: new Error('away')})
+    expect(opened(s, disk).session.state.found?.text).toBe('ab')
+  })
+  it('ignores kept texts that are none', () => {
+    const disk = storage()
+    for (const text of ['{', '1', '{"text": 1}', '{"text": "x", "etag": "e", "version": 1, "at": "never"}']) {
+      disk.setItem('hocket-draft:default:letter', text)
+      expect(opened(server('a'), disk).session.state.found).toBeNull()
+    }
+  })
+})

@@ -1,0 +1,173 @@
+import type {LocalDraft, LocalDrafts} from './local_draft.ts'
+import type {DocumentModel} from './model.ts'
+import {isConflict, type Stored} from './stored.ts'
+
+// Ports are what an editing session asks of the server and of the browser.
+export type Ports = {
+  read: () => Promise<Stored>
+  store: (was: Stored, text: string) => Promise<Stored>
+  publish: (was: Stored) => Promise<Stored>
+  drafts: LocalDrafts
+  now: () => Date
+}
+
+export type State = {
+  stored: Stored
+  dirty: boolean
+  busy: 'store' | 'publish' | null
+  error: unknown
+  // said is what was done last, in words.
+  said: string
+  // found is a text of this browser that was never stored. Until a person decides about it nothing is changed.
+  found: LocalDraft | null
+  // conflict is what another client stored in the meantime.
+  conflict: Stored | null
+  // kept tells whether the browser keeps what is not stored.
+  kept: boolean
+}
+
+const keepAfter = 300
+
+// Session is the editing of one workflow: it stores the text of a model, and never over a version that the person has not seen.
+export class Session {
+  #state: State
+  #listeners = new Set<() => void>()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(
+    readonly model: DocumentModel,
+    stored: Stored,
+    private readonly ports: Ports,
+  ) {
+    const found = ports.drafts.read()
+    const differs = found !== null && found.text !== stored.text
+    if (found && !differs) ports.drafts.drop()
+    this.#state = {stored, dirty: model.text !== stored.text, busy: null, error: null, said: '', found: differs ? found : null, conflict: null, kept: true}
+  }
+
+  get state(): State {
+    return this.#state
+  }
+
+  subscribe(f: () => void): () => void {
+    this.#listeners.add(f)
+    return () => {
+      this.#listeners.delete(f)
+    }
+  }
+
+  // open follows the model until the function that it gives is called.
+  open(): () => void {
+    const leave = this.model.subscribe(u => u.text && this.#changed())
+    return () => {
+      leave()
+      this.keepNow()
+    }
+  }
+
+  // restore takes the text that the browser kept. Where the workflow was changed since, both are shown first.
+  restore(): void {
+    const {found, stored} = this.#state
+    if (!found) return
+    this.#set({found: null, conflict: found.etag === stored.etag ? null : stored})
+    this.model.setText(found.text, 'restore')
+  }
+
+  discard(): void {
+    this.ports.drafts.drop()
+    this.#set({found: null})
+  }
+
+  // save stores the text as the draft. A text without a change is not stored. It tells whether the text is stored.
+  async save(): Promise<boolean> {
+    const {stored, busy, found, conflict} = this.#state
+    if (busy || found || conflict) return false
+    const text = this.model.text
+    if (text === stored.text) {
+      this.#set({error: null, said: 'There is no change to store.'})
+      return true
+    }
+    this.#set({busy: 'store', error: null, said: ''})
+    try {
+      const now = await this.ports.store(stored, text)
+      // The document is what was sent: what was typed in the meantime is not stored.
+      this.#settle({...now, text}, `Stored as draft v${now.definition.version ?? ''}.`)
+      return true
+    } catch (error) {
+      return this.#refused(error)
+    }
+  }
+
+  // publish stores what is not stored, and lets the draft run.
+  async publish(): Promise<boolean> {
+    if (!(await this.save())) return false
+    const {stored} = this.#state
+    if (stored.definition.draft === null) {
+      this.#set({said: 'There is no draft to publish.'})
+      return true
+    }
+    this.#set({busy: 'publish', error: null, said: ''})
+    try {
+      const now = await this.ports.publish(stored)
+      this.#settle({...now, text: stored.text}, `Published v${now.definition.published ?? ''}.`)
+      return true
+    } catch (error) {
+      return this.#refused(error)
+    }
+  }
+
+  // resolve ends a conflict with a text that a person chose, having seen both: it is a change to what the other client stored.
+  resolve(text: string): void {
+    const {conflict} = this.#state
+    if (!conflict) return
+    this.#set({stored: conflict, conflict: null, error: null, said: ''})
+    this.model.setText(text, 'merge')
+    this.#changed()
+  }
+
+  // keepNow keeps in the browser what is not stored, at once.
+  keepNow(): void {
+    clearTimeout(this.#timer)
+    const {stored, found, dirty, conflict} = this.#state
+    if (found) return
+    if (!dirty && !conflict) {
+      this.ports.drafts.drop()
+      return
+    }
+    const kept = this.ports.drafts.keep({text: this.model.text, etag: stored.etag, version: stored.definition.version, at: this.ports.now().toISOString()})
+    if (kept !== this.#state.kept) this.#set({kept})
+  }
+
+  #changed(): void {
+    const dirty = this.model.text !== this.#state.stored.text
+    if (dirty !== this.#state.dirty || this.#state.said) this.#set({dirty, said: ''})
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.keepNow(), keepAfter)
+  }
+
+  #settle(stored: Stored, said: string): void {
+    this.#set({stored, busy: null, said, dirty: this.model.text !== stored.text})
+    this.keepNow()
+  }
+
+  async #refused(error: unknown): Promise<false> {
+    this.keepNow()
+    if (!isConflict(error)) {
+      this.#set({busy: null, error})
+      return false
+    }
+    try {
+      const theirs = await this.ports.read()
+      if (theirs.text === this.model.text) this.#settle(theirs, 'Another client changed the workflow; its document is the same. Look at it and try again.')
+      else this.#set({busy: null, conflict: theirs})
+    } catch (again) {
+      this.#set({busy: null, error: again})
+    }
+    return false
+  }
+
+  #set(part: Partial<State>): void {
+    this.#state = {...this.#state, ...part}
+    for (const f of this.#listeners) f()
+  }
+}

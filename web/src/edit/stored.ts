@@ -1,0 +1,56 @@
+import {ApiError, ask, client, type Schemas} from '../api/client.ts'
+
+type Definition = Schemas['Definition']
+
+// Stored is a workflow as it is on the server. Its etag changes with every version and with what is published.
+export type Stored = {definition: Definition; text: string; etag: string}
+
+type Answer = {data?: Definition; error?: unknown; response: Response}
+
+async function storedOf(answer: Promise<Answer>): Promise<Stored> {
+  const definition = await ask(answer)
+  return {definition, text: definition.document, etag: (await answer).response.headers.get('ETag') ?? ''}
+}
+
+// newestOf gives the number of the version that is edited: the draft, else the published one, else the newest; null: there is none.
+async function newestOf(id: string): Promise<number | null> {
+  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 200}}}))
+  const all = items ?? []
+  return (all.find(v => v.draft) ?? all.find(v => v.published) ?? all[0])?.number ?? null
+}
+
+// readStored gives the version of a workflow that is edited. Who may not edit gets the published one.
+export async function readStored(id: string, mayEdit = true): Promise<Stored> {
+  const version = mayEdit ? await newestOf(id) : null
+  return storedOf(client.GET('/api/v1/workflows/{id}', {params: {path: {id}, query: version === null ? {} : {version}}}))
+}
+
+// storeDraft stores a text as the draft, unless the workflow was changed since it was read.
+export function storeDraft(was: Stored, text: string): Promise<Stored> {
+  const {id} = was.definition
+  return storedOf(
+    client.PUT('/api/v1/workflows/{id}', {
+      params: {path: {id}, header: {'If-Match': was.etag}},
+      body: {document: text, draft: true, ...formatOf(was.definition)},
+    }),
+  )
+}
+
+// publishDraft lets the draft run, unless the workflow was changed since it was read.
+export function publishDraft(was: Stored): Promise<Stored> {
+  const {id, draft} = was.definition
+  return storedOf(
+    client.POST('/api/v1/workflows/{id}/publish', {params: {path: {id}, header: {'If-Match': was.etag}}, body: draft === null ? {} : {version: draft}}),
+  )
+}
+
+const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
+
+const formatOf = (d: Definition): {format?: (typeof formats)[number]} => {
+  const format = formats.find(f => f === d.format)
+  return format ? {format} : {}
+}
+
+// isConflict tells whether an error says that another client changed the workflow first.
+export const isConflict = (err: unknown): boolean =>
+  err instanceof ApiError && (err.status === 412 || (err.status === 409 && err.problem.reason === 'definition-changed'))

@@ -1,0 +1,88 @@
+import {autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap} from '@codemirror/autocomplete'
+import {defaultKeymap, historyKeymap, indentWithTab} from '@codemirror/commands'
+import {bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit} from '@codemirror/language'
+import {lintGutter, lintKeymap} from '@codemirror/lint'
+import {highlightSelectionMatches, searchKeymap} from '@codemirror/search'
+import {Compartment, EditorState, type Extension} from '@codemirror/state'
+import {
+  drawSelection,
+  dropCursor,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  highlightSpecialChars,
+  keymap,
+  lineNumbers,
+  rectangularSelection,
+} from '@codemirror/view'
+import {odd} from '../lib/hostile.ts'
+import {languageOf, supportOf} from './languages.ts'
+import {lineEnds} from './line_ends.ts'
+import type {DocumentModel} from './model.ts'
+import {looks} from './theme.ts'
+
+// indentOf gives the indentation of a text: that of its first indented line.
+export const indentOf = (text: string): string => /^(\t|[ ]{2,8})\S/m.exec(text)?.[1] ?? '  '
+
+// shown is what every text of the page shows of itself: characters that hide or turn text have marks.
+export const shown = (): Extension => [highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')}), EditorView.lineWrapping, looks()]
+
+const editing = (label: string): Extension => [
+  lineNumbers(),
+  highlightActiveLineGutter(),
+  foldGutter({openText: '⌄', closedText: '›'}),
+  drawSelection(),
+  dropCursor(),
+  EditorState.allowMultipleSelections.of(true),
+  indentOnInput(),
+  bracketMatching(),
+  closeBrackets(),
+  rectangularSelection(),
+  highlightActiveLine(),
+  highlightSelectionMatches(),
+  autocompletion(),
+  lintGutter(),
+  lineEnds,
+  EditorView.contentAttributes.of({'aria-label': label, spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off'}),
+  keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
+]
+
+export type TextView = {
+  view: EditorView
+  setReadOnly: (on: boolean) => void
+  close: () => void
+}
+
+// openText shows a model as text in an element. more are extensions of the caller.
+export function openText(model: DocumentModel, parent: HTMLElement, label: string, more: Extension): TextView {
+  const language = new Compartment()
+  const readOnly = new Compartment()
+  const text = model.text
+  let now = languageOf(text)
+  const extensions: Extension = [
+    shown(),
+    editing(label),
+    language.of(supportOf(now)),
+    indentUnit.of(indentOf(text)),
+    readOnly.of([]),
+    more,
+    EditorView.updateListener.of(u => {
+      if (!u.docChanged) return
+      const next = languageOf(u.state.sliceDoc(0, 1000))
+      if (next === now) return
+      now = next
+      queueMicrotask(() => model.dispatch({effects: language.reconfigure(supportOf(next))}))
+    }),
+  ]
+  const {view, detach} = model.attach(extensions, state => {
+    return new EditorView({state, parent, dispatchTransactions: transactions => model.apply(transactions)})
+  })
+  return {
+    view,
+    setReadOnly: on => model.dispatch({effects: readOnly.reconfigure(on ? [EditorState.readOnly.of(true), EditorView.editable.of(false)] : [])}),
+    close: () => {
+      detach()
+      view.destroy()
+    },
+  }
+}
