@@ -47,7 +47,7 @@ export function Timeline({live, place, definition}: TabProps) {
                   key={b.step.seq}
                   type="button"
                   className={`${styles.bar} ${styles[b.step.status]}`}
-                  style={{left: part(b.from), width: `max(6px, ${part(b.to - b.from)})`}}
+                  style={{left: `min(${part(b.from)}, calc(100% - 6px))`, width: `max(6px, ${part(b.to - b.from)})`}}
                   aria-pressed={b.step.seq === place.step}
                   aria-label={clean(labelOf(b))}
                   title={clean(labelOf(b))}

@@ -1,0 +1,112 @@
+import {describe, expect, it} from 'vitest'
+import {type Drawn, drawnOf, type Graph, plainOf, routeOf, statesOf, timesOf} from './drawn.ts'
+import {project} from './project.ts'
+import type {Definition, RunEvent} from './types.ts'
+
+const def: Definition = {
+  entry: 'a',
+  nodes: [
+    {id: 'a', kind: 'agent'},
+    {id: 's', kind: 'subflow', subflow: {flow: 'inner'}},
+  ],
+  edges: [{from: 'a', to: 's'}],
+  flows: {inner: {entry: 'x', nodes: [{id: 'x', kind: 'agent'}], edges: []}},
+}
+const e = (seq: number, type: string, node: string, step: number, data: object = {}): RunEvent => ({
+  run: 'r',
+  seq,
+  time: `2026-01-01T00:00:0${seq}Z`,
+  type,
+  node: node || null,
+  step: step || null,
+  data: data as Record<string, unknown>,
+})
+const events = [
+  e(1, 'run.created', '', 0),
+  e(2, 'run.started', '', 0),
+  e(3, 'step.started', 'a', 1, {kind: 'agent'}),
+  e(4, 'step.completed', 'a', 1, {output: 1}),
+  e(5, 'edge.taken', 'a', 1, {edge: 0, to: 's'}),
+  e(6, 'step.started', 's', 2, {kind: 'subflow'}),
+  e(7, 'edge.taken', 's', 2, {edge: -1, to: 'x', scope: 1}),
+  e(8, 'step.started', 's/x', 3, {kind: 'agent', scope: 1}),
+]
+const node = (id: string, more: object = {}) => ({
+  id,
+  node: id,
+  kind: 'agent',
+  word: 'agent',
+  title: id,
+  detail: '',
+  agent: '',
+  flow: '',
+  parent: null,
+  hidden: false,
+  x: 10,
+  y: 10,
+  width: 100,
+  height: 50,
+  span: null,
+  ...more,
+})
+const edge = (id: string, from: string, to: string, more: object = {}) => ({
+  id,
+  from,
+  to,
+  kind: 'run',
+  edge: null,
+  port: '',
+  label: '',
+  back: false,
+  fails: false,
+  points: [],
+  labelX: 0,
+  labelY: 0,
+  span: null,
+  ...more,
+})
+const graph = {
+  width: 200,
+  height: 100,
+  nodes: [node('a'), node('s', {kind: 'subflow'}), node('inner:x', {node: 'x', flow: 'inner'}), node('k', {kind: 'subagent', agent: 'k', node: ''})],
+  edges: [edge('e', 'a', 's', {edge: 0}), edge('f', 's', 'inner:x'), edge('g', 'a', 'k', {kind: 'subagent'})],
+} as unknown as Graph
+
+describe('the drawing of the server', () => {
+  const drawn = drawnOf(graph)
+  const view = project('r', def, events)
+  const sub = {step: 1, frame: 1, parent: 0, depth: 1, agent: 'k', input: '', output: null, error: null, status: 'completed' as const}
+  const states = statesOf(drawn, def, view, [sub])
+  it('has the states of nodes, of those in flows, and of sub-agents', () => {
+    expect([...states].map(([id, s]) => `${id} ${s.status} ${s.runs} ${s.last?.seq}`)).toEqual([
+      'a succeeded 1 1',
+      's running 1 2',
+      'inner:x running 1 3',
+      'k succeeded 1 1',
+    ])
+  })
+  it('counts what was taken', () => {
+    const times = (d: Drawn) => d.edges.map(x => timesOf(x, new Map(d.nodes.map(n => [n.id, n])), states, view.taken))
+    expect(times(drawn)).toEqual([1, 1, 1])
+    expect(timesOf({...drawn.edges[0]!, edges: [[7]]}, new Map(drawn.nodes.map(n => [n.id, n])), states, view.taken)).toBe(0)
+  })
+  it('has routes that begin and end upright', () => {
+    const p = [
+      {x: 10, y: 0},
+      {x: 20, y: 10},
+      {x: 20, y: 20},
+    ]
+    expect(routeOf(p, false)).toBe('M 15 0 C 15 6 30 6 30 12 L 30 24')
+    expect(routeOf([...p, {x: 10, y: 5}], true)).toBe('M 15 0 C 30 12 30 24 15 6')
+    expect(routeOf([], false)).toBe('')
+  })
+})
+
+it('a plain layout is there without it', () => {
+  const plain = plainOf(def)
+  expect(plain.nodes.map(n => [n.id, n.word])).toEqual([
+    ['a', 'agent'],
+    ['s', 'subgraph'],
+  ])
+  expect(plain.edges.map(x => [x.from, x.to, x.edges, x.path])).toEqual([['a', 's', [[0]], '']])
+})

@@ -1,0 +1,187 @@
+import type {Schemas} from '../api/client.ts'
+import type {Sub} from './inside.ts'
+import {layoutOf} from './layout.ts'
+import type {Definition, NodeState, NodeStatus, RunView, Step} from './types.ts'
+import {nodeWord, titleOf} from './words.ts'
+
+export type Graph = Schemas['Graph']
+
+export type DrawnNode = {
+  id: string
+  node: string
+  agent: string
+  flow: string
+  kind: string
+  title: string
+  word: string
+  detail: string
+  hidden: boolean
+  x: number
+  y: number
+  width: number
+  height: number
+}
+
+export type DrawnEdge = {
+  id: string
+  from: string
+  to: string
+  kind: string
+  label: string
+  labelX: number
+  labelY: number
+  back: boolean
+  fails: boolean
+  // path is the route as SVG has it; '': it is not given.
+  path: string
+  // edges are the ways of the graph that the line stands for, each a list of edges.
+  edges: number[][]
+}
+
+export type Drawn = {nodes: DrawnNode[]; edges: DrawnEdge[]; width: number; height: number}
+
+// The server measures text for drawings; boxes of the page have a state and numbers beside it.
+const wider = 1.5
+const higher = 1.2
+
+const at = (n: number, by: number): number => Math.round(n * by * 10) / 10
+
+// drawnOf takes places and routes of the server.
+export function drawnOf(g: Graph): Drawn {
+  return {
+    width: at(g.width, wider),
+    height: at(g.height, higher),
+    nodes: (g.nodes ?? []).map(n => ({
+      id: n.id,
+      node: n.node,
+      agent: n.agent,
+      flow: n.flow,
+      kind: n.kind,
+      title: n.title,
+      word: n.word,
+      detail: n.detail,
+      hidden: n.hidden,
+      x: at(n.x, wider),
+      y: at(n.y, higher),
+      width: at(n.width, wider),
+      height: at(n.height, higher),
+    })),
+    edges: (g.edges ?? []).map(e => ({
+      id: e.id,
+      from: e.from,
+      to: e.to,
+      kind: e.kind,
+      label: e.label,
+      labelX: at(e.labelX, wider),
+      labelY: at(e.labelY, higher),
+      back: e.back,
+      fails: e.fails,
+      path: routeOf(e.points ?? [], e.from === e.to),
+      edges: e.edge === null ? [] : [[e.edge]],
+    })),
+  }
+}
+
+// routeOf writes a route as a path of SVG: between two points a curve begins and ends upright; the four points of an edge to its own node are those of one curve.
+export function routeOf(points: {x: number; y: number}[], self: boolean): string {
+  const p = points.map(q => [at(q.x, wider), at(q.y, higher)] as const)
+  const first = p[0]
+  if (!first) return ''
+  if (self && p.length === 4) return `M ${first.join(' ')} C ${p.slice(1).flat().join(' ')}`
+  let path = `M ${first.join(' ')}`
+  for (const [i, [x, y]] of p.entries()) {
+    if (i === 0) continue
+    const [fromX, fromY] = p[i - 1]!
+    const middle = Math.round((fromY + y) * 5) / 10
+    path += fromX === x ? ` L ${x} ${y}` : ` C ${fromX} ${middle} ${x} ${middle} ${x} ${y}`
+  }
+  return path
+}
+
+// plainOf is a plain layout of a definition, where the server has no drawing.
+export function plainOf(def: Definition): Drawn {
+  const plain = layoutOf(def)
+  const byID = new Map(def.nodes.map(n => [n.id, n]))
+  return {
+    width: Math.max(0, ...plain.boxes.map(b => b.x + b.width)),
+    height: Math.max(0, ...plain.boxes.map(b => b.y + b.height)),
+    nodes: plain.boxes.map(b => {
+      const n = byID.get(b.id)!
+      const word = nodeWord(n, def.format ?? '')
+      return {...b, node: n.id, agent: n.agent?.agent ?? '', flow: '', kind: n.kind, title: titleOf(n), word, detail: word, hidden: false}
+    }),
+    edges: plain.links.map(l => ({
+      id: `${l.from}\n${l.to}`,
+      from: l.from,
+      to: l.to,
+      kind: 'run',
+      label: l.label === l.to ? '' : l.label,
+      labelX: 0,
+      labelY: 0,
+      back: l.back,
+      fails: false,
+      path: '',
+      edges: l.paths,
+    })),
+  }
+}
+
+export type BoxState = {status: NodeStatus; runs: number; last: Step | undefined}
+
+const ofStep: Record<string, NodeStatus> = {
+  completed: 'succeeded',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  skipped: 'skipped',
+  waiting: 'waiting',
+  running: 'running',
+}
+
+// statesOf gives the state of each box: of nodes of the graph those of the view, of nodes in flows that of the last step there, of sub-agents that of their last call.
+export function statesOf(drawn: Drawn, def: Definition | null, view: RunView, subs: readonly Sub[]): Map<string, BoxState> {
+  const nodes = new Map<string, NodeState>(view.nodes.map(n => [n.node, n]))
+  const flowAt = new Map<string, string>()
+  if (def) prefixes(def, '', '', flowAt, 0)
+  const last = new Map<string, Step>()
+  const runs = new Map<string, number>()
+  for (const s of view.steps) {
+    const cut = s.node.lastIndexOf('/') + 1
+    const flow = nodes.has(s.node) ? '' : flowAt.get(s.node.slice(0, cut))
+    const key = flow === undefined ? `\n${s.node}` : `${flow}\n${flow === '' ? s.node : s.node.slice(cut)}`
+    last.set(key, s)
+    if (s.status !== 'skipped') runs.set(key, (runs.get(key) ?? 0) + 1)
+  }
+  const calls = new Map<string, Sub[]>()
+  for (const s of subs) calls.set(s.agent, [...(calls.get(s.agent) ?? []), s])
+  return new Map(
+    drawn.nodes.map(b => {
+      if (b.kind === 'subagent') {
+        const own = calls.get(b.agent) ?? []
+        return [b.id, {status: ofStep[own.at(-1)?.status ?? ''] ?? 'pending', runs: own.length, last: view.steps.find(s => s.seq === own.at(-1)?.step)}]
+      }
+      const key = `${b.flow}\n${b.node}`
+      const step = last.get(key)
+      const state = b.flow === '' ? nodes.get(b.node) : undefined
+      return [b.id, {status: state?.status ?? ofStep[step?.status ?? ''] ?? 'pending', runs: state?.runs ?? runs.get(key) ?? 0, last: step}]
+    }),
+  )
+}
+
+// prefixes gives, by the prefix of node ids in a sub-flow, the path of the flow.
+function prefixes(def: Definition, path: string, prefix: string, out: Map<string, string>, depth: number): void {
+  for (const n of depth < 16 ? def.nodes : []) {
+    const name = n.subflow?.flow
+    const flow = name && def.flows?.[name]
+    if (!flow) continue
+    const inner = path ? `${path}/${name}` : name
+    out.set(`${prefix}${n.id}/`, inner)
+    prefixes(flow, inner, `${prefix}${n.id}/`, out, depth + 1)
+  }
+}
+
+// timesOf tells how often a line was taken. In flows it is known of both its ends alone.
+export function timesOf(e: DrawnEdge, drawn: Map<string, DrawnNode>, states: Map<string, BoxState>, taken: Record<number, number>): number {
+  if (drawn.get(e.from)?.flow === '' && e.edges.length > 0) return Math.max(0, ...e.edges.map(path => Math.min(...path.map(i => taken[i] ?? 0))))
+  const ran = (id: string) => (states.get(id)?.runs ?? 0) > 0
+  return ran(e.from) && ran(e.to) ? 1 : 0
+}
