@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/hocket-run/hocket/diag"
@@ -102,7 +103,7 @@ func (k Keys) Read(n *source.Node, zone string, in Inputs, diags *diag.List) []w
 
 // item reads one schedule; false: something was reported.
 func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (workflow.Schedule, bool) {
-	before := len(*diags)
+	first := len(*diags)
 	s := workflow.Schedule{Mode: workflow.ModeInterval, Spec: strings.TrimSpace(f.Text("schedule")), TimeZone: cmp.Or(f.Str(k.Zone), zone)}
 	if id := f.Require("id"); id != nil {
 		if s.ID = f.Text("id"); !workflow.IsScheduleID(s.ID) && id.IsScalar() {
@@ -119,7 +120,8 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 			s.Mode = mode
 		}
 	}
-	if at == f.Node() || at.IsScalar() || at.IsNull() {
+	isMisnamed := misnamed(f, s.Mode, diags) // then it is not missing as well
+	if at == f.Node() && !isMisnamed || at != f.Node() && (at.IsScalar() || at.IsNull()) {
 		_, err := schedule.Parse(s.Mode, s.Spec)
 		if e, ok := errors.AsType[*schedule.Error](err); ok && e.Code == schedule.CodeUnknownMode || err == nil && s.Mode == workflow.ModeOneTime {
 			at = f.Get(k.Mode)
@@ -141,20 +143,48 @@ func (k Keys) item(f *source.Fields, zone string, in Inputs, diags *diag.List) (
 			s.Inputs = given.JSON()
 		}
 	}
-	for _, e := range f.Node().Entries {
-		if want := meant[e.Key]; want != "" && f.Node().Get(want) == nil {
-			f.Get(e.Key)
-			diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key).Hint = "did you mean " + want + "?"
-		}
-	}
 	f.Unknown(diag.Error, k.Names()...)
 	if given.IsNull() {
 		given = f.Node()
 	}
-	if len(*diags) == before {
+	if len(*diags) == first {
 		Fits(given, s.Inputs, in, diags)
 	}
-	return s, len(*diags) == before
+	return s, len(*diags) == first
+}
+
+// misnamed reports keys that are often written for another one, and tells whether one of them says the schedule.
+func misnamed(f *source.Fields, mode string, diags *diag.List) (isSchedule bool) {
+	for _, e := range f.Node().Entries {
+		want := meant[e.Key]
+		if want == "" || f.Node().Get(want) != nil {
+			continue
+		}
+		f.Get(e.Key)
+		d := diags.Errorf(e.KeySpan, e.Value.Path(), source.CodeUnknownKey, "the key %q is not known here", e.Key)
+		if d.Hint = "did you mean " + want + "?"; want == "schedule" {
+			d.Hint, isSchedule = "write schedule: "+strconv.Quote(formOf(e.Key, e.Value, mode)), true
+		}
+	}
+	return isSchedule
+}
+
+// formOf gives a schedule in the form that says what was said under another key, or an example of it.
+func formOf(key string, value *source.Node, mode string) string {
+	forms := map[string][2]string{"cron": {"", "0 9 * * 1-5"}, "every": {"@every ", "@every 12h"}, "interval": {"@every ", "@every 12h"}, "at": {"daily@", "daily@09:00"}}
+	form := forms[key]
+	if mode == workflow.ModeContinuous {
+		form = [2]string{"", "5"} // seconds are all that it has
+	}
+	if value.IsScalar() {
+		text := strings.TrimSpace(value.Text)
+		for _, spec := range []string{text, form[0] + text} {
+			if s, err := schedule.Parse(mode, spec); err == nil && s.Kind != schedule.KindNever {
+				return spec
+			}
+		}
+	}
+	return form[1]
 }
 
 // Fits reports why runs with these inputs would be refused.
