@@ -51,7 +51,7 @@ type Runs interface {
 	// Start begins the run of a slot and returns when that is durable. fresh is false where the slot had a run already, which is then given: of
 	// two starts of one slot, in whatever processes, one is fresh.
 	//
-	// Errors: ErrRefused, wrapped, where trying again would not help before a change; any other is tried again.
+	// Errors: *BusyError; ErrRefused, wrapped, where trying again would not help before a change; any other is tried again.
 	Start(ctx context.Context, slot Slot) (run string, fresh bool, err error)
 	// Active gives a run of the branch that has not ended and that a process will end; "" where there is none.
 	Active(ctx context.Context, key Key) (run string, err error)
@@ -59,6 +59,17 @@ type Runs interface {
 	// end the run, which Active gives no more.
 	Wait(ctx context.Context, run string) (journal.Status, error)
 }
+
+// BusyError says that a run was not started as others go on, of which Run is one, whatever the schedule says of them. Nothing was stored.
+type BusyError struct {
+	Run string
+	Err error
+}
+
+func (e *BusyError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *BusyError) Unwrap() error { return e.Err }
 
 // ErrRefused says that a run was not acceptable: nothing was stored (D25).
 var ErrRefused = errors.New("run was refused")

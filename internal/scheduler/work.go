@@ -48,6 +48,10 @@ func (s *Scheduler) try(ctx context.Context, e *entry, slot Slot) {
 func (s *Scheduler) decided(ctx context.Context, e *entry, out outcome) {
 	now := s.now()
 	e.deciding = false
+	if busy, ok := errors.AsType[*BusyError](out.err); ok {
+		s.busy(ctx, e, out, busy.Run, now)
+		return
+	}
 	switch {
 	case errors.Is(out.err, ErrRefused):
 		s.refuse(e, out, now)
@@ -119,6 +123,18 @@ func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now tim
 		return
 	}
 	s.skip(e, out.slot, out.active, now)
+	s.save(ctx, e)
+}
+
+// busy is for a slot whose run may not go on beside others. A planned time that was met is skipped; all else asks again, ever more seldom: the other run may be of another workflow, and have no process.
+func (s *Scheduler) busy(ctx context.Context, e *entry, out outcome, run string, now time.Time) {
+	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
+		e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
+		e.retry, e.next = now.Add(e.backoff), now.Add(e.backoff)
+		return
+	}
+	e.backoff = 0
+	s.skip(e, out.slot, run, now)
 	s.save(ctx, e)
 }
 

@@ -179,6 +179,12 @@ func begun(ctx context.Context, id string, err error) (string, bool, error) {
 		return id, true, nil
 	case errors.Is(err, journal.ErrExists):
 		return id, false, nil
+	case errors.Is(err, journal.ErrBusy):
+		if code, fields := errcode.Of(err); code == errcode.ConcurrencyBusy {
+			run, _ := fields["run"].(string)
+			return "", false, &scheduler.BusyError{Run: run, Err: err}
+		}
+		return "", false, fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
 	case failure.CodeOf(err) != failure.CodeInternal && ctx.Err() == nil:
 		return "", false, fmt.Errorf("%w: %w", scheduler.ErrRefused, err)
 	}

@@ -158,3 +158,28 @@ func TestInputsOfThePublishedVersion(t *testing.T) {
 		t.Errorf("a schedule that is gone: %v", err)
 	}
 }
+
+// X-108: where the key of a workflow bounds its runs and others go on, the scheduler is told which one, and not that the run was refused.
+func TestStartBesideRunsOfTheKey(t *testing.T) {
+	t.Parallel()
+	s, err := service.Open(t.Context(), service.Config{Documents: linked.Kit(), DB: filepath.Join(t.TempDir(), "hocket.db"), Kind: journal.KindScheduler, Env: func(string) string { return "" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	doc := `{"concurrency": {"if_busy": "skip"}, "schedules": [{"id": "x", "schedule": "60"}, {"id": "y", "schedule": "60"}], "workflow": [{"type": "ask", "prompt": "go on?"}]}`
+	if _, problems := applyText(t, s, "w.json", doc, false); problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
+	slot := scheduler.Slot{Key: scheduler.Key{Workflow: "w", Schedule: "x"}, Planned: at}
+	first, _, err := s.StartSlot(t.Context(), slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot.Schedule = "y" // of which no run goes on
+	_, _, err = s.StartSlot(t.Context(), slot)
+	if busy, ok := errors.AsType[*scheduler.BusyError](err); !ok || busy.Run != first || errors.Is(err, scheduler.ErrRefused) {
+		t.Errorf("beside run %s: %v", first, err)
+	}
+}
