@@ -55,6 +55,7 @@ export const spec = (chromium, {origin, token}) =>
       '/workflows/letter',
       '/workflows/letter/edit',
       '/workflows/letter/edit?pane=problems',
+      '/workflows/letter/edit?pane=drawing',
       `/runs/${waits.id}`,
       `/runs/${broken.id}`,
       '/runs/none',

@@ -1,5 +1,5 @@
 import type {EditorView} from '@codemirror/view'
-import {useRef} from 'react'
+import {useMemo, useRef, useState} from 'react'
 import {useSearch} from 'wouter'
 import {may} from '../api/session.ts'
 import {useKeys} from '../shell/keys.ts'
@@ -8,6 +8,8 @@ import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox} from '../ui/parts.tsx'
 import {Conflict} from './Conflict.tsx'
 import type {Problem} from './check.ts'
+import {DrawingPane} from './DrawingPane.tsx'
+import {nodeAt} from './drawing.ts'
 import {EditHead} from './EditHead.tsx'
 import styles from './Editor.module.css'
 import {Found} from './Found.tsx'
@@ -23,7 +25,11 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const who = useSignedIn()
   const mayEdit = may(who, 'edit')
   const {session, state, model} = useSession(who.namespace, id, stored)
-  const checking = useCheck(model, '')
+  const [branch, setBranch] = useState('')
+  const [cursor, setCursor] = useState(-1)
+  const checking = useCheck(model, branch)
+  const {check} = checking
+  const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
   const own = `/workflows/${encodeURIComponent(id)}/edit`
   const leaving = useLeaving(session, state.dirty, own)
   const pane = usePane(own, useSearch())
@@ -33,12 +39,12 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
       if (mayEdit) void session.save()
     },
   })
-  const go = (p: Problem) => {
-    if (!p.at) return
+  const show = (from: number, to: number) => {
     pane.set('text')
-    model.select(p.at.from, p.at.to)
+    model.select(from, to)
     requestAnimationFrame(() => view.current?.focus())
   }
+  const go = (p: Problem) => p.at && show(p.at.from, p.at.to)
   return (
     <div className={styles.editor}>
       <EditHead id={id} session={session} state={state} mayEdit={mayEdit} checking={checking} />
@@ -56,7 +62,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
             {panes.map(p => (
               <button key={p.id} type="button" role="tab" aria-selected={pane.at === p.id} className={styles.pane} onClick={() => pane.set(p.id)}>
                 {p.label}
-                {p.id === 'problems' && checking.check && checking.check.problems.length > 0 && <span>{checking.check.problems.length}</span>}
+                {p.id === 'problems' && check && check.problems.length > 0 && <span>{check.problems.length}</span>}
               </button>
             ))}
           </div>
@@ -64,13 +70,17 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
             <div className={styles.text}>
               <TextEditor
                 model={model}
-                check={checking.check}
+                check={check}
                 readOnly={!mayEdit || state.found !== null}
                 label="Document"
                 opened={v => {
                   view.current = v
                 }}
+                cursor={setCursor}
               />
+            </div>
+            <div className={styles.drawing}>
+              <DrawingPane check={check} at={at} branch={branch} setBranch={setBranch} go={n => n.span && show(n.span.start.offset, n.span.start.offset)} />
             </div>
             <div className={styles.problems}>
               <Problems checking={checking} go={go} />

@@ -1,4 +1,4 @@
-import type {EditorView} from '@codemirror/view'
+import {EditorView} from '@codemirror/view'
 import {useEffect, useRef} from 'react'
 import type {Check} from './check.ts'
 import {marksOf} from './marks.ts'
@@ -6,16 +6,29 @@ import type {DocumentModel} from './model.ts'
 import styles from './TextEditor.module.css'
 import {openText, type TextView} from './text_view.ts'
 
-type Props = {model: DocumentModel; check: Check | null; readOnly: boolean; label: string; opened?: (view: EditorView | null) => void}
+type Props = {
+  model: DocumentModel
+  check: Check | null
+  readOnly: boolean
+  label: string
+  opened?: (view: EditorView | null) => void
+  cursor?: (offset: number) => void
+}
 
 // TextEditor shows a document as text, with its problems at their places.
-export function TextEditor({model, check, readOnly, label, opened}: Props) {
+export function TextEditor({model, check, readOnly, label, opened, cursor}: Props) {
   const parent = useRef<HTMLDivElement>(null)
   const text = useRef<TextView | null>(null)
   const tell = useRef(opened)
   tell.current = opened
+  const point = useRef(cursor)
+  point.current = cursor
   useEffect(() => {
-    const t = openText(model, parent.current!, label, [])
+    const t = openText(model, parent.current!, label, [
+      EditorView.updateListener.of(u => {
+        if (u.selectionSet || u.docChanged) point.current?.(u.state.selection.main.head)
+      }),
+    ])
     text.current = t
     tell.current?.(t.view)
     return () => {

@@ -2,6 +2,7 @@ import {useLocation} from 'wouter'
 
 export const panes = [
   {id: 'text', label: 'Text'},
+  {id: 'drawing', label: 'Drawing'},
   {id: 'problems', label: 'Problems'},
 ] as const
 
