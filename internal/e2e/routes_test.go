@@ -149,6 +149,13 @@ func (tr *tour) workflows(t *testing.T) {
 	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
 		t.Errorf("compiled %+v", v)
 	}
+	converted := must(tr.c.ConvertDocumentWithResponse(tr.ctx, api.ConvertBody{Document: poem, To: "canvas"}))
+	if v := gave(t, converted, 200, converted.JSON200); v.Refused || v.Document == nil || !strings.Contains(*v.Document, `"connections"`) || len(v.Changes) == 0 {
+		t.Errorf("converted %+v", v)
+	}
+	if s := must(tr.c.GetSchemaWithResponse(tr.ctx, "steps")); s.StatusCode() != 200 || !strings.Contains(string(s.Body), "json-schema.org") {
+		t.Errorf("schema: %d %s", s.StatusCode(), s.Body)
+	}
 	for id, text := range map[string]string{"gates": gates, "gate": gate} {
 		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
 		gave(t, res, 201, res.JSON201)

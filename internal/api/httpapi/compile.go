@@ -25,6 +25,7 @@ func (a *API) registerDocuments() {
 		Method: http.MethodPost, Path: "/documents/compile", ID: "compileDocument", Tag: tagDocuments, Role: access.RoleRun, Errors: []int{http.StatusRequestEntityTooLarge},
 		Summary: "Compile a document: its problems, and its drawn graph", Description: "For editors. Executes and stores nothing, and reads no files. Places are counted in UTF-16 code units. A document with errors is drawn as far as it was understood.",
 	}, compileDocument)
+	a.registerConvert()
 }
 
 // CompileBody is a document to be compiled.

@@ -41,6 +41,54 @@ func (e CompileBodyFormat) Valid() bool {
 	}
 }
 
+// Defines values for ConvertBodyFrom.
+const (
+	ConvertBodyFromCanvas ConvertBodyFrom = "canvas"
+	ConvertBodyFromRounds ConvertBodyFrom = "rounds"
+	ConvertBodyFromRoutes ConvertBodyFrom = "routes"
+	ConvertBodyFromSteps  ConvertBodyFrom = "steps"
+)
+
+// Valid indicates whether the value is a known member of the ConvertBodyFrom enum.
+func (e ConvertBodyFrom) Valid() bool {
+	switch e {
+	case ConvertBodyFromCanvas:
+		return true
+	case ConvertBodyFromRounds:
+		return true
+	case ConvertBodyFromRoutes:
+		return true
+	case ConvertBodyFromSteps:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ConvertBodyTo.
+const (
+	ConvertBodyToCanvas ConvertBodyTo = "canvas"
+	ConvertBodyToRounds ConvertBodyTo = "rounds"
+	ConvertBodyToRoutes ConvertBodyTo = "routes"
+	ConvertBodyToSteps  ConvertBodyTo = "steps"
+)
+
+// Valid indicates whether the value is a known member of the ConvertBodyTo enum.
+func (e ConvertBodyTo) Valid() bool {
+	switch e {
+	case ConvertBodyToCanvas:
+		return true
+	case ConvertBodyToRounds:
+		return true
+	case ConvertBodyToRoutes:
+		return true
+	case ConvertBodyToSteps:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreateBodyFormat.
 const (
 	CreateBodyFormatCanvas CreateBodyFormat = "canvas"
@@ -1278,6 +1326,14 @@ type CancelInputBody struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
+// Change defines model for Change.
+type Change struct {
+	At   string  `json:"at"`
+	Kind string  `json:"kind"`
+	What string  `json:"what"`
+	Why  *string `json:"why,omitempty"`
+}
+
 // Checked defines model for Checked.
 type Checked struct {
 	// Diagnostics Errors and warnings with their positions
@@ -1330,6 +1386,43 @@ type Compiled struct {
 
 	// Ok There are no errors: the workflow can run
 	Ok bool `json:"ok"`
+}
+
+// ConvertBody defines model for ConvertBody.
+type ConvertBody struct {
+	// AllowUnknown All unknown keys and toolset types are warnings; otherwise misspellings of known ones are errors
+	AllowUnknown *bool `json:"allowUnknown,omitempty"`
+
+	// Document Text of the document, YAML or JSON
+	Document string `json:"document"`
+
+	// From Language of the document; absent: it is detected
+	From *ConvertBodyFrom `json:"from,omitempty"`
+
+	// Lossy Write the document even if it runs differently
+	Lossy *bool `json:"lossy,omitempty"`
+
+	// To Language to write
+	To ConvertBodyTo `json:"to"`
+}
+
+// ConvertBodyFrom Language of the document; absent: it is detected
+type ConvertBodyFrom string
+
+// ConvertBodyTo Language to write
+type ConvertBodyTo string
+
+// Converted defines model for Converted.
+type Converted struct {
+	// Changes All differences; those of kind meaning, for which it is refused, stand last
+	Changes []Change `json:"changes"`
+
+	// Document Text of the document; null: it was refused, or would not load
+	Document *string `json:"document"`
+	Format   string  `json:"format"`
+
+	// Refused The format cannot express something that a run depends on, so that there is no document
+	Refused bool `json:"refused"`
 }
 
 // CreateBody defines model for CreateBody.
@@ -3399,6 +3492,9 @@ type PutAgentJSONRequestBody = Agent
 // CompileDocumentJSONRequestBody defines body for CompileDocument for application/json ContentType.
 type CompileDocumentJSONRequestBody = CompileBody
 
+// ConvertDocumentJSONRequestBody defines body for ConvertDocument for application/json ContentType.
+type ConvertDocumentJSONRequestBody = ConvertBody
+
 // CreateEndpointJSONRequestBody defines body for CreateEndpoint for application/json ContentType.
 type CreateEndpointJSONRequestBody = CreateEndpointBody
 
@@ -4070,6 +4166,24 @@ type ClientInterface interface {
 	// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
 	CompileDocument(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ConvertDocumentWithBody Write a document in another format
+	//
+	// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+	ConvertDocumentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ConvertDocument Write a document in another format
+	//
+	// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+	ConvertDocument(ctx context.Context, body ConvertDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListFeed List what happened to all runs lately
 	//
 	// Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
@@ -4389,6 +4503,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /api/v1/schedules/{id}/skip (the `SkipSchedule` operationId).
 	SkipSchedule(ctx context.Context, id string, params *SkipScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSchema Show the JSON Schema of a kind of document
+	//
+	// Of workflows in a format: canvas, rounds, routes, steps; or of the other files: agents, config, replies, tools.
+	//
+	// Corresponds with GET /api/v1/schemas/{format} (the `GetSchema` operationId).
+	GetSchema(ctx context.Context, format string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// EndSession Sign a browser out
 	//
@@ -4849,6 +4970,44 @@ func (c *Client) CompileDocumentWithBody(ctx context.Context, contentType string
 // Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
 func (c *Client) CompileDocument(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewCompileDocumentRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConvertDocumentWithBody Write a document in another format
+//
+// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+func (c *Client) ConvertDocumentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConvertDocumentRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ConvertDocument Write a document in another format
+//
+// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+func (c *Client) ConvertDocument(ctx context.Context, body ConvertDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewConvertDocumentRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -5589,6 +5748,23 @@ func (c *Client) RunSchedule(ctx context.Context, id string, params *RunSchedule
 // Corresponds with POST /api/v1/schedules/{id}/skip (the `SkipSchedule` operationId).
 func (c *Client) SkipSchedule(ctx context.Context, id string, params *SkipScheduleParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewSkipScheduleRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSchema Show the JSON Schema of a kind of document
+//
+// Of workflows in a format: canvas, rounds, routes, steps; or of the other files: agents, config, replies, tools.
+//
+// Corresponds with GET /api/v1/schemas/{format} (the `GetSchema` operationId).
+func (c *Client) GetSchema(ctx context.Context, format string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSchemaRequest(c.Server, format)
 	if err != nil {
 		return nil, err
 	}
@@ -6615,6 +6791,46 @@ func NewCompileDocumentRequestWithBody(server string, contentType string, body i
 	}
 
 	operationPath := fmt.Sprintf("/api/v1/documents/compile")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewConvertDocumentRequest calls the generic ConvertDocument builder with application/json body
+func NewConvertDocumentRequest(server string, body ConvertDocumentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewConvertDocumentRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewConvertDocumentRequestWithBody constructs an http.Request for the ConvertDocument method, with any body, and a specified content type
+func NewConvertDocumentRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/documents/convert")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -9317,6 +9533,40 @@ func NewSkipScheduleRequest(server string, id string, params *SkipScheduleParams
 	return req, nil
 }
 
+// NewGetSchemaRequest constructs an http.Request for the GetSchema method
+func NewGetSchemaRequest(server string, format string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "format", format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/schemas/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewEndSessionRequest constructs an http.Request for the EndSession method
 func NewEndSessionRequest(server string) (*http.Request, error) {
 	var err error
@@ -10710,6 +10960,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /api/v1/documents/compile (the `CompileDocument` operationId).
 	CompileDocumentWithResponse(ctx context.Context, body CompileDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*CompileDocumentResponse, error)
 
+	// ConvertDocumentWithBodyWithResponse Write a document in another format
+	//
+	// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+	ConvertDocumentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConvertDocumentResponse, error)
+
+	// ConvertDocumentWithResponse Write a document in another format
+	//
+	// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+	ConvertDocumentWithResponse(ctx context.Context, body ConvertDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*ConvertDocumentResponse, error)
+
 	// ListFeedWithResponse List what happened to all runs lately
 	//
 	// Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
@@ -11081,6 +11349,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /api/v1/schedules/{id}/skip (the `SkipSchedule` operationId).
 	SkipScheduleWithResponse(ctx context.Context, id string, params *SkipScheduleParams, reqEditors ...RequestEditorFn) (*SkipScheduleResponse, error)
+
+	// GetSchemaWithResponse Show the JSON Schema of a kind of document
+	//
+	// Of workflows in a format: canvas, rounds, routes, steps; or of the other files: agents, config, replies, tools.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/schemas/{format} (the `GetSchema` operationId).
+	GetSchemaWithResponse(ctx context.Context, format string, reqEditors ...RequestEditorFn) (*GetSchemaResponse, error)
 
 	// EndSessionWithResponse Sign a browser out
 	//
@@ -12217,6 +12494,117 @@ func (r CompileDocumentResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r CompileDocumentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ConvertDocumentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Converted
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON408 the response for an HTTP 408 `application/problem+json` response
+	ApplicationproblemJSON408 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ConvertDocumentResponse) GetJSON200() *Converted {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON408 returns the response for an HTTP 408 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON408() *Problem {
+	return r.ApplicationproblemJSON408
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r ConvertDocumentResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ConvertDocumentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ConvertDocumentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ConvertDocumentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ConvertDocumentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15773,6 +16161,103 @@ func (r SkipScheduleResponse) ContentType() string {
 	return ""
 }
 
+type GetSchemaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *interface{}
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSchemaResponse) GetJSON200() *interface{} {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetSchemaResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSchemaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSchemaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSchemaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSchemaResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // EndSessionResponse204Headers the declared response headers of an HTTP 204 response for EndSession
 type EndSessionResponse204Headers struct {
 	SetCookie *string
@@ -18428,6 +18913,36 @@ func (c *ClientWithResponses) CompileDocumentWithResponse(ctx context.Context, b
 	return ParseCompileDocumentResponse(rsp)
 }
 
+// ConvertDocumentWithBodyWithResponse Write a document in another format
+//
+// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+func (c *ClientWithResponses) ConvertDocumentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ConvertDocumentResponse, error) {
+	rsp, err := c.ConvertDocumentWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConvertDocumentResponse(rsp)
+}
+
+// ConvertDocumentWithResponse Write a document in another format
+//
+// Executes and stores nothing. Every difference is in `changes`. A conversion that would run differently is refused, unless it is asked for with `lossy`. A document with errors is 422 with `diagnostics`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /api/v1/documents/convert (the `ConvertDocument` operationId).
+func (c *ClientWithResponses) ConvertDocumentWithResponse(ctx context.Context, body ConvertDocumentJSONRequestBody, reqEditors ...RequestEditorFn) (*ConvertDocumentResponse, error) {
+	rsp, err := c.ConvertDocument(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseConvertDocumentResponse(rsp)
+}
+
 // ListFeedWithResponse List what happened to all runs lately
 //
 // Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
@@ -19050,6 +19565,21 @@ func (c *ClientWithResponses) SkipScheduleWithResponse(ctx context.Context, id s
 		return nil, err
 	}
 	return ParseSkipScheduleResponse(rsp)
+}
+
+// GetSchemaWithResponse Show the JSON Schema of a kind of document
+//
+// Of workflows in a format: canvas, rounds, routes, steps; or of the other files: agents, config, replies, tools.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/schemas/{format} (the `GetSchema` operationId).
+func (c *ClientWithResponses) GetSchemaWithResponse(ctx context.Context, format string, reqEditors ...RequestEditorFn) (*GetSchemaResponse, error) {
+	rsp, err := c.GetSchema(ctx, format, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSchemaResponse(rsp)
 }
 
 // EndSessionWithResponse Sign a browser out
@@ -20226,6 +20756,102 @@ func ParseCompileDocumentResponse(rsp *http.Response) (*CompileDocumentResponse,
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Compiled
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 408:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON408 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseConvertDocumentResponse parses an HTTP response from a ConvertDocumentWithResponse call
+func ParseConvertDocumentResponse(rsp *http.Response) (*ConvertDocumentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ConvertDocumentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Converted
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -23354,6 +23980,88 @@ func ParseSkipScheduleResponse(rsp *http.Response) (*SkipScheduleResponse, error
 			return nil, err
 		}
 		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSchemaResponse parses an HTTP response from a GetSchemaWithResponse call
+func ParseGetSchemaResponse(rsp *http.Response) (*GetSchemaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSchemaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest interface{}
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Problem
