@@ -145,7 +145,7 @@ func (k *RunResources) CallModel(ctx context.Context, info *Info, c *engine.Call
 		return engine.ModelResult{ID: c.ID, Failure: &engine.Failure{Code: string(model.KindInvalidRequest), Message: "no models are configured"}}
 	}
 	ctx = k.traced(ctx, info, c.Key, Traced{Kind: CallOfModel, Step: c.Step, Model: c.Model})
-	req, err := k.request(ctx, info, c)
+	req, err := k.Request(ctx, info, c)
 	if err != nil {
 		return engine.ModelResult{ID: c.ID, Failure: FailureOf(ctx, err)}
 	}
@@ -196,7 +196,8 @@ func (k *RunResources) cost(ref string, u *chat.Usage) *float64 {
 	return k.Price(ref, *u)
 }
 
-func (k *RunResources) request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
+// Request gives the request that a model call is made with. It opens the toolsets of the agent.
+func (k *RunResources) Request(ctx context.Context, info *Info, c *engine.CallModel) (model.Request, error) {
 	req := model.Request{
 		Model:          k.modelOf(info, c),
 		System:         c.System,

@@ -71,6 +71,10 @@ func (tr *tour) runs(t *testing.T) {
 
 // projections are views of a run.
 func (tr *tour) projections(t *testing.T) {
+	call := must(tr.c.GetCallWithResponse(tr.ctx, tr.run.Id, "1.0.1", nil))
+	if c := gave(t, call, 200, call.JSON200); c.Model != "openai/m" || len(c.Messages) == 0 || !c.Ended {
+		t.Errorf("call %s", call.Body)
+	}
 	logs := must(tr.c.GetLogsWithResponse(tr.ctx, tr.run.Id, nil))
 	if l := gave(t, logs, 200, logs.JSON200); len(l.Items) < 2 || l.Items[len(l.Items)-1].Timestamp.IsZero() || !strings.Contains(string(logs.Body), "says by poet") {
 		t.Errorf("logs %s", logs.Body)

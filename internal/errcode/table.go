@@ -50,6 +50,7 @@ const (
 // Codes of errors about runs and waits.
 const (
 	RunNotFound        Code = "run-not-found"
+	RunPartNotFound    Code = "run-part-not-found"
 	RunExists          Code = "run-exists"
 	RunEnded           Code = "run-ended"
 	RunNotEnded        Code = "run-not-ended"
@@ -283,6 +284,7 @@ var entries = [...]Entry{
 	{DocumentNotStored, Invalid, "the document has errors; nothing was stored", [3]string{}, "Each error is in `diagnostics`, with its place and a code of its own."},
 
 	{RunNotFound, NotFound, "run not found", [3]string{"", "", "list_runs lists the runs"}, "The id is wrong, or the run was deleted or belongs to another namespace."},
+	{RunPartNotFound, NotFound, "{what} not found in run {run}: {id}", [3]string{}, "The run has no step, model call or value of that name."},
 	{RunExists, Conflict, "a run with this id already exists", [3]string{}, "The request names the id of a stored run."},
 	{RunEnded, Conflict, "run has ended", [3]string{}, "The run completed, failed or was cancelled."},
 	{RunNotEnded, Conflict, "run {run} has not ended ({status}); resume or cancel it first", [3]string{}, "A run is retried only after it has ended."},

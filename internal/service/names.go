@@ -57,6 +57,7 @@ const (
 // Errors without fields.
 var (
 	ErrInUse       = failure.ErrInUse
+	ErrNoCall      = run.ErrNoCall
 	ErrUnavailable = failure.ErrUnavailable
 )
 
@@ -193,6 +194,7 @@ type (
 	Proceed       = run.Proceed
 	Recorded      = run.Recorded
 	RetryRequest  = run.RetryRequest
+	Sent          = run.Sent
 	StartRequest  = run.StartRequest
 	Started       = run.Started
 	Starts        = run.Starts

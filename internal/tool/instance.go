@@ -51,6 +51,8 @@ func (e *pinned) look() (Pin, argumentSchema) {
 
 // accept holds on to another definition from now on.
 func (e *pinned) accept(s *Set, p Pin) {
+	before, _ := e.look()
+	p.At = before.At
 	s.mu.Lock()
 	s.setPin(e.key, p)
 	s.mu.Unlock()
@@ -79,6 +81,8 @@ func (in *instance) open(ctx context.Context, s *Set) ([]*pinned, error) {
 		return nil, ErrClosed
 	case entries != nil:
 		return entries, nil
+	case s.isRecorded:
+		return in.recorded(s), nil
 	case !in.known:
 		return nil, Errorf(KindUnsupported, in.name, "toolsets of type %s are not supported", in.spec.Type)
 	}
@@ -179,6 +183,7 @@ func (s *Set) pin(in *instance, tools []Tool, says string) []*pinned {
 			continue
 		default:
 			e.pin = pinOf(def, t.Policy())
+			e.pin.At = len(entries) + 1
 			s.setPin(e.key, e.pin)
 		}
 		var err error

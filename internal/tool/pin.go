@@ -20,9 +20,11 @@ type Pin struct {
 	Hash   string       `json:"hash"`
 	Def    chat.ToolDef `json:"def"`
 	Policy Policy       `json:"policy"`
+	// At is the place of the tool in the list of its toolset, from 1; 0: it was not listed, as instructions.
+	At int `json:"at,omitempty"`
 }
 
-func pinOf(def chat.ToolDef, p Policy) Pin { return Pin{Hash(def, p), def, p} }
+func pinOf(def chat.ToolDef, p Policy) Pin { return Pin{Hash: Hash(def, p), Def: def, Policy: p} }
 
 // Hash gives the fingerprint of a definition: name, description, parameters (however they are spaced and ordered) and policy.
 func Hash(def chat.ToolDef, p Policy) string {

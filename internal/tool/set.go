@@ -35,6 +35,8 @@ type Config struct {
 	Reserved []string
 	// Pins are what [Set.NewPins] gave so far while this run was driven, the later over the earlier; nil for a new run.
 	Pins Pins
+	// Recorded says that the Set is to tell what a run was offered: its toolsets are not opened and have the tools and instructions that Pins tells. Calls fail.
+	Recorded bool
 	// Permissions are the operator's, for every agent and every tool node.
 	Permissions Permissions
 	// Former are permissions that hold beside Permissions: those under which the run began, where they were stricter. The zero value adds none.
@@ -76,6 +78,8 @@ type Set struct {
 	everyone permit.Policy            // of agents that are not in rules
 	moved    bool                     // Config.PermissionsChanged
 
+	isRecorded bool // Config.Recorded
+
 	mu     sync.Mutex
 	tables map[string]*table
 	pins   Pins
@@ -96,6 +100,8 @@ func NewSet(cfg Config) (*Set, error) {
 		own:       map[string][]*instance{},
 		tables:    map[string]*table{},
 		pins:      cfg.Pins.clone(),
+
+		isRecorded: cfg.Recorded,
 	}
 	if err := s.setRules(cfg); err != nil {
 		return nil, err

@@ -86,6 +86,7 @@ func New(cfg Config) *API {
 	a.registerRunActs()
 	a.registerRunViews()
 	a.registerRunDefinition()
+	a.registerRunCalls()
 	a.registerWaits()
 	a.registerWorkflows()
 	a.registerWorkflowEdits()

@@ -116,7 +116,7 @@ func getValue(ctx context.Context, c *transport.Caller, in *valueInput) (*huma.S
 	}
 	found, err := r.Find(ctx, in.Digest, in.Type == "text")
 	if errors.Is(err, journal.ErrNotFound) {
-		return nil, &noValueError{err}
+		return nil, noPart(in.ID, "value", in.Digest)
 	}
 	if err != nil {
 		return nil, err
@@ -143,9 +143,3 @@ func getValue(ctx context.Context, c *transport.Caller, in *valueInput) (*huma.S
 		}
 	}}, nil
 }
-
-// noValueError says that a run has no such value.
-type noValueError struct{ err error }
-
-func (e *noValueError) Error() string { return e.err.Error() }
-func (e *noValueError) Unwrap() error { return e.err }

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
 	"github.com/hocket-run/hocket/internal/view"
@@ -152,20 +153,16 @@ func getStep(ctx context.Context, c *transport.Caller, in *stepInput) (*stepAnsw
 		return nil, err
 	}
 	if !ok {
-		return nil, &noStepError{in.ID, in.Seq}
+		return nil, noPart(in.ID, "step", strconv.Itoa(in.Seq))
 	}
 	body, err := render(ctx, r, s, view.Limit)
 	return &stepAnswer{body}, err
 }
 
-// noStepError says that a run has no such step.
-type noStepError struct {
-	run string
-	seq int
+// noPart says that a run has no such step, call or value.
+func noPart(run, what, id string) error {
+	return errcode.New(errcode.RunPartNotFound, errcode.Fields{"run": run, "what": what, "id": id}, journal.ErrNotFound)
 }
-
-func (e *noStepError) Error() string { return "run " + e.run + " has no step " + strconv.Itoa(e.seq) }
-func (e *noStepError) Unwrap() error { return journal.ErrNotFound }
 
 // contextAnswer is the answer with a step context.
 type contextAnswer struct {

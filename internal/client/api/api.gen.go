@@ -17,6 +17,30 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for CallMessageRole.
+const (
+	CallMessageRoleAssistant CallMessageRole = "assistant"
+	CallMessageRoleSystem    CallMessageRole = "system"
+	CallMessageRoleTool      CallMessageRole = "tool"
+	CallMessageRoleUser      CallMessageRole = "user"
+)
+
+// Valid indicates whether the value is a known member of the CallMessageRole enum.
+func (e CallMessageRole) Valid() bool {
+	switch e {
+	case CallMessageRoleAssistant:
+		return true
+	case CallMessageRoleSystem:
+		return true
+	case CallMessageRoleTool:
+		return true
+	case CallMessageRoleUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CompileBodyFormat.
 const (
 	CompileBodyFormatCanvas CompileBodyFormat = "canvas"
@@ -402,6 +426,7 @@ const (
 	RunOfGraph           ProblemReason = "run-of-graph"
 	RunOwned             ProblemReason = "run-owned"
 	RunParentBudget      ProblemReason = "run-parent-budget"
+	RunPartNotFound      ProblemReason = "run-part-not-found"
 	RunPlaceGone         ProblemReason = "run-place-gone"
 	RunUndriven          ProblemReason = "run-undriven"
 	RunWithoutSteps      ProblemReason = "run-without-steps"
@@ -650,6 +675,8 @@ func (e ProblemReason) Valid() bool {
 	case RunOwned:
 		return true
 	case RunParentBudget:
+		return true
+	case RunPartNotFound:
 		return true
 	case RunPlaceGone:
 		return true
@@ -1318,6 +1345,87 @@ type BranchFact struct {
 	Mode      string         `json:"mode"`
 	Name      string         `json:"name"`
 	Schedules []ScheduleFact `json:"schedules"`
+}
+
+// CallMessage defines model for CallMessage.
+type CallMessage struct {
+	// Bytes Size of the whole text in bytes; more than text has where it was cut
+	Bytes int64 `json:"bytes"`
+
+	// IsError The text tells a failure of the call
+	IsError *bool `json:"isError,omitempty"`
+
+	// Name The agent that spoke, where several share a conversation
+	Name *string         `json:"name,omitempty"`
+	Role CallMessageRole `json:"role"`
+	Text string          `json:"text"`
+
+	// ToolCallId The call whose result this is
+	ToolCallId *string `json:"toolCallId,omitempty"`
+
+	// ToolCalls Calls that the model asked for
+	ToolCalls *[]ToolCall `json:"toolCalls,omitempty"`
+	ToolName  *string     `json:"toolName,omitempty"`
+}
+
+// CallMessageRole defines model for CallMessage.Role.
+type CallMessageRole string
+
+// CallParameters defines model for CallParameters.
+type CallParameters struct {
+	FrequencyPenalty *float64 `json:"frequencyPenalty,omitempty"`
+
+	// MaxTokens What the agent may say, or what a budget left
+	MaxTokens       *int64    `json:"maxTokens,omitempty"`
+	PresencePenalty *float64  `json:"presencePenalty,omitempty"`
+	ReasoningEffort *string   `json:"reasoningEffort,omitempty"`
+	Stop            *[]string `json:"stop,omitempty"`
+	Temperature     *float64  `json:"temperature,omitempty"`
+	ThinkingBudget  *int64    `json:"thinkingBudget,omitempty"`
+	TopP            *float64  `json:"topP,omitempty"`
+}
+
+// CallRequest defines model for CallRequest.
+type CallRequest struct {
+	// Agent Name of the agent
+	Agent   string    `json:"agent"`
+	At      time.Time `json:"at"`
+	Attempt int64     `json:"attempt"`
+	Call    string    `json:"call"`
+
+	// Compaction The call asks for a summary of a part of the conversation
+	Compaction *bool `json:"compaction,omitempty"`
+
+	// Ended Whether the model has answered or failed
+	Ended bool `json:"ended"`
+
+	// Messages The conversation, oldest first; a system prompt is the first of them, with the role system
+	Messages []CallMessage `json:"messages"`
+
+	// Model Reference of the model
+	Model      string         `json:"model"`
+	Node       string         `json:"node"`
+	Parameters CallParameters `json:"parameters"`
+
+	// Provider Options that are set in the request of the provider as they are
+	Provider interface{} `json:"provider,omitempty"`
+
+	// Schema Shape that the reply was to have
+	Schema *CallSchema `json:"schema,omitempty"`
+
+	// Step Number of the step in the run
+	Step int64 `json:"step"`
+
+	// Tools Tools that the model was offered
+	Tools []ToolDef `json:"tools"`
+}
+
+// CallSchema defines model for CallSchema.
+type CallSchema struct {
+	// Json JSON Schema
+	Json   interface{} `json:"json"`
+	Name   *string     `json:"name,omitempty"`
+	Strict *bool       `json:"strict,omitempty"`
 }
 
 // CancelInputBody defines model for CancelInputBody.
@@ -2720,6 +2828,21 @@ type TokenList struct {
 	Next string `json:"next"`
 }
 
+// ToolCall defines model for ToolCall.
+type ToolCall struct {
+	Arguments interface{} `json:"arguments,omitempty"`
+	Extra     interface{} `json:"extra,omitempty"`
+	Id        string      `json:"id"`
+	Name      string      `json:"name"`
+}
+
+// ToolDef defines model for ToolDef.
+type ToolDef struct {
+	Description *string     `json:"description,omitempty"`
+	Name        string      `json:"name"`
+	Parameters  interface{} `json:"parameters,omitempty"`
+}
+
 // ToolOffer defines model for ToolOffer.
 type ToolOffer struct {
 	// How How a document uses it
@@ -3185,6 +3308,15 @@ type GetRunParams struct {
 
 // GetRunParamsSteps defines parameters for GetRun.
 type GetRunParamsSteps string
+
+// GetCallParams defines parameters for GetCall.
+type GetCallParams struct {
+	// Attempt Number of the attempt; the last one if not given
+	Attempt *int64 `form:"attempt,omitempty" json:"attempt,omitempty"`
+
+	// Short Texts are cut at this size in bytes; 0: they are whole
+	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
+}
 
 // CancelRunParams defines parameters for CancelRun.
 type CancelRunParams struct {
@@ -4302,6 +4434,13 @@ type ClientInterface interface {
 	// Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
 	GetRun(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetCall Show the request of a model call
+	//
+	// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+	//
+	// Corresponds with GET /api/v1/runs/{id}/calls/{call} (the `GetCall` operationId).
+	GetCall(ctx context.Context, id string, call string, params *GetCallParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CancelRunWithBody Stop a run
 	//
 	// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
@@ -5286,6 +5425,23 @@ func (c *Client) DeleteRun(ctx context.Context, id string, reqEditors ...Request
 // Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
 func (c *Client) GetRun(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRunRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCall Show the request of a model call
+//
+// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+//
+// Corresponds with GET /api/v1/runs/{id}/calls/{call} (the `GetCall` operationId).
+func (c *Client) GetCall(ctx context.Context, id string, call string, params *GetCallParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCallRequest(c.Server, id, call, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7952,6 +8108,86 @@ func NewGetRunRequest(server string, id string, params *GetRunParams) (*http.Req
 		if params.Steps != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "steps", *params.Steps, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetCallRequest constructs an http.Request for the GetCall method
+func NewGetCallRequest(server string, id string, call string, params *GetCallParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "call", call, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/runs/%s/calls/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Attempt != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "attempt", *params.Attempt, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Short != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "short", *params.Short, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -11116,6 +11352,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /api/v1/runs/{id} (the `GetRun` operationId).
 	GetRunWithResponse(ctx context.Context, id string, params *GetRunParams, reqEditors ...RequestEditorFn) (*GetRunResponse, error)
 
+	// GetCallWithResponse Show the request of a model call
+	//
+	// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/runs/{id}/calls/{call} (the `GetCall` operationId).
+	GetCallWithResponse(ctx context.Context, id string, call string, params *GetCallParams, reqEditors ...RequestEditorFn) (*GetCallResponse, error)
+
 	// CancelRunWithBodyWithResponse Stop a run
 	//
 	// Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
@@ -13908,6 +14153,103 @@ func (r GetRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetCallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CallRequest
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCallResponse) GetJSON200() *CallRequest {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetCallResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCallResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19177,6 +19519,21 @@ func (c *ClientWithResponses) GetRunWithResponse(ctx context.Context, id string,
 	return ParseGetRunResponse(rsp)
 }
 
+// GetCallWithResponse Show the request of a model call
+//
+// Messages, tools and parameters as they were sent, worked out from the journal; the adapter of a provider gives them the form of that provider. `call` is the name of a call in the events `model.called`. The tools of toolsets are known once the first call of an agent has ended. A request of a draft needs the role edit until the draft is published.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/runs/{id}/calls/{call} (the `GetCall` operationId).
+func (c *ClientWithResponses) GetCallWithResponse(ctx context.Context, id string, call string, params *GetCallParams, reqEditors ...RequestEditorFn) (*GetCallResponse, error) {
+	rsp, err := c.GetCall(ctx, id, call, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCallResponse(rsp)
+}
+
 // CancelRunWithBodyWithResponse Stop a run
 //
 // Stops the runs that it started, too. A run that is already cancelled is returned unchanged; one that ended otherwise is 409.
@@ -21992,6 +22349,88 @@ func ParseGetRunResponse(rsp *http.Response) (*GetRunResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Run
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetCallResponse parses an HTTP response from a GetCallWithResponse call
+func ParseGetCallResponse(rsp *http.Response) (*GetCallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CallRequest
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

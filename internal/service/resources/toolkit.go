@@ -43,6 +43,36 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 	if err := op.AskAgain(info.Run, info.Meta); err != nil {
 		return err
 	}
+	if err := op.grantTools(ctx, info, &cfg); err != nil {
+		return err
+	}
+	cfg.CallTimeout = time.Duration(op.cfg.Operator.Limits.ToolTimeout)
+	if err := op.permit(ctx, info, &cfg); err != nil {
+		return err
+	}
+	set, err := tool.NewSet(cfg)
+	if err != nil {
+		return err
+	}
+	kit.Tools = cleanTools{set, op.cfg.Keeper}
+	return nil
+}
+
+// Recorded gives what tells the requests of a run's model calls from its journal: pins are the definitions of tools that it held. Nothing is opened, no key is needed, and no call can be made.
+func (op *Opener) Recorded(ctx context.Context, info driver.Info, pins tool.Pins) (*driver.RunResources, error) {
+	cfg := tool.Config{Agents: map[string]tool.Grant{}, Builtin: op.cfg.Tools, Fallback: op.fallbacks(), Pins: pins, Recorded: true}
+	if err := op.grantTools(ctx, info, &cfg); err != nil {
+		return nil, err
+	}
+	set, err := tool.NewSet(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &driver.RunResources{DefaultModel: op.defaultModel(info.Workflow), Tools: cleanTools{set, op.cfg.Keeper}}, nil
+}
+
+// grantTools says which toolsets and tools the agents of a run have: those of its document, of the operator and of its tools file.
+func (op *Opener) grantTools(ctx context.Context, info driver.Info, cfg *tool.Config) error {
 	if err := grants(info.Workflow, info.Meta[MetaTrusted], cfg.Agents); err != nil {
 		return err
 	}
@@ -67,15 +97,6 @@ func (op *Opener) openTools(ctx context.Context, info driver.Info, calls tool.Ty
 		return err
 	}
 	cfg.Extra = append(cfg.Extra, extraToolsets(op.cfg.Operator, cfg.Agents)...)
-	cfg.CallTimeout = time.Duration(op.cfg.Operator.Limits.ToolTimeout)
-	if err := op.permit(ctx, info, &cfg); err != nil {
-		return err
-	}
-	set, err := tool.NewSet(cfg)
-	if err != nil {
-		return err
-	}
-	kit.Tools = cleanTools{set, op.cfg.Keeper}
 	return nil
 }
 

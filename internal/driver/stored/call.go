@@ -1,0 +1,105 @@
+package stored
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/driver"
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/tool"
+)
+
+// Called is an attempt of a model call as the journal of its run has it.
+type Called struct {
+	// Command is what the engine asked for.
+	Command *engine.CallModel
+	// At is when.
+	At time.Time
+	// Answered is the model that answered or failed, as the journal has it; "": there is no answer, or no model was found.
+	Answered string
+	// Ended tells whether there is an answer or a failure.
+	Ended bool
+	// Pins are the definitions of tools that the run held when the call ended, or holds where it has not.
+	Pins tool.Pins
+}
+
+// ErrNoCall says that a run has no such model call or attempt.
+var ErrNoCall = errors.New("no such model call")
+
+var errThere = errors.New("found")
+
+// ModelCall gives attempt n of a model call of a run; 0: the last one. Errors: ErrNoCall; journal.ErrNotFound, *journal.CorruptError, *journal.NewerError.
+func (r *Runs) ModelCall(ctx context.Context, run, call string, n int) (c Called, err error) {
+	defer recovered(&err)
+	head, err := r.cfg.Journal.Head(ctx, run)
+	if err != nil {
+		return Called{}, err
+	}
+	seq, c, err := r.findCall(ctx, run, call, n)
+	if err != nil {
+		return Called{}, err
+	}
+	plan, err := r.plan(ctx, head.Definition)
+	if err != nil {
+		return Called{}, journal.InRun(run, err)
+	}
+	folded := engine.New(plan, run)
+	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
+		for i := range events {
+			if err := folded.Apply(events[i : i+1]); err != nil {
+				return err
+			}
+			if events[i].Seq == seq {
+				return errThere
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errThere) {
+		return Called{}, err
+	}
+	for _, cmd := range folded.Unfinished() {
+		if m, ok := cmd.(*engine.CallModel); ok && m.After == seq {
+			c.Command = m
+			return c, nil
+		}
+	}
+	return Called{}, &journal.CorruptError{Run: run, Reason: fmt.Sprintf("model call %s is not open where its event is", call)}
+}
+
+// findCall gives the number of the event with which an attempt of a model call began, and what other events tell of it.
+func (r *Runs) findCall(ctx context.Context, run, call string, n int) (seq uint64, c Called, err error) {
+	history := driver.NewHistory(run, nil)
+	end := func(name string, attempt int, model string) {
+		if name == call && (n == 0 || attempt == n) && seq != 0 {
+			c.Answered, c.Ended = model, true
+		}
+	}
+	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
+		for _, e := range events {
+			switch d := e.Data.(type) {
+			case *engine.ModelCalled:
+				if d.Call == call && (n == 0 || d.Attempt == n) {
+					seq, c = e.Seq, Called{At: e.At}
+				}
+			case *engine.ModelReplied:
+				end(d.Call, d.Attempt, d.Model)
+			case *engine.ModelFailed:
+				end(d.Call, d.Attempt, d.Model)
+			case *engine.ToolsPinned:
+				if !c.Ended {
+					history.Add(e)
+				}
+			}
+		}
+		return nil
+	})
+	if err == nil && seq == 0 {
+		err = fmt.Errorf("model call %s of run %s: %w", call, run, ErrNoCall)
+	}
+	c.Pins = history.Pins
+	return seq, c, err
+}
