@@ -133,6 +133,14 @@ func block(w io.Writer, label, text string) {
 	}
 }
 
+// turnText says where a run is in the line of its concurrency key.
+func turnText(t project.Turn) string {
+	if t.Before == 0 {
+		return "it is next, when run " + t.Run + " or another one of its concurrency key has ended"
+	}
+	return fmt.Sprintf("%s of its concurrency key before it, the last of them %s", counted(t.Before, "run"), t.Run)
+}
+
 // showRun prints a run, with what steps prints; program is the one that has the functions of a Go graph, empty for all others.
 func (a *app) showRun(o project.Run, program string, steps func() error) error {
 	t := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
@@ -145,6 +153,9 @@ func (a *app) showRun(o project.Run, program string, steps func() error) error {
 			goesOn = "its program continues it"
 		}
 		status += " (interrupted: no process drives it; " + goesOn + ")"
+	}
+	if o.Turn != nil {
+		status += " (" + turnText(*o.Turn) + ")"
 	}
 	fmt.Fprintf(t, "run\t%s\nstatus\t%s\n", o.ID, status)
 	from := "forked from"

@@ -93,6 +93,7 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 		Status      journal.Status
 		Interrupted bool
 		WaitingFor  string
+		Turn        *project.Turn
 		Waiting     []json.RawMessage
 	}
 	none := api.GetRunParamsSteps("none")
@@ -100,7 +101,11 @@ func (r *Remote) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	if err := r.read(res, err, &o); err != nil {
 		return journal.Head{}, nil, err
 	}
-	return journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Waiting: len(o.Waiting)}, w, nil
+	h := journal.Head{Run: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Waiting: len(o.Waiting)}
+	if o.Turn != nil {
+		h.Turn = &journal.Turn{Before: o.Turn.Before, Behind: o.Turn.Run}
+	}
+	return h, w, nil
 }
 
 // EachShort implements view.Source.

@@ -64,6 +64,8 @@ type Head struct {
 	Interrupted bool
 	// WaitingFor is the place that an interrupted run waits for: no living process has it. Stores leave it empty; package service fills it in.
 	WaitingFor string
+	// Turn is where a pending run is in the line of its concurrency key; nil: it is in none. Stores leave it nil; package service fills it in for one run.
+	Turn *Turn
 	// Outcome is that of the last append that told one.
 	Outcome Outcome
 	// Unbegun: no open call of the run has begun since its last append. Only what claims a run gives it, of a run that was given up by Dispatch.Return, or so by an append.

@@ -38,11 +38,21 @@ type Run struct {
 	Interrupted bool `json:"interrupted"`
 	// WaitingFor is the place that the run waits for, because no living process has it; the caller sets it too.
 	WaitingFor string `json:"waitingFor,omitempty"`
+	// Turn is where a pending run is in the line of its concurrency key; the caller sets it too.
+	Turn *Turn `json:"turn,omitempty"`
 
 	// State is there for canvas documents (S0-37) and Go graphs.
 	State map[string]engine.Value `json:"state,omitzero"`
 	*CanvasFields
 	*RoundsFields
+}
+
+// Turn is a place in the line of a concurrency key (X-107).
+type Turn struct {
+	// Before is how many runs wait for their turn before it.
+	Before int `json:"before"`
+	// Run is the one directly before it, which waits too, or, where Before is 0, the oldest of those that go on.
+	Run string `json:"run"`
 }
 
 // CanvasFields are further fields of runs of canvas documents (S0-37).

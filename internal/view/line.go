@@ -116,3 +116,15 @@ func orNull(s string) *string {
 	}
 	return &s
 }
+
+// TurnOf gives the place of a run in the line of its key as the run object shows it; nil for a run that is in none.
+func TurnOf(h journal.Head) *project.Turn {
+	t := h.Turn
+	switch {
+	case t == nil:
+		return nil
+	case t.Behind == "" && len(t.Busy) > 0:
+		return &project.Turn{Run: t.Busy[0]}
+	}
+	return &project.Turn{Before: t.Before, Run: t.Behind}
+}

@@ -199,7 +199,7 @@ func (r *Reader) Run(ctx context.Context, p Page) (Run, error) {
 
 func (r *Reader) runOf(f *project.Folder, p Page) (out Run, err error) {
 	out.Run = f.Run()
-	out.Interrupted, out.WaitingFor = r.Head.Interrupted, r.Head.WaitingFor
+	out.Interrupted, out.WaitingFor, out.Turn = r.Head.Interrupted, r.Head.WaitingFor, TurnOf(r.Head)
 	out.Steps, out.StepsNext, err = cut(p, listSteps, out.Steps, f.StepCount())
 	r.seal(&out.Run)
 	return out, err

@@ -124,7 +124,7 @@ func (r *Reader) RunWhole(ctx context.Context) (*Whole, error) {
 		return nil, err
 	}
 	o := &Whole{Run: f.Run(), steps: s}
-	o.Run.Interrupted, o.Run.WaitingFor, o.Run.Steps = r.Head.Interrupted, r.Head.WaitingFor, []project.Step{}
+	o.Run.Interrupted, o.Run.WaitingFor, o.Run.Turn, o.Run.Steps = r.Head.Interrupted, r.Head.WaitingFor, TurnOf(r.Head), []project.Step{}
 	r.seal(&o.Run)
 	return o, nil
 }

@@ -101,6 +101,7 @@ type outcome struct {
 	Status      engine.Status  `json:"status"`
 	Interrupted bool           `json:"interrupted,omitempty"`
 	WaitingFor  string         `json:"waitingFor,omitempty"`
+	Turn        *project.Turn  `json:"turn,omitempty"`
 	Output      engine.Value   `json:"output,omitempty"`
 	Error       *project.Error `json:"error,omitempty"`
 	Waiting     []waiting      `json:"waiting,omitempty"`
@@ -267,7 +268,7 @@ func (c *call) outcome(ctx context.Context, run string) (outcome, error) {
 	if err != nil {
 		return outcome{}, noSuchRun(err, run)
 	}
-	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Error: o.Error, reader: r}
+	out := outcome{RunID: run, Status: o.Status, Interrupted: o.Interrupted, WaitingFor: o.WaitingFor, Turn: o.Turn, Error: o.Error, reader: r}
 	if o.Status == engine.StatusCompleted {
 		out.Output = o.Output
 	}
@@ -302,6 +303,8 @@ func (c *call) next(o outcome) string {
 		return "Nothing: the run was cancelled."
 	case o.WaitingFor != "":
 		return "The run waits for place " + o.WaitingFor + ", where no process is running. It continues when one is started there."
+	case o.Turn != nil:
+		return fmt.Sprintf("The run waits for its turn, behind run %s: %d of its concurrency key wait before it. Call get_run later.", o.Turn.Run, o.Turn.Before)
 	case o.Interrupted:
 		return "No process drives the run. resume_run continues it."
 	case o.Status != engine.StatusPaused:

@@ -36,7 +36,8 @@ var (
 
 	outcomeOut = closed(
 		req("runId", aText, "Give it to get_run, resume_run, cancel_run and run_events."), req("status", statusP, ""),
-		opt("interrupted", aFlag, "No process drives the run: resume_run continues it."), opt("waitingFor", aText, waitingForAbout), opt("output", anything, "The final output, after the run has completed."),
+		opt("interrupted", aFlag, "No process drives the run: resume_run continues it."), opt("waitingFor", aText, waitingForAbout),
+		opt("turn", string(closed(req("before", aCount, "How many runs wait before it."), req("run", aText, "The run directly before it, which waits too or goes on."))), "The place of a pending run in the line of its concurrency key."), opt("output", anything, "The final output, after the run has completed."),
 		opt("error", anError, "Why it failed."), opt("waiting", list(aWait), "What a paused run waits for."), req("next", aText, "What to do now."),
 		opt("again", aFlag, "The run existed already, with the same idempotencyKey."), opt("truncated", aText, "The place of the full output."),
 	)

@@ -2429,6 +2429,7 @@ type Run struct {
 	TargetBranchId  *string                 `json:"targetBranchId,omitempty"`
 	TargetId        *string                 `json:"targetId,omitempty"`
 	TargetType      *string                 `json:"targetType,omitempty"`
+	Turn            *Turn                   `json:"turn,omitempty"`
 	Usage           TotalUsage              `json:"usage"`
 	Waiting         []Waiting               `json:"waiting"`
 	WaitingFor      *string                 `json:"waitingFor,omitempty"`
@@ -2914,6 +2915,12 @@ type TrailEntryList struct {
 
 	// Next The cursor of the next page; empty after the last
 	Next string `json:"next"`
+}
+
+// Turn defines model for Turn.
+type Turn struct {
+	Before int64  `json:"before"`
+	Run    string `json:"run"`
 }
 
 // Usage defines model for Usage.

@@ -8,6 +8,7 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/project"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -34,7 +35,22 @@ func (s *Runner) RunDefinition(ctx context.Context, run string) (journal.Head, *
 	if err != nil {
 		return journal.Head{}, nil, &journal.CorruptError{Run: run, Reason: "its definition cannot be read: " + err.Error()}
 	}
+	if h.Turn, err = s.turn(ctx, h); err != nil {
+		return journal.Head{}, nil, err
+	}
 	return h, w, nil
+}
+
+// turn gives where a pending run is in the line of its key; nil for a run that is in none.
+func (s *Runner) turn(ctx context.Context, h journal.Head) (*journal.Turn, error) {
+	if _, isBound := boundOf(h.Meta); h.Status != journal.StatusPending || !isBound {
+		return nil, nil //nolint:nilnil // it has its turn, or needs none
+	}
+	t, err := s.store.Turn(ctx, h.Run)
+	if errors.Is(err, journal.ErrNotFound) || err == nil && t.Admitted {
+		return nil, nil //nolint:nilnil // it shares the place of a run above, or begins just now
+	}
+	return &t, err
 }
 
 // Events gives the events of a run after the event after.
@@ -89,7 +105,7 @@ func (s *Runner) Show(ctx context.Context, run string) (project.Run, error) {
 		return project.Run{}, err
 	}
 	o := f.Run()
-	o.Interrupted, o.WaitingFor = h.Interrupted, h.WaitingFor
+	o.Interrupted, o.WaitingFor, o.Turn = h.Interrupted, h.WaitingFor, view.TurnOf(h)
 	return o, nil
 }
 

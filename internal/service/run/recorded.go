@@ -79,7 +79,7 @@ func readShort(ctx context.Context, src view.Source, run string) (Recorded, *vie
 		h.Workflow, h.WorkflowName, h.Format, h.Parent, h.Meta = d.Workflow, d.Name, d.Format, d.ParentRun, d.Meta
 	}
 	rec.object = f.Run()
-	rec.object.Interrupted, rec.object.WaitingFor = rec.Head.Interrupted, rec.Head.WaitingFor
+	rec.object.Interrupted, rec.object.WaitingFor, rec.object.Turn = rec.Head.Interrupted, rec.Head.WaitingFor, view.TurnOf(rec.Head)
 	rec.object.Steps, rec.object.Outputs, rec.object.State, rec.object.Input = nil, nil, nil, nil
 	for _, w := range rec.open() { // an answer is compared with them
 		options := []string{}

@@ -3,6 +3,8 @@ package run_test
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -74,10 +77,37 @@ func TestConcurrencyQueue(t *testing.T) {
 			t.Errorf("run %s is %s, want that it waits for its turn", run, got)
 		}
 	}
+	turns := func() (out []string) {
+		for _, run := range runs {
+			r, err := s.View(t.Context(), run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := r.Run(t.Context(), view.Page{})
+			if whole, err := s.Show(t.Context(), run); err != nil || !reflect.DeepEqual(whole.Turn, o.Turn) {
+				t.Errorf("run %s: %+v and %+v, %v", run, whole.Turn, o.Turn, err)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if o.Turn == nil {
+				out = append(out, "-")
+			} else {
+				out = append(out, fmt.Sprint(o.Turn.Before, " ", slices.Index(runs, o.Turn.Run)))
+			}
+		}
+		return out
+	}
+	if got, want := turns(), []string{"-", "-", "0 0", "1 2", "2 3"}; !slices.Equal(got, want) {
+		t.Errorf("places in the line: %q, want %q", got, want)
+	}
 	if err := s.Cancel(t.Context(), runs[2], "changed my mind"); err != nil {
 		t.Fatal(err)
 	}
 	reaches(t, s, runs[2], journal.StatusCancelled)
+	if got, want := turns(), []string{"-", "-", "-", "0 0", "1 3"}; !slices.Equal(got, want) {
+		t.Errorf("places in the line after a run left it: %q, want %q", got, want)
+	}
 	yes(t, s, runs[1])
 	reaches(t, s, runs[3], journal.StatusPaused)
 	if got := status(t, s, runs[4]); got != journal.StatusPending {
