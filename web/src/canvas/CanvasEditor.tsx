@@ -1,10 +1,8 @@
-import {ListTree, Maximize, Network, Plus, Redo2, Undo2} from 'lucide-react'
+import {ListTree, Maximize, Network, Plus} from 'lucide-react'
 import {type ClipboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState} from 'react'
 import type {DocumentModel} from '../edit/model.ts'
-import {useHistory} from '../edit/use_model.ts'
 import {plural} from '../lib/format.ts'
-import {isMac} from '../shell/keys.ts'
-import {Button, Empty, IconButton} from '../ui/parts.tsx'
+import {Button, Empty} from '../ui/parts.tsx'
 import {Text} from '../ui/Text.tsx'
 import styles from './CanvasEditor.module.css'
 import {Add, Connect} from './Choose.tsx'
@@ -61,7 +59,6 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
   const [side, setSide] = useState(false)
   const [schema, setSchema] = useState<unknown>(null)
   const [said, setSaid] = useState('')
-  const {canUndo, canRedo} = useHistory(model)
   const troubles = useMemo(() => troublesOf(c, problems), [c, problems])
 
   useEffect(() => {
@@ -191,12 +188,6 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
         </Button>
         {!readOnly && (
           <>
-            <IconButton label={`Undo (${isMac ? '⌘Z' : 'Ctrl Z'})`} disabled={!canUndo} onClick={() => model.undo()}>
-              <Undo2 size={16} />
-            </IconButton>
-            <IconButton label={`Redo (${isMac ? '⇧⌘Z' : 'Ctrl Shift Z'})`} disabled={!canRedo} onClick={() => model.redo()}>
-              <Redo2 size={16} />
-            </IconButton>
             <Button kind="quiet" title="Place all nodes anew (t)" onClick={actions.tidy}>
               <Network size={16} /> Tidy
             </Button>

@@ -1,17 +1,21 @@
 import {useQuery} from '@tanstack/react-query'
 import {Link} from 'wouter'
 import {ask, client} from '../api/client.ts'
+import {may} from '../api/session.ts'
+import {NewCanvas} from '../canvas/NewCanvas.tsx'
 import {ago} from '../lib/format.ts'
+import {useSession} from '../shell/session.ts'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './Inbox.module.css'
 
 // WorkflowsPage lists the stored workflows.
 export function WorkflowsPage() {
+  const who = useSession()
   const list = useQuery({queryKey: ['workflows', 'list'], queryFn: () => ask(client.GET('/api/v1/workflows', {params: {query: {limit: 200}}}))})
   const all = list.data?.items ?? []
   return (
-    <Page title="Workflows">
+    <Page title="Workflows" actions={may(who, 'edit') && <NewCanvas />}>
       {list.error && !list.data ? (
         <ErrorBox error={list.error} again={() => void list.refetch()} />
       ) : list.isPending ? (

@@ -1,0 +1,160 @@
+import {useMutation, useQuery} from '@tanstack/react-query'
+import {Play, Square} from 'lucide-react'
+import {useCallback, useEffect, useMemo, useState} from 'react'
+import {Link} from 'wouter'
+import {ask, client} from '../api/client.ts'
+import type {LiveRun} from '../live/run_source.ts'
+import {useRun} from '../live/use_run.ts'
+import {useDefinition} from '../run/definition.ts'
+import type {Step} from '../run/types.ts'
+import control from '../ui/control.module.css'
+import {Dialog} from '../ui/Dialog.tsx'
+import {Button, ErrorBox, Field} from '../ui/parts.tsx'
+import {SchemaForm} from '../ui/SchemaForm.tsx'
+import {Status} from '../ui/Status.tsx'
+import {Text} from '../ui/Text.tsx'
+import {Value} from '../ui/Value.tsx'
+import styles from './TestRun.module.css'
+
+const over: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
+
+export type Testing = {
+  run: string | null
+  live: LiveRun | null
+  running: boolean
+  states: ReadonlyMap<string, string>
+  steps: ReadonlyMap<string, Step> // the last of each node
+  setRun: (id: string) => void
+  follow: (live: LiveRun | null) => void
+}
+
+// useTesting holds the run whose states are drawn: the test run, else the last run of the workflow.
+export function useTesting(workflow: string): Testing {
+  const [own, setOwn] = useState<string | null>(null)
+  const [live, follow] = useState<LiveRun | null>(null)
+  const last = useQuery({
+    queryKey: ['runs', 'last', workflow],
+    queryFn: async () => (await ask(client.GET('/api/v1/runs', {params: {query: {workflow, limit: 1}}}))).items?.[0]?.id ?? null,
+    enabled: workflow !== '',
+  })
+  const run = own ?? last.data ?? null
+  const view = live?.view.id === run ? live.view : null
+  const states = useMemo(() => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])), [view])
+  const steps = useMemo(() => new Map((view?.steps ?? []).map(s => [s.node, s])), [view])
+  return {run, live: view ? live : null, running: own !== null && view !== null && !over.has(view.status), states, steps, setRun: setOwn, follow}
+}
+
+// Follow follows the run that is drawn.
+export function Follow({run, follow}: {run: string; follow: (live: LiveRun | null) => void}) {
+  const definition = useDefinition(run)
+  const live = useRun(run, definition.data)
+  useEffect(() => follow(live), [live, follow])
+  return null
+}
+
+type Props = {testing: Testing; text: string; format: string; name: string; initial: string; inputs: unknown; why: string; showProblem: (() => void) | null}
+
+// TestRun starts a run of the text as it is, stored or not, and says how it stands. Where it cannot, it says why.
+export function TestRun({testing, text, format, name, initial, inputs, why, showProblem}: Props) {
+  const [open, setOpen] = useState(false)
+  const [typed, setTyped] = useState<string | null>(null)
+  const input = typed ?? initial
+  const {live, run, setRun} = testing
+  const start = useMutation({
+    mutationFn: (v: unknown) => ask(client.POST('/api/v1/runs', {body: {document: text, format: format as 'canvas', name, ...(v === '' ? {} : {input: v})}})),
+    onSuccess: r => {
+      setRun(r.id)
+      setOpen(false)
+    },
+  })
+  const stop = useMutation({mutationFn: () => ask(client.POST('/api/v1/runs/{id}/cancel', {params: {path: {id: run!}}, body: {}}))})
+  const close = useCallback(() => setOpen(false), [])
+  const wait = live?.view.waiting[0]
+  const schema = inputs as {properties?: object} | null | undefined
+  return (
+    <div className={styles.test}>
+      {live && run && (
+        <span className={styles.stand} role="status">
+          <Status of={live.view.status} />
+          <Link href={`/runs/${run}`}>{testing.running || live.view.workflow.id === null ? 'test run' : 'last run'}</Link>
+          {wait && <Link href={`/inbox/${run}/${wait.id}`}>Answer</Link>}
+        </span>
+      )}
+      {why && !testing.running && (
+        <span className={styles.why} id="why-no-run">
+          {showProblem ? (
+            <button type="button" onClick={showProblem}>
+              <Text>{why}</Text>
+            </button>
+          ) : (
+            <Text>{why}</Text>
+          )}
+        </span>
+      )}
+      {testing.running ? (
+        <Button onClick={() => stop.mutate()} disabled={stop.isPending}>
+          <Square size={14} /> Stop
+        </Button>
+      ) : (
+        <Button aria-describedby={why ? 'why-no-run' : undefined} disabled={why !== ''} onClick={() => setOpen(true)}>
+          <Play size={14} /> Test run
+        </Button>
+      )}
+      {open && (
+        <Dialog title="Test run" close={close}>
+          <p className={styles.quiet}>The document runs as it is here, stored or not. Models and tools are those of the server.</p>
+          {schema?.properties ? (
+            <SchemaForm schema={schema} busy={start.isPending} submit="Run" send={v => start.mutate(v)} />
+          ) : (
+            <form
+              className={styles.form}
+              onSubmit={e => {
+                e.preventDefault()
+                start.mutate(input)
+              }}
+            >
+              <Field label="Input">
+                <textarea className={control.area} value={input} onChange={e => setTyped(e.target.value)} />
+              </Field>
+              <div>
+                <Button kind="primary" type="submit" disabled={start.isPending}>
+                  Run
+                </Button>
+              </div>
+            </form>
+          )}
+          {start.error && <ErrorBox error={start.error} />}
+        </Dialog>
+      )}
+    </div>
+  )
+}
+
+// LastRun shows what a node was given in the run that is drawn, and what it gave.
+export function LastRun({testing, node}: {testing: Testing; node: string}) {
+  const step = testing.steps.get(node)
+  if (!step || !testing.run) return null
+  return (
+    <details className={styles.last} open>
+      <summary>
+        Last run <Status of={step.status} />
+      </summary>
+      <h3>In</h3>
+      <Value of={step.input} run={testing.run} label="input" />
+      <h3>Out</h3>
+      {step.error ? (
+        <p>
+          <Text>{String(step.error.message)}</Text>
+        </p>
+      ) : (
+        <Value of={step.output} run={testing.run} label="output" />
+      )}
+      {step.note && (
+        <p>
+          <Text>{`note: ${step.note}`}</Text>
+        </p>
+      )}
+      <Link href={`/runs/${testing.run}?tab=steps&step=${step.seq}`}>The step</Link>
+    </details>
+  )
+}

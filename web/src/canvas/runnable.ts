@@ -1,0 +1,20 @@
+import type {Problem} from './problem.ts'
+
+export type Facts = {
+  role: boolean // the session may start runs
+  checked: boolean // the text as it is now was checked
+  failed: boolean // the server could not be asked
+  problems: readonly Problem[]
+  running: boolean
+}
+
+// whyNot says why a test run cannot begin; '': it can.
+export function whyNot({role, checked, failed, problems, running}: Facts): string {
+  if (!role) return 'Your role may not start runs.'
+  if (failed) return 'The server did not answer whether the document is right.'
+  if (!checked) return 'The document is being checked.'
+  const errors = problems.filter(p => p.severity === 'error')
+  if (errors.length === 1) return `It cannot run: ${errors[0]!.message}`
+  if (errors.length > 1) return `It cannot run: ${errors.length} errors, the first is: ${errors[0]!.message}`
+  return running ? 'The test run before has not ended.' : ''
+}
