@@ -65,6 +65,12 @@ const deskTools = `toolsets:
       pay: {description: Pays., cmd: "sleep 60", args: {to: {type: string}, sum: {type: integer}}}
 `
 
+// drawReplies answers the agents of the workflow that the spec draws.
+const drawReplies = `replies:
+  - {agent: Agent, text: "Dear Ada, come on Sunday.", times: always}
+  - {text: Done., times: always}
+`
+
 // TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh store. They fail on any error of the console, any violation of the policy and
 // any request to another origin.
 func TestPage(t *testing.T) {
@@ -84,6 +90,7 @@ func TestPage(t *testing.T) {
 		{name: "session"},
 		{name: "tabs"},
 		{name: "edit"},
+		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()

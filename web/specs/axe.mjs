@@ -35,6 +35,20 @@ const done = `workflow:
 const failed = `workflow:
   - {type: end, status: failed, message: it is so}
 `
+const drawn = JSON.stringify({
+  name: 'Drawn',
+  nodes: [
+    {id: 's', type: 'start'},
+    {id: 'q', type: 'if', data: {conditions: [{operator: 'contains', value: ''}]}},
+    {id: 'ok', type: 'approval', data: {prompt: 'Send it?'}},
+    {id: 'v', type: 'set', data: {values: {}}},
+  ],
+  connections: [
+    {source: 's', target: 'q'},
+    {source: 'q', target: 'ok', sourceHandle: 'condition-0'},
+    {source: 'ok', target: 'v', sourceHandle: 'approve'},
+  ],
+})
 
 export const spec = (chromium, {origin, token}) =>
   withBrowser(chromium, origin, async ({open, allow}) => {
@@ -43,6 +57,7 @@ export const spec = (chromium, {origin, token}) =>
     const start = (document, name) => api('/runs?wait=20s', {document, format: 'steps', name, input: 'Dear Ada'})
     const [waits, asks, ended, broken] = [await start(approval, 'letter'), await start(form, 'form'), await start(done, 'count'), await start(failed, 'broken')]
     await api('/workflows/letter', {document: approval}, 'PUT')
+    await api('/workflows', {id: 'drawn', document: drawn})
     const wait = r => `/inbox/${r.id}/${r.waiting[0].id}`
     const paths = [
       '/',
@@ -53,6 +68,7 @@ export const spec = (chromium, {origin, token}) =>
       wait(asks),
       '/workflows',
       '/workflows/letter',
+      '/workflows/drawn/edit',
       '/workflows/letter/edit',
       '/workflows/letter/edit?pane=problems',
       '/workflows/letter/edit?pane=drawing',

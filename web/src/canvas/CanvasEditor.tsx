@@ -95,8 +95,8 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
   showNow.current = show
   useEffect(() => {
     if (!shown || current === null) return
-    const timer = requestAnimationFrame(() => showNow.current(current))
-    return () => cancelAnimationFrame(timer)
+    const timer = setTimeout(() => showNow.current(current), 80) // the drawing has its new width then
+    return () => clearTimeout(timer)
   }, [shown, current])
   const goTo = (key: string) => {
     show(key)
@@ -187,11 +187,9 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
           {readOnly ? <ListTree size={16} /> : <Plus size={16} />} Nodes
         </Button>
         {!readOnly && (
-          <>
-            <Button kind="quiet" title="Place all nodes anew (t)" onClick={actions.tidy}>
-              <Network size={16} /> Tidy
-            </Button>
-          </>
+          <Button kind="quiet" title="Place all nodes anew (t)" onClick={actions.tidy}>
+            <Network size={16} /> Tidy
+          </Button>
         )}
         <Button kind="quiet" title="Show all nodes (f)" onClick={actions.fit}>
           <Maximize size={16} /> Fit

@@ -8,20 +8,11 @@ import {Button, ErrorBox, Field} from '../ui/parts.tsx'
 import {emptyCanvas, slug} from './new_canvas.ts'
 import styles from './TestRun.module.css'
 
-// exists tells whether a workflow is stored under an id.
-async function exists(id: string): Promise<boolean> {
-  try {
-    await ask(client.GET('/api/v1/workflows/{id}', {params: {path: {id}}}))
-    return true
-  } catch (err) {
-    if (err instanceof ApiError && err.status === 404) return false
-    throw err
-  }
-}
+// taken tells that there is a workflow with the id.
+const taken = (err: unknown): boolean => err instanceof ApiError && err.status === 409
 
 async function create(name: string, id: string): Promise<string> {
-  if (await exists(id)) throw new Error(`A workflow with the id "${id}" is stored already.`)
-  await ask(client.PUT('/api/v1/workflows/{id}', {params: {path: {id}}, body: {document: emptyCanvas(name), draft: true, format: 'canvas'}}))
+  await ask(client.POST('/api/v1/workflows', {body: {id, document: emptyCanvas(name), draft: true, format: 'canvas'}}))
   return id
 }
 
@@ -55,7 +46,7 @@ export function NewCanvas() {
             <Field label="Id" hint="It names the workflow in addresses and commands.">
               <input className={`${control.input} ${control.code}`} required value={id ?? slug(name)} onChange={e => setID(e.target.value)} />
             </Field>
-            {make.error && <ErrorBox error={make.error} />}
+            {make.error && <ErrorBox error={taken(make.error) ? new Error('A workflow with this id is stored already: choose another one.') : make.error} />}
             <div>
               <Button kind="primary" type="submit" disabled={make.isPending}>
                 Create the draft

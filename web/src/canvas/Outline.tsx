@@ -1,5 +1,4 @@
 import {useMemo, useRef} from 'react'
-import {clean} from '../lib/hostile.ts'
 import {Line} from '../ui/Text.tsx'
 import {output} from './document.ts'
 import {titleOf} from './FlowNode.tsx'
@@ -51,7 +50,6 @@ export function Outline({editing, troubles}: {editing: Editing; troubles: Readon
             role="treeitem"
             aria-level={row.level}
             aria-selected={nodes.has(row.key)}
-            aria-label={clean([under, word, n.name, bad > 0 ? `${bad} problems` : ''].filter(Boolean).join(', '))}
             tabIndex={at === i || (at < 0 && i === 0) ? 0 : -1}
             className={styles.row}
             style={{paddingLeft: 6 + (row.level - 1) * 12}}
@@ -62,6 +60,7 @@ export function Outline({editing, troubles}: {editing: Editing; troubles: Readon
             onKeyDown={() => undefined}
           >
             <Icon size={13} aria-hidden="true" />
+            <span className="hidden">{word}</span>
             <span className={styles.name}>
               <Line max={60}>{titleOf(n)}</Line>
             </span>
@@ -70,7 +69,12 @@ export function Outline({editing, troubles}: {editing: Editing; troubles: Readon
                 <Line max={20}>{under}</Line>
               </span>
             )}
-            {bad > 0 && <span className={styles.bad}>{bad}</span>}
+            {bad > 0 && (
+              <span className={styles.bad}>
+                {bad}
+                <span className="hidden"> {bad === 1 ? 'problem' : 'problems'}</span>
+              </span>
+            )}
           </div>
         )
       })}

@@ -1,11 +1,11 @@
 import type {EditorView} from '@codemirror/view'
-import {useMemo, useRef, useState} from 'react'
+import {lazy, Suspense, useMemo, useRef, useState} from 'react'
 import {useSearch} from 'wouter'
 import {may} from '../api/session.ts'
 import {useKeys} from '../shell/keys.ts'
 import {useSession as useSignedIn} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
-import {Button, ErrorBox} from '../ui/parts.tsx'
+import {Button, ErrorBox, Loading} from '../ui/parts.tsx'
 import {Conflict} from './Conflict.tsx'
 import type {Problem} from './check.ts'
 import {DrawingPane} from './DrawingPane.tsx'
@@ -20,7 +20,10 @@ import {TextEditor} from './TextEditor.tsx'
 import {useCheck} from './use_check.ts'
 import {useLeaving, useSession} from './use_session.ts'
 
-// Editor is the editing of one workflow: head, text and problems. Where it is narrow, one of them is shown at a time.
+const CanvasPane = lazy(() => import('../canvas/CanvasPane.tsx'))
+
+// Editor is the editing of one workflow: head, text and problems; of a canvas document the canvas, too, in turn with the text. Where it is narrow, one of them is
+// shown at a time.
 export function Editor({id, stored}: {id: string; stored: Stored}) {
   const who = useSignedIn()
   const mayEdit = may(who, 'edit')
@@ -32,7 +35,11 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
   const own = `/workflows/${encodeURIComponent(id)}/edit`
   const leaving = useLeaving(session, state.dirty, own)
-  const pane = usePane(own, useSearch())
+  // Canvas documents in JSON are drawn by hand; those in YAML are edited as text.
+  const canvas = (check?.format || stored.definition.format) === 'canvas' && model.text.trimStart().startsWith('{')
+  const pane = usePane(own, useSearch(), canvas)
+  const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
+  const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
   useKeys({
     'mod+s': () => {
@@ -58,20 +65,35 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
         <Conflict theirs={state.conflict} mine={model.text} resolve={text => session.resolve(text)} />
       ) : (
         <>
-          <div className={styles.panes} role="tablist" aria-label="Parts of the editor">
-            {panes.map(p => (
-              <button key={p.id} type="button" role="tab" aria-selected={pane.at === p.id} className={styles.pane} onClick={() => pane.set(p.id)}>
+          <div className={styles.panes} role="tablist" aria-label="Parts of the editor" data-canvas={canvas || undefined}>
+            {shown.map(p => (
+              <button
+                key={p.id}
+                type="button"
+                role="tab"
+                aria-selected={pane.at === p.id}
+                data-pane={p.id}
+                className={styles.pane}
+                onClick={() => pane.set(p.id)}
+              >
                 {p.label}
                 {p.id === 'problems' && check && check.problems.length > 0 && <span>{check.problems.length}</span>}
               </button>
             ))}
           </div>
           <div className={styles.body} data-pane={pane.at}>
+            {pane.at === 'canvas' && (
+              <div className={styles.canvas}>
+                <Suspense fallback={<Loading what="the canvas" />}>
+                  <CanvasPane id={id} model={model} checking={checking} readOnly={readOnly} onOpenText={r => show(r.from, r.to)} />
+                </Suspense>
+              </div>
+            )}
             <div className={styles.text}>
               <TextEditor
                 model={model}
                 check={check}
-                readOnly={!mayEdit || state.found !== null}
+                readOnly={readOnly}
                 label="Document"
                 opened={v => {
                   view.current = v

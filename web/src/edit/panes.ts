@@ -1,6 +1,7 @@
 import {useLocation} from 'wouter'
 
 export const panes = [
+  {id: 'canvas', label: 'Canvas'},
   {id: 'text', label: 'Text'},
   {id: 'drawing', label: 'Drawing'},
   {id: 'problems', label: 'Problems'},
@@ -8,11 +9,12 @@ export const panes = [
 
 export type PaneID = (typeof panes)[number]['id']
 
-// usePane gives the part that is shown where there is room for one; it stands in the address.
-export function usePane(own: string, search: string): {at: PaneID; set: (id: PaneID) => void} {
+// usePane gives the part that is shown where there is room for one; it stands in the address. canvas: the document is drawn by hand, which is shown first.
+export function usePane(own: string, search: string, canvas: boolean): {at: PaneID; set: (id: PaneID) => void} {
   const [, go] = useLocation()
   const now = new URLSearchParams(search)
-  const at = panes.find(p => p.id === now.get('pane'))?.id ?? 'text'
+  const asked = panes.find(p => p.id === now.get('pane'))?.id ?? (canvas ? 'canvas' : 'text')
+  const at = asked === 'canvas' && !canvas ? 'text' : asked
   return {
     at,
     set: id => {

@@ -1,0 +1,242 @@
+// Done-when 2: S0 drawn by mouse, and by keyboard alone; each rule of sub-agents is refused with its reason; run, approved with a note, completed.
+import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+
+const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
+const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
+const inspector = page => page.locator('[data-inspector]')
+
+const create = async (page, origin, name) => {
+  await page.goto(`${origin}/workflows`)
+  await settled(page)
+  await page.getByRole('button', {name: 'Draw a workflow'}).click()
+  await page.getByLabel('Name', {exact: true}).fill(name)
+  await page.keyboard.press('Enter')
+  await nodeOf(page, 'start').waitFor()
+}
+
+const refused = async (page, reason) => {
+  await page.getByRole('alert').filter({hasText: reason}).waitFor()
+}
+
+const publish = async page => {
+  await page.getByRole('button', {name: 'Publish'}).click()
+  await page.getByRole('status').filter({hasText: 'Published v'}).first().waitFor()
+}
+
+// drawn tells what the stored document says, in short.
+const drawn = async (api, id) => {
+  const doc = JSON.parse((await api(`/workflows/${id}`)).document)
+  return {
+    doc,
+    nodes: doc.nodes
+      .map(n => n.type)
+      .sort()
+      .join(' '),
+    edges: doc.connections
+      .map(c => `${c.source}-${c.sourceHandle ?? 'output'}-${c.target}`)
+      .sort()
+      .join(' '),
+  }
+}
+
+// decided runs what is stored from the editor, approves with a note in the inbox, and waits for the end.
+const decided = async (page, api, origin, id) => {
+  await page.goto(`${origin}/workflows/${id}/edit`)
+  await nodeOf(page, 'start').waitFor()
+  const button = page.getByRole('button', {name: 'Test run'})
+  await button.focus()
+  await page.waitForFunction(() => [...document.querySelectorAll('button')].some(b => b.textContent.trim() === 'Test run' && !b.disabled))
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').getByLabel('Input').fill('an invitation')
+  await page.getByRole('dialog').getByRole('button', {name: 'Run'}).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', {name: 'Answer'}).waitFor()
+  await page.locator('.react-flow__node[data-id="approval"] [data-state="waiting"]').waitFor()
+  await page.getByRole('link', {name: 'Answer'}).focus()
+  await page.keyboard.press('Enter')
+  await settled(page)
+  const run = new URL(page.url()).pathname.split('/')[2]
+  await page.getByRole('textbox').last().fill('well done')
+  await page.getByRole('button', {name: 'Approve'}).focus()
+  await page.keyboard.press('Enter')
+  for (let i = 0; ; i++) {
+    const r = await api(`/runs/${run}`)
+    if (r.status === 'completed') break
+    check('the run is completed', i < 100 && r.status !== 'failed', JSON.stringify(r.error))
+    await page.waitForTimeout(100)
+  }
+  // What each node did is at the node.
+  await page.goto(`${origin}/workflows/${id}/edit`)
+  await nodeOf(page, 'start').waitFor()
+  return run
+}
+
+const edges = 'agent-output-if agent-subagent-agent4 approval-approve-agent2 approval-reject-agent3 if-condition-0-approval start-output-agent'
+
+async function byMouse(page, api, origin) {
+  await create(page, origin, 'Mouse')
+  const add = async (kind, id, x, y) => {
+    const from = await page.getByRole('list', {name: 'Kinds of nodes'}).getByRole('button', {name: kind, exact: true}).boundingBox()
+    const box = await page.locator('[data-drawing]').boundingBox()
+    await page.mouse.move(from.x + 20, from.y + 10)
+    await page.mouse.down()
+    await page.mouse.move(box.x + x, box.y + y, {steps: 4})
+    await page.mouse.up()
+    await nodeOf(page, id).waitFor()
+  }
+  const middle = async l => {
+    const b = await l.boundingBox()
+    return [b.x + b.width / 2, b.y + b.height / 2]
+  }
+  const draw = async (from, handle, to, target = 'input') => {
+    await page.mouse.move(...(await middle(handleOf(page, from, handle))))
+    await page.mouse.down()
+    const [x, y] = await middle(handleOf(page, to, target))
+    await page.mouse.move(x + 30, y + 20, {steps: 3})
+    await page.mouse.move(x, y, {steps: 3})
+    await page.mouse.up()
+  }
+  // An empty canvas: the start, too, is drawn by hand.
+  await nodeOf(page, 'start').click()
+  await page.keyboard.press('Delete')
+  await nodeOf(page, 'start').waitFor({state: 'detached'})
+  await page.getByText('It cannot run: No start node found in workflow graph').waitFor()
+  await page.getByRole('button', {name: 'Add the start'}).click()
+  await nodeOf(page, 'start').waitFor()
+  await page.locator('.react-flow__controls-zoomout').click()
+  await page.locator('.react-flow__controls-zoomout').click()
+  await page.locator('.react-flow__controls-zoomout').click()
+  await add('Agent', 'agent', 140, 60)
+  await add('If', 'if', 140, 160)
+  await add('Approval', 'approval', 140, 270)
+  await add('Agent', 'agent2', 140, 380)
+  await add('Agent', 'agent3', 420, 380)
+  await add('Agent', 'agent4', 420, 60)
+  await page.getByRole('button', {name: 'Tidy'}).click()
+  await page.waitForTimeout(300)
+  await draw('start', 'output', 'agent')
+  await draw('agent', 'output', 'if')
+  await draw('if', 'condition-0', 'approval')
+  await draw('approval', 'approve', 'agent2')
+  await draw('approval', 'reject', 'agent3')
+  // The seven rules, each with its reason.
+  await draw('agent', 'subagent', 'agent4')
+  await refused(page, 'Agent "agent" uses subagent links but Subagents tool is disabled.')
+  await page.getByRole('button', {name: 'Enable sub-agents and connect'}).click()
+  await draw('agent', 'subagent', 'if')
+  await refused(page, 'Subagent target "if" must be an agent node.')
+  await draw('agent', 'subagent', 'agent2')
+  await refused(page, 'Agent "agent2" is configured as subagent and cannot participate in workflow execution edges.')
+  await draw('agent2', 'subagent', 'agent4')
+  await refused(page, 'Agent "agent4" cannot belong to more than one parent subagent.')
+  await draw('agent4', 'subagent', 'agent')
+  await refused(page, 'Subagent cycle detected: agent -> agent4 -> agent')
+  await draw('agent', 'subagent', 'agent')
+  await refused(page, 'Agent "agent" cannot be a subagent of itself.')
+  await draw('agent4', 'output', 'if')
+  await refused(page, 'Agent "agent4" is configured as subagent and cannot participate in workflow execution edges.')
+  await page.getByRole('alert').getByRole('button', {name: 'Close'}).click()
+  // A field by its form, and what is dragged makes no change of the text.
+  await nodeOf(page, 'if').dblclick()
+  await inspector(page).getByLabel('Value of condition 1').fill('dear')
+  await inspector(page).getByRole('button', {name: 'Close'}).click()
+  await publish(page)
+  const one = await drawn(api, 'mouse')
+  check('the edges are drawn', one.edges === edges, one.edges)
+  const [x, y] = await middle(nodeOf(page, 'agent2'))
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  await page.mouse.move(x - 60, y + 10, {steps: 4})
+  await page.mouse.up()
+  check('a move is no change to store', await page.getByRole('button', {name: 'Save draft'}).isDisabled())
+  await decided(page, api, origin, 'mouse')
+}
+
+async function byKeyboard(page, api, origin) {
+  await create(page, origin, 'Keyboard')
+  const press = async (...keys) => {
+    for (const k of keys) await page.keyboard.press(k)
+  }
+  const choose = async name => {
+    const b = page.getByRole('dialog').getByRole('button', {name}).first()
+    await b.focus()
+    await press('Enter')
+    await page.getByRole('dialog').waitFor({state: 'detached'})
+  }
+  const at = async id => {
+    await page.waitForFunction(want => document.activeElement?.getAttribute('data-id') === want, id)
+  }
+  const to = async id => {
+    await nodeOf(page, id).focus()
+    await at(id)
+  }
+  const add = async (kind, id, way) => {
+    await press('a')
+    if (way) await page.getByRole('dialog').getByLabel('Way out').selectOption(way)
+    await choose(kind)
+    await at(id)
+  }
+  const connect = async (from, way, target) => {
+    await to(from)
+    await press('c')
+    await page.getByRole('dialog').getByLabel('Way out').selectOption(way)
+    await choose(target)
+  }
+  await to('start')
+  await add(/^Agent/, 'agent')
+  await add(/^If/, 'if')
+  await add(/^Approval/, 'approval', 'condition-0')
+  await add(/^Agent/, 'agent2', 'approve')
+  // Arrows follow edges.
+  await press('ArrowUp')
+  await at('approval')
+  await add(/^Agent/, 'agent3', 'reject')
+  await press('ArrowUp', 'ArrowUp', 'ArrowUp')
+  await at('agent')
+  await add(/^Agent/, 'agent4', 'subagent')
+  await connect('agent', 'subagent', /^if/)
+  await refused(page, 'Subagent target "if" must be an agent node.')
+  await connect('agent', 'subagent', /agent3\)/)
+  await refused(page, 'Agent "agent3" is configured as subagent and cannot participate in workflow execution edges.')
+  await connect('agent3', 'subagent', /agent4\)/)
+  await refused(page, 'Agent "agent4" cannot belong to more than one parent subagent.')
+  await connect('agent4', 'subagent', /^Agent \(agent\)/)
+  await refused(page, 'Subagent cycle detected: agent -> agent4 -> agent')
+  await connect('agent', 'subagent', /^Agent \(agent\)/)
+  await refused(page, 'Agent "agent" cannot be a subagent of itself.')
+  await connect('agent4', 'output', /^if/)
+  await refused(page, 'Agent "agent4" is configured as subagent and cannot participate in workflow execution edges.')
+  // Delete, and undo of it.
+  await to('agent4')
+  await press('Delete')
+  await nodeOf(page, 'agent4').waitFor({state: 'detached'})
+  await press('Control+z')
+  await nodeOf(page, 'agent4').waitFor()
+  await to('if')
+  await press('Enter')
+  await inspector(page).getByLabel('Value of condition 1').focus()
+  await page.keyboard.insertText('dear')
+  await press('Control+s')
+  await page.getByRole('status').filter({hasText: 'Stored as draft'}).first().waitFor()
+  await page.getByRole('button', {name: 'Publish'}).focus()
+  await press('Enter')
+  await page.getByRole('status').filter({hasText: 'Published v'}).first().waitFor()
+  const two = await drawn(api, 'keyboard')
+  check('the edges are drawn', two.edges === edges, two.edges)
+  await decided(page, api, origin, 'keyboard')
+}
+
+export const spec = (chromium, {origin, token}) =>
+  withBrowser(chromium, origin, async ({open}) => {
+    const api = caller(origin, token)
+    for (const [play, colorScheme] of [
+      [byMouse, 'light'],
+      [byKeyboard, 'dark'],
+    ]) {
+      const page = await open({colorScheme})
+      page.setDefaultTimeout(20_000)
+      await signIn(page, origin, token)
+      await play(page, api, origin)
+      await page.context().close()
+    }
+  })
