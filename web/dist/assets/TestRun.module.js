@@ -1,0 +1,1 @@
+var e={test:`_test_14iq9_1`,stand:`_stand_14iq9_10`,why:`_why_14iq9_16`,form:`_form_14iq9_33`,quiet:`_quiet_14iq9_39`,last:`_last_14iq9_43`};export{e as t};
