@@ -91,6 +91,7 @@ func TestPage(t *testing.T) {
 		{name: "tabs"},
 		{name: "edit"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
+		{name: "versions"},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()

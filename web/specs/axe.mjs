@@ -69,6 +69,8 @@ export const spec = (chromium, {origin, token}) =>
       '/workflows',
       '/workflows/letter',
       '/workflows/drawn/edit',
+      '/workflows/letter/versions',
+      '/schedules',
       '/workflows/letter/edit',
       '/workflows/letter/edit?pane=problems',
       '/workflows/letter/edit?pane=drawing',

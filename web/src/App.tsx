@@ -17,6 +17,8 @@ import {ErrorBox, Loading} from './ui/parts.tsx'
 
 const RunPage = lazy(() => import('./pages/Run.tsx').then(m => ({default: m.RunPage})))
 const WaitPage = lazy(() => import('./pages/Wait.tsx').then(m => ({default: m.WaitPage})))
+const SchedulesPage = lazy(() => import('./pages/Schedules.tsx').then(m => ({default: m.SchedulesPage})))
+const VersionsPage = lazy(() => import('./versions/VersionsPage.tsx'))
 const EditPage = lazy(() => import('./edit/EditPage.tsx'))
 
 type State = {at: 'asking'} | {at: 'out'; why?: unknown} | {at: 'in'; session: Session} | {at: 'error'; error: unknown}
@@ -84,6 +86,8 @@ function Inside({leave}: {leave: () => void}) {
           <Route path="/inbox" component={InboxPage} />
           <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>
           <Route path="/workflows" component={WorkflowsPage} />
+          <Route path="/schedules" component={SchedulesPage} />
+          <Route path="/workflows/:id/versions">{p => <VersionsPage key={p.id} id={p.id} />}</Route>
           <Route path="/workflows/:id/edit">{p => <EditPage key={p.id} id={p.id} />}</Route>
           <Route path="/workflows/:id">{p => <WorkflowPage key={p.id} id={p.id} />}</Route>
           <Route component={NotFound} />

@@ -63,6 +63,7 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
             <IconButton label="Redo" disabled={!canRedo || stuck} onClick={() => model.redo()}>
               <Redo2 size={16} />
             </IconButton>
+            <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>
             <Button
               disabled={!state.dirty || state.busy !== null || stuck || errors}
               title={why || (state.dirty ? `Store as a draft (${isMac ? '⌘S' : 'Ctrl S'})` : 'There is no change to store')}

@@ -20,6 +20,7 @@ export function WorkflowPage({id}: {id: string}) {
       actions={
         <>
           <Link href={`/runs${writeFilter({...noFilter, workflow: id})}`}>Its runs</Link>
+          <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>
           <Link href={`/workflows/${encodeURIComponent(id)}/edit`}>Edit</Link>
         </>
       }

@@ -1,4 +1,4 @@
-import {Inbox, LayoutDashboard, type LucideIcon, Play, Workflow} from 'lucide-react'
+import {CalendarClock, Inbox, LayoutDashboard, type LucideIcon, Play, Workflow} from 'lucide-react'
 
 export type Place = {path: string; name: string; keys: string; icon: LucideIcon}
 
@@ -8,6 +8,7 @@ export const places: Place[] = [
   {path: '/runs', name: 'Runs', keys: 'g r', icon: Play},
   {path: '/inbox', name: 'Inbox', keys: 'g i', icon: Inbox},
   {path: '/workflows', name: 'Workflows', keys: 'g w', icon: Workflow},
+  {path: '/schedules', name: 'Schedules', keys: 'g s', icon: CalendarClock},
 ]
 
 export const isAt = (place: string, path: string): boolean => (place === '/' ? path === '/' : path === place || path.startsWith(`${place}/`))

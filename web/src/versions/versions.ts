@@ -1,0 +1,69 @@
+import {ApiError, ask, client, type Schemas} from '../api/client.ts'
+import {type Check, checkText} from '../edit/check.ts'
+
+export type Version = Schemas['Version']
+
+// nameOf names a version with what it is for.
+export const nameOf = (v: Version): string => `v${v.number}${v.published ? ', published' : v.draft ? ', draft' : ''}`
+
+// versionsOf lists the versions of a workflow, the newest first.
+export async function versionsOf(id: string): Promise<Version[]> {
+  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 200}}}))
+  return items ?? []
+}
+
+export type Side = {number: number; etag: string; check: Check}
+
+// sideOf gives the text of a version, and what the server makes of it.
+export async function sideOf(id: string, number: number): Promise<Side> {
+  const answer = client.GET('/api/v1/workflows/{id}', {params: {path: {id}, query: {version: number}}})
+  const {document} = await ask(answer)
+  const etag = (await answer).response.headers.get('ETag') ?? ''
+  return {number, etag, check: await checkText(document, '', new AbortController().signal)}
+}
+
+// pairOf gives the two versions that are compared: those of the address, else the published one, or the one before, and the newest.
+export function pairOf(all: Version[], a: number, b: number): [number, number] {
+  const has = (n: number) => all.some(v => v.number === n)
+  const second = has(b) ? b : (all.find(v => v.draft) ?? all[0])?.number
+  if (second === undefined) return [0, 0]
+  const published = all.find(v => v.published && v.number !== second)
+  const before = all.find(v => v.number < second)
+  const first = has(a) ? a : (published ?? before ?? all.find(v => v.number !== second))?.number
+  return [first ?? second, second]
+}
+
+export type Author = {name: string; channel: string}
+
+// authorsOf tells who stored versions, by their number, as far as the audit log has it: it is open to administrators, and has the newest records alone.
+export async function authorsOf(id: string, all: Version[]): Promise<Map<number, Author>> {
+  const oldest = all.at(-1)?.createdAt
+  if (!oldest) return new Map()
+  try {
+    const since = new Date(Date.parse(oldest) - near).toISOString()
+    const {items} = await ask(client.GET('/api/v1/audit', {params: {query: {limit: 200, since}}}))
+    return match(id, all, items ?? [])
+  } catch (err) {
+    if (err instanceof ApiError) return new Map()
+    throw err
+  }
+}
+
+// near is how far the times of a version and of its record may be apart.
+const near = 2000
+
+type Record = Pick<Schemas['AuditRecord'], 'at' | 'actor' | 'channel' | 'action' | 'target' | 'outcome'>
+
+// match finds the record of each version: the one about the workflow that is nearest in time.
+export function match(id: string, all: Version[], records: Record[]): Map<number, Author> {
+  const own = records.filter(
+    r => r.outcome === 'ok' && (r.target === id || r.target === '') && /workflows(\.|$| |\/)/.test(r.action) && !/publish|DELETE/.test(r.action),
+  )
+  const out = new Map<number, Author>()
+  for (const v of all) {
+    const at = Date.parse(v.createdAt)
+    const best = own.map(r => ({r, far: Math.abs(Date.parse(r.at) - at)})).sort((x, y) => x.far - y.far)[0]
+    if (best && best.far <= near) out.set(v.number, {name: best.r.actor, channel: best.r.channel})
+  }
+  return out
+}
