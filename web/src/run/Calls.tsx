@@ -3,6 +3,7 @@ import {Line, Text} from '../ui/Text.tsx'
 import {Value} from '../ui/Value.tsx'
 import styles from './Calls.module.css'
 import type {Call, Message} from './calls.ts'
+import {Request} from './Request.tsx'
 import {micros} from './time.ts'
 
 type Props = {
@@ -46,6 +47,7 @@ export function Calls({calls, input, system, run, saying, agents}: Props) {
               {c.sent.map((m, j) => (
                 <Sent key={j} message={m} run={run} />
               ))}
+              {c.kind === 'model' && <Request run={run} call={c.call} attempt={c.attempt} />}
               {c.kind === 'tool' && <Said who="arguments" text={c.arguments} run={run} />}
               {c.reply && <Sent message={c.reply} run={run} as="reply" />}
               {!c.endedAt && c.kind === 'model' && (
