@@ -1,4 +1,7 @@
 // Done-when 2: S0 drawn by mouse, and by keyboard alone; each rule of sub-agents is refused with its reason; run, approved with a note, completed.
+import {execFileSync} from 'node:child_process'
+import {mkdirSync, readdirSync, readFileSync, writeFileSync} from 'node:fs'
+import {join} from 'node:path'
 import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
@@ -149,7 +152,7 @@ async function byMouse(page, api, origin) {
   await page.mouse.move(x - 60, y + 10, {steps: 4})
   await page.mouse.up()
   check('a move is no change to store', await page.getByRole('button', {name: 'Save draft'}).isDisabled())
-  await decided(page, api, origin, 'mouse')
+  return ['mouse', await decided(page, api, origin, 'mouse')]
 }
 
 async function byKeyboard(page, api, origin) {
@@ -223,11 +226,69 @@ async function byKeyboard(page, api, origin) {
   await page.getByRole('status').filter({hasText: 'Published v'}).first().waitFor()
   const two = await drawn(api, 'keyboard')
   check('the edges are drawn', two.edges === edges, two.edges)
-  await decided(page, api, origin, 'keyboard')
+  return ['keyboard', await decided(page, api, origin, 'keyboard')]
 }
 
-export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+// plain takes away what differs from run to run: ids and times.
+const plain = logs => JSON.stringify(logs.map(({id: _id, run: _run, time: _time, at: _at, timestamp: _timestamp, createdAt: _created, ...rest}) => rest))
+
+// sameLogs holds that the logs of a run are those of the command line, and those of the stored document that runs there from the beginning.
+async function sameLogs(api, {program, home, scratch}, id, run) {
+  const hocket = (folder, ...args) => {
+    const env = {HOME: folder, HOCKET_HOME: folder, PATH: process.env.PATH}
+    try {
+      return execFileSync(program, args, {cwd: folder, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe']})
+    } catch (err) {
+      check(`${args[0]} waits for a person`, err.status === 3, String(err.stderr))
+      return err.stdout
+    }
+  }
+  const logs = (folder, which) => {
+    const out = JSON.parse(hocket(folder, 'runs', 'show', which, '--logs', '--json'))
+    return Array.isArray(out) ? out : out.logs
+  }
+  const there = logs(home, run)
+  check('there are logs', there.length > 5, JSON.stringify(there))
+  const folder = join(scratch, id)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'drawn.json'), (await api(`/workflows/${id}`)).document)
+  writeFileSync(join(folder, 'replies.yaml'), readFileSync(join(home, 'replies.yaml')))
+  hocket(folder, 'run', 'drawn.json', '--replies', 'replies.yaml', 'an invitation')
+  hocket(folder, 'resume', 'latest', '--approve', '--note', 'well done')
+  check('the logs are those of the downloaded document', plain(logs(folder, 'latest')) === plain(there), `${plain(logs(folder, 'latest'))}\n${plain(there)}`)
+}
+
+// unchanged opens each canvas document of the examples, tidies, moves and undoes, and stores it: no version is made, and no byte is another.
+async function unchanged(page, api, origin) {
+  const folder = new URL('../../examples/', import.meta.url).pathname
+  const files = readdirSync(folder, {recursive: true}).filter(f => f.endsWith('.json'))
+  let seen = 0
+  for (const file of files) {
+    const document = readFileSync(join(folder, file), 'utf8')
+    if (!document.includes('"connections"')) continue
+    const id = `round${seen++}`
+    await api('/workflows', {id, document, draft: true})
+    await page.goto(`${origin}/workflows/${id}/edit`)
+    await page.locator('.react-flow__node').first().waitFor()
+    await page.getByRole('button', {name: 'Tidy'}).click()
+    await page.locator('.react-flow__node').first().focus()
+    await page.keyboard.press('Alt+ArrowRight')
+    await page.keyboard.press('Delete')
+    await page.getByText('changes not stored').waitFor()
+    await page.locator('[data-drawing]').focus()
+    await page.keyboard.press('Control+z')
+    await page.getByText('changes not stored').waitFor({state: 'detached'})
+    await page.keyboard.press('Control+s')
+    await page.getByRole('status').filter({hasText: 'There is no change to store.'}).first().waitFor()
+    const now = await api(`/workflows/${id}?draft=true`)
+    check(`${file} is as it was`, now.document === document && now.versions.length === 1, JSON.stringify(now.versions))
+  }
+  check('there are canvas documents among the examples', seen > 3, String(seen))
+}
+
+export const spec = (chromium, settings) =>
+  withBrowser(chromium, settings.origin, async ({open}) => {
+    const {origin, token} = settings
     const api = caller(origin, token)
     for (const [play, colorScheme] of [
       [byMouse, 'light'],
@@ -236,7 +297,9 @@ export const spec = (chromium, {origin, token}) =>
       const page = await open({colorScheme})
       page.setDefaultTimeout(20_000)
       await signIn(page, origin, token)
-      await play(page, api, origin)
+      const [id, run] = await play(page, api, origin)
+      if (settings.program) await sameLogs(api, settings, id, run)
+      if (play === byMouse) await unchanged(page, api, origin)
       await page.context().close()
     }
   })

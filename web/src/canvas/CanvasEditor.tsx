@@ -200,7 +200,14 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
         {!readOnly && (
           <>
             <h2>Add</h2>
-            <Palette add={kind => addKind(kind)} hasStart={c.nodes.some(n => n.kind === 'start')} disabled={readOnly} />
+            <Palette
+              add={kind => {
+                setSide(false)
+                addKind(kind)
+              }}
+              hasStart={c.nodes.some(n => n.kind === 'start')}
+              disabled={readOnly}
+            />
           </>
         )}
         <h2>Outline</h2>
@@ -224,6 +231,7 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
             flow.current = f
           }}
           open={actions.open}
+          tap={() => narrow() && setOpen(true)}
           ask={(at, behind) => setDialog({what: 'add', at: {x: Math.round(at.x - nodeWidth / 2), y: Math.round(at.y)}, behind})}
         />
         {c.nodes.length === 0 && (
@@ -295,6 +303,9 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
     </div>
   )
 }
+
+// narrow tells that parts are shown above each other: a tap opens a node there, as a double click does elsewhere.
+const narrow = (): boolean => window.matchMedia('(max-width: 760px)').matches
 
 // reveal brings a place into view that is not.
 function reveal(f: FlowInstance, root: HTMLElement | null, p: Point): void {

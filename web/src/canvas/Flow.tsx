@@ -38,6 +38,7 @@ type Props = {
   states: ReadonlyMap<string, string>
   ready: (flow: FlowInstance) => void
   open: () => void
+  tap: () => void // a node was tapped
   // added: an edge was let go where there is no node; a node is to be added there.
   ask: (at: Point, behind: {from: string; handle: string}) => void
 }
@@ -46,7 +47,7 @@ const nodeTypes = {step: FlowNode}
 const edgeTypes = {link: FlowEdge}
 
 // Flow is the drawing: nodes are dragged, edges drawn and led elsewhere by mouse or touch. What it draws is the document and nothing else.
-export function Flow({editing, troubles, states, ready, open, ask}: Props) {
+export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) {
   const {c, places, full, readOnly, nodes: chosen, edges: chosenEdges, select, act, refuse, model} = editing
   const theme = useShownTheme()
   const flow = useRef<FlowInstance | null>(null)
@@ -210,6 +211,7 @@ export function Flow({editing, troubles, states, ready, open, ask}: Props) {
           select(e.shiftKey || e.metaKey || e.ctrlKey ? chosen : [], e.shiftKey || e.metaKey || e.ctrlKey ? [...chosenEdges, edge.id] : [edge.id])
         }
         onPaneClick={() => select([])}
+        onNodeClick={tap}
         onNodeDoubleClick={open}
         isValidConnection={l => refusal(c, linkOf(l)) === null}
         onConnectStart={() => refuse(null)}

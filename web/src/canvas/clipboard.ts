@@ -7,7 +7,7 @@ const step = 40
 
 // copyText gives nodes, and the edges among them, as the text of a document. Positions are inside, so that they may be pasted into another workflow.
 export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): string {
-  const chosen = c.nodes.filter(n => nodes.includes(n.index))
+  const chosen = c.nodes.filter(n => nodes.includes(n.index) && c.text[n.range.from] === '{')
   const ids = new Set(chosen.map(n => n.id))
   const parts = chosen.map(n => {
     const e = new JSONEdit(c.text.slice(n.range.from, n.range.to))

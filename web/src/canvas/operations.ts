@@ -1,5 +1,5 @@
 import {type Change, JSONEdit} from '../doc/edit.ts'
-import {find, type Path} from '../doc/tree.ts'
+import {find, type Path, TextError} from '../doc/tree.ts'
 import {type Canvas, type Kind, output, type Point, subagent} from './document.ts'
 import {type Link, type Refusal, refusal} from './rules.ts'
 
@@ -13,6 +13,18 @@ export type Outcome = Step | {refused: Refusal}
 export const isRefused = (o: Outcome): o is {refused: Refusal} => 'refused' in o
 
 const no = (rule: string, reason: string): Outcome => ({refused: {rule, reason}})
+
+// guarded makes a refusal of what the text does not allow, such as a key that is there twice.
+const guarded =
+  <A extends unknown[]>(f: (...args: A) => Outcome) =>
+  (...args: A): Outcome => {
+    try {
+      return f(...args)
+    } catch (err) {
+      if (err instanceof TextError) return no('S0-1', `The text does not allow it: ${err.message}.`)
+      throw err
+    }
+  }
 
 // freshID gives an id that no node has. Ids are words, so that expressions may name them: $steps.agent2.
 export function freshID(taken: ReadonlySet<string>, word: string): string {
@@ -35,7 +47,7 @@ const initial: Record<Kind, Record<string, unknown>> = {
 }
 
 // addNode adds a node of a kind, connected behind a handle of another node where one is given.
-export function addNode(c: Canvas, layout: Layout, kind: Kind, at: Point, behind?: {from: string; handle: string}): Outcome {
+export const addNode = guarded((c: Canvas, layout: Layout, kind: Kind, at: Point, behind?: {from: string; handle: string}): Outcome => {
   const start = c.nodes.find(n => n.kind === 'start')
   if (kind === 'start' && start) return no('S0-3', `A workflow has exactly one start node; "${start.id}" is there already.`)
   const id = freshID(idsOf(c), kind)
@@ -51,7 +63,7 @@ export function addNode(c: Canvas, layout: Layout, kind: Kind, at: Point, behind
     e.append(c.shape.edges, edgeOf(c, {...behind, to: id}))
   }
   return {label: `add ${id}`, changes: e.changes(), layout: {...layout, [id]: at}, select: [id]}
-}
+})
 
 // edgeOf gives a new edge as the document writes them: with an id where the others have one.
 function edgeOf(c: Canvas, link: Link): Record<string, string> {
@@ -67,14 +79,14 @@ function edgeOf(c: Canvas, link: Link): Record<string, string> {
 }
 
 // connect draws an edge. allow: the right to have sub-agents is given to the source with it.
-export function connect(c: Canvas, link: Link, allow = false): Outcome {
+export const connect = guarded((c: Canvas, link: Link, allow = false): Outcome => {
   const refused = refusal(c, link)
   if (refused && !(allow && refused.fix === 'subagents')) return {refused}
   const e = new JSONEdit(c.text)
   if (refused) allowSubagents(e, c, link.from)
   e.append(c.shape.edges, edgeOf(c, link))
   return {label: `connect ${link.from} to ${link.to}`, changes: e.changes()}
-}
+})
 
 function allowSubagents(e: JSONEdit, c: Canvas, id: string): void {
   const n = c.byID.get(id)!
@@ -86,7 +98,7 @@ function allowSubagents(e: JSONEdit, c: Canvas, id: string): void {
 }
 
 // reconnect leads an edge elsewhere; its other keys stay.
-export function reconnect(c: Canvas, index: number, link: Link): Outcome {
+export const reconnect = guarded((c: Canvas, index: number, link: Link): Outcome => {
   const edge = c.edges[index]
   if (!edge) return no('S0-6', 'The connection is no longer there.')
   if (edge.from === link.from && edge.to === link.to && edge.port === link.handle) return {label: 'connect', changes: []}
@@ -101,10 +113,10 @@ export function reconnect(c: Canvas, index: number, link: Link): Outcome {
     else e.set([...at, 'sourceHandle'], link.handle)
   }
   return {label: `connect ${link.from} to ${link.to}`, changes: e.changes()}
-}
+})
 
 // remove deletes nodes with their edges, and edges.
-export function remove(c: Canvas, layout: Layout, nodes: readonly number[], edges: readonly number[]): Step {
+export const remove = guarded((c: Canvas, layout: Layout, nodes: readonly number[], edges: readonly number[]): Outcome => {
   const gone = new Set(nodes)
   const ids = new Set(nodes.map(i => c.nodes[i]?.id).filter(id => id !== undefined))
   // The edges of an id that several nodes have stay while one of them does.
@@ -125,10 +137,10 @@ export function remove(c: Canvas, layout: Layout, nodes: readonly number[], edge
           ? 'a connection'
           : `${links.length} connections`
   return {label: `delete ${what}`, changes: e.changes(), layout: Object.fromEntries(Object.entries(layout).filter(([id]) => !ids.has(id))), select: []}
-}
+})
 
 // rename gives a node another id: in its edges, in expressions that name it, and in the layout.
-export function rename(c: Canvas, layout: Layout, index: number, id: string): Outcome {
+export const rename = guarded((c: Canvas, layout: Layout, index: number, id: string): Outcome => {
   const n = c.nodes[index]
   if (!n || n.id === id) return {label: 'rename', changes: []}
   if (id.trim() === '') return no('S0-5', 'The id of a node must not be empty.')
@@ -146,7 +158,7 @@ export function rename(c: Canvas, layout: Layout, index: number, id: string): Ou
   else e.setAll(values)
   const {[n.id]: at, ...rest} = layout
   return {label: `rename ${n.id} to ${id}`, changes: e.changes(), layout: at ? {...rest, [id]: at} : layout, select: [id]}
-}
+})
 
 // references gives the texts with expressions that name steps by other names now, and what they are with them.
 export function references(root: Canvas['root'], names: ReadonlyMap<string, string>): [Path, string][] {
@@ -199,37 +211,37 @@ function setIn(e: JSONEdit, c: Canvas, index: number, path: readonly (string | n
 }
 
 // setField sets a value of a node's data; undefined takes the key away.
-export function setField(c: Canvas, index: number, path: readonly (string | number)[], value: unknown): Step {
+export const setField = guarded((c: Canvas, index: number, path: readonly (string | number)[], value: unknown): Outcome => {
   const e = new JSONEdit(c.text)
   setIn(e, c, index, path, value)
   return {label: `change ${path[0]} of ${c.nodes[index]?.id ?? ''}`, changes: e.changes()}
-}
+})
 
 // setAt sets a value anywhere in the document; undefined takes the key away.
-export function setAt(c: Canvas, path: Path, value: unknown): Step {
+export const setAt = guarded((c: Canvas, path: Path, value: unknown): Outcome => {
   const e = new JSONEdit(c.text)
   if (value === undefined) e.remove(path)
   else e.set(path, value)
   return {label: `change ${path.filter(p => typeof p === 'string').at(-1) ?? ''}`, changes: e.changes()}
-}
+})
 
 // removeCondition takes a condition away, with its edges. Edges of the conditions behind it follow their conditions.
-export function removeCondition(c: Canvas, index: number, condition: number): Step {
+export const removeCondition = guarded((c: Canvas, index: number, condition: number): Outcome => {
   const e = new JSONEdit(c.text)
   e.removeItems([...c.shape.nodes, index, c.shape.data, 'conditions'], [condition])
   renumber(e, c, index, i => (i === condition ? null : i > condition ? i - 1 : i))
   return {label: `delete condition ${condition + 1}`, changes: e.changes()}
-}
+})
 
 // moveCondition moves a condition, and its edges with it.
-export function moveCondition(c: Canvas, index: number, from: number, to: number): Step {
+export const moveCondition = guarded((c: Canvas, index: number, from: number, to: number): Outcome => {
   const e = new JSONEdit(c.text)
   e.move([...c.shape.nodes, index, c.shape.data, 'conditions'], from, to)
   const order = Array.from({length: c.nodes[index]?.conditions ?? 0}, (_, i) => i)
   order.splice(to, 0, ...order.splice(from, 1))
   renumber(e, c, index, i => (order.includes(i) ? order.indexOf(i) : i))
   return {label: 'move a condition', changes: e.changes()}
-}
+})
 
 function renumber(e: JSONEdit, c: Canvas, index: number, to: (i: number) => number | null): void {
   const id = c.nodes[index]?.id
