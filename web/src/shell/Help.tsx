@@ -1,3 +1,4 @@
+import {base} from '../api/base.ts'
 import {Dialog} from '../ui/Dialog.tsx'
 import styles from './Help.module.css'
 import {isMac} from './keys.ts'
@@ -30,6 +31,11 @@ export function Help({close}: {close: () => void}) {
           </div>
         ))}
       </dl>
+      <p>
+        <a href={`${base}/licences.txt`} target="_blank" rel="noreferrer">
+          Licences of what the page contains
+        </a>
+      </p>
     </Dialog>
   )
 }

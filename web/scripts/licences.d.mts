@@ -1,0 +1,2 @@
+export function packages(): {path: string; name: string; version: string; licence: string}[]
+export function licences(): string
