@@ -86,6 +86,7 @@ func TestPage(t *testing.T) {
 		{name: "minute", env: []string{"HOCKET_TOKEN="}}, // a first start: the token is made
 		{name: "hostile"},
 		{name: "axe"},
+		{name: "watch"},
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "session"},
 		{name: "tabs"},
@@ -99,6 +100,12 @@ func TestPage(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if replies, err := os.ReadFile(filepath.Join(specs, spec.name+".replies.yaml")); err == nil { // what models say
+				if err := os.WriteFile(filepath.Join(home, "replies.yaml"), replies, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
 			p := serve(t, home, spec.env, spec.args...)
 			settings := map[string]string{"origin": p.url, "token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}

@@ -79,7 +79,9 @@ export const spec = (chromium, {origin, token}) =>
       '/runs/none',
       '/settings/none',
     ]
-    for (const tab of ['graph', 'graph&step=2', 'timeline', 'steps&step=2', 'log', 'trail', 'context', 'events']) paths.push(`/runs/${ended.id}?tab=${tab}`)
+    for (const tab of ['graph', 'graph&step=2&heat=time', 'timeline&at=6', 'steps&step=2&q=ada', 'conversation', 'log', 'trail', 'context', 'events'])
+      paths.push(`/runs/${ended.id}?tab=${tab}`)
+    paths.push(`/runs/${ended.id}/compare/${broken.id}`)
     for (const colorScheme of ['light', 'dark']) {
       for (const viewport of [
         {width: 1280, height: 800},

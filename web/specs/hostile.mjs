@@ -56,7 +56,10 @@ export const spec = (chromium, {origin, token}) =>
     const page = await open()
     await signIn(page, origin, token)
     const paths = ['/', '/runs', `/runs?q=${encodeURIComponent('canary')}&workflow=${encodeURIComponent(payload)}`, '/inbox', '/workflows']
-    for (const r of runs) for (const tab of ['graph', 'timeline', 'steps&step=1', 'log', 'trail', 'context', 'events']) paths.push(`/runs/${r}?tab=${tab}`)
+    for (const r of runs)
+      for (const tab of ['graph', 'timeline&at=5', `steps&step=1&q=${encodeURIComponent('canary')}`, 'conversation', 'log', 'trail', 'context', 'events'])
+        paths.push(`/runs/${r}?tab=${tab}`)
+    paths.push(`/runs/${runs[0]}/compare/${runs[3]}?row=one+1`)
     for (const w of waits) paths.push(`/inbox/${w.run}/${w.id}`)
     for (const path of paths) {
       await page.goto(origin + path)

@@ -16,6 +16,7 @@ import {SessionContext} from './shell/session.ts'
 import {ErrorBox, Loading} from './ui/parts.tsx'
 
 const RunPage = lazy(() => import('./pages/Run.tsx').then(m => ({default: m.RunPage})))
+const ComparePage = lazy(() => import('./pages/Compare.tsx').then(m => ({default: m.ComparePage})))
 const WaitPage = lazy(() => import('./pages/Wait.tsx').then(m => ({default: m.WaitPage})))
 const SchedulesPage = lazy(() => import('./pages/Schedules.tsx').then(m => ({default: m.SchedulesPage})))
 const VersionsPage = lazy(() => import('./versions/VersionsPage.tsx'))
@@ -82,6 +83,7 @@ function Inside({leave}: {leave: () => void}) {
         <Switch>
           <Route path="/" component={Home} />
           <Route path="/runs" component={RunsPage} />
+          <Route path="/runs/:left/compare/:right">{p => <ComparePage key={p.left + p.right} left={p.left} right={p.right} />}</Route>
           <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
           <Route path="/inbox" component={InboxPage} />
           <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>

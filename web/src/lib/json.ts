@@ -12,8 +12,20 @@ export function pretty(v: unknown, depth = 0): string {
   return all.length === 0 ? '{}' : `{\n${all.map(([k, x]) => `${pad}${JSON.stringify(k)}: ${pretty(x, depth + 1)}`).join(',\n')}${end}}`
 }
 
-// asText gives a value as people read it: texts as they are, all else as JSON.
-export const asText = (v: unknown): string => (typeof v === 'string' ? v : v === null || v === undefined ? '' : pretty(v))
+// asText gives a value as people read it: texts as they are, of a long value that the server left out its beginning and which one it is, all else as JSON.
+export function asText(v: unknown): string {
+  if (typeof v === 'string') return v
+  if (v === null || v === undefined) return ''
+  const ref = referenceOf(v)
+  return ref ? `${ref.head}… (${ref.bytes} bytes, ${ref.sha256.slice(0, 12)})` : pretty(v)
+}
+
+// brief gives the beginning of a value in one line.
+export const brief = (v: unknown): string => {
+  if (typeof v === 'string') return v.slice(0, 300)
+  if (v === null || v === undefined) return ''
+  return (referenceOf(v)?.head ?? JSON.stringify(v) ?? '').slice(0, 300)
+}
 
 export type Reference = {bytes: number; sha256: string; head: string; href: string}
 

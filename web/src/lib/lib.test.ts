@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {type Message, parser} from '../api/sse.ts'
 import {duration, usd} from './format.ts'
 import {clean, pieces} from './hostile.ts'
-import {pretty} from './json.ts'
+import {asText, brief, pretty} from './json.ts'
 
 describe('hostile texts', () => {
   it('show characters that turn or hide text by their numbers', () => {
@@ -62,4 +62,13 @@ describe('numbers', () => {
     [0.0042, '$0.0042'],
     [12.345, '$12.35'],
   ] as const)('%s is %s', (n, text) => expect(usd(n)).toBe(text))
+})
+
+describe('values', () => {
+  const left = {$value: {bytes: 40_000, sha256: 'a74675bfed3834ac1c31', head: '[0,1,2', href: '/x'}}
+  it('that the server left out are shown by their beginning', () => {
+    expect(asText(left)).toBe('[0,1,2… (40000 bytes, a74675bfed38)')
+    expect(brief(left)).toBe('[0,1,2')
+    expect([brief(null), brief({a: 1}), brief('x'.repeat(400)).length]).toEqual(['', '{"a":1}', 300])
+  })
 })

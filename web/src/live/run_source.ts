@@ -21,6 +21,9 @@ export const timeOf = (live: LiveRun): number => (live.past ? Date.parse(live.ev
 
 const over = new Set(['completed', 'failed', 'cancelled'])
 const pollEvery = 1500
+// A view is drawn again after this many times what the last one took, so that most of the time is left for what comes in; but at least each slowest milliseconds.
+const share = 8
+const slowest = 3000
 
 // RunSource holds the events of one run and follows it: over a stream where this tab has one of the three that a browser spares, by asking again and again otherwise.
 export class RunSource {
@@ -32,6 +35,7 @@ export class RunSource {
   private current: LiveRun
   private readonly listeners = new Set<() => void>()
   private planned = false
+  private cost = 0
   private readonly stop = new AbortController()
   private closeStream = () => {}
 
@@ -160,11 +164,13 @@ export class RunSource {
     this.planned = true
     setTimeout(
       () => {
+        const begun = performance.now()
         this.planned = false
         this.current = this.snapshot()
         for (const f of this.listeners) f()
+        this.cost = performance.now() - begun
       },
-      this.events.length > 2000 ? 200 : 30,
+      Math.min(slowest, Math.max(this.events.length > 2000 ? 200 : 30, this.cost * share)),
     )
   }
 }

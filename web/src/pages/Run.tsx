@@ -1,6 +1,7 @@
 import {lazy, Suspense, useMemo} from 'react'
 import {useRun} from '../live/use_run.ts'
 import {ContextTab, TrailTab} from '../run/Answers.tsx'
+import {ConversationTab} from '../run/ConversationTab.tsx'
 import {useDefinition} from '../run/definition.ts'
 import {EventsTab} from '../run/EventsTab.tsx'
 import {LogTab} from '../run/LogTab.tsx'
@@ -8,6 +9,7 @@ import {pastOf} from '../run/past.ts'
 import {usePlace} from '../run/place.ts'
 import {RunHeader} from '../run/RunHeader.tsx'
 import {Scrubber} from '../run/Scrubber.tsx'
+import {Search} from '../run/Search.tsx'
 import {StepsTab} from '../run/StepsTab.tsx'
 import {Timeline} from '../run/Timeline.tsx'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
@@ -34,6 +36,7 @@ export function RunPage({id}: {id: string}) {
     {id: 'graph', label: 'Graph'},
     {id: 'timeline', label: 'Timeline'},
     {id: 'steps', label: 'Steps', count: view.steps.length},
+    {id: 'conversation', label: 'Conversation'},
     {id: 'log', label: 'Log'},
     {id: 'trail', label: 'Trail'},
     {id: 'context', label: 'Context'},
@@ -44,7 +47,10 @@ export function RunPage({id}: {id: string}) {
   return (
     <div className={styles.page}>
       <RunHeader live={live} now={now.view} />
-      <Scrubber live={now} place={place} />
+      <div className={styles.tools}>
+        <Scrubber live={now} place={place} />
+        <Search live={live} place={place} />
+      </div>
       <Tabs tabs={tabs} at={at} go={tab => place.set({tab})} label="Views of the run">
         {at === 'graph' && (
           <Suspense fallback={<Loading what="the graph" />}>
@@ -53,6 +59,7 @@ export function RunPage({id}: {id: string}) {
         )}
         {at === 'timeline' && <Timeline {...shared} />}
         {at === 'steps' && <StepsTab {...shared} />}
+        {at === 'conversation' && <ConversationTab {...shared} />}
         {at === 'log' && <LogTab live={live} />}
         {at === 'trail' && <TrailTab live={live} />}
         {at === 'context' && <ContextTab live={live} />}

@@ -1,5 +1,5 @@
 import {useMutation, useQueryClient} from '@tanstack/react-query'
-import {useState} from 'react'
+import {type ReactNode, useState} from 'react'
 import {useLocation} from 'wouter'
 import {ask, client} from '../api/client.ts'
 import {may} from '../api/session.ts'
@@ -13,7 +13,8 @@ import type {RunView} from './types.ts'
 type Open = 'cancel' | 'retry' | 'delete' | null
 
 // Actions are what may be done with a run as it is. What a role may not do is not offered, and the server refuses it all the same.
-export function Actions({view}: {view: RunView}) {
+// What else is offered stands before the last one, which deletes.
+export function Actions({view, children}: {view: RunView; children?: ReactNode}) {
   const session = useSession()
   const [open, setOpen] = useState<Open>(null)
   const [, go] = useLocation()
@@ -46,6 +47,7 @@ export function Actions({view}: {view: RunView}) {
           Continue
         </Button>
       )}
+      {children}
       {ended && may(session, 'edit') && (
         <Button kind="danger" onClick={() => setOpen('delete')}>
           Delete

@@ -4,6 +4,7 @@ import {useMemo, useRef, useState} from 'react'
 import {Link} from 'wouter'
 import {ask, client} from '../api/client.ts'
 import {duration, usd} from '../lib/format.ts'
+import {brief} from '../lib/json.ts'
 import control from '../ui/control.module.css'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
 import {Status} from '../ui/Status.tsx'
@@ -143,5 +144,5 @@ export function Items({map, steps, place}: {map: Step; steps: Step[]; place: Pla
 
 const preview = (s: Step): string => {
   if (s.error) return `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : ''}`
-  return s.output === null || s.output === undefined ? s.name : (typeof s.output === 'string' ? s.output : (JSON.stringify(s.output) ?? '')).slice(0, 200)
+  return brief(s.output) || s.name
 }

@@ -1,5 +1,6 @@
 import {Link} from 'wouter'
 import {count, duration, exact, plural, usd} from '../lib/format.ts'
+import {brief} from '../lib/json.ts'
 import {type LiveRun, timeOf} from '../live/run_source.ts'
 import {Copy} from '../ui/Copy.tsx'
 import {Status} from '../ui/Status.tsx'
@@ -7,6 +8,7 @@ import {Line, Text} from '../ui/Text.tsx'
 import {useNow} from '../ui/use_now.ts'
 import {Value} from '../ui/Value.tsx'
 import {Actions} from './Actions.tsx'
+import {CompareWith} from './CompareWith.tsx'
 import {CopyAs} from './CopyAs.tsx'
 import styles from './RunHeader.module.css'
 import type {RunView} from './types.ts'
@@ -47,8 +49,10 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
           {(usage.costUSD === null || usage.costUSD > 0) && usage.modelCalls > 0 && <span className={styles.fact}>{usd(usage.costUSD)}</span>}
         </div>
         <div className={styles.actions}>
-          <Actions view={current} />
-          <CopyAs run={view.id} />
+          <Actions view={current}>
+            <CompareWith view={view} />
+            <CopyAs run={view.id} />
+          </Actions>
         </div>
       </div>
       <p className={styles.ids}>
@@ -106,5 +110,3 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
     </header>
   )
 }
-
-const brief = (v: unknown): string => (typeof v === 'string' ? v.slice(0, 300) : v === null ? '' : (JSON.stringify(v)?.slice(0, 300) ?? ''))

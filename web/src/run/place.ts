@@ -44,5 +44,5 @@ export function movedTo(query: string, to: Parameters<Place['set']>[0]): string 
 export function usePlace(id: string): Place {
   const query = useSearch()
   const [, go] = useLocation()
-  return {...readPlace(query), set: to => go(`/runs/${id}?${movedTo(query, to)}`, {replace: true})}
+  return {...readPlace(query), set: to => go(`/runs/${id}?${movedTo(window.location.search, to)}`, {replace: true})}
 }

@@ -7,6 +7,7 @@ import {places} from './places.ts'
 const keys: [string, string][] = [
   [isMac ? '⌘ K' : 'Ctrl K', 'Search or go to…'],
   ['/', 'Search in the list or the run'],
+  ['n N', 'Next, previous hit in a run'],
   ['j k', 'Next, previous row or step'],
   ['Enter', 'Open the row'],
   ['[ ]', 'Previous, next iteration of a step'],

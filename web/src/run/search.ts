@@ -1,0 +1,75 @@
+import {asText} from '../lib/json.ts'
+import type {Message} from './calls.ts'
+import type {Failure, RunEvent, Step} from './types.ts'
+
+export type Hit = {step: number; where: string; name: string; before: string; found: string; after: string}
+
+// most bounds the hits; longest bounds what is searched of one value.
+export const most = 500
+const longest = 2_000_000
+const around = 60
+
+// searchOf finds a text in names, inputs, outputs, errors and messages of a run, in the order of the steps. Case is ignored.
+export function searchOf(steps: readonly Step[], events: readonly RunEvent[], text: string): Hit[] {
+  const word = text.trim().toLowerCase()
+  if (word === '') return []
+  const hits: Hit[] = []
+  const look = (step: number, name: string, where: string, value: unknown) => {
+    if (hits.length >= most || value === null || value === undefined || value === '') return
+    const whole = asText(value).slice(0, longest)
+    const at = whole.toLowerCase().indexOf(word)
+    if (at < 0) return
+    const end = at + word.length
+    const from = Math.max(0, at - around)
+    hits.push({
+      step,
+      where,
+      name,
+      before: (from > 0 ? '…' : '') + whole.slice(from, at),
+      found: whole.slice(at, end),
+      after: whole.slice(end, end + around) + (end + around < whole.length ? '…' : ''),
+    })
+  }
+  const said = new Map<number, [string, unknown][]>()
+  for (const e of events) {
+    if (!e.step) continue
+    for (const found of messagesOf(e)) {
+      const list = said.get(e.step)
+      if (list) list.push(found)
+      else said.set(e.step, [found])
+    }
+  }
+  for (const s of steps) {
+    if (hits.length >= most) break
+    look(s.seq, s.name, 'name', s.node === s.name ? s.name : `${s.name} ${s.node}`)
+    look(s.seq, s.name, 'given', s.input)
+    for (const [where, value] of said.get(s.seq) ?? []) look(s.seq, s.name, where, value)
+    look(s.seq, s.name, 'gave', s.output)
+    if (s.error) look(s.seq, s.name, 'error', `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : s.error.message.$value.head}`)
+    look(s.seq, s.name, 'note', s.note)
+  }
+  return hits
+}
+
+function messagesOf(e: RunEvent): [string, unknown][] {
+  const d = e.data
+  switch (e.type) {
+    case 'model.replied':
+      return [['reply', (d.message as Message | undefined)?.text]]
+    case 'model.called':
+      return ((d.added ?? []) as Message[]).map((m): [string, unknown] => [m.role, m.text])
+    case 'tool.called':
+      return [[`arguments of ${d.tool}`, d.arguments]]
+    case 'tool.returned':
+      return [['result', d.structured ?? d.text]]
+    case 'tool.failed':
+    case 'model.failed':
+      return [['error', (d.error as Failure | undefined)?.message]]
+    case 'wait.opened':
+      return [['question', d.prompt]]
+    case 'wait.answered':
+      return [['answer', [d.decision, d.note, d.answer === undefined ? '' : asText(d.answer)].filter(Boolean).join(' ')]]
+    default:
+      return []
+  }
+}
