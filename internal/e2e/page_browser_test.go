@@ -71,6 +71,11 @@ const drawReplies = `replies:
   - {text: Done., times: always}
 `
 
+// repairReplies answer the agent of the workflow that the spec mends.
+const repairReplies = `replies:
+  - {agent: writer, text: first letter}
+`
+
 // TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh store. They fail on any error of the console, any violation of the policy and
 // any request to another origin.
 func TestPage(t *testing.T) {
@@ -93,6 +98,7 @@ func TestPage(t *testing.T) {
 		{name: "edit"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},
+		{name: "repair", files: map[string]string{"replies.yaml": repairReplies}, args: []string{"--replies", "replies.yaml"}},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
 			home := t.TempDir()

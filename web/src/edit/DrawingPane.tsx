@@ -1,5 +1,5 @@
 import {Maximize, ZoomIn, ZoomOut} from 'lucide-react'
-import {type KeyboardEvent, useEffect, useMemo, useRef, useState} from 'react'
+import {type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
 import {IconButton} from '../ui/parts.tsx'
@@ -11,7 +11,9 @@ type Props = {
   check: Check | null
   // at is the id in the drawing of the node in whose text the cursor is.
   at: string
-  states?: Map<string, string>
+  // states are those of the last run, by the id of the node in events.
+  states?: ReadonlyMap<string, string>
+  tools?: ReactNode
   branch: string
   setBranch: (id: string) => void
   go: (n: DrawnNode) => void
@@ -21,7 +23,7 @@ const least = 0.2
 const most = 2
 
 // DrawingPane is the drawing of a document as the server understood it. A node leads to its text.
-export function DrawingPane({check, at, states, branch, setBranch, go}: Props) {
+export function DrawingPane({check, at, states, tools, branch, setBranch, go}: Props) {
   const room = useRef<HTMLDivElement>(null)
   const [zoom, setZoom] = useState(0)
   const drawing = check?.drawing ?? null
@@ -50,6 +52,7 @@ export function DrawingPane({check, at, states, branch, setBranch, go}: Props) {
             ))}
           </select>
         )}
+        {tools}
         <span className={styles.tools}>
           <IconButton label="Smaller" onClick={() => setZoom(Math.max(least, scale / 1.25))}>
             <ZoomOut size={16} />
@@ -110,7 +113,9 @@ export function DrawingPane({check, at, states, branch, setBranch, go}: Props) {
                     key={n.id}
                     role="button"
                     tabIndex={n.span ? 0 : -1}
-                    aria-label={clean(`${n.title}, ${n.word}${worst.has(n.node) ? `, ${worst.get(n.node)}` : ''}`)}
+                    aria-label={clean(
+                      `${n.title}, ${n.word}${worst.has(n.node) ? `, ${worst.get(n.node)}` : ''}${states?.has(n.node) ? `, ${states.get(n.node)}` : ''}`,
+                    )}
                     className={styles.node}
                     data-kind={n.kind}
                     data-at={n.id === at || undefined}

@@ -1,7 +1,8 @@
 import type {EditorView} from '@codemirror/view'
-import {lazy, Suspense, useMemo, useRef, useState} from 'react'
+import {lazy, Suspense, useEffect, useMemo, useRef, useState} from 'react'
 import {useSearch} from 'wouter'
 import {may} from '../api/session.ts'
+import {useTesting} from '../canvas/TestRun.tsx'
 import {useKeys} from '../shell/keys.ts'
 import {useSession as useSignedIn} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
@@ -9,7 +10,7 @@ import {Button, ErrorBox, Loading} from '../ui/parts.tsx'
 import {Conflict} from './Conflict.tsx'
 import type {Problem} from './check.ts'
 import {DrawingPane} from './DrawingPane.tsx'
-import {nodeAt} from './drawing.ts'
+import {type DrawnNode, nodeAt} from './drawing.ts'
 import {EditHead} from './EditHead.tsx'
 import styles from './Editor.module.css'
 import {Found} from './Found.tsx'
@@ -17,7 +18,9 @@ import {Problems} from './Problems.tsx'
 import {panes, usePane} from './panes.ts'
 import type {Stored} from './stored.ts'
 import {TextEditor} from './TextEditor.tsx'
+import {Failure, TextTest} from './TextTesting.tsx'
 import {useCheck} from './use_check.ts'
+import {useText} from './use_model.ts'
 import {useLeaving, useSession} from './use_session.ts'
 
 const CanvasPane = lazy(() => import('../canvas/CanvasPane.tsx'))
@@ -37,7 +40,8 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const leaving = useLeaving(session, state.dirty, own)
   // Canvas documents in JSON are drawn by hand; those in YAML are edited as text.
   const canvas = (check?.format || stored.definition.format) === 'canvas' && model.text.trimStart().startsWith('{')
-  const pane = usePane(own, useSearch(), canvas)
+  const search = useSearch()
+  const pane = usePane(own, search, canvas)
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
@@ -52,6 +56,19 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
     requestAnimationFrame(() => view.current?.focus())
   }
   const go = (p: Problem) => p.at && show(p.at.from, p.at.to)
+  const goNode = (n: DrawnNode) => n.span && show(n.span.start.offset, n.span.start.offset)
+  const testing = useTesting(canvas ? '' : id)
+  const text = useText(model)
+  // A node of the address is shown once, when the server has said where it is.
+  const asked = useRef(new URLSearchParams(search).get('node'))
+  const goNodeNow = useRef(goNode)
+  goNodeNow.current = goNode
+  useEffect(() => {
+    if (!check || asked.current === null) return
+    const node = check.drawing?.nodes?.find(n => n.node === asked.current && n.span)
+    asked.current = null
+    if (node) goNodeNow.current(node)
+  }, [check])
   return (
     <div className={styles.editor}>
       <EditHead id={id} session={session} state={state} mayEdit={mayEdit} checking={checking} />
@@ -81,6 +98,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               </button>
             ))}
           </div>
+          {!canvas && <Failure testing={testing} nodes={check?.drawing?.nodes ?? []} go={goNode} />}
           <div className={styles.body} data-pane={pane.at}>
             {pane.at === 'canvas' && (
               <div className={styles.canvas}>
@@ -102,7 +120,15 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               />
             </div>
             <div className={styles.drawing}>
-              <DrawingPane check={check} at={at} branch={branch} setBranch={setBranch} go={n => n.span && show(n.span.start.offset, n.span.start.offset)} />
+              <DrawingPane
+                check={check}
+                at={at}
+                branch={branch}
+                setBranch={setBranch}
+                go={goNode}
+                states={testing.states}
+                tools={!canvas && <TextTest id={id} text={text} testing={testing} checking={checking} mayRun={mayEdit} go={go} />}
+              />
             </div>
             <div className={styles.problems}>
               <Problems checking={checking} go={go} />

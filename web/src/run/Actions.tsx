@@ -85,12 +85,24 @@ function Cancel({id, close}: {id: string; close: () => void}) {
   )
 }
 
+// publishedOf gives the published document of a stored workflow.
+async function publishedOf(id: string): Promise<{document: string}> {
+  const {document} = await ask(client.GET('/api/v1/workflows/{id}', {params: {path: {id}}}))
+  return {document}
+}
+
 function Retry({view, close}: {view: RunView; close: () => void}) {
+  const session = useSession()
   const [from, setFrom] = useState('')
+  const [renew, setRenew] = useState(false)
+  const workflow = view.workflow.version !== null && may(session, 'edit') ? view.workflow.id : null
   const [, go] = useLocation()
   const nodes = [...new Set(view.steps.map(s => s.node))]
   const retry = useMutation({
-    mutationFn: () => ask(client.POST('/api/v1/runs/{id}/retry', {params: {path: {id: view.id}}, body: from ? {from} : {}})),
+    mutationFn: async () => {
+      const document = renew && workflow ? await publishedOf(workflow) : {}
+      return ask(client.POST('/api/v1/runs/{id}/retry', {params: {path: {id: view.id}}, body: {...(from ? {from} : {}), ...document}}))
+    },
     onSuccess: run => {
       close()
       go(`/runs/${run.id}`)
@@ -109,6 +121,12 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
           ))}
         </select>
       </Field>
+      {workflow && (
+        <label className={control.check}>
+          <input type="checkbox" checked={renew} onChange={e => setRenew(e.target.checked)} /> With the document that is published now, not with that of this
+          run
+        </label>
+      )}
       {retry.error && <ErrorBox error={retry.error} />}
       <Button kind="primary" disabled={retry.isPending} onClick={() => retry.mutate()}>
         Continue

@@ -1,5 +1,6 @@
 import {X} from 'lucide-react'
 import {useMemo} from 'react'
+import {Link} from 'wouter'
 import {count, duration, exact, usd} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
 import {IconButton} from '../ui/parts.tsx'
@@ -75,6 +76,11 @@ export function StepPanel({live, step, place, definition}: Props) {
           <p>
             <Text>{typeof step.error.message === 'string' ? step.error.message : ''}</Text>
           </p>
+          {live.view.workflow.id && live.view.workflow.version !== null && (
+            <Link href={`/workflows/${encodeURIComponent(live.view.workflow.id)}/edit?pane=text&node=${encodeURIComponent(step.node)}`}>
+              Its line in the document
+            </Link>
+          )}
         </div>
       )}
       {(step.warnings ?? []).map(w => (

@@ -1,0 +1,65 @@
+// Done-when 6: from a failed step to its line, the fix stored as a draft, a test run, published, and continued without a call that was made before.
+import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+
+const broken = `agents:
+  writer: {model: openai/gpt-5-mini, instruction: Write a letter.}
+workflow:
+  - {id: write, type: agent, name: writer}
+  - {id: pick, type: set, values: {text: "{{ $steps.write.output.letter }}"}}
+  - {type: end, output: "sent: {{ $steps.pick.output.text }}"}
+`
+const mended = broken.replace('write.output.letter', 'write.output')
+
+export const spec = (chromium, {origin, token}) =>
+  withBrowser(chromium, origin, async ({open}) => {
+    const api = caller(origin, token)
+    await api('/workflows', {id: 'mail', document: broken})
+    const failed = await api('/runs?wait=20s', {workflow: 'mail', input: 'Dear Ada'})
+    check('the run fails', failed.status === 'failed', JSON.stringify(failed))
+    const page = await open({colorScheme: 'dark'})
+    await signIn(page, origin, token)
+    await page.goto(`${origin}/runs/${failed.id}?tab=steps&step=2`)
+    await settled(page)
+    await page.getByRole('link', {name: 'Its line in the document'}).click()
+    await page.locator('.cm-activeLine', {hasText: 'id: pick'}).waitFor()
+    await page.getByRole('group', {name: 'Why the run failed'}).getByText('has no value').waitFor()
+    await page.locator('[data-state="failed"]', {hasText: 'pick'}).waitFor()
+
+    await page.getByRole('textbox', {name: 'Document', exact: true}).click()
+    await page.keyboard.press('Control+a')
+    await page.keyboard.insertText(mended)
+    await page.getByRole('status').filter({hasText: 'no problems'}).waitFor()
+    await page.keyboard.press('Control+s')
+    await page.getByRole('status').filter({hasText: 'Stored as draft v2.'}).waitFor()
+    check('the draft is what was typed', (await api('/workflows/mail?draft=true')).document === mended)
+
+    await page.getByRole('button', {name: 'Test run'}).click()
+    const dialog = page.getByRole('dialog', {name: 'Test run'})
+    await dialog.getByLabel('Input').fill('Dear Ada')
+    await dialog.getByRole('button', {name: 'Run'}).click()
+    await page.locator('[data-state="succeeded"]', {hasText: 'pick'}).waitFor()
+    await page.getByRole('status').filter({hasText: 'Completed'}).first().waitFor()
+
+    await page.getByRole('button', {name: 'Publish'}).click()
+    await page.getByRole('status').filter({hasText: 'Published v2.'}).waitFor()
+
+    await page.goto(`${origin}/runs/${failed.id}`)
+    await settled(page)
+    await page.getByRole('button', {name: 'Continue'}).click()
+    const more = page.getByRole('dialog', {name: 'Continue as a new run'})
+    await more.getByLabel('From').selectOption('pick')
+    await more.getByRole('checkbox').check()
+    await more.getByRole('button', {name: 'Continue'}).click()
+    await page.getByText('sent: first letter').first().waitFor()
+    const id = new URL(page.url()).pathname.split('/').at(-1)
+    const after = await api(`/runs/${id}`)
+    check('it has the reply of the first run', id !== failed.id && after.status === 'completed' && after.output === 'sent: first letter', JSON.stringify(after))
+    const {items} = await api(`/runs/${id}/events`)
+    const calls = items.filter(e => e.type === 'model.called')
+    check(
+      'the model was called once, before the run failed',
+      calls.length === 1 && Date.parse(calls[0].time) <= Date.parse(failed.endedAt),
+      JSON.stringify(calls),
+    )
+    check('there are three runs', (await api('/runs?limit=10')).items.length === 3)
+  })
