@@ -1,1 +1,1 @@
-var e={input:`_input_16he7_1`,select:`_select_16he7_2`,area:`_area_16he7_3`,code:`_code_16he7_29`};export{e as t};
+var e={input:`_input_aas21_1`,select:`_select_aas21_2`,area:`_area_aas21_3`,code:`_code_aas21_29`,check:`_check_aas21_34`};export{e as t};
