@@ -279,9 +279,9 @@ func (e *Engine) Wait(ctx context.Context, run string, options ...WaitOptions) (
 	switch {
 	case err != nil:
 		return nil, f.closed(err)
-	case info.Status == StatusRunning && ctx.Err() != nil:
+	case info.Status.isActive() && ctx.Err() != nil:
 		return info, &InterruptedError{Run: run, Cause: context.Cause(ctx)}
-	case info.Status == StatusRunning && st.Interrupted:
+	case info.Status.isActive() && st.Interrupted:
 		return info, &InterruptedError{Run: run, Cause: e.leftBy()}
 	case info.Status == StatusPaused && ctx.Err() != nil && !o.UntilPaused:
 		return info, context.Cause(ctx)

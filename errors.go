@@ -39,6 +39,8 @@ var (
 	ErrNotRegistered = errors.New("the run's graph is not registered")
 	// ErrNotReopenable: the run did not end by a limit that larger limits of its own could lift.
 	ErrNotReopenable = errors.New("the run did not end at a limit of its own")
+	// ErrConcurrency: the run was not started, since as many of its [Concurrency].Key as may run at once have not ended. The text names one.
+	ErrConcurrency = errors.New("too many runs of the key have not ended")
 	// ErrClosed: the engine was closed.
 	ErrClosed = errors.New("engine is closed")
 )
@@ -183,7 +185,7 @@ func known(err error) error {
 	}
 	for _, k := range []struct{ is, from error }{
 		{ErrNotFound, journal.ErrNotFound}, {ErrNotFound, service.ErrNoSchedule}, {ErrExists, journal.ErrExists}, {ErrEnded, engine.ErrEnded}, {ErrBusy, journal.ErrOwned},
-		{ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},
+		{ErrConcurrency, journal.ErrBusy}, {ErrClosed, driver.ErrClosed}, {ErrClosed, journal.ErrClosed}, {ErrConflict, journal.ErrConflict},
 		{ErrAnswer, engine.ErrAnswer}, {ErrAnswer, engine.ErrWaitNotFound}, {ErrAnswer, engine.ErrWaitAmbiguous},
 		{ErrAnswer, engine.ErrWaitAnswered}, {ErrAnswer, engine.ErrWaitClosed}, {ErrAnswer, engine.ErrWaitSignal},
 		{ErrAnswer, engine.ErrSignalName}, {ErrAnswer, engine.ErrSignal}, {ErrAnswer, engine.ErrSignalsFull},

@@ -49,9 +49,9 @@ func settle[S any](ctx context.Context, g *graph.Compiled[S], f *following) (*Re
 	switch {
 	case err != nil:
 		return nil, f.closed(err)
-	case r.Status == StatusRunning && ctx.Err() != nil:
+	case r.Status.isActive() && ctx.Err() != nil:
 		return r, &InterruptedError{Run: f.run, Cause: context.Cause(ctx)}
-	case r.Status == StatusRunning && st.Interrupted:
+	case r.Status.isActive() && st.Interrupted:
 		return r, &InterruptedError{Run: f.run, Cause: f.e.leftBy()}
 	}
 	return r, nil

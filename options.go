@@ -65,7 +65,7 @@ type RunOptions struct {
 	// ID is the run's id; "" makes one. With ResumeFrom it must be "" or the snapshot's, with Resume "" or the run's.
 	ID string
 	// Attach takes the run of that ID where the engine has one, in place of [ErrExists]: what ended or waits is given as it is, what is under way is followed, what was interrupted goes on. So a
-	// call may be made again, by any process, and the run is begun once. The run keeps its own state and bounds: the state given beside it, Outputs, MaxSteps, Limits, Labels and Model are not
+	// call may be made again, by any process, and the run is begun once. The run keeps its own state and bounds: the state given beside it, Outputs, MaxSteps, Limits, Concurrency, Labels and Model are not
 	// looked at then. It must belong to this version of the graph, else the error is a *[VersionError]. A store in memory may have dropped the run: see [Config].RetainRuns.
 	Attach bool
 	// ResumeFrom goes on with a run from a snapshot: whatever was pending runs, nothing that had ended does (S2-63). The state that is given beside it,
@@ -86,6 +86,8 @@ type RunOptions struct {
 	// Limits are the budget of the run, with all that it starts; each that is set wins over that of [graph.Config].Limits. With ResumeFrom they are for a run that met its budget, which
 	// goes on where they are larger; otherwise a run keeps its own. What the operator's configuration ([WithConfig]) allows at most they cannot raise.
 	Limits graph.Limits
+	// Concurrency bounds how many runs of the graph run at once with this one. With ResumeFrom it is not looked at.
+	Concurrency Concurrency
 	// Labels are those of the run, as [StartOptions].Labels. With ResumeFrom they are not looked at.
 	Labels map[string]string
 	// WorkflowName names the run in telemetry; "" is `unnamed` (S2-72).

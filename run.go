@@ -38,7 +38,7 @@ type Answer struct {
 // In memory it is cancelled instead, which is no error but Result.Status (D22, S2-36). A run that others of this process wait for, by Resume or Wait,
 // goes on without this one.
 //
-// Errors: *[InterruptedError]; [ErrExists]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
+// Errors: *[InterruptedError]; [ErrExists]; [ErrConcurrency]; [ErrClosed]; ctx's own where it was done before the run began, except in memory.
 func Run[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options ...RunOption) (*Result[S], error) {
 	f, err := start(ctx, e, g, state, options, true)
 	if err != nil {
@@ -170,7 +170,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: budgetOf(o.Limits).lowered(), Labels: o.Labels,
+		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels,
 	}
 	q.Limits.MaxSteps = stepsOf(o.MaxSteps)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
@@ -180,7 +180,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
 	whole := context.WithoutCancel(ctx)
-	if toEnd && f.observer == nil {
+	if toEnd && f.observer == nil && q.Concurrency == nil {
 		f.folder = project.NewGraphObserver(b.plan)
 		q.Observe = f.folder.Observe
 		f.launched, err = e.service.LaunchGraph(whole, q)
@@ -207,6 +207,9 @@ func checkedOptions[S any](list []RunOption) (RunOptions, error) {
 	}
 	if err := workflow.CheckLimits(budgetOf(o.Limits).lowered()); err != nil {
 		return o, fmt.Errorf("RunOptions.Limits: %w", err)
+	}
+	if err := o.Concurrency.check(); err != nil {
+		return o, fmt.Errorf("RunOptions.Concurrency: %w", err)
 	}
 	if o.ResumeFrom != nil && o.ResumeFrom.taken().ExecutionID == "" {
 		return o, errors.New("RunOptions.ResumeFrom is no snapshot of a run")

@@ -2,6 +2,7 @@ package hocket
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,8 @@ type Schedule[S any] struct {
 	// CatchUp says what becomes of times that were missed while no process of the program worked: "last" starts the last of them, and so does ""; "none" starts none; "all" starts
 	// each, one after the other, at most the last 100.
 	CatchUp string
+	// Concurrency bounds how many runs of the graph run at once with those of the schedule, as in [RunOptions]. A time whose run "skip" does not start is skipped.
+	Concurrency Concurrency
 	// State is the first state of its runs.
 	State S
 }
@@ -90,13 +93,16 @@ func scheduled[S any](e *Engine, g *graph.Compiled[S], list []Schedule[S]) ([]se
 		if err != nil {
 			return nil, err
 		}
+		if err := s.Concurrency.check(); err != nil {
+			return nil, fmt.Errorf("Schedule.Concurrency: %w", err)
+		}
 		zone := s.TimeZone
 		if zone == "" {
 			zone = time.UTC.String()
 		}
 		out[i] = service.GraphSchedule{
 			Workflow: g.Workflow().Name, Schedule: workflow.Schedule{ID: s.ID, Mode: workflow.ModeInterval, Spec: s.Schedule, TimeZone: zone},
-			CatchUp: s.CatchUp, Input: input,
+			CatchUp: s.CatchUp, Input: input, Concurrency: s.Concurrency.bound(),
 			Graph: func() (service.Graph, error) {
 				b, err := bind(e, g)
 				if err != nil {

@@ -26,6 +26,9 @@ const (
 	StatusCancelled Status = "cancelled"
 )
 
+// isActive tells of a run that goes on, or would when it has its turn.
+func (s Status) isActive() bool { return s == StatusRunning || s == StatusPending }
+
 // Step is one node of a Go graph that has settled: it ended, failed for good, waits for a person, or was cancelled (S2-73).
 type Step[S any] struct {
 	NodeID string

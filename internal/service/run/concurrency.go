@@ -17,6 +17,7 @@ import (
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
+	"github.com/hocket-run/hocket/internal/service/resources"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -42,6 +43,11 @@ func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler
 	if err != nil {
 		return refuseKey(err)
 	}
+	return boundBy(c, key, spec)
+}
+
+// boundBy says in spec what a run with this key asks for. Graphs of programs have their lines apart from stored workflows and from those of other programs.
+func boundBy(c *workflow.Concurrency, key string, spec *driver.Spec) error {
 	note, err := json.Marshal(Bound{key, c.Runs(), c.Policy()})
 	if err != nil {
 		return fmt.Errorf("note what bounds the run: %w", err)
@@ -52,6 +58,9 @@ func bound(c *workflow.Concurrency, spec *driver.Spec, expressions expr.Compiler
 	spec.Run = cmp.Or(spec.Run, driver.NewRunID(time.Now()))
 	of := cmp.Or(spec.WorkflowID, spec.WorkflowName, spec.Workflow.ID, spec.Workflow.Name)
 	name := of + "\n" + key
+	if isGraph(spec.Workflow) {
+		name = spec.Meta[resources.MetaProgram] + "\n" + name
+	}
 	if len(name) > journal.MaxSlotName {
 		sum := sha256.Sum256([]byte(name))
 		name = hex.EncodeToString(sum[:])

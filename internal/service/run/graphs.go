@@ -89,6 +89,8 @@ type GraphRequest struct {
 	Limits workflow.Limits
 	// Labels are the run's.
 	Labels workflow.Labels
+	// Concurrency bounds how many runs of the graph run at once; its Key is that of the run, and no expression. Nil: nothing does.
+	Concurrency *workflow.Concurrency
 	// Planned is the time for which a schedule planned the run, zero: none did; Schedule the id of that schedule.
 	Planned  time.Time
 	Schedule string
@@ -98,19 +100,22 @@ type GraphRequest struct {
 	Observe func(*engine.Run, []engine.Event)
 }
 
-// StartGraph begins a run of a Go graph, which need not be registered. It returns once the run is stored. Errors: *InvalidError; journal.ErrExists.
+// StartGraph begins a run of a Go graph, which need not be registered. It returns once the run is stored. Errors: *InvalidError; journal.ErrExists; concurrency-busy.
 func (s *Runner) StartGraph(ctx context.Context, q GraphRequest) (run string, err error) {
 	spec, err := s.graphSpec(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	return s.startTraced(ctx, spec)
+	if spec.Slot == nil {
+		return s.startTraced(ctx, spec)
+	}
+	return s.launch(ctx, spec, IfBusyReject)
 }
 
 // Launched is a run that was told to begin.
 type Launched = driver.Launched
 
-// LaunchGraph is StartGraph that does not wait until the run is stored: Launched.Wait does.
+// LaunchGraph is StartGraph that does not wait until the run is stored: Launched.Wait does. It is for runs without Concurrency.
 func (s *Runner) LaunchGraph(ctx context.Context, q GraphRequest) (Launched, error) {
 	spec, err := s.graphSpec(ctx, q)
 	if err != nil {
@@ -136,6 +141,14 @@ func (s *Runner) graphSpec(ctx context.Context, q GraphRequest) (driver.Spec, er
 	if !q.Planned.IsZero() {
 		spec.Meta, spec.Trigger = map[string]string{}, TriggerSchedule
 		s.note(StartRequest{Planned: q.Planned, Schedule: q.Schedule}, spec.Meta)
+	}
+	if c := q.Concurrency; c != nil {
+		if err := c.Check(); err != nil {
+			return spec, refuseKey(err)
+		}
+		if err := boundBy(c, c.Key, &spec); err != nil {
+			return spec, err
+		}
 	}
 	return spec, s.label(ctx, &spec, q.Workflow.Labels.With(q.Labels))
 }

@@ -33,6 +33,8 @@ type GraphSchedule struct {
 	CatchUp string
 	// Graph gives the graph as it is registered when a run begins.
 	Graph func() (run.Graph, error)
+	// Concurrency is that of its runs, as in run.GraphRequest.
+	Concurrency *workflow.Concurrency
 	// Input is the first state of its runs.
 	Input json.RawMessage
 }
@@ -167,7 +169,7 @@ func (r graphRuns) start(ctx context.Context, slot scheduler.Slot, id string) er
 	if err != nil {
 		return err
 	}
-	_, err = r.scheduler.runs.StartGraph(ctx, run.GraphRequest{Graph: g, Input: list[i].Input, RunID: id, Planned: slot.Planned, Schedule: slot.Schedule})
+	_, err = r.scheduler.runs.StartGraph(ctx, run.GraphRequest{Graph: g, Input: list[i].Input, Concurrency: list[i].Concurrency, RunID: id, Planned: slot.Planned, Schedule: slot.Schedule})
 	return err
 }
 
