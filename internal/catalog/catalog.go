@@ -124,8 +124,17 @@ type Agents interface {
 	DeleteAgent(ctx context.Context, id, expect string, may func(entries []Entry) bool) error
 }
 
+// Layouts keeps where people have put the nodes of workflows: one text for each workflow, of its caller's form, beside all its versions (P39). As Workflows otherwise.
+type Layouts interface {
+	// Layout gives that of a workflow; nil: none is stored. Errors: ErrNotFound where there is no such workflow.
+	Layout(ctx context.Context, id string) ([]byte, error)
+	// PutLayout stores that of a workflow, which gets no version by it, if the present one has the tag expect (LayoutTag); "" is any. The layout goes with the workflow. Errors: ErrNotFound, ErrChanged.
+	PutLayout(ctx context.Context, id string, text []byte, expect string) error
+}
+
 // Store is a whole catalog.
 type Store interface {
 	Workflows
 	Agents
+	Layouts
 }

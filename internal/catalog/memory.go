@@ -25,6 +25,7 @@ type memWorkflow struct {
 	updated          time.Time
 	versions         []Version // by number
 	rows             *Rows
+	layout           []byte
 }
 
 // isThere tells of one that was not deleted: those only keep their latest number.
@@ -231,6 +232,32 @@ func (m *Memory) Rows(ctx context.Context, id string) (Rows, error) {
 		return Rows{}, fmt.Errorf("read rows of workflow %s: %w", id, ErrNotFound)
 	}
 	return w.rows.Normal(), nil
+}
+
+// Layout implements Layouts.
+func (m *Memory) Layout(ctx context.Context, id string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "read the layout of workflow", id)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(w.layout), nil
+}
+
+// PutLayout implements Layouts.
+func (m *Memory) PutLayout(ctx context.Context, id string, text []byte, expect string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	w, err := m.find(ctx, "store the layout of workflow", id)
+	if err != nil {
+		return err
+	}
+	if err := Expected(expect, LayoutTag(w.layout)); err != nil {
+		return fmt.Errorf("store the layout of workflow %s: %w", id, err)
+	}
+	w.layout = bytes.Clone(text)
+	return nil
 }
 
 // Delete implements Workflows.

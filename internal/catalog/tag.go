@@ -17,6 +17,9 @@ func Tag(e Entry, rows *Rows) string { return digest(e.ID, e.Published, e.Draft,
 // AgentTag is Tag for an agent: the tag of its columns.
 func AgentTag(r Row) string { return digest(r.Normal()) }
 
+// LayoutTag is Tag for a layout; that of nil is the tag of a workflow without one.
+func LayoutTag(text []byte) string { return digest("layout", string(text)) }
+
 func digest(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil { // columns hold texts, numbers, bytes and nil; but other programs may write what JSON has no word for

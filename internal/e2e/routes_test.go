@@ -149,6 +149,17 @@ func (tr *tour) workflows(t *testing.T) {
 	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
 		t.Errorf("compiled %+v", v)
 	}
+	laid := must(tr.c.GetLayoutWithResponse(tr.ctx, "poem", nil))
+	empty := laid.HTTPResponse.Header.Get("ETag")
+	if l := gave(t, laid, 200, laid.JSON200); len(l.Nodes) != 0 {
+		t.Errorf("layout %+v", l)
+	}
+	moved := api.Layout{Nodes: map[string]api.Position{"a": {X: 1.5, Y: -2}}}
+	put2 := must(tr.c.PutLayoutWithResponse(tr.ctx, "poem", &api.PutLayoutParams{IfMatch: &empty}, moved))
+	if l := gave(t, put2, 200, put2.JSON200); l.Nodes["a"].X != 1.5 {
+		t.Errorf("layout %+v", l)
+	}
+	refused(t, must(tr.c.PutLayoutWithResponse(tr.ctx, "poem", &api.PutLayoutParams{IfMatch: &empty}, moved)), 409, "conflict")
 	converted := must(tr.c.ConvertDocumentWithResponse(tr.ctx, api.ConvertBody{Document: poem, To: "canvas"}))
 	if v := gave(t, converted, 200, converted.JSON200); v.Refused || v.Document == nil || !strings.Contains(*v.Document, `"connections"`) || len(v.Changes) == 0 {
 		t.Errorf("converted %+v", v)

@@ -93,6 +93,7 @@ func New(cfg Config) *API {
 	a.registerApply()
 	a.registerDocuments()
 	a.registerGraphs()
+	a.registerLayouts()
 	a.registerAgents()
 	a.registerLive()
 	a.registerOffers()

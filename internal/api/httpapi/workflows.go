@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/form"
+	"github.com/hocket-run/hocket/internal/format/canvas"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -194,6 +195,7 @@ type workflowQuery struct {
 	WorkflowPath
 	Whichever
 	Unless
+	Layout bool `query:"layout" doc:"With true, a canvas document has the positions of the stored layout written into it; the stored text stays. There is no 304 then"`
 }
 
 // definitionAnswer is the answer with a Definition, or without it where the asker has it.
@@ -212,7 +214,14 @@ func getWorkflow(ctx context.Context, c *transport.Caller, in *workflowQuery) (*
 	if err != nil {
 		return nil, err
 	}
-	return definition(ctx, c, in.ID, which, in.Unless)
+	if in.Layout {
+		in.Unless = Unless{} // the tag of the workflow says nothing of its layout
+	}
+	out, err := definition(ctx, c, in.ID, which, in.Unless)
+	if err == nil && in.Layout && out.Body != nil && out.Body.Format == canvas.Format {
+		out.Body.Document, err = placed(ctx, c, in.ID, out.Body.Document)
+	}
+	return out, err
 }
 
 func definition(ctx context.Context, c *transport.Caller, id string, which service.Which, unless Unless) (*definitionAnswer, error) {

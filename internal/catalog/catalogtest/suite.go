@@ -40,6 +40,7 @@ func Run(t *testing.T, refuses func(text string) bool, open func(t *testing.T) c
 		{"expected tags of agents", testExpectedAgents},
 		{"expected tags at the same time", testExpectedOnce},
 		{"at the same time", testConcurrent},
+		{"layouts", testLayouts},
 		{"done context", testContext},
 		{"slices", testSlices},
 		{"law", func(t *testing.T, s catalog.Store) { testLaw(t, s, refuses) }},

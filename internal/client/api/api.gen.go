@@ -1953,6 +1953,15 @@ type Items struct {
 	Total   int64 `json:"total"`
 }
 
+// Layout defines model for Layout.
+type Layout struct {
+	// Branches Positions by branch and id of the node
+	Branches *map[string]map[string]Position `json:"branches,omitempty"`
+
+	// Nodes Positions by id of the node, of the main graph
+	Nodes map[string]Position `json:"nodes"`
+}
+
 // Limits defines model for Limits.
 type Limits struct {
 	// MaxCalls Budget of model calls and tool calls
@@ -2215,6 +2224,12 @@ type Pos struct {
 	Column int64  `json:"column"`
 	Line   int64  `json:"line"`
 	Offset *int64 `json:"offset,omitempty"`
+}
+
+// Position defines model for Position.
+type Position struct {
+	X float64 `json:"x"`
+	Y float64 `json:"y"`
 }
 
 // Preview defines model for Preview.
@@ -3579,6 +3594,9 @@ type GetWorkflowParams struct {
 	// Version This version
 	Version *int64 `form:"version,omitempty" json:"version,omitempty"`
 
+	// Layout With true, a canvas document has the positions of the stored layout written into it; the stored text stays. There is no 304 then
+	Layout *bool `form:"layout,omitempty" json:"layout,omitempty"`
+
 	// IfNoneMatch ETags that the client has; if one matches, the response is 304
 	IfNoneMatch *string `json:"If-None-Match,omitempty"`
 }
@@ -3602,6 +3620,18 @@ type GetWorkflowGraphParams struct {
 
 	// IfNoneMatch ETags that the client has; if one matches, the response is 304
 	IfNoneMatch *string `json:"If-None-Match,omitempty"`
+}
+
+// GetLayoutParams defines parameters for GetLayout.
+type GetLayoutParams struct {
+	// IfNoneMatch ETags that the client has; if one matches, the response is 304
+	IfNoneMatch *string `json:"If-None-Match,omitempty"`
+}
+
+// PutLayoutParams defines parameters for PutLayout.
+type PutLayoutParams struct {
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // PublishWorkflowParams defines parameters for PublishWorkflow.
@@ -3675,6 +3705,9 @@ type ApplyWorkflowsJSONRequestBody = ApplyBody
 
 // PutWorkflowJSONRequestBody defines body for PutWorkflow for application/json ContentType.
 type PutWorkflowJSONRequestBody = DocumentBody
+
+// PutLayoutJSONRequestBody defines body for PutLayout for application/json ContentType.
+type PutLayoutJSONRequestBody = Layout
 
 // PublishWorkflowJSONRequestBody defines body for PublishWorkflow for application/json ContentType.
 type PublishWorkflowJSONRequestBody = PublishInputBody
@@ -4865,6 +4898,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
 	GetWorkflowGraph(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetLayout Show where the nodes of a workflow were put
+	//
+	// One layout for all versions. Empty maps: nothing was put anywhere. Where it names a node it wins over a position in a canvas document.
+	//
+	// Corresponds with GET /api/v1/workflows/{id}/layout (the `GetLayout` operationId).
+	GetLayout(ctx context.Context, id string, params *GetLayoutParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutLayoutWithBody Store where the nodes of a workflow were put
+	//
+	// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+	PutLayoutWithBody(ctx context.Context, id string, params *PutLayoutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutLayout Store where the nodes of a workflow were put
+	//
+	// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+	PutLayout(ctx context.Context, id string, params *PutLayoutParams, body PutLayoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PublishWorkflowWithBody Publish a version of a workflow
 	//
@@ -6407,6 +6465,61 @@ func (c *Client) PutWorkflow(ctx context.Context, id string, params *PutWorkflow
 // Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
 func (c *Client) GetWorkflowGraph(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetWorkflowGraphRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetLayout Show where the nodes of a workflow were put
+//
+// One layout for all versions. Empty maps: nothing was put anywhere. Where it names a node it wins over a position in a canvas document.
+//
+// Corresponds with GET /api/v1/workflows/{id}/layout (the `GetLayout` operationId).
+func (c *Client) GetLayout(ctx context.Context, id string, params *GetLayoutParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetLayoutRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutLayoutWithBody Store where the nodes of a workflow were put
+//
+// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+func (c *Client) PutLayoutWithBody(ctx context.Context, id string, params *PutLayoutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutLayoutRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutLayout Store where the nodes of a workflow were put
+//
+// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+func (c *Client) PutLayout(ctx context.Context, id string, params *PutLayoutParams, body PutLayoutJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutLayoutRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -10682,6 +10795,18 @@ func NewGetWorkflowRequest(server string, id string, params *GetWorkflowParams) 
 
 		}
 
+		if params.Layout != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "layout", *params.Layout, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if encoded := queryValues.Encode(); encoded != "" {
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
@@ -10866,6 +10991,117 @@ func NewGetWorkflowGraphRequest(server string, id string, params *GetWorkflowGra
 			}
 
 			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetLayoutRequest constructs an http.Request for the GetLayout method
+func NewGetLayoutRequest(server string, id string, params *GetLayoutParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/workflows/%s/layout", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPutLayoutRequest calls the generic PutLayout builder with application/json body
+func NewPutLayoutRequest(server string, id string, params *PutLayoutParams, body PutLayoutJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutLayoutRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPutLayoutRequestWithBody constructs an http.Request for the PutLayout method, with any body, and a specified content type
+func NewPutLayoutRequestWithBody(server string, id string, params *PutLayoutParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/api/v1/workflows/%s/layout", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
 		}
 
 	}
@@ -11849,6 +12085,33 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /api/v1/workflows/{id}/graph (the `GetWorkflowGraph` operationId).
 	GetWorkflowGraphWithResponse(ctx context.Context, id string, params *GetWorkflowGraphParams, reqEditors ...RequestEditorFn) (*GetWorkflowGraphResponse, error)
+
+	// GetLayoutWithResponse Show where the nodes of a workflow were put
+	//
+	// One layout for all versions. Empty maps: nothing was put anywhere. Where it names a node it wins over a position in a canvas document.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /api/v1/workflows/{id}/layout (the `GetLayout` operationId).
+	GetLayoutWithResponse(ctx context.Context, id string, params *GetLayoutParams, reqEditors ...RequestEditorFn) (*GetLayoutResponse, error)
+
+	// PutLayoutWithBodyWithResponse Store where the nodes of a workflow were put
+	//
+	// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+	PutLayoutWithBodyWithResponse(ctx context.Context, id string, params *PutLayoutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutLayoutResponse, error)
+
+	// PutLayoutWithResponse Store where the nodes of a workflow were put
+	//
+	// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+	PutLayoutWithResponse(ctx context.Context, id string, params *PutLayoutParams, body PutLayoutJSONRequestBody, reqEditors ...RequestEditorFn) (*PutLayoutResponse, error)
 
 	// PublishWorkflowWithBodyWithResponse Publish a version of a workflow
 	//
@@ -18745,6 +19008,242 @@ func (r GetWorkflowGraphResponse) ContentType() string {
 	return ""
 }
 
+// GetLayoutResponse200Headers the declared response headers of an HTTP 200 response for GetLayout
+type GetLayoutResponse200Headers struct {
+	ETag *string
+}
+
+type GetLayoutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Layout
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetLayoutResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetLayoutResponse) GetJSON200() *Layout {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r GetLayoutResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetLayoutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetLayoutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetLayoutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetLayoutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutLayoutResponse200Headers the declared response headers of an HTTP 200 response for PutLayout
+type PutLayoutResponse200Headers struct {
+	ETag *string
+}
+
+type PutLayoutResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Layout
+	// ApplicationproblemJSON400 the response for an HTTP 400 `application/problem+json` response
+	ApplicationproblemJSON400 *Problem
+	// ApplicationproblemJSON401 the response for an HTTP 401 `application/problem+json` response
+	ApplicationproblemJSON401 *Problem
+	// ApplicationproblemJSON403 the response for an HTTP 403 `application/problem+json` response
+	ApplicationproblemJSON403 *Problem
+	// ApplicationproblemJSON404 the response for an HTTP 404 `application/problem+json` response
+	ApplicationproblemJSON404 *Problem
+	// ApplicationproblemJSON408 the response for an HTTP 408 `application/problem+json` response
+	ApplicationproblemJSON408 *Problem
+	// ApplicationproblemJSON409 the response for an HTTP 409 `application/problem+json` response
+	ApplicationproblemJSON409 *Problem
+	// ApplicationproblemJSON413 the response for an HTTP 413 `application/problem+json` response
+	ApplicationproblemJSON413 *Problem
+	// ApplicationproblemJSON415 the response for an HTTP 415 `application/problem+json` response
+	ApplicationproblemJSON415 *Problem
+	// ApplicationproblemJSON422 the response for an HTTP 422 `application/problem+json` response
+	ApplicationproblemJSON422 *Problem
+	// ApplicationproblemJSON429 the response for an HTTP 429 `application/problem+json` response
+	ApplicationproblemJSON429 *Problem
+	// ApplicationproblemJSON500 the response for an HTTP 500 `application/problem+json` response
+	ApplicationproblemJSON500 *Problem
+	// ApplicationproblemJSON503 the response for an HTTP 503 `application/problem+json` response
+	ApplicationproblemJSON503 *Problem
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutLayoutResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutLayoutResponse) GetJSON200() *Layout {
+	return r.JSON200
+}
+
+// GetApplicationproblemJSON400 returns the response for an HTTP 400 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON400() *Problem {
+	return r.ApplicationproblemJSON400
+}
+
+// GetApplicationproblemJSON401 returns the response for an HTTP 401 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON401() *Problem {
+	return r.ApplicationproblemJSON401
+}
+
+// GetApplicationproblemJSON403 returns the response for an HTTP 403 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON403() *Problem {
+	return r.ApplicationproblemJSON403
+}
+
+// GetApplicationproblemJSON404 returns the response for an HTTP 404 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON404() *Problem {
+	return r.ApplicationproblemJSON404
+}
+
+// GetApplicationproblemJSON408 returns the response for an HTTP 408 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON408() *Problem {
+	return r.ApplicationproblemJSON408
+}
+
+// GetApplicationproblemJSON409 returns the response for an HTTP 409 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON409() *Problem {
+	return r.ApplicationproblemJSON409
+}
+
+// GetApplicationproblemJSON413 returns the response for an HTTP 413 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON413() *Problem {
+	return r.ApplicationproblemJSON413
+}
+
+// GetApplicationproblemJSON415 returns the response for an HTTP 415 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON415() *Problem {
+	return r.ApplicationproblemJSON415
+}
+
+// GetApplicationproblemJSON422 returns the response for an HTTP 422 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON422() *Problem {
+	return r.ApplicationproblemJSON422
+}
+
+// GetApplicationproblemJSON429 returns the response for an HTTP 429 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON429() *Problem {
+	return r.ApplicationproblemJSON429
+}
+
+// GetApplicationproblemJSON500 returns the response for an HTTP 500 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON500() *Problem {
+	return r.ApplicationproblemJSON500
+}
+
+// GetApplicationproblemJSON503 returns the response for an HTTP 503 `application/problem+json` response
+func (r PutLayoutResponse) GetApplicationproblemJSON503() *Problem {
+	return r.ApplicationproblemJSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutLayoutResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutLayoutResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutLayoutResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutLayoutResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // PublishWorkflowResponse200Headers the declared response headers of an HTTP 200 response for PublishWorkflow
 type PublishWorkflowResponse200Headers struct {
 	ETag     *string
@@ -20345,6 +20844,51 @@ func (c *ClientWithResponses) GetWorkflowGraphWithResponse(ctx context.Context, 
 		return nil, err
 	}
 	return ParseGetWorkflowGraphResponse(rsp)
+}
+
+// GetLayoutWithResponse Show where the nodes of a workflow were put
+//
+// One layout for all versions. Empty maps: nothing was put anywhere. Where it names a node it wins over a position in a canvas document.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /api/v1/workflows/{id}/layout (the `GetLayout` operationId).
+func (c *ClientWithResponses) GetLayoutWithResponse(ctx context.Context, id string, params *GetLayoutParams, reqEditors ...RequestEditorFn) (*GetLayoutResponse, error) {
+	rsp, err := c.GetLayout(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetLayoutResponse(rsp)
+}
+
+// PutLayoutWithBodyWithResponse Store where the nodes of a workflow were put
+//
+// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+func (c *ClientWithResponses) PutLayoutWithBodyWithResponse(ctx context.Context, id string, params *PutLayoutParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutLayoutResponse, error) {
+	rsp, err := c.PutLayoutWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutLayoutResponse(rsp)
+}
+
+// PutLayoutWithResponse Store where the nodes of a workflow were put
+//
+// No version is made, and the `ETag` of the workflow stays. `If-Match` is required: the `ETag` of the layout that was read, also of an empty one, or `*`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /api/v1/workflows/{id}/layout (the `PutLayout` operationId).
+func (c *ClientWithResponses) PutLayoutWithResponse(ctx context.Context, id string, params *PutLayoutParams, body PutLayoutJSONRequestBody, reqEditors ...RequestEditorFn) (*PutLayoutResponse, error) {
+	rsp, err := c.PutLayout(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutLayoutResponse(rsp)
 }
 
 // PublishWorkflowWithBodyWithResponse Publish a version of a workflow
@@ -26430,6 +26974,227 @@ func ParseGetWorkflowGraphResponse(rsp *http.Response) (*GetWorkflowGraphRespons
 	switch {
 	case rsp.StatusCode == 200:
 		var headers GetWorkflowGraphResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetLayoutResponse parses an HTTP response from a GetLayoutWithResponse call
+func ParseGetLayoutResponse(rsp *http.Response) (*GetLayoutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetLayoutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Layout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetLayoutResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutLayoutResponse parses an HTTP response from a PutLayoutWithResponse call
+func ParsePutLayoutResponse(rsp *http.Response) (*PutLayoutResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutLayoutResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Layout
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 408:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON408 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 415:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON415 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON429 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Problem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationproblemJSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PutLayoutResponse200Headers
 		if values := rsp.Header.Values("ETag"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

@@ -188,6 +188,23 @@ func (c *Catalog) readStored(ctx context.Context, d Definition, opts LoadOptions
 	return w, problems, err
 }
 
+// Layout gives where people have put the nodes of a stored workflow, as its transport wrote it, with its tag; nil: nothing is stored. Errors: *NotFoundError.
+func (c *Catalog) Layout(ctx context.Context, id string) (text []byte, tag string, err error) {
+	if _, err := c.Entry(ctx, id); err != nil {
+		return nil, "", err
+	}
+	text, err = c.stored.Layout(ctx, id)
+	return text, catalog.LayoutTag(text), err
+}
+
+// PutLayout stores a layout where the present one has the tag expect, "" is any, and gives its tag. No version is made. Errors: *NotFoundError, *ChangedError.
+func (c *Catalog) PutLayout(ctx context.Context, id string, text []byte, expect string) (tag string, err error) {
+	if _, err := c.Entry(ctx, id); err != nil {
+		return "", err
+	}
+	return catalog.LayoutTag(text), failure.Changed("layout of workflow", id, c.stored.PutLayout(ctx, id, text, expect))
+}
+
 // DeleteWorkflow deletes a stored workflow with all versions and rows. Runs of it keep their definition (D19). Errors: *NotFoundError.
 func (c *Catalog) DeleteWorkflow(ctx context.Context, id string) error {
 	return c.DeleteWorkflowIf(ctx, id, "")

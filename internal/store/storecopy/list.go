@@ -201,6 +201,13 @@ WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDE
 		drop: `DELETE FROM workflow_versions WHERE workflow_id = ? AND version = ?`,
 	},
 	{
+		name: "workflow_layouts", key: 1, run: -1, columns: join(of(text, "workflow_id"), of(blob, "layout")),
+		keys: `SELECT workflow_id, 60 + octet_length(layout) FROM workflow_layouts WHERE workflow_id >= ? ORDER BY workflow_id LIMIT ?`,
+		rows: `SELECT workflow_id, layout FROM workflow_layouts WHERE workflow_id >= ? AND workflow_id <= ? ORDER BY workflow_id`,
+		add:  `INSERT INTO workflow_layouts (workflow_id, layout) VALUES (?, ?)`,
+		drop: `DELETE FROM workflow_layouts WHERE workflow_id = ?`,
+	},
+	{
 		name: "checkpoints", key: 1, run: -1, check: checksum(3, 4), columns: join(of(number, "n"), of(text, "execution", "label"), of(blob, "hash", "state")),
 		keys: `SELECT n, 100 + octet_length(state) FROM checkpoints WHERE n >= ? ORDER BY n LIMIT ?`,
 		rows: `SELECT n, execution, label, hash, state FROM checkpoints WHERE n >= ? AND n <= ? ORDER BY n`,

@@ -67,5 +67,11 @@ CREATE TABLE workflow_versions (
   PRIMARY KEY (workflow_id, version)
 );
 
+-- Where people have put the nodes of a workflow, for all its versions.
+CREATE TABLE workflow_layouts (
+  workflow_id text COLLATE "C" NOT NULL PRIMARY KEY,
+  layout      bytea            NOT NULL
+);
+
 -- Hocket locks this table, which is always empty, before it writes those above, so that its transactions follow one another. Other programs need not.
 CREATE TABLE catalog_turn ();

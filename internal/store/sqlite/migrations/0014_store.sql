@@ -236,6 +236,12 @@ CREATE TABLE workflow_versions (
   PRIMARY KEY (workflow_id, version)
 );
 
+-- Where people have put the nodes of a workflow, for all its versions.
+CREATE TABLE workflow_layouts (
+  workflow_id TEXT NOT NULL PRIMARY KEY,
+  layout      BLOB NOT NULL
+);
+
 -- Where the schedule of each branch stands (P37). Times are µs since 1970; 0 is none.
 CREATE TABLE schedules (
   program        TEXT    NOT NULL,          -- that has the graph; empty for stored workflows

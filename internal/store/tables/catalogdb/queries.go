@@ -30,9 +30,16 @@ LEFT JOIN @workflow_versions d ON d.workflow_id = i.id AND d.version = w.draft A
 
 	sqlForgetDocument = tables.Text(`UPDATE workflow_documents SET published = 0, draft = 0, updated = 0 WHERE id = ?`)
 	sqlDropVersions   = tables.Text(`DELETE FROM workflow_versions WHERE workflow_id = ?`)
+	sqlDropLayout     = tables.Text(`DELETE FROM workflow_layouts WHERE workflow_id = ?`)
 	sqlDropWorkflow   = tables.Text(`DELETE FROM agent_workflows WHERE id = ?`)
 	sqlDropNodes      = tables.Text(`DELETE FROM agent_workflow_nodes WHERE workflow_id = ?`)
 	sqlDropEdges      = tables.Text(`DELETE FROM agent_workflow_edges WHERE workflow_id = ?`)
+)
+
+// Layouts.
+const (
+	sqlLayout    = tables.Text(`SELECT layout FROM workflow_layouts WHERE workflow_id = ?`)
+	sqlSetLayout = tables.Text(`INSERT INTO workflow_layouts (workflow_id, layout) VALUES (?, ?) ON CONFLICT (workflow_id) DO UPDATE SET layout = excluded.layout`)
 )
 
 // Rows.

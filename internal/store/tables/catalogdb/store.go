@@ -279,7 +279,7 @@ func (s *Store) Delete(ctx context.Context, id, expect string) error {
 		if err := expected(tx, id, expect); err != nil {
 			return err
 		}
-		for _, q := range []tables.Text{sqlForgetDocument, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
+		for _, q := range []tables.Text{sqlForgetDocument, sqlDropLayout, sqlDropVersions, sqlDropEdges, sqlDropNodes, sqlDropWorkflow} {
 			if err := tx.Do(q, id); err != nil {
 				return err
 			}
