@@ -20,9 +20,9 @@ import styles from './Flow.module.css'
 import {FlowEdge, type FlowEdgeType} from './FlowEdge.tsx'
 import {FlowNode, type FlowNodeType} from './FlowNode.tsx'
 import {addNode, connect, reconnect} from './operations.ts'
-import {keyOf, sizeOf} from './places.ts'
+import {keyOf, sizeOf, wayOf} from './places.ts'
 import type {Problem} from './problem.ts'
-import {type Box, sideOf} from './route.ts'
+import {type Box, sideOf, turned} from './route.ts'
 import {handleWord, type Link, refusal} from './rules.ts'
 import type {Editing} from './use_editing.ts'
 import {kindWords} from './words.ts'
@@ -54,6 +54,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
   const [dragged, setDragged] = useState<ReadonlyMap<string, Point> | null>(null)
   const made = useRef(new Map<string, FlowNodeType>())
 
+  const across = useMemo(() => wayOf(c, places) === 'right', [c, places])
   const nodes = useMemo<FlowNodeType[]>(() => {
     const strays = new Map<string, Set<string>>()
     for (const e of c.edges) {
@@ -85,6 +86,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
           troubles: problems.filter(p => p.severity !== 'info').length,
           state: states.get(key) ?? '',
           line: lineOf(n, kind),
+          across,
         },
       }
       const old = was.get(key)
@@ -92,7 +94,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
       made.current.set(key, kept)
       return kept
     })
-  }, [c, places, dragged, chosen, troubles, states])
+  }, [c, places, dragged, chosen, troubles, states, across])
 
   const boxes = useMemo(() => new Map<string, Box>(c.nodes.map(n => [keyOf(c, n), {...places.get(keyOf(c, n))!, ...sizeOf(n)}])), [c, places])
   const edges = useMemo<FlowEdgeType[]>(() => {
@@ -106,7 +108,8 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
       const word = asks ? 'sub-agent' : from.kind === 'agent' || e.port === output ? '' : handleWord(e.port, conditions)
       const ways = handlesOf(from).filter(h => h !== subagent)
       const [one, other] = [boxes.get(from.id)!, boxes.get(to.id)!]
-      const fromX = one.x + one.width * ((Math.max(0, ways.indexOf(e.port)) + 0.5) / Math.max(1, ways.length))
+      const part = (Math.max(0, ways.indexOf(e.port)) + 0.5) / Math.max(1, ways.length)
+      const side = across ? sideOf(turned(one), one.y + one.height * part, turned(other), all.map(turned)) : sideOf(one, one.x + one.width * part, other, all)
       const colour = asks ? 'var(--waiting)' : e.port === 'error' || e.port === 'timeout' || e.port === 'reject' ? 'var(--warning)' : 'var(--edge)'
       return {
         id: e.key,
@@ -115,7 +118,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
         sourceHandle: asks ? subagent : e.port,
         targetHandle: asks && to.kind === 'agent' ? 'asked' : 'input',
         type: 'link',
-        data: {asks, side: asks ? null : sideOf(one, fromX, other, all)},
+        data: {asks, across, side: asks ? null : side},
         selected: chosenEdges.has(e.key),
         reconnectable: !readOnly,
         ariaLabel: clean(`${from.name} to ${to.name}${word ? `, ${word}` : ''}`),
@@ -125,7 +128,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
         ...(e.label ? {label: clean(e.label)} : {}),
       } satisfies FlowEdgeType
     })
-  }, [c, boxes, chosenEdges, readOnly])
+  }, [c, boxes, chosenEdges, readOnly, across])
 
   const changed = useCallback(
     (changes: NodeChange<FlowNodeType>[]) => {
@@ -271,5 +274,6 @@ const alike = (a: FlowNodeType, b: FlowNodeType): boolean =>
   a.data.troubles === b.data.troubles &&
   a.data.state === b.data.state &&
   a.data.line === b.data.line &&
+  a.data.across === b.data.across &&
   a.data.node.kind === b.data.node.kind &&
   JSON.stringify(a.data.node.data) === JSON.stringify(b.data.node.data)

@@ -14,6 +14,7 @@ export type FlowData = {
   troubles: number
   state: string // of the last run
   line: string // what it is in a few words
+  across: boolean // edges lead from left to right
 }
 
 // titleOf is what a node is called; a start has no name of its own.
@@ -25,19 +26,24 @@ export type FlowNodeType = Node<FlowData, 'step'>
 export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
   const bare = useStore(s => s.transform[2] < 0.5)
   const update = useUpdateNodeInternals()
-  const {node, trouble, troubles} = data
+  const {node, trouble, troubles, across} = data
   const ways = handlesOf(node).filter(h => h !== subagent)
   const strays = data.stray === '' ? [] : data.stray.split('\n')
   const all = [...ways, ...strays]
   const list = all.join('\n')
   // biome-ignore lint/correctness/useExhaustiveDependencies: the handles are where they are because of the list
-  useEffect(() => update(id), [id, list, bare, update])
+  useEffect(() => update(id), [id, list, bare, across, update])
   const {word, icon: Icon} = kindWords(node.kind)
   const conditions = Array.isArray(node.data.conditions) ? node.data.conditions : []
   return (
-    <div className={`${styles.node} ${styles[node.kind ?? 'unknown']}`} data-trouble={trouble || undefined} data-state={data.state || undefined}>
-      <Handle type="target" id="input" position={Position.Top} className={styles.in} />
-      {node.kind === 'agent' && <Handle type="target" id="asked" position={Position.Left} className={styles.in} />}
+    <div
+      className={`${styles.node} ${styles[node.kind ?? 'unknown']}`}
+      data-trouble={trouble || undefined}
+      data-state={data.state || undefined}
+      data-across={across || undefined}
+    >
+      <Handle type="target" id="input" position={across ? Position.Left : Position.Top} className={styles.in} />
+      {node.kind === 'agent' && <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />}
       {!bare && (
         <>
           <span className={styles.head}>
@@ -58,9 +64,9 @@ export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
           key={h}
           type="source"
           id={h}
-          position={Position.Bottom}
+          position={across ? Position.Right : Position.Bottom}
           className={`${styles.out} ${i >= ways.length ? styles.stray : ''}`}
-          style={{left: `${((i + 0.5) / all.length) * 100}%`}}
+          style={{[across ? 'top' : 'left']: `${((i + 0.5) / all.length) * 100}%`}}
           isConnectableEnd={false}
         />
       ))}
@@ -74,7 +80,14 @@ export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
         </span>
       )}
       {node.kind === 'agent' && (
-        <Handle type="source" id={subagent} position={Position.Right} className={`${styles.out} ${styles.ask}`} isConnectableEnd={false} title="sub-agent" />
+        <Handle
+          type="source"
+          id={subagent}
+          position={across ? Position.Bottom : Position.Right}
+          className={`${styles.out} ${styles.ask}`}
+          isConnectableEnd={false}
+          title="sub-agent"
+        />
       )}
     </div>
   )

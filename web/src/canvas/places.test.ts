@@ -1,7 +1,7 @@
 import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
 import {type Canvas, readCanvas} from './document.ts'
-import {arranged, neighbour, outline, placesOf, sizeOf} from './places.ts'
+import {arranged, neighbour, outline, placesOf, sizeOf, wayOf} from './places.ts'
 import {nodeFields, sorted} from './schema.ts'
 
 const canvas = (doc: unknown): Canvas => {
@@ -65,6 +65,14 @@ describe('places', () => {
       {x: 3, y: 4},
     ])
     expect(got.get('c')!.y).toBeGreaterThan(60)
+  })
+  it('of other editors are drawn apart where the nodes would overlap, in the way that they lead', () => {
+    const at = (id: string, x: number) => ({id, type: 'agent', x, y: 0})
+    const c = canvas({nodes: [at('a', 0), at('b', 200)], connections: [{source: 'a', target: 'b'}]})
+    const got = placesOf(c, {})
+    expect(got.get('b')).toEqual({x: 250, y: 0})
+    expect([wayOf(c, got), wayOf(letter, arranged(letter))]).toEqual(['right', 'down'])
+    expect(placesOf(c, {a: {x: 0, y: 0}, b: {x: 200, y: 0}}).get('b')).toEqual({x: 200, y: 0})
   })
   it('lead arrows along edges', () => {
     const at = arranged(letter)

@@ -18,13 +18,42 @@ export function sizeOf(n: CanvasNode): {width: number; height: number} {
   return {width: Math.max(nodeWidth, ways > 1 ? ways * portWidth : 0), height: nodeHeight + (ways > 1 ? 22 : 0)}
 }
 
+// Way is where edges lead: documents of other editors are often drawn from left to right.
+export type Way = 'down' | 'right'
+
+// wayOf gives the way that most edges of a drawing lead.
+export function wayOf(c: Canvas, places: ReadonlyMap<string, Point>): Way {
+  let [across, along] = [0, 0]
+  for (const e of c.edges) {
+    const [from, to] = [places.get(e.from), places.get(e.to)]
+    if (!from || !to || e.sub) continue
+    across += Math.max(0, to.x - from.x)
+    along += Math.max(0, to.y - from.y)
+  }
+  return across > along ? 'right' : 'down'
+}
+
+// spread gives how far the positions of a document are to be drawn apart: other editors have smaller nodes.
+function spread(c: Canvas): number {
+  const boxes = c.nodes.flatMap(n => (n.at ? [{...n.at, ...sizeOf(n)}] : []))
+  const free = (by: number) =>
+    boxes.every((a, i) =>
+      boxes.every(
+        (b, j) =>
+          j <= i || Math.abs(a.x - b.x) * by >= (a.x < b.x ? a.width : b.width) + 24 || Math.abs(a.y - b.y) * by >= (a.y < b.y ? a.height : b.height) + 16,
+      ),
+    )
+  return [1, 1.25, 1.5, 2].find(free) ?? 1
+}
+
 // placesOf gives each node a place: where it was put, else where the document says, else a free place by the edges.
 export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
   const out = new Map<string, Point>()
   const rest: CanvasNode[] = []
+  const by = c.nodes.some(n => n.at && !layout[keyOf(c, n)]) ? spread(c) : 1
   for (const n of c.nodes) {
     const key = keyOf(c, n)
-    const at = layout[key] ?? n.at
+    const at = layout[key] ?? (n.at && {x: Math.round(n.at.x * by), y: Math.round(n.at.y * by)})
     if (at) out.set(key, at)
     else rest.push(n)
   }

@@ -1,5 +1,5 @@
 import {expect, it} from 'vitest'
-import {around, sideOf} from './route.ts'
+import {around, sideOf, turned} from './route.ts'
 
 const box = (x: number, y: number) => ({x, y, width: 200, height: 60})
 const [a, b, c] = [box(0, 0), box(0, 120), box(0, 240)]
@@ -14,4 +14,12 @@ it('a path has its ends', () => {
   expect(path.endsWith('L 30,400')).toBe(true)
   expect(path).not.toContain('NaN')
   expect(around(0, 0, 0, 0, 0).path).not.toContain('NaN')
+})
+it('a drawing from left to right has the same ways, turned', () => {
+  const [left, middle, right] = [a, b, c].map(turned) as [typeof a, typeof a, typeof a]
+  expect([left, middle, right].map(turned)).toEqual([a, b, c])
+  expect(sideOf(turned(left), 100, turned(right), [left, middle, right].map(turned))).toBe(228)
+  const {path} = around(20, 10, 400, 30, 90, true)
+  expect(path.startsWith('M 20,10 ')).toBe(true)
+  expect(path.endsWith('L 400,30')).toBe(true)
 })

@@ -18,8 +18,23 @@ export function sideOf(from: Box, fromX: number, to: Box, boxes: readonly Box[])
 }
 
 // around gives the path of an edge that is led beside nodes: down, aside, along, back and down, with round corners.
-export function around(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number): {path: string; label: Point} {
-  const points: Point[] = [
+export function around(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number, turned = false): {path: string; label: Point} {
+  if (turned) return turnedAround(sourceX, sourceY, targetX, targetY, side)
+  const points = pointsAround(sourceX, sourceY, targetX, targetY, side)
+  return {path: rounded(points), label: {x: side, y: (sourceY + targetY) / 2}}
+}
+
+// turnedAround is around for a drawing from left to right.
+function turnedAround(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number): {path: string; label: Point} {
+  const points = pointsAround(sourceY, sourceX, targetY, targetX, side).map(p => ({x: p.y, y: p.x}))
+  return {path: rounded(points), label: {x: (sourceX + targetX) / 2, y: side}}
+}
+
+// turned gives a box with its axes exchanged.
+export const turned = (b: Box): Box => ({x: b.y, y: b.x, width: b.height, height: b.width})
+
+function pointsAround(sourceX: number, sourceY: number, targetX: number, targetY: number, side: number): Point[] {
+  return [
     {x: sourceX, y: sourceY},
     {x: sourceX, y: sourceY + gap / 2},
     {x: side, y: sourceY + gap / 2},
@@ -27,7 +42,6 @@ export function around(sourceX: number, sourceY: number, targetX: number, target
     {x: targetX, y: targetY - gap / 2},
     {x: targetX, y: targetY},
   ]
-  return {path: rounded(points), label: {x: side, y: (sourceY + targetY) / 2}}
 }
 
 function rounded(points: readonly Point[]): string {
