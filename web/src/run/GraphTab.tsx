@@ -62,7 +62,8 @@ export default function GraphTab({live, place, definition}: TabProps) {
           zIndex: isFrame ? -1 : 0,
           focusable: !isFrame && !b.hidden,
           selectable: !isFrame,
-          ariaLabel: clean(isFrame ? b.title : `${b.title}, ${b.word}, ${wordOf(state?.status ?? 'pending')}`),
+          // What takes no focus has no role, and so no name.
+          ...(isFrame || b.hidden ? {} : {ariaLabel: clean(`${b.title}, ${b.word}, ${wordOf(state?.status ?? 'pending')}`)}),
           data: {
             box: b,
             status: state?.status ?? 'pending',
