@@ -43,6 +43,8 @@
 // [Engine.Resume] and [Engine.Answer] do not wait for what follows, and need the run's graph among those of [Register]; [Engine.Wait] follows a run. A
 // program that restarts registers its graphs and then calls [Engine.Recover], which takes up what a former process left at work.
 //
+// Register also takes a [Schedule] or several: [Engine.Work] starts their runs, [Engine.Schedules] and [Engine.ControlSchedule] show, pause, resume, skip and run them.
+//
 // A run's id is called execution id in the document that graphs come from: ExecutionID here and in package graph is the id of the run.
 //
 // # Snapshots, checkpoints, forks

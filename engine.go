@@ -214,6 +214,9 @@ func (e *Engine) Recover(ctx context.Context) error {
 // registered, also after it began. Runs that this engine interrupted, because a context was done or a stream was left, stay so until [Engine.Resume]; to another process of the program
 // they are runs that were left.
 //
+// It starts the runs of the schedules that [Register] was given, from the first one on: one process of the program at a time does, beside schedulers of documents and other programs on the store.
+// A schedule that is registered in the store, and that this process has not registered a minute after it began to start them, is forgotten.
+//
 // Several processes of a program may work on one store; each run goes on in one of them. What goes wrong is logged and tried again. Safe for concurrent use, and to be called once. Errors:
 // [ErrClosed] where the engine was closed before ctx was done.
 func (e *Engine) Work(ctx context.Context) error {

@@ -31,10 +31,13 @@ type bound struct {
 // [Run], [Stream] and [Resume] do that with the graph that they get. Registering the same graph twice does nothing; of two graphs that are equal but for
 // their functions, those of the last count for runs that come into memory from then on.
 //
+// schedules say when runs of the graph begin by themselves, while [Engine.Work] works; they take the place of those that a former call gave for a graph of this name, and none changes nothing. A run is one of
+// the graph as it was registered last with them.
+//
 // Graphs may name each other ([graph.SubgraphConfig]); of several with one name the last registered is found. Register those that are named first: what a
 // graph is run with is settled when its run begins.
 //
-// Errors: *[VersionError] where another graph has the name and the version; a diag.List where a graph would contain itself. Then the graph is not registered.
+// Errors: *[VersionError] where another graph has the name and the version; a diag.List where a graph would contain itself; what is wrong with a schedule. Then the graph is not registered.
 func Register[S any](e *Engine, g *graph.Compiled[S], schedules ...Schedule[S]) error {
 	if err := given(g); err != nil {
 		return err
