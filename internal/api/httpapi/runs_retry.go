@@ -7,6 +7,7 @@ import (
 	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 )
 
@@ -16,7 +17,7 @@ func (a *API) registerRetry() {
 		Summary: "Retry a run that failed, reached a limit or was cancelled, as a new run",
 		Description: "The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. " +
 			"`model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. " +
-			"`model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token " +
+			"`version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token " +
 			"needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests},
 	}, retryRun)
@@ -29,6 +30,8 @@ type RetryBody struct {
 	Document string   `json:"document,omitempty" doc:"Text of a document that replaces the run's own; needs the role edit"`
 	Name     string   `json:"name,omitempty" maxLength:"200" doc:"Name of a document that has none"`
 	Format   Language `json:"format,omitempty" doc:"Language of document; absent: it is detected"`
+	Version  int      `json:"version,omitempty" minimum:"1" doc:"Version of the run's stored workflow that replaces the run's own definition; needs the role edit"`
+	Draft    bool     `json:"draft,omitempty" doc:"The draft of the run's stored workflow replaces the run's own definition; needs the role edit"`
 	Limits   *Limits  `json:"limits,omitempty" doc:"Replace the run's limits; needs the role edit. A run that reached a limit continues only with a higher one"`
 }
 
@@ -50,7 +53,7 @@ func retryRun(ctx context.Context, c *transport.Caller, in *retryInput) (*runMad
 	if err != nil {
 		return nil, err
 	}
-	q, err := in.Body.request(ctx, c)
+	q, err := in.Body.request(ctx, c, head)
 	if err != nil {
 		return nil, err
 	}
@@ -67,24 +70,31 @@ func retryRun(ctx context.Context, c *transport.Caller, in *retryInput) (*runMad
 	return &out, err
 }
 
-func (b *RetryBody) request(ctx context.Context, c *transport.Caller) (service.RetryRequest, error) {
+func (b *RetryBody) request(ctx context.Context, c *transport.Caller, head journal.Head) (service.RetryRequest, error) {
 	q := service.RetryRequest{From: b.From, Model: b.Model, By: c.Actor(engine.ChannelHTTP), Rights: service.ForkRights{Approve: c.RequireApproval, Raise: func() error {
 		if c.May(access.RoleEdit) {
 			return nil
 		}
 		return raiseForbidden(c)
 	}}}
-	if (b.Model != "" || b.Document != "") && !c.May(access.RoleEdit) {
-		return q, &transport.ForbiddenError{Reason: "retrying with another model or document needs the role edit; the token has " + string(c.Role)}
+	stored := b.Version != 0 || b.Draft
+	if (b.Model != "" || b.Document != "" || stored) && !c.May(access.RoleEdit) {
+		return q, &transport.ForbiddenError{Reason: "retrying with another model, document or version needs the role edit; the token has " + string(c.Role)}
 	}
 	if b.Document == "" && (b.Name != "" || b.Format != "") {
 		return q, badField("body", "name and format need document")
 	}
+	if b.Document != "" && stored {
+		return q, badField("body", "document excludes version and draft")
+	}
 	var err error
-	if q.Limits, err = b.Limits.limits(); err != nil || b.Document == "" {
+	if q.Limits, err = b.Limits.limits(); err != nil || b.Document == "" && !stored {
 		return q, err
 	}
 	start := StartBody{Document: b.Document, Name: b.Name, Format: b.Format}
+	if stored {
+		start = StartBody{Workflow: head.Workflow, Version: b.Version, Draft: b.Draft}
+	}
 	with, err := start.request(ctx, c)
 	q.With = &with
 	return q, err

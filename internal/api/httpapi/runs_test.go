@@ -365,3 +365,33 @@ func TestDeadlines(t *testing.T) {
 		t.Errorf("run is %s", done.Status)
 	}
 }
+
+// TestRetryOnVersion: a run continues from a step on a stored version of its workflow, published or draft, where what ran before is the same in it; the calls before are not made again.
+func TestRetryOnVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const two = "agents:\n  a: {model: own/m}\n  b: {model: own/m}\nworkflow:\n  - {id: first, type: agent, name: a}\n  - {id: second, type: agent, name: b}\n"
+	w.do("PUT", "/api/v1/workflows/two", m{"document": two}).is(200)
+	run := w.do("POST", "/api/v1/runs?wait=1m", m{"workflow": "two"}).is(201).run()
+	at := "/api/v1/runs/" + run.ID + "/retry?wait=1m"
+	repaired := strings.Replace(two, "b: {model: own/m}", "b: {model: own/m, instruction: Mended.}", 1)
+	w.do("PUT", "/api/v1/workflows/two", m{"document": repaired, "draft": true}).is(200)
+	w.do("PUT", "/api/v1/workflows/two", m{"document": strings.Replace(two, "id: first", "id: other", 1)}).is(200)
+	for name, body := range map[string]m{"draft": {"from": "second", "draft": true}, "version": {"from": "second", "version": 2}} {
+		made := w.do("POST", at, body).is(201).run()
+		if made.Status != "completed" || !made.Retry || len(made.Steps) != 2 || made.Steps[0].Output == nil {
+			t.Errorf("%s: %+v", name, made)
+		}
+		if text := w.do("GET", "/api/v1/runs/"+made.ID+"/definition", nil).is(200).body; !strings.Contains(text, "Mended.") {
+			t.Errorf("%s: it ran on %s", name, text)
+		}
+		replies := strings.Count(w.do("GET", "/api/v1/runs/"+made.ID+"/events", nil).is(200).body, `"type":"model.replied"`)
+		if replies != 2 {
+			t.Errorf("%s: %d replies, want that of the first step and a new one", name, replies)
+		}
+	}
+	w.do("POST", at, m{"from": "second", "version": 3}).problem(422, "invalid")
+	w.do("POST", at, m{"from": "second", "version": 9}).problem(404, "not_found")
+	w.do("POST", at, m{"from": "second", "version": 2, "document": two}).problem(422, "invalid")
+	w.as(access.RoleRun, true).do("POST", at, m{"from": "second", "version": 3}).problem(403, "forbidden")
+}

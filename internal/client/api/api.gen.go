@@ -2390,6 +2390,9 @@ type RetryBody struct {
 	// Document Text of a document that replaces the run's own; needs the role edit
 	Document *string `json:"document,omitempty"`
 
+	// Draft The draft of the run's stored workflow replaces the run's own definition; needs the role edit
+	Draft *bool `json:"draft,omitempty"`
+
 	// Format Language of document; absent: it is detected
 	Format *RetryBodyFormat `json:"format,omitempty"`
 
@@ -2408,6 +2411,9 @@ type RetryBody struct {
 
 	// Name Name of a document that has none
 	Name *string `json:"name,omitempty"`
+
+	// Version Version of the run's stored workflow that replaces the run's own definition; needs the role edit
+	Version *int64 `json:"version,omitempty"`
 }
 
 // RetryBodyFormat Language of document; absent: it is detected
@@ -4581,7 +4587,7 @@ type ClientInterface interface {
 
 	// RetryRunWithBody Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4590,7 +4596,7 @@ type ClientInterface interface {
 
 	// RetryRun Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5737,7 +5743,7 @@ func (c *Client) ResumeRun(ctx context.Context, id string, params *ResumeRunPara
 
 // RetryRunWithBody Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5756,7 +5762,7 @@ func (c *Client) RetryRunWithBody(ctx context.Context, id string, params *RetryR
 
 // RetryRun Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -11716,7 +11722,7 @@ type ClientWithResponsesInterface interface {
 
 	// RetryRunWithBodyWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -11725,7 +11731,7 @@ type ClientWithResponsesInterface interface {
 
 	// RetryRunWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 	//
-	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+	// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20224,7 +20230,7 @@ func (c *ClientWithResponses) ResumeRunWithResponse(ctx context.Context, id stri
 
 // RetryRunWithBodyWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20239,7 +20245,7 @@ func (c *ClientWithResponses) RetryRunWithBodyWithResponse(ctx context.Context, 
 
 // RetryRunWithResponse Retry a run that failed, reached a limit or was cancelled, as a new run
 //
-// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `model`, `document` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
+// The new run keeps the steps that succeeded and continues before the one that failed, or before the last execution of the step `from`. A run that completed needs `from`. `model` binds the calls that the new run makes. `document` replaces the run's own: nodes that already ran and the edges between them must be the same in it; otherwise 422 names the first difference. `version` and `draft` replace it by a stored version of the same workflow, on the same terms. `model`, `document`, `version`, `draft` and `limits`, and a run of a draft, of a former version or of a document that is not stored, need the role edit. If the kept events contain an approval decision, the token needs the right `approve`, because the decision applies to the new run too. What the kept steps used counts against budgets. A run that has not ended is 409.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
