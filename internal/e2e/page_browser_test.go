@@ -95,6 +95,7 @@ func TestPage(t *testing.T) {
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "session"},
 		{name: "tabs"},
+		{name: "live"},
 		{name: "edit"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},

@@ -5,9 +5,10 @@ import {promisify} from 'node:util'
 
 const environment = ({home, token = ''}) => ({HOME: home, HOCKET_HOME: home, HOCKET_TOKEN: token, PATH: process.env.PATH})
 
-// serve starts a server on the store of the folder home, and gives its address when it takes requests. kill ends it as a crash does.
-export async function serve({program, home, token}, ...args) {
-  const child = spawn(program, ['serve', '--addr', '127.0.0.1:0', ...args], {cwd: home, env: environment({home, token}), stdio: ['ignore', 'ignore', 'pipe']})
+// serve starts a server on the store of the folder home, and gives its address when it takes requests. addr is where it listens; without one it is a free port. kill ends it
+// as a crash does.
+export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...args) {
+  const child = spawn(program, ['serve', '--addr', addr, ...args], {cwd: home, env: environment({home, token}), stdio: ['ignore', 'ignore', 'pipe']})
   process.on('exit', () => child.kill('SIGKILL'))
   const over = new Promise(done => child.once('exit', done))
   let said = ''

@@ -1,0 +1,72 @@
+// A proxy before a server. It may pass the events of runs on one by one, as far as the spec lets it.
+import {createServer, request} from 'node:http'
+
+// meter says how many events of each run pass: those up to a number, with what came before them.
+export function meter() {
+  let limit = 0
+  const held = new Set()
+  return {
+    open: to => {
+      limit = to
+      for (const pass of held) pass()
+    },
+    // hold passes the messages of a stream on. What has no number passes with the next event; what ends the stream, with all others.
+    hold: (from, to) => {
+      let rest = ''
+      const blocks = []
+      let over = false
+      const pass = () => {
+        const last = blocks.findLastIndex(b => Number(/^id: ?(\d+)$/m.exec(b)?.[1] ?? Number.POSITIVE_INFINITY) <= limit)
+        const ready = limit === Number.POSITIVE_INFINITY ? blocks.length : last + 1
+        for (const b of blocks.splice(0, ready)) to.write(`${b}\n\n`)
+        if (over && blocks.length === 0) to.end()
+      }
+      held.add(pass)
+      to.on('close', () => held.delete(pass))
+      from.setEncoding('utf8')
+      from.on('data', text => {
+        const all = (rest + text).split('\n\n')
+        rest = all.pop()
+        blocks.push(...all)
+        pass()
+      })
+      from.on('end', () => {
+        over = true
+        pass()
+      })
+    },
+  }
+}
+
+// proxy serves, below the path prefix, what the server that `to` names serves. It takes the prefix off where strip says so.
+export async function proxy({prefix = '', strip = false, events} = {}) {
+  let target
+  const server = createServer((asked, answer) => {
+    if (!asked.url.startsWith(`${prefix}/`)) {
+      answer.writeHead(404).end(`not below ${prefix}`)
+      return
+    }
+    const path = strip ? asked.url.slice(prefix.length) : asked.url
+    const on = request(new URL(path, target), {method: asked.method, headers: asked.headers}, from => {
+      answer.writeHead(from.statusCode, from.headers)
+      answer.flushHeaders()
+      from.on('error', () => answer.destroy()) // the server is gone
+      if (events && /\/runs\/[^/]+\/events\?/.test(asked.url) && from.headers['content-type'] === 'text/event-stream') events.hold(from, answer)
+      else from.pipe(answer)
+    })
+    on.on('error', () => answer.destroy())
+    answer.on('close', () => on.destroy())
+    asked.pipe(on)
+  })
+  await new Promise(done => server.listen(0, '127.0.0.1', done))
+  return {
+    origin: `http://127.0.0.1:${server.address().port}`,
+    to: origin => {
+      target = origin
+    },
+    close: () => {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
