@@ -96,6 +96,7 @@ func TestPage(t *testing.T) {
 		{name: "session"},
 		{name: "tabs"},
 		{name: "live"},
+		{name: "below"},
 		{name: "edit"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},

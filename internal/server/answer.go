@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/inflight"
@@ -22,13 +23,14 @@ type answer struct {
 	refuse  func(error)     // answers with a problem
 	status  int
 	bytes   int64
-	sent    bool  // the status was sent
-	failed  error // why the transport's answer was dropped
-	cut     bool  // it was dropped in its middle
+	sent    bool   // the status was sent
+	failed  error  // why the transport's answer was dropped
+	cut     bool   // it was dropped in its middle
+	base    string // the path of the server's public address
 }
 
-func newAnswer(w http.ResponseWriter) *answer {
-	return &answer{ResponseWriter: w, control: http.NewResponseController(w)}
+func newAnswer(w http.ResponseWriter, base string) *answer {
+	return &answer{ResponseWriter: w, control: http.NewResponseController(w), base: base}
 }
 
 // Unwrap lets http.ResponseController find what is behind.
@@ -80,6 +82,9 @@ func (a *answer) commit() {
 	}
 	if !a.sent {
 		a.sent = true
+		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") { // clients follow it from the public address
+			a.Header().Set("Location", a.base+at)
+		}
 		a.ResponseWriter.WriteHeader(a.status)
 	}
 }

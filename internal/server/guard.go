@@ -43,7 +43,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v.ID = r.Header.Get("X-Request-ID"); !requestID.MatchString(v.ID) {
 		v.ID = rand.Text()
 	}
-	a := newAnswer(w)
+	a := newAnswer(w, s.base)
 	r = r.WithContext(tracecontext.With(transport.WithRequest(r.Context(), v.Request), tracecontext.OfHeader(r.Header)))
 	var in *body
 	if r.Body != nil && r.Body != http.NoBody {

@@ -98,6 +98,10 @@ func TestBelowPath(t *testing.T) {
 		if answer, _ := s.fetch(t, "GET", at+"/healthz"); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", at, answer.Status)
 		}
+		made := s.with(t, token, "POST", at+"/api/v1/tokens", `{"name": "ann", "role": "run"}`)
+		if to := made.Header.Get("Location"); made.StatusCode != http.StatusCreated || !strings.HasPrefix(to, "/hocket/api/v1/tokens/") {
+			t.Errorf("%s: %s at %q, want it below the public address", at, made.Status, to)
+		}
 		if answer, _ := s.fetch(t, "GET", at+"/api/v1/runs/a%2Fb", bearer...); answer.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %s", at, answer.Status)
 		}
