@@ -100,6 +100,7 @@ func TestPage(t *testing.T) {
 		{name: "edit"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},
+		{name: "write"},
 		{name: "repair", files: map[string]string{"replies.yaml": repairReplies}, args: []string{"--replies", "replies.yaml"}},
 	} {
 		t.Run(spec.name, func(t *testing.T) {

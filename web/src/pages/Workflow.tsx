@@ -2,18 +2,26 @@ import {useMutation, useQuery} from '@tanstack/react-query'
 import {useState} from 'react'
 import {Link, useLocation} from 'wouter'
 import {ask, client, type Schemas} from '../api/client.ts'
+import {may} from '../api/session.ts'
+import {readStored} from '../edit/stored.ts'
+import {ago} from '../lib/format.ts'
 import {clean} from '../lib/hostile.ts'
+import {asText} from '../lib/json.ts'
+import {useSession} from '../shell/session.ts'
 import control from '../ui/control.module.css'
 import {Button, ErrorBox, Field, Loading, Page} from '../ui/parts.tsx'
 import {SchemaForm} from '../ui/SchemaForm.tsx'
 import {Line, Text} from '../ui/Text.tsx'
+import {Diagnostics} from './Diagnostics.tsx'
 import {noFilter, writeFilter} from './runs_query.ts'
 import styles from './Workflow.module.css'
+import {WorkflowActions} from './WorkflowActions.tsx'
 
 // WorkflowPage shows a stored workflow, and starts runs of it.
 export function WorkflowPage({id}: {id: string}) {
-  const got = useQuery({queryKey: ['workflows', 'one', id], queryFn: () => ask(client.GET('/api/v1/workflows/{id}', {params: {path: {id}}}))})
-  const w = got.data
+  const mayEdit = may(useSession(), 'edit')
+  const got = useQuery({queryKey: ['workflows', 'one', id], queryFn: () => readStored(id, mayEdit)})
+  const w = got.data?.definition
   return (
     <Page
       title={<Line>{w?.name || id}</Line>}
@@ -22,21 +30,21 @@ export function WorkflowPage({id}: {id: string}) {
           <Link href={`/runs${writeFilter({...noFilter, workflow: id})}`}>Its runs</Link>
           <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>
           <Link href={`/workflows/${encodeURIComponent(id)}/edit`}>Edit</Link>
+          {got.data && <WorkflowActions stored={got.data} mayEdit={mayEdit} />}
         </>
       }
     >
-      {got.error ? <ErrorBox error={got.error} again={() => void got.refetch()} /> : !w ? <Loading what="the workflow" /> : <Inside w={w} />}
+      {got.error ? <ErrorBox error={got.error} again={() => void got.refetch()} /> : !w ? <Loading what="the workflow" /> : <Inside w={w} mayEdit={mayEdit} />}
     </Page>
   )
 }
 
-function Inside({w}: {w: Schemas['Definition']}) {
-  const problems = w.diagnostics ?? []
+function Inside({w, mayEdit}: {w: Schemas['Definition']; mayEdit: boolean}) {
   return (
     <div className={styles.grid}>
       <section>
         <h2>Run</h2>
-        {w.published === null ? <p className={styles.quiet}>It is not published: publish it first.</p> : <RunForm w={w} />}
+        {w.published === null && !mayEdit ? <p className={styles.quiet}>It is not published: publish it first.</p> : <RunForm w={w} mayEdit={mayEdit} />}
       </section>
       <section>
         <h2>Document</h2>
@@ -45,15 +53,7 @@ function Inside({w}: {w: Schemas['Definition']}) {
           {w.draft !== null ? ` · draft v${w.draft}` : ''}
           {w.version !== null ? ` · shown: v${w.version}` : ''}
         </p>
-        {problems.length > 0 && (
-          <ul className={styles.problems}>
-            {problems.map((d, i) => (
-              <li key={i} data-severity={d.severity}>
-                <strong>{d.code}</strong> <Text>{d.message}</Text>
-              </li>
-            ))}
-          </ul>
-        )}
+        <Diagnostics list={w.diagnostics ?? []} />
         <pre className={styles.document} tabIndex={0}>
           <Text mono>{w.document || 'It is in tables.'}</Text>
         </pre>
@@ -62,18 +62,42 @@ function Inside({w}: {w: Schemas['Definition']}) {
   )
 }
 
-function RunForm({w}: {w: Schemas['Definition']}) {
+function RunForm({w, mayEdit}: {w: Schemas['Definition']; mayEdit: boolean}) {
+  const [draft, setDraft] = useState(w.published === null)
   const [, go] = useLocation()
   const [input, setInput] = useState('')
   const [branch, setBranch] = useState('')
+  const [given, setGiven] = useState<unknown>(undefined)
+  const [taken, setTaken] = useState(0)
   const start = useMutation({
-    mutationFn: (v: unknown) => ask(client.POST('/api/v1/runs', {body: {workflow: w.id, input: v, ...(branch ? {branch} : {})}})),
+    mutationFn: (v: unknown) => ask(client.POST('/api/v1/runs', {body: {workflow: w.id, input: v, ...(branch ? {branch} : {}), ...(draft ? {draft} : {})}})),
     onSuccess: run => go(`/runs/${run.id}`),
+  })
+  const before = useQuery({
+    queryKey: ['runs', 'inputs', w.id],
+    queryFn: async () => (await ask(client.GET('/api/v1/runs', {params: {query: {workflow: w.id, limit: 8}}}))).items ?? [],
+  })
+  const take = useMutation({
+    mutationFn: (run: string) => ask(client.GET('/api/v1/runs/{id}', {params: {path: {id: run}, query: {steps: 'none'}}})),
+    onSuccess: r => {
+      setBranch(branches.some(b => b.id === r.workflow.branch) ? (r.workflow.branch ?? '') : '')
+      setInput(asText(r.input))
+      setGiven(r.input)
+      setTaken(n => n + 1)
+    },
   })
   const branches = w.facts?.branches ?? []
   const schema = w.facts?.inputs as {properties?: object} | null | undefined
   return (
     <div className={styles.form}>
+      {mayEdit && w.draft !== null && w.published !== null && (
+        <Field label="Version">
+          <select className={control.select} value={draft ? 'draft' : ''} onChange={e => setDraft(e.target.value === 'draft')}>
+            <option value="">published v{w.published}</option>
+            <option value="draft">draft v{w.draft}</option>
+          </select>
+        </Field>
+      )}
       {branches.length > 0 && (
         <Field label="Branch">
           <select className={control.select} value={branch} onChange={e => setBranch(e.target.value)}>
@@ -86,8 +110,21 @@ function RunForm({w}: {w: Schemas['Definition']}) {
           </select>
         </Field>
       )}
+      {(before.data ?? []).length > 0 && (
+        <Field label="Input of a run before">
+          <select className={control.select} value="" onChange={e => e.target.value && take.mutate(e.target.value)}>
+            <option value="">choose one to begin with</option>
+            {before.data?.map(r => (
+              <option key={r.id} value={r.id}>
+                {clean(`${ago(r.createdAt)} · ${r.status} · ${r.inputPreview.slice(0, 60)}`)}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+      {take.error && <ErrorBox error={take.error} />}
       {schema?.properties ? (
-        <SchemaForm schema={schema} busy={start.isPending} submit="Run" send={v => start.mutate(v)} />
+        <SchemaForm key={taken} given={given} schema={schema} busy={start.isPending} submit="Run" send={v => start.mutate(v)} />
       ) : (
         <>
           <Field label="Input">

@@ -8,6 +8,7 @@ import {useSession} from '../shell/session.ts'
 import {Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './Inbox.module.css'
+import {NewWorkflow} from './NewWorkflow.tsx'
 
 // WorkflowsPage lists the stored workflows.
 export function WorkflowsPage() {
@@ -15,7 +16,17 @@ export function WorkflowsPage() {
   const list = useQuery({queryKey: ['workflows', 'list'], queryFn: () => ask(client.GET('/api/v1/workflows', {params: {query: {limit: 200}}}))})
   const all = list.data?.items ?? []
   return (
-    <Page title="Workflows" actions={may(who, 'edit') && <NewCanvas />}>
+    <Page
+      title="Workflows"
+      actions={
+        may(who, 'edit') && (
+          <>
+            <NewWorkflow />
+            <NewCanvas />
+          </>
+        )
+      }
+    >
       {list.error && !list.data ? (
         <ErrorBox error={list.error} again={() => void list.refetch()} />
       ) : list.isPending ? (

@@ -4,15 +4,18 @@ import {escape, type Problem, problemsOf} from '../lib/schema_check.ts'
 import control from './control.module.css'
 import {Button, ErrorBox} from './parts.tsx'
 import styles from './SchemaForm.module.css'
-import {fieldsOf, initialOf, type SchemaField, type Typed, valueOf} from './schema_fields.ts'
+import {fieldsOf, initialOf, type SchemaField, type Typed, typedOf, valueOf} from './schema_fields.ts'
 import {Text} from './Text.tsx'
 
-type Props = {schema: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void}
+// given is a value that the form begins with, where it can show it.
+type Props = {schema: unknown; given?: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void}
 
 // SchemaForm is a form for an object that must fit a schema. What the server would refuse is said at its field.
-export function SchemaForm({schema, busy, submit, send}: Props) {
+export function SchemaForm({schema, given, busy, submit, send}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
-  const [typed, setTyped] = useState(() => initialOf(fields))
+  const [typed, setTyped] = useState(
+    () => (given !== null && typeof given === 'object' ? typedOf(fields, given as Record<string, unknown>) : null) ?? initialOf(fields),
+  )
   const [error, setError] = useState<unknown>(null)
   const [problems, setProblems] = useState<Problem[]>([])
   const done = (e: FormEvent) => {
