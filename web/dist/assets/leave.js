@@ -1,1 +1,0 @@
-var e=null;function t(t){return e=t,()=>{e===t&&(e=null)}}var n=(t,n,r)=>{let i=()=>t(n,r);e?.(n,i)||i()};export{t as n,n as t};
