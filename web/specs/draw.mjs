@@ -151,7 +151,11 @@ async function byMouse(page, api, origin) {
   await page.mouse.down()
   await page.mouse.move(x - 60, y + 10, {steps: 4})
   await page.mouse.up()
+  await page.waitForResponse(r => r.url().endsWith('/workflows/mouse/layout') && r.request().method() === 'PUT' && r.ok())
   check('a move is no change to store', await page.getByRole('button', {name: 'Save draft'}).isDisabled())
+  const places = await api('/workflows/mouse/layout')
+  check('the places are stored', Object.keys(places.nodes).length === 7, JSON.stringify(places))
+  check('no version is made', (await api('/workflows/mouse')).versions.length === 2)
   return ['mouse', await decided(page, api, origin, 'mouse')]
 }
 

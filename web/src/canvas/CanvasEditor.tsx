@@ -11,7 +11,7 @@ import {type Kind, type Point, subagent} from './document.ts'
 import {Flow, type FlowInstance} from './Flow.tsx'
 import {Inspector} from './Inspector.tsx'
 import {Outline} from './Outline.tsx'
-import {addNode, connect, remove} from './operations.ts'
+import {addNode, connect, type Layout, remove} from './operations.ts'
 import {Palette} from './Palette.tsx'
 import {arranged, nodeHeight, nodeWidth, sizeOf} from './places.ts'
 import {type Problem, troublesOf} from './problem.ts'
@@ -26,11 +26,14 @@ type Props = {
   states?: ReadonlyMap<string, string> // of the nodes in the last run
   last?: (node: string) => ReactNode // what the node had in the last run
   tools?: ReactNode // of the shell
+  base?: Layout // the places that are stored
 }
+
+const noBase: Layout = {}
 
 // CanvasEditor draws a canvas document and edits its text: what is drawn is the text, and undo is one with that of the text editor.
 export default function CanvasEditor(props: Props) {
-  const editing = useEditing(props.model, props.readOnly)
+  const editing = useEditing(props.model, props.readOnly, props.base ?? noBase)
   if ('why' in editing) {
     return (
       <div className={styles.unread}>

@@ -27,10 +27,11 @@ export type Editing = {
 
 const none: ReadonlySet<string> = new Set()
 
-// useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed.
-export function useEditing(model: DocumentModel, readOnly: boolean, shape?: Shape): Editing | Unread {
+// useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed. base has the places that are stored.
+export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout, shape?: Shape): Editing | Unread {
   const text = useText(model)
-  const layout = useLayout(model)
+  const own = useLayout(model)
+  const layout = useMemo(() => ({...base, ...own}), [base, own])
   const [nodes, setNodes] = useState(none)
   const [edges, setEdges] = useState(none)
   const [refused, refuse] = useState<Refused | null>(null)

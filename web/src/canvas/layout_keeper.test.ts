@@ -1,0 +1,62 @@
+import {expect, it, vi} from 'vitest'
+import {keeper} from './layout_keeper.ts'
+
+const conflict = new Error('changed')
+const isConflict = (err: unknown) => err === conflict
+const at = (x: number) => ({a: {x, y: 0}})
+
+it('stores the last of several moves, behind the one before', async () => {
+  vi.useFakeTimers()
+  try {
+    const calls: string[] = []
+    let n = 0
+    const k = keeper(
+      {etag: '0'},
+      {
+        store: async (was, nodes) => {
+          calls.push(`${was.etag} ${nodes.a?.x}`)
+          return {etag: String(++n)}
+        },
+        again: () => Promise.reject(new Error('not asked')),
+        isConflict,
+        failed: err => calls.push(String(err)),
+      },
+    )
+    k.keep(at(1))
+    k.keep(at(2))
+    await vi.runAllTimersAsync()
+    k.keep(at(3))
+    k.flush()
+    await vi.runAllTimersAsync()
+    expect(calls).toEqual(['0 2', '1 3'])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it('moves what was moved here where another client stored first, and tells other errors', async () => {
+  const calls: string[] = []
+  const told: unknown[] = []
+  const k = keeper(
+    {etag: 'old'},
+    {
+      store: async (was, nodes) => {
+        calls.push(was.etag)
+        if (was.etag === 'old') throw conflict
+        if (nodes.a?.x === 9) throw new Error('offline')
+        return {etag: 'mine'}
+      },
+      again: async () => ({etag: 'theirs'}),
+      isConflict,
+      failed: err => void told.push(err),
+    },
+  )
+  k.keep(at(1))
+  k.flush()
+  await vi.waitFor(() => expect(calls).toEqual(['old', 'theirs']))
+  k.keep(at(9))
+  await new Promise(r => setTimeout(r))
+  k.flush()
+  await vi.waitFor(() => expect(told).toHaveLength(1))
+  expect(calls).toEqual(['old', 'theirs', 'mine'])
+})

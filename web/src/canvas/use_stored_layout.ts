@@ -1,0 +1,55 @@
+import {useQuery} from '@tanstack/react-query'
+import {useEffect, useState} from 'react'
+import {ApiError, ask, client, type Schemas} from '../api/client.ts'
+import type {DocumentModel} from '../edit/model.ts'
+import {keeper} from './layout_keeper.ts'
+import type {Layout} from './operations.ts'
+
+type Stored = {layout: Schemas['Layout']; etag: string}
+
+async function read(id: string): Promise<Stored> {
+  const answer = client.GET('/api/v1/workflows/{id}/layout', {params: {path: {id}}})
+  const layout = await ask(answer)
+  return {layout, etag: (await answer).response.headers.get('ETag') ?? ''}
+}
+
+async function write(id: string, was: Stored, nodes: Layout): Promise<Stored> {
+  const layout = {...was.layout, nodes: {...was.layout.nodes, ...nodes}}
+  const answer = client.PUT('/api/v1/workflows/{id}/layout', {params: {path: {id}, header: {'If-Match': was.etag}}, body: layout})
+  await ask(answer)
+  return {layout, etag: (await answer).response.headers.get('ETag') ?? ''}
+}
+
+export type StoredLayout = {base: Layout | null; error: unknown}
+
+// useStoredLayout gives the places that are stored beside a workflow, and stores what is moved; no version is made. base is null until it is known.
+export function useStoredLayout(id: string, model: DocumentModel, mayEdit: boolean): StoredLayout {
+  const [error, setError] = useState<unknown>(null)
+  const got = useQuery({
+    queryKey: ['layout', id],
+    queryFn: () => read(id),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  })
+  const {data} = got
+  useEffect(() => {
+    if (!data || !mayEdit) return
+    const k = keeper(data, {
+      store: (was, nodes) => write(id, was, nodes),
+      again: () => read(id),
+      isConflict: err => err instanceof ApiError && (err.status === 409 || err.status === 412),
+      failed: setError,
+    })
+    // What is undone to the beginning is what was stored.
+    const leave = model.subscribe(u => u.layout && k.keep({...data.layout.nodes, ...model.layout}))
+    return () => {
+      leave()
+      k.flush()
+    }
+  }, [data, id, model, mayEdit])
+  return {base: data ? data.layout.nodes : got.error ? none : null, error: error ?? got.error}
+}
+
+const none: Layout = {}
