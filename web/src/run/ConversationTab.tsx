@@ -75,7 +75,7 @@ function Tool({turn: t, run, ended}: {turn: Turn; run: string; ended: boolean}) 
   return (
     <details>
       <summary>
-        <span className={styles.tool}>
+        <span className={styles.called}>
           <code>
             <Line>{t.name}</Line>
           </code>
