@@ -113,9 +113,7 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
                     key={n.id}
                     role="button"
                     tabIndex={n.span ? 0 : -1}
-                    aria-label={clean(
-                      `${n.title}, ${n.word}${worst.has(n.node) ? `, ${worst.get(n.node)}` : ''}${states?.has(n.node) ? `, ${states.get(n.node)}` : ''}`,
-                    )}
+                    aria-label={[`${titleOf(n)} ${wordOf(n)}`, worst.get(n.node), states?.get(n.node)].filter(Boolean).join(', ')}
                     className={styles.node}
                     data-kind={n.kind}
                     data-at={n.id === at || undefined}
@@ -126,11 +124,11 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
                   >
                     <rect x={n.x} y={n.y} width={n.width} height={n.height} rx={roundOf(n)} />
                     <text x={n.x + n.width / 2} y={n.y + n.height / 2 - (n.word ? 4 : -4)} className={styles.title}>
-                      {short(clean(n.title), Math.floor(n.width / 7.4))}
-                    </text>
+                      {titleOf(n)}
+                    </text>{' '}
                     {n.word && (
                       <text x={n.x + n.width / 2} y={n.y + n.height / 2 + 12} className={styles.word}>
-                        {short(clean(n.word), Math.floor(n.width / 6.5))}
+                        {wordOf(n)}
                       </text>
                     )}
                   </g>
@@ -147,5 +145,9 @@ const short = (text: string, n: number): string => {
   const line = text.replace(/\s+/g, ' ')
   return line.length > n ? `${line.slice(0, Math.max(1, n - 1))}…` : line
 }
+
+// What is drawn of a node is also how it is called.
+const titleOf = (n: DrawnNode): string => short(clean(n.title), Math.floor(n.width / 7.4))
+const wordOf = (n: DrawnNode): string => short(clean(n.word), Math.floor(n.width / 6.5))
 
 const roundOf = (n: DrawnNode): number => (n.kind === 'start' || n.kind === 'end' ? n.height / 2 : n.kind === 'decide' ? 2 : 8)
