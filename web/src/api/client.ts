@@ -1,4 +1,5 @@
 import createClient, {type Middleware} from 'openapi-fetch'
+import {parse, stringify} from '../lib/exact.ts'
 import {base} from './base.ts'
 import type {components, paths} from './schema.gen.ts'
 
@@ -48,7 +49,12 @@ const session: Middleware = {
   },
 }
 
-export const client = createClient<paths>({baseUrl: base || window.location.origin, credentials: 'same-origin', cache: 'no-store'})
+export const client = createClient<paths>({
+  baseUrl: base || window.location.origin,
+  credentials: 'same-origin',
+  cache: 'no-store',
+  bodySerializer: body => stringify(body),
+})
 client.use(session)
 
 type Answer<T> = {data?: T; error?: unknown; response: Response}
@@ -66,4 +72,9 @@ export async function ask<T>(answer: Promise<Answer<T>>): Promise<T> {
   const e = got.error
   if (e && typeof e === 'object' && 'title' in e) throw new ApiError(e as Problem, request)
   throw new ApiError({title: `The server answered with status ${got.response.status}`, status: got.response.status, code: 'internal'} as Problem, request)
+}
+
+// askExact gives the data of an answer that was asked for as text, with its numbers as they were written.
+export async function askExact<T>(answer: Promise<Answer<unknown>>): Promise<T> {
+  return parse(String(await ask(answer))) as T
 }

@@ -1,9 +1,11 @@
+import {Exact, stringify} from './exact.ts'
+
 // deepest bounds how deep a value is shown: JSON of models may be thousands of levels deep.
 const deepest = 60
 
 // pretty writes a value with indentation, to a depth. It does not recurse without a bound.
 export function pretty(v: unknown, depth = 0): string {
-  if (v === null || typeof v !== 'object') return JSON.stringify(v) ?? 'null'
+  if (v === null || typeof v !== 'object' || v instanceof Exact) return stringify(v) ?? 'null'
   if (depth >= deepest) return Array.isArray(v) ? '[…]' : '{…}'
   const pad = '  '.repeat(depth + 1)
   const end = `\n${'  '.repeat(depth)}`
@@ -24,7 +26,7 @@ export function asText(v: unknown): string {
 export const brief = (v: unknown): string => {
   if (typeof v === 'string') return v.slice(0, 300)
   if (v === null || v === undefined) return ''
-  return (referenceOf(v)?.head ?? JSON.stringify(v) ?? '').slice(0, 300)
+  return (referenceOf(v)?.head ?? stringify(v) ?? '').slice(0, 300)
 }
 
 export type Reference = {bytes: number; sha256: string; head: string; href: string}

@@ -1,3 +1,5 @@
+import {Exact, stringify} from './exact.ts'
+
 // Problem says where in a value a schema is not met, by a JSON pointer (RFC 6901); '' is the value itself.
 export type Problem = {pointer: string; message: string}
 
@@ -20,11 +22,12 @@ type Schema = {
 const most = 20
 const deepest = 60
 
-const typeOf = (v: unknown): string => (v === null ? 'null' : Array.isArray(v) ? 'array' : typeof v)
+const typeOf = (v: unknown): string => (v === null ? 'null' : Array.isArray(v) ? 'array' : v instanceof Exact ? 'number' : typeof v)
 
-const isType = (v: unknown, type: string): boolean => (type === 'integer' ? typeof v === 'number' && Number.isInteger(v) : typeOf(v) === type)
+const isType = (v: unknown, type: string): boolean =>
+  type === 'integer' ? (typeof v === 'number' && Number.isInteger(v)) || (v instanceof Exact && /^-?\d+$/.test(v.source)) : typeOf(v) === type
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+const same = (a: unknown, b: unknown): boolean => stringify(a) === stringify(b)
 
 // escape writes a key as a part of a pointer.
 export const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
@@ -58,7 +61,7 @@ function walk(given: unknown, value: unknown, pointer: string, depth: number, ou
     if (s.minItems !== undefined && value.length < s.minItems) say(`must have at least ${s.minItems} items`)
     if (s.maxItems !== undefined && value.length > s.maxItems) say(`must have at most ${s.maxItems} items`)
     for (const [i, v] of value.entries()) walk(s.items, v, `${pointer}/${i}`, depth + 1, out)
-  } else if (value !== null && typeof value === 'object') inObject(s, value as Record<string, unknown>, pointer, depth, out)
+  } else if (value !== null && typeof value === 'object' && !(value instanceof Exact)) inObject(s, value as Record<string, unknown>, pointer, depth, out)
 }
 
 function inObject(s: Schema, value: Record<string, unknown>, pointer: string, depth: number, out: Problem[]): void {
@@ -76,7 +79,7 @@ function inObject(s: Schema, value: Record<string, unknown>, pointer: string, de
 // changesOf lists by pointer what differs between two values: values that changed, came or went.
 export function changesOf(a: unknown, b: unknown, pointer = '', depth = 0): string[] {
   if (same(a, b)) return []
-  const object = (v: unknown): v is Record<string, unknown> => v !== null && typeof v === 'object' && !Array.isArray(v)
+  const object = (v: unknown): v is Record<string, unknown> => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof Exact)
   if (!object(a) || !object(b) || depth > deepest) return [pointer || '/']
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])]
   return keys.flatMap(k => changesOf(a[k], b[k], `${pointer}/${escape(k)}`, depth + 1))

@@ -1,5 +1,6 @@
-import {ask, client} from '../api/client.ts'
+import {askExact, client} from '../api/client.ts'
 import {type StreamState, stream} from '../api/stream.ts'
+import {parse} from '../lib/exact.ts'
 import {Fold} from '../run/project.ts'
 import type {Definition, RunEvent, RunView} from '../run/types.ts'
 import {holdSlot} from './slots.ts'
@@ -89,7 +90,7 @@ export class RunSource {
             atEnd = true
             this.loaded = true
           } else if (m.event === 'model.delta' || m.event === 'model.reset') this.say(m.event, m.data)
-          else if (m.id) this.add(JSON.parse(m.data) as RunEvent)
+          else if (m.id) this.add(parse(m.data) as RunEvent)
           this.plan()
         },
         isEnd: m => m.event === 'end',
@@ -115,13 +116,14 @@ export class RunSource {
     this.state = 'polling'
     try {
       for (;;) {
-        const page = await ask(
+        const page = await askExact<{items?: RunEvent[]}>(
           client.GET('/api/v1/runs/{id}/events', {
+            parseAs: 'text',
             params: {path: {id: this.id}, query: {cursor: this.last, limit: 1000, expand: true}},
             signal: this.stop.signal,
           }),
         )
-        const items = (page as {items?: RunEvent[]} | undefined)?.items ?? []
+        const items = page.items ?? []
         for (const e of items) this.add(e)
         if (items.length < 1000) break
       }

@@ -1,5 +1,6 @@
 import {useVirtualizer} from '@tanstack/react-virtual'
 import {useMemo, useRef, useState} from 'react'
+import {stringify} from '../lib/exact.ts'
 import {clockTime} from '../lib/format.ts'
 import {pretty} from '../lib/json.ts'
 import type {LiveRun} from '../live/run_source.ts'
@@ -23,7 +24,7 @@ export function EventsTab({live}: {live: LiveRun}) {
   useKeys({'/': () => field.current?.focus()})
   const rows = useMemo(() => {
     const word = text.trim().toLowerCase()
-    return live.events.filter(e => (all || !quiet.has(e.type)) && (!word || `${e.type} ${e.node ?? ''} ${JSON.stringify(e.data)}`.toLowerCase().includes(word)))
+    return live.events.filter(e => (all || !quiet.has(e.type)) && (!word || `${e.type} ${e.node ?? ''} ${stringify(e.data)}`.toLowerCase().includes(word)))
   }, [live.events, text, all])
   const box = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({count: rows.length, getScrollElement: () => box.current, estimateSize: () => 34, overscan: 20})
@@ -59,7 +60,7 @@ export function EventsTab({live}: {live: LiveRun}) {
                     <Line>{e.node ?? ''}</Line>
                   </span>
                   <span className={styles.data}>
-                    <Line>{JSON.stringify(e.data).slice(0, 300)}</Line>
+                    <Line>{stringify(e.data).slice(0, 300)}</Line>
                   </span>
                 </button>
               </li>

@@ -1,5 +1,5 @@
 import {useQuery} from '@tanstack/react-query'
-import {ask, client, type Schemas} from '../api/client.ts'
+import {askExact, client, type Schemas} from '../api/client.ts'
 
 export type OpenWait = Schemas['OpenWait']
 
@@ -8,7 +8,7 @@ export function useOpenWaits() {
   return useQuery({
     queryKey: ['waits'],
     queryFn: async (): Promise<OpenWait[]> => {
-      const page = await ask(client.GET('/api/v1/waits', {params: {query: {limit: 200}}}))
+      const page = await askExact<{items?: OpenWait[]}>(client.GET('/api/v1/waits', {parseAs: 'text', params: {query: {limit: 200}}}))
       return [...(page.items ?? [])].sort((a, b) => (a.deadline ?? '9').localeCompare(b.deadline ?? '9') || a.since.localeCompare(b.since))
     },
   })

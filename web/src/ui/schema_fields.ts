@@ -1,3 +1,5 @@
+import {parse, stringify} from '../lib/exact.ts'
+
 // SchemaField is a property of an object's schema as a form shows it.
 export type SchemaField = {
   name: string
@@ -50,7 +52,7 @@ export const initialOf = (fields: SchemaField[]): Typed =>
   Object.fromEntries(
     fields.map(f => [
       f.name,
-      f.kind === 'boolean' ? f.initial === true : f.initial === undefined ? '' : typeof f.initial === 'string' ? f.initial : JSON.stringify(f.initial),
+      f.kind === 'boolean' ? f.initial === true : f.initial === undefined ? '' : typeof f.initial === 'string' ? f.initial : stringify(f.initial),
     ]),
   )
 
@@ -72,7 +74,7 @@ export function typedOf(fields: SchemaField[], value: Record<string, unknown>): 
       }[f.kind]
     if (!fits) return null
     if (f.kind === 'boolean') out[f.name] = v === true
-    else out[f.name] = v === undefined ? '' : f.kind === 'json' ? JSON.stringify(v) : String(v)
+    else out[f.name] = v === undefined ? '' : f.kind === 'json' ? stringify(v) : String(v)
   }
   return out
 }
@@ -87,11 +89,11 @@ export function valueOf(fields: SchemaField[], typed: Typed): Record<string, unk
       continue
     }
     if (typeof v !== 'string' || (v === '' && !(f.required && f.kind === 'text'))) continue
-    if (f.kind === 'number' || f.kind === 'integer') out[f.name] = Number(v)
+    if (f.kind === 'number' || f.kind === 'integer') out[f.name] = /^-?\d{16,}$/.test(v) ? parse(v) : Number(v)
     else if (f.kind === 'choice') out[f.name] = f.choices.find(c => String(c) === v)
     else if (f.kind === 'json') {
       try {
-        out[f.name] = JSON.parse(v)
+        out[f.name] = parse(v)
       } catch {
         throw new Error(`${f.title} is not JSON`)
       }

@@ -1,3 +1,4 @@
+import {parse, stringify} from '../lib/exact.ts'
 import {changesOf, type Problem, problemsOf} from '../lib/schema_check.ts'
 import {fieldsOf, type Typed, typedOf, valueOf} from '../ui/schema_fields.ts'
 
@@ -10,7 +11,7 @@ export type Read = {value: unknown; problems: Problem[]; changes: string[]}
 export function readDraft(schema: unknown, held: unknown, draft: Draft): Read {
   let value: unknown
   try {
-    value = draft.as === 'json' ? JSON.parse(draft.text) : {...others(schema, held), ...valueOf(fieldsOf(schema), draft.typed)}
+    value = draft.as === 'json' ? parse(draft.text) : {...others(schema, held), ...valueOf(fieldsOf(schema), draft.typed)}
   } catch (err) {
     return {value: undefined, problems: [{pointer: '', message: draft.as === 'json' ? 'this is not JSON' : String((err as Error).message)}], changes: []}
   }
@@ -29,5 +30,5 @@ export const isObject = (v: unknown): v is Record<string, unknown> => v !== null
 export function draftOf(schema: unknown, held: unknown, as: Draft['as'] = 'form'): Draft {
   const fields = fieldsOf(schema)
   const typed = isObject(held) && fields.length > 0 ? typedOf(fields, held) : null
-  return as === 'form' && typed ? {as, typed} : {as: 'json', text: JSON.stringify(held, null, 2) ?? ''}
+  return as === 'form' && typed ? {as, typed} : {as: 'json', text: stringify(held, 2) ?? ''}
 }
