@@ -145,6 +145,32 @@ func (tr *tour) workflows(t *testing.T) {
 	if v := gave(t, stored, 200, stored.JSON200); !v.Ok || len(v.Diagnostics) != 0 || len(v.Facts.Nodes) != 1 {
 		t.Errorf("checked the stored one: %+v", v)
 	}
+	tr.documents(t)
+	for id, text := range map[string]string{"gates": gates, "gate": gate} {
+		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
+		gave(t, res, 201, res.JSON201)
+	}
+	broken := api.Source{File: "broken.yaml", Document: "workflow: 7\n"}
+	refused(t, must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "fresh.yaml", Document: poem}, broken}})), 422, "invalid")
+	applied := must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "gate.yaml", Document: gate}, {File: "gates.yaml", Document: gates}}}))
+	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" || !d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
+		t.Errorf("applied %+v", d)
+	}
+	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: new(int64(2))}))
+	page := gave(t, first, 200, first.JSON200)
+	rest := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Cursor: &page.Next}))
+	var ids []string
+	for _, w := range append(page.Items, gave(t, rest, 200, rest.JSON200).Items...) {
+		ids = append(ids, w.Id)
+	}
+	slices.Sort(ids)
+	if page.Next == "" || strings.Join(ids, " ") != "gate gates poem" {
+		t.Errorf("listed %q, then %q", ids, page.Next)
+	}
+}
+
+// documents compiles, lays out and converts definitions.
+func (tr *tour) documents(t *testing.T) {
 	compiled := must(tr.c.CompileDocumentWithResponse(tr.ctx, api.CompileBody{Document: strings.Replace(poem, "name: poet}", "name: 🐝}", 1)}))
 	if v := gave(t, compiled, 200, compiled.JSON200); v.Ok || v.Format != "steps" || len(v.Diagnostics) == 0 || v.Diagnostics[0].Span.End.Column != v.Diagnostics[0].Span.Start.Column+2 {
 		t.Errorf("compiled %+v", v)
@@ -166,27 +192,6 @@ func (tr *tour) workflows(t *testing.T) {
 	}
 	if s := must(tr.c.GetSchemaWithResponse(tr.ctx, "steps")); s.StatusCode() != 200 || !strings.Contains(string(s.Body), "json-schema.org") {
 		t.Errorf("schema: %d %s", s.StatusCode(), s.Body)
-	}
-	for id, text := range map[string]string{"gates": gates, "gate": gate} {
-		res := must(tr.c.CreateWorkflowWithResponse(tr.ctx, api.CreateBody{Id: &id, Document: text}))
-		gave(t, res, 201, res.JSON201)
-	}
-	broken := api.Source{File: "broken.yaml", Document: "workflow: 7\n"}
-	refused(t, must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "fresh.yaml", Document: poem}, broken}})), 422, "invalid")
-	applied := must(tr.c.ApplyWorkflowsWithResponse(tr.ctx, api.ApplyBody{Documents: []api.Source{{File: "gate.yaml", Document: gate}, {File: "gates.yaml", Document: gates}}}))
-	if d := gave(t, applied, 200, applied.JSON200); len(d.Workflows) != 2 || d.Workflows[0].Id != "gate" || !d.Workflows[0].Unchanged || d.Workflows[1].Version != 1 {
-		t.Errorf("applied %+v", d)
-	}
-	first := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Limit: new(int64(2))}))
-	page := gave(t, first, 200, first.JSON200)
-	rest := must(tr.c.ListWorkflowsWithResponse(tr.ctx, &api.ListWorkflowsParams{Cursor: &page.Next}))
-	var ids []string
-	for _, w := range append(page.Items, gave(t, rest, 200, rest.JSON200).Items...) {
-		ids = append(ids, w.Id)
-	}
-	slices.Sort(ids)
-	if page.Next == "" || strings.Join(ids, " ") != "gate gates poem" {
-		t.Errorf("listed %q, then %q", ids, page.Next)
 	}
 }
 
