@@ -117,7 +117,7 @@ func TestPage(t *testing.T) {
 				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
 			p := serve(t, home, spec.env, spec.args...)
-			settings := map[string]string{"origin": p.url, "token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
+			settings := map[string]string{"origin": p.url, "token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir(), "soak": os.Getenv("HOCKET_SOAK")}
 			if spec.env != nil {
 				settings["link"] = openLink(t, home, spec.env)
 			}

@@ -43,9 +43,22 @@ const editing = (label: string): Extension => [
   autocompletion(),
   lintGutter(),
   lineEnds,
+  typeOver,
   EditorView.contentAttributes.of({'aria-label': label, spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off'}),
   keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...searchKeymap, ...historyKeymap, ...foldKeymap, ...completionKeymap, ...lintKeymap, indentWithTab]),
 ]
+
+// typeOver types over a selection. The browser would put what it replaces into an element with a style of its own, which the policy refuses.
+const typeOver = EditorView.domEventHandlers({
+  beforeinput(e, view) {
+    const {main} = view.state.selection
+    const text = e.data
+    if (e.inputType !== 'insertText' || !text || main.empty || view.composing || view.state.readOnly) return false
+    const typed = () => view.state.update(view.state.replaceSelection(text), {userEvent: 'input.type', scrollIntoView: true})
+    if (!view.state.facet(EditorView.inputHandler).some(take => take(view, main.from, main.to, text, typed))) view.dispatch(typed())
+    return true
+  },
+})
 
 export type TextView = {
   view: EditorView
