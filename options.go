@@ -214,7 +214,7 @@ func (s *settings) problemf(format string, args ...any) {
 // engine reads none. Only who may say what documents do on this machine should write the file; it is never searched for, least of all in the working directory.
 //
 // What the program says comes first: Config.MaxCalls, the names of [WithModel] and [WithTool], [WithTelemetry]. store.path holds where Config.DB is "", in which
-// case runs are kept there. Model providers need provider.All() as well. Sessions of [WithLLMSessions] are the program's alone and heed none of it. The last one
+// case runs are kept there. Model providers need provider.All() as well. Sessions of [WithLLMSessions] are the program's alone and are not affected by it. The last one
 // given counts.
 //
 // Errors, of [Open]: the file, or the one of prices that it names, cannot be read; their content is invalid, each problem with its place.

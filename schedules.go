@@ -146,7 +146,7 @@ func (e *Engine) Schedules(ctx context.Context) ([]ScheduleInfo, error) {
 }
 
 // ControlSchedule pauses, resumes, skips or runs a schedule of this program, as do is "pause", "resume", "skip" or "run", and gives it as it is then. What is said is stored, holds for every process of the
-// program and over restarts, and is heeded by the one that starts the runs: a paused schedule starts nothing by itself; one that is resumed begins with its next time; skip leaves out the next time,
+// program and over restarts, and is followed by the process that starts the runs: a paused schedule starts nothing by itself; one that is resumed begins with its next time; skip leaves out the next time,
 // said again one more; run starts a run soon, also of a paused schedule, under the id AskedRun. id may be "" where the graph has one schedule.
 //
 // Errors: [ErrNotFound] where the program has no such schedule; do is another word; [ErrClosed].

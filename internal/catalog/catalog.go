@@ -128,7 +128,7 @@ type Agents interface {
 type Layouts interface {
 	// Layout gives that of a workflow; nil: none is stored. Errors: ErrNotFound where there is no such workflow.
 	Layout(ctx context.Context, id string) ([]byte, error)
-	// PutLayout stores that of a workflow, which gets no version by it, if the present one has the tag expect (LayoutTag); "" is any. The layout goes with the workflow. Errors: ErrNotFound, ErrChanged.
+	// PutLayout stores that of a workflow, which gets no version by it, if the present one has the tag expect (LayoutTag); "" is any. Deleting the workflow deletes its layout. Errors: ErrNotFound, ErrChanged.
 	PutLayout(ctx context.Context, id string, text []byte, expect string) error
 }
 

@@ -11,13 +11,13 @@ import (
 func (s *Scheduler) control(list []journal.Control) {
 	for _, c := range list {
 		if e := s.all[c.ScheduleKey]; e != nil {
-			s.heed(e, c)
+			s.apply(e, c)
 		}
 	}
 }
 
-// heed takes up what was said of one schedule. A schedule that was resumed begins with the first planned time after that: nothing before it is made up for.
-func (s *Scheduler) heed(e *entry, c journal.Control) {
+// apply takes up what was said of one schedule. A schedule that was resumed begins with the first planned time after that: nothing before it is made up for.
+func (s *Scheduler) apply(e *entry, c journal.Control) {
 	if c.Revision < e.ctl.Revision {
 		return // a worker read a newer one
 	}
@@ -61,7 +61,7 @@ func (s *Scheduler) hold(e *entry, planned, now time.Time) {
 
 // held is for a slot about which a person said, since the last look, that it is not to start.
 func (s *Scheduler) held(ctx context.Context, e *entry, out outcome, now time.Time) {
-	s.heed(e, out.ctl)
+	s.apply(e, out.ctl)
 	e.backoff = 0
 	switch {
 	case out.slot.CatchUp && !e.ctl.Paused.IsZero(): // it waits

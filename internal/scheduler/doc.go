@@ -8,7 +8,7 @@
 //
 // One goroutine, the loop of [Scheduler.Run], owns all schedules. Its flow:
 //
-//  1. It asks to be the one that minds the schedules of the store. Of several processes one does; the others wait for its end (P37).
+//  1. It asks to be the one that carries out the schedules of the store. Of several processes one does; the others wait for its end (P37).
 //  2. Every Poll it reads the published workflows and compares their schedules with those registered (S1-38).
 //  3. For each planned time that has come, a goroutine of its own looks whether a run of the branch has not ended yet, then starts one (S1-37).
 //  4. When the run is durable, and only then, the planned time is marked as done with. A process that dies between the two starts the same run

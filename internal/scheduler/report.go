@@ -10,7 +10,7 @@ import (
 type EventKind string
 
 const (
-	// EventLeading: this process minds the schedules from now on. EventWaiting: another does, which Detail names.
+	// EventLeading: this process carries out the schedules from now on. EventWaiting: another does, which Detail names.
 	EventLeading EventKind = "leading"
 	EventWaiting EventKind = "waiting"
 	// EventRegistered: a schedule is new or another one than before. EventRemoved: it is gone. EventBroken: it cannot be read, for the reason in Err.

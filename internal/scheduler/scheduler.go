@@ -116,7 +116,7 @@ type Config struct {
 	Zone *time.Location
 	// CatchUp; "": CatchUpLast.
 	CatchUp Policy
-	// IsHung tells whether the owner with this id gives no sign of life, so that it minds no schedules any more though it lives; nil: none does.
+	// IsHung tells whether the owner with this id gives no sign of life, so that it carries out no schedules though it lives; nil: none does.
 	IsHung func(owner string) bool
 	// Poll is how often published workflows are looked at, and how soon a change of the machine's clock is seen. 0: one second. While nothing is scheduled they are looked at half as often.
 	Poll time.Duration
@@ -171,7 +171,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// Scheduler minds the schedules of one store.
+// Scheduler carries out the schedules of one store.
 type Scheduler struct {
 	cfg Config
 	// done carries what workers found out to the loop.
@@ -180,7 +180,7 @@ type Scheduler struct {
 
 	// All below belongs to the loop.
 	leads  bool
-	since  time.Time // planned times up to it came before this process minded schedules
+	since  time.Time // planned times up to it came before this process carried out schedules
 	looked time.Time // by the process's clock
 	told   map[string]string
 	stored map[Key]journal.Registration
@@ -243,7 +243,7 @@ func (s *Scheduler) round(ctx context.Context) time.Duration {
 	return max(rest, 0)
 }
 
-// lead tells whether this process minds the schedules now. It asks each time: another process may have taken its place while it was stopped.
+// lead tells whether this process carries out the schedules now. It asks each time: another process may have taken its place while it was stopped.
 func (s *Scheduler) lead(ctx context.Context) bool {
 	hung := ""
 	if !s.leads {

@@ -128,6 +128,7 @@ func (s *Scheduler) occupied(ctx context.Context, e *entry, out outcome, now tim
 
 // busy is for a slot whose run may not go on beside others. A planned time that was met is skipped; all else asks again, ever more seldom: the other run may be of another workflow, and have no process.
 func (s *Scheduler) busy(ctx context.Context, e *entry, out outcome, run string, now time.Time) {
+	s.failed(ctx, "start "+e.key.String(), "", nil) // the store answered
 	if out.slot.CatchUp || out.slot.Asked || e.sched.Kind == schedule.KindContinuous {
 		e.backoff = min(max(2*e.backoff, retryFirst), retryMost)
 		e.retry, e.next = now.Add(e.backoff), now.Add(e.backoff)

@@ -82,7 +82,7 @@ func (a *answer) commit() {
 	}
 	if !a.sent {
 		a.sent = true
-		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") { // clients follow it from the public address
+		if at := a.Header().Get("Location"); a.base != "" && strings.HasPrefix(at, "/") && !strings.HasPrefix(at, "//") { // clients follow it from the public address
 			a.Header().Set("Location", a.base+at)
 		}
 		a.ResponseWriter.WriteHeader(a.status)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"runtime/debug"
 	"strconv"
@@ -43,7 +44,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if v.ID = r.Header.Get("X-Request-ID"); !requestID.MatchString(v.ID) {
 		v.ID = rand.Text()
 	}
-	a := newAnswer(w, s.base)
+	a := newAnswer(w, (&url.URL{Path: s.base}).EscapedPath())
 	r = r.WithContext(tracecontext.With(transport.WithRequest(r.Context(), v.Request), tracecontext.OfHeader(r.Header)))
 	var in *body
 	if r.Body != nil && r.Body != http.NoBody {

@@ -9,6 +9,7 @@ import (
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/errcode"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service/child"
 	"github.com/hocket-run/hocket/internal/service/definition"
@@ -233,6 +234,9 @@ func NewRunID() string { return run.NewRunID() }
 func Read(ctx context.Context, src view.Source, id string) (Recorded, error) {
 	return run.Read(ctx, src, id)
 }
+
+// StoredOf is [run.StoredOf].
+func StoredOf(h journal.Head) string { return run.StoredOf(h) }
 
 // Schedules: package schedule.
 type (

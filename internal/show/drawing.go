@@ -87,7 +87,7 @@ func Draw(w *workflow.Workflow) (*Drawing, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := drawer{plan: l, format: w.Format, ids: map[string]bool{}, out: &Drawing{Boxes: []Box{}, Lines: []Line{}, Width: tenth(l.w), Height: tenth(l.h)}}
+	d := drawer{plan: l, format: w.Format, ids: map[string]int{}, out: &Drawing{Boxes: []Box{}, Lines: []Line{}, Width: tenth(l.w), Height: tenth(l.h)}}
 	d.lines(d.boxes())
 	return d.out, nil
 }
@@ -95,7 +95,7 @@ func Draw(w *workflow.Workflow) (*Drawing, error) {
 type drawer struct {
 	*plan
 	format string
-	ids    map[string]bool
+	ids    map[string]int // the last number of each; 0: it is free
 	out    *Drawing
 }
 
@@ -103,15 +103,15 @@ type drawer struct {
 func (d *drawer) unique(wishes ...string) string {
 	last := ""
 	for _, id := range wishes {
-		if id != "" && !d.ids[id] {
-			d.ids[id] = true
+		if id != "" && d.ids[id] == 0 {
+			d.ids[id] = 1
 			return id
 		}
 		last = id
 	}
-	for n := 2; ; n++ {
-		if id := last + "~" + strconv.Itoa(n); !d.ids[id] {
-			d.ids[id] = true
+	for n := max(d.ids[last], 1) + 1; ; n++ { // from the last number on: many edges may have one wish
+		if id := last + "~" + strconv.Itoa(n); d.ids[id] == 0 {
+			d.ids[last], d.ids[id] = n, 1
 			return id
 		}
 	}
@@ -157,7 +157,7 @@ func (d *drawer) boxes() []string {
 }
 
 func (d *drawer) lines(boxIDs []string) {
-	d.ids = map[string]bool{}
+	d.ids = map[string]int{}
 	for i, a := range d.arrows {
 		line := Line{From: boxIDs[a.from], To: boxIDs[a.to], Kind: a.kind, Index: a.edge, Label: a.label, Back: a.back, Fails: a.fails, Points: []layout.Point{}}
 		wish := string(a.kind) + ":" + line.From + ">" + line.To

@@ -121,7 +121,7 @@ func orNull(s string) *string {
 func TurnOf(h journal.Head) *project.Turn {
 	t := h.Turn
 	switch {
-	case t == nil:
+	case t == nil, t.Behind == "" && len(t.Busy) == 0: // it begins just now
 		return nil
 	case t.Behind == "" && len(t.Busy) > 0:
 		return &project.Turn{Run: t.Busy[0]}

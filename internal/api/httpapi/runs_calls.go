@@ -79,7 +79,7 @@ type callInput struct {
 	RunPath
 	Call    string `path:"call" maxLength:"200" doc:"Name of the call in the run"`
 	Attempt int    `query:"attempt" minimum:"1" doc:"Number of the attempt; the last one if not given"`
-	Short   int64  `query:"short" minimum:"0" default:"32768" doc:"Texts are cut at this size in bytes; 0: they are whole"`
+	Short   int64  `query:"short" minimum:"0" default:"32768" doc:"Texts of messages are cut at this size in bytes; 0: they are whole"`
 }
 
 type callAnswer struct{ Body CallRequest }
@@ -102,7 +102,7 @@ func getCall(ctx context.Context, c *transport.Caller, in *callInput) (*callAnsw
 	return &callAnswer{requestOf(&sent, in.Call, in.Short)}, nil
 }
 
-// requestOf words a request. Texts are cut at short bytes; 0: they are whole.
+// requestOf gives a request as the API shows it. Texts are cut at short bytes; 0: they are whole.
 func requestOf(s *service.Sent, call string, short int64) CallRequest {
 	req, cmd := &s.Request, s.Command
 	out := CallRequest{

@@ -93,7 +93,11 @@ func (b *RetryBody) request(ctx context.Context, c *transport.Caller, head journ
 	}
 	start := StartBody{Document: b.Document, Name: b.Name, Format: b.Format}
 	if stored {
-		start = StartBody{Workflow: head.Workflow, Version: b.Version, Draft: b.Draft}
+		id := service.StoredOf(head)
+		if id == "" {
+			return q, badField("body", "version and draft need a run of a stored workflow")
+		}
+		start = StartBody{Workflow: id, Version: b.Version, Draft: b.Draft}
 	}
 	with, err := start.request(ctx, c)
 	q.With = &with

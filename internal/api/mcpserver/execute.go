@@ -303,6 +303,8 @@ func (c *call) next(o outcome) string {
 		return "Nothing: the run was cancelled."
 	case o.WaitingFor != "":
 		return "The run waits for place " + o.WaitingFor + ", where no process is running. It continues when one is started there."
+	case o.Turn != nil && o.Turn.Before == 0:
+		return fmt.Sprintf("The run is next: it begins when run %s, or another one of its concurrency key, has ended. Call get_run later.", o.Turn.Run)
 	case o.Turn != nil:
 		return fmt.Sprintf("The run waits for its turn, behind run %s: %d of its concurrency key wait before it. Call get_run later.", o.Turn.Run, o.Turn.Before)
 	case o.Interrupted:

@@ -3342,7 +3342,7 @@ type GetCallParams struct {
 	// Attempt Number of the attempt; the last one if not given
 	Attempt *int64 `form:"attempt,omitempty" json:"attempt,omitempty"`
 
-	// Short Texts are cut at this size in bytes; 0: they are whole
+	// Short Texts of messages are cut at this size in bytes; 0: they are whole
 	Short *int64 `form:"short,omitempty" json:"short,omitempty"`
 }
 

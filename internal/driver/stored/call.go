@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/driver"
@@ -75,7 +76,7 @@ func (r *Runs) findCall(ctx context.Context, run, call string, n int) (seq uint6
 	history := driver.NewHistory(run, nil)
 	end := func(name string, attempt int, model string) {
 		if name == call && (n == 0 || attempt == n) && seq != 0 {
-			c.Answered, c.Ended = model, true
+			c.Answered, c.Ended, c.Pins = model, true, maps.Clone(history.Pins)
 		}
 	}
 	err = r.events(ctx, run, func(events []engine.Event, _ bool) error {
@@ -90,9 +91,7 @@ func (r *Runs) findCall(ctx context.Context, run, call string, n int) (seq uint6
 			case *engine.ModelFailed:
 				end(d.Call, d.Attempt, d.Model)
 			case *engine.ToolsPinned:
-				if !c.Ended {
-					history.Add(e)
-				}
+				history.Add(e)
 			}
 		}
 		return nil
@@ -100,6 +99,8 @@ func (r *Runs) findCall(ctx context.Context, run, call string, n int) (seq uint6
 	if err == nil && seq == 0 {
 		err = fmt.Errorf("model call %s of run %s: %w", call, run, ErrNoCall)
 	}
-	c.Pins = history.Pins
+	if !c.Ended {
+		c.Pins = history.Pins
+	}
 	return seq, c, err
 }

@@ -12,7 +12,7 @@ import (
 // Position is where a box stands, in points; y grows downwards.
 type Position struct{ X, Y float64 }
 
-// Place writes positions of nodes, by id, into the text of a canvas document: into `x` and `y` where a node has them, else into its `position` where it has that, else as keys behind its id. All
+// Place writes positions of nodes, by id, into the text of a canvas document: into `x` and `y` where a node has them, else into its `position` where it has that, else as keys beside its id. All
 // else keeps its bytes. Nodes that it cannot find, or whose places it cannot tell, keep what they say; a text that would be read differently by that is given back as it is.
 func Place(text []byte, at map[string]Position) []byte {
 	root, problems := source.Parse("", text)

@@ -59,7 +59,7 @@ func boundBy(c *workflow.Concurrency, key string, spec *driver.Spec) error {
 	of := cmp.Or(spec.WorkflowID, spec.WorkflowName, spec.Workflow.ID, spec.Workflow.Name)
 	name := of + "\n" + key
 	if isGraph(spec.Workflow) {
-		name = spec.Meta[resources.MetaProgram] + "\n" + name
+		name = "\n" + spec.Meta[resources.MetaProgram] + "\n" + name // no workflow's name begins like that: ids are not empty
 	}
 	if len(name) > journal.MaxSlotName {
 		sum := sha256.Sum256([]byte(name))

@@ -114,13 +114,22 @@ func (s *Runner) IsDraft(ctx context.Context, h journal.Head) (bool, error) {
 	return err == nil && number != 0 && number != e.Published && (number == e.Draft || h.Meta[metaDraft] != ""), err
 }
 
-// ranEntry gives the stored workflow that a run runs, as it is now, and the number of the run's version; 0: it was made of rows. The zero entry: it is not stored.
-func (s *Runner) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry, version int, err error) {
+// StoredOf gives the id of the stored workflow that a run runs; "": it runs another document, or a graph.
+func StoredOf(h journal.Head) string {
 	var origin []string
 	if json.Unmarshal([]byte(h.Meta[resources.MetaOrigin]), &origin) != nil || len(origin) != 2 || origin[0] != originCatalog {
-		return e, 0, nil //nolint:nilerr // it has no origin
+		return ""
 	}
-	if e, err = s.definitions.Entry(ctx, origin[1]); errors.As(err, new(*failure.NotFoundError)) {
+	return origin[1]
+}
+
+// ranEntry gives the stored workflow that a run runs, as it is now, and the number of the run's version; 0: it was made of rows. The zero entry: it is not stored.
+func (s *Runner) ranEntry(ctx context.Context, h journal.Head) (e catalog.Entry, version int, err error) {
+	id := StoredOf(h)
+	if id == "" {
+		return e, 0, nil
+	}
+	if e, err = s.definitions.Entry(ctx, id); errors.As(err, new(*failure.NotFoundError)) {
 		err = nil
 	}
 	version, verr := strconv.Atoi(h.Meta[project.MetaVersion])

@@ -52,7 +52,7 @@ type ControlRequest struct {
 const maxTries = 20
 
 // ControlSchedule pauses, resumes, skips or runs a schedule of a published workflow, and gives the schedule as it is then. What is said is durable when this returns, and every
-// scheduler of the store heeds it; saying it again changes nothing, save that Skip skips one more time.
+// scheduler of the store applies it; saying it again changes nothing, save that Skip skips one more time.
 //
 // Errors: catalog.ErrNotFound, wrapped; *InvalidError, such as for a schedule that the workflow has not.
 func (s *Scheduler) ControlSchedule(ctx context.Context, q ControlRequest) (Scheduled, error) {

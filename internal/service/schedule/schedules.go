@@ -22,7 +22,7 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// ScheduleRequest says how schedules are minded. Its zero value is good.
+// ScheduleRequest says how schedules are carried out. Its zero value is good.
 type ScheduleRequest struct {
 	// Zone is that of calendars whose document names none; nil: the machine's.
 	Zone *time.Location
