@@ -118,7 +118,7 @@ export const spec = (chromium, {origin, token}) =>
     // A run below is a box that opens.
     const above = await start(parent, 'parent', 'Invite Ada')
     await at(`/runs/${above.id}?step=1`)
-    await panel.getByText('Runs below').waitFor()
+    await panel.getByText('Child runs').waitFor()
     await panel.getByText('Its steps').click()
     await panel.getByRole('link', {name: 'judge'}).first().click()
     await page.getByText('started by').waitFor()

@@ -1,6 +1,6 @@
 import {useQueryClient} from '@tanstack/react-query'
 import {lazy, Suspense, useCallback, useEffect, useRef, useState} from 'react'
-import {Route, Switch} from 'wouter'
+import {Route, Switch, useLocation} from 'wouter'
 import {onSignedOut} from './api/client.ts'
 import {getSession, type Session, signIn} from './api/session.ts'
 import {useFeed} from './live/use_feed.ts'
@@ -13,6 +13,7 @@ import {WorkflowPage} from './pages/Workflow.tsx'
 import {WorkflowsPage} from './pages/Workflows.tsx'
 import {Shell} from './shell/Shell.tsx'
 import {SessionContext} from './shell/session.ts'
+import {Guard} from './ui/Guard.tsx'
 import {ErrorBox, Loading} from './ui/parts.tsx'
 
 const RunPage = lazy(() => import('./pages/Run.tsx').then(m => ({default: m.RunPage})))
@@ -79,22 +80,24 @@ function Inside({leave}: {leave: () => void}) {
   const feed = useFeed()
   return (
     <Shell feed={feed} leave={leave}>
-      <Suspense fallback={<Loading what="the page" />}>
-        <Switch>
-          <Route path="/" component={Home} />
-          <Route path="/runs" component={RunsPage} />
-          <Route path="/runs/:left/compare/:right">{p => <ComparePage key={p.left + p.right} left={p.left} right={p.right} />}</Route>
-          <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
-          <Route path="/inbox" component={InboxPage} />
-          <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>
-          <Route path="/workflows" component={WorkflowsPage} />
-          <Route path="/schedules" component={SchedulesPage} />
-          <Route path="/workflows/:id/versions">{p => <VersionsPage key={p.id} id={p.id} />}</Route>
-          <Route path="/workflows/:id/edit">{p => <EditPage key={p.id} id={p.id} />}</Route>
-          <Route path="/workflows/:id">{p => <WorkflowPage key={p.id} id={p.id} />}</Route>
-          <Route component={NotFound} />
-        </Switch>
-      </Suspense>
+      <Guard key={useLocation()[0]}>
+        <Suspense fallback={<Loading what="the page" />}>
+          <Switch>
+            <Route path="/" component={Home} />
+            <Route path="/runs" component={RunsPage} />
+            <Route path="/runs/:left/compare/:right">{p => <ComparePage key={p.left + p.right} left={p.left} right={p.right} />}</Route>
+            <Route path="/runs/:id">{p => <RunPage key={p.id} id={p.id} />}</Route>
+            <Route path="/inbox" component={InboxPage} />
+            <Route path="/inbox/:run/:wait">{p => <WaitPage key={p.run + p.wait} run={p.run} wait={p.wait} />}</Route>
+            <Route path="/workflows" component={WorkflowsPage} />
+            <Route path="/schedules" component={SchedulesPage} />
+            <Route path="/workflows/:id/versions">{p => <VersionsPage key={p.id} id={p.id} />}</Route>
+            <Route path="/workflows/:id/edit">{p => <EditPage key={p.id} id={p.id} />}</Route>
+            <Route path="/workflows/:id">{p => <WorkflowPage key={p.id} id={p.id} />}</Route>
+            <Route component={NotFound} />
+          </Switch>
+        </Suspense>
+      </Guard>
     </Shell>
   )
 }

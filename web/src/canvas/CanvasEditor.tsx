@@ -65,7 +65,10 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
   const troubles = useMemo(() => troublesOf(c, problems), [c, problems])
 
   useEffect(() => {
-    void import('../../../docs/schema/canvas.json').then(s => setSchema(s.default))
+    void import('../../../docs/schema/canvas.json').then(
+      s => setSchema(s.default),
+      () => setSaid('The forms could not be loaded. Reload the page.'),
+    )
   }, [])
   useEffect(() => model.subscribe(u => setSaid(`${u.how === 'do' ? '' : `${u.how}: `}${u.label}`)), [model])
   // focus goes to a node as soon as it is drawn.

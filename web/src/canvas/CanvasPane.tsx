@@ -22,10 +22,10 @@ export default function CanvasPane({id, model, checking, readOnly, onOpenText}: 
   const who = useSession()
   const text = useText(model)
   const testing = useTesting(id)
-  const {base, error} = useStoredLayout(id, model, !readOnly)
+  const {base, error} = useStoredLayout(id, model, may(who, 'edit'), !readOnly)
   const {check} = checking
   const problems = check?.problems ?? none
-  const why = whyNot({role: may(who, 'run'), checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
+  const why = whyNot({role: may(who, 'edit'), checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
   const first = problems.find(p => p.severity === 'error')
   const drawn = readCanvas(text)
   const start = 'why' in drawn ? undefined : drawn.nodes.find(n => n.kind === 'start')?.data.initialInput

@@ -1,5 +1,6 @@
 import {useEffect, useId, useState} from 'react'
 import {pretty} from '../lib/json.ts'
+import {own} from '../lib/own.ts'
 import control from '../ui/control.module.css'
 import styles from './Inspector.module.css'
 import type {Field} from './schema.ts'
@@ -16,7 +17,7 @@ const labels: Record<string, string> = {
 
 // labelOf makes words of a key.
 export const labelOf = (key: string): string =>
-  labels[key] ??
+  own(labels, key) ??
   key
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
@@ -141,7 +142,7 @@ export function JSONInput({value, set, ...shared}: Control) {
       />
       {bad && (
         <small role="status" className={styles.bad}>
-          This is no JSON yet; the document keeps what it had.
+          Not valid JSON: the document keeps the previous value.
         </small>
       )}
     </>

@@ -42,7 +42,7 @@ export function Inspector({editing, node, schema, problems, openText, close, con
   const links = c.edges.filter(e => e.from === node.id || e.to === node.id)
   const at = places.get(node.id)
   return (
-    <section className={styles.inspector} aria-label={`${word} ${node.name}`}>
+    <section className={styles.inspector} data-inspector aria-label={`${word} ${node.name}`}>
       <header className={styles.head}>
         <Icon size={16} aria-hidden="true" />
         <h2>

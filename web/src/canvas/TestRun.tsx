@@ -41,7 +41,7 @@ export function useTesting(workflow: string): Testing {
   const view = live?.view.id === run ? live.view : null
   const states = useMemo(() => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])), [view])
   const steps = useMemo(() => new Map((view?.steps ?? []).map(s => [s.node, s])), [view])
-  return {run, live: view ? live : null, running: own !== null && view !== null && !over.has(view.status), states, steps, setRun: setOwn, follow}
+  return {run, live: view ? live : null, running: own !== null && (view === null || !over.has(view.status)), states, steps, setRun: setOwn, follow}
 }
 
 // Follow follows the run that is drawn.
@@ -92,7 +92,7 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
         </span>
       )}
       {testing.running ? (
-        <Button onClick={() => stop.mutate()} disabled={stop.isPending}>
+        <Button onClick={() => stop.mutate()} disabled={stop.isPending} title={stop.error ? String(stop.error.message) : undefined}>
           <Square size={14} /> Stop
         </Button>
       ) : (

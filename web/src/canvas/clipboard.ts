@@ -1,4 +1,5 @@
 import {JSONEdit, Raw} from '../doc/edit.ts'
+import {own} from '../lib/own.ts'
 import {type Canvas, type Point, readCanvas} from './document.ts'
 import {freshID, type Layout, type Outcome, references} from './operations.ts'
 
@@ -11,7 +12,7 @@ export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): s
   const ids = new Set(chosen.map(n => n.id))
   const parts = chosen.map(n => {
     const e = new JSONEdit(c.text.slice(n.range.from, n.range.to))
-    const at = layout[n.id] ?? n.at
+    const at = own(layout, n.id) ?? n.at
     e.remove(['x'])
     e.remove(['y'])
     if (at) e.set(['position'], {x: Math.round(at.x), y: Math.round(at.y)})

@@ -60,6 +60,7 @@ export function readCanvas(text: string, shape: Shape = canvasShape): Canvas | U
     return read(text, shape)
   } catch (err) {
     if (err instanceof TextError) return {why: err.message, offset: err.offset}
+    if (err instanceof RangeError) return {why: 'the document is nested too deeply to be drawn', offset: 0}
     throw err
   }
 }

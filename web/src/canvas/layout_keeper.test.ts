@@ -1,5 +1,5 @@
 import {expect, it, vi} from 'vitest'
-import {keeper} from './layout_keeper.ts'
+import {keeper, onto} from './layout_keeper.ts'
 
 const conflict = new Error('changed')
 const isConflict = (err: unknown) => err === conflict
@@ -17,9 +17,10 @@ it('stores the last of several moves, behind the one before', async () => {
           calls.push(`${was.etag} ${nodes.a?.x}`)
           return {etag: String(++n)}
         },
+        nodes: () => ({}),
         again: () => Promise.reject(new Error('not asked')),
         isConflict,
-        failed: err => calls.push(String(err)),
+        failed: err => err && calls.push(String(err)),
       },
     )
     k.keep(at(1))
@@ -46,9 +47,10 @@ it('moves what was moved here where another client stored first, and tells other
         if (nodes.a?.x === 9) throw new Error('offline')
         return {etag: 'mine'}
       },
+      nodes: () => ({}),
       again: async () => ({etag: 'theirs'}),
       isConflict,
-      failed: err => void told.push(err),
+      failed: err => void (err && told.push(err)),
     },
   )
   k.keep(at(1))
@@ -59,4 +61,11 @@ it('moves what was moved here where another client stored first, and tells other
   k.flush()
   await vi.waitFor(() => expect(told).toHaveLength(1))
   expect(calls).toEqual(['old', 'theirs', 'mine'])
+})
+
+it('lays over the places of others only what was changed here', () => {
+  const was = {a: {x: 1, y: 1}, b: {x: 2, y: 2}, c: {x: 3, y: 3}}
+  const others = {a: {x: 10, y: 10}, b: {x: 2, y: 2}, c: {x: 3, y: 3}, new: {x: 4, y: 4}}
+  expect(onto(others, was, {...was, b: {x: 7, y: 7}})).toEqual({...others, b: {x: 7, y: 7}})
+  expect(onto(others, was, {a: was.a, b: was.b})).toEqual({a: others.a, b: others.b, new: others.new})
 })

@@ -1,8 +1,11 @@
+import {own} from '../lib/own.ts'
 import type {Layout} from './operations.ts'
 
 // Ports are what a keeper asks of the server.
 export type Ports<S> = {
   store: (was: S, nodes: Layout) => Promise<S>
+  // nodes gives the places that a stored layout has.
+  nodes: (stored: S) => Layout
   again: () => Promise<S>
   isConflict: (err: unknown) => boolean
   failed: (err: unknown) => void
@@ -10,8 +13,26 @@ export type Ports<S> = {
 
 const wait = 400
 
-// keeper stores layouts a moment after they change, one after the other. Where another client moved nodes in the meantime, the nodes that were moved here are moved there.
-export function keeper<S>(first: S, {store, again, isConflict, failed}: Ports<S>) {
+const same = (a: Layout, b: Layout, key: string): boolean => {
+  const [p, q] = [own(a, key), own(b, key)]
+  return p?.x === q?.x && p?.y === q?.y
+}
+
+// onto gives the places of others with what was changed here, from was to now: moved, placed, or taken back.
+export function onto(others: Layout, was: Layout, now: Layout): Layout {
+  const out = new Map(Object.entries(others))
+  for (const key of new Set([...Object.keys(was), ...Object.keys(now)])) {
+    if (same(was, now, key)) continue
+    const at = own(now, key)
+    if (at) out.set(key, at)
+    else out.delete(key)
+  }
+  return Object.fromEntries(out)
+}
+
+// keeper stores layouts a moment after they change, one after the other. Where another client moved nodes in the meantime, the nodes that were moved here are moved there. What could not be
+// stored is stored with the next change.
+export function keeper<S>(first: S, {store, nodes: nodesOf, again, isConflict, failed}: Ports<S>) {
   let now = first
   let timer: ReturnType<typeof setTimeout> | undefined
   let next: Layout | null = null
@@ -23,10 +44,14 @@ export function keeper<S>(first: S, {store, again, isConflict, failed}: Ports<S>
       try {
         now = await store(now, nodes).catch(async (err: unknown) => {
           if (!isConflict(err)) throw err
-          return store(await again(), nodes)
+          const others = await again()
+          return store(others, onto(nodesOf(others), nodesOf(now), nodes))
         })
+        failed(null)
       } catch (err) {
         failed(err)
+        next ??= nodes
+        break
       }
     }
     busy = null

@@ -1,5 +1,6 @@
 import {type Change, JSONEdit} from '../doc/edit.ts'
 import {find, type Path, TextError} from '../doc/tree.ts'
+import {own} from '../lib/own.ts'
 import {type Canvas, type Kind, output, type Point, subagent} from './document.ts'
 import {type Link, type Refusal, refusal} from './rules.ts'
 
@@ -156,7 +157,8 @@ export const rename = guarded((c: Canvas, layout: Layout, index: number, id: str
   }
   if (n.id === '') e.set(values[0]![0], id)
   else e.setAll(values)
-  const {[n.id]: at, ...rest} = layout
+  const at = own(layout, n.id)
+  const rest = Object.fromEntries(Object.entries(layout).filter(([k]) => k !== n.id))
   return {label: `rename ${n.id} to ${id}`, changes: e.changes(), layout: at ? {...rest, [id]: at} : layout, select: [id]}
 })
 

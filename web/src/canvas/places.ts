@@ -1,3 +1,4 @@
+import {own} from '../lib/own.ts'
 import {layoutOf} from '../run/layout.ts'
 import type {Definition} from '../run/types.ts'
 import {type Canvas, type CanvasNode, handlesOf, type Point, parentOf, subagent} from './document.ts'
@@ -50,10 +51,10 @@ function spread(c: Canvas): number {
 export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
   const out = new Map<string, Point>()
   const rest: CanvasNode[] = []
-  const by = c.nodes.some(n => n.at && !layout[keyOf(c, n)]) ? spread(c) : 1
+  const by = c.nodes.some(n => n.at && !own(layout, keyOf(c, n))) ? spread(c) : 1
   for (const n of c.nodes) {
     const key = keyOf(c, n)
-    const at = layout[key] ?? (n.at && {x: Math.round(n.at.x * by), y: Math.round(n.at.y * by)})
+    const at = own(layout, key) ?? (n.at && {x: Math.round(n.at.x * by), y: Math.round(n.at.y * by)})
     if (at) out.set(key, at)
     else rest.push(n)
   }

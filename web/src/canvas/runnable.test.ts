@@ -9,7 +9,7 @@ describe('a test run', () => {
   const can = {role: true, checked: true, failed: false, problems: [problem('', {severity: 'warning'})], running: false}
   it.each([
     ['can begin with warnings', can, ''],
-    ['needs a role', {...can, role: false}, 'Your role may not start runs.'],
+    ['needs a role', {...can, role: false}, 'Your role may not run documents that are not stored.'],
     ['waits for the check', {...can, checked: false}, 'The document is being checked.'],
     ['needs the server', {...can, failed: true}, 'The server did not answer whether the document is right.'],
     ['needs a document without an error', {...can, problems: [problem('')]}, 'It cannot run: no model'],

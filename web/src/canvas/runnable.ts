@@ -1,7 +1,7 @@
 import type {Problem} from './problem.ts'
 
 export type Facts = {
-  role: boolean // the session may start runs
+  role: boolean // the session may run documents that are not stored
   checked: boolean // the text as it is now was checked
   failed: boolean // the server could not be asked
   problems: readonly Problem[]
@@ -10,7 +10,7 @@ export type Facts = {
 
 // whyNot says why a test run cannot begin; '': it can.
 export function whyNot({role, checked, failed, problems, running}: Facts): string {
-  if (!role) return 'Your role may not start runs.'
+  if (!role) return 'Your role may not run documents that are not stored.'
   if (failed) return 'The server did not answer whether the document is right.'
   if (!checked) return 'The document is being checked.'
   const errors = problems.filter(p => p.severity === 'error')

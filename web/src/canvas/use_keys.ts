@@ -33,6 +33,8 @@ function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): 
   const {c, model, current, nodes, places, full, select, readOnly} = editing
   const inside = (e.target as HTMLElement).closest('[data-drawing]') !== null
   const button = (e.target as HTMLElement).closest('button') !== null
+  // A button there is about something else than the chosen nodes.
+  const beside = (e.target as HTMLElement).closest('[data-inspector], [role=toolbar]') !== null
   if (e.metaKey || e.ctrlKey) {
     const key = e.key.toLowerCase()
     if (key === 'a') return () => select(places.keys())
@@ -69,13 +71,13 @@ function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): 
       return a.fit
     case 'Delete':
     case 'Backspace':
-      return readOnly ? null : a.remove
+      return readOnly || beside ? null : a.remove
     case 'c':
       return current && !readOnly ? a.connect : null
     case 'a':
       return readOnly ? null : a.add
     case 't':
-      return readOnly ? null : a.tidy
+      return readOnly || beside ? null : a.tidy
     default:
       return null
   }

@@ -14,7 +14,7 @@ async function read(id: string): Promise<Stored> {
 }
 
 async function write(id: string, was: Stored, nodes: Layout): Promise<Stored> {
-  const layout = {...was.layout, nodes: {...was.layout.nodes, ...nodes}}
+  const layout = {...was.layout, nodes}
   const answer = client.PUT('/api/v1/workflows/{id}/layout', {params: {path: {id}, header: {'If-Match': was.etag}}, body: layout})
   await ask(answer)
   return {layout, etag: (await answer).response.headers.get('ETag') ?? ''}
@@ -23,11 +23,12 @@ async function write(id: string, was: Stored, nodes: Layout): Promise<Stored> {
 export type StoredLayout = {base: Layout | null; error: unknown}
 
 // useStoredLayout gives the places that are stored beside a workflow, and stores what is moved; no version is made. base is null until it is known.
-export function useStoredLayout(id: string, model: DocumentModel, mayEdit: boolean): StoredLayout {
+export function useStoredLayout(id: string, model: DocumentModel, mayRead: boolean, mayEdit: boolean): StoredLayout {
   const [error, setError] = useState<unknown>(null)
   const got = useQuery({
     queryKey: ['layout', id],
     queryFn: () => read(id),
+    enabled: mayRead,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     refetchOnWindowFocus: false,
@@ -38,6 +39,7 @@ export function useStoredLayout(id: string, model: DocumentModel, mayEdit: boole
     if (!data || !mayEdit) return
     const k = keeper(data, {
       store: (was, nodes) => write(id, was, nodes),
+      nodes: s => s.layout.nodes,
       again: () => read(id),
       isConflict: err => err instanceof ApiError && (err.status === 409 || err.status === 412),
       failed: setError,
@@ -49,7 +51,7 @@ export function useStoredLayout(id: string, model: DocumentModel, mayEdit: boole
       k.flush()
     }
   }, [data, id, model, mayEdit])
-  return {base: data ? data.layout.nodes : got.error ? none : null, error: error ?? got.error}
+  return {base: data ? data.layout.nodes : got.error || !mayRead ? none : null, error: error ?? got.error}
 }
 
 const none: Layout = {}

@@ -39,7 +39,7 @@ export function EditHead({id, session, state, mayEdit, checking}: Props) {
     : state.conflict
       ? 'Decide first which text it is to be'
       : errors
-        ? 'A document with errors is not stored: mend them first. This browser keeps it'
+        ? 'A document with errors is not stored: correct them first. This browser keeps it'
         : ''
   const {draft} = state.stored.definition
   return (

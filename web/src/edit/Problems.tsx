@@ -16,7 +16,11 @@ export function Problems({checking, go}: {checking: Checking; go: (p: Problem) =
   return (
     <section className={styles.problems} aria-label="Problems">
       <p className={styles.head} role="status">
-        {error ? 'The document cannot be checked: the server does not answer' : check ? countOf(problems) : 'Checking…'}
+        {error
+          ? `The document cannot be checked: ${error instanceof Error ? error.message : 'the server does not answer'}`
+          : check
+            ? countOf(problems)
+            : 'Checking…'}
         {busy && check && <span className={styles.busy}> · checking</span>}
       </p>
       {problems.length > 0 && (

@@ -34,6 +34,8 @@ export type Edit = {
 export type Attached = {update: (transactions: readonly Transaction[]) => void}
 
 const groupDelay = 2000
+// undoMost is how many changes can be undone at least: to the beginning of any session that a person works through.
+const undoMost = 10_000
 
 const layoutEffect = StateEffect.define<Layout>()
 const labelEffect = StateEffect.define<string>()
@@ -80,7 +82,7 @@ export class DocumentModel {
       doc: text,
       extensions: [
         EditorState.lineSeparator.of('\n'),
-        history({newGroupDelay: groupDelay, joinToEvent: joins}),
+        history({minDepth: undoMost, newGroupDelay: groupDelay, joinToEvent: joins}),
         layoutField.init(() => layout),
         groupField,
         undoable,

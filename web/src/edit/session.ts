@@ -33,6 +33,8 @@ export class Session {
   #state: State
   #listeners = new Set<() => void>()
   #timer: ReturnType<typeof setTimeout> | undefined
+  // keptAt is the time of the text that this session keeps in the browser; '': it keeps none.
+  #keptAt = ''
 
   constructor(
     readonly model: DocumentModel,
@@ -131,10 +133,14 @@ export class Session {
     const {stored, found, dirty, conflict} = this.#state
     if (found) return
     if (!dirty && !conflict) {
-      this.ports.drafts.drop()
+      // Another tab may keep a text of its own there.
+      if (this.#keptAt && this.ports.drafts.read()?.at === this.#keptAt) this.ports.drafts.drop()
+      this.#keptAt = ''
       return
     }
-    const kept = this.ports.drafts.keep({text: this.model.text, etag: stored.etag, version: stored.definition.version, at: this.ports.now().toISOString()})
+    const at = this.ports.now().toISOString()
+    const kept = this.ports.drafts.keep({text: this.model.text, etag: stored.etag, version: stored.definition.version, at})
+    if (kept) this.#keptAt = at
     if (kept !== this.#state.kept) this.#set({kept})
   }
 

@@ -24,6 +24,14 @@ describe('numbers that JavaScript cannot hold', () => {
     expect(problemsOf({properties: {account: {type: 'string'}}}, held)).toHaveLength(1)
   })
 
+  test('neither many digits nor many levels take long', () => {
+    const zeros = `1.${'0'.repeat(400_000)}1`
+    expect(stringify(parse(`[${zeros}, ${'0.5e-3'}]`))).toBe(`[${zeros},0.0005]`)
+    const deep = `${'['.repeat(5000)}12345678901234567890${']'.repeat(5000)}`
+    expect(() => parse(deep)).not.toThrow()
+    expect(stringify(parse('{"__proto__": 12345678901234567890, "a": {"constructor": 1}}'))).toBe('{"__proto__":12345678901234567890,"a":{"constructor":1}}')
+  })
+
   test('what is no JSON is refused', () => {
     for (const text of ['{"a": 12345678901234567890', '12345678901234567890.', '"', '{"a" 12345678901234567890}'])
       expect(() => parse(text)).toThrow(SyntaxError)

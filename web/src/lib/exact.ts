@@ -9,12 +9,19 @@ const long = /-?\d[\d.eE+-]{15,}/g
 
 const changes = (source: string): boolean => {
   if (/^-?\d+$/.test(source)) return !Number.isSafeInteger(Number(source))
-  const digits = source
-    .replace(/[eE].*$/, '')
-    .replace('.', '')
-    .replace(/^-?0*/, '')
-    .replace(/0*$/, '')
-  return digits.length > 17
+  let digits = 0 // from the first that is not 0 to the last that is not
+  let zeros = 0
+  for (const c of source) {
+    if (c === 'e' || c === 'E') break
+    if (c < '0' || c > '9') continue
+    if (c === '0') zeros += digits > 0 ? 1 : 0
+    else {
+      digits += zeros + 1
+      zeros = 0
+    }
+    if (digits > 17) return true
+  }
+  return false
 }
 
 // parse is JSON.parse that keeps numbers which JavaScript cannot hold as Exact.
@@ -34,7 +41,26 @@ export function parse(text: string): unknown {
   }
   if (!found) return JSON.parse(text)
   JSON.parse(text) // what stands between the marks must be JSON by itself
-  return JSON.parse(out, (_, v) => (typeof v === 'string' && v.startsWith(mark) ? new Exact(v.slice(mark.length)) : v))
+  return unmarked(JSON.parse(out))
+}
+
+const exact = (v: unknown): unknown => (typeof v === 'string' && v.startsWith(mark) ? new Exact(v.slice(mark.length)) : v)
+
+// unmarked puts numbers in the place of marks. It does not recurse: JSON may be thousands of levels deep.
+function unmarked(root: unknown): unknown {
+  const open: object[] = []
+  const enter = (v: unknown) => {
+    if (v !== null && typeof v === 'object') open.push(v)
+  }
+  enter(root)
+  for (let at = open.pop(); at; at = open.pop()) {
+    for (const [k, v] of Object.entries(at)) {
+      const now = exact(v)
+      if (now === v) enter(v)
+      else Object.defineProperty(at, k, {value: now, writable: true, enumerable: true, configurable: true}) // also __proto__
+    }
+  }
+  return exact(root)
 }
 
 // endOf gives the place behind the text of JSON that begins with the quote at i.

@@ -26,7 +26,15 @@ export function asText(v: unknown): string {
 export const brief = (v: unknown): string => {
   if (typeof v === 'string') return v.slice(0, 300)
   if (v === null || v === undefined) return ''
-  return (referenceOf(v)?.head ?? stringify(v) ?? '').slice(0, 300)
+  return (referenceOf(v)?.head ?? inLine(v)).slice(0, 300)
+}
+
+const inLine = (v: unknown): string => {
+  try {
+    return stringify(v) ?? ''
+  } catch {
+    return pretty(v).replace(/\n */g, ' ') // it is too deep
+  }
 }
 
 export type Reference = {bytes: number; sha256: string; head: string; href: string}

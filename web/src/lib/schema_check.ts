@@ -1,4 +1,5 @@
 import {Exact, stringify} from './exact.ts'
+import {own} from './own.ts'
 
 // Problem says where in a value a schema is not met, by a JSON pointer (RFC 6901); '' is the value itself.
 export type Problem = {pointer: string; message: string}
@@ -27,7 +28,13 @@ const typeOf = (v: unknown): string => (v === null ? 'null' : Array.isArray(v) ?
 const isType = (v: unknown, type: string): boolean =>
   type === 'integer' ? (typeof v === 'number' && Number.isInteger(v)) || (v instanceof Exact && /^-?\d+$/.test(v.source)) : typeOf(v) === type
 
-const same = (a: unknown, b: unknown): boolean => stringify(a) === stringify(b)
+const same = (a: unknown, b: unknown): boolean => {
+  try {
+    return stringify(a) === stringify(b)
+  } catch {
+    return false // too deep
+  }
+}
 
 // escape writes a key as a part of a pointer.
 export const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
@@ -82,5 +89,5 @@ export function changesOf(a: unknown, b: unknown, pointer = '', depth = 0): stri
   const object = (v: unknown): v is Record<string, unknown> => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof Exact)
   if (!object(a) || !object(b) || depth > deepest) return [pointer || '/']
   const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])]
-  return keys.flatMap(k => changesOf(a[k], b[k], `${pointer}/${escape(k)}`, depth + 1))
+  return keys.flatMap(k => changesOf(own(a, k), own(b, k), `${pointer}/${escape(k)}`, depth + 1))
 }

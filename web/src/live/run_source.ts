@@ -133,12 +133,14 @@ export class RunSource {
     }
     this.plan()
     if (this.isOver()) return
-    await new Promise(done => {
-      const timer = setTimeout(done, pollEvery)
-      this.stop.signal.addEventListener('abort', () => {
+    await new Promise<void>(done => {
+      const end = () => {
         clearTimeout(timer)
-        done(undefined)
-      })
+        this.stop.signal.removeEventListener('abort', end)
+        done()
+      }
+      const timer = setTimeout(end, pollEvery)
+      this.stop.signal.addEventListener('abort', end)
     })
   }
 

@@ -103,7 +103,7 @@ function Head({live}: {live: LiveRun}) {
   )
 }
 
-const show = (name: string, n: number | null): string => (name === 'time' ? duration(n) || 'at work' : name === 'money' ? usd(n) : count(n ?? 0))
+const show = (name: string, n: number | null): string => (name === 'time' ? duration(n) || 'running' : name === 'money' ? usd(n) : count(n ?? 0))
 
 // differenceOf words how much more or less the right run took.
 function differenceOf(name: string, a: number | null, b: number | null): string {

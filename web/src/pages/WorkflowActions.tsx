@@ -63,7 +63,7 @@ function Convert({stored, close}: {stored: Stored; close: () => void}) {
           </select>
         </Field>
         <label className={control.check}>
-          <input type="checkbox" checked={lossy} onChange={e => setLossy(e.target.checked)} /> Also where it would run differently
+          <input type="checkbox" checked={lossy} onChange={e => setLossy(e.target.checked)} /> Allow changes in behaviour
         </label>
         <div>
           <Button disabled={convert.isPending} onClick={() => convert.mutate()}>

@@ -80,7 +80,7 @@ function Tool({turn: t, run, ended}: {turn: Turn; run: string; ended: boolean}) 
             <Line>{t.name}</Line>
           </code>
           <span className={styles.brief}>
-            <Line>{t.open ? (ended ? 'no result' : 'at work') : brief(t.result) || 'nothing'}</Line>
+            <Line>{t.open ? (ended ? 'no result' : 'running') : brief(t.result) || 'nothing'}</Line>
           </span>
         </span>
       </summary>

@@ -91,14 +91,14 @@ export function Subagents({subs, names, run}: {subs: Sub[]; names: Map<string, {
   )
 }
 
-const filters = ['all', 'failed', 'at work', 'completed'] as const
+const filters = ['all', 'failed', 'running', 'completed'] as const
 
 // Items are those of a map, of which there may be ten thousand: only the rows that are seen are made.
 export function Items({map, steps, place}: {map: Step; steps: Step[]; place: Place}) {
   const [filter, setFilter] = useState<(typeof filters)[number]>('all')
   const items = useMemo(() => itemsOf(steps, map), [steps, map])
   const rows = useMemo(
-    () => items.filter(i => filter === 'all' || (filter === 'at work' ? i.status === 'running' || i.status === 'waiting' : i.status === filter)),
+    () => items.filter(i => filter === 'all' || (filter === 'running' ? i.status === 'running' || i.status === 'waiting' : i.status === filter)),
     [items, filter],
   )
   const box = useRef<HTMLDivElement>(null)

@@ -104,14 +104,14 @@ export function StepPanel({live, step, place, definition}: Props) {
           <span>
             {step.items.done} of {step.items.total} items done
           </span>
-          {step.items.running > 0 && <span>{step.items.running} at work</span>}
+          {step.items.running > 0 && <span>{step.items.running} running</span>}
           {step.items.failed > 0 && <span>{step.items.failed} failed</span>}
         </p>
       )}
       {step.items && <Items map={step} steps={live.view.steps} place={place} />}
       {children.length > 0 && (
         <>
-          <h3>Runs below</h3>
+          <h3>Child runs</h3>
           <ul className={nested.children}>
             {children.map(c => (
               <ChildRun key={c.run} child={c} />
@@ -125,7 +125,7 @@ export function StepPanel({live, step, place, definition}: Props) {
           <Subagents subs={subs} names={agents} run={live.view.id} />
         </>
       )}
-      <h3>Given</h3>
+      <h3>Input</h3>
       <Value of={step.input} run={live.view.id} label="what the step was given" />
       {calls.length > 0 && (
         <>
@@ -135,7 +135,7 @@ export function StepPanel({live, step, place, definition}: Props) {
       )}
       {step.output !== null && step.output !== undefined && (
         <>
-          <h3>Gave</h3>
+          <h3>Output</h3>
           <Value of={step.output} run={live.view.id} label="what the step gave" />
         </>
       )}

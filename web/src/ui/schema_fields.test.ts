@@ -1,5 +1,5 @@
 import {expect, it} from 'vitest'
-import {fieldsOf, initialOf, valueOf} from './schema_fields.ts'
+import {fieldsOf, initialOf, typedOf, valueOf} from './schema_fields.ts'
 
 const schema = {
   type: 'object',
@@ -31,3 +31,10 @@ it('gives values of the types of the schema', () => {
 })
 
 it('has no fields for a schema without properties', () => expect(fieldsOf(true)).toEqual([]))
+
+it('keeps keys that every object inherits', () => {
+  const fields = fieldsOf(JSON.parse('{"properties": {"__proto__": {"type": "string"}, "constructor": {"type": "string"}}}'))
+  const typed = typedOf(fields, JSON.parse('{"__proto__": "a"}'))
+  expect(JSON.stringify(typed)).toBe('{"__proto__":"a","constructor":""}')
+  expect(JSON.stringify(valueOf(fields, typed!))).toBe('{"__proto__":"a"}')
+})

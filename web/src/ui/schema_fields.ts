@@ -1,4 +1,5 @@
 import {parse, stringify} from '../lib/exact.ts'
+import {own} from '../lib/own.ts'
 
 // SchemaField is a property of an object's schema as a form shows it.
 export type SchemaField = {
@@ -58,9 +59,9 @@ export const initialOf = (fields: SchemaField[]): Typed =>
 
 // typedOf gives what a form shows for an object; null where a value is of another type than its field, so that the form cannot show it.
 export function typedOf(fields: SchemaField[], value: Record<string, unknown>): Typed | null {
-  const out: Typed = {}
+  const out: [string, string | boolean][] = []
   for (const f of fields) {
-    const v = value[f.name]
+    const v = own(value, f.name)
     const fits =
       v === undefined ||
       {
@@ -73,31 +74,31 @@ export function typedOf(fields: SchemaField[], value: Record<string, unknown>): 
         json: true,
       }[f.kind]
     if (!fits) return null
-    if (f.kind === 'boolean') out[f.name] = v === true
-    else out[f.name] = v === undefined ? '' : f.kind === 'json' ? stringify(v) : String(v)
+    if (f.kind === 'boolean') out.push([f.name, v === true])
+    else out.push([f.name, v === undefined ? '' : f.kind === 'json' ? stringify(v) : String(v)])
   }
-  return out
+  return Object.fromEntries(out)
 }
 
 // valueOf gives the object that was typed in. Fields that are empty and not required are left out; the server checks the rest. Errors: the name of a field that is no JSON.
 export function valueOf(fields: SchemaField[], typed: Typed): Record<string, unknown> {
-  const out: Record<string, unknown> = {}
+  const out: [string, unknown][] = []
   for (const f of fields) {
-    const v = typed[f.name]
+    const v = own(typed, f.name)
     if (f.kind === 'boolean') {
-      if (v === true || f.required) out[f.name] = v === true
+      if (v === true || f.required) out.push([f.name, v === true])
       continue
     }
     if (typeof v !== 'string' || (v === '' && !(f.required && f.kind === 'text'))) continue
-    if (f.kind === 'number' || f.kind === 'integer') out[f.name] = /^-?\d{16,}$/.test(v) ? parse(v) : Number(v)
-    else if (f.kind === 'choice') out[f.name] = f.choices.find(c => String(c) === v)
+    if (f.kind === 'number' || f.kind === 'integer') out.push([f.name, /^-?\d{16,}$/.test(v) ? parse(v) : Number(v)])
+    else if (f.kind === 'choice') out.push([f.name, f.choices.find(c => String(c) === v)])
     else if (f.kind === 'json') {
       try {
-        out[f.name] = parse(v)
+        out.push([f.name, parse(v)])
       } catch {
         throw new Error(`${f.title} is not JSON`)
       }
-    } else out[f.name] = v
+    } else out.push([f.name, v])
   }
-  return out
+  return Object.fromEntries(out)
 }

@@ -61,7 +61,7 @@ export function Decide({wait, live, done}: Props) {
       {facts.lost && (
         <section>
           <h2>
-            The call of <code className={styles.tool}>{facts.lost.tool}</code> had
+            Arguments of the call of <code className={styles.tool}>{facts.lost.tool}</code>
           </h2>
           <Value of={facts.lost.arguments} run={view.id} label="the arguments" />
         </section>

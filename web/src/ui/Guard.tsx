@@ -1,0 +1,16 @@
+import {Component, type ReactNode} from 'react'
+import {ErrorBox} from './parts.tsx'
+
+// Guard shows an error of what is inside in its place, so that the rest of the page stays usable.
+export class Guard extends Component<{children: ReactNode}, {error: unknown}> {
+  override state: {error: unknown} = {error: null}
+
+  static getDerivedStateFromError(error: unknown) {
+    return {error: error ?? new Error('unknown')}
+  }
+
+  override render() {
+    const {error} = this.state
+    return error === null ? this.props.children : <ErrorBox error={error} again={() => this.setState({error: null})} />
+  }
+}
