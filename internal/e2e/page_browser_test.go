@@ -98,6 +98,7 @@ func TestPage(t *testing.T) {
 		{name: "live"},
 		{name: "below"},
 		{name: "edit"},
+		{name: "keep"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},
 		{name: "write"},

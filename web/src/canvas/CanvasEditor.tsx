@@ -274,7 +274,7 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
       {shown && node && (
         <div className={styles.inspector} data-inspector>
           <Inspector
-            key={node.id}
+            key={node.index}
             editing={editing}
             node={node}
             schema={schema}

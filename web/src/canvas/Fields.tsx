@@ -1,11 +1,15 @@
 import {useEffect, useId, useState} from 'react'
-import {pretty} from '../lib/json.ts'
 import {own} from '../lib/own.ts'
 import control from '../ui/control.module.css'
+import {type Drafts, means, type Typed, typedJSON, typedNumber} from './drafts.ts'
 import styles from './Inspector.module.css'
 import type {Field} from './schema.ts'
 
-type Props = {field: Field; value: unknown; set: (v: unknown) => void; readOnly: boolean}
+// Held is a value of a document as a field shows it. text is how the document writes it, each item on its own line; '' where it is not there. Numbers have their digits there alone.
+// name tells the field from all others of the document: drafts has what was typed into it and is no value yet.
+export type Held = {value: unknown; text: string; name: string; drafts: Drafts}
+
+type Props = {field: Field; held: Held; set: (v: unknown) => void; readOnly: boolean}
 
 const labels: Record<string, string> = {
   agentName: 'Name',
@@ -25,28 +29,23 @@ export const labelOf = (key: string): string =>
     .replace(/^./, c => c.toUpperCase())
 
 // FieldInput is the control of a key. An empty one takes the key away, unless the document must have it.
-export function FieldInput({field: f, value, set, readOnly}: Props) {
+export function FieldInput({field: f, held, set, readOnly}: Props) {
   const id = useId()
+  const {value} = held
   const empty = f.required ? '' : undefined
-  const text = typeof value === 'string' ? value : value === undefined || value === null ? '' : typeof value === 'object' ? '' : String(value)
+  const text = typeof value === 'string' ? value : typeof value === 'number' ? held.text : value === undefined || value === null ? '' : String(value)
   const shared = {id, disabled: readOnly, 'aria-describedby': f.hint ? `${id}-hint` : undefined}
+  // A value that is not of the kind that the form expects is shown as it is, and stays so while it is edited.
+  const [asJSON, setAsJSON] = useState(false)
+  const odd = f.kind === 'json' || isOdd(f, value)
+  useEffect(() => {
+    if (odd) setAsJSON(true)
+  }, [odd])
   const inner = () => {
-    // A value that is not of the kind that the form expects is shown as it is.
-    const odd =
-      value !== undefined &&
-      value !== null &&
-      typeof value === 'object' &&
-      f.kind !== 'json' &&
-      f.kind !== 'any' &&
-      !(f.kind === 'words' && Array.isArray(value) && value.every(x => typeof x !== 'object'))
-    if (odd || f.kind === 'json') return <JSONInput {...shared} value={value} set={set} />
+    if (odd || asJSON) return <JSONInput {...shared} held={held} set={set} />
     switch (f.kind) {
       case 'any':
-        return typeof value === 'string' || value === undefined || value === null ? (
-          <textarea {...shared} rows={2} className={control.area} value={text} onChange={e => set(e.target.value === '' ? empty : e.target.value)} />
-        ) : (
-          <JSONInput {...shared} value={value} set={set} />
-        )
+        return <textarea {...shared} rows={2} className={control.area} value={text} onChange={e => set(e.target.value === '' ? empty : e.target.value)} />
       case 'long':
         return (
           <textarea
@@ -78,16 +77,7 @@ export function FieldInput({field: f, value, set, readOnly}: Props) {
           </select>
         )
       case 'number':
-        return (
-          <input
-            {...shared}
-            type="number"
-            step="any"
-            className={control.input}
-            value={text}
-            onChange={e => set(e.target.value === '' ? undefined : Number(e.target.value))}
-          />
-        )
+        return <DraftInput {...shared} held={held} set={set} read={typedNumber} one />
       default:
         return <input {...shared} className={control.input} value={text} onChange={e => set(e.target.value === '' ? empty : e.target.value)} />
     }
@@ -101,67 +91,70 @@ export function FieldInput({field: f, value, set, readOnly}: Props) {
   )
 }
 
-type Control = {id: string; disabled: boolean; 'aria-describedby'?: string | undefined; value: unknown; set: (v: unknown) => void}
+function isOdd(f: Field, v: unknown): boolean {
+  if (f.kind === 'any') return v !== undefined && v !== null && typeof v !== 'string'
+  if (f.kind === 'words' && Array.isArray(v)) return v.some(x => typeof x !== 'string')
+  return v !== null && typeof v === 'object'
+}
 
-// JSONInput takes any value. What is typed is set once it is JSON; until then the document keeps what it has.
-export function JSONInput({value, set, ...shared}: Control) {
-  const now = value === undefined ? '' : pretty(value)
-  const [typed, setTyped] = useState(now)
-  const [bad, setBad] = useState(false)
+type Control = {id: string; disabled: boolean; 'aria-describedby'?: string | undefined; set: (v: unknown) => void}
+
+// JSONInput takes any value.
+export function JSONInput(props: Control & {held: Held}) {
+  return <DraftInput {...props} read={typedJSON} />
+}
+
+// DraftInput takes a text that means a value. What is typed is set once it does; until then the document keeps what it has, and the field what was typed, with the reason. one: it has one line.
+function DraftInput({held, set, read, one = false, ...shared}: Control & {held: Held; read: (text: string) => Typed; one?: boolean}) {
+  const {text: now, name, drafts} = held
+  const [{typed, over}, setTyped] = useState(() => {
+    const draft = drafts.get(name)
+    return draft?.over === now ? draft : {typed: now, over: now}
+  })
   // What was changed elsewhere is shown, unless it is what was typed.
-  useEffect(() => {
-    setTyped(t => (sameJSON(t, value) ? t : now))
-    setBad(false)
-  }, [now, value])
+  if (over !== now) {
+    const kept = means(typed, now)
+    if (!kept) drafts.delete(name)
+    setTyped({typed: kept ? typed : now, over: now})
+  }
+  const got = read(typed)
+  const why = 'why' in got ? got.why : ''
+  const edit = (t: string) => {
+    const next = read(t)
+    setTyped({typed: t, over: now})
+    if ('why' in next) drafts.set(name, {typed: t, over: now})
+    else {
+      drafts.delete(name)
+      set(next.value)
+    }
+  }
+  const bound = {...shared, 'aria-invalid': why !== '' || undefined, value: typed, onChange: (e: {target: {value: string}}) => edit(e.target.value)}
   return (
     <>
-      <textarea
-        {...shared}
-        rows={Math.min(12, Math.max(2, typed.split('\n').length))}
-        className={`${control.area} ${control.code}`}
-        spellCheck={false}
-        placeholder="JSON"
-        aria-invalid={bad || undefined}
-        value={typed}
-        onChange={e => {
-          const t = e.target.value
-          setTyped(t)
-          if (t.trim() === '') {
-            setBad(false)
-            set(undefined)
-            return
-          }
-          try {
-            const v: unknown = JSON.parse(t)
-            setBad(false)
-            set(v)
-          } catch {
-            setBad(true)
-          }
-        }}
-      />
-      {bad && (
+      {one ? (
+        <input {...bound} inputMode="decimal" autoComplete="off" className={control.input} />
+      ) : (
+        <textarea
+          {...bound}
+          rows={Math.min(12, Math.max(2, typed.split('\n').length))}
+          className={`${control.area} ${control.code}`}
+          spellCheck={false}
+          placeholder="JSON"
+        />
+      )}
+      {why && (
         <small role="status" className={styles.bad}>
-          Not valid JSON: the document keeps the previous value.
+          {why} The document keeps the previous value.
         </small>
       )}
     </>
   )
 }
 
-function sameJSON(text: string, value: unknown): boolean {
-  if (text.trim() === '') return value === undefined
-  try {
-    return JSON.stringify(JSON.parse(text)) === JSON.stringify(value)
-  } catch {
-    return false
-  }
-}
-
 const split = (t: string) => t.split('\n').filter(x => x.trim() !== '')
 
 // Words is a list of words, one on each line.
-function Words({value, set, ...shared}: Control) {
+function Words({value, set, ...shared}: Control & {value: unknown}) {
   const list = Array.isArray(value) ? value.map(String) : typeof value === 'string' ? [value] : []
   const now = list.join('\n')
   const [typed, setTyped] = useState(now)

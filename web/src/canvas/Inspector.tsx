@@ -1,10 +1,13 @@
 import {ArrowDown, ArrowUp, Trash2, X} from 'lucide-react'
-import {type ReactNode, useId, useMemo, useState} from 'react'
+import {type ReactNode, useEffect, useId, useMemo, useRef, useState} from 'react'
+import {laidOut} from '../doc/merge.ts'
+import {find, type Path, TextError} from '../doc/tree.ts'
 import control from '../ui/control.module.css'
 import {Button, IconButton} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import {type CanvasNode, handlesOf, isRecord} from './document.ts'
-import {FieldInput, JSONInput, labelOf} from './Fields.tsx'
+import {draftsOf} from './drafts.ts'
+import {FieldInput, type Held, JSONInput, labelOf} from './Fields.tsx'
 import styles from './Inspector.module.css'
 import {moveCondition, reconnect, remove, removeCondition, rename, setField} from './operations.ts'
 import type {Problem} from './problem.ts'
@@ -24,20 +27,42 @@ type Props = {
   last?: ReactNode
 }
 
+// textOf gives how the document writes a value of a node; '' where it is not there.
+function textOf({c}: Editing, node: CanvasNode, path: Path): string {
+  try {
+    const n = find(c.root, [...c.shape.nodes, node.index, c.shape.data, ...path])
+    return n ? laidOut(c.text, n) : ''
+  } catch (err) {
+    if (err instanceof TextError) return '' // the key is there twice
+    throw err
+  }
+}
+
 // Inspector shows one node: a form for each key that its kind has, what else the document says of it, its edges and its problems.
 export function Inspector({editing, node, schema, problems, openText, close, connect, last}: Props) {
   const {c, act, readOnly, places, select, full} = editing
   const {word, icon: Icon} = kindWords(node.kind)
   const fields = useMemo(() => (node.kind ? nodeFields(schema, node.kind) : []), [schema, node.kind])
-  const {shown, more} = sorted(node.kind ?? '', fields, node.data)
+  // Where a field is shown is decided when the node is opened: one that is emptied or filled stays where it is, with the focus.
+  const opened = useRef<{fields: Field[]; shown: Field[]; more: Field[]} | null>(null)
+  if (opened.current?.fields !== fields) opened.current = {fields, ...sorted(node.kind ?? '', fields, node.data)}
+  const {shown, more} = opened.current
   const known = new Set(fields.map(f => f.key))
-  const rest = Object.keys(node.data).filter(k => !known.has(k))
+  const others = useRef(new Set<string>())
+  for (const k of Object.keys(node.data)) others.current.add(k)
+  const rest = [...others.current].filter(k => !known.has(k))
   const set = (path: (string | number)[], v: unknown) => act(setField(c, node.index, path, v), {group: `${node.index} ${path.join(' ')}`})
+  const held = (key: string): Held => ({
+    value: node.data[key],
+    text: textOf(editing, node, [key]),
+    name: JSON.stringify([node.id, key]),
+    drafts: draftsOf(editing.model),
+  })
   const field = (f: Field) => {
     if (node.kind === 'if' && f.key === 'conditions') return <Conditions key={f.key} editing={editing} node={node} />
     if (node.kind === 'agent' && f.key === 'tools')
-      return <Tools key={f.key} value={node.data.tools} set={v => set(['tools'], v)} setOne={(name, on) => set(['tools', name], on)} readOnly={readOnly} />
-    return <FieldInput key={f.key} field={f} value={node.data[f.key]} set={v => set([f.key], v)} readOnly={readOnly} />
+      return <Tools key={f.key} held={held(f.key)} set={v => set(['tools'], v)} setOne={(name, on) => set(['tools', name], on)} readOnly={readOnly} />
+    return <FieldInput key={f.key} field={f} held={held(f.key)} set={v => set([f.key], v)} readOnly={readOnly} />
   }
   const links = c.edges.filter(e => e.from === node.id || e.to === node.id)
   const at = places.get(node.id)
@@ -55,7 +80,7 @@ export function Inspector({editing, node, schema, problems, openText, close, con
       <div className={styles.body}>
         {problems.length > 0 && <Troubles list={problems} openText={openText} />}
         {last}
-        <IDInput key={node.id} id={node.id} readOnly={readOnly} set={id => act(rename(c, full, node.index, id))} word={word} />
+        <IDInput id={node.id} readOnly={readOnly} set={id => act(rename(c, full, node.index, id))} word={word} />
         {shown.map(field)}
         {more.length > 0 && (
           <details className={styles.more}>
@@ -64,7 +89,7 @@ export function Inspector({editing, node, schema, problems, openText, close, con
           </details>
         )}
         {rest.map(k => (
-          <Raw key={k} name={k} value={node.data[k]} set={v => set([k], v)} readOnly={readOnly} />
+          <Raw key={k} name={k} held={held(k)} set={v => set([k], v)} readOnly={readOnly} />
         ))}
         <h3>Connections</h3>
         {links.length === 0 && <p className={styles.quiet}>None yet.</p>}
@@ -146,6 +171,7 @@ export function Troubles({list, openText}: {list: readonly Problem[]; openText: 
 function IDInput({id, set, readOnly, word}: {id: string; set: (id: string) => boolean; readOnly: boolean; word: string}) {
   const [typed, setTyped] = useState(id)
   const field = useId()
+  useEffect(() => setTyped(id), [id])
   const done = () => {
     if (typed !== id && !set(typed)) setTyped(id)
   }
@@ -195,7 +221,13 @@ function Conditions({editing, node}: {editing: Editing; node: CanvasNode}) {
               aria-label={`Value of ${name}`}
               className={control.input}
               disabled={readOnly}
-              value={x.value === undefined || x.value === null ? '' : String(x.value)}
+              value={
+                typeof x.value === 'number'
+                  ? textOf(editing, node, ['conditions', i, 'value'])
+                  : x.value === undefined || x.value === null
+                    ? ''
+                    : String(x.value)
+              }
               onChange={e => set(i, 'value', e.target.value)}
             />
             {!readOnly && (
@@ -220,7 +252,8 @@ function Conditions({editing, node}: {editing: Editing; node: CanvasNode}) {
 }
 
 // Tools are a list of names, or a map of names to true. Two of them have a meaning of their own.
-function Tools({value, set, setOne, readOnly}: {value: unknown; set: (v: unknown) => void; setOne: (name: string, on: boolean) => void; readOnly: boolean}) {
+function Tools({held, set, setOne, readOnly}: {held: Held; set: (v: unknown) => void; setOne: (name: string, on: boolean) => void; readOnly: boolean}) {
+  const {value} = held
   const list = Array.isArray(value)
   const has = (name: string) => (list ? value.includes(name) : isRecord(value) && value[name] === true)
   const turn = (name: string, on: boolean) => {
@@ -242,7 +275,7 @@ function Tools({value, set, setOne, readOnly}: {value: unknown; set: (v: unknown
       ))}
       <FieldInput
         field={{key: 'more_tools', hint: 'names of other tools', kind: 'words', choices: [], required: false}}
-        value={others === '' ? undefined : others.split('\n')}
+        held={{...held, value: others === '' ? undefined : others.split('\n')}}
         readOnly={readOnly}
         set={v => {
           const next = Array.isArray(v) ? v.map(String) : []
@@ -261,14 +294,14 @@ function Tools({value, set, setOne, readOnly}: {value: unknown; set: (v: unknown
 }
 
 // Raw is a key that the form does not know: it is kept, and shown as it is.
-function Raw({name, value, set, readOnly}: {name: string; value: unknown; set: (v: unknown) => void; readOnly: boolean}) {
+function Raw({name, held, set, readOnly}: {name: string; held: Held; set: (v: unknown) => void; readOnly: boolean}) {
   const id = useId()
   return (
     <div className={styles.field}>
       <label htmlFor={id}>
         <Text>{labelOf(name)}</Text>
       </label>
-      <JSONInput id={id} disabled={readOnly} value={value} set={set} />
+      <JSONInput id={id} disabled={readOnly} held={held} set={set} />
       <small>
         <Text>{`${name}: as the document has it`}</Text>
       </small>

@@ -50,6 +50,20 @@ const done = (o: Outcome, on = c): {text: string; step: Step} => {
 }
 const why = (o: Outcome): string => (isRefused(o) ? `${o.refused.rule}: ${o.refused.reason}` : 'done')
 
+describe('fields', () => {
+  const rounded = Number('12345678901234567890')
+  it('that are set keep what is equal in them, with its digits', () => {
+    const node = read('{"nodes": [{"id": "a", "type": "tool", "data": {"args": {"n": 12345678901234567890, "p": 1.50}}}], "connections": []}')
+    const {text: out} = done(setField(node, 0, ['args'], {n: rounded, p: 1.5, to: 'Ada'}), node)
+    expect(out).toBe(node.text.replace('1.50', '1.50, "to": "Ada"'))
+    expect(done(setField(node, 0, ['args', 'p'], 1.5), node).text).toBe(node.text)
+  })
+  it('that are lists keep the items beside one that comes', () => {
+    const node = read('{"nodes": [{"id": "q", "type": "if", "data": {"conditions": [{"value": 12345678901234567890}]}}], "connections": []}')
+    expect(done(setField(node, 0, ['conditions'], [{value: rounded}, {value: ''}]), node).text).toBe(node.text.replace('890}', '890}, {"value": ""}'))
+  })
+})
+
 describe('nodes', () => {
   it.each(kinds.filter(k => k !== 'start'))('of the kind %s are added', kind => {
     const {text: out, step} = done(addNode(c, layout, kind, {x: 1, y: 2}))

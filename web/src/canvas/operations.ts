@@ -209,7 +209,7 @@ function setIn(e: JSONEdit, c: Canvas, index: number, path: readonly (string | n
   }
   let made = value
   while (rest.length > 1) made = {[rest.pop()!]: made}
-  e.set([...at, rest[0]!], made)
+  e.merge([...at, rest[0]!], made)
 }
 
 // setField sets a value of a node's data; undefined takes the key away.
@@ -223,7 +223,7 @@ export const setField = guarded((c: Canvas, index: number, path: readonly (strin
 export const setAt = guarded((c: Canvas, path: Path, value: unknown): Outcome => {
   const e = new JSONEdit(c.text)
   if (value === undefined) e.remove(path)
-  else e.set(path, value)
+  else e.merge(path, value)
   return {label: `change ${path.filter(p => typeof p === 'string').at(-1) ?? ''}`, changes: e.changes()}
 })
 

@@ -1,4 +1,5 @@
 import {ChangeSet} from '@codemirror/state'
+import {mergeOf} from './merge.ts'
 import {lineIndent, Raw, type Style, styleOf, write} from './style.ts'
 import {find, member, type Node, type Path, parse, TextError} from './tree.ts'
 
@@ -6,6 +7,8 @@ import {find, member, type Node, type Path, parse, TextError} from './tree.ts'
 export type Change = {from: number; to: number; insert: string}
 
 export {Raw, TextError}
+
+const mostPasses = 50
 
 // JSONEdit edits the text of a JSON document by smallest changes: what is not edited stays byte for byte, order of keys, comments, indentation, digits and keys that
 // are not known among it. Several edits make one list of changes. All methods throw TextError where the text is no JSON or the path leads to nothing; nothing is changed then.
@@ -48,6 +51,27 @@ export class JSONEdit {
     const parent = find(this.root, path.slice(0, -1))
     if (typeof key !== 'string' || parent?.type !== 'object') throw missing(path)
     this.#insert(parent, parent.children?.length ?? 0, [value], key)
+  }
+
+  // merge sets the value at a path by what differs in it: what is equal inside of it keeps its bytes, the digits of numbers among them.
+  merge(path: Path, value: unknown): void {
+    const there = find(this.root, path)
+    if (!there) {
+      this.set(path, value)
+      return
+    }
+    const {set, remove, add, cut, insert} = mergeOf(this.#text, there, value, path)
+    // What goes or comes is a pass over the text each.
+    if (remove.length + add.length + cut.length + insert.length > mostPasses) {
+      this.set(path, value)
+      return
+    }
+    this.setAll(set)
+    for (const p of remove) this.remove(p)
+    for (const [p, v] of add) this.set(p, v)
+    // Nothing is merged inside of such a list, so that no path leads through it.
+    for (const [p, indices] of cut) this.removeItems(p, indices)
+    for (const [p, i, values] of insert) this.#insert(this.#list(p), i, values)
   }
 
   // setAll sets values that are all there already, in one pass.

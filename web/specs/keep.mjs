@@ -1,0 +1,81 @@
+// What a person typed is kept: half of a value in a form, digits that nothing changed, edits in a conflict, a move that is undone beside the text, the test run.
+import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+
+const document = `{"name": "Post",
+ "nodes": [
+   {"id": "start", "type": "start", "data": {"initialInput": "bees"}},
+   {"id": "call", "type": "tool", "data": {"tool": "note", "args": {"n": 12345678901234567890, "price": 1.50}, "odd": [1e2]}},
+   {"id": "writer", "type": "agent", "data": {"agentName": "Writer", "userPrompt": "{{PREVIOUS_OUTPUT}}", "maxIterations": 3}}],
+ "connections": [{"source": "start", "target": "writer"}, {"source": "writer", "target": "call"}]}
+`
+
+const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
+
+// fields holds that the form of a node changes what was typed alone, and keeps what is no value yet.
+async function fields(page, api, origin) {
+  await api('/workflows', {id: 'post', document, draft: true})
+  await page.goto(`${origin}/workflows/post/edit`)
+  await nodeOf(page, 'call').dblclick()
+  const form = page.locator('section[data-inspector]')
+  const args = form.getByLabel('Args', {exact: true})
+  await until(
+    'the digits are those of the document',
+    async () => (await args.inputValue()).includes('12345678901234567890'),
+    () => args.inputValue(),
+  )
+  // Half of a value, then another field: what was typed stays, with the reason.
+  await args.fill('{"n": 12345678901234567890, "price": 1.50, "to": ')
+  await form.getByText('Not valid JSON').waitFor()
+  await form.getByLabel('Tool', {exact: true}).fill('note2')
+  check('half of a value stays', (await args.inputValue()).endsWith('"to": '), await args.inputValue())
+  await form.getByText('Not valid JSON').waitFor()
+  // Also where another node, and the text, are looked at in between.
+  await nodeOf(page, 'writer').click()
+  await form.getByLabel('Name', {exact: true}).waitFor()
+  await page.getByRole('tab', {name: 'Text'}).click()
+  await page.getByRole('tab', {name: 'Canvas'}).click()
+  await nodeOf(page, 'call').dblclick()
+  check('it is there again', (await args.inputValue()).endsWith('"to": '), await args.inputValue())
+  await args.press('Control+End')
+  await page.keyboard.insertText('"Ada"}')
+  await form.getByText('Not valid JSON').waitFor({state: 'detached'})
+  // A field that is emptied, and one that is filled, stay where they are, with the focus.
+  const focused = () => page.evaluate(() => document.activeElement?.id)
+  await nodeOf(page, 'writer').click()
+  const limit = form.getByLabel('Max iterations')
+  await limit.focus()
+  const id = await focused()
+  await page.keyboard.press('Control+a')
+  await page.keyboard.press('Delete')
+  check('the emptied field has the focus', (await focused()) === id)
+  await page.keyboard.type('12345678901234567890')
+  check('the number is there', (await limit.inputValue()) === '12345678901234567890', await limit.inputValue())
+  await limit.fill('3')
+  await form.getByText(/^\d+ more$/).click()
+  const welcome = form.locator('details').getByLabel('Welcome message')
+  await welcome.focus()
+  const other = await focused()
+  await page.keyboard.type('ab')
+  check('the filled field has the focus', (await focused()) === other)
+  await welcome.fill('')
+  // A name by the keyboard: the focus goes on to the next field.
+  await form.getByLabel('Agent id').fill('author')
+  await page.keyboard.press('Tab')
+  await nodeOf(page, 'author').waitFor()
+  check('the focus is in the form', await page.evaluate(() => document.activeElement?.closest('[data-inspector]') !== null))
+  await page.keyboard.press('Control+s')
+  await page.getByRole('status').filter({hasText: 'Stored as draft'}).first().waitFor()
+  const want = document.replaceAll('"writer"', '"author"').replace('"note"', '"note2"').replace('1.50}', '1.50, "to": "Ada"}')
+  const now = (await api('/workflows/post?draft=true')).document
+  check('nothing else is changed', now === want, now)
+}
+
+export const spec = (chromium, {origin, token}) =>
+  withBrowser(chromium, origin, async ({open}) => {
+    const api = caller(origin, token)
+    const page = await open()
+    page.setDefaultTimeout(20_000)
+    await signIn(page, origin, token)
+    await fields(page, api, origin)
+    await settled(page)
+  })
