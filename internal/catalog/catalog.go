@@ -3,7 +3,10 @@ package catalog
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
+
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // ErrNotFound says that there is no such workflow, version or agent.
@@ -36,6 +39,14 @@ type Entry struct {
 	HasRows bool
 	// Updated is when a version was stored or published last, UTC in microseconds; zero where there is none.
 	Updated time.Time
+	// Labels are those of the document that Name is of; rows have none. Nil and empty are the same.
+	Labels workflow.Labels
+}
+
+// Equal tells whether both say the same.
+func (e Entry) Equal(o Entry) bool {
+	return e.ID == o.ID && e.Name == o.Name && e.Format == o.Format && e.Published == o.Published && e.Draft == o.Draft && e.HasRows == o.HasRows &&
+		e.Updated.Equal(o.Updated) && maps.Equal(e.Labels, o.Labels)
 }
 
 // Version is a document as it was stored.
@@ -48,13 +59,16 @@ type Version struct {
 	Digest  string
 	Text    []byte
 	Created time.Time // UTC, microseconds
+	// Labels are those that the document has at its top, valid ones.
+	Labels workflow.Labels
 }
 
-// Put is a document to be stored. Format, Name, File, Digest and Text are those of Version.
+// Put is a document to be stored. Format, Name, File, Digest, Text and Labels are those of Version.
 type Put struct {
 	ID                         string
 	Format, Name, File, Digest string
 	Text                       []byte
+	Labels                     workflow.Labels
 	// Draft stores the document as a draft and leaves what is published alone.
 	Draft bool
 	// Rows are those of a routes document that is published; nil for all others. Rows that are there are changed, those that Rows lacks are deleted; with

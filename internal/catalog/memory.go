@@ -56,7 +56,7 @@ func (w *memWorkflow) entry(id string) Entry {
 	case v == nil:
 		v = w.version(w.draft)
 	}
-	e.Name, e.Format = v.Name, v.Format
+	e.Name, e.Format, e.Labels = v.Name, v.Format, v.Labels.With(nil)
 	return e
 }
 
@@ -98,7 +98,7 @@ func (w *memWorkflow) put(p Put) Stored {
 	if now.IsNew {
 		w.versions = append(w.versions, Version{
 			Workflow: p.ID, Number: now.Version, Format: p.Format, Name: p.Name, File: p.File, Digest: p.Digest,
-			Text: bytes.Clone(p.Text), Created: p.At.UTC().Truncate(time.Microsecond),
+			Text: bytes.Clone(p.Text), Labels: p.Labels.With(nil), Created: p.At.UTC().Truncate(time.Microsecond),
 		})
 		w.latest = now.Version
 	}
@@ -198,7 +198,7 @@ func (m *Memory) Versions(ctx context.Context, id string) ([]Version, error) {
 	}
 	out := slices.Clone(w.versions)
 	for i := range out {
-		out[i].Text = nil
+		out[i].Text, out[i].Labels = nil, out[i].Labels.With(nil)
 	}
 	return out, nil
 }
@@ -216,7 +216,7 @@ func (m *Memory) Version(ctx context.Context, id string, number int) (Version, e
 		return Version{}, fmt.Errorf("read version %d of workflow %s: %w", number, id, ErrNotFound)
 	}
 	c := *v
-	c.Text = bytes.Clone(v.Text)
+	c.Text, c.Labels = bytes.Clone(v.Text), v.Labels.With(nil)
 	return c, nil
 }
 

@@ -94,6 +94,27 @@ func (a *app) completeWorkflow(c *cobra.Command, _ []string, prefix string) ([]s
 	})
 }
 
+// completeLabel completes a label of a stored workflow, which its runs have too.
+func (a *app) completeLabel(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	return a.catalogIDs(c, prefix, func(ctx context.Context, s definitions) []string {
+		entries, err := s.Entries(ctx)
+		if err != nil {
+			return nil
+		}
+		of := map[string][]string{}
+		for _, e := range entries {
+			for key, value := range e.Labels {
+				of[clean(key+"="+value)] = append(of[clean(key+"="+value)], clean(e.ID))
+			}
+		}
+		var words []string
+		for _, label := range slices.Sorted(maps.Keys(of)) {
+			words = append(words, cobra.CompletionWithDesc(label, strings.Join(of[label], ", ")))
+		}
+		return words
+	})
+}
+
 // completeAgent completes the id of a stored agent.
 func (a *app) completeAgent(c *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 	return a.catalogIDs(c, prefix, func(ctx context.Context, s definitions) (words []string) {

@@ -46,6 +46,7 @@ func (a *app) addRunsFilter(c *cobra.Command, fl *runsFilter) {
 	f.StringVar(&fl.by.MaxDuration, "max-duration", "", "only runs that ended after this `DURATION` or less")
 	must(c.RegisterFlagCompletionFunc("workflow", a.completeWorkflow))
 	must(c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusNames(), cobra.ShellCompDirectiveNoFileComp)))
+	must(c.RegisterFlagCompletionFunc("label", a.completeLabel))
 	must(c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(format.Names(), cobra.ShellCompDirectiveNoFileComp)))
 	must(c.RegisterFlagCompletionFunc("trigger", cobra.FixedCompletions(service.Triggers(), cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -132,6 +133,15 @@ func (a *app) countsTable(counts view.RunCounts) error {
 	return printTable(a, lines, "no runs", "BY\tVALUE\tRUNS", func(l line) []string {
 		return []string{l.by, cmp.Or(clean(l.name), "-"), strconv.Itoa(l.n)}
 	})
+}
+
+// labelsText gives labels as people write them, by key.
+func labelsText(labels map[string]string) string {
+	words := make([]string, 0, len(labels))
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		words = append(words, clean(key+"="+labels[key]))
+	}
+	return strings.Join(words, ",")
 }
 
 // labelFlag reads the values of --label of commands that start runs.

@@ -1,16 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 )
 
 func (a *app) workflowsCmd() *cobra.Command {
@@ -155,10 +159,12 @@ type workflowLine struct {
 	Draft     *int       `json:"draft"`
 	Changed   bool       `json:"changedBySQL"`
 	UpdatedAt *time.Time `json:"updatedAt"`
+
+	Labels view.Labels `json:"labels"`
 }
 
 func workflowLineOf(e catalog.Entry, changed bool) workflowLine {
-	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Published: some(e.Published), Draft: some(e.Draft), Changed: changed}
+	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Published: some(e.Published), Draft: some(e.Draft), Changed: changed, Labels: view.LabelsOf(e.Labels)}
 	if !e.Updated.IsZero() {
 		l.UpdatedAt = &e.Updated
 	}
@@ -174,10 +180,19 @@ func some(n int) *int {
 }
 
 func (a *app) workflowsListCmd() *cobra.Command {
-	var asJSON bool
+	var (
+		labels []string
+		asJSON bool
+	)
 	c := &cobra.Command{
 		Use: "list", Short: "list stored workflows", Args: takes(),
+		Long:    "Lists stored workflows by id. Label selectors are KEY=VALUE, KEY!=VALUE,\nKEY (any value) and !KEY (not there); a workflow has the labels of its document.",
+		Example: "  hocket workflows list --label team=news",
 		RunE: func(c *cobra.Command, _ []string) error {
+			by, err := service.ParseLabels(labels)
+			if err != nil {
+				return err
+			}
 			s, err := a.keeps(c, a.listed)
 			if err != nil {
 				return err
@@ -189,6 +204,9 @@ func (a *app) workflowsListCmd() *cobra.Command {
 			}
 			lines := []workflowLine{}
 			for _, e := range entries {
+				if !journal.Selected(by, e.Labels) {
+					continue
+				}
 				changed, err := isChanged(c.Context(), s, e)
 				if err != nil {
 					return err
@@ -202,6 +220,8 @@ func (a *app) workflowsListCmd() *cobra.Command {
 		},
 	}
 	a.addServerFlag(c)
+	c.Flags().StringArrayVar(&labels, "label", nil, "only workflows that this `SELECTOR` of labels selects (repeatable)")
+	must(c.RegisterFlagCompletionFunc("label", a.completeLabel))
 	c.Flags().BoolVar(&asJSON, "json", false, "print a list as JSON")
 	return c
 }
@@ -227,7 +247,11 @@ func (a *app) workflowTable(lines []workflowLine) error {
 		}
 		return strconv.Itoa(*n)
 	}
-	return printTable(a, lines, "no workflows", "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME", func(l workflowLine) []string {
+	head, labelled := "WORKFLOW\tFORMAT\tPUBLISHED\tDRAFT\tUPDATED\tNAME", slices.ContainsFunc(lines, func(l workflowLine) bool { return len(l.Labels) > 0 })
+	if labelled {
+		head += "\tLABELS"
+	}
+	return printTable(a, lines, "no workflows", head, func(l workflowLine) []string {
 		published, updated := number(l.Published), "-"
 		switch {
 		case l.Changed && l.Published != nil:
@@ -238,7 +262,11 @@ func (a *app) workflowTable(lines []workflowLine) error {
 		if l.UpdatedAt != nil {
 			updated = ago(*l.UpdatedAt, now)
 		}
-		return []string{clean(l.ID), l.Format, published, number(l.Draft), updated, clean(l.Name)}
+		row := []string{clean(l.ID), l.Format, published, number(l.Draft), updated, clean(l.Name)}
+		if labelled {
+			row = append(row, cmp.Or(labelsText(l.Labels), "-"))
+		}
+		return row
 	})
 }
 

@@ -43,7 +43,7 @@ func (r *Remote) Apply(ctx context.Context, q service.ApplyRequest) (done servic
 		return done, problems, err
 	}
 	for _, w := range out.Workflows {
-		e := entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt)
+		e := entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt, w.Labels)
 		done.Workflows = append(done.Workflows, catalog.Stored{Entry: e, Version: int(w.Version), Unchanged: w.Unchanged})
 	}
 	done.Agents = out.Agents
@@ -95,8 +95,8 @@ func refusal(err error) (diag.List, error) {
 }
 
 // entry is a stored workflow as every answer tells of it.
-func entry(id, name, format string, published, draft *int64, hasRows bool, updated *time.Time) catalog.Entry {
-	e := catalog.Entry{ID: id, Name: name, Format: format, Published: number(published), Draft: number(draft), HasRows: hasRows}
+func entry(id, name, format string, published, draft *int64, hasRows bool, updated *time.Time, labels map[string]string) catalog.Entry {
+	e := catalog.Entry{ID: id, Name: name, Format: format, Published: number(published), Draft: number(draft), HasRows: hasRows, Labels: labels}
 	if updated != nil {
 		e.Updated = *updated
 	}
@@ -120,7 +120,7 @@ func (r *Remote) Entries(ctx context.Context) ([]catalog.Entry, error) {
 	})
 	entries := make([]catalog.Entry, len(list))
 	for i, w := range list {
-		entries[i] = entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt)
+		entries[i] = entry(w.Id, w.Name, w.Format, w.Published, w.Draft, w.HasRows, w.UpdatedAt, w.Labels)
 	}
 	return entries, err
 }
@@ -155,7 +155,7 @@ func (r *Remote) Definition(ctx context.Context, id string, which service.Which)
 	if err := r.read(res, err, &d); err != nil {
 		return service.Definition{}, err
 	}
-	e := entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt)
+	e := entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt, d.Labels)
 	return service.Definition{Entry: e, Version: number(d.Version), Format: e.Format, Text: []byte(d.Document), Changed: d.ChangedBySQL}, nil
 }
 
@@ -170,7 +170,7 @@ func (r *Remote) Publish(ctx context.Context, id string, version int) (catalog.E
 	if problems, err := refusal(r.read(res, err, &d)); err != nil || problems != nil {
 		return catalog.Entry{}, problems, err
 	}
-	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt), d.Diagnostics, nil
+	return entry(d.Id, d.Name, d.Format, d.Published, d.Draft, d.HasRows, d.UpdatedAt, d.Labels), d.Diagnostics, nil
 }
 
 // DeleteWorkflow deletes a stored workflow with all versions and rows.

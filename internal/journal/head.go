@@ -172,7 +172,7 @@ func (q *Query) selects(h Head) bool {
 		(q.MaxCost == nil || h.Outcome.Cost <= *q.MaxCost) &&
 		(q.MinDuration == nil || !h.Ended.IsZero() && took >= *q.MinDuration) &&
 		(q.MaxDuration == nil || !h.Ended.IsZero() && took <= *q.MaxDuration) &&
-		!slices.ContainsFunc(q.Labels, func(s Selector) bool { return !s.Matches(h.Labels) })
+		Selected(q.Labels, h.Labels)
 }
 
 // Tally is how many runs of those that Counts counted are alike: in each of the words of one row.

@@ -2,16 +2,17 @@ package journal
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// SelectorOp says what a Selector asks of a run.
+// SelectorOp says what a Selector asks of a run or workflow.
 type SelectorOp int
 
 const (
-	// LabelIs: the run has the label with this value. LabelIsNot: it has not, perhaps not the label either.
+	// LabelIs: it has the label with this value. LabelIsNot: it has not, perhaps not the label either.
 	LabelIs SelectorOp = iota
 	LabelIsNot
 	// LabelExists and LabelMissing ask for the label with any value.
@@ -19,7 +20,7 @@ const (
 	LabelMissing
 )
 
-// Selector selects runs by one label. Its text is `key=value`, `key!=value`, `key` or `!key`.
+// Selector selects runs and workflows by one label. Its text is `key=value`, `key!=value`, `key` or `!key`.
 type Selector struct {
 	Key   string
 	Op    SelectorOp
@@ -78,6 +79,11 @@ func (s Selector) String() string {
 		return "!" + s.Key
 	}
 	return s.Key + "=" + s.Value
+}
+
+// Selected tells whether labels are what all of by ask for.
+func Selected(by []Selector, labels map[string]string) bool {
+	return !slices.ContainsFunc(by, func(s Selector) bool { return !s.Matches(labels) })
 }
 
 // Matches tells whether labels are what s asks for.

@@ -124,6 +124,9 @@ func Load(ctx context.Context, file string, data []byte, opts LoadOptions) (*wor
 	return definition.Load(ctx, file, data, opts)
 }
 
+// ParseLabels is [run.ParseLabels].
+func ParseLabels(texts []string) ([]journal.Selector, error) { return run.ParseLabels(texts) }
+
 // PlaceOf is [definition.PlaceOf].
 func PlaceOf(path string) string { return definition.PlaceOf(path) }
 

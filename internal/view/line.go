@@ -35,8 +35,15 @@ type RunLine struct {
 	Error        *LineError `json:"error" doc:"Why it failed"`
 }
 
-// Labels are those of a run.
+// Labels are those of a run or a workflow.
 type Labels map[string]string
+
+// LabelsOf gives a copy that is never nil, so that it is shown as an object.
+func LabelsOf(l map[string]string) Labels {
+	out := Labels{}
+	maps.Copy(out, l)
+	return out
+}
 
 // LineUsage is what a run used.
 type LineUsage struct {
@@ -57,8 +64,7 @@ func LineOf(h journal.Head) RunLine {
 		ID: h.Run, Workflow: h.Workflow, WorkflowName: h.WorkflowName, Branch: orNull(h.Meta[project.MetaTargetBranchID]), Format: h.Format, Status: string(h.Status), Waiting: h.Waiting,
 		Interrupted: h.Interrupted, WaitingFor: h.WaitingFor, CreatedAt: h.Created, UpdatedAt: h.Updated, ParentRun: orNull(h.Parent),
 	}
-	l.Trigger, l.InputPreview, l.Labels = h.Trigger, h.Preview, Labels{}
-	maps.Copy(l.Labels, h.Labels)
+	l.Trigger, l.InputPreview, l.Labels = h.Trigger, h.Preview, LabelsOf(h.Labels)
 	o := h.Outcome
 	if h.Status.Ended() || o != (journal.Outcome{}) {
 		l.Usage = &LineUsage{o.Tokens, o.Calls, o.Cost.USD()}

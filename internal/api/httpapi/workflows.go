@@ -15,7 +15,9 @@ import (
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/format/canvas"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/internal/view"
 	"github.com/hocket-run/hocket/workflow"
 )
 
@@ -49,10 +51,12 @@ type Workflow struct {
 	Draft     *int       `json:"draft" doc:"Number of the version that is a draft; null: no draft"`
 	HasRows   bool       `json:"hasRows" doc:"It is in the tables of routes workflows, which any program may write"`
 	UpdatedAt *time.Time `json:"updatedAt" doc:"When a version was stored or published last; null: never"`
+	// Labels are no null.
+	Labels view.Labels `json:"labels" doc:"Labels at the top of the published version, else of the draft"`
 }
 
 func workflowOf(e catalog.Entry) Workflow {
-	w := Workflow{ID: e.ID, Name: e.Name, Format: e.Format, Published: number(e.Published), Draft: number(e.Draft), HasRows: e.HasRows}
+	w := Workflow{ID: e.ID, Name: e.Name, Format: e.Format, Published: number(e.Published), Draft: number(e.Draft), HasRows: e.HasRows, Labels: view.LabelsOf(e.Labels)}
 	if !e.Updated.IsZero() {
 		w.UpdatedAt = &e.Updated
 	}
@@ -70,16 +74,21 @@ func number(n int) *int {
 type workflowsQuery struct {
 	Page
 	Format Language `query:"format" doc:"Only workflows of this format"`
+	Label  []string `query:"label" maxItems:"32" doc:"Only workflows with these labels: key=value, key!=value, key, !key; several with commas"`
 }
 
 func listWorkflows(ctx context.Context, c *transport.Caller, in *workflowsQuery) (*listed[Workflow], error) {
+	by, err := service.ParseLabels(in.Label)
+	if err != nil {
+		return nil, err
+	}
 	entries, err := c.Service.Visible(ctx, c.SeesDrafts())
 	if err != nil {
 		return nil, err
 	}
 	var all []Workflow
 	for _, e := range entries {
-		if in.Format == "" || e.Format == string(in.Format) {
+		if (in.Format == "" || e.Format == string(in.Format)) && journal.Selected(by, e.Labels) {
 			all = append(all, workflowOf(e))
 		}
 	}

@@ -26,6 +26,11 @@ func TestDraftsByRole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	labelled := doc("Write.")
+	labelled[0].Data = append([]byte("labels: {team: news}\n"), labelled[0].Data...)
+	if _, _, err := s.Apply(t.Context(), service.ApplyRequest{ID: "post", Documents: labelled}); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		role access.Role
 		sees bool
@@ -38,6 +43,10 @@ func TestDraftsByRole(t *testing.T) {
 		if got := strings.Contains(string(list), `"poems"`) && strings.Contains(string(list), `"draft":2`); got != tc.sees {
 			t.Errorf("%s: the list is %s", tc.role, list)
 		}
+		if list, err = json.Marshal(c.gives("list_workflows", object{"labels": []string{"team=news"}})); err != nil || !strings.Contains(string(list), `"post"`) || !strings.Contains(string(list), `"labels":{"team":"news"}`) || strings.Contains(string(list), `"poem`) {
+			t.Errorf("%s: the list of a label is %s, %v", tc.role, list, err)
+		}
+		c.fails("invalid", "list_workflows", object{"labels": []string{"a b"}})
 		if _, got := c.gives("get_workflow", object{"id": "poem"})["draft"]; got != tc.sees {
 			t.Errorf("%s: get_workflow tells of the draft: %t", tc.role, got)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/format"
 	"github.com/hocket-run/hocket/internal/format/source"
+	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -99,10 +100,12 @@ func workflowTools() []*tool {
 		},
 		{
 			name: "list_workflows", title: "List workflows", role: access.RoleRun, effect: reads,
-			about: "Lists the stored workflows by id.", takes: pageProps, do: listWorkflows,
+			about: `Lists the stored workflows by id. Example, those of a team: {"labels": ["team=news"]}`, do: listWorkflows,
+			takes: slices.Concat([]prop{opt("labels", texts, "Only workflows with these labels: key=value, key!=value, key, !key.")}, pageProps),
 			gives: closed(
 				req("workflows", list(closed(
 					req("id", aText, ""), req("name", aText, ""), req("format", aText, ""), req("version", aCount, "0: nothing is published."), opt("draft", aCount, ""), opt("updatedAt", aText, ""),
+					opt("labels", aMap, "Labels of the document, which its runs have too."),
 				)), ""),
 				opt("next", aText, "The cursor of the next page; absent on the last one."),
 			),
@@ -309,10 +312,12 @@ type workflowLine struct {
 	Version   int        `json:"version"`
 	Draft     int        `json:"draft,omitempty"`
 	UpdatedAt *time.Time `json:"updatedAt,omitempty"`
+
+	Labels workflow.Labels `json:"labels,omitempty"`
 }
 
 func workflowLineOf(e catalog.Entry) workflowLine {
-	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Version: e.Published, Draft: e.Draft}
+	l := workflowLine{ID: e.ID, Name: e.Name, Format: e.Format, Version: e.Published, Draft: e.Draft, Labels: e.Labels}
 	if !e.Updated.IsZero() {
 		l.UpdatedAt = &e.Updated
 	}
@@ -320,15 +325,24 @@ func workflowLineOf(e catalog.Entry) workflowLine {
 }
 
 func listWorkflows(ctx context.Context, c *call) (any, error) {
-	var args page
+	var args struct {
+		page
+
+		Labels []string `json:"labels"`
+	}
 	if err := c.decode(&args); err != nil {
+		return nil, err
+	}
+	by, err := service.ParseLabels(args.Labels)
+	if err != nil {
 		return nil, err
 	}
 	entries, err := c.Service.Visible(ctx, c.SeesDrafts())
 	if err != nil {
 		return nil, err
 	}
-	entries, next := cut(args, entries, func(e catalog.Entry) string { return e.ID })
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e catalog.Entry) bool { return !journal.Selected(by, e.Labels) })
+	entries, next := cut(args.page, entries, func(e catalog.Entry) string { return e.ID })
 	out := struct {
 		Workflows []workflowLine `json:"workflows"`
 		Next      string         `json:"next,omitempty"`

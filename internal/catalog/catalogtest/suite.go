@@ -41,6 +41,7 @@ func Run(t *testing.T, refuses func(text string) bool, open func(t *testing.T) c
 		{"expected tags at the same time", testExpectedOnce},
 		{"at the same time", testConcurrent},
 		{"layouts", testLayouts},
+		{"labels", testLabels},
 		{"done context", testContext},
 		{"slices", testSlices},
 		{"law", func(t *testing.T, s catalog.Store) { testLaw(t, s, refuses) }},

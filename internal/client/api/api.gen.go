@@ -1224,7 +1224,10 @@ type AppliedWorkflow struct {
 	// HasRows It is in the tables of routes workflows, which any program may write
 	HasRows bool   `json:"hasRows"`
 	Id      string `json:"id"`
-	Name    string `json:"name"`
+
+	// Labels Labels at the top of the published version, else of the draft
+	Labels map[string]string `json:"labels"`
+	Name   string            `json:"name"`
 
 	// Published Number of the version that runs; null: none is published
 	Published *int64 `json:"published"`
@@ -1631,7 +1634,10 @@ type Definition struct {
 	// HasRows It is in the tables of routes workflows, which any program may write
 	HasRows bool   `json:"hasRows"`
 	Id      string `json:"id"`
-	Name    string `json:"name"`
+
+	// Labels Labels at the top of the published version, else of the draft
+	Labels map[string]string `json:"labels"`
+	Name   string            `json:"name"`
 
 	// Published Number of the version that runs; null: none is published
 	Published *int64 `json:"published"`
@@ -3088,7 +3094,10 @@ type Workflow struct {
 	// HasRows It is in the tables of routes workflows, which any program may write
 	HasRows bool   `json:"hasRows"`
 	Id      string `json:"id"`
-	Name    string `json:"name"`
+
+	// Labels Labels at the top of the published version, else of the draft
+	Labels map[string]string `json:"labels"`
+	Name   string            `json:"name"`
 
 	// Published Number of the version that runs; null: none is published
 	Published *int64 `json:"published"`
@@ -3581,6 +3590,9 @@ type ListWorkflowsParams struct {
 
 	// Format Only workflows of this format
 	Format *ListWorkflowsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Label Only workflows with these labels: key=value, key!=value, key, !key; several with commas
+	Label *[]string `form:"label,omitempty" json:"label,omitempty"`
 }
 
 // ListWorkflowsParamsFormat defines parameters for ListWorkflows.
@@ -10590,6 +10602,18 @@ func NewListWorkflowsRequest(server string, params *ListWorkflowsParams) (*http.
 		if params.Format != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Label != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "label", *params.Label, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "array", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -176,7 +176,7 @@ func (c *Catalog) DeleteAgentIf(ctx context.Context, id, expect string, anyway b
 		if len(users) > 0 {
 			return &failure.InUseError{Agent: id, Workflows: users}
 		}
-		err = c.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool { return slices.Equal(now, looked) })
+		err = c.stored.DeleteAgent(ctx, id, expect, func(now []catalog.Entry) bool { return slices.EqualFunc(now, looked, catalog.Entry.Equal) })
 		if !errors.Is(err, catalog.ErrChanged) {
 			return err
 		}

@@ -133,7 +133,7 @@ func (q ApplyRequest) put(ctx context.Context, d Document, beside []workflow.Age
 	if p.ID = workflowID(w.ID, q.ID, d.File, &problems); p.ID == "" {
 		return p, problems, nil
 	}
-	p.Format, p.Name = w.Format, w.Name
+	p.Format, p.Name, p.Labels = w.Format, w.Name, w.Labels
 	if w.ID = p.ID; len(absent) == 0 {
 		if p.Digest, err = w.Digest(); err != nil {
 			return p, nil, fmt.Errorf("digest of %s: %w", d.File, err)

@@ -91,7 +91,7 @@ func (c *Catalog) Definition(ctx context.Context, id string, which Which) (Defin
 		d, derr := c.definition(ctx, e, which)
 		// Another process may have stored a document between two reads: then rows and text are not of one time.
 		var now catalog.Entry
-		if now, err = c.Entry(ctx, id); err == nil && now == e {
+		if now, err = c.Entry(ctx, id); err == nil && now.Equal(e) {
 			return d, derr
 		}
 		e = now

@@ -30,8 +30,8 @@ type Filter struct {
 
 // Apply adds what f asks for to a query. Errors: *failure.InvalidError that names the part of f.
 func (f *Filter) Apply(q *journal.Query) (err error) {
-	if q.Labels, err = journal.ParseSelectors(f.Labels); err != nil {
-		return badFilter("label", err)
+	if q.Labels, err = ParseLabels(f.Labels); err != nil {
+		return err
 	}
 	if f.Search != "" {
 		if q.Search, err = journal.ParseSearch(f.Search); err != nil {
@@ -53,6 +53,15 @@ func (f *Filter) Apply(q *journal.Query) (err error) {
 		return badFilter("maxDuration", err)
 	}
 	return nil
+}
+
+// ParseLabels reads selectors of labels, as lists of runs and of workflows have them. Errors: *failure.InvalidError.
+func ParseLabels(texts []string) ([]journal.Selector, error) {
+	by, err := journal.ParseSelectors(texts)
+	if err != nil {
+		return nil, badFilter("label", err)
+	}
+	return by, nil
 }
 
 func badFilter(field string, err error) error {

@@ -84,7 +84,7 @@ func (p *publishedBranches) Branches(ctx context.Context) ([]scheduler.Branch, e
 			continue // drafts start nothing (P38), and rows have no schedules
 		}
 		w, ok := p.known[e.ID]
-		if !ok || w.entry != e {
+		if !ok || !w.entry.Equal(e) {
 			w = publishedWorkflow{e, nil}
 			if w.branches, err = p.scheduler.scheduledBranches(ctx, e); err != nil {
 				return nil, err

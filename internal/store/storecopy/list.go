@@ -193,11 +193,11 @@ WHERE rowid >= ? AND rowid <= ? ORDER BY rowid`,
 	},
 	{
 		name: "workflow_versions", key: 2, run: -1, check: checksum(6, 8),
-		columns: join(of(text, "workflow_id"), of(number, "version"), of(text, "format", "name", "file", "digest"), of(blob, "hash"), of(number, "created"), of(blob, "text")),
+		columns: join(of(text, "workflow_id"), of(number, "version"), of(text, "format", "name", "file", "digest"), of(blob, "hash"), of(number, "created"), of(blob, "text"), of(text, "labels")),
 		keys:    `SELECT workflow_id, version, 200 + octet_length(text) FROM workflow_versions WHERE (workflow_id, version) >= (?, ?) ORDER BY workflow_id, version LIMIT ?`,
-		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text FROM workflow_versions
+		rows: `SELECT workflow_id, version, format, name, file, digest, hash, created, text, labels FROM workflow_versions
 WHERE (workflow_id, version) >= (?, ?) AND (workflow_id, version) <= (?, ?) ORDER BY workflow_id, version`,
-		add:  `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		add:  `INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		drop: `DELETE FROM workflow_versions WHERE workflow_id = ? AND version = ?`,
 	},
 	{

@@ -64,6 +64,7 @@ CREATE TABLE workflow_versions (
   hash        bytea            NOT NULL,      -- SHA-256 of text
   created     bigint           NOT NULL,
   text        bytea            NOT NULL,
+  labels      text COLLATE "C" NOT NULL,      -- of the document, as a JSON object; empty for none
   PRIMARY KEY (workflow_id, version)
 );
 

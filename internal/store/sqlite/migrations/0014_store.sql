@@ -233,6 +233,7 @@ CREATE TABLE workflow_versions (
   hash        BLOB    NOT NULL,             -- SHA-256 of text
   created     INTEGER NOT NULL,
   text        BLOB    NOT NULL,
+  labels      TEXT    NOT NULL,             -- of the document, as a JSON object; empty for none
   PRIMARY KEY (workflow_id, version)
 );
 

@@ -9,17 +9,17 @@ const (
 ON CONFLICT (id) DO UPDATE SET published = excluded.published, draft = excluded.draft, latest = excluded.latest, updated = excluded.updated`)
 
 	sqlIsText     = tables.Text(`SELECT 1 FROM workflow_versions WHERE workflow_id = ? AND version = ? AND format = ? AND hash = ?`)
-	sqlNewVersion = tables.Text(`INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-	sqlVersion = tables.Text(`SELECT version, format, name, file, digest, created, hash, text FROM workflow_versions
+	sqlNewVersion = tables.Text(`INSERT INTO workflow_versions (workflow_id, version, format, name, file, digest, hash, created, text, labels)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+	sqlVersion = tables.Text(`SELECT version, format, name, file, digest, created, labels, hash, text FROM workflow_versions
 WHERE workflow_id = ? AND version = ?`)
-	sqlVersions = tables.Text(`SELECT version, format, name, file, digest, created FROM workflow_versions WHERE workflow_id = ? ORDER BY version`)
+	sqlVersions = tables.Text(`SELECT version, format, name, file, digest, created, labels FROM workflow_versions WHERE workflow_id = ? ORDER BY version`)
 
 	// A workflow is there where it has a version or a row. The name is the row's where rows are what is published, else that of the published
-	// version, else the draft's.
+	// version, else the draft's. The labels are the version's whose name it is; versions of rows have none.
 	entries = `SELECT i.id, CASE WHEN r.id IS NOT NULL AND coalesce(p.format, 'routes') = 'routes' THEN coalesce(r.name, '')
     ELSE coalesce(p.name, d.name, '') END, coalesce(p.format, d.format, 'routes'),
-  coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0)
+  coalesce(w.published, 0), coalesce(w.draft, 0), r.id IS NOT NULL, coalesce(w.updated, 0), coalesce(p.labels, d.labels, '')
 FROM (SELECT workflow_id AS id FROM @workflow_versions UNION SELECT id FROM @agent_workflows) i
 LEFT JOIN @workflow_documents w ON w.id = i.id
 LEFT JOIN @agent_workflows r ON r.id = i.id

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/catalog"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/store/tables"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // Store is the catalog in a store. Safe for concurrent use.
@@ -63,7 +65,7 @@ func (d document) write(tx tables.Tx, id string) error {
 }
 
 // versionColumns are those of workflow_versions, in the order of sqlNewVersion.
-var versionColumns = []string{"workflow_id", "version", "format", "name", "file", "digest", "hash", "created", "text"}
+var versionColumns = []string{"workflow_id", "version", "format", "name", "file", "digest", "hash", "created", "text", "labels"}
 
 func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	var st catalog.Stored
@@ -88,7 +90,7 @@ func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 	}
 	same := !now.IsNew && int64(now.Published) == d.published && int64(now.Draft) == d.draft
 	if now.IsNew {
-		err := write(tx, sqlNewVersion, "workflow_versions", versionColumns, p.ID, now.Version, p.Format, p.Name, p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text)
+		err := write(tx, sqlNewVersion, "workflow_versions", versionColumns, p.ID, now.Version, p.Format, p.Name, p.File, p.Digest, hash[:], p.At.UnixMicro(), p.Text, labelsText(p.Labels))
 		if err != nil {
 			return st, err
 		}
@@ -151,7 +153,7 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.E
 func readEntry(c []any) catalog.Entry {
 	return catalog.Entry{
 		ID: tables.String(c[0]), Name: tables.String(c[1]), Format: tables.String(c[2]), Published: int(tables.Int(c[3])), Draft: int(tables.Int(c[4])), HasRows: tables.Int(c[5]) != 0,
-		Updated: tables.Time(c[6]),
+		Updated: tables.Time(c[6]), Labels: readLabels(c[7]),
 	}
 }
 
@@ -224,8 +226,26 @@ func readEntries(tx tables.Tx) (out []catalog.Entry, err error) {
 func readVersion(id string, c []any) catalog.Version {
 	return catalog.Version{
 		Workflow: id, Number: int(tables.Int(c[0])), Format: tables.String(c[1]), Name: tables.String(c[2]), File: tables.String(c[3]), Digest: tables.String(c[4]),
-		Created: time.UnixMicro(tables.Int(c[5])).UTC(),
+		Created: time.UnixMicro(tables.Int(c[5])).UTC(), Labels: readLabels(c[6]),
 	}
+}
+
+// labelsText gives labels as their column has them: a JSON object, empty for none.
+func labelsText(l workflow.Labels) string {
+	if len(l) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(l) // texts always have a form
+	return string(text)
+}
+
+// readLabels is the inverse of labelsText. What other programs wrote there and is none reads as none: runs have the labels of the document.
+func readLabels(column any) workflow.Labels {
+	var l workflow.Labels
+	if text := tables.Bytes(column); len(text) == 0 || json.Unmarshal(text, &l) != nil || len(l) == 0 || l.Check() != nil {
+		return nil
+	}
+	return l
 }
 
 // Versions implements catalog.Workflows.
@@ -254,7 +274,7 @@ func (s *Store) Version(ctx context.Context, id string, number int) (v catalog.V
 		isThere = false
 		return tx.Query(sqlVersion, func(c []any) error {
 			v, isThere = readVersion(id, c), true
-			hash, v.Text = tables.Bytes(c[6]), tables.Bytes(c[7])
+			hash, v.Text = tables.Bytes(c[7]), tables.Bytes(c[8])
 			return nil
 		}, id, number)
 	})
