@@ -226,11 +226,11 @@ const (
 	sqlLeaveKey = sqlText(`DELETE FROM lines WHERE owner = ? AND kind = ? AND name = ?`)
 )
 
-// Slots. Living owners are a JSON list of numbers.
+// Slots. Dead owners are a JSON list of numbers: one that is not in it may have come since.
 const (
-	slotHeld    = `(s.owner IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
-	slotWaiting = `(s.owner IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r CROSS JOIN heads h ON h.id = r.id
-  WHERE r.run = s.run AND r.status = 'pending' AND (h.owner < 0 OR h.owner IN (SELECT value FROM json_each(?)))))`
+	slotHeld    = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r WHERE r.run = s.run AND r.status IN ('pending', 'running', 'paused')))`
+	slotWaiting = `(s.owner <> 0 AND s.owner NOT IN (SELECT value FROM json_each(?)) OR EXISTS (SELECT 1 FROM runs r CROSS JOIN heads h ON h.id = r.id
+  WHERE r.run = s.run AND r.status = 'pending' AND h.owner <> 0 AND h.owner NOT IN (SELECT value FROM json_each(?))))`
 	sqlSlot      = sqlText(`SELECT id, name, max, admitted FROM slots WHERE run = ?`)
 	sqlNewSlot   = sqlText(`INSERT INTO slots (name, run, max, owner) VALUES (?, ?, ?, ?)`)
 	sqlDropSlot  = sqlText(`DELETE FROM slots WHERE run = ?`)

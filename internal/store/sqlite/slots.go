@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/hocket-run/hocket/internal/journal"
@@ -21,13 +20,13 @@ func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err 
 		return t, err
 	}
 	self, err := s.owners.register(ctx, s.writer)
-	living := ""
+	dead := "" // one that dies from now on counts as living a little longer
 	if err == nil {
-		living, err = s.slotOwners(ctx)
+		dead, err = s.dead(ctx)
 	}
 	if err == nil {
 		err = s.writer.write(ctx, 0, func(c *conn) (err error) {
-			t, err = enqueue(ctx, c, q, self, living)
+			t, err = enqueue(ctx, c, q, self, dead)
 			return err
 		})
 	}
@@ -38,8 +37,8 @@ func (s *Store) Queue(ctx context.Context, q journal.Slot) (t journal.Turn, err 
 }
 
 // enqueue puts a run into its line inside a transaction.
-func enqueue(ctx context.Context, c *conn, q journal.Slot, self int64, living string) (t journal.Turn, err error) {
-	r, err := c.lookUp(sqlSlotKept, q.Run, living)
+func enqueue(ctx context.Context, c *conn, q journal.Slot, self int64, dead string) (t journal.Turn, err error) {
+	r, err := c.lookUp(sqlSlotKept, q.Run, dead)
 	if err == nil && r != nil {
 		err = refusal{journal.ErrExists}
 	}
@@ -52,38 +51,11 @@ func enqueue(ctx context.Context, c *conn, q journal.Slot, self int64, living st
 	if _, err := c.exec(sqlNewSlot, q.Name, q.Run, q.Max, self); err != nil {
 		return t, err
 	}
-	t, err = admit(ctx, c, q.Run, living)
+	t, err = admit(ctx, c, q.Run, dead)
 	if err == nil && !t.Admitted && q.OnlyFree {
 		_, err = c.exec(sqlDropSlot, q.Run)
 	}
 	return t, err
-}
-
-// slotOwners gives the numbers of the owners that live, as a JSON list. One that dies meanwhile counts as living a little longer.
-func (s *Store) slotOwners(ctx context.Context) (string, error) {
-	ids := map[int64]string{}
-	err := s.readers.read(ctx, func(c *conn) error {
-		clear(ids)
-		return c.query(ctx, sqlProcesses, func(r row) error {
-			ids[r.int(6)] = r.text(0)
-			return nil
-		})
-	})
-	if err != nil {
-		return "", err
-	}
-	numbers := []int64{}
-	for n, id := range ids {
-		alive, err := s.owners.isAlive(id)
-		if err != nil {
-			return "", err
-		}
-		if alive {
-			numbers = append(numbers, n)
-		}
-	}
-	b, err := json.Marshal(numbers)
-	return string(b), err
 }
 
 // slotOf looks up the row of a run.
@@ -99,30 +71,30 @@ func slotOf(c *conn, run string) (slot, error) {
 }
 
 // turn tells where a slot is, and who is in its way.
-func (q slot) turn(ctx context.Context, c *conn, living string) (t journal.Turn, err error) {
+func (q slot) turn(ctx context.Context, c *conn, dead string) (t journal.Turn, err error) {
 	t.Admitted = q.admitted
 	err = c.query(ctx, sqlSlotsHeld, func(r row) error {
 		t.Busy = append(t.Busy, r.text(0))
 		return nil
-	}, q.name, q.id, living)
+	}, q.name, q.id, dead)
 	if err == nil && !q.admitted {
 		err = c.query(ctx, sqlBehind, func(r row) error {
 			t.Behind = r.text(0)
 			return nil
-		}, q.name, q.id, living, living)
+		}, q.name, q.id, dead, dead)
 	}
 	return t, err
 }
 
 // Admit implements journal.Slots. A run that others are before is found out without a write.
 func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err error) {
-	living, err := s.slotOwners(ctx)
+	dead, err := s.dead(ctx)
 	isFree := false
 	if err == nil {
 		err = s.readers.read(ctx, func(c *conn) error {
 			q, err := slotOf(c, run)
 			if err == nil {
-				t, err = q.turn(ctx, c, living)
+				t, err = q.turn(ctx, c, dead)
 			}
 			isFree = q.isFree(t)
 			return err
@@ -130,7 +102,7 @@ func (s *Store) Admit(ctx context.Context, run string) (t journal.Turn, err erro
 	}
 	if err == nil && isFree {
 		err = s.writer.write(ctx, 0, func(c *conn) (err error) {
-			t, err = admit(ctx, c, run, living)
+			t, err = admit(ctx, c, run, dead)
 			return err
 		})
 	}
@@ -146,29 +118,29 @@ func (q slot) isFree(t journal.Turn) bool {
 }
 
 // admit gives a run a slot where it may have one, inside a transaction.
-func admit(ctx context.Context, c *conn, run, living string) (t journal.Turn, err error) {
+func admit(ctx context.Context, c *conn, run, dead string) (t journal.Turn, err error) {
 	q, err := slotOf(c, run)
 	if err == nil {
-		t, err = q.turn(ctx, c, living)
+		t, err = q.turn(ctx, c, dead)
 	}
 	if err != nil || !q.isFree(t) {
 		return t, err
 	}
 	t.Admitted = true
 	if _, err = c.exec(sqlAdmit, q.id); err == nil {
-		_, err = c.exec(sqlDropSlots, q.name, q.id, living)
+		_, err = c.exec(sqlDropSlots, q.name, q.id, dead)
 	}
 	return t, err
 }
 
 // Turn implements journal.Slots.
 func (s *Store) Turn(ctx context.Context, run string) (t journal.Turn, err error) {
-	living, err := s.slotOwners(ctx)
+	dead, err := s.dead(ctx)
 	if err == nil {
 		err = s.readers.read(ctx, func(c *conn) error {
 			q, err := slotOf(c, run)
 			if err == nil {
-				t, err = q.turn(ctx, c, living)
+				t, err = q.turn(ctx, c, dead)
 			}
 			if err != nil || t.Behind == "" {
 				return err
@@ -176,7 +148,7 @@ func (s *Store) Turn(ctx context.Context, run string) (t journal.Turn, err error
 			return c.query(ctx, sqlBefore, func(r row) error {
 				t.Before = int(r.int(0))
 				return nil
-			}, q.name, q.id, living, living)
+			}, q.name, q.id, dead, dead)
 		})
 	}
 	if err != nil {
