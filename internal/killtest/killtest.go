@@ -11,16 +11,16 @@ import (
 	"github.com/hocket-run/hocket/internal/randtest"
 )
 
-const (
-	envChild = "HOCKET_TEST_CHILD" // the run to drive, in a child process
-	envKills = "HOCKET_KILLS"
-)
+// ChildEnv is the variable that names the run to drive to a child process.
+const ChildEnv = "HOCKET_TEST_CHILD"
+
+const envKills = "HOCKET_KILLS"
 
 // Undisturbed is the run that is not killed. It comes first.
 const Undisturbed = "undisturbed"
 
 // Child gives the run that this process is to drive; "" in the test itself. TestMain asks it.
-func Child() string { return os.Getenv(envChild) }
+func Child() string { return os.Getenv(ChildEnv) }
 
 // Kills is how many kills a test is to survive: HOCKET_KILLS, or 20.
 func Kills() int {
@@ -89,7 +89,7 @@ func (h *Harness) Kill(t *testing.T, kills int) (runs int) {
 func (h *Harness) start(t *testing.T, self, run string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(self)
-	c.Env = append(append(os.Environ(), envChild+"="+run), h.Env(run)...)
+	c.Env = append(append(os.Environ(), ChildEnv+"="+run), h.Env(run)...)
 	c.Stderr = os.Stderr
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
