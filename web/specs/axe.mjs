@@ -58,6 +58,7 @@ export const spec = (chromium, {origin, token}) =>
     const [waits, asks, ended, broken] = [await start(approval, 'letter'), await start(form, 'form'), await start(done, 'count'), await start(failed, 'broken')]
     await api('/workflows/letter', {document: approval}, 'PUT')
     await api('/workflows', {id: 'drawn', document: drawn})
+    await api('/workflows', {id: 'labelled', document: `labels: {team: news, stage: "${'long '.repeat(24)}end"}\n${approval}`})
     const wait = r => `/inbox/${r.id}/${r.waiting[0].id}`
     const paths = [
       '/',
@@ -67,6 +68,7 @@ export const spec = (chromium, {origin, token}) =>
       wait(waits),
       wait(asks),
       '/workflows',
+      '/workflows?label=team%3Dnews',
       '/workflows/letter',
       '/workflows/drawn/edit',
       '/workflows/letter/versions',

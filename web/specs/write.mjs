@@ -1,11 +1,11 @@
 // Workflows are begun from a text or a sample, run with the input of a run before, downloaded byte for byte, converted with what is lost, and deleted.
 import {readFileSync} from 'node:fs'
-import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const text = '# grüße 👩\r\nworkflow:\r\n  - {id: ok, type: set, values: {text: "{{ $input }}"}}\r\n  - {type: end, output: "{{ $steps.ok.output.text }}"}\r\n'
 
 export const spec = (chromium, {origin, token}) =>
-  withBrowser(chromium, origin, async ({open}) => {
+  withBrowser(chromium, origin, async ({open, allow}) => {
     const api = caller(origin, token)
     const page = await open()
     await signIn(page, origin, token)
@@ -58,4 +58,28 @@ export const spec = (chromium, {origin, token}) =>
     await page.getByRole('dialog', {name: 'Delete the workflow?'}).getByRole('button', {name: 'Delete the workflow'}).click()
     await page.waitForURL(`${origin}/workflows`)
     check('it is deleted', (await api('/workflows')).items.length === 1)
+
+    // Lists show labels and are filtered by them; the filter is in the address.
+    await api('/workflows', {id: 'news', document: `labels: {team: news, env: "<b>x</b>"}\n${text}`})
+    await api('/workflows', {id: 'sport', document: `labels: {team: sport}\n${text}`})
+    await page.goto(`${origin}/workflows`)
+    await settled(page)
+    const names = () => page.locator('main li a').evaluateAll(all => all.map(a => a.textContent).filter(t => !t.includes('=')))
+    await until('all are listed', async () => (await names()).join() === 'greet-canvas,news,sport', names)
+    await page.getByRole('link', {name: 'team=news'}).click()
+    await until('a label leads to what has it', async () => (await names()).join() === 'news', names)
+    check('the filter is in the address', page.url() === `${origin}/workflows?label=team%3Dnews`, page.url())
+    await page.getByRole('link', {name: 'env=<b>x</b>'}).waitFor()
+    await page.getByRole('textbox', {name: 'Labels'}).fill('team, team!=news')
+    await page.keyboard.press('Enter')
+    await until('selectors are joined by and', async () => (await names()).join() === 'sport', names)
+    await page.getByRole('textbox', {name: 'Labels'}).fill('team=none')
+    await page.getByRole('button', {name: 'Filter'}).click()
+    await page.getByRole('heading', {name: 'No workflow has such labels'}).waitFor()
+    allow(/status of 422/)
+    await page.getByRole('textbox', {name: 'Labels'}).fill('a b')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('label selector "a b"').waitFor()
+    await page.getByRole('button', {name: 'All workflows'}).click()
+    await until('all are listed again', async () => (await names()).length === 3, names)
   })
