@@ -16,20 +16,23 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// withDeadline is an approval that times out after an hour and goes on to `late` then.
+// due is when deadlines, timeouts and reminders of these runs are due: longer than a lease, and short, since each second of the simulated clock is looks at a real store.
+const due = 4 * time.Minute
+
+// withDeadline is an approval that times out when it is due and continues with `late` then.
 func withDeadline() *flow {
 	n := approval("ok")
-	n.Wait.Deadline = workflow.Duration(time.Hour)
+	n.Wait.Deadline = workflow.Duration(due)
 	f := chain(n, agent("a"))
 	f.add(agent("late"))
 	f.edge("ok", workflow.PortTimeout, "late")
 	return f
 }
 
-// withTimeout is a block whose timeout of an hour is over while a person is asked in it.
+// withTimeout is a block whose timeout is over while a person is asked in it.
 func withTimeout() *flow {
 	f := (&flow{}).fork("", "f", workflow.Fork{}, []workflow.Node{approval("ok")}).then("f/join", agent("a"))
-	f.Nodes[0].Timeout = workflow.Duration(time.Hour)
+	f.Nodes[0].Timeout = workflow.Duration(due)
 	f.add(agent("late"))
 	f.edge("f", workflow.PortError, "late")
 	return f
@@ -47,7 +50,7 @@ func testDeadline(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, withDeadline())
 	settle(t, c, p, run, engine.StatusPaused)
-	time.Sleep(time.Hour - time.Millisecond)
+	time.Sleep(due - time.Millisecond)
 	synctest.Wait()
 	settle(t, c, p, run, engine.StatusPaused)
 	time.Sleep(time.Millisecond)
@@ -64,7 +67,7 @@ func testDeadline(t *testing.T, c Cluster) {
 		t.Fatal(err)
 	}
 	settle(t, c, p, answered, engine.StatusCompleted)
-	time.Sleep(2 * time.Hour)
+	time.Sleep(2 * due)
 	if n := count(c.Events(t, answered), "timer.fired"); n != 0 {
 		t.Error("the deadline of an answered wait fired")
 	}
@@ -75,19 +78,19 @@ func testDeadlineRestart(t *testing.T, c Cluster) { afterRestart(t, c, withDeadl
 
 func testTimeoutRestart(t *testing.T, c Cluster) { afterRestart(t, c, withTimeout()) }
 
-// afterRestart: a run that waits for a person goes on after an hour from its start, also in another process.
+// afterRestart: a run that waits for a person continues when its wait is due, counted from its start, also in another process.
 func afterRestart(t *testing.T, c Cluster, f *flow) {
 	t.Helper()
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, f)
 	settle(t, c, p, run, engine.StatusPaused)
 	p.Kill()
-	time.Sleep(30 * time.Minute)
+	time.Sleep(due / 2)
 	q := c.Open(t, Options{World: &sim.World{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { q.Tend(ctx) })
-	time.Sleep(31 * time.Minute)
+	time.Sleep(due/2 + time.Minute)
 	synctest.Wait()
 	settle(t, c, q, run, engine.StatusCompleted)
 	ranLate(t, c, run)
@@ -102,7 +105,7 @@ func testDeadlineTouch(t *testing.T, c Cluster) {
 	settle(t, c, p, run, engine.StatusPaused)
 	id := waits(c.Events(t, run))["ok"]
 	p.Kill()
-	time.Sleep(2 * time.Hour)
+	time.Sleep(2 * due)
 	q := c.Open(t, Options{World: &sim.World{}})
 	if err := q.Answer(t.Context(), run, engine.Answer{Wait: id, Value: text("approve")}); !errors.Is(err, engine.ErrWaitClosed) {
 		t.Errorf("answer after the deadline: %v, want ErrWaitClosed", err)
@@ -136,11 +139,11 @@ func testDeadlineOfOthers(t *testing.T, c Cluster) {
 	if opened < 0 {
 		t.Fatalf("no wait was opened\n%s", show(events))
 	}
-	for typ, due := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second, "wait.closed": 30 * time.Second} {
+	for typ, after := range map[engine.Type]time.Duration{"wait.reminded": 25 * time.Second, "wait.closed": 30 * time.Second} {
 		i := slices.IndexFunc(events, func(e engine.Event) bool { return e.Data.Type() == typ })
 		if i < 0 {
 			t.Errorf("no %s\n%s", typ, show(events))
-		} else if late := events[i].At.Sub(events[opened].At.Add(due)); late < 0 || late > time.Second {
+		} else if late := events[i].At.Sub(events[opened].At.Add(after)); late < 0 || late > time.Second {
 			t.Errorf("%s came %s after its time, want within a second", typ, late)
 		}
 	}
@@ -154,10 +157,10 @@ func testReminders(t *testing.T, c Cluster) {
 	p := c.Open(t, Options{World: &sim.World{}})
 	run := start(t, p, chain(approval("ok"), agent("a")))
 	own := approval("ok")
-	own.Wait.Remind = workflow.Duration(time.Hour)
+	own.Wait.Remind = workflow.Duration(due)
 	ownRun := start(t, p, chain(own, agent("a")))
 	all := chain(approval("ok"), agent("a"))
-	allRun, err := p.Start(t.Context(), driver.Spec{Workflow: all.workflow(), Input: text("in"), Remind: time.Hour})
+	allRun, err := p.Start(t.Context(), driver.Spec{Workflow: all.workflow(), Input: text("in"), Remind: due})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,19 +173,19 @@ func testReminders(t *testing.T, c Cluster) {
 	}
 	settle(t, c, p, answered, engine.StatusCompleted)
 	p.Kill()
-	time.Sleep(30 * time.Minute)
+	time.Sleep(due / 2)
 	q := c.Open(t, Options{World: &sim.World{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { q.Tend(ctx) })
-	time.Sleep(29 * time.Minute)
+	time.Sleep(due/2 - time.Minute)
 	synctest.Wait()
 	for _, run := range []string{run, ownRun, allRun, answered} {
 		if n := count(c.Events(t, run), "wait.reminded"); n != 0 {
 			t.Errorf("%d reminders before their time", n)
 		}
 	}
-	time.Sleep(2 * time.Hour)
+	time.Sleep(2 * due)
 	synctest.Wait()
 	for name, want := range map[string]int{run: 0, ownRun: 1, allRun: 1, answered: 0} {
 		if n := count(c.Events(t, name), "wait.reminded"); n != want {
