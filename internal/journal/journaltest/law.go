@@ -19,7 +19,7 @@ import (
 // answer.
 func testLaw(t *testing.T, m Medium) {
 	var round atomic.Int64
-	randtest.Check(t, 20, func(rt *rapid.T) {
+	randtest.Check(t, 8, func(rt *rapid.T) {
 		l := &law{t: t, rt: rt, medium: m, twin: journal.NewMemory(), round: round.Add(1), owners: map[string]string{}}
 		defer l.close()
 		for i := range l.pairs {
