@@ -3,6 +3,9 @@ package cli_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -103,6 +106,19 @@ func TestOpen(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(d.dir, "opened")); err == nil {
 		t.Error("--print opened the browser")
+	}
+
+	// Below a path of a proxy: the link is below it too.
+	target, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(http.StripPrefix("/hocket", httputil.NewSingleHostReverseProxy(target)))
+	defer proxy.Close()
+	var below buffer
+	person.Out = &below
+	if status := cli.Main(t.Context(), []string{"open", "--print", "--server", proxy.URL + "/hocket/"}, person, d.wiring); status != cli.ExitOK || !strings.HasPrefix(below.String(), proxy.URL+"/hocket/#code=hkc_") {
+		t.Errorf("status %d: %s %s", status, below.String(), said.String())
 	}
 
 	stop()

@@ -148,9 +148,34 @@ func TestProblems(t *testing.T) {
 	if _, err := r.Show(t.Context(), "r"); err == nil || !strings.Contains(err.Error(), "is not a Hocket server") {
 		t.Errorf("another server: %v", err)
 	}
-	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://a/path", "http://u:p@a", "http://a?x=1"} {
+	for _, bad := range []string{"", "nowhere", "ftp://a", "http://", "http://u:p@a", "http://a?x=1", "http://a/path?x=1", "http://a/path#code=x"} {
 		if _, err := client.New(client.Config{URL: bad}); service.CodeOf(err) != service.CodeInvalid {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestBelowPath: a server may be below a path of a proxy, with or without a slash at its end.
+func TestBelowPath(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.EscapedPath())
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"items": []}`)
+	}))
+	t.Cleanup(srv.Close)
+	for _, path := range []string{"", "/", "/hocket", "/hocket/", "/a%20b/c"} {
+		r, err := client.New(client.Config{URL: srv.URL + path, Token: "hk_1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		below := strings.TrimRight(path, "/")
+		if _, err := r.Entries(t.Context()); err != nil || asked[len(asked)-1] != below+"/api/v1/workflows" || r.DB() != srv.URL+below {
+			t.Errorf("%q: asked at %s, and is called %s: %v", path, asked[len(asked)-1], r.DB(), err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -41,10 +41,10 @@ type Remote struct {
 // New makes a Remote; nothing is sent yet. Errors: *service.InvalidError where the address is none.
 func New(cfg Config) (*Remote, error) {
 	u, err := url.Parse(cfg.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, service.Refuse(errcode.InvalidServerAddress, errcode.Fields{"address": cfg.URL}, nil)
 	}
-	base := u.Scheme + "://" + u.Host
+	base := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") // a proxy may have the server below a path
 	h := outbound.New(outbound.Config{Allow: []string{base}})
 	c, err := api.NewClient(base, api.WithHTTPClient(h), api.WithRequestEditorFn(func(ctx context.Context, r *http.Request) error {
 		tracecontext.Forward(ctx, r.Header.Set)

@@ -70,6 +70,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	_, v.pattern = s.mux.Handler(r)
 	v.mount = s.byPattern[v.pattern]
+	lost := v.mount == nil && s.isLost(r)
+	if lost {
+		v.mount = s.elsewhere
+	}
 	if err := s.hosts.check(r); err != nil {
 		s.refuse(a, r, err)
 		return
@@ -105,6 +109,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	served = next
 	if v.mount == nil || !isPlain(next.URL) {
 		s.writeProblem(a, next, transport.NoPath(next.URL.Path))
+		return
+	}
+	if lost {
+		v.mount.Elsewhere.ServeHTTP(a, next)
 		return
 	}
 	s.mux.ServeHTTP(a, next)

@@ -26,7 +26,22 @@ func (s *Server) pageMounts() ([]Mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Mount{{Name: "page", Patterns: p.Patterns(), Handler: p, Routes: p.Routes(), Open: true}}, nil
+	return []Mount{{Name: "page", Patterns: p.Patterns(), Handler: p, Routes: p.Routes(), Open: true, Elsewhere: http.HandlerFunc(p.NotFound)}}, nil
+}
+
+// isLost tells whether a request is that of a browser at an address where nothing is, so that the page says so: it asks for nothing that a token is needed for. What is
+// beside the routes of another transport stays that transport's: nothing there looks like a page.
+func (s *Server) isLost(r *http.Request) bool {
+	if s.elsewhere == nil || r.Method != http.MethodGet && r.Method != http.MethodHead || !isPlain(r.URL) || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+		return false
+	}
+	return !s.taken[firstPart(r.URL.Path)]
+}
+
+// firstPart gives the first part of a path.
+func firstPart(path string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return first
 }
 
 // basePath gives the path of the server's public address, without a slash at its end; "" is the root.

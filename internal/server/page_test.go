@@ -58,6 +58,26 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %s %s", path, answer.Status, body)
 		}
 	}
+	html := []string{"Accept", "text/html,application/xhtml+xml,*/*;q=0.8"}
+	for path, status := range map[string]int{
+		"/other": 404, "/other/x?y=1": 404, "/runz": 404, "/settings/none": 200, "/assets/none.js": 404,
+		"/api": 401, "/api/v1/none": 401, "/api/other": 401, "/v1/none": 401, "/mcp/none": 401, "/healthz/x": 401, "/hooks/none": 405, "//other": 401, "/a/../b": 401,
+	} {
+		answer, body := s.fetch(t, "GET", path, html...)
+		isPage := strings.Contains(body, `<meta name="hocket-base"`)
+		if want := strings.HasPrefix(path, "/other") || path == "/runz" || path == "/settings/none"; answer.StatusCode != status || isPage != want {
+			t.Errorf("a browser at %s: %s, the page: %t", path, answer.Status, isPage)
+		}
+		if isPage && !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for") {
+			t.Errorf("%s has the policy %s", path, answer.Header.Get("Content-Security-Policy"))
+		}
+	}
+	if answer, _ := s.fetch(t, "POST", "/other", html...); answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("POST: %s", answer.Status)
+	}
+	if answer, body := s.fetch(t, "HEAD", "/other", html...); answer.StatusCode != http.StatusNotFound || body != "" {
+		t.Errorf("HEAD: %s %q", answer.Status, body)
+	}
 	answer, body := s.fetch(t, "GET", "/")
 	if !strings.Contains(answer.Header.Get("Content-Security-Policy"), "require-trusted-types-for 'script'") || !strings.Contains(body, `<meta name="hocket-base" content="/">`) {
 		t.Errorf("%v %s", answer.Header, body)
@@ -74,7 +94,7 @@ func TestNoPage(t *testing.T) {
 	t.Parallel()
 	off := false
 	s := serve(t, server.Config{Service: service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Page: &off}}}})
-	if answer, _ := s.fetch(t, "GET", "/"); answer.StatusCode != http.StatusUnauthorized {
+	if answer, _ := s.fetch(t, "GET", "/", "Accept", "text/html"); answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a page that is off: %s", answer.Status)
 	}
 	if at := s.Page(server.Start{URL: s.url}); at != "" {
@@ -109,6 +129,11 @@ func TestBelowPath(t *testing.T) {
 	for _, path := range []string{"/hocket", "/hocket/"} {
 		if answer, _ := s.fetch(t, "GET", path); answer.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", path, answer.Status)
+		}
+	}
+	for _, path := range []string{"/hocket/other", "/other"} {
+		if answer, body := s.fetch(t, "GET", path, "Accept", "text/html"); answer.StatusCode != http.StatusNotFound || !strings.Contains(body, `="/hocket/assets/`) {
+			t.Errorf("a browser at %s: %s %s", path, answer.Status, body)
 		}
 	}
 	for _, path := range []string{"/hocketx/", "/hocket/hocket/", "/hocket//runs"} {

@@ -24,6 +24,8 @@ type Mount struct {
 	Routes []string
 	// Open: the caller has a secret of its own in path or body, so that no token is required.
 	Open bool
+	// Elsewhere, if not nil, answers browsers at addresses where no mount is; of one mount at most.
+	Elsewhere http.Handler
 	// Problem tells a request of this transport why the guard refused it; nil: transport.WriteProblem.
 	Problem func(http.ResponseWriter, *http.Request, transport.Problem)
 	// Close, if not nil, is called after the last request, before services close.
@@ -54,9 +56,12 @@ func (s *Server) mounts() []Mount {
 
 // mount fills the mux from the table.
 func (s *Server) mount(mounts []Mount) error {
-	s.table, s.byPattern, s.mux = mounts, map[string]*Mount{}, http.NewServeMux()
+	s.table, s.byPattern, s.mux, s.taken = mounts, map[string]*Mount{}, http.NewServeMux(), map[string]bool{}
 	for i := range mounts {
 		d := &mounts[i]
+		if d.Elsewhere != nil {
+			s.elsewhere = d
+		}
 		if d.Handler == nil || len(d.Patterns) == 0 {
 			return fmt.Errorf("the endpoint %s has no handler or no pattern", d.Name)
 		}
@@ -65,6 +70,7 @@ func (s *Server) mount(mounts []Mount) error {
 				return errors.New("duplicate endpoint " + p)
 			}
 			s.byPattern[p] = d
+			s.taken[firstPart(p)] = true
 			s.mux.Handle(p, d.Handler)
 		}
 	}

@@ -53,6 +53,9 @@ type Server struct {
 
 	table     []Mount
 	byPattern map[string]*Mount
+	// elsewhere answers browsers where no mount is, nil: none; taken are the first parts of paths of mounts.
+	elsewhere *Mount
+	taken     map[string]bool
 	mux       *http.ServeMux
 
 	// leaving: no new work is welcome; closing is closed when streams have to end, too.

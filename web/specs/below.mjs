@@ -35,7 +35,7 @@ export async function spec(chromium, {token, program, scratch}) {
 }
 
 const play = (chromium, {name, prefix, token, program, home, origin, address}) =>
-  withBrowser(chromium, origin, async ({open, tab, requests}) => {
+  withBrowser(chromium, origin, async ({open, tab, requests, allow}) => {
     const api = caller(address, token)
     const made = await fetch(`${address}/api/v1/runs?wait=20s`, {
       method: 'POST',
@@ -46,6 +46,10 @@ const play = (chromium, {name, prefix, token, program, home, origin, address}) =
     const at = made.headers.get('Location')
     const there = await fetch(new URL(at, made.url), {headers: {Authorization: `Bearer ${token}`}})
     check(`Location leads to the run with ${name}`, there.ok && (await there.json()).id === run.id, `${at}: ${there.status}`)
+
+    // `hocket open --server` takes an address with a path.
+    const remote = (await hocket({program, home, token}, 'open', '--print', '--server', `${address}/`)).trim()
+    check('the link of a server below a path is below it', remote.startsWith(`${address}/#code=`), remote)
 
     // By the link of `hocket open`, which knows the public address from the store.
     await api('/tokens', {name: 'ann', role: 'admin', approve: true})
@@ -87,6 +91,14 @@ const play = (chromium, {name, prefix, token, program, home, origin, address}) =
     await watcher.keyboard.press('?')
     const licences = await watcher.getByRole('link', {name: /^Licences/}).getAttribute('href')
     check('the licences are below the path', licences === `${prefix}/licences.txt` && (await fetch(origin + licences)).ok, licences)
+
+    // An address that the page does not know is told by the page, below the path too.
+    allow(/status of 404/)
+    await watcher.goto(`${address}/nothing/here?x=1`)
+    await watcher.getByRole('heading', {name: 'There is no page at this address'}).waitFor()
+    await watcher.getByRole('link', {name: 'Go to the runs'}).click()
+    await settled(watcher)
+    check('it leads back', watcher.url() === `${address}/runs`, watcher.url())
 
     const other = await open()
     await signIn(other, address, token)

@@ -31,4 +31,4 @@ export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...arg
 }
 
 // hocket runs a command on the store of the folder home.
-export const hocket = async ({program, home}, ...args) => (await promisify(execFile)(program, args, {cwd: home, env: environment({home})})).stdout
+export const hocket = async ({program, home, token}, ...args) => (await promisify(execFile)(program, args, {cwd: home, env: environment({home, token})})).stdout

@@ -161,10 +161,15 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case f != nil:
 		f.serve(w, r)
 	case r.URL.Path == "/" || slices.ContainsFunc(routes, func(at string) bool { return strings.HasPrefix(r.URL.Path+"/", at) }):
-		p.serveIndex(w, r)
+		p.serveIndex(w, r, http.StatusOK)
 	default:
 		transport.WriteProblem(w, r, transport.NoPath(r.URL.Path))
 	}
+}
+
+// NotFound answers a browser at an address that is none of the server: with the page, which says so, and status 404.
+func (p *Page) NotFound(w http.ResponseWriter, r *http.Request) {
+	p.serveIndex(w, r, http.StatusNotFound)
 }
 
 // policy is what browsers may do on the page, with the place of the nonce. Styles have one since parts of the page add styles by scripts; no text of the page becomes markup (SEC15).
@@ -172,7 +177,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // serveIndex answers with index.html. It has no tag: an answer that a browser keeps would name the nonce of another policy.
-func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request) {
+func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request, status int) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it ends the process before it gives bytes that are not random
 	nonce := base64.RawStdEncoding.EncodeToString(b[:])
@@ -182,6 +187,7 @@ func (p *Page) serveIndex(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", fmt.Sprintf(policy, nonce))
 	h.Set("Content-Type", kinds[".html"])
 	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write([]byte(text)) // a client that leaves needs no page
 	}
