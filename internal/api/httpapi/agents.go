@@ -167,7 +167,7 @@ func putOne(ctx context.Context, c *transport.Caller, id string, a Agent, expect
 	if err == nil && problems.HasErrors() {
 		err = refused(problems)
 	}
-	return err
+	return withTag(err, func() (string, error) { return c.Service.AgentTag(ctx, id) })
 }
 
 func createAgent(ctx context.Context, c *transport.Caller, in *struct{ Body Agent }) (*agentAnswer, error) {
@@ -226,5 +226,5 @@ func deleteAgent(ctx context.Context, c *transport.Caller, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return nil, c.Service.DeleteAgentIf(ctx, in.ID, expect, in.Anyway)
+	return nil, withTag(c.Service.DeleteAgentIf(ctx, in.ID, expect, in.Anyway), func() (string, error) { return c.Service.AgentTag(ctx, in.ID) })
 }

@@ -111,7 +111,10 @@ func putLayout(ctx context.Context, c *transport.Caller, in *putLayoutInput) (*l
 	}
 	tag, err := c.Service.PutLayout(ctx, in.ID, text, expect)
 	if err != nil {
-		return nil, err
+		return nil, withTag(err, func() (string, error) {
+			_, now, err := c.Service.Layout(ctx, in.ID)
+			return now, err
+		})
 	}
 	return &layoutAnswer{Status: http.StatusOK, Tagged: Tagged{quote(tag)}, Body: &in.Body}, nil
 }

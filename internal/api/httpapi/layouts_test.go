@@ -28,7 +28,10 @@ func TestLayout(t *testing.T) {
 	body := m{"nodes": m{"s": m{"x": 5, "y": -7.5}, "w": m{"x": 100, "y": 0}, "gone": m{"x": 1, "y": 1}}, "branches": m{"side": m{"y": m{"x": 3, "y": 4}}}}
 	w.do("PUT", path, body).problem(422, "invalid")
 	now := w.do("PUT", path, body, "If-Match", empty).is(200).header.Get("ETag")
-	w.do("PUT", path, body, "If-Match", empty).problem(409, "conflict")
+	refused := w.do("PUT", path, body, "If-Match", empty)
+	if refused.problem(409, "conflict"); refused.header.Get("ETag") != now {
+		t.Errorf("refused with the ETag %q, want %s", refused.header.Get("ETag"), now)
+	}
 	w.do("GET", path, nil, "If-None-Match", now).is(304)
 	a = w.do("GET", path, nil).is(200)
 	if a.into(&got); got.Nodes["s"] != (httpapi.Position{X: 5, Y: -7.5}) || got.Branches["side"]["y"].Y != 4 || a.header.Get("ETag") != now {

@@ -30,6 +30,7 @@ type Problem struct {
 	Diagnostics []diag.Diagnostic `json:"diagnostics,omitempty" doc:"Errors of a document"`
 
 	retry string // the header Retry-After
+	tag   string // the header ETag: the tag of what is stored, where a change was refused since that is another one
 }
 
 // InputError says where a request is wrong. The value is not repeated in the answer.
@@ -55,8 +56,15 @@ func answered(ctx context.Context, err error) error {
 			p.Detail = "see the server's log for request " + id
 		}
 	}
+	header := http.Header{}
 	if p.retry != "" {
-		return huma.ErrorWithHeaders(p, http.Header{"Retry-After": {p.retry}})
+		header.Set("Retry-After", p.retry)
+	}
+	if p.tag != "" {
+		header.Set("ETag", quote(p.tag))
+	}
+	if len(header) > 0 {
+		return huma.ErrorWithHeaders(p, header)
 	}
 	return p
 }

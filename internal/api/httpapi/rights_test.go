@@ -131,10 +131,30 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	for _, role := range []access.Role{access.RoleEdit, access.RoleAdmin} {
 		w.as(role, false).do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}}).problem(403, "forbidden")
 	}
-	done := w.as(access.RoleEdit, true).do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}}).is(200).run()
+	boss, wait := w.as(access.RoleEdit, true), run.Waiting[0].ID
+	for _, body := range []m{{"limits": m{"maxCalls": 9}, "wait": wait}, {"limits": m{"maxCalls": 9}, "wait": "w99"}} {
+		w.as(access.RoleRun, true).do("POST", at+"/resume", body).problem(403, "forbidden")
+	}
+	w.as(access.RoleEdit, false).do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).problem(403, "forbidden")
+	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": "w99"}).problem(404, "not_found")
+	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "node": "none"}).problem(404, "not_found")
+	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait, "note": "n"}).problem(422, "invalid")
+	boss.do("POST", at+"/resume", m{"limits": m{"maxSteps": 9}, "wait": wait}).problem(422, "invalid")
+	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 1}, "wait": wait}).problem(422, "invalid")
+	boss.do("POST", at+"/resume", m{"wait": wait}).problem(422, "invalid")
+	done := boss.do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200).run()
+	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200)
+	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 8}, "wait": wait}).problem(409, "conflict")
 	if done.Status != engine.StatusCompleted || len(done.Answers) != 1 || done.Answers[0].By.Channel != engine.ChannelHTTP {
 		t.Errorf("the run is %s, answers %+v", done.Status, done.Answers)
 	}
+
+	again := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
+	if done := boss.do("POST", "/api/v1/runs/"+again.ID+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}}).is(200).run(); done.Status != engine.StatusCompleted {
+		t.Errorf("limits without a wait: the run is %s", done.Status)
+	}
+	approval := w.do("POST", "/api/v1/runs?wait=1m", m{"document": "workflow:\n  - {id: ok, type: approval, prompt: Go on?}\n"}).is(201).run()
+	boss.do("POST", "/api/v1/runs/"+approval.ID+"/resume", m{"limits": m{"maxCalls": 9}, "wait": approval.Waiting[0].ID}).problem(422, "invalid")
 }
 
 // TestLimitsOfRunners: a caller with the role run raises no limits of a run (SEC2), as over MCP.

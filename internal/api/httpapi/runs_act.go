@@ -275,8 +275,12 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 		if b.Decision != "" {
 			p.Answer.Value, p.Answer.Decision = service.Decide(b.Decision), true
 		}
+	case b.Limits != nil && b.Note != "":
+		return p, badField("body", "a note is recorded with a decision or an input, and not with limits")
+	case b.Limits != nil:
+		p.Wait, p.Node = b.Wait, b.Node
 	case b.Note != "" || b.Wait != "" || b.Node != "":
-		return p, badField("body", "missing answer: decision or input")
+		return p, badField("body", "missing answer: decision, input or limits")
 	}
 	if b.Limits != nil {
 		l, err := b.Limits.limits()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/hocket-run/hocket/diag"
@@ -18,12 +19,12 @@ import (
 func (a *API) registerWorkflowEdits() {
 	add(a, route{
 		Method: http.MethodPost, Path: "/workflows", ID: "createWorkflow", Tag: tagWorkflows, Role: access.RoleEdit, Status: http.StatusCreated,
-		Summary: "Create a workflow", Description: "It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.",
+		Summary: "Create a workflow", Description: "It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.",
 		Errors: []int{http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, createWorkflow)
 	add(a, route{
 		Method: http.MethodPut, Path: "/workflows/{id}", ID: "putWorkflow", Tag: tagWorkflows, Role: access.RoleEdit,
-		Summary: "Store a version of a workflow", Description: "Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.",
+		Summary: "Store a version of a workflow", Description: "Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.",
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge},
 	}, putWorkflow)
 	add(a, route{
@@ -72,6 +73,9 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 	done, problems, err := c.Service.Apply(ctx, q)
 	switch {
 	case err != nil:
+		if changed, ok := errors.AsType[*service.ChangedError](err); ok {
+			err = withTag(err, workflowTag(ctx, c, changed.ID))
+		}
 		return nil, err
 	case problems.HasErrors():
 		return nil, refused(problems)
@@ -128,7 +132,7 @@ func deleteWorkflow(ctx context.Context, c *transport.Caller, in *workflowOnly) 
 	if err != nil {
 		return nil, err
 	}
-	return nil, c.Service.DeleteWorkflowIf(ctx, in.ID, expect)
+	return nil, withTag(c.Service.DeleteWorkflowIf(ctx, in.ID, expect), workflowTag(ctx, c, in.ID))
 }
 
 type publishInput struct {
@@ -151,7 +155,7 @@ func publishWorkflow(ctx context.Context, c *transport.Caller, in *publishInput)
 	_, problems, err := c.Service.PublishIf(ctx, in.ID, version, expect)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, withTag(err, workflowTag(ctx, c, in.ID))
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}

@@ -3138,7 +3138,7 @@ type DeleteAgentParams struct {
 	// Anyway Delete it even if stored workflows refer to it
 	Anyway *bool `form:"anyway,omitempty" json:"anyway,omitempty"`
 
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3150,7 +3150,7 @@ type GetAgentParams struct {
 
 // PutAgentParams defines parameters for PutAgent.
 type PutAgentParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3600,7 +3600,7 @@ type ListWorkflowsParamsFormat string
 
 // DeleteWorkflowParams defines parameters for DeleteWorkflow.
 type DeleteWorkflowParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3621,7 +3621,7 @@ type GetWorkflowParams struct {
 
 // PutWorkflowParams defines parameters for PutWorkflow.
 type PutWorkflowParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -3648,13 +3648,13 @@ type GetLayoutParams struct {
 
 // PutLayoutParams defines parameters for PutLayout.
 type PutLayoutParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
 // PublishWorkflowParams defines parameters for PublishWorkflow.
 type PublishWorkflowParams struct {
-	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 and nothing is changed. * matches any existing definition
+	// IfMatch The ETag that was read: if the definition has changed since, the response is 409 with the ETag of what is stored now, and nothing is changed. * matches any existing definition
 	IfMatch *string `json:"If-Match,omitempty"`
 }
 
@@ -4844,7 +4844,7 @@ type ClientInterface interface {
 
 	// CreateWorkflowWithBody Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4853,7 +4853,7 @@ type ClientInterface interface {
 
 	// CreateWorkflow Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4894,7 +4894,7 @@ type ClientInterface interface {
 
 	// PutWorkflowWithBody Store a version of a workflow
 	//
-	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4903,7 +4903,7 @@ type ClientInterface interface {
 
 	// PutWorkflow Store a version of a workflow
 	//
-	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6330,7 +6330,7 @@ func (c *Client) ListWorkflows(ctx context.Context, params *ListWorkflowsParams,
 
 // CreateWorkflowWithBody Create a workflow
 //
-// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6349,7 +6349,7 @@ func (c *Client) CreateWorkflowWithBody(ctx context.Context, contentType string,
 
 // CreateWorkflow Create a workflow
 //
-// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -6440,7 +6440,7 @@ func (c *Client) GetWorkflow(ctx context.Context, id string, params *GetWorkflow
 
 // PutWorkflowWithBody Store a version of a workflow
 //
-// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6459,7 +6459,7 @@ func (c *Client) PutWorkflowWithBody(ctx context.Context, id string, params *Put
 
 // PutWorkflow Store a version of a workflow
 //
-// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12037,7 +12037,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWorkflowWithBodyWithResponse Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12046,7 +12046,7 @@ type ClientWithResponsesInterface interface {
 
 	// CreateWorkflowWithResponse Create a workflow
 	//
-	// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+	// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12091,7 +12091,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutWorkflowWithBodyWithResponse Store a version of a workflow
 	//
-	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -12100,7 +12100,7 @@ type ClientWithResponsesInterface interface {
 
 	// PutWorkflowWithResponse Store a version of a workflow
 	//
-	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+	// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -20743,7 +20743,7 @@ func (c *ClientWithResponses) ListWorkflowsWithResponse(ctx context.Context, par
 
 // CreateWorkflowWithBodyWithResponse Create a workflow
 //
-// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20758,7 +20758,7 @@ func (c *ClientWithResponses) CreateWorkflowWithBodyWithResponse(ctx context.Con
 
 // CreateWorkflowWithResponse Create a workflow
 //
-// It is published at once, unless it is a draft. 409 if the id is taken. A document with errors is not stored.
+// It is published at once, unless it is a draft. 409, with the `ETag` of what is stored, if the id is taken. A document with errors is not stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20833,7 +20833,7 @@ func (c *ClientWithResponses) GetWorkflowWithResponse(ctx context.Context, id st
 
 // PutWorkflowWithBodyWithResponse Store a version of a workflow
 //
-// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -20848,7 +20848,7 @@ func (c *ClientWithResponses) PutWorkflowWithBodyWithResponse(ctx context.Contex
 
 // PutWorkflowWithResponse Store a version of a workflow
 //
-// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409.
+// Creates the workflow if it does not exist. Storing the text of the current version again creates no new version. With `If-Match`, a lost update is refused with 409 and the `ETag` of what is stored.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -20,8 +20,10 @@ import (
 type Proceed struct {
 	// Answer, if not nil, answers a wait.
 	Answer *AnswerRequest
-	// Limits, if not nil, reopen a run that ended by a limit (D20).
+	// Limits, if not nil, reopen a run that ended by a limit (D20), or answer its question for a larger budget (P20).
 	Limits *workflow.Limits
+	// Wait or Node name the question that Limits answer, as those of AnswerRequest; "": the open one, if there is one. No Answer has them.
+	Wait, Node string
 	// By is who asks; it is recorded with the answer and with new limits. It must be known for both.
 	By Actor
 	// MayApprove tells whether the caller may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
@@ -82,6 +84,12 @@ func (s *Runner) TakeUp(ctx context.Context, run string) error {
 //
 // Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; that of MayApprove; *InvalidError.
 func (r Recorded) Addressed(p Proceed) (Proceed, error) {
+	if p.Limits != nil && p.Answer == nil && (p.Wait != "" || p.Node != "") {
+		var err error
+		if p, err = r.answered(p); err != nil {
+			return p, err
+		}
+	}
 	switch {
 	case p.Answer != nil && p.Limits != nil:
 		return p, failure.Refuse(errcode.AnswerAndLimits, nil, nil)
@@ -117,6 +125,19 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 			return p, &failure.EndedError{Run: r.Head.Run, Status: r.Head.Status}
 		}
 	}
+	return p, nil
+}
+
+// answered gives p with its limits as the answer to the wait that it names. Errors: those of Asked; engine.ErrAnswer where the wait does not ask for a larger budget.
+func (r Recorded) answered(p Proceed) (Proceed, error) {
+	w, err := r.Asked(AnswerRequest{Wait: p.Wait, Node: p.Node})
+	if err == nil && w.Limit == nil {
+		err = fmt.Errorf("%w: wait %s is no question about a budget, which alone limits answer", engine.ErrAnswer, w.Wait)
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Answer, p.Limits, p.Wait, p.Node = &AnswerRequest{Wait: w.Wait, Value: expr.Quote(p.Limits.BudgetText())}, nil, "", ""
 	return p, nil
 }
 
