@@ -58,8 +58,11 @@ func Cut(s string, n int) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-// Preview gives the beginning of an input on one line, for lists.
+// Preview gives the beginning of an input on one line, for lists: a text as it reads, all else as JSON.
 func Preview(v engine.Value) string {
 	text := plain(v, 2*MaxPreview)
+	if len(v) > 0 && v[0] != '"' {
+		text = string(v[:min(len(v), 2*MaxPreview)])
+	}
 	return Cut(strings.Join(strings.Fields(text), " "), MaxPreview)
 }
