@@ -13,8 +13,8 @@ export type LiveRun = {
   state: StreamState | 'polling'
   // loaded tells whether all that was recorded when the page opened is there.
   loaded: boolean
-  // past tells that it is shown as it was after an earlier event.
-  past?: true
+  // past tells that it is shown as it was after an earlier event: it is the number of the last one.
+  past?: number
 }
 
 // timeOf gives the time at which a run is shown.

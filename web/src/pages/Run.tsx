@@ -5,7 +5,7 @@ import {ConversationTab} from '../run/ConversationTab.tsx'
 import {useDefinition} from '../run/definition.ts'
 import {EventsTab} from '../run/EventsTab.tsx'
 import {LogTab} from '../run/LogTab.tsx'
-import {pastOf} from '../run/past.ts'
+import {Past} from '../run/past.ts'
 import {usePlace} from '../run/place.ts'
 import {RunHeader} from '../run/RunHeader.tsx'
 import {Scrubber} from '../run/Scrubber.tsx'
@@ -22,7 +22,8 @@ export function RunPage({id}: {id: string}) {
   const definition = useDefinition(id)
   const now = useRun(id, definition.data)
   const place = usePlace(id)
-  const live = useMemo(() => now && pastOf(now, definition.data ?? null, place.at), [now, definition.data, place.at])
+  const past = useMemo(() => new Past(id, definition.data ?? null), [id, definition.data])
+  const live = useMemo(() => now && past.of(now, place.at), [now, past, place.at])
   if (definition.error) {
     return (
       <div className={styles.page}>

@@ -1,7 +1,7 @@
 import '@xyflow/react/dist/base.css'
 import {useQuery} from '@tanstack/react-query'
 import {Background, BackgroundVariant, Controls, type Edge, MarkerType, type Node, ReactFlow} from '@xyflow/react'
-import {useMemo} from 'react'
+import {useMemo, useRef} from 'react'
 import {ask, client} from '../api/client.ts'
 import {count, duration, usd} from '../lib/format.ts'
 import {clean} from '../lib/hostile.ts'
@@ -9,7 +9,7 @@ import {useShownTheme} from '../shell/theme.ts'
 import control from '../ui/control.module.css'
 import {Empty, Loading} from '../ui/parts.tsx'
 import {wordOf} from '../ui/Status.tsx'
-import {drawnOf, plainOf, statesOf, timesOf} from './drawn.ts'
+import {drawnOf, plainOf, statesOf, takenOf, timesOf} from './drawn.ts'
 import {type BoxData, edgeTypes, nodeTypes, type RouteData} from './GraphBoxes.tsx'
 import styles from './GraphTab.module.css'
 import {childrenOf, type Heat, heatOf, heats, subagentsOf} from './inside.ts'
@@ -17,6 +17,9 @@ import {StepPanel} from './StepPanel.tsx'
 import {type TabProps, useStepKeys} from './StepsTab.tsx'
 
 const shown: Record<Heat, (n: number) => string> = {time: duration, tokens: n => `${count(n)} tok`, money: usd}
+
+// readable is the zoom at which a title has nine pixels.
+const readable = 0.65
 
 // useDrawn asks the server for places and routes; null: it has none.
 function useDrawn(id: string) {
@@ -30,6 +33,7 @@ function useDrawn(id: string) {
 
 export default function GraphTab({live, place, definition}: TabProps) {
   const {view, events} = live
+  const frame = useRef<HTMLDivElement>(null)
   useStepKeys(view.steps, place)
   const theme = useShownTheme()
   const asked = useDrawn(view.id)
@@ -78,9 +82,10 @@ export default function GraphTab({live, place, definition}: TabProps) {
     [drawn, states, warm, heat, below, chosen],
   )
   const edges = useMemo<Edge<RouteData>[]>(() => {
+    const taken = takenOf(definition, view)
     const byID = new Map((drawn?.nodes ?? []).map(n => [n.id, n]))
     return (drawn?.edges ?? []).map(e => {
-      const times = drawn ? timesOf(e, byID, states, view.taken) : 0
+      const times = drawn ? timesOf(e, byID, states, taken) : 0
       const label = [clean(e.label), times > 1 ? `×${times}` : ''].filter(Boolean).join(' ')
       const isSub = e.kind === 'subagent' || e.kind === 'handoff'
       return {
@@ -95,7 +100,7 @@ export default function GraphTab({live, place, definition}: TabProps) {
         focusable: false,
       } as Edge<RouteData>
     })
-  }, [drawn, states, view.taken])
+  }, [drawn, states, definition, view])
   if (asked.isPending) return <Loading what="the graph" />
   if (!drawn || drawn.nodes.length === 0) return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
   const height = Math.max(300, Math.min(720, drawn.height + 80))
@@ -113,13 +118,18 @@ export default function GraphTab({live, place, definition}: TabProps) {
         </select>
       </label>
       <div className={styles.split} data-open={chosen ? true : undefined}>
-        <div className={styles.graph} style={{height}}>
+        <div className={styles.graph} style={{height}} ref={frame}>
           <ReactFlow
             nodes={nodes}
             edges={edges}
             nodeTypes={nodeTypes}
             edgeTypes={edgeTypes}
             colorMode={theme}
+            onInit={f => {
+              // Where all of it would be too small to read, it begins at its top.
+              const room = frame.current?.clientWidth ?? 0
+              if (f.getZoom() < readable && drawn.nodes.length <= 60) void f.setViewport({zoom: readable, x: (room - drawn.width * readable) / 2, y: 16})
+            }}
             fitView
             fitViewOptions={{padding: 0.12, maxZoom: 1}}
             minZoom={0.05}

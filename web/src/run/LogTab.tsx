@@ -10,7 +10,7 @@ import styles from './Rows.module.css'
 
 // useSettled gives the number of the last event, at most once in a second: what is asked by it is asked so often.
 export function useSettled(live: LiveRun): number {
-  const {seq} = live.view
+  const seq = live.past ?? live.view.seq // the API knows the run as it is
   const [shown, set] = useState(seq)
   useEffect(() => {
     if (seq === shown) return

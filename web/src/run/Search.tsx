@@ -7,7 +7,7 @@ import {IconButton} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import type {Place} from './place.ts'
 import styles from './Search.module.css'
-import {most, searchOf} from './search.ts'
+import {find, most, searchedOf} from './search.ts'
 
 // listed is how many hits are listed at a time, around the one that is open.
 const listed = 8
@@ -18,7 +18,9 @@ export function Search({live, place}: {live: LiveRun; place: Place}) {
   const [text, setText] = useState(place.q)
   const [at, setAt] = useState(-1)
   const late = useDeferredValue(text)
-  const hits = useMemo(() => searchOf(live.view.steps, live.events, late), [live.view.steps, live.events, late])
+  const looked = late.trim() !== ''
+  const values = useMemo(() => (looked ? searchedOf(live.view.steps, live.events) : []), [looked, live.view.steps, live.events])
+  const hits = useMemo(() => find(values, late), [values, late])
   const set = place.set
   // biome-ignore lint/correctness/useExhaustiveDependencies: the address follows the text alone
   useEffect(() => {

@@ -70,6 +70,30 @@ describe('search in a run', () => {
     const [hit] = searchOf([{...steps[0]!, output: text}], [], 'Needle')
     expect([hit!.before.length, hit!.found, hit!.after.length, hit!.where]).toEqual([61, 'needle', 61, 'gave'])
   })
+  it('marks what was found, whatever becomes of other letters when their case changes, and takes signs as they are', () => {
+    const of = (output: string, text: string) => searchOf([{...steps[0]!, name: 'n', node: 'n', input: null, output}], [], text).map(h => h.found)
+    expect(of('İİİ Needle', 'needle')).toEqual(['Needle'])
+    expect(of('a.b (c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p', '(c) [d] $e ^f {g} h|i \\\\j k*l? m+n/o-p')).toHaveLength(1)
+    expect(of('axb', 'a.b')).toEqual([])
+  })
+  it('writes each value once, whatever is looked for', () => {
+    let written = 0
+    const value = new Proxy(
+      {text: 'needle'},
+      {
+        ownKeys: t => {
+          written++
+          return Reflect.ownKeys(t)
+        },
+      },
+    )
+    const search = (word: string) => searchOf([{...steps[0]!, output: value}], [], word)
+    expect(search('n').map(h => h.where)).toContain('gave')
+    const once = written
+    expect(once).toBeGreaterThan(0)
+    for (const word of ['ne', 'nee', 'needle', 'needles']) search(word)
+    expect(written).toBe(once)
+  })
   it('has a bound', () => {
     const many = Array.from({length: 2000}, (_, i) => ({...steps[0]!, seq: i + 1, output: 'needle'}))
     expect(searchOf(many, [], 'needle')).toHaveLength(most)

@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {type Drawn, drawnOf, type Graph, plainOf, routeOf, statesOf, timesOf} from './drawn.ts'
+import {type Drawn, drawnOf, type Graph, plainOf, routeOf, statesOf, takenOf, timesOf} from './drawn.ts'
 import {project} from './project.ts'
 import type {Definition, RunEvent} from './types.ts'
 
@@ -86,9 +86,60 @@ describe('the drawing of the server', () => {
     ])
   })
   it('counts what was taken', () => {
-    const times = (d: Drawn) => d.edges.map(x => timesOf(x, new Map(d.nodes.map(n => [n.id, n])), states, view.taken))
+    const times = (d: Drawn) => d.edges.map(x => timesOf(x, new Map(d.nodes.map(n => [n.id, n])), states, takenOf(def, view)))
     expect(times(drawn)).toEqual([1, 1, 1])
-    expect(timesOf({...drawn.edges[0]!, edges: [[7]]}, new Map(drawn.nodes.map(n => [n.id, n])), states, view.taken)).toBe(0)
+    expect(timesOf({...drawn.edges[0]!, edges: [[7]]}, new Map(drawn.nodes.map(n => [n.id, n])), states, takenOf(def, view))).toBe(0)
+  })
+  it('counts in flows what was taken there, for all steps that run them', () => {
+    const flow: Definition = {
+      entry: 's',
+      nodes: ['s', 't'].map(id => ({id, kind: 'subflow', subflow: {flow: 'inner'}})),
+      edges: [{from: 's', to: 't'}],
+      flows: {
+        inner: {
+          entry: 'x',
+          nodes: ['x', 'y', 'z'].map(id => ({id, kind: 'agent'})),
+          edges: [
+            {from: 'x', to: 'y'},
+            {from: 'x', to: 'z'},
+            {from: 'y', to: 'z'},
+          ],
+        },
+      },
+    }
+    // In s the way leads over y, in t past it: x and z ran in both, and the short way was taken once.
+    let seq = 2
+    const run = (step: number, at: string, way: [string, number, string][]) => [
+      e(++seq, 'step.started', at, step, {kind: 'subflow'}),
+      e(++seq, 'edge.taken', at, step, {edge: -1, to: 'x', scope: step}),
+      ...way.flatMap(([id, index, to], i) => [
+        e(++seq, 'step.started', `${at}/${id}`, step + 1 + i, {kind: 'agent', scope: step}),
+        e(++seq, 'edge.taken', `${at}/${id}`, step + 1 + i, {edge: index, to, scope: step}),
+      ]),
+    ]
+    const past = [
+      ...run(1, 's', [
+        ['x', 0, 'y'],
+        ['y', 2, 'z'],
+        ['z', -1, ''],
+      ]),
+      ...run(11, 't', [
+        ['x', 1, 'z'],
+        ['z', -1, ''],
+      ]),
+    ]
+    const seen = project('r', flow, [e(1, 'run.created', '', 0), e(2, 'run.started', '', 0), ...past])
+    const ids = ['x', 'y', 'z'].map(id => node(`inner:${id}`, {node: id, flow: 'inner'}))
+    const lines = [
+      ['x', 'y'],
+      ['x', 'z'],
+      ['y', 'z'],
+    ].map(([from, to], i) => edge(`${i}`, `inner:${from}`, `inner:${to}`, {edge: i}))
+    const inner = drawnOf({...graph, nodes: ids, edges: lines} as unknown as Graph)
+    const at = statesOf(inner, flow, seen, [])
+    expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, seen)))).toEqual([1, 1, 1])
+    const half = project('r', flow, [e(1, 'run.created', '', 0), e(2, 'run.started', '', 0), ...past.slice(0, 7)])
+    expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, half)))).toEqual([1, 0, 1])
   })
   it('has routes that begin and end upright', () => {
     const p = [

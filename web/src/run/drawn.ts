@@ -179,9 +179,28 @@ function prefixes(def: Definition, path: string, prefix: string, out: Map<string
   }
 }
 
-// timesOf tells how often a line was taken. In flows it is known of both its ends alone.
-export function timesOf(e: DrawnEdge, drawn: Map<string, DrawnNode>, states: Map<string, BoxState>, taken: Record<number, number>): number {
-  if (drawn.get(e.from)?.flow === '' && e.edges.length > 0) return Math.max(0, ...e.edges.map(path => Math.min(...path.map(i => taken[i] ?? 0))))
+// Taken tells how often edges were taken, by the path of their flow and their index there; '' is the graph itself.
+export type Taken = ReadonlyMap<string, Record<number, number>>
+
+// takenOf sums what all steps that run a flow have taken in it.
+export function takenOf(def: Definition | null, view: Pick<RunView, 'taken' | 'takenIn'>): Taken {
+  const flowAt = new Map<string, string>()
+  if (def) prefixes(def, '', '', flowAt, 0)
+  const all = new Map<string, Record<number, number>>([['', view.taken]])
+  for (const [path, taken] of Object.entries(view.takenIn)) {
+    const flow = flowAt.get(path)
+    if (flow === undefined) continue
+    const sum = all.get(flow) ?? {}
+    for (const [i, n] of Object.entries(taken)) sum[Number(i)] = (sum[Number(i)] ?? 0) + n
+    all.set(flow, sum)
+  }
+  return all
+}
+
+// timesOf tells how often a line was taken. A line that is no edge, such as that to the body of a map, was taken where both its ends ran.
+export function timesOf(e: DrawnEdge, drawn: Map<string, DrawnNode>, states: Map<string, BoxState>, taken: Taken): number {
+  const here = taken.get(drawn.get(e.from)?.flow ?? '') ?? {}
+  if (e.edges.length > 0) return Math.max(0, ...e.edges.map(path => Math.min(...path.map(i => here[i] ?? 0))))
   const ran = (id: string) => (states.get(id)?.runs ?? 0) > 0
   return ran(e.from) && ran(e.to) ? 1 : 0
 }

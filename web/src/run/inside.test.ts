@@ -2,7 +2,7 @@ import {readdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
 import {describe, expect, it} from 'vitest'
 import {attemptsOf, childrenOf, heatOf, itemsOf, iterationsOf, subagentsOf} from './inside.ts'
-import {pastOf} from './past.ts'
+import {Past} from './past.ts'
 import {movedTo, readPlace} from './place.ts'
 import {project} from './project.ts'
 import {axisOf} from './timeline_axis.ts'
@@ -28,8 +28,9 @@ describe('P36: a run as it was', () => {
     let seen = 0
     for (const [file, r] of records) {
       const live = liveOf(r)
+      const kept = new Past(r.run, r.definition)
       for (const s of r.shown) {
-        const past = pastOf(live, r.definition, s.seq)
+        const past = kept.of(live, s.seq)
         expect(past.view.nodes, `${file} at ${s.seq}`).toEqual(s.nodes)
         expect(past.view.steps.map(x => [x.seq, x.status])).toEqual(s.run.steps.map(x => [x.seq, x.status]))
         expect(past.events.at(-1)?.seq).toBe(s.seq)
@@ -40,7 +41,7 @@ describe('P36: a run as it was', () => {
   })
   it('is the live view at the last event, beyond it, and without a position', () => {
     const live = liveOf(records[0]![1])
-    for (const at of [0, live.events.length, live.events.length + 9]) expect(pastOf(live, null, at)).toBe(live)
+    for (const at of [0, live.events.length, live.events.length + 9]) expect(new Past('r', null).of(live, at)).toBe(live)
   })
 })
 

@@ -1,8 +1,9 @@
 import {isQuiet, Ledger} from './calls_fold.ts'
-import {type FoldStep, type FoldWait, noTally, type Scope} from './state.ts'
+import {copies, type FoldStep, type FoldWait, noTally, type Scope} from './state.ts'
 import {short} from './time.ts'
 import type {Answer, Definition, DefNode, Failure, RunEvent, RunStatus, RunView} from './types.ts'
 import {ended, viewOf} from './view.ts'
+import {waitOf} from './waits_fold.ts'
 
 const statusAfter: Record<string, RunStatus> = {
   'run.created': 'pending',
@@ -30,7 +31,8 @@ export class Fold {
   private readonly scopes = new Map<number, Scope>()
   private readonly outputs = new Map<string, FoldStep>()
   private readonly answers: Answer[] = []
-  private readonly taken: Record<number, number> = {}
+  private taken: Record<number, number> = {}
+  private takenIn: Record<string, Record<number, number>> = {}
   private readonly unknown: RunEvent[] = []
   private readonly ledger = new Ledger()
   private readonly byID = new Map<Definition, Map<string, DefNode>>()
@@ -252,7 +254,12 @@ export class Fold {
     const branch = Number(d.branch ?? 0)
     const n = Number(d.scope ?? 0)
     const index = Number(d.edge ?? -1)
-    if (index >= 0 && st.scope.flow === this.def) this.taken[index] = (this.taken[index] ?? 0) + 1
+    const {flow, prefix} = st.scope
+    if (index >= 0 && (flow === this.def || prefix !== '')) {
+      let taken = this.taken
+      if (flow !== this.def) taken = this.takenIn[prefix] ??= {}
+      taken[index] = (taken[index] ?? 0) + 1
+    }
     if (st.def.map && branch > 0 && d.to === st.def.id) return this.endItem(st, branch)
     if (branch > 0 && !st.branches.has(branch)) {
       const sc = this.scope(n, st.scope.flow, st.scope.prefix, st)
@@ -285,32 +292,12 @@ export class Fold {
   private openWait(e: RunEvent): void {
     const d = e.data
     const st = this.steps.get(e.step ?? 0) ?? null
-    const below = d.below as {person?: boolean} | undefined
-    const held = !!d.call && !!d.binding && (d.kind === 'approval' || !!below)
+    const held = !!d.call && !!d.binding && (d.kind === 'approval' || !!d.below)
     if (st) {
       st.waiting++
       this.ledger.count(st, 0, held ? -1 : 0)
     }
-    let options = (d.options ?? []) as string[]
-    if (d.kind === 'approval' && options.length === 0) options = ['approve', 'reject']
-    const judged = below ? d.input : d.call || d.limit || !st ? undefined : st.input
-    const w: FoldWait = {
-      id: String(d.wait),
-      node: e.node ?? '',
-      kind: String(d.kind),
-      prompt: (d.prompt ?? '') as string,
-      options,
-      since: short(e.time),
-      step: st,
-      call: String(d.call ?? ''),
-      done: false,
-      below: !!below,
-      person: below?.person === true,
-    }
-    if (d.deadline) w.deadline = short(String(d.deadline))
-    if (judged !== undefined) w.input = judged
-    for (const k of ['tool', 'arguments', 'changed', 'schema', 'signal', 'filter', 'roles'] as const) if (d[k]) Object.assign(w, {[k]: d[k]})
-    this.waits.push(w)
+    this.waits.push(waitOf(e, st))
   }
 
   private endWait(e: RunEvent): void {
@@ -341,6 +328,32 @@ export class Fold {
     this.waits = this.waits.filter(v => v !== w)
   }
 
+  // copy gives a fold that goes on from here by itself. Values of the run are shared: no fold changes them.
+  copy(): Fold {
+    const f = new Fold(this.id, this.def)
+    const {stepOf, scopeOf} = copies(this.order.concat(...this.steps.values()))
+    f.status = this.status
+    f.created = this.created
+    f.startedAt = this.startedAt
+    f.endedAt = this.endedAt
+    f.failure = this.failure
+    f.reason = this.reason
+    f.outputStep = this.outputStep
+    f.said = this.said
+    f.seq = this.seq
+    for (const [n, st] of this.steps) f.steps.set(n, stepOf(st))
+    for (const st of this.order) f.order.push(stepOf(st))
+    for (const [n, sc] of this.scopes) f.scopes.set(n, scopeOf(sc))
+    for (const [node, st] of this.outputs) f.outputs.set(node, stepOf(st))
+    f.answers.push(...this.answers)
+    f.taken = {...this.taken}
+    for (const [path, taken] of Object.entries(this.takenIn)) f.takenIn[path] = {...taken}
+    f.unknown.push(...this.unknown)
+    f.ledger.take(this.ledger, stepOf)
+    f.waits = this.waits.map(w => ({...w, step: w.step && stepOf(w.step)}))
+    return f
+  }
+
   // view gives the run as of the last event. It is the caller's; values in it are shared.
   view(): RunView {
     return viewOf({
@@ -359,6 +372,7 @@ export class Fold {
       answers: this.answers,
       waits: this.waits,
       taken: this.taken,
+      takenIn: this.takenIn,
       unknown: this.unknown,
       ledger: this.ledger,
       seq: this.seq,

@@ -9,17 +9,38 @@ export const most = 500
 const longest = 2_000_000
 const around = 60
 
+// written keeps the texts of values that are no texts: a value is written once, whatever is looked for, and as long as it is there.
+const written = new WeakMap<object, string>()
+
+function textOf(value: unknown): string {
+  if (value === null || typeof value !== 'object') return asText(value)
+  let text = written.get(value)
+  if (text === undefined) {
+    text = asText(value).slice(0, longest)
+    written.set(value, text)
+  }
+  return text
+}
+
+// Searched is a value of a run that a search looks at.
+export type Searched = {step: number; name: string; where: string; value: unknown}
+
 // searchOf finds a text in names, inputs, outputs, errors and messages of a run, in the order of the steps. Case is ignored.
-export function searchOf(steps: readonly Step[], events: readonly RunEvent[], text: string): Hit[] {
-  const word = text.trim().toLowerCase()
+export const searchOf = (steps: readonly Step[], events: readonly RunEvent[], text: string): Hit[] => find(searchedOf(steps, events), text)
+
+// find looks for a text in values.
+export function find(values: readonly Searched[], text: string): Hit[] {
+  const word = text.trim()
   if (word === '') return []
+  const wanted = new RegExp(word.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), 'i')
   const hits: Hit[] = []
-  const look = (step: number, name: string, where: string, value: unknown) => {
-    if (hits.length >= most || value === null || value === undefined || value === '') return
-    const whole = asText(value).slice(0, longest)
-    const at = whole.toLowerCase().indexOf(word)
-    if (at < 0) return
-    const end = at + word.length
+  for (const {step, name, where, value} of values) {
+    if (hits.length >= most) break
+    const whole = textOf(value).slice(0, longest)
+    const found = wanted.exec(whole)
+    if (!found) continue
+    const at = found.index
+    const end = at + found[0].length
     const from = Math.max(0, at - around)
     hits.push({
       step,
@@ -29,6 +50,15 @@ export function searchOf(steps: readonly Step[], events: readonly RunEvent[], te
       found: whole.slice(at, end),
       after: whole.slice(end, end + around) + (end + around < whole.length ? '…' : ''),
     })
+  }
+  return hits
+}
+
+// searchedOf gives all values of a run that a search looks at, in the order of the steps.
+export function searchedOf(steps: readonly Step[], events: readonly RunEvent[]): Searched[] {
+  const all: Searched[] = []
+  const look = (step: number, name: string, where: string, value: unknown) => {
+    if (value !== null && value !== undefined && value !== '') all.push({step, name, where, value})
   }
   const said = new Map<number, [string, unknown][]>()
   for (const e of events) {
@@ -40,7 +70,6 @@ export function searchOf(steps: readonly Step[], events: readonly RunEvent[], te
     }
   }
   for (const s of steps) {
-    if (hits.length >= most) break
     look(s.seq, s.name, 'name', s.node === s.name ? s.name : `${s.name} ${s.node}`)
     look(s.seq, s.name, 'given', s.input)
     for (const [where, value] of said.get(s.seq) ?? []) look(s.seq, s.name, where, value)
@@ -48,7 +77,7 @@ export function searchOf(steps: readonly Step[], events: readonly RunEvent[], te
     if (s.error) look(s.seq, s.name, 'error', `${s.error.code}: ${typeof s.error.message === 'string' ? s.error.message : s.error.message.$value.head}`)
     look(s.seq, s.name, 'note', s.note)
   }
-  return hits
+  return all
 }
 
 function messagesOf(e: RunEvent): [string, unknown][] {

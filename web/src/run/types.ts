@@ -89,6 +89,8 @@ export type RunView = {
   nodes: NodeState[]
   // taken counts, by index, how often an edge of the workflow itself was taken.
   taken: Record<number, number>
+  // takenIn does so for edges of flows, by the path of the steps that run them, which ends with a slash.
+  takenIn: Record<string, Record<number, number>>
   trigger: string
   seq: number
   // unknown are the events of types that this page does not know; they are shown raw.

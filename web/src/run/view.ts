@@ -23,6 +23,7 @@ export type Folded = {
   answers: Answer[]
   waits: FoldWait[]
   taken: Record<number, number>
+  takenIn: Record<string, Record<number, number>>
   unknown: RunEvent[]
   ledger: Ledger
   seq: number
@@ -159,6 +160,7 @@ export function viewOf(f: Folded): RunView {
     retry: c.retry === true,
     nodes: nodesOf(f),
     taken: {...f.taken},
+    takenIn: Object.fromEntries(Object.entries(f.takenIn).map(([path, n]) => [path, {...n}])),
     trigger: text(c.trigger) ?? '',
     seq: f.seq,
     unknown: [...f.unknown],
