@@ -24,7 +24,7 @@ export type FlowNodeType = Node<FlowData, 'step'>
 
 // FlowNode draws a node: its kind by shape and icon, its ways out with their names.
 export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
-  const bare = useStore(s => s.transform[2] < 0.5)
+  const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
   const update = useUpdateNodeInternals()
   const {node, trouble, troubles, across} = data
   const ways = handlesOf(node).filter(h => h !== subagent)

@@ -42,7 +42,8 @@ const Ends = () => (
 )
 
 const StepBox = memo(({data}: NodeProps<Node<BoxData>>) => {
-  const bare = useStore(s => s.transform[2] < 0.5)
+  // Far away, many boxes are drawn without their texts, which take most of the time.
+  const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
   const {box, status, runs, last, heat} = data
   const flat = box.height < 50
   const numbers = [

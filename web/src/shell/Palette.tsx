@@ -58,9 +58,7 @@ export function Palette({close, help}: {close: () => void; help: () => void}) {
                   className={styles.item}
                 >
                   <Status of={r.status} brief />
-                  <span className={styles.what}>
-                    {clean(r.workflowName || r.workflow)} · {clean(r.inputPreview)}
-                  </span>
+                  <span className={styles.what}>{[r.workflowName || r.workflow, r.inputPreview].filter(Boolean).map(clean).join(' · ')}</span>
                   <code>{r.id.slice(-6)}</code>
                 </Command.Item>
               ))}

@@ -1,4 +1,4 @@
-import {type FormEvent, useMemo, useState} from 'react'
+import {type FormEvent, type ReactNode, useMemo, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
 import {escape, type Problem, problemsOf} from '../lib/schema_check.ts'
 import control from './control.module.css'
@@ -7,11 +7,11 @@ import styles from './SchemaForm.module.css'
 import {fieldsOf, initialOf, type SchemaField, type Typed, typedOf, valueOf} from './schema_fields.ts'
 import {Text} from './Text.tsx'
 
-// given is a value that the form begins with, where it can show it.
-type Props = {schema: unknown; given?: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void}
+// given is a value that the form begins with, where it can show it; children stand behind the fields.
+type Props = {schema: unknown; given?: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void; children?: ReactNode}
 
 // SchemaForm is a form for an object that must fit a schema. What the server would refuse is said at its field.
-export function SchemaForm({schema, given, busy, submit, send}: Props) {
+export function SchemaForm({schema, given, busy, submit, send, children}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
   const [typed, setTyped] = useState(
     () => (given !== null && typeof given === 'object' ? typedOf(fields, given as Record<string, unknown>) : null) ?? initialOf(fields),
@@ -33,6 +33,7 @@ export function SchemaForm({schema, given, busy, submit, send}: Props) {
   return (
     <form className={styles.form} onSubmit={done}>
       <SchemaFields fields={fields} typed={typed} set={setTyped} problems={problems} />
+      {children}
       {error !== null && <ErrorBox error={error} />}
       <div>
         <Button kind="primary" type="submit" disabled={busy}>

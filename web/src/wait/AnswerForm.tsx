@@ -37,8 +37,9 @@ export function AnswerForm(p: FormProps) {
   if (wait.kind !== 'approval' && schema?.type === 'object') {
     return (
       <>
-        {children}
-        <SchemaForm schema={schema} busy={off} send={input => send({input})} submit="Send the answer" />
+        <SchemaForm schema={schema} busy={off} send={input => send({input})} submit="Send the answer">
+          {children}
+        </SchemaForm>
       </>
     )
   }
@@ -67,7 +68,7 @@ function Options({wait, off, send, children}: FormProps) {
 function Outcome({wait, off, send, children}: FormProps) {
   return (
     <>
-      <dl className={styles.limits}>
+      <dl className={`${styles.limits} ${styles.means}`}>
         {wait.options.map(o => (
           <div key={o}>
             <dt>{outcomes[o]?.label ?? <Line>{o}</Line>}</dt>
