@@ -18,7 +18,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json) web/node_modul
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test web test-cluster bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
+.PHONY: help run test web screenshots test-cluster bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -38,6 +38,11 @@ test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that mu
 web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails where web/dist is not what is built of it
 	cd web && npm run build && npm run check && npm test
 	git add --intent-to-add web/dist && git diff --exit-code --stat -- web/dist
+
+screenshots: web/node_modules/.package-lock.json $(CHROMIUM) ## take the pictures of the page in docs/images; look at each of them
+	cd web && npm run build
+	$(GO) build -o .cache/hocket-screenshots ./cmd/hocket
+	node web/screenshots/take.mjs $(CURDIR)/.cache/hocket-screenshots "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" docs/images
 
 test-cluster: SEED := 1
 test-cluster: temporal postgres ## several servers: Temporal (its server is built the first time, in 5 to 15 minutes), kills on PostgreSQL, the files of deployments; ROUNDS=200 is how often processes are killed
