@@ -22,6 +22,8 @@ const (
 	TopicNotices
 	// TopicLines are all lines: places that were taken or given up.
 	TopicLines
+	// TopicStarts are runs that were made.
+	TopicStarts
 )
 
 // Topic is what a subscriber gets signals about. Run is set for a TopicRun alone.
@@ -41,6 +43,9 @@ func OfNotices() Topic { return Topic{Kind: TopicNotices} }
 
 // OfLines is the topic of lines.
 func OfLines() Topic { return Topic{Kind: TopicLines} }
+
+// OfStarts is the topic of runs that were made.
+func OfStarts() Topic { return Topic{Kind: TopicStarts} }
 
 // Changes signals that something was stored, so that waiters need not poll.
 type Changes interface {

@@ -216,6 +216,9 @@ func (h *memHandle) Append(ctx context.Context, a Append) error {
 	if len(a.Notices) > 0 {
 		h.m.hub.Signal(OfNotices())
 	}
+	if a.Create != nil {
+		h.m.hub.Signal(OfStarts())
+	}
 	return nil
 }
 

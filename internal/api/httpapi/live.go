@@ -35,7 +35,7 @@ func (a *API) registerLive() {
 		Method: http.MethodGet, Path: "/events", ID: "listFeed", Tag: tagRuns, Role: access.RoleRun, Summary: "List what happened to all runs lately",
 		Description: "Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it " +
 			"the newest ones.\n\nWith `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is " +
-			"`feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, within about two seconds; it has no id.",
+			"`feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and `workflow.deleted` of workflows, drafts to those who see them; they have no id.",
 	}, listFeed)
 	a.streams = http.NewServeMux()
 	a.streams.Handle("GET "+Prefix+"/runs/{id}/events", a.cfg.Live)
@@ -49,7 +49,7 @@ func (a *API) registerLive() {
 	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
 }
 
-// FeedMessage is something that happened to a run.
+// FeedMessage is something that happened to a run or a workflow.
 type FeedMessage struct {
 	ID uint64 `json:"id" doc:"Number of the message; greater than that of all before"`
 	live.Told

@@ -13,6 +13,8 @@
 //  4. A watcher whose place was overwritten, or that begins in the past, reads the journal itself until it meets the ring: a few at a time in one pass,
 //     the others and slow ones piece by piece.
 //
+// The feed of a namespace ([Handler.Feed]) has one tap instead of pumps: it reads notices, new runs and changes of workflows once for all its streams.
+//
 // Invariants: the id of a message is the number of the journal's event that it shows, and one event is one message in every view, so that a connection that is
 // cut between any two messages goes on without loss and without repetition; pieces of what a model says have no id. All that is on a run is read through
 // the service of the caller's namespace (SEC10). Memory is bounded by rings, not by watchers: nothing is kept for a watcher but its place.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hocket-run/hocket/internal/access"
@@ -26,22 +25,23 @@ const FeedPath = "/api/v1/events"
 const (
 	// TypeReady is the first message: what is listed now has all that happened before it.
 	TypeReady = "feed.ready"
-	// TypeStarted says that there is a new run. It has no id: after a connection that broke, lists are read anew.
+	// TypeStarted says that there is a new run. It has no id, as the two below: after a connection that broke, lists are read anew.
 	TypeStarted = "run.started"
+	// TypeWorkflowChanged says that a workflow was stored, published or has another draft, TypeWorkflowDeleted that it is gone.
+	TypeWorkflowChanged = "workflow.changed"
+	TypeWorkflowDeleted = "workflow.deleted"
 )
 
 const (
 	// MaxBehind bounds what a client that comes back is told of what it missed. A client that missed more begins anew, with TypeReady.
 	MaxBehind = 1000
-	// feedEvery is how often new runs are looked for, and skew by how much clocks of machines on one store may differ.
+	// feedEvery is how often it is looked for what was not signalled, and skew by how much clocks of machines on one store may differ.
 	feedEvery, skew = journal.SafetyPoll, 30 * time.Second
 	// maxStarted bounds the new runs that one look finds.
 	maxStarted = 200
-	// feedBuffer is how many notices wait for a client; the next ones wait in the store.
-	feedBuffer = 64
 )
 
-// Told is a message of the feed: something happened to a run.
+// Told is a message of the feed: something happened to a run or a workflow.
 type Told struct {
 	Type string    `json:"type"`
 	Run  string    `json:"run,omitempty"`
@@ -52,14 +52,14 @@ type Told struct {
 	Status   engine.Status `doc:"Status of the run now"                              json:"status,omitempty"`
 }
 
-// Feed streams what happens to the runs of the caller's namespace: notices of the store, and runs that begin.
+// Feed streams what happens to the runs and workflows of the caller's namespace. One reader of the store serves all streams of a namespace.
 func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 	caller, err := transport.Require(r.Context(), access.RoleRun)
 	if err != nil {
 		refuse(w, r, err)
 		return
 	}
-	f := &feed{Handler: h, service: caller.Service, out: w, control: http.NewResponseController(w)}
+	f := &feed{Handler: h, service: caller.Service, drafts: caller.SeesDrafts(), out: w, control: http.NewResponseController(w)}
 	if err := f.begin(r); err != nil {
 		refuse(w, r, err)
 		return
@@ -71,18 +71,22 @@ func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 	}
 	defer h.leave(caller.Namespace)
 	header := w.Header()
+	if r.Method != http.MethodHead {
+		if f.tap, f.place, f.joined, err = h.taps.join(r.Context(), f.service); err != nil {
+			refuse(w, r, err)
+			return
+		}
+		defer h.taps.leave(f.tap)
+	}
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // proxies pass each message on at once
 	if r.Method == http.MethodHead {
 		return
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer f.reading.Wait() // it reads the store
-	defer cancel()
 	retry := h.cfg.Retry + h.cfg.Retry*time.Duration(n%16)/16
 	fmt.Fprintf(&f.buf, "retry: %d\n\n", retry.Milliseconds())
-	if err := f.follow(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errOver) {
+	if err := f.follow(r.Context()); err != nil && r.Context().Err() == nil && !errors.Is(err, errOver) {
 		h.cfg.Logger.Warn("the feed can no longer be streamed", "namespace", caller.Namespace, "err", err)
 	}
 	_ = f.control.SetWriteDeadline(time.Time{}) // the connection may serve other requests
@@ -92,15 +96,16 @@ func (h *Handler) Feed(w http.ResponseWriter, r *http.Request) {
 type feed struct {
 	*Handler
 	service *service.Service
+	drafts  bool // the caller sees drafts
 	out     http.ResponseWriter
 	control *http.ResponseController
 	buf     bytes.Buffer
 	// after is the last notice that the client knows. fresh: it begins anew.
 	after uint64
 	fresh bool
-	// known are the runs that were created lately, with the times.
-	known   map[string]time.Time
-	reading sync.WaitGroup
+	// place is that among the messages of tap; when the stream joined, joined was the last notice before it.
+	tap           *tap
+	place, joined uint64
 }
 
 // begin finds out where to go on.
@@ -126,130 +131,118 @@ func (f *feed) begin(r *http.Request) error {
 	if f.fresh {
 		f.after = last
 	}
-	f.known = map[string]time.Time{}
-	_, err = f.started(r.Context(), time.Now())
-	return err
+	return nil
 }
 
 // follow writes what happens until ctx is done, the server ends or the client is gone.
 func (f *feed) follow(ctx context.Context) error {
 	_ = f.control.SetReadDeadline(time.Time{}) // a stream lasts longer than requests may
 	if f.fresh {
-		if err := f.put(f.after, Told{Type: TypeReady, At: time.Now().UTC()}); err != nil {
-			return err
-		}
+		f.ready(f.after)
 	}
-	if err := f.flush(); err != nil {
+	if err := f.catchUp(ctx, f.joined); err != nil {
 		return err
 	}
-	news, failed := f.notices(ctx)
-	look, beat := time.NewTicker(feedEvery), time.NewTicker(f.cfg.Heartbeat)
-	defer look.Stop()
+	beat := time.NewTicker(f.cfg.Heartbeat)
 	defer beat.Stop()
 	for {
-		var err error
-		select {
-		case n := <-news:
-			err = f.notice(ctx, n)
-			for more := true; more && err == nil && f.buf.Len() < writeBytes; { // what waits is written with it
-				select {
-				case n := <-news:
-					err = f.notice(ctx, n)
-				default:
-					more = false
-				}
-			}
-		case at := <-look.C:
-			var runs []journal.Head
-			runs, err = f.started(ctx, at)
-			for i := len(runs) - 1; i >= 0 && err == nil; i-- { // the oldest first
-				h := &runs[i]
-				err = f.put(0, Told{Type: TypeStarted, Run: h.Run, At: h.Created, Workflow: h.Workflow, Status: h.Status})
-			}
-		case <-beat.C:
-			f.buf.WriteString(": heartbeat\n\n")
-		case err = <-failed:
-		case <-f.closing:
-			err = errOver
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+		b := f.tap.since(f.place)
+		err := f.write(ctx, b)
 		if err == nil {
 			err = f.flush()
+		}
+		if err == nil {
+			err = b.err
 		}
 		if err != nil {
 			return err
 		}
+		select {
+		case <-b.more:
+		case <-beat.C:
+			f.buf.WriteString(": heartbeat\n\n")
+		case <-f.closing:
+			return errOver
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-// notices reads the notices behind those that the client knows, as far ahead as there is room.
-func (f *feed) notices(ctx context.Context) (<-chan journal.Notice, <-chan error) {
-	news, failed := make(chan journal.Notice, feedBuffer), make(chan error, 1)
-	f.reading.Go(func() {
-		for n, err := range f.service.Feed(ctx, f.after) {
-			if err != nil {
-				failed <- err
-				return
+// write writes what follows the place of the stream. A stream that was too slow gets the notices that it missed from the store, and is told to read its lists anew: what has
+// no id is not there any more.
+func (f *feed) write(ctx context.Context, b batch) error {
+	f.place = b.next
+	if b.lost {
+		if b.at > f.after && b.at-f.after > MaxBehind {
+			f.after = b.at
+		}
+		if err := f.catchUp(ctx, b.at); err != nil {
+			return err
+		}
+		f.ready(f.after)
+		return nil
+	}
+	for _, it := range b.items {
+		if it.id > 0 && it.id <= f.after || it.drafts && !f.drafts {
+			continue
+		}
+		f.after = max(f.after, it.id)
+		f.buf.Write(it.text)
+		if f.buf.Len() >= writeBytes {
+			if err := f.flush(); err != nil {
+				return err
 			}
-			select {
-			case news <- n:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return news, failed
-}
-
-// notice writes what a notice tells, with the run as it is now. Of a run that was deleted meanwhile there is no more to say.
-func (f *feed) notice(ctx context.Context, n journal.Notice) error {
-	t := Told{Type: n.Type, Run: n.Run, Seq: n.Seq, At: n.At}
-	h, err := f.service.Head(ctx, n.Run)
-	switch {
-	case errors.Is(err, journal.ErrNotFound):
-	case err != nil:
-		return err
-	default:
-		t.Workflow, t.Status = h.Workflow, h.Status
-	}
-	return f.put(n.ID, t)
-}
-
-// started gives the runs that were created since the last look, the newest first.
-func (f *feed) started(ctx context.Context, now time.Time) ([]journal.Head, error) {
-	page, _, err := f.service.List(ctx, journal.Query{CreatedFrom: now.Add(-skew), Limit: maxStarted})
-	if err != nil {
-		return nil, err
-	}
-	var fresh []journal.Head
-	for _, h := range page {
-		if _, old := f.known[h.Run]; !old {
-			fresh = append(fresh, h)
-			f.known[h.Run] = h.Created
 		}
 	}
-	for run, at := range f.known {
-		if at.Before(now.Add(-2 * skew)) {
-			delete(f.known, run)
-		}
-	}
-	return fresh, nil
-}
-
-// put adds a message to what is written next; 0 gives one without id.
-func (f *feed) put(id uint64, t Told) error {
-	data, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	if id > 0 || t.Type == TypeReady {
-		f.buf.WriteString("id: " + strconv.FormatUint(id, 10) + "\n")
-	}
-	f.buf.WriteString("event: " + t.Type + "\ndata: ")
-	f.buf.Write(data)
-	f.buf.WriteString("\n\n")
 	return nil
+}
+
+// catchUp writes the notices behind those that the client knows, up to one.
+func (f *feed) catchUp(ctx context.Context, to uint64) error {
+	for f.after < to {
+		page, err := f.service.Notices(ctx, f.after, 0)
+		if err != nil {
+			return err
+		}
+		for _, n := range page {
+			if n.ID > to {
+				f.after = to
+				break
+			}
+			it, err := noticed(ctx, f.service, n)
+			if err != nil {
+				return err
+			}
+			f.buf.Write(it.text)
+			f.after = n.ID
+		}
+		if len(page) == 0 { // those that there were are gone with their runs
+			f.after = to
+		}
+		if err := f.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ready writes that the client begins anew, behind a notice.
+func (f *feed) ready(after uint64) {
+	f.buf.Write(encode(after, Told{Type: TypeReady, At: time.Now().UTC()}))
+}
+
+// encode gives a message as it is written; 0 gives one without id, but for the first.
+func encode(id uint64, t Told) []byte {
+	data, _ := json.Marshal(t) //nolint:errchkjson // texts, numbers and times, all of which have a form
+	var b bytes.Buffer
+	if id > 0 || t.Type == TypeReady {
+		b.WriteString("id: " + strconv.FormatUint(id, 10) + "\n")
+	}
+	b.WriteString("event: " + t.Type + "\ndata: ")
+	b.Write(data)
+	b.WriteString("\n\n")
+	return b.Bytes()
 }
 
 // flush writes what was gathered.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hocket-run/hocket/internal/access"
 	"github.com/hocket-run/hocket/internal/api/live"
 	"github.com/hocket-run/hocket/internal/api/transport"
 	"github.com/hocket-run/hocket/internal/engine"
@@ -18,11 +19,15 @@ import (
 )
 
 // serveFeed serves the feed of a service on loopback.
-func serveFeed(t *testing.T, s *service.Service, cfg live.Config) (string, *live.Handler) {
+func serveFeed(t testing.TB, s *service.Service, cfg live.Config) (string, *live.Handler) {
 	t.Helper()
 	h := live.New(cfg)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.Feed(w, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: watcher, Service: s})))
+		who := watcher
+		if strings.HasPrefix(r.URL.Path, "/edit") {
+			who.Role = access.RoleEdit
+		}
+		h.Feed(w, r.WithContext(transport.With(r.Context(), &transport.Caller{Principal: who, Service: s})))
 	}))
 	t.Cleanup(func() {
 		h.Close()

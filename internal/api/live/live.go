@@ -65,6 +65,7 @@ const maxReplays, maxThrough = 4, 4
 type Handler struct {
 	cfg     Config
 	pumps   pumps
+	taps    taps
 	replays chan struct{} // the turns of those who read piece by piece
 	through chan struct{} // the places of those who write while they read
 	reads   atomic.Int64  // how often watchers have read a journal
@@ -104,6 +105,7 @@ func (h *Handler) Close() {
 	}
 	h.mu.Unlock()
 	h.pumps.work.Wait()
+	h.taps.work.Wait()
 }
 
 var errClosing = errors.New("the server is shutting down")

@@ -4378,7 +4378,7 @@ type ClientInterface interface {
 	//
 	// Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
 	//
-	// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, within about two seconds; it has no id.
+	// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and `workflow.deleted` of workflows, drafts to those who see them; they have no id.
 	//
 	// Corresponds with GET /api/v1/events (the `ListFeed` operationId).
 	ListFeed(ctx context.Context, params *ListFeedParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5244,7 +5244,7 @@ func (c *Client) ConvertDocument(ctx context.Context, body ConvertDocumentJSONRe
 //
 // Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
 //
-// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, within about two seconds; it has no id.
+// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and `workflow.deleted` of workflows, drafts to those who see them; they have no id.
 //
 // Corresponds with GET /api/v1/events (the `ListFeed` operationId).
 func (c *Client) ListFeed(ctx context.Context, params *ListFeedParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11491,7 +11491,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
 	//
-	// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, within about two seconds; it has no id.
+	// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and `workflow.deleted` of workflows, drafts to those who see them; they have no id.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -19825,7 +19825,7 @@ func (c *ClientWithResponses) ConvertDocumentWithResponse(ctx context.Context, b
 //
 // Waits that were opened, answered or closed, and runs that ended, of the caller's namespace, oldest first, from all processes on the store: those behind the number `after`, and without it the newest ones.
 //
-// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, within about two seconds; it has no id.
+// With `Accept: text/event-stream` the response is a stream of them, which begins with what happens from now on, or behind `Last-Event-ID` or `after`. Its first message is `feed.ready`: what is listed then has all that happened before. A client that was away for long gets it again, and reads its lists anew. `run.started` tells of new runs, `workflow.changed` and `workflow.deleted` of workflows, drafts to those who see them; they have no id.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -62,6 +62,7 @@ func testChanges(t *testing.T, m Medium) {
 			n, err := other.LastNotice(ctx)
 			return n > 0 && err == nil
 		}},
+		{"start", journal.OfStarts(), func() error { return owner.Append(ctx, create("r4", 1)) }, func() bool { return exists(t, other, "r4") }},
 		{"new run", journal.OfRun("r3"), func() error { return owner.Append(ctx, create("r3", 1)) }, func() bool { return exists(t, other, "r3") }},
 		{"post", journal.OfRequests(), func() (err error) {
 			request, err = owner.Post(ctx, journal.Request{Run: "r1", Kind: "cancel"})

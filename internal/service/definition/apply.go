@@ -92,6 +92,7 @@ func (c *Catalog) Apply(ctx context.Context, q ApplyRequest) (Applied, diag.List
 		done.Agents = append(done.Agents, a.ID)
 	}
 	done.Workflows, err = c.stored.Put(ctx, puts, rows)
+	c.watchers.changed()
 	if len(puts) == 1 {
 		err = failure.Changed("workflow", puts[0].ID, err)
 	}
@@ -212,5 +213,6 @@ func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect s
 		return e, problems, err
 	}
 	e, err = c.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
+	c.watchers.changed()
 	return e, problems, failure.Changed("workflow", id, err)
 }

@@ -32,12 +32,13 @@ type Config struct {
 
 // Catalog loads documents, and stores workflows and agents. Safe for concurrent use.
 type Catalog struct {
-	cfg    Config
-	stored catalog.Store
+	cfg      Config
+	stored   catalog.Store
+	watchers watchers
 }
 
 // New makes a Catalog on a store.
-func New(cfg Config, stored catalog.Store) *Catalog { return &Catalog{cfg, stored} }
+func New(cfg Config, stored catalog.Store) *Catalog { return &Catalog{cfg: cfg, stored: stored} }
 
 // FormatGraph is the format of workflows that are Go graphs: only the program with their functions can drive their runs.
 const FormatGraph = "graph"

@@ -215,5 +215,6 @@ func (c *Catalog) DeleteWorkflowIf(ctx context.Context, id, expect string) error
 	if _, err := c.Entry(ctx, id); err != nil {
 		return err
 	}
+	defer c.watchers.changed()
 	return failure.Changed("workflow", id, c.stored.Delete(ctx, id, expect))
 }

@@ -47,6 +47,16 @@ func (s *Runner) Feed(ctx context.Context, after uint64) iter.Seq2[journal.Notic
 	}
 }
 
+// FeedSignals signals on notices that there may be new notices, and on starts that there may be new runs, as journal.Changes says: who waits subscribes, then reads, then receives, and
+// reads every journal.SafetyPoll without a signal too.
+func (s *Runner) FeedSignals(notices, starts chan<- struct{}) (stop func()) {
+	first, second := s.store.Subscribe(notices, journal.OfNotices()), s.store.Subscribe(starts, journal.OfStarts())
+	return func() {
+		first()
+		second()
+	}
+}
+
 // Notices gives the notices behind the notice after that there are now, oldest first: limit at most, and 1,000 where limit is 0 or more than that.
 func (s *Runner) Notices(ctx context.Context, after uint64, limit int) ([]journal.Notice, error) {
 	return s.store.Notices(ctx, after, limit)

@@ -38,7 +38,7 @@ type changes struct {
 	deafen  func()                    // ends listening to a relay
 	runs    map[uint64]map[string]int // subscribed ones, by hash
 	pending map[uint64]struct{}       // runs to tell of
-	kinds   string                    // what else to tell: n, r, l, o; q asks which runs others hear
+	kinds   string                    // what else to tell: n, r, l, s, o; q asks which runs others hear
 	telling bool                      // a goroutine tells
 	probing bool                      // a goroutine probes
 	stop    chan struct{}
@@ -155,6 +155,8 @@ func (ch *changes) stored(topics ...journal.Topic) {
 			ch.add("n")
 		case journal.TopicLines:
 			ch.add("l")
+		case journal.TopicStarts:
+			ch.add("s")
 		}
 	}
 	ch.tell()
@@ -165,18 +167,22 @@ func (ch *changes) appended(batch []*pending) {
 	if len(batch) == 0 {
 		return
 	}
-	notices, waiting := false, false
+	notices, waiting, starts := false, false, false
 	ch.mu.Lock()
 	for _, p := range batch {
 		ch.pending[hashOf(p.Run)] = struct{}{}
 		notices = notices || len(p.Notices) > 0
 		waiting = waiting || p.Release && p.formerOwner() != 0
+		starts = starts || p.Create != nil
 	}
 	if waiting {
 		ch.add("r")
 	}
 	if notices {
 		ch.add("n")
+	}
+	if starts {
+		ch.add("s")
 	}
 	ch.tell()
 	ch.mu.Unlock()
@@ -185,6 +191,9 @@ func (ch *changes) appended(batch []*pending) {
 	}
 	if notices {
 		ch.hub.Signal(journal.OfNotices())
+	}
+	if starts {
+		ch.hub.Signal(journal.OfStarts())
 	}
 	if waiting {
 		ch.hub.Signal(journal.OfRequests())
@@ -297,6 +306,8 @@ func (ch *changes) heard(text string) {
 			ch.hub.SignalKind(journal.TopicNotices)
 		case 'l':
 			ch.hub.SignalKind(journal.TopicLines)
+		case 's':
+			ch.hub.SignalKind(journal.TopicStarts)
 		case 'q':
 			ch.mu.Lock()
 			ch.deltas.announce()

@@ -90,6 +90,9 @@ func (s *Store) Append(ctx context.Context, a journal.Append) error {
 	if len(a.Notices) > 0 {
 		s.changes.hub.Signal(journal.OfNotices())
 	}
+	if a.Create != nil {
+		s.changes.hub.Signal(journal.OfStarts())
+	}
 	if isWaiting {
 		s.changes.hub.Signal(journal.OfRequests())
 	}

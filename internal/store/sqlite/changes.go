@@ -42,7 +42,7 @@ type changes struct {
 }
 
 // marks are what moves with each change that is signalled.
-type marks struct{ record, notice, requests, owners, owner, lines int64 }
+type marks struct{ record, notice, requests, owners, owner, lines, run int64 }
 
 func newChanges(readers *readers, owners *owners) *changes {
 	return &changes{readers: readers, owners: owners}
@@ -131,7 +131,7 @@ func (ch *changes) interval(quiet time.Duration) time.Duration {
 	switch {
 	case ch.hub.Has(journal.TopicRun):
 		longest = lookRun
-	case ch.hub.Has(journal.TopicRequests), ch.hub.Has(journal.TopicLines):
+	case ch.hub.Has(journal.TopicRequests), ch.hub.Has(journal.TopicLines), ch.hub.Has(journal.TopicStarts):
 		longest = lookRequests
 	}
 	return min(max(quiet/8, lookMin), longest)
@@ -171,7 +171,7 @@ func (ch *changes) compare() (changed bool, err error) {
 	if err != nil || r == nil {
 		return false, err
 	}
-	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4), r.int(5)}, ch.marks, !ch.known
+	now, before, isFirst := marks{r.int(0), r.int(1), r.int(2), r.int(3), r.int(4), r.int(5), r.int(6)}, ch.marks, !ch.known
 	ch.version, ch.marks, ch.known = v.int(0), now, true
 	ch.missed = ch.missed || now.owner != before.owner
 	switch {
@@ -186,6 +186,9 @@ func (ch *changes) compare() (changed bool, err error) {
 	}
 	if now.requests != before.requests {
 		ch.hub.SignalKind(journal.TopicRequests)
+	}
+	if now.run > before.run {
+		ch.hub.SignalKind(journal.TopicStarts)
 	}
 	if now.lines != before.lines {
 		ch.hub.SignalKind(journal.TopicLines)

@@ -55,7 +55,8 @@ func TestLook(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hocket.db")
 	one, two, requests, notices := journal.OfRun("r1"), journal.OfRun("r2"), journal.OfRequests(), journal.OfNotices()
-	all := []journal.Topic{one, two, requests, notices}
+	starts := journal.OfStarts()
+	all := []journal.Topic{one, two, requests, notices, starts}
 	s, signals := looking(t, path, all...)
 	other, err := Open(t.Context(), path, Config{Kind: journal.KindRun})
 	if err != nil {
@@ -78,8 +79,8 @@ func TestLook(t *testing.T) {
 	}{
 		{"first look", func() error { return nil }, all, false},
 		{"nothing", func() error { return nil }, nil, true},
-		{"create", func() error { return other.Append(ctx, changeAppend("r1", 1)) }, []journal.Topic{one}, false},
-		{"create another", func() error { return other.Append(ctx, changeAppend("r2", 1)) }, []journal.Topic{two}, false},
+		{"create", func() error { return other.Append(ctx, changeAppend("r1", 1)) }, []journal.Topic{one, starts}, false},
+		{"create another", func() error { return other.Append(ctx, changeAppend("r2", 1)) }, []journal.Topic{two, starts}, false},
 		{"append", func() error { return other.Append(ctx, changeAppend("r1", 2)) }, []journal.Topic{one}, false},
 		{"append with a notice", func() error {
 			return other.Append(ctx, changeAppend("r1", 3, journal.Notice{Seq: 3, Type: "run.completed"}))

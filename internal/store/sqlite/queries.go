@@ -174,7 +174,7 @@ const (
 const (
 	sqlVersion = sqlText(`PRAGMA data_version`) // moves with each commit of another connection
 	sqlMarks   = sqlText(`SELECT (SELECT coalesce(max(id), 0) FROM records), (SELECT coalesce(max(id), 0) FROM notices), requests, owners,
-  (SELECT coalesce(max(id), 0) FROM owners), lines FROM changes`)
+  (SELECT coalesce(max(id), 0) FROM owners), lines, (SELECT coalesce(max(id), 0) FROM runs) FROM changes`)
 	sqlMoved = sqlText(`SELECT DISTINCT r.run FROM records c CROSS JOIN runs r ON r.id = c.run WHERE c.id > ?`)
 
 	sqlRequestsChanged = sqlText(`UPDATE changes SET requests = requests + 1`)

@@ -2,21 +2,23 @@ import {useQueryClient} from '@tanstack/react-query'
 import {useEffect, useState} from 'react'
 import {type FeedState, follow} from './feed.ts'
 
-// useFeed asks anew for what a notice says has changed. Many notices at a time ask once.
+// useFeed asks anew for what a notice says has changed, and for all when there is a stream again: new runs and changes of workflows have no number behind which to go on. Many
+// notices at a time ask once.
 export function useFeed(): FeedState {
   const queries = useQueryClient()
   const [state, setState] = useState<FeedState>('connecting')
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
-    const stop = follow(
-      () => {
-        timer ??= setTimeout(() => {
-          timer = undefined
-          for (const key of ['runs', 'counts', 'waits', 'workflows']) void queries.invalidateQueries({queryKey: [key]})
-        }, 250)
-      },
-      s => setState(s),
-    )
+    const ask = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined
+        for (const key of ['runs', 'counts', 'waits', 'workflows']) void queries.invalidateQueries({queryKey: [key]})
+      }, 250)
+    }
+    const stop = follow(ask, s => {
+      setState(s)
+      if (s === 'open') ask()
+    })
     return () => {
       stop()
       clearTimeout(timer)

@@ -1,0 +1,78 @@
+//go:build unix
+
+package live_test
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/live"
+)
+
+// BenchmarkFeed is what the feed costs a process at n and 2n streams and n and 2n runs: the time of its processors for each run, clients too, on a store in a file.
+//
+//	go test ./internal/api/live -run - -bench Feed -benchtime 1x
+func BenchmarkFeed(b *testing.B) {
+	for _, streams := range []int{0, 8, 16, 32} {
+		for _, runs := range []int{100, 200} {
+			b.Run(fmt.Sprintf("streams=%d/runs=%d", streams, runs), func(b *testing.B) { benchmarkFeed(b, streams, runs) })
+		}
+	}
+}
+
+func benchmarkFeed(b *testing.B, streams, runs int) {
+	for b.Loop() {
+		b.StopTimer()
+		s := open(b, onDisk(b), plain)
+		at, h := serveFeed(b, s, live.Config{})
+		var all []*stream
+		for range streams {
+			st := connect(b, at, "")
+			if m, ok := st.next(); !ok || m.kind != live.TypeReady {
+				b.Fatalf("%+v", m)
+			}
+			all = append(all, st)
+		}
+		b.StartTimer()
+		began := processorTime(b)
+		var done sync.WaitGroup
+		for _, st := range all {
+			done.Go(func() {
+				for ended := 0; ended < runs; {
+					m, ok := st.next()
+					if !ok {
+						b.Error("the feed ended")
+						return
+					}
+					if m.kind == "run.completed" {
+						ended++
+					}
+				}
+			})
+		}
+		for range runs {
+			finished(b, s, chain(1))
+		}
+		done.Wait()
+		b.ReportMetric(float64((processorTime(b)-began).Microseconds())/float64(runs), "cpu-µs/run")
+		for _, st := range all {
+			st.cut()
+		}
+		b.StopTimer()
+		h.Close()
+		b.StartTimer()
+	}
+}
+
+// processorTime is what the process has used.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}

@@ -1,0 +1,323 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/catalog"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+const (
+	// tapItems bounds the messages of a namespace that are kept for its streams. A stream that is further behind reads the store itself.
+	tapItems = 1024
+	// startsEvery is how often new runs are looked for at most: the first is told at once, those that follow within this time.
+	startsEvery = 100 * time.Millisecond
+	// workflowsShare bounds what it costs to look for changes of workflows by others: a look is made when so many times as long as the last one took has passed.
+	workflowsShare = 50
+)
+
+// taps are the readers of namespaces that have streams. The zero value is ready.
+type taps struct {
+	mu   sync.Mutex
+	all  map[*service.Service]*tap
+	work sync.WaitGroup
+}
+
+// tap reads what happens in a namespace, once for all streams of the process, and keeps the newest messages as they are written. A stream has a place among them.
+type tap struct {
+	service *service.Service
+	cancel  context.CancelFunc
+	streams int           // taps.mu is held
+	ready   chan struct{} // closed when it reads, or failed
+
+	mu    sync.Mutex
+	items []item
+	first uint64        // number of items[0]
+	at    uint64        // the last notice that it has read; the goroutine that reads writes it alone
+	more  chan struct{} // closed when there is more, or it has ended
+	err   error         // why it ended
+
+	// Of the goroutine that reads.
+	known   map[string]time.Time     // runs that were created lately
+	entries map[string]catalog.Entry // workflows
+}
+
+// item is a message for all streams of a namespace.
+type item struct {
+	id     uint64 // of the notice; 0: none
+	text   []byte
+	drafts bool // only for those who see drafts
+}
+
+// join gives the reader of a namespace, with the place behind what it has read and the notice up to which that is. The caller leaves it. Errors: those of the store.
+func (t *taps) join(ctx context.Context, s *service.Service) (_ *tap, place, at uint64, err error) {
+	t.mu.Lock()
+	p := t.all[s]
+	if p == nil {
+		p = t.open(s)
+	}
+	p.streams++
+	t.mu.Unlock()
+	select {
+	case <-p.ready:
+	case <-ctx.Done():
+		t.leave(p)
+		return nil, 0, 0, ctx.Err()
+	}
+	p.mu.Lock()
+	place, at, err = p.first+uint64(len(p.items)), p.at, p.err
+	p.mu.Unlock()
+	if err != nil {
+		t.leave(p)
+	}
+	return p, place, at, err
+}
+
+// open begins to read. t.mu is held.
+func (t *taps) open(s *service.Service) *tap {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &tap{service: s, cancel: cancel, ready: make(chan struct{}), more: make(chan struct{}), known: map[string]time.Time{}, entries: map[string]catalog.Entry{}}
+	if t.all == nil {
+		t.all = map[*service.Service]*tap{}
+	}
+	t.all[s] = p
+	t.work.Go(func() {
+		err := p.read(ctx)
+		t.drop(p)
+		p.mu.Lock()
+		p.err = err
+		close(p.more)
+		p.mu.Unlock()
+		select {
+		case <-p.ready:
+		default:
+			close(p.ready)
+		}
+	})
+	return p
+}
+
+// leave ends the reader with its last stream.
+func (t *taps) leave(p *tap) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p.streams--; p.streams == 0 {
+		p.cancel()
+		if t.all[p.service] == p {
+			delete(t.all, p.service)
+		}
+	}
+}
+
+// drop takes away a reader that ended, so that streams that come begin another.
+func (t *taps) drop(p *tap) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.cancel()
+	if t.all[p.service] == p {
+		delete(t.all, p.service)
+	}
+}
+
+// read reads until ctx is done or the store fails.
+func (p *tap) read(ctx context.Context) error {
+	notices, starts, workflows := make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	defer p.service.FeedSignals(notices, starts)()
+	defer p.service.WatchWorkflows(workflows)()
+	last, err := p.service.LastNotice(ctx)
+	if err != nil {
+		return err
+	}
+	p.at = last // no stream has a place yet
+	if _, err := p.started(ctx, time.Now()); err != nil {
+		return err
+	}
+	took, err := p.look(ctx, false)
+	if err != nil {
+		return err
+	}
+	close(p.ready)
+	poll, pause := time.NewTicker(feedEvery), time.NewTimer(0)
+	defer poll.Stop()
+	defer pause.Stop()
+	paused, waiting, looked := true, false, time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-notices:
+			err = p.notices(ctx)
+		case <-starts:
+			waiting = true
+		case <-pause.C:
+			paused = false
+		case <-workflows:
+			took, err = p.look(ctx, true)
+			looked = time.Now()
+		case now := <-poll.C: // what was not signalled
+			waiting = true
+			if err = p.notices(ctx); err == nil && now.Sub(looked) >= max(feedEvery, workflowsShare*took) {
+				took, err = p.look(ctx, true)
+				looked = time.Now()
+			}
+		}
+		if err == nil && waiting && !paused {
+			waiting, paused = false, true
+			pause.Reset(startsEvery)
+			err = p.starts(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// notices tells the notices behind the last one.
+func (p *tap) notices(ctx context.Context) error {
+	for {
+		page, err := p.service.Notices(ctx, p.at, 0)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		items := make([]item, len(page))
+		for i, n := range page {
+			if items[i], err = noticed(ctx, p.service, n); err != nil {
+				return err
+			}
+		}
+		p.add(items...)
+	}
+}
+
+// noticed is what a notice tells, with the run as it is now. Of a run that was deleted meanwhile there is no more to say.
+func noticed(ctx context.Context, s *service.Service, n journal.Notice) (item, error) {
+	t := Told{Type: n.Type, Run: n.Run, Seq: n.Seq, At: n.At}
+	h, err := s.Head(ctx, n.Run)
+	switch {
+	case errors.Is(err, journal.ErrNotFound):
+	case err != nil:
+		return item{}, err
+	default:
+		t.Workflow, t.Status = h.Workflow, h.Status
+	}
+	return item{id: n.ID, text: encode(n.ID, t)}, nil
+}
+
+// starts tells the runs that were made since the last look, the oldest first. Where there are more than a look finds, all lists are to be read anew.
+func (p *tap) starts(ctx context.Context) error {
+	runs, err := p.started(ctx, time.Now())
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	if len(runs) == maxStarted {
+		p.add(item{text: encode(p.at, Told{Type: TypeReady, At: time.Now().UTC()})})
+		return nil
+	}
+	items := make([]item, 0, len(runs))
+	for i := len(runs) - 1; i >= 0; i-- {
+		h := &runs[i]
+		items = append(items, item{text: encode(0, Told{Type: TypeStarted, Run: h.Run, At: h.Created, Workflow: h.Workflow, Status: h.Status})})
+	}
+	p.add(items...)
+	return nil
+}
+
+// started gives the runs that were made since the last look, the newest first.
+func (p *tap) started(ctx context.Context, now time.Time) ([]journal.Head, error) {
+	page, _, err := p.service.List(ctx, journal.Query{CreatedFrom: now.Add(-skew), Limit: maxStarted})
+	if err != nil {
+		return nil, err
+	}
+	var fresh []journal.Head
+	for _, h := range page {
+		if _, old := p.known[h.Run]; !old {
+			fresh = append(fresh, h)
+			p.known[h.Run] = h.Created
+		}
+	}
+	for run, at := range p.known {
+		if at.Before(now.Add(-2 * skew)) {
+			delete(p.known, run)
+		}
+	}
+	return fresh, nil
+}
+
+// look finds out which workflows have changed, tells it where tell is set, and gives how long it took.
+func (p *tap) look(ctx context.Context, tell bool) (time.Duration, error) {
+	began := time.Now()
+	list, err := p.service.Entries(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var items []item
+	changed := func(kind, id string, before, now catalog.Entry) {
+		items = append(items, item{text: encode(0, Told{Type: kind, Workflow: id, At: began.UTC()}), drafts: shown(before).Equal(shown(now))})
+	}
+	next := make(map[string]catalog.Entry, len(list))
+	for _, e := range list {
+		if before, ok := p.entries[e.ID]; !ok || !before.Equal(e) {
+			changed(TypeWorkflowChanged, e.ID, before, e)
+		}
+		next[e.ID] = e
+		delete(p.entries, e.ID)
+	}
+	for id, before := range p.entries {
+		changed(TypeWorkflowDeleted, id, before, catalog.Entry{})
+	}
+	p.entries = next
+	if tell && len(items) > 0 {
+		p.add(items...)
+	}
+	return time.Since(began), nil
+}
+
+// shown is what those see of a workflow who see no drafts; the zero Entry is nothing.
+func shown(e catalog.Entry) catalog.Entry {
+	if e.Published == 0 && !e.HasRows {
+		return catalog.Entry{}
+	}
+	e.Draft, e.Updated = 0, time.Time{}
+	return e
+}
+
+// add gives messages to the streams.
+func (p *tap) add(items ...item) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.items = append(p.items, items...)
+	if last := items[len(items)-1].id; last > 0 {
+		p.at = last
+	}
+	if over := len(p.items) - tapItems; over > tapItems/2 { // not for each message
+		p.items = append([]item(nil), p.items[over:]...)
+		p.first += uint64(over)
+	}
+	close(p.more)
+	p.more = make(chan struct{})
+}
+
+// batch is what follows a place.
+type batch struct {
+	items []item // shared: they are not changed
+	next  uint64 // the place behind them
+	at    uint64 // the last notice up to there
+	lost  bool   // what follows the place is not kept any more
+	more  <-chan struct{}
+	err   error
+}
+
+// since gives what follows a place.
+func (p *tap) since(place uint64) batch {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := batch{next: p.first + uint64(len(p.items)), at: p.at, lost: place < p.first, more: p.more, err: p.err}
+	if !b.lost {
+		b.items = p.items[place-p.first:]
+	}
+	return b
+}

@@ -1,0 +1,174 @@
+package live_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/api/live"
+	"github.com/hocket-run/hocket/internal/journal"
+	"github.com/hocket-run/hocket/internal/service"
+)
+
+// keep stores a workflow whose agent is told what; draft: as a draft.
+func keep(t *testing.T, s *service.Service, id, what string, draft bool) {
+	t.Helper()
+	text := "agents:\n  a: {model: fake/one, instruction: " + what + "}\nworkflow:\n  - {type: agent, name: a}\n"
+	_, problems, err := s.Apply(t.Context(), service.ApplyRequest{ID: id, Documents: []service.Document{{Data: []byte(text)}}, Draft: draft})
+	if err != nil || problems.HasErrors() {
+		t.Fatal(err, problems)
+	}
+}
+
+// toldOf gives the next n messages as `type run-or-workflow`.
+func (s *stream) toldOf(t *testing.T, n int) string {
+	t.Helper()
+	var all []string
+	for range n {
+		m, ok := s.next()
+		if !ok {
+			t.Fatalf("the feed ended after %s", all)
+		}
+		var told live.Told
+		if err := json.Unmarshal([]byte(m.data), &told); err != nil {
+			t.Fatalf("%v: %+v", err, m)
+		}
+		all = append(all, strings.TrimSpace(told.Type+" "+told.Workflow))
+	}
+	return strings.Join(all, ", ")
+}
+
+// TestFeedOneReader: one reader serves all streams of a process, each of which gets every message once, in order, whenever it came. It ends with the last stream.
+func TestFeedOneReader(t *testing.T) {
+	t.Parallel()
+	s := open(t, onDisk(t), plain)
+	at, h := serveFeed(t, s, live.Config{})
+	var all []*stream
+	const rounds, each = 4, 4
+	for range rounds {
+		for range each {
+			st := connect(t, at, "")
+			if m, ok := st.next(); !ok || m.kind != live.TypeReady {
+				t.Fatalf("%+v", m)
+			}
+			all = append(all, st)
+		}
+		run := finished(t, s, chain(1))
+		for i, st := range all {
+			got := map[string]int{}
+			for got["run.completed"] == 0 || got[live.TypeStarted] == 0 {
+				m, ok := st.next()
+				if !ok || !strings.Contains(m.data, run) {
+					t.Fatalf("stream %d: %+v, want run %s alone", i, m, run)
+				}
+				got[m.kind]++
+			}
+			if len(got) != 2 || got["run.completed"] != 1 || got[live.TypeStarted] != 1 {
+				t.Errorf("stream %d: %v", i, got)
+			}
+		}
+		if n := h.Taps(); n != 1 {
+			t.Errorf("%d streams have %d readers", len(all), n)
+		}
+	}
+	for _, st := range all {
+		st.cut()
+	}
+	h.Idle(rounds * each)
+	if n := h.Taps(); n != 0 {
+		t.Errorf("%d readers without a stream", n)
+	}
+	if m, ok := connect(t, at, "").next(); !ok || m.kind != live.TypeReady {
+		t.Errorf("a stream after all others: %+v", m)
+	}
+}
+
+// TestFeedStarts: a new run is told when it begins, not by the next look.
+func TestFeedStarts(t *testing.T) {
+	t.Parallel()
+	s := open(t, onDisk(t), plain)
+	at, _ := serveFeed(t, s, live.Config{})
+	st := connect(t, at, "")
+	if m, ok := st.next(); !ok || m.kind != live.TypeReady {
+		t.Fatalf("%+v", m)
+	}
+	const runs = 10
+	began := time.Now()
+	for range runs {
+		st.until(t, start(t, s, chain(1)), live.TypeStarted)
+	}
+	if took := time.Since(began); took > runs*journal.SafetyPoll/2 {
+		t.Errorf("%d runs were told after %s", runs, took)
+	}
+}
+
+// TestFeedWorkflows: changes of workflows are told, those of drafts only to who sees drafts, whichever process made them.
+func TestFeedWorkflows(t *testing.T) {
+	t.Parallel()
+	db := onDisk(t)
+	s, other := open(t, db, plain), open(t, db, plain)
+	keep(t, s, "old", "Write.", false)
+	at, _ := serveFeed(t, s, live.Config{})
+	runs, edits := connect(t, at, ""), connect(t, strings.Replace(at, "/api", "/edit", 1), "")
+	for _, st := range []*stream{runs, edits} {
+		if m, ok := st.next(); !ok || m.kind != live.TypeReady {
+			t.Fatalf("%+v", m)
+		}
+	}
+	for _, step := range []struct {
+		do       func()
+		by, seen string // by whom drafts are seen, and by all others
+	}{
+		{func() { keep(t, s, "new", "Write.", true) }, "workflow.changed new", ""},
+		{func() { keep(t, s, "new", "Write.", false) }, "workflow.changed new", "workflow.changed new"},
+		{func() { keep(t, s, "old", "Write well.", true) }, "workflow.changed old", ""},
+		{func() { keep(t, s, "gone", "Write.", true) }, "workflow.changed gone", ""},
+		{func() {
+			if err := s.DeleteWorkflow(t.Context(), "gone"); err != nil {
+				t.Fatal(err)
+			}
+		}, "workflow.deleted gone", ""},
+		{func() { keep(t, other, "old", "Write well.", false) }, "workflow.changed old", "workflow.changed old"},
+		{func() {
+			if err := other.DeleteWorkflow(t.Context(), "old"); err != nil {
+				t.Fatal(err)
+			}
+		}, "workflow.deleted old", "workflow.deleted old"},
+	} {
+		step.do()
+		if got := edits.toldOf(t, 1); got != step.by {
+			t.Errorf("who sees drafts is told %s, want %s", got, step.by)
+		}
+		if step.seen == "" {
+			continue // the next message is of the next step
+		}
+		if got := runs.toldOf(t, 1); got != step.seen {
+			t.Errorf("who sees no drafts is told %s, want %s", got, step.seen)
+		}
+	}
+}
+
+// TestFeedOverrun: a stream that was too slow is told to read its lists anew, and goes on.
+func TestFeedOverrun(t *testing.T) {
+	t.Parallel()
+	s := open(t, onDisk(t), plain)
+	at, h := serveFeed(t, s, live.Config{})
+	st := connect(t, at, "")
+	if m, ok := st.next(); !ok || m.kind != live.TypeReady {
+		t.Fatalf("%+v", m)
+	}
+	done := st.until(t, finished(t, s, chain(1)), "run.completed")
+	last := done[len(done)-1].id
+	h.Flood(s)
+	m, ok := st.next()
+	for ok && m.kind == live.TypeStarted {
+		m, ok = st.next()
+	}
+	if m.kind != live.TypeReady || m.id != last {
+		t.Errorf("after too many messages: %+v, want %s with id %s", m, live.TypeReady, last)
+	}
+	if got := kinds(st.until(t, finished(t, s, chain(1)), "run.completed")); strings.Count(got, "run.completed") != 1 {
+		t.Errorf("goes on with %s", got)
+	}
+}
