@@ -40,7 +40,7 @@ async function inPage({png, most}) {
   const parts = c => [c & 255, (c >> 8) & 255, (c >> 16) & 255]
   const distance = (a, b) => Math.abs(a[0] - b[0]) + Math.abs(a[1] - b[1]) + Math.abs(a[2] - b[2])
   // Areas keep their colours. Of the others, those that are far enough from each other: the distance grows until they are few.
-  const [area, large] = [300, 2000]
+  const [area, large] = [300, 900]
   let palette = []
   for (let far = 8; (palette.length === 0 || palette.length > most) && far < 1000; far *= 1.15) {
     palette = []

@@ -63,6 +63,7 @@ async function node(page) {
   await graph(page)
   await page.locator('.react-flow__node[data-id="reviewer"]').dblclick()
   await page.locator('section[data-inspector]').waitFor()
+  await page.evaluate(() => getSelection().removeAllRanges()) // two clicks choose a word of what they open
 }
 
 export const themes = ['light', 'dark']

@@ -9,13 +9,6 @@ export class Ledger {
   private readonly calls = new Map<string, Call>()
   private readonly below = new Map<string, Below>()
 
-  // take takes over what another ledger knows; stepOf gives the step that is here what another is there.
-  take(other: Ledger, stepOf: (st: FoldStep) => FoldStep): void {
-    Object.assign(this.total, other.total)
-    for (const [id, c] of other.calls) this.calls.set(id, {...c, step: stepOf(c.step)})
-    for (const [run, b] of other.below) this.below.set(run, {...b, used: {...b.used}, step: stepOf(b.step)})
-  }
-
   private both(st: FoldStep | null, f: (t: Tally) => void): void {
     if (st) f(st.tally)
     f(this.total)

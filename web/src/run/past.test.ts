@@ -1,6 +1,5 @@
 import {readdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
-import fc from 'fast-check'
 import {afterEach, describe, expect, it, vi} from 'vitest'
 import type {LiveRun} from '../live/run_source.ts'
 import {Past} from './past.ts'
@@ -20,22 +19,12 @@ describe('P36: a run as it was is what its first events give', () => {
   for (const file of readdirSync(folder).filter(f => f.endsWith('.json'))) {
     it(file, () => {
       const {run, definition, events} = JSON.parse(readFileSync(join(folder, file), 'utf8')) as {run: string; definition: Definition; events: RunEvent[]}
-      // A copy at any place goes on as the fold itself does, and neither changes the other.
-      for (let at = 0; at <= events.length; at += Math.max(1, Math.floor(events.length / 7))) {
-        const fold = new Fold(run, definition)
-        for (const e of events.slice(0, at)) fold.add(e)
-        const [then, copy] = [fold.view(), fold.copy()]
-        for (const e of events.slice(at)) fold.add(e)
-        expect(copy.view()).toEqual(then)
-        for (const e of events.slice(at)) copy.add(e)
-        expect(copy.view()).toEqual(fold.view())
-        expect(fold.view()).toEqual(project(run, definition, events))
-      }
       const past = new Past(run, definition)
       const live = liveOf(run, definition, events)
       const last = events.at(-1)!.seq
-      const places = [last - 1, 1, Math.ceil(last / 2), Math.ceil(last / 3), last - 2].filter(n => n > 0 && n < last)
-      for (const at of places) {
+      // Forth, back, and forth again: what was drawn at one position is not shown at another.
+      const all = Array.from({length: last - 1}, (_, i) => i + 1)
+      for (const at of [...all, ...all.toReversed().filter(n => n % 3 === 0), ...all.filter(n => n % 2 === 0)]) {
         const first = events.filter(e => e.seq <= at)
         expect(past.of(live, at)).toMatchObject({past: last, events: first, view: project(run, definition, first)})
       }
@@ -68,29 +57,19 @@ function long(n: number): RunEvent[] {
 describe('what a position costs', () => {
   afterEach(() => vi.restoreAllMocks())
 
-  it('is bounded by the distance of two checkpoints, in any order', () => {
-    const events = long(2500)
-    const live = liveOf('r', null, events)
-    const past = new Past('r', null)
-    past.of(live, events.length - 1) // the first look folds all
-    const added = vi.spyOn(Fold.prototype, 'add')
-    fc.assert(
-      fc.property(fc.integer({min: 1, max: events.length - 1}), at => {
-        added.mockClear()
-        expect(past.of(live, at).view.seq).toBe(at)
-        expect(added.mock.calls.length).toBeLessThanOrEqual(Math.ceil(events.length / 16))
-      }),
-      {numRuns: 60, seed: 1},
-    )
-  })
-
-  it('is one event for the next one', () => {
+  it('is one event for the next one, and what has ended is not drawn again', () => {
     const events = long(500)
     const live = liveOf('r', null, events)
     const past = new Past('r', null)
-    past.of(live, 1000)
+    const before = past.of(live, 1000).view.steps
     const added = vi.spyOn(Fold.prototype, 'add')
-    for (let at = 1001; at < 1010; at++) past.of(live, at)
+    let now = before
+    for (let at = 1001; at < 1010; at++) now = past.of(live, at).view.steps
     expect(added.mock.calls.length).toBe(9)
+    const ended = before.filter(s => s.status === 'completed')
+    expect(ended.length).toBeGreaterThan(200)
+    for (const [i, s] of ended.entries()) expect(now[i]).toBe(s)
+    const back = past.of(live, 900).view.steps
+    for (const [i, s] of back.filter(x => x.status === 'completed').entries()) expect(s).toBe(before[i])
   })
 })

@@ -1,8 +1,8 @@
 import {isQuiet, Ledger} from './calls_fold.ts'
-import {copies, type FoldStep, type FoldWait, noTally, type Scope} from './state.ts'
+import {type FoldStep, type FoldWait, noTally, type Scope} from './state.ts'
 import {short} from './time.ts'
 import type {Answer, Definition, DefNode, Failure, RunEvent, RunStatus, RunView} from './types.ts'
-import {ended, viewOf} from './view.ts'
+import {ended, type SeenSteps, viewOf} from './view.ts'
 import {waitOf} from './waits_fold.ts'
 
 const statusAfter: Record<string, RunStatus> = {
@@ -31,8 +31,8 @@ export class Fold {
   private readonly scopes = new Map<number, Scope>()
   private readonly outputs = new Map<string, FoldStep>()
   private readonly answers: Answer[] = []
-  private taken: Record<number, number> = {}
-  private takenIn: Record<string, Record<number, number>> = {}
+  private readonly taken: Record<number, number> = {}
+  private readonly takenIn: Record<string, Record<number, number>> = {}
   private readonly unknown: RunEvent[] = []
   private readonly ledger = new Ledger()
   private readonly byID = new Map<Definition, Map<string, DefNode>>()
@@ -41,6 +41,8 @@ export class Fold {
   constructor(
     private readonly id: string,
     private readonly def: Definition | null,
+    // seen are the views of steps, which folds of one run share: what has ended is drawn once.
+    private readonly seen: SeenSteps = new Map(),
   ) {
     this.scopes.set(0, this.scope(0, def ?? {entry: '', nodes: [], edges: []}, '', null))
   }
@@ -72,6 +74,7 @@ export class Fold {
       else if (!isQuiet(e.type) && e.type !== 'edge.taken') this.unknown.push(e)
       return
     }
+    if (st.version >= 0) st.version++
     if (e.type === 'edge.taken') this.edge(st, e.data)
     else if (e.type.startsWith('step.') && this.step(st, e)) return
     else if (!this.ledger.add(st, e)) this.unknown.push(e)
@@ -121,6 +124,7 @@ export class Fold {
     const kind = String(e.data.kind ?? found?.kind ?? '')
     return {
       n: e.step ?? 0,
+      version: 0,
       node,
       def: found ?? {id: node, kind},
       kind,
@@ -160,6 +164,7 @@ export class Fold {
   private skip(e: RunEvent): void {
     if (!e.node) return
     const st = this.make(e, this.scopes.get(0)!)
+    st.version = -1
     st.status = 'skipped'
     st.endedAt = e.time
     st.reason = String(e.data.reason ?? '')
@@ -295,6 +300,7 @@ export class Fold {
     const held = !!d.call && !!d.binding && (d.kind === 'approval' || !!d.below)
     if (st) {
       st.waiting++
+      st.version++
       this.ledger.count(st, 0, held ? -1 : 0)
     }
     this.waits.push(waitOf(e, st))
@@ -305,7 +311,10 @@ export class Fold {
     const w = this.waits.findLast(v => v.id === d.wait)
     if (!w || w.done) return
     w.done = true
-    if (w.step) w.step.waiting--
+    if (w.step) {
+      w.step.waiting--
+      w.step.version++
+    }
     const by = d.by as Answer['by'] | undefined
     const answered = e.type === 'wait.answered'
     if (answered || by) {
@@ -326,32 +335,6 @@ export class Fold {
       w.step.note = String(d.note ?? '')
     }
     this.waits = this.waits.filter(v => v !== w)
-  }
-
-  // copy gives a fold that goes on from here by itself. Values of the run are shared: no fold changes them.
-  copy(): Fold {
-    const f = new Fold(this.id, this.def)
-    const {stepOf, scopeOf} = copies(this.order.concat(...this.steps.values()))
-    f.status = this.status
-    f.created = this.created
-    f.startedAt = this.startedAt
-    f.endedAt = this.endedAt
-    f.failure = this.failure
-    f.reason = this.reason
-    f.outputStep = this.outputStep
-    f.said = this.said
-    f.seq = this.seq
-    for (const [n, st] of this.steps) f.steps.set(n, stepOf(st))
-    for (const st of this.order) f.order.push(stepOf(st))
-    for (const [n, sc] of this.scopes) f.scopes.set(n, scopeOf(sc))
-    for (const [node, st] of this.outputs) f.outputs.set(node, stepOf(st))
-    f.answers.push(...this.answers)
-    f.taken = {...this.taken}
-    for (const [path, taken] of Object.entries(this.takenIn)) f.takenIn[path] = {...taken}
-    f.unknown.push(...this.unknown)
-    f.ledger.take(this.ledger, stepOf)
-    f.waits = this.waits.map(w => ({...w, step: w.step && stepOf(w.step)}))
-    return f
   }
 
   // view gives the run as of the last event. It is the caller's; values in it are shared.
@@ -376,6 +359,7 @@ export class Fold {
       unknown: this.unknown,
       ledger: this.ledger,
       seq: this.seq,
+      seen: this.seen,
     })
   }
 }

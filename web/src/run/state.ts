@@ -24,6 +24,8 @@ export type Item = {output: unknown; failure: Failure | null; ended: boolean}
 // FoldStep is one execution of a node while it is folded.
 export type FoldStep = {
   n: number
+  // version counts the events that changed it; -1: its number may be that of another one.
+  version: number
   node: string
   def: DefNode
   kind: string
@@ -76,26 +78,4 @@ export function itemOf(sc: Scope): {map: number; item: number} | null {
 
 export function warn(st: FoldStep, text: unknown): void {
   if (typeof text === 'string' && text !== '' && st.warnings.length < 20) st.warnings.push(text)
-}
-
-// copies copies steps with their scopes, so that the copies name each other as the steps do.
-export function copies(steps: readonly FoldStep[]): {stepOf: (st: FoldStep) => FoldStep; scopeOf: (sc: Scope) => Scope} {
-  const all = new Map<FoldStep, FoldStep>()
-  const scopes = new Map<Scope, Scope>()
-  const stepOf = (st: FoldStep): FoldStep => all.get(st) ?? st
-  const scopeOf = (sc: Scope): Scope => {
-    let copy = scopes.get(sc)
-    if (!copy) {
-      copy = {...sc, owner: sc.owner && stepOf(sc.owner), last: sc.last && stepOf(sc.last)}
-      scopes.set(sc, copy)
-    }
-    return copy
-  }
-  for (const st of steps) all.set(st, {...st, tally: {...st.tally}, warnings: [...st.warnings], subs: new Set(st.subs)})
-  for (const st of all.values()) {
-    st.scope = scopeOf(st.scope)
-    st.branches = new Map([...st.branches].map(([n, sc]) => [n, scopeOf(sc)]))
-    st.items = st.items && {...st.items, done: st.items.done.map(i => ({...i}))}
-  }
-  return {stepOf, scopeOf}
 }

@@ -6,6 +6,9 @@ import {kindWord, nodeWord, titleOf} from './words.ts'
 
 export const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'cancelled'])
 
+// SeenSteps are the views of steps that had ended, by their numbers, with how many events had changed them: in one run that says all of them.
+export type SeenSteps = Map<number, {version: number; view: Step}>
+
 // Folded is what a fold knows of a run.
 export type Folded = {
   id: string
@@ -27,6 +30,7 @@ export type Folded = {
   unknown: RunEvent[]
   ledger: Ledger
   seq: number
+  seen: SeenSteps
 }
 
 const statusOf = (f: Folded, st: FoldStep): Step['status'] => {
@@ -55,6 +59,16 @@ const usageOf = (t: Tally, open: number): Usage => ({
   outputTokens: t.output,
   costUSD: t.unknown + open > 0 ? null : t.cost / 1e12,
 })
+
+// stepViewOf draws a step, once where nothing of the run can change it any more but an event of its own.
+const stepViewOf = (f: Folded, st: FoldStep, format: string): Step => {
+  if (st.status === 'running' || st.version < 0 || ended.has(f.status)) return stepView(f, st, format)
+  const seen = f.seen.get(st.n)
+  if (seen?.version === st.version) return seen.view
+  const view = stepView(f, st, format)
+  f.seen.set(st.n, {version: st.version, view})
+  return view
+}
 
 const stepView = (f: Folded, st: FoldStep, format: string): Step => {
   const end = st.endedAt || f.endedAt
@@ -151,7 +165,7 @@ export function viewOf(f: Folded): RunView {
     error: runError(f),
     waiting: goesOn ? f.waits.map(waitView) : [],
     answers: [...f.answers],
-    steps: f.order.filter(st => !st.def.hidden).map(st => stepView(f, st, format)),
+    steps: f.order.filter(st => !st.def.hidden).map(st => stepViewOf(f, st, format)),
     usage: {...usageOf(f.ledger.total, goesOn ? 0 : f.ledger.unanswered(null)), modelCalls: f.ledger.total.models, toolCalls: f.ledger.total.tools},
     startedAt: f.startedAt ? short(f.startedAt) : null,
     endedAt: f.endedAt ? short(f.endedAt) : null,
