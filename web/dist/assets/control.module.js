@@ -1,1 +1,1 @@
-var e={input:`_input_aas21_1`,select:`_select_aas21_2`,area:`_area_aas21_3`,code:`_code_aas21_29`,check:`_check_aas21_34`};export{e as t};
+var e={input:`_input_lq6ld_1`,select:`_select_lq6ld_2`,area:`_area_lq6ld_3`,code:`_code_lq6ld_40`,check:`_check_lq6ld_45`};export{e as t};
