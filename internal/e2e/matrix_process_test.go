@@ -87,11 +87,12 @@ func TestKilledInAppend(t *testing.T) {
 	for name, tt := range map[string]struct {
 		hold  func(p *pgtest.Proxy, text string)
 		there func(p *pgtest.Proxy, run, reply string) bool // the moment of the kill
-		lost  bool                                          // what the proxy holds
+		// commits: PostgreSQL has the message and commits it while the server is gone. lost: it never gets it.
+		commits, lost bool
 	}{
-		"before append": {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, true},
-		"in commit":     {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, false},
-		"after append":  {(*pgtest.Proxy).HoldAnswersFrom, func(_ *pgtest.Proxy, run, reply string) bool { return c.isStored(run, reply) }, false},
+		"before append": {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, false, true},
+		"in commit":     {(*pgtest.Proxy).HoldFrom, func(p *pgtest.Proxy, _, reply string) bool { return p.Holds(reply) }, true, false},
+		"after append":  {(*pgtest.Proxy).HoldAnswersFrom, func(_ *pgtest.Proxy, run, reply string) bool { return c.isStored(run, reply) }, false, false},
 	} {
 		before := c.check() // of the runs so far
 		proxy := pgtest.NewProxy(t, url)
@@ -112,6 +113,14 @@ func TestKilledInAppend(t *testing.T) {
 		if tt.lost {
 			proxy.Reset()
 			want = 1
+		}
+		if tt.commits {
+			// The end of the server's connections is held until the commit is done. Were both passed on at once, the other server could claim the run first: the commit
+			// would be refused, and the reply lost.
+			if !proxy.Deliver(reply) {
+				t.Fatalf("%s: the proxy holds no message with the reply", name)
+			}
+			c.until(ctx, name+", committed", func() bool { return c.isStored(run, reply) })
 		}
 		proxy.Release()
 		began := time.Now()

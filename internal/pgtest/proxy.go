@@ -26,7 +26,7 @@ type Proxy struct {
 	delay time.Duration
 	open  chan struct{} // closed while bytes pass to the server
 	back  chan struct{} // closed while bytes pass to the client
-	kept  [][]byte      // that wait for either
+	kept  []*kept       // what waits for either
 	// trigger is the text of HoldFrom or of HoldAnswersFrom; "": none.
 	trigger     string
 	answersOnly bool
@@ -116,7 +116,22 @@ func (p *Proxy) Release() {
 func (p *Proxy) Holds(text string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.ContainsFunc(p.kept, func(b []byte) bool { return bytes.Contains(b, []byte(text)) })
+	return slices.ContainsFunc(p.kept, func(k *kept) bool { return bytes.Contains(k.bytes, []byte(text)) })
+}
+
+// Deliver passes on what is kept back and has a text in it, and nothing else: neither what follows on its connection nor an end. It tells whether there is such a message.
+func (p *Proxy) Deliver(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := len(p.kept)
+	p.kept = slices.DeleteFunc(p.kept, func(k *kept) bool {
+		has := bytes.Contains(k.bytes, []byte(text))
+		if has {
+			close(k.alone)
+		}
+		return has
+	})
+	return len(p.kept) < before
 }
 
 // Vanish makes both sides seem to be gone: nothing is passed on, as after Hold, and what either of them sends on a connection that is there is not even acknowledged. The connections stay so until
@@ -234,16 +249,25 @@ func (p *Proxy) pass(b []byte, back bool) bool {
 	if back {
 		open = p.back
 	}
+	alone := make(chan struct{})
 	if !isOpen(open) {
-		p.kept = append(p.kept, b)
+		p.kept = append(p.kept, &kept{b, alone})
 	}
 	p.mu.Unlock()
 	select {
 	case <-open:
 		return true
+	case <-alone:
+		return true
 	case <-p.done:
 		return false
 	}
+}
+
+// kept is a message that is kept back, until alone is closed or the gate of its direction is open.
+type kept struct {
+	bytes []byte
+	alone chan struct{}
 }
 
 type chunk struct {
