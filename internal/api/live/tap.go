@@ -16,8 +16,9 @@ const (
 	tapItems = 1024
 	// startsEvery is how often new runs are looked for at most: the first is told at once, those that follow within this time.
 	startsEvery = 100 * time.Millisecond
-	// workflowsShare bounds what it costs to look for changes of workflows by others: a look is made when so many times as long as the last one took has passed.
-	workflowsShare = 50
+	// othersShare and ownShare bound what it costs to look for changes of workflows by other processes and by this one, which are told from a read of all workflows: a look is
+	// made when so many times as long as the last one took has passed.
+	othersShare, ownShare = 50, 4
 )
 
 // taps are the readers of namespaces that have streams. The zero value is ready.
@@ -141,10 +142,12 @@ func (p *tap) read(ctx context.Context) error {
 		return err
 	}
 	close(p.ready)
-	poll, pause := time.NewTicker(feedEvery), time.NewTimer(0)
+	poll := time.NewTicker(feedEvery)
 	defer poll.Stop()
-	defer pause.Stop()
-	paused, waiting, looked := true, false, time.Now()
+	begun, edited := newPacer(), newPacer()
+	defer begun.rest.Stop()
+	defer edited.rest.Stop()
+	looked := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
@@ -152,29 +155,51 @@ func (p *tap) read(ctx context.Context) error {
 		case <-notices:
 			err = p.notices(ctx)
 		case <-starts:
-			waiting = true
-		case <-pause.C:
-			paused = false
+			begun.owed = true
+		case <-begun.rest.C:
+			begun.resting = false
 		case <-workflows:
+			edited.owed = true
+		case <-edited.rest.C:
+			edited.resting = false
+		case now := <-poll.C: // what was not signalled
+			begun.owed = true
+			edited.owed = edited.owed || now.Sub(looked) >= max(feedEvery, othersShare*took)
+			err = p.notices(ctx)
+		}
+		if err == nil && begun.isDue() {
+			err = p.starts(ctx)
+			begun.restFor(startsEvery)
+		}
+		if err == nil && edited.isDue() {
 			took, err = p.look(ctx, true)
 			looked = time.Now()
-		case now := <-poll.C: // what was not signalled
-			waiting = true
-			if err = p.notices(ctx); err == nil && now.Sub(looked) >= max(feedEvery, workflowsShare*took) {
-				took, err = p.look(ctx, true)
-				looked = time.Now()
-			}
-		}
-		if err == nil && waiting && !paused {
-			waiting, paused = false, true
-			pause.Reset(startsEvery)
-			err = p.starts(ctx)
+			edited.restFor(max(startsEvery, ownShare*took))
 		}
 		if err != nil {
 			return err
 		}
 	}
 }
+
+// pacer lets something be done at once, and again after a rest.
+type pacer struct {
+	rest          *time.Timer
+	resting, owed bool
+}
+
+func newPacer() *pacer { return &pacer{rest: time.NewTimer(0), resting: true} }
+
+// isDue tells whether it is to be done now. Where it is, restFor follows.
+func (p *pacer) isDue() bool {
+	if !p.owed || p.resting {
+		return false
+	}
+	p.owed, p.resting = false, true
+	return true
+}
+
+func (p *pacer) restFor(d time.Duration) { p.rest.Reset(d) }
 
 // notices tells the notices behind the last one.
 func (p *tap) notices(ctx context.Context) error {
@@ -193,18 +218,23 @@ func (p *tap) notices(ctx context.Context) error {
 	}
 }
 
-// noticed is what a notice tells, with the run as it is now. Of a run that was deleted meanwhile there is no more to say.
+// noticed is what a notice tells, with the run as it is now. Of a run that was deleted meanwhile, and of one whose head is damaged, there is no more to say.
 func noticed(ctx context.Context, s *service.Service, n journal.Notice) (item, error) {
 	t := Told{Type: n.Type, Run: n.Run, Seq: n.Seq, At: n.At}
 	h, err := s.Head(ctx, n.Run)
 	switch {
-	case errors.Is(err, journal.ErrNotFound):
+	case errors.Is(err, journal.ErrNotFound), isDamaged(err):
 	case err != nil:
 		return item{}, err
 	default:
 		t.Workflow, t.Status = h.Workflow, h.Status
 	}
 	return item{id: n.ID, text: encode(n.ID, t)}, nil
+}
+
+func isDamaged(err error) bool {
+	_, damaged := errors.AsType[*journal.CorruptError](err)
+	return damaged
 }
 
 // starts tells the runs that were made since the last look, the oldest first. Where there are more than a look finds, all lists are to be read anew.
@@ -226,10 +256,13 @@ func (p *tap) starts(ctx context.Context) error {
 	return nil
 }
 
-// started gives the runs that were made since the last look, the newest first.
+// started gives the runs that were made since the last look, the newest first; none while the list cannot be read because one of them is damaged, which the feed outlives.
 func (p *tap) started(ctx context.Context, now time.Time) ([]journal.Head, error) {
 	page, _, err := p.service.List(ctx, journal.Query{CreatedFrom: now.Add(-skew), Limit: maxStarted})
-	if err != nil {
+	switch {
+	case isDamaged(err):
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	var fresh []journal.Head

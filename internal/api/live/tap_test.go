@@ -1,6 +1,7 @@
 package live_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -81,6 +82,38 @@ func TestFeedOneReader(t *testing.T) {
 	}
 	if m, ok := connect(t, at, "").next(); !ok || m.kind != live.TypeReady {
 		t.Errorf("a stream after all others: %+v", m)
+	}
+}
+
+// TestFeedDamagedRun: a run whose head is damaged is told without what it is; the feed goes on, and streams that come are served.
+func TestFeedDamagedRun(t *testing.T) {
+	t.Parallel()
+	db, gate := onDisk(t), make(chan struct{})
+	s := open(t, db, gated(gate))
+	at, _ := serveFeed(t, s, live.Config{})
+	st := connect(t, at, "")
+	bad := start(t, s, chain(1))
+	st.until(t, bad, live.TypeStarted)
+	other, err := sql.Open("sqlite", "file:"+db+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), `UPDATE runs SET labels = '{' WHERE run = ?`, bad); err != nil {
+		t.Fatal(err)
+	}
+	close(gate)
+	got := st.until(t, bad, "run.completed")
+	if told := got[len(got)-1].data; strings.Contains(told, `"status"`) {
+		t.Errorf("the damaged run is told as %s", told)
+	}
+	late := connect(t, at, "")
+	if m, ok := late.next(); !ok || m.kind != live.TypeReady {
+		t.Fatalf("%+v", m)
+	}
+	good := finished(t, s, chain(1))
+	for _, st := range []*stream{st, late} {
+		st.until(t, good, "run.completed")
 	}
 }
 
