@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"errors"
 	"io"
+	"maps"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -142,6 +143,11 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	boss.do("POST", at+"/resume", m{"limits": m{"maxSteps": 9}, "wait": wait}).problem(422, "invalid")
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 1}, "wait": wait}).problem(422, "invalid")
 	boss.do("POST", at+"/resume", m{"wait": wait}).problem(422, "invalid")
+	for _, more := range []m{{"maxCalls": 9, "maxTokens": 50_000}, {"maxCalls": 9, "maxSteps": 40}, {"maxCalls": 9, "timeoutSeconds": 60}} { // none is dropped in silence
+		boss.do("POST", at+"/resume", m{"limits": more, "wait": wait}).problem(422, "invalid")
+		boss.do("POST", at+"/resume", m{"limits": more}).problem(422, "invalid")
+	}
+	boss.do("POST", at+"/resume", m{"limits": m{"maxTokens": 50_000}, "wait": wait}).problem(422, "invalid") // the question is about calls
 	done := boss.do("POST", at+"/resume?wait=1m", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200).run()
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 9}, "wait": wait}).is(200)
 	boss.do("POST", at+"/resume", m{"limits": m{"maxCalls": 8}, "wait": wait}).problem(409, "conflict")
@@ -155,6 +161,32 @@ func TestLimitsAnswerBudget(t *testing.T) {
 	}
 	approval := w.do("POST", "/api/v1/runs?wait=1m", m{"document": "workflow:\n  - {id: ok, type: approval, prompt: Go on?}\n"}).is(201).run()
 	boss.do("POST", "/api/v1/runs/"+approval.ID+"/resume", m{"limits": m{"maxCalls": 9}, "wait": approval.Waiting[0].ID}).problem(422, "invalid")
+}
+
+// TestLimitsOnce: a request with a key is made once, however it names the question for a larger budget. Made again it does not answer the next question.
+func TestLimitsOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	asks := "agents: {poet: {model: own/m, instruction: Write.}}\nworkflow:\n  budget: {calls: 1, on_reached: pause}\n  steps:\n    - {id: a, type: agent, name: poet}\n" +
+		"    - {id: b, type: agent, name: poet}\n    - {id: c, type: agent, name: poet}\n"
+	for _, name := range []m{{}, {"node": "b"}} {
+		run := w.do("POST", "/api/v1/runs?wait=1m", m{"document": asks}).is(201).run()
+		if len(run.Waiting) != 1 {
+			t.Fatalf("%s: %+v", run.Status, run.Waiting)
+		}
+		if name["node"] != nil {
+			name["node"] = run.Waiting[0].Node
+		}
+		body := m{"limits": m{"maxCalls": 2}}
+		maps.Copy(body, name)
+		first := run.Waiting[0].ID
+		for range 2 {
+			run = w.do("POST", "/api/v1/runs/"+run.ID+"/resume?wait=1m", body, "Idempotency-Key", "k1").is(200).run()
+			if run.Status != engine.StatusPaused || len(run.Waiting) != 1 || run.Waiting[0].ID == first || len(run.Answers) != 1 {
+				t.Fatalf("%v: the run is %s, waits %+v, answers %+v", name, run.Status, run.Waiting, run.Answers)
+			}
+		}
+	}
 }
 
 // TestLimitsOfRunners: a caller with the role run raises no limits of a run (SEC2), as over MCP.

@@ -278,7 +278,7 @@ func (in *resumeInput) proceed() (p service.Proceed, err error) {
 	case b.Limits != nil && b.Note != "":
 		return p, badField("body", "a note is recorded with a decision or an input, and not with limits")
 	case b.Limits != nil:
-		p.Wait, p.Node = b.Wait, b.Node
+		p.Wait, p.Node, p.Key = b.Wait, b.Node, in.Key
 	case b.Note != "" || b.Wait != "" || b.Node != "":
 		return p, badField("body", "missing answer: decision, input or limits")
 	}

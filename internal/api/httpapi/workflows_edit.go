@@ -85,8 +85,19 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 	if err != nil {
 		return nil, err
 	}
+	out.asStored(done.Workflows[0].Entry)
 	out.Location = pathOf("workflows", id)
 	return out, nil
+}
+
+// asStored makes out, which was read after a change, the answer to that change, which left e. Where another client has changed the workflow since, the tag of what is there now
+// would let the next change of this client go over it unseen: the tag is then none that the workflow has (P38).
+func (out *definitionAnswer) asStored(e catalog.Entry) {
+	is := func(shown *int, n int) bool { return shown == nil && n == 0 || shown != nil && *shown == n }
+	if is(out.Body.Published, e.Published) && is(out.Body.Draft, e.Draft) {
+		return
+	}
+	out.Body.Workflow, out.Tagged = workflowOf(e), Tagged{quote(catalog.Tag(e, &catalog.Rows{}))}
 }
 
 // refused says that a document has errors.
@@ -152,15 +163,16 @@ func publishWorkflow(ctx context.Context, c *transport.Caller, in *publishInput)
 	if in.Body != nil {
 		version = in.Body.Version
 	}
-	_, problems, err := c.Service.PublishIf(ctx, in.ID, version, expect)
+	e, problems, err := c.Service.PublishIf(ctx, in.ID, version, expect)
 	switch {
 	case err != nil:
 		return nil, withTag(err, workflowTag(ctx, c, in.ID))
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}
-	out, err := definition(ctx, c, in.ID, service.Which{}, Unless{})
+	out, err := definition(ctx, c, in.ID, service.Which{Version: e.Published}, Unless{})
 	if err == nil {
+		out.asStored(e)
 		out.Body.Diagnostics = told(problems)
 	}
 	return out, err

@@ -12,7 +12,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/errcode"
-	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/service/failure"
 	"github.com/hocket-run/hocket/workflow"
@@ -147,8 +146,12 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 	if err != nil {
 		return err
 	}
-	if wait := rec.askedForBudget(); wait != "" {
-		return s.Answer(ctx, run, AnswerRequest{Wait: wait, Value: expr.Quote(limits.BudgetText()), By: by})
+	if w := rec.askedForBudget(); w != nil {
+		answer, err := budgetAnswer(w, limits)
+		if err != nil {
+			return err
+		}
+		return s.Answer(ctx, run, AnswerRequest{Wait: w.Wait, Value: answer, By: by})
 	}
 	if o := rec.Object(); o.Status == engine.StatusFailed {
 		if err := raises(rec.met, o.Error.Code, limits); err != nil {
@@ -167,17 +170,17 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 	return err
 }
 
-// askedForBudget gives the open question for a larger budget, "" where there is none.
-func (r Recorded) askedForBudget() string {
+// askedForBudget gives the open question for a larger budget, nil where there is none.
+func (r Recorded) askedForBudget() *engine.WaitOpened {
 	for _, w := range slices.Backward(r.Waits) {
 		if w.Limit != nil {
 			if w.IsOpen() {
-				return w.Wait
+				return w.WaitOpened
 			}
-			return ""
+			return nil
 		}
 	}
-	return ""
+	return nil
 }
 
 // raises tells whether new limits let a run go on that failed with this code.

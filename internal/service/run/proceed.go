@@ -22,8 +22,9 @@ type Proceed struct {
 	Answer *AnswerRequest
 	// Limits, if not nil, reopen a run that ended by a limit (D20), or answer its question for a larger budget (P20).
 	Limits *workflow.Limits
-	// Wait or Node name the question that Limits answer, as those of AnswerRequest; "": the open one, if there is one. No Answer has them.
-	Wait, Node string
+	// Wait or Node name the question that Limits answer, as those of AnswerRequest; "": the open one, if there is one. Key names the request, as that of AnswerRequest. No
+	// Answer has them.
+	Wait, Node, Key string
 	// By is who asks; it is recorded with the answer and with new limits. It must be known for both.
 	By Actor
 	// MayApprove tells whether the caller may answer what only a person decides (NeedsPerson): its error is given back, and nothing has changed. Nil: they may.
@@ -84,7 +85,7 @@ func (s *Runner) TakeUp(ctx context.Context, run string) error {
 //
 // Errors: *EndedError; engine.ErrWaitNotFound, engine.ErrWaitAmbiguous (D17); *NoApprovalError; that of MayApprove; *InvalidError.
 func (r Recorded) Addressed(p Proceed) (Proceed, error) {
-	if p.Limits != nil && p.Answer == nil && (p.Wait != "" || p.Node != "") {
+	if p.Limits != nil && p.Answer == nil {
 		var err error
 		if p, err = r.answered(p); err != nil {
 			return p, err
@@ -111,14 +112,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 		a := *p.Answer
 		a.Wait, a.Node, a.By = w.Wait, "", p.By
 		p.Answer = &a
-	case p.Limits != nil:
-		// A run that asks for a larger budget takes new limits as the answer, which only a person gives.
-		if r.askedForBudget() != "" && p.MayApprove != nil {
-			if err := p.MayApprove(); err != nil {
-				return p, err
-			}
-		}
-	default:
+	case p.Limits == nil:
 		if o := r.Object(); o.Error != nil && o.Error.Code == engine.CodeWorkflowBudget {
 			p.Limits = &workflow.Limits{} // it goes on where the operator's budget has room again
 		} else if r.Head.Status.Ended() {
@@ -128,17 +122,42 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 	return p, nil
 }
 
-// answered gives p with its limits as the answer to the wait that it names. Errors: those of Asked; engine.ErrAnswer where the wait does not ask for a larger budget.
+// answered gives p with its limits as the answer to the question for a larger budget that it names, that its key answered before, or that is open; p as it is where there is
+// none. Errors: those of Asked; engine.ErrAnswer where the wait takes no limits, or not these.
 func (r Recorded) answered(p Proceed) (Proceed, error) {
-	w, err := r.Asked(AnswerRequest{Wait: p.Wait, Node: p.Node})
-	if err == nil && w.Limit == nil {
-		err = fmt.Errorf("%w: wait %s is no question about a budget, which alone limits answer", engine.ErrAnswer, w.Wait)
+	q := AnswerRequest{Wait: p.Wait, Node: p.Node, Key: p.Key}
+	if q.Wait == "" && q.Node == "" && (q.Key == "" || r.answeredWith(q.Key, anyNode) == "") {
+		w := r.askedForBudget()
+		if w == nil {
+			return p, nil
+		}
+		q.Wait = w.Wait
 	}
+	w, err := r.Asked(q)
 	if err != nil {
 		return p, err
 	}
-	p.Answer, p.Limits, p.Wait, p.Node = &AnswerRequest{Wait: w.Wait, Value: expr.Quote(p.Limits.BudgetText())}, nil, "", ""
+	if q.Value, err = budgetAnswer(w.WaitOpened, *p.Limits); err != nil {
+		return p, err
+	}
+	q.Wait, q.Node = w.Wait, ""
+	p.Answer, p.Limits, p.Wait, p.Node, p.Key = &q, nil, "", "", ""
 	return p, nil
+}
+
+func anyNode(string) bool { return true }
+
+// budgetAnswer gives limits as the answer to a question for a larger budget. Error: engine.ErrAnswer where the wait asks something else, or where there are limits that such an
+// answer cannot raise.
+func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error) {
+	if w.Limit == nil {
+		return nil, fmt.Errorf("%w: wait %s does not ask for a larger budget, and limits answer no other question", engine.ErrAnswer, w.Wait)
+	}
+	text := l.BudgetText()
+	if one, err := workflow.ParseBudget(text); err != nil || one != l {
+		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer, w.Wait, w.Limit.Detail)
+	}
+	return expr.Quote(text), nil
 }
 
 // Asked is a wait that an answer is for.
