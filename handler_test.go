@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -90,7 +91,9 @@ func TestHandler(t *testing.T) {
 func TestHandlerIsNotLinked(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir() + "/hello"
-	list, err := exec.CommandContext(t.Context(), "go", "build", "-o", out, "./examples/go/hello").CombinedOutput()
+	c := exec.CommandContext(t.Context(), "go", "build", "-o", out, "./examples/go/hello")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	list, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, list)
 	}

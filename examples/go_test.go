@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,9 @@ import (
 func TestGoExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", dir, "./go/...").CombinedOutput(); err != nil {
+	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", dir, "./go/...")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	// do runs a program and gives what it wrote.

@@ -1,6 +1,7 @@
 package examples_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -14,7 +15,9 @@ func TestTemporalExample(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporalserver.Namespace(t)
 	program := filepath.Join(t.TempDir(), "temporal")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, "./go/temporal").CombinedOutput(); err != nil {
+	c := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", program, "./go/temporal")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	out, err := exec.CommandContext(t.Context(), program, "-db", pgtest.URL(t), "-temporal", address, "-namespace", namespace, "the town library opens on Sundays").Output()
