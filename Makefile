@@ -30,10 +30,8 @@ run: ## run an example offline, with a reply script in place of a model
 test: SEED := 1
 soak: SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 
-test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must hold: lint, tests with the race detector, and beside programs of others
-	$(GO) build ./...
-	$(ALL) HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -race -timeout 20m -skip '^TestScripts' ./...
-	HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest -timeout 10m -run '^TestScripts' ./internal/cli # their processes start ten times slower with -race; soak does that
+test: lint web $(TESTSUM) $(PACKAGES) $(CHROMIUM) postgres ## everything that must hold: lint, tests (with the race detector where something can race), and beside programs of others
+	$(ALL) HOCKET_SEED=$(SEED) GOTESTSUM=$(TESTSUM) scripts/gotest
 
 web: web/node_modules/.package-lock.json ## build the page, check and test its source; fails where web/dist is not what is built of it
 	cd web && npm run build && npm run check && npm test
@@ -65,7 +63,7 @@ lint: $(LINT) $(ACTIONS) ## gofmt, vet, golangci-lint, actionlint, go.mod is tid
 	go mod tidy -diff
 	cd bench/peers && go mod tidy -diff
 	$(ACTIONS)
-	$(LINT) run ./...
+	CGO_ENABLED=0 $(LINT) run ./... # as programs are built, so that each package is compiled once
 
 fuzz: ## each fuzz target for FUZZTIME (default 1m)
 	go run ./internal/cmd/fuzz -time $(or $(FUZZTIME),1m)

@@ -186,7 +186,7 @@ func TestSeeds(t *testing.T) {
 		tests, printed := 0, false
 		for _, line := range recipe(target) {
 			printed = printed || strings.Contains(line, "echo") && strings.Contains(line, "SEED=$(SEED)")
-			if !strings.Contains(line, "go test") && !strings.Contains(line, "scripts/gotest ") {
+			if !strings.Contains(line, "go test") && !strings.Contains(line, "scripts/gotest") {
 				continue
 			}
 			if tests++; !strings.Contains(line, "HOCKET_SEED=$(SEED)") {
