@@ -16,14 +16,14 @@ import (
 // TestHosts tells known Hosts and Origins from those by which other pages would drive the server (SEC9).
 func TestHosts(t *testing.T) {
 	t.Parallel()
-	plain := server.Config{}
-	named := server.Config{
+	plain := open(t, server.Config{})
+	named := open(t, server.Config{
 		Addr: "192.0.2.7:7788", URL: "https://hocket.example.com/base", Hosts: []string{"Box.Lan", "*.internal.example", "2001:db8::1"}, Origins: []string{"https://app.example.com:8443"},
 		Service: service.Config{Documents: linked.Kit(), Operator: &config.Config{Server: config.Server{Hosts: []string{"yaml.example"}, Origins: []string{"https://yaml.example"}}}},
-	}
+	})
 	for _, c := range []struct {
 		name, host, origin string
-		cfg                server.Config
+		w                  *world
 		status             int
 	}{
 		{"localhost", "localhost:7788", "", plain, 200}, {"in capitals", "LOCALHOST", "", plain, 200}, {"rooted", "localhost.:7788", "", plain, 200},
@@ -43,10 +43,9 @@ func TestHosts(t *testing.T) {
 		{"named origin", "hocket.example.com", "https://app.example.com:8443", named, 200}, {"its other port", "hocket.example.com", "https://app.example.com", named, 403},
 		{"named origin without TLS", "hocket.example.com", "http://app.example.com:8443", named, 403},
 	} {
-		w := open(t, c.cfg)
 		for _, method := range []string{"GET", "POST"} {
 			path := map[string]string{"GET": "/test/who", "POST": "/test/change/1"}[method]
-			rec := w.ask(t, method, path, "", func(r *http.Request) {
+			rec := c.w.ask(t, method, path, "", func(r *http.Request) {
 				r.Host = c.host
 				if c.origin != "" {
 					r.Header.Set("Origin", c.origin)
