@@ -6,9 +6,11 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -119,8 +121,33 @@ func addRun(t testing.TB, j journal.Backend, run string, records int, status jou
 	}
 }
 
-// fill puts everything into a store that one can hold: two namespaces, numbers with gaps, texts of any bytes.
+// filled is the folder of a store that has everything, made once for all tests of the process.
+var filled struct {
+	sync.Mutex
+	dir string
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	_ = os.RemoveAll(filled.dir)
+	os.Exit(status)
+}
+
+// fill makes a store in a file that is not there, with everything that one can hold: two namespaces, numbers with gaps, texts of any bytes.
 func fill(t testing.TB, at store.Locator) {
+	t.Helper()
+	filled.Lock()
+	defer filled.Unlock()
+	if filled.dir == "" {
+		dir, err := os.MkdirTemp("", "hocket-storecopy")
+		do(t, err)
+		fillAnew(t, locator(t, filepath.Join(dir, filepath.Base(at.String())), ""))
+		filled.dir = dir
+	}
+	do(t, os.CopyFS(filepath.Dir(at.String()), os.DirFS(filled.dir)), os.Chmod(at.KeyFile(), 0o600))
+}
+
+func fillAnew(t testing.TB, at store.Locator) {
 	t.Helper()
 	ctx := t.Context()
 	h := open(t, at, access.DefaultNamespace)
