@@ -35,15 +35,22 @@ import (
 //
 // The error is of an event that cannot be encoded.
 func Diff(want, got []engine.Event) (string, error) {
-	ordered := !overlaps(want) && !overlaps(got)
-	var forms [2][]string
-	for i, events := range [][]engine.Event{want, got} {
-		var err error
-		if forms[i], err = form(events, ordered); err != nil {
-			return "", err
-		}
+	forms, err := formsOf(want, got)
+	if err != nil {
+		return "", err
 	}
 	return cmp.Diff(forms[0], forms[1]), nil
+}
+
+// formsOf gives the lines by which Diff compares two journals.
+func formsOf(want, got []engine.Event) (forms [2][]string, err error) {
+	ordered := !overlaps(want) && !overlaps(got)
+	for i, events := range [][]engine.Event{want, got} {
+		if forms[i], err = form(events, ordered); err != nil {
+			return forms, err
+		}
+	}
+	return forms, nil
 }
 
 // moment is in the place of each time.
