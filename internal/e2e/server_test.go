@@ -24,7 +24,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "hocket")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/hocket-run/hocket/cmd/hocket").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", path, "github.com/hocket-run/hocket/cmd/hocket").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build: %w\n%s", err, out)
 	}
