@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/engine/ledger"
 	"github.com/hocket-run/hocket/internal/errcode"
 	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/journal"
@@ -154,7 +155,8 @@ func budgetAnswer(w *engine.WaitOpened, l workflow.Limits) (engine.Value, error)
 		return nil, fmt.Errorf("%w: wait %s does not ask for a larger budget, and limits answer no other question", engine.ErrAnswer, w.Wait)
 	}
 	text := l.BudgetText()
-	if one, err := workflow.ParseBudget(text); err != nil || one != l {
+	one, err := workflow.ParseBudget(text)
+	if err != nil || one != l || ledger.Limit(l.Budget(), w.Limit.Detail) == 0 { // a number of tokens would be read as one of what is asked for
 		return nil, fmt.Errorf("%w: wait %s asks for a larger budget of %s; give that limit alone", engine.ErrAnswer, w.Wait, w.Limit.Detail)
 	}
 	return expr.Quote(text), nil
