@@ -105,13 +105,13 @@ func TestTurnFails(t *testing.T) {
 	}{
 		"crash": {"text assistant: I begin.", []string{"the agent ended (exit status 3)", "out of luck [redacted]"}, true},
 		"fail":  {"", []string{"the agent answered with an error", "no luck with [redacted]"}, false},
-		"hang":  {"text assistant: I begin.", []string{"no activity for 5s"}, false},
+		"hang":  {"text assistant: I begin.", []string{"no activity for 10s"}, false},
 	} {
 		t.Run(message, func(t *testing.T) {
 			t.Parallel()
 			cfg := config(t, "normal")
 			if message == "hang" {
-				cfg.IdleTimeout = 5 * time.Second
+				cfg.IdleTimeout = 10 * time.Second
 			}
 			s, _ := open(t, cfg, graph.SessionConfig{})
 			got, err := talk(t.Context(), s, message)

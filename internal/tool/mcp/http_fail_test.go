@@ -175,7 +175,7 @@ func TestHTTPCallFailures(t *testing.T) {
 		t.Parallel()
 		srv, dir := serve(t, streamable(t, nil)), t.TempDir()
 		spec := remote(srv.URL)
-		spec.IdleTimeout = 3 * time.Second // the server begins before
+		spec.IdleTimeout = 10 * time.Second // the server begins before
 		ts := open(t, httpConfig(t), spec)
 		_, err := call(t, ts, "hang", `{"dir":"`+dir+`"}`)
 		wantError(t, err, tool.KindTimeout, true, "sent no data")

@@ -78,9 +78,9 @@ func TestCallFailures(t *testing.T) {
 	t.Run("never answers: idle timeout (P11)", func(t *testing.T) {
 		t.Parallel()
 		spec, dir := stdio(t, "basic"), t.TempDir()
-		spec.IdleTimeout = 3 * time.Second // the server begins before
+		spec.IdleTimeout = 10 * time.Second // the server begins before
 		_, err := call(t, open(t, quick(), spec), "hang", `{"dir":"`+dir+`"}`)
-		wantError(t, err, tool.KindTimeout, true, "sent no data for 3s")
+		wantError(t, err, tool.KindTimeout, true, "sent no data for 10s")
 		waitFor(t, func() bool { return exists(dir, "cancelled") }) // the server was told
 	})
 	t.Run("progress is a sign of life", func(t *testing.T) {

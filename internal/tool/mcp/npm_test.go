@@ -109,7 +109,7 @@ func TestEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg, spec := how(t)
-			cfg.IdleTimeout = 6 * time.Second
+			cfg.IdleTimeout = 10 * time.Second
 			ts := open(t, cfg, spec)
 			for _, test := range []struct{ tool, args, text, structured string }{
 				{"echo", `{"message":"hello"}`, "Echo: hello", ""},
@@ -131,7 +131,7 @@ func TestEverything(t *testing.T) {
 				}
 			}
 			// Longer than a call may show no sign of life: progress is one.
-			r, err := call(t, ts, "trigger-long-running-operation", `{"duration":8,"steps":16}`)
+			r, err := call(t, ts, "trigger-long-running-operation", `{"duration":12,"steps":24}`)
 			if err != nil || r.IsError || !strings.Contains(r.Text, "completed") {
 				t.Errorf("a long call with progress: %+v, %v", r, err)
 			}
