@@ -13,16 +13,17 @@ async function storedOf(answer: Promise<Answer>): Promise<Stored> {
 }
 
 // newestOf gives the number of the version that is edited: the draft, else the published one, else the newest; null: there is none.
-async function newestOf(id: string): Promise<number | null> {
-  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 200}}}))
+async function newestOf(id: string, signal?: AbortSignal): Promise<number | null> {
+  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 200}}, ...(signal ? {signal} : {})}))
   const all = items ?? []
   return (all.find(v => v.draft) ?? all.find(v => v.published) ?? all[0])?.number ?? null
 }
 
 // readStored gives the version of a workflow that is edited. Who may not edit gets the published one.
-export async function readStored(id: string, mayEdit = true): Promise<Stored> {
-  const version = mayEdit ? await newestOf(id) : null
-  return storedOf(client.GET('/api/v1/workflows/{id}', {params: {path: {id}, query: version === null ? {} : {version}}}))
+export async function readStored(id: string, mayEdit = true, signal?: AbortSignal): Promise<Stored> {
+  const version = mayEdit ? await newestOf(id, signal) : null
+  const params = {path: {id}, query: version === null ? {} : {version}}
+  return storedOf(client.GET('/api/v1/workflows/{id}', {params, ...(signal ? {signal} : {})}))
 }
 
 // storeDraft stores a text as the draft, unless the workflow was changed since it was read.

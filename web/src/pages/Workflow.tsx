@@ -16,11 +16,13 @@ import {Diagnostics} from './Diagnostics.tsx'
 import {noFilter, writeFilter} from './runs_query.ts'
 import styles from './Workflow.module.css'
 import {WorkflowActions} from './WorkflowActions.tsx'
+import {type Ending, storedQuery} from './workflow_query.ts'
 
 // WorkflowPage shows a stored workflow, and starts runs of it.
 export function WorkflowPage({id}: {id: string}) {
   const mayEdit = may(useSession(), 'edit')
-  const got = useQuery({queryKey: ['workflows', 'one', id], queryFn: () => readStored(id, mayEdit)})
+  const [ending] = useState<Ending>(() => ({now: false}))
+  const got = useQuery(storedQuery(id, ending, signal => readStored(id, mayEdit, signal)))
   const w = got.data?.definition
   return (
     <Page
@@ -30,7 +32,7 @@ export function WorkflowPage({id}: {id: string}) {
           <Link href={`/runs${writeFilter({...noFilter, workflow: id})}`}>Its runs</Link>
           <Link href={`/workflows/${encodeURIComponent(id)}/versions`}>Versions</Link>
           <Link href={`/workflows/${encodeURIComponent(id)}/edit`}>Edit</Link>
-          {got.data && <WorkflowActions stored={got.data} mayEdit={mayEdit} />}
+          {got.data && <WorkflowActions stored={got.data} mayEdit={mayEdit} ending={ending} />}
         </>
       }
     >

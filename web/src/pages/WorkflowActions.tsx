@@ -9,11 +9,12 @@ import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox, Field} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import styles from './Workflow.module.css'
+import {deleteStored, type Ending, forgetStored} from './workflow_query.ts'
 
 const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
 
 // WorkflowActions download a workflow, convert it into a draft of another format, and delete it.
-export function WorkflowActions({stored, mayEdit}: {stored: Stored; mayEdit: boolean}) {
+export function WorkflowActions({stored, mayEdit, ending}: {stored: Stored; mayEdit: boolean; ending: Ending}) {
   const [open, setOpen] = useState<'convert' | 'delete' | null>(null)
   const {id, document} = stored.definition
   return (
@@ -26,7 +27,7 @@ export function WorkflowActions({stored, mayEdit}: {stored: Stored; mayEdit: boo
         </Button>
       )}
       {open === 'convert' && <Convert stored={stored} close={() => setOpen(null)} />}
-      {open === 'delete' && <Delete stored={stored} close={() => setOpen(null)} />}
+      {open === 'delete' && <Delete stored={stored} ending={ending} close={() => setOpen(null)} />}
     </>
   )
 }
@@ -110,15 +111,16 @@ function Convert({stored, close}: {stored: Stored; close: () => void}) {
   )
 }
 
-function Delete({stored, close}: {stored: Stored; close: () => void}) {
+function Delete({stored, ending, close}: {stored: Stored; ending: Ending; close: () => void}) {
   const {id} = stored.definition
   const queries = useQueryClient()
   const [, go] = useLocation()
   const remove = useMutation({
-    mutationFn: () => ask(client.DELETE('/api/v1/workflows/{id}', {params: {path: {id}, header: {'If-Match': stored.etag}}})),
+    mutationFn: () =>
+      deleteStored(queries, id, ending, () => ask(client.DELETE('/api/v1/workflows/{id}', {params: {path: {id}, header: {'If-Match': stored.etag}}}))),
     onSuccess: () => {
-      void queries.invalidateQueries({queryKey: ['workflows', 'list']})
       go('/workflows')
+      forgetStored(queries, id)
     },
   })
   return (
