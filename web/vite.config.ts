@@ -5,7 +5,7 @@ import {defineConfig} from 'vite'
 const chunkOf = (id: string): string | undefined => {
   if (/node_modules\/(@xyflow|d3-|zustand|classcat)/.test(id)) return 'flow'
   if (/node_modules\/(@codemirror|@lezer|@marijn|crelt|style-mod|w3c-keyname)/.test(id)) return 'code'
-  if (/node_modules\/(jsonc-parser|yaml)\//.test(id)) return 'text'
+  if (/node_modules\/jsonc-parser\//.test(id)) return 'text'
   if (id.includes('node_modules')) return 'vendor'
   return undefined
 }

@@ -1,4 +1,5 @@
 import {find, type Node, type Path, parse, type Range, rangeOf, TextError, valueOf} from '../doc/tree.ts'
+import {isRecord} from '../lib/record.ts'
 
 // Shape says where a format keeps its nodes and edges.
 export type Shape = {format: 'canvas' | 'rounds'; nodes: Path; edges: Path; from: string; to: string; data: string}
@@ -145,8 +146,6 @@ function pointOf(n: Node): Point | null {
   }
   return null
 }
-
-export const isRecord = (v: unknown): v is Record<string, unknown> => v !== null && typeof v === 'object' && !Array.isArray(v)
 
 // parentOf gives the agent that a node is a sub-agent of: that of the first link that leads to it.
 export function parentOf(c: Canvas, id: string): string | null {

@@ -1,4 +1,4 @@
-import {isRecord} from './document.ts'
+import {isRecord} from '../lib/record.ts'
 
 // Field is a key of a node as a form shows it. kind json: it is asked for as JSON.
 export type Field = {

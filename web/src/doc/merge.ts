@@ -1,3 +1,4 @@
+import {isRecord} from '../lib/record.ts'
 import {Raw} from './style.ts'
 import {type Node, type Path, parse, TextError} from './tree.ts'
 
@@ -15,7 +16,7 @@ export type Merge = {
 export function mergeOf(text: string, node: Node, value: unknown, path: Path): Merge {
   const out: Merge = {set: [], remove: [], add: [], cut: [], insert: []}
   const walk = (n: Node, v: unknown, at: Path) => {
-    if (n.type === 'object' && isObject(v)) {
+    if (n.type === 'object' && isRecord(v) && !(v instanceof Raw)) {
       const own = membersOf(n)
       const all = new Map(Object.entries(v))
       if (inOrder(own, all)) {
@@ -51,8 +52,6 @@ export function mergeOf(text: string, node: Node, value: unknown, path: Path): M
 }
 
 const equal = (text: string, n: Node, v: unknown): boolean => Object.values(mergeOf(text, n, v, [])).every(list => list.length === 0)
-
-const isObject = (v: unknown): v is object => v !== null && typeof v === 'object' && !Array.isArray(v) && !(v instanceof Raw)
 
 // same tells whether the text of a node that has no inner ones means a value. A number of a Raw is the same where its digits are.
 const same = (text: string, n: Node, v: unknown): boolean =>

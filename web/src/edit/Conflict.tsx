@@ -11,7 +11,8 @@ import {lineEnds} from './line_ends.ts'
 import type {Stored} from './stored.ts'
 import {shown} from './text_view.ts'
 
-type Props = {theirs: Stored; mine: string; resolve: (text: string) => void}
+// typed is told of each change of the right text.
+type Props = {theirs: Stored; mine: string; typed: (text: string) => void; resolve: (text: string) => void}
 
 const side = (text: string, label: string) => [
   EditorState.lineSeparator.of('\n'),
@@ -32,16 +33,28 @@ const control = (): HTMLElement => {
 }
 
 // Conflict shows a text and the one that another client stored in the meantime, side by side. A person chooses one, or merges them in the right one.
-export function Conflict({theirs, mine, resolve}: Props) {
+export function Conflict({theirs, mine, typed, resolve}: Props) {
   const parent = useRef<HTMLDivElement>(null)
   const merge = useRef<MergeView | null>(null)
+  const tell = useRef(typed)
+  tell.current = typed
   const {version, draft, updatedAt} = theirs.definition
   const name = version === null ? '' : ` (${draft === version ? 'draft' : 'version'} v${version}${updatedAt ? `, ${ago(updatedAt)}` : ''})`
   useEffect(() => {
     const view = new MergeView({
       parent: parent.current!,
       a: {doc: theirs.text, extensions: [side(theirs.text, 'The stored document'), EditorState.readOnly.of(true)]},
-      b: {doc: mine, extensions: [side(mine, 'Your document'), history(), keymap.of([...defaultKeymap, ...historyKeymap])]},
+      b: {
+        doc: mine,
+        extensions: [
+          side(mine, 'Your document'),
+          history(),
+          keymap.of([...defaultKeymap, ...historyKeymap]),
+          EditorView.updateListener.of(u => {
+            if (u.docChanged) tell.current(u.state.doc.toString())
+          }),
+        ],
+      },
       revertControls: 'a-to-b',
       renderRevertControl: control,
       collapseUnchanged: {margin: 3, minSize: 8},

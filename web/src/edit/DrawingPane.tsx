@@ -1,11 +1,12 @@
 import {Maximize, ZoomIn, ZoomOut} from 'lucide-react'
 import {type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState} from 'react'
+import {curveOf} from '../lib/curve.ts'
 import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
 import {IconButton} from '../ui/parts.tsx'
 import type {Check} from './check.ts'
 import styles from './DrawingPane.module.css'
-import {type DrawnNode, pathOf, worstOf} from './drawing.ts'
+import {type DrawnNode, worstOf} from './drawing.ts'
 
 type Props = {
   check: Check | null
@@ -89,7 +90,7 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
             {(drawing.edges ?? []).map(e => (
               <g key={e.id}>
                 <path
-                  d={pathOf(e)}
+                  d={curveOf(e.points ?? [], e.from === e.to)}
                   className={styles.edge}
                   data-kind={e.kind}
                   data-back={e.back || undefined}

@@ -20,6 +20,7 @@ import type {Stored} from './stored.ts'
 import {TextEditor} from './TextEditor.tsx'
 import {Failure, TextTest} from './TextTesting.tsx'
 import {useCheck} from './use_check.ts'
+import {useKnown} from './use_known.ts'
 import {useText} from './use_model.ts'
 import {useLeaving, useSession} from './use_session.ts'
 
@@ -35,6 +36,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const [cursor, setCursor] = useState(-1)
   const checking = useCheck(model, branch)
   const {check} = checking
+  const known = useKnown(check?.format || stored.definition.format)
   const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
   const own = `/workflows/${encodeURIComponent(id)}/edit`
   const leaving = useLeaving(session, state.dirty, own)
@@ -79,7 +81,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
         </div>
       )}
       {state.conflict ? (
-        <Conflict theirs={state.conflict} mine={model.text} resolve={text => session.resolve(text)} />
+        <Conflict theirs={state.conflict} mine={model.text} typed={text => session.merging(text)} resolve={text => session.resolve(text)} />
       ) : (
         <>
           <div className={styles.panes} role="tablist" aria-label="Parts of the editor" data-canvas={canvas || undefined}>
@@ -111,6 +113,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               <TextEditor
                 model={model}
                 check={check}
+                known={known}
                 readOnly={readOnly}
                 label="Document"
                 opened={v => {
@@ -131,7 +134,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               />
             </div>
             <div className={styles.problems}>
-              <Problems checking={checking} go={go} />
+              <Problems checking={checking} again={checking.again} go={go} />
             </div>
           </div>
         </>

@@ -1,4 +1,5 @@
 import {plural} from '../lib/format.ts'
+import {Button} from '../ui/parts.tsx'
 import {Text} from '../ui/Text.tsx'
 import type {Checking, Problem} from './check.ts'
 import styles from './Problems.module.css'
@@ -10,7 +11,7 @@ export const countOf = (problems: Problem[]): string => {
 }
 
 // Problems lists what is wrong with a document. Each leads to its place in the text.
-export function Problems({checking, go}: {checking: Checking; go: (p: Problem) => void}) {
+export function Problems({checking, again, go}: {checking: Checking; again: () => void; go: (p: Problem) => void}) {
   const {check, error, busy} = checking
   const problems = check?.problems ?? []
   return (
@@ -23,6 +24,11 @@ export function Problems({checking, go}: {checking: Checking; go: (p: Problem) =
             : 'Checking…'}
         {busy && check && <span className={styles.busy}> · checking</span>}
       </p>
+      {error !== null && (
+        <p className={styles.again}>
+          <Button onClick={again}>Check again</Button>
+        </p>
+      )}
       {problems.length > 0 && (
         <ul>
           {problems.map((p, i) => (

@@ -1,6 +1,8 @@
 import {EditorView} from '@codemirror/view'
 import {useEffect, useRef} from 'react'
 import type {Check} from './check.ts'
+import {completing} from './complete/editor.ts'
+import type {Known} from './complete/offers.ts'
 import {marksOf} from './marks.ts'
 import type {DocumentModel} from './model.ts'
 import styles from './TextEditor.module.css'
@@ -9,6 +11,8 @@ import {openText, type TextView} from './text_view.ts'
 type Props = {
   model: DocumentModel
   check: Check | null
+  // known is what completion and hover go by.
+  known: Known
   readOnly: boolean
   label: string
   opened?: (view: EditorView | null) => void
@@ -16,15 +20,18 @@ type Props = {
 }
 
 // TextEditor shows a document as text, with its problems at their places.
-export function TextEditor({model, check, readOnly, label, opened, cursor}: Props) {
+export function TextEditor({model, check, known, readOnly, label, opened, cursor}: Props) {
   const parent = useRef<HTMLDivElement>(null)
   const text = useRef<TextView | null>(null)
   const tell = useRef(opened)
   tell.current = opened
   const point = useRef(cursor)
   point.current = cursor
+  const knows = useRef(known)
+  knows.current = known
   useEffect(() => {
     const t = openText(model, parent.current!, label, [
+      completing(() => knows.current),
       EditorView.updateListener.of(u => {
         if (u.selectionSet || u.docChanged) point.current?.(u.state.selection.main.head)
       }),

@@ -1,6 +1,7 @@
 import {forEachDiagnostic} from '@codemirror/lint'
 import {EditorState} from '@codemirror/state'
 import {beforeEach, describe, expect, it, vi} from 'vitest'
+import {ApiError} from '../api/client.ts'
 import {type Check, type Checking, checker} from './check.ts'
 import {languageOf} from './languages.ts'
 import {endsOf, lineEnds} from './line_ends.ts'
@@ -66,6 +67,64 @@ describe('a checker', () => {
     expect(got.at(-1)).toEqual({check: made('a'), error: new Error('away'), busy: false})
     c.check('a')
     expect(got.at(-1)).toEqual({check: made('a'), error: null, busy: false})
+  })
+})
+
+describe('a checker whose server does not answer', () => {
+  beforeEach(() => {
+    vi.useFakeTimers()
+    return () => vi.useRealTimers()
+  })
+  const failing = (err: Error) => {
+    let asked = 0
+    const got: Checking[] = []
+    const answers: (Check | null)[] = []
+    const c = checker(
+      async text => {
+        asked++
+        if (answers.shift() === undefined) throw err
+        return made(text)
+      },
+      g => got.push(g),
+      100,
+    )
+    return {c, got, answers, asked: () => asked}
+  }
+  it('asks again after longer and longer pauses, until it answers', async () => {
+    const {c, got, answers, asked} = failing(new Error('away'))
+    c.check('a', true)
+    await vi.advanceTimersByTimeAsync(0)
+    expect(got.at(-1)).toMatchObject({error: new Error('away')})
+    const later = async (ms: number) => {
+      await vi.advanceTimersByTimeAsync(ms)
+      return asked()
+    }
+    expect([await later(999), await later(1), await later(1999), await later(1), await later(3999)]).toEqual([1, 2, 2, 3, 3])
+    answers.push(made('a'))
+    await vi.advanceTimersByTimeAsync(1)
+    expect(got.at(-1)).toEqual({check: made('a'), error: null, busy: false})
+    expect(await later(600_000)).toBe(4)
+  })
+  it('does not ask again for what it refuses, nor when it is stopped', async () => {
+    const refused = failing(new ApiError({title: 'Too large', status: 413} as never, ''))
+    refused.c.check('a', true)
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(refused.asked()).toBe(1)
+    const {c, asked} = failing(new Error('away'))
+    c.check('a', true)
+    await vi.advanceTimersByTimeAsync(0)
+    c.stop()
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect(asked()).toBe(1)
+  })
+  it('asks at once where a person wants it', async () => {
+    const {c, got, answers, asked} = failing(new Error('away'))
+    c.check('a', true)
+    await vi.advanceTimersByTimeAsync(0)
+    answers.push(made('a'))
+    c.again()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([asked(), got.at(-1)?.check?.text]).toEqual([2, 'a'])
   })
 })
 

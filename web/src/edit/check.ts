@@ -1,4 +1,4 @@
-import {ask, client, type Schemas} from '../api/client.ts'
+import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 
 export type Mark = Schemas['Mark']
 export type Drawing = Schemas['Graph']
@@ -51,11 +51,20 @@ export async function checkText(text: string, branch: string, signal: AbortSigna
 
 export type Checking = {check: Check | null; error: unknown; busy: boolean}
 
-// checker checks a text once it has not changed for a while. Answers to texts that are no longer the newest are dropped.
+// passes tells whether an error may be over when the same is asked again.
+const passes = (err: unknown): boolean => !(err instanceof ApiError) || err.status === 0 || err.status === 429 || err.status >= 500
+
+const firstPause = 1000
+const longestPause = 30_000
+
+// checker checks a text once it has not changed for a while. Answers to texts that are no longer the newest are dropped. Where the server does not answer it asks again by
+// itself, after longer and longer pauses.
 export function checker(ask: (text: string, signal: AbortSignal) => Promise<Check>, got: (c: Checking) => void, wait = 150) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let out: AbortController | null = null
   let last: Check | null = null
+  let pause = firstPause
+  let newest: string | null = null
   const now = async (text: string) => {
     const mine = new AbortController()
     out = mine
@@ -63,9 +72,14 @@ export function checker(ask: (text: string, signal: AbortSignal) => Promise<Chec
       const check = await ask(text, mine.signal)
       if (out !== mine) return
       last = check
+      pause = firstPause
       got({check, error: null, busy: false})
     } catch (error) {
-      if (out === mine) got({check: last, error, busy: false})
+      if (out !== mine) return
+      got({check: last, error, busy: false})
+      if (!passes(error)) return
+      timer = setTimeout(() => void now(text), pause)
+      pause = Math.min(pause * 2, longestPause)
     }
   }
   const stop = () => {
@@ -77,6 +91,7 @@ export function checker(ask: (text: string, signal: AbortSignal) => Promise<Chec
     // check asks about a text after the wait, or at once.
     check(text: string, atOnce = false) {
       stop()
+      newest = text
       if (last?.text === text) {
         got({check: last, error: null, busy: false})
         return
@@ -84,6 +99,13 @@ export function checker(ask: (text: string, signal: AbortSignal) => Promise<Chec
       got({check: last, error: null, busy: true})
       if (atOnce) void now(text)
       else timer = setTimeout(() => void now(text), wait)
+    },
+    // again asks anew about the newest text, at once.
+    again() {
+      if (newest === null) return
+      stop()
+      got({check: last, error: null, busy: true})
+      void now(newest)
     },
     stop,
   }

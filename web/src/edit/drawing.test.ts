@@ -1,22 +1,16 @@
 import {describe, expect, it, vi} from 'vitest'
 import type {Check, Problem} from './check.ts'
-import {type DrawnNode, nodeAt, pathOf, worstOf} from './drawing.ts'
+import {type DrawnNode, nodeAt, worstOf} from './drawing.ts'
 
 vi.hoisted(() => {
   vi.stubGlobal('document', {querySelector: () => null})
   vi.stubGlobal('window', {location: {origin: 'http://127.0.0.1'}})
 })
 
-const point = (x: number, y: number) => ({x, y})
 const node = (id: string, from: number, to: number) =>
   ({id, span: {start: {line: 1, column: 1, offset: from}, end: {line: 1, column: 1, offset: to}}}) as DrawnNode
 
 describe('a drawing', () => {
-  it('has curves that begin and end upright', () => {
-    expect(pathOf({from: 'a', to: 'b', points: [point(0, 0), point(10, 20), point(10, 40)]})).toBe('M 0 0 C 0 10, 10 10, 10 20 C 10 30, 10 30, 10 40')
-    expect(pathOf({from: 'a', to: 'a', points: [point(0, 0), point(5, 1), point(5, 9), point(0, 10)]})).toBe('M 0 0 C 5 1, 5 9, 0 10')
-    expect(pathOf({from: 'a', to: 'b', points: []})).toBe('')
-  })
   it('has the innermost node of a place', () => {
     const nodes = [node('frame', 0, 100), node('inner', 10, 50), node('leaf', 20, 30), {...node('none', 0, 0), span: null}]
     expect([0, 15, 20, 30, 31, 60, 101].map(at => nodeAt(nodes, at)?.id)).toEqual(['frame', 'inner', 'leaf', 'leaf', 'inner', 'frame', undefined])

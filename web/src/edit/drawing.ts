@@ -3,22 +3,6 @@ import type {Check, Drawing} from './check.ts'
 export type DrawnNode = NonNullable<Drawing['nodes']>[number]
 export type DrawnEdge = NonNullable<Drawing['edges']>[number]
 
-// pathOf gives the route of an edge as SVG writes it. Between two points a curve begins and ends upright; the four points of an edge from a node to itself are one curve.
-export function pathOf(e: Pick<DrawnEdge, 'from' | 'to' | 'points'>): string {
-  const [first, ...rest] = e.points ?? []
-  if (!first) return ''
-  const at = (p: {x: number; y: number}) => `${p.x} ${p.y}`
-  if (e.from === e.to && rest.length === 3) return `M ${at(first)} C ${rest.map(at).join(', ')}`
-  let before = first
-  const parts = rest.map(p => {
-    const middle = (before.y + p.y) / 2
-    const part = `C ${before.x} ${middle}, ${p.x} ${middle}, ${at(p)}`
-    before = p
-    return part
-  })
-  return [`M ${at(first)}`, ...parts].join(' ')
-}
-
 // nodeAt gives the innermost node whose text has an offset; null: none has.
 export function nodeAt(nodes: readonly DrawnNode[], offset: number): DrawnNode | null {
   let best: DrawnNode | null = null

@@ -163,6 +163,33 @@ describe('a session', () => {
     expect(two.session.state.conflict?.text).toBe('theirs')
     expect(two.model.text).toBe('ab')
   })
+  it('keeps what was merged so far when the page is left, with the conflict', async () => {
+    const s = server('a')
+    const one = opened(s)
+    type(one.model, 'b')
+    s.other('theirs')
+    expect(await one.session.save()).toBe(false)
+    one.session.merging('ab and th')
+    vi.advanceTimersByTime(1000)
+    one.session.merging('ab and theirs')
+    one.close()
+    // As often as it is opened and left again, both are shown.
+    for (let i = 0; i < 2; i++) {
+      const two = opened(s, one.disk)
+      two.session.restore()
+      expect(two.model.text).toBe('ab and theirs')
+      expect(two.session.state.conflict?.text).toBe('theirs')
+      two.close()
+    }
+    const last = opened(s, one.disk)
+    last.session.restore()
+    last.session.resolve('both')
+    last.close()
+    const next = opened(s, one.disk)
+    next.session.restore()
+    expect(next.session.state.conflict).toBeNull()
+    expect(next.model.text).toBe('both')
+  })
   it('forgets what is discarded or stored', async () => {
     const s = server('a')
     const one = opened(s)

@@ -35,6 +35,10 @@ export class Session {
   #timer: ReturnType<typeof setTimeout> | undefined
   // keptAt is the time of the text that this session keeps in the browser; '': it keeps none.
   #keptAt = ''
+  // #merged is what a person has made of both texts of a conflict so far; null: nothing yet.
+  #merged: string | null = null
+  // #base is the etag of what a restored text of a conflict changes: that of the stored one would hide the conflict when the page is opened again.
+  #base: string | null = null
 
   constructor(
     readonly model: DocumentModel,
@@ -71,6 +75,7 @@ export class Session {
   restore(): void {
     const {found, stored} = this.#state
     if (!found) return
+    if (found.etag !== stored.etag) this.#base = found.etag
     this.#set({found: null, conflict: found.etag === stored.etag ? null : stored})
     this.model.setText(found.text, 'restore')
   }
@@ -118,10 +123,19 @@ export class Session {
     }
   }
 
+  // merging tells what a person has made of both texts of a conflict so far, so that the browser keeps it.
+  merging(text: string): void {
+    if (!this.#state.conflict) return
+    this.#merged = text
+    this.#keepSoon()
+  }
+
   // resolve ends a conflict with a text that a person chose, having seen both: it is a change to what the other client stored.
   resolve(text: string): void {
     const {conflict} = this.#state
     if (!conflict) return
+    this.#merged = null
+    this.#base = null
     this.#set({stored: conflict, conflict: null, error: null, said: ''})
     this.model.setText(text, 'merge')
     this.#changed()
@@ -139,7 +153,7 @@ export class Session {
       return
     }
     const at = this.ports.now().toISOString()
-    const kept = this.ports.drafts.keep({text: this.model.text, etag: stored.etag, version: stored.definition.version, at})
+    const kept = this.ports.drafts.keep({text: this.#merged ?? this.model.text, etag: this.#base ?? stored.etag, version: stored.definition.version, at})
     if (kept) this.#keptAt = at
     if (kept !== this.#state.kept) this.#set({kept})
   }
@@ -147,6 +161,10 @@ export class Session {
   #changed(): void {
     const dirty = this.model.text !== this.#state.stored.text
     if (dirty !== this.#state.dirty || this.#state.said) this.#set({dirty, said: ''})
+    this.#keepSoon()
+  }
+
+  #keepSoon(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.keepNow(), keepAfter)
   }

@@ -1,4 +1,5 @@
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
+import {type Format, formats} from '../lib/formats.ts'
 
 type Definition = Schemas['Definition']
 
@@ -12,16 +13,20 @@ async function storedOf(answer: Promise<Answer>): Promise<Stored> {
   return {definition, text: definition.document, etag: (await answer).response.headers.get('ETag') ?? ''}
 }
 
-// newestOf gives the number of the version that is edited: the draft, else the published one, else the newest; null: there is none.
-async function newestOf(id: string, signal?: AbortSignal): Promise<number | null> {
-  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 200}}, ...(signal ? {signal} : {})}))
-  const all = items ?? []
-  return (all.find(v => v.draft) ?? all.find(v => v.published) ?? all[0])?.number ?? null
+export type Version = Schemas['Version']
+
+// versionsOf lists the versions of a workflow, the newest first.
+export async function versionsOf(id: string, signal?: AbortSignal): Promise<Version[]> {
+  const params = {path: {id}, query: {limit: 200}}
+  return (await ask(client.GET('/api/v1/workflows/{id}/versions', {params, ...(signal ? {signal} : {})}))).items ?? []
 }
+
+// editedOf gives the number of the version that is edited: the draft, else the published one, else the newest; null: there is none.
+const editedOf = (all: Version[]): number | null => (all.find(v => v.draft) ?? all.find(v => v.published) ?? all[0])?.number ?? null
 
 // readStored gives the version of a workflow that is edited. Who may not edit gets the published one.
 export async function readStored(id: string, mayEdit = true, signal?: AbortSignal): Promise<Stored> {
-  const version = mayEdit ? await newestOf(id, signal) : null
+  const version = mayEdit ? editedOf(await versionsOf(id, signal)) : null
   const params = {path: {id}, query: version === null ? {} : {version}}
   return storedOf(client.GET('/api/v1/workflows/{id}', {params, ...(signal ? {signal} : {})}))
 }
@@ -45,9 +50,7 @@ export function publishDraft(was: Stored): Promise<Stored> {
   )
 }
 
-const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
-
-const formatOf = (d: Definition): {format?: (typeof formats)[number]} => {
+const formatOf = (d: Definition): {format?: Format} => {
   const format = formats.find(f => f === d.format)
   return format ? {format} : {}
 }

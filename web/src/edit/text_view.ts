@@ -1,4 +1,4 @@
-import {autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap} from '@codemirror/autocomplete'
+import {closeBrackets, closeBracketsKeymap, completionKeymap} from '@codemirror/autocomplete'
 import {defaultKeymap, historyKeymap, indentWithTab} from '@codemirror/commands'
 import {bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit} from '@codemirror/language'
 import {lintGutter, lintKeymap} from '@codemirror/lint'
@@ -16,13 +16,11 @@ import {
   rectangularSelection,
 } from '@codemirror/view'
 import {odd} from '../lib/hostile.ts'
+import {indentOf} from './indent.ts'
 import {languageOf, supportOf} from './languages.ts'
 import {lineEnds} from './line_ends.ts'
 import type {DocumentModel} from './model.ts'
 import {looks} from './theme.ts'
-
-// indentOf gives the indentation of a text: that of its first indented line.
-export const indentOf = (text: string): string => /^(\t|[ ]{2,8})\S/m.exec(text)?.[1] ?? '  '
 
 // shown is what every text of the page shows of itself: characters that hide or turn text have marks.
 export const shown = (): Extension => [highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')}), EditorView.lineWrapping, looks()]
@@ -40,7 +38,6 @@ const editing = (label: string): Extension => [
   rectangularSelection(),
   highlightActiveLine(),
   highlightSelectionMatches(),
-  autocompletion(),
   lintGutter(),
   lineEnds,
   typeOver,

@@ -4,14 +4,13 @@ import {useLocation} from 'wouter'
 import {ask, client} from '../api/client.ts'
 import type {Stored} from '../edit/stored.ts'
 import {download, fileName} from '../lib/files.ts'
+import {type Format, formats} from '../lib/formats.ts'
 import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox, Field} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import styles from './Workflow.module.css'
 import {deleteStored, type Ending, forgetStored} from './workflow_query.ts'
-
-const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
 
 // WorkflowActions download a workflow, convert it into a draft of another format, and delete it.
 export function WorkflowActions({stored, mayEdit, ending}: {stored: Stored; mayEdit: boolean; ending: Ending}) {
@@ -35,7 +34,7 @@ export function WorkflowActions({stored, mayEdit, ending}: {stored: Stored; mayE
 function Convert({stored, close}: {stored: Stored; close: () => void}) {
   const {id, format, document} = stored.definition
   const others = formats.filter(f => f !== format)
-  const [to, setTo] = useState<(typeof formats)[number]>(others[0]!)
+  const [to, setTo] = useState<Format>(others[0]!)
   const [name, setName] = useState<string | null>(null)
   const [lossy, setLossy] = useState(false)
   const [, go] = useLocation()

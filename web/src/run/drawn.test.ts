@@ -1,5 +1,5 @@
 import {describe, expect, it} from 'vitest'
-import {type Drawn, drawnOf, type Graph, plainOf, routeOf, statesOf, takenOf, timesOf} from './drawn.ts'
+import {type Drawn, drawnOf, type Graph, plainOf, statesOf, takenOf, timesOf} from './drawn.ts'
 import {project} from './project.ts'
 import type {Definition, RunEvent} from './types.ts'
 
@@ -140,16 +140,6 @@ describe('the drawing of the server', () => {
     expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, seen)))).toEqual([1, 1, 1])
     const half = project('r', flow, [e(1, 'run.created', '', 0), e(2, 'run.started', '', 0), ...past.slice(0, 7)])
     expect(inner.edges.map(x => timesOf(x, new Map(inner.nodes.map(n => [n.id, n])), at, takenOf(flow, half)))).toEqual([1, 0, 1])
-  })
-  it('has routes that begin and end upright', () => {
-    const p = [
-      {x: 10, y: 0},
-      {x: 20, y: 10},
-      {x: 20, y: 20},
-    ]
-    expect(routeOf(p, false)).toBe('M 15 0 C 15 6 30 6 30 12 L 30 24')
-    expect(routeOf([...p, {x: 10, y: 5}], true)).toBe('M 15 0 C 30 12 30 24 15 6')
-    expect(routeOf([], false)).toBe('')
   })
 })
 

@@ -1,4 +1,5 @@
 import type {Schemas} from '../api/client.ts'
+import {curveOf} from '../lib/curve.ts'
 import type {Sub} from './inside.ts'
 import {layoutOf} from './layout.ts'
 import type {Definition, NodeState, NodeStatus, RunView, Step} from './types.ts'
@@ -76,26 +77,13 @@ export function drawnOf(g: Graph): Drawn {
       labelY: at(e.labelY, higher),
       back: e.back,
       fails: e.fails,
-      path: routeOf(e.points ?? [], e.from === e.to),
+      path: curveOf(
+        (e.points ?? []).map(p => ({x: at(p.x, wider), y: at(p.y, higher)})),
+        e.from === e.to,
+      ),
       edges: e.edge === null ? [] : [[e.edge]],
     })),
   }
-}
-
-// routeOf writes a route as a path of SVG: between two points a curve begins and ends upright; the four points of an edge to its own node are those of one curve.
-export function routeOf(points: {x: number; y: number}[], self: boolean): string {
-  const p = points.map(q => [at(q.x, wider), at(q.y, higher)] as const)
-  const first = p[0]
-  if (!first) return ''
-  if (self && p.length === 4) return `M ${first.join(' ')} C ${p.slice(1).flat().join(' ')}`
-  let path = `M ${first.join(' ')}`
-  for (const [i, [x, y]] of p.entries()) {
-    if (i === 0) continue
-    const [fromX, fromY] = p[i - 1]!
-    const middle = Math.round((fromY + y) * 5) / 10
-    path += fromX === x ? ` L ${x} ${y}` : ` C ${fromX} ${middle} ${x} ${middle} ${x} ${y}`
-  }
-  return path
 }
 
 // plainOf is a plain layout of a definition, where the server has no drawing.

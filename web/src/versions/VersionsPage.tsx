@@ -3,6 +3,7 @@ import {lazy, Suspense, useMemo} from 'react'
 import {Link, useLocation, useSearch} from 'wouter'
 import {ask, client} from '../api/client.ts'
 import {may} from '../api/session.ts'
+import {type Version, versionsOf} from '../edit/stored.ts'
 import {ago, exact} from '../lib/format.ts'
 import {useSession} from '../shell/session.ts'
 import {Button, Empty, ErrorBox, Loading, Page} from '../ui/parts.tsx'
@@ -10,7 +11,7 @@ import {Line} from '../ui/Text.tsx'
 import {GraphChanges} from './GraphChanges.tsx'
 import {graphDiff} from './graph_diff.ts'
 import styles from './VersionsPage.module.css'
-import {authorsOf, nameOf, pairOf, type Side, sideOf, type Version, versionsOf} from './versions.ts'
+import {authorsOf, nameOf, pairOf, type Side, sideOf} from './versions.ts'
 
 const TextDiff = lazy(() => import('./TextDiff.tsx'))
 

@@ -1,5 +1,6 @@
 import {describe, expect, it, vi} from 'vitest'
-import {match, pairOf, type Version} from './versions.ts'
+import type {Version} from '../edit/stored.ts'
+import {match, pairOf} from './versions.ts'
 
 vi.hoisted(() => {
   vi.stubGlobal('document', {querySelector: () => null})

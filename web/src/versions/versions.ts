@@ -1,16 +1,9 @@
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import {type Check, checkText} from '../edit/check.ts'
-
-export type Version = Schemas['Version']
+import type {Version} from '../edit/stored.ts'
 
 // nameOf names a version with what it is for.
 export const nameOf = (v: Version): string => `v${v.number}${v.published ? ', published' : v.draft ? ', draft' : ''}`
-
-// versionsOf lists the versions of a workflow, the newest first.
-export async function versionsOf(id: string): Promise<Version[]> {
-  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 200}}}))
-  return items ?? []
-}
 
 export type Side = {number: number; etag: string; check: Check}
 

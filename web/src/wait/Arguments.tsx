@@ -1,11 +1,12 @@
 import {useMemo} from 'react'
+import {isRecord} from '../lib/record.ts'
 import control from '../ui/control.module.css'
 import {Button} from '../ui/parts.tsx'
 import {Problems, SchemaFields} from '../ui/SchemaForm.tsx'
 import {fieldsOf, typedOf} from '../ui/schema_fields.ts'
 import {Text} from '../ui/Text.tsx'
 import styles from './Decide.module.css'
-import {type Draft, draftOf, isObject, type Read} from './draft.ts'
+import {type Draft, draftOf, type Read} from './draft.ts'
 
 type Props = {schema: unknown; held: unknown; draft: Draft; set: (d: Draft | null) => void; read: Read; shown: boolean}
 
@@ -14,7 +15,7 @@ export function Arguments({schema, held, draft, set, read, shown}: Props) {
   const fields = useMemo(() => fieldsOf(schema), [schema])
   const other: Draft['as'] = draft.as === 'form' ? 'json' : 'form'
   const current = read.value === undefined ? held : read.value
-  const canForm = fields.length > 0 && isObject(current) && typedOf(fields, current) !== null
+  const canForm = fields.length > 0 && isRecord(current) && typedOf(fields, current) !== null
   return (
     <div className={styles.edit}>
       {draft.as === 'form' ? (

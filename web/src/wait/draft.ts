@@ -1,4 +1,5 @@
 import {parse, stringify} from '../lib/exact.ts'
+import {isRecord} from '../lib/record.ts'
 import {changesOf, type Problem, problemsOf} from '../lib/schema_check.ts'
 import {fieldsOf, type Typed, typedOf, valueOf} from '../ui/schema_fields.ts'
 
@@ -24,11 +25,9 @@ function others(schema: unknown, held: unknown): Record<string, unknown> {
   return Object.fromEntries(Object.entries((held ?? {}) as object).filter(([k]) => !known.has(k)))
 }
 
-export const isObject = (v: unknown): v is Record<string, unknown> => v !== null && typeof v === 'object' && !Array.isArray(v)
-
 // draftOf begins with the held arguments: as a form where there is a field for each of them, else as JSON.
 export function draftOf(schema: unknown, held: unknown, as: Draft['as'] = 'form'): Draft {
   const fields = fieldsOf(schema)
-  const typed = isObject(held) && fields.length > 0 ? typedOf(fields, held) : null
+  const typed = isRecord(held) && fields.length > 0 ? typedOf(fields, held) : null
   return as === 'form' && typed ? {as, typed} : {as: 'json', text: stringify(held, 2) ?? ''}
 }

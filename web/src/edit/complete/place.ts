@@ -1,0 +1,88 @@
+import type {Language} from '../languages.ts'
+import {read} from './lines.ts'
+import {type Entry, type Node, textOf} from './tree.ts'
+
+// Step leads from a map or a list to a value in it.
+export type Step = {node: Node; to: string | number}
+
+// Place is where something can be written: the key or the value at the cursor.
+export type Place = {
+  kind: 'key' | 'value'
+  root: Node
+  // steps lead to the value; to a key that is written, they lead to the map that has it.
+  steps: Step[]
+  // node is the map of a key, or the value.
+  node: Node
+  // own: a value may as well become the first key of a map, at its column.
+  own: boolean
+  // from is where what is typed begins, within quotes; typed is what stands there before the cursor.
+  from: number
+  typed: string
+  // lead and tail are how many characters before from and behind the cursor belong to it: quotes, and the rest of the word.
+  lead: number
+  tail: number
+  quote: Node['quote']
+  // colon: the key has one.
+  colon: boolean
+  // flow: it is in braces or brackets.
+  flow: boolean
+  column: number
+}
+
+// mark stands for what may be typed at the cursor, so that an empty place is a place, too.
+const mark = '\ue000'
+
+// placeAt gives what can be written at an offset; null: nothing that is understood.
+export function placeAt(text: string, offset: number, language: Language): Place | null {
+  const root = read(text.slice(0, offset) + mark + text.slice(offset), language, offset)
+  const steps: Step[] = []
+  let at = root
+  for (;;) {
+    if (at.kind === 'map') {
+      const entry = at.entries.find(e => has(e.key, offset) || has(e.value, offset))
+      if (!entry) return null
+      if (has(entry.key, offset)) return keyPlace(text, offset, root, steps, at, entry)
+      steps.push({node: at, to: entry.key.text})
+      at = entry.value
+    } else if (at.kind === 'list') {
+      const i = at.items.findIndex(n => has(n, offset))
+      if (i < 0) return null
+      steps.push({node: at, to: i})
+      at = at.items[i]!
+    } else if (at.kind === 'text' && has(at, offset)) return valuePlace(text, offset, root, steps, at)
+    else return null
+  }
+}
+
+const has = (n: Node, offset: number): boolean => n.from <= offset && offset < n.to
+
+// shared gives what keys and values have alike. end is where the text at the cursor ends, in the text without the mark.
+function shared(text: string, offset: number, node: Node) {
+  node.marked = true
+  node.text = node.text.replace(mark, '')
+  const lead = node.quote === '"' || node.quote === "'" ? 1 : 0
+  const from = Math.min(node.from + lead, offset)
+  const end = node.to - 1
+  const rest = text.slice(offset, end)
+  const closed = lead > 0 && end > offset && text[end - 1] === node.quote
+  const word = /^[^\s,:{}[\]"'#]*/.exec(rest)![0].length
+  return {from, typed: text.slice(from, offset), lead: offset > node.from ? lead : 0, tail: closed ? rest.length : word, quote: node.quote}
+}
+
+function keyPlace(text: string, offset: number, root: Node, steps: Step[], map: Node, entry: Entry): Place {
+  const flow = map.column < 0
+  return {kind: 'key', root, steps, node: map, own: false, colon: entry.colon, flow, column: map.column, ...shared(text, offset, entry.key)}
+}
+
+function valuePlace(text: string, offset: number, root: Node, steps: Step[], node: Node): Place {
+  const parent = steps.at(-1)?.node
+  const flow = parent ? parent.column < 0 : node.from > 0
+  const column = node.from - (text.lastIndexOf('\n', node.from - 1) + 1)
+  return {kind: 'value', root, steps, node, own: node.own, colon: false, flow, column, ...shared(text, offset, node)}
+}
+
+// siblingOf gives a text beside the value of a place, in the same map; '' where there is none.
+export function siblingOf(p: Place, key: string): string {
+  const map = p.steps.at(-1)?.node
+  return map?.kind === 'map' ? textOf(map, key) : ''
+}

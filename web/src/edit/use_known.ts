@@ -1,0 +1,30 @@
+import {useQuery} from '@tanstack/react-query'
+import {useMemo} from 'react'
+import {ask, client} from '../api/client.ts'
+import {formats} from '../lib/formats.ts'
+import {isRecord} from '../lib/record.ts'
+import type {Known} from './complete/offers.ts'
+import type {SchemaObject} from './complete/schema.ts'
+
+// useKnown asks for what completion and hover go by: the schema of a format, and the agents that are stored on the server. What cannot be had is not offered.
+export function useKnown(format: string): Known {
+  const name = formats.find(f => f === format)
+  const schema = useQuery({
+    queryKey: ['schema', name],
+    queryFn: () => ask<unknown>(client.GET('/api/v1/schemas/{format}', {params: {path: {format: name!}}})),
+    enabled: name !== undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const agents = useQuery({
+    queryKey: ['agents', 'names'],
+    queryFn: async () => {
+      const got = await ask(client.GET('/api/v1/agents', {params: {query: {limit: 200}}}))
+      return (got.items ?? []).flatMap(a => (a.id ? [a.id] : []))
+    },
+    staleTime: 60_000,
+  })
+  return useMemo(
+    () => ({format, schema: isRecord(schema.data) ? (schema.data as SchemaObject) : null, agents: agents.data ?? []}),
+    [format, schema.data, agents.data],
+  )
+}

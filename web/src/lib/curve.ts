@@ -1,0 +1,13 @@
+// curveOf writes a route as a path of SVG: between two points a curve begins and ends upright; the four points of an edge to its own node are those of one curve.
+export function curveOf(points: readonly {x: number; y: number}[], self: boolean): string {
+  const [first, ...rest] = points
+  if (!first) return ''
+  if (self && points.length === 4) return `M ${first.x} ${first.y} C ${rest.map(p => `${p.x} ${p.y}`).join(' ')}`
+  let path = `M ${first.x} ${first.y}`
+  for (const [i, {x, y}] of rest.entries()) {
+    const from = points[i]!
+    const middle = Math.round((from.y + y) * 5) / 10
+    path += from.x === x ? ` L ${x} ${y}` : ` C ${from.x} ${middle} ${x} ${middle} ${x} ${y}`
+  }
+  return path
+}
