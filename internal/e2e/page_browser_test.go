@@ -99,6 +99,7 @@ func TestPage(t *testing.T) {
 		{name: "below"},
 		{name: "edit"},
 		{name: "keep"},
+		{name: "marks"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},
 		{name: "write"},
