@@ -1,8 +1,8 @@
 import {defaultKeymap, history, historyKeymap} from '@codemirror/commands'
-import {MergeView} from '@codemirror/merge'
-import {EditorState} from '@codemirror/state'
+import {MergeView, unifiedMergeView} from '@codemirror/merge'
+import {EditorState, type Extension} from '@codemirror/state'
 import {EditorView, keymap, lineNumbers} from '@codemirror/view'
-import {useEffect, useRef} from 'react'
+import {useEffect, useRef, useState} from 'react'
 import {ago} from '../lib/format.ts'
 import {Button} from '../ui/parts.tsx'
 import styles from './Conflict.module.css'
@@ -23,56 +23,89 @@ const side = (text: string, label: string) => [
   EditorView.contentAttributes.of({'aria-label': label}),
 ]
 
-const control = (): HTMLElement => {
+const button = (text: string, title: string): HTMLButtonElement => {
   const b = document.createElement('button')
   b.type = 'button'
-  b.textContent = '→'
-  b.title = 'Take the stored part over'
-  b.setAttribute('aria-label', b.title)
+  b.textContent = text
+  b.title = title
+  b.setAttribute('aria-label', title)
   return b
 }
 
-// Conflict shows a text and the one that another client stored in the meantime, side by side. A person chooses one, or merges them in the right one.
+const control = (): HTMLElement => button('→', 'Take the stored part over')
+
+// narrow tells whether there is no room for two texts side by side.
+const narrow = (): boolean => window.matchMedia('(max-width: 760px)').matches
+
+type Merging = {text: () => string; close: () => void}
+
+// beside shows both texts side by side, the right one to be edited.
+function beside(parent: HTMLElement, theirs: string, mine: string, edited: Extension): Merging {
+  const view = new MergeView({
+    parent,
+    a: {doc: theirs, extensions: [side(theirs, 'The stored document'), EditorState.readOnly.of(true)]},
+    b: {doc: mine, extensions: [side(mine, 'Your document'), edited]},
+    revertControls: 'a-to-b',
+    renderRevertControl: control,
+    collapseUnchanged: {margin: 3, minSize: 8},
+  })
+  return {text: () => view.b.state.doc.toString(), close: () => view.destroy()}
+}
+
+// within shows the text to be edited, with the stored parts that differ above its own.
+function within(parent: HTMLElement, theirs: string, mine: string, edited: Extension): Merging {
+  const unified = unifiedMergeView({
+    original: theirs,
+    gutter: false,
+    highlightChanges: false,
+    collapseUnchanged: {margin: 3, minSize: 8},
+    mergeControls: (type, action) => {
+      const b = type === 'reject' ? button('Take the stored part', 'Take the stored part over') : button('Keep mine', 'Keep my part')
+      b.addEventListener('mousedown', action)
+      b.addEventListener('click', e => e.detail === 0 && action(e))
+      return b
+    },
+  })
+  const view = new EditorView({parent, doc: mine, extensions: [side(mine, 'Your document'), edited, unified]})
+  return {text: () => view.state.doc.toString(), close: () => view.destroy()}
+}
+
+// Conflict shows a text and the one that another client stored in the meantime, side by side, or in one where it is narrow. A person chooses one, or merges them.
 export function Conflict({theirs, mine, typed, resolve}: Props) {
   const parent = useRef<HTMLDivElement>(null)
-  const merge = useRef<MergeView | null>(null)
+  const merge = useRef<Merging | null>(null)
+  const [one] = useState(narrow)
   const tell = useRef(typed)
   tell.current = typed
   const {version, draft, updatedAt} = theirs.definition
   const name = version === null ? '' : ` (${draft === version ? 'draft' : 'version'} v${version}${updatedAt ? `, ${ago(updatedAt)}` : ''})`
   useEffect(() => {
-    const view = new MergeView({
-      parent: parent.current!,
-      a: {doc: theirs.text, extensions: [side(theirs.text, 'The stored document'), EditorState.readOnly.of(true)]},
-      b: {
-        doc: mine,
-        extensions: [
-          side(mine, 'Your document'),
-          history(),
-          keymap.of([...defaultKeymap, ...historyKeymap]),
-          EditorView.updateListener.of(u => {
-            if (u.docChanged) tell.current(u.state.doc.toString())
-          }),
-        ],
-      },
-      revertControls: 'a-to-b',
-      renderRevertControl: control,
-      collapseUnchanged: {margin: 3, minSize: 8},
-    })
-    merge.current = view
+    const edited = [
+      history(),
+      keymap.of([...defaultKeymap, ...historyKeymap]),
+      EditorView.updateListener.of(u => {
+        if (u.docChanged) tell.current(u.state.doc.toString())
+      }),
+    ]
+    const made = (one ? within : beside)(parent.current!, theirs.text, mine, edited)
+    merge.current = made
     return () => {
       merge.current = null
-      view.destroy()
+      made.close()
     }
-  }, [theirs.text, mine])
+  }, [theirs.text, mine, one])
   return (
     <section className={styles.conflict} aria-label="Two versions of the document">
       <header>
         <h2>Another client changed this workflow first</h2>
-        <p>Left is what is stored now{name}. Right is yours. An arrow takes a part of the left over, and the right one can be edited.</p>
+        {one ? (
+          <p>Below is your text, which can be edited. Where it differs, what is stored now{name} stands above it in red.</p>
+        ) : (
+          <p>Left is what is stored now{name}. Right is yours. An arrow takes a part of the left over, and the right one can be edited.</p>
+        )}
         <div className={styles.actions}>
-          <Button kind="primary" onClick={() => resolve(merge.current?.b.state.doc.toString() ?? mine)}>
-            Go on with the right one
+          <Button kind="primary" onClick={() => resolve(merge.current?.text() ?? mine)}>
+            {one ? 'Go on with mine' : 'Go on with the right one'}
           </Button>
           <Button onClick={() => resolve(theirs.text)}>Take the stored one</Button>
         </div>
