@@ -28,7 +28,7 @@ var layers = []layer{
 		"internal/service", "internal/api/runsapi", "internal/secret", "internal/checkpoint", "internal/config", "internal/driver/carry", "internal/store", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/documents", "internal/parts", "internal/telemetry/otlp",
 	}, "the public API is built on all that runs workflows; SDKs, formats and databases come through ports"},
 	{"acp", []string{"graph", "internal/session/acp"}, "the public API of coding agents needs sessions, not the engine"},
-	{"graph/compat", []string{".", "graph"}, "names of the reference document over public packages"},
+	{"graph/compat", []string{".", "graph", "internal/checkpoint", "internal/store"}, "names of the reference document over public packages, and its stores of states"},
 	{"graph", []string{"internal/jsontext", "workflow", "diag", "internal/program", "internal/schema"}, "the builder describes graphs and runs none, so it does not import the engine (D29)"},
 	{"oteltrack", []string{".", "internal/telemetry"}, "this tracker uses the public API only; a program without it does not link OpenTelemetry's SDK"},
 	{"internal/program", nil, "the builder writes the table of functions and drivers read it, so it imports neither"},

@@ -26,13 +26,13 @@
 // what the program has of its own: [WithTool], [WithModel], [WithAgent], [WithSessions], [WithLLMSessions]. What a program links only
 // where it imports its package comes by an option of that package: documents.All, provider.All, toolsets.All, postgres.Open, temporal.Carry.
 //
-// Functions that take a graph are functions of this package, since methods have no type parameters; an [Executor] holds engine and graph together. What
+// Functions that take a graph are functions of this package, since methods have no type parameters. What
 // needs no state type is a method: [Engine.Answer], [Engine.Cancel], [Engine.Events], [Engine.Fork], [Engine.Get], [Engine.List], [Engine.Wait],
 // [Engine.Watch].
 //
 // # Running a graph
 //
-// [Run] runs a graph until it has ended or waits for a person. [Stream] gives each [Step] when its node has settled, [StreamModes] the same as values,
+// [Run] runs a graph until it has ended or waits for a person. [Stream] gives each [Step] when its node has settled, and StreamModes of package graph/compat the same as values,
 // updates, events or debug traces. [RunOptions] name the run and say who observes it: OnProgress, Telemetry (package oteltrack), a [Checkpointer]. With
 // RunOptions.Attach a call takes the run of its id where there is one.
 //
@@ -50,7 +50,7 @@
 // # Snapshots, checkpoints, forks
 //
 // A [Snapshot] is everything about a run, as a value that survives JSON: [Result] has it, [SnapshotOf] makes it. With it a run goes on on another store.
-// A Checkpointer keeps states under labels, after each node, to be looked at ([LoadState]) or to begin another run with. [Engine.Fork] makes a new run of
+// A Checkpointer keeps states under labels, after each node, to be looked at (LoadState of package graph/compat) or to begin another run with. [Engine.Fork] makes a new run of
 // the past of another, up to the Seq of a step.
 //
 // # Documents

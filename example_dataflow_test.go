@@ -6,6 +6,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // Review is the state of the example.
@@ -47,7 +48,7 @@ func Example_dataFlow() {
 		return
 	}
 	defer engine.Close()
-	executor := hocket.NewExecutor(engine, compiled)
+	executor := compat.NewExecutor(engine, compiled)
 
 	result, err := executor.Run(ctx, Review{Strict: true})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // letterState is what the letters of these examples are made of.
@@ -103,7 +104,7 @@ func ExampleRunOptions() {
 	}
 	defer func() { _ = e.Close() }()
 	_, err = hocket.Run(ctx, e, g, letterState{}, hocket.RunOptions{
-		Checkpointer: hocket.MemoryCheckpoints(),
+		Checkpointer: compat.MemoryCheckpoints(),
 		OnProgress: hocket.OnProgress(func(p hocket.Progress[letterState]) {
 			fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label)
 		}),
@@ -134,7 +135,7 @@ func ExampleStreamModes() {
 		return
 	}
 	defer func() { _ = e.Close() }()
-	for ev, err := range hocket.StreamModes(ctx, e, g, letterState{}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeValues}) {
+	for ev, err := range compat.StreamModes(ctx, e, g, letterState{}, []compat.Mode{compat.ModeUpdates, compat.ModeValues}) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // told gathers what OnProgress is told, in short: type, node, the log in the state, and what else there is.
@@ -75,7 +76,7 @@ func TestProgress(t *testing.T) {
 		for _, how := range []string{"run", "stream"} {
 			g := compiled(t, graph.New[state]("t").Start(note("a")).Then(fails("b", 2)).Then(note("c")))
 			l := &told{}
-			o := hocket.RunOptions{OnProgress: hocket.OnProgress(l.progress), Checkpointer: hocket.MemoryCheckpoints()}
+			o := hocket.RunOptions{OnProgress: hocket.OnProgress(l.progress), Checkpointer: compat.MemoryCheckpoints()}
 			if how == "run" {
 				if r, err := hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted {
 					t.Fatalf("%+v, %v", r, err)
@@ -104,7 +105,7 @@ func TestEvents(t *testing.T) {
 	})
 	g := compiled(t, graph.New[state]("t").Start(sends).Then(graph.Do("look", func(context.Context, *state) error { return nil })))
 	var got []string
-	for ev, err := range hocket.StreamModes(t.Context(), e, g, state{N: 1}, []hocket.Mode{hocket.ModeUpdates, hocket.ModeEvents, hocket.ModeValues}) {
+	for ev, err := range compat.StreamModes(t.Context(), e, g, state{N: 1}, []compat.Mode{compat.ModeUpdates, compat.ModeEvents, compat.ModeValues}) {
 		switch {
 		case err != nil:
 			t.Fatal(err)
@@ -121,8 +122,8 @@ func TestEvents(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for _, err := range hocket.StreamModes(t.Context(), e, g, state{}, []hocket.Mode{"all"}, hocket.RunOptions{ID: "never"}) {
-		if _, ok := errors.AsType[*hocket.UnknownModeError](err); !ok {
+	for _, err := range compat.StreamModes(t.Context(), e, g, state{}, []compat.Mode{"all"}, hocket.RunOptions{ID: "never"}) {
+		if _, ok := errors.AsType[*compat.UnknownModeError](err); !ok {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -136,7 +137,7 @@ func TestProgressOfFailure(t *testing.T) {
 	t.Parallel()
 	g := compiled(t, graph.New[state]("t").Start(note("a")).Then(fails("b", 9)))
 	l := &told{}
-	c := hocket.MemoryCheckpoints()
+	c := compat.MemoryCheckpoints()
 	r, err := hocket.Run(t.Context(), open(t, hocket.Config{}), g, state{}, hocket.RunOptions{ID: "r", OnProgress: hocket.OnProgress(l.progress), Checkpointer: c})
 	if err != nil || r.Status != hocket.StatusFailed {
 		t.Fatalf("%+v, %v", r, err)
@@ -188,7 +189,7 @@ func TestCheckpoints(t *testing.T) {
 				}
 				got := []string{}
 				for _, l := range labels {
-					s, err := hocket.LoadState[state](t.Context(), c, "r", l)
+					s, err := compat.LoadState[state](t.Context(), c, "r", l)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -208,7 +209,7 @@ func TestCheckpoints(t *testing.T) {
 // TestCheckpointJSON: what is saved has executionId, lastUpdated and outputs beside the fields of the state (S2-75).
 func TestCheckpointJSON(t *testing.T) {
 	t.Parallel()
-	c := hocket.MemoryCheckpoints()
+	c := compat.MemoryCheckpoints()
 	gives := graph.NewNode("a", graph.TypeTool, func(context.Context, *graph.Context[state]) (graph.Result[state], error) {
 		return graph.Result[state]{Update: &state{N: 7}, Output: "done"}, nil
 	})
@@ -234,7 +235,7 @@ func TestCheckpointJSON(t *testing.T) {
 
 // brokenCheckpoints saves nothing.
 type brokenCheckpoints struct {
-	hocket.Checkpointer
+	compat.Checkpointer
 	panics bool
 }
 

@@ -96,35 +96,6 @@ func ResumeStream[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], r
 	}
 }
 
-// Executor is a graph with the engine that runs it (S2-76): its methods are the functions of the same names, with both given. Safe for concurrent use.
-type Executor[S any] struct {
-	engine *Engine
-	graph  *graph.Compiled[S]
-}
-
-// NewExecutor makes an executor.
-func NewExecutor[S any](e *Engine, g *graph.Compiled[S]) *Executor[S] { return &Executor[S]{e, g} }
-
-// Run runs the graph as [Run] does.
-func (x *Executor[S]) Run(ctx context.Context, state S, options ...RunOption) (*Result[S], error) {
-	return Run(ctx, x.engine, x.graph, state, options...)
-}
-
-// Stream runs the graph as [Stream] does.
-func (x *Executor[S]) Stream(ctx context.Context, state S, options ...RunOption) iter.Seq2[Step[S], error] {
-	return Stream(ctx, x.engine, x.graph, state, options...)
-}
-
-// Resume goes on with a run as [Resume] does.
-func (x *Executor[S]) Resume(ctx context.Context, run string, options ...RunOption) (*Result[S], error) {
-	return Resume(ctx, x.engine, x.graph, run, options...)
-}
-
-// ResumeStream goes on with a run as [ResumeStream] does.
-func (x *Executor[S]) ResumeStream(ctx context.Context, run string, options ...RunOption) iter.Seq2[Step[S], error] {
-	return ResumeStream(ctx, x.engine, x.graph, run, options...)
-}
-
 // start begins a run, or follows it where it exists and the options say so. toEnd: it is followed to its end alone, by settle, which tells then whether it could be stored.
 func start[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, options []RunOption, toEnd bool) (*following, error) {
 	o, err := checkedOptions[S](options)

@@ -14,6 +14,7 @@ import (
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/acp"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // asking drafts, asks whether to publish, and publishes.
@@ -253,7 +254,7 @@ func Example_stream() {
 		fmt.Println(step.NodeID, step.Status, step.State.Words)
 	}
 
-	for ev, err := range hocket.RouteStream(hocket.Stream(ctx, eng, g, Article{Topic: "tides"}), hocket.ModeUpdates, hocket.ModeDebug) {
+	for ev, err := range compat.RouteStream(hocket.Stream(ctx, eng, g, Article{Topic: "tides"}), compat.ModeUpdates, compat.ModeDebug) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -271,13 +272,13 @@ func Example_stream() {
 func Example_checkpoints() {
 	eng, ctx, g := engine(), context.Background(), asking("1")
 	defer eng.Close()
-	states := hocket.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, one of yours
+	states := compat.MemoryCheckpoints() // or FileCheckpoints, SQLiteCheckpoints, one of yours
 	res, err := hocket.Run(ctx, eng, g, Article{Topic: "tides"}, hocket.RunOptions{
 		ID: "news-1", Checkpointer: states,
 		OnProgress: hocket.OnProgress(func(p hocket.Progress[Article]) { fmt.Printf("%s %s %q\n", p.Type, p.NodeID, p.Label) }),
 	})
 	must(res, err)
-	first, err := hocket.LoadState[Article](ctx, states, "news-1", "step_1") // "": the last one
+	first, err := compat.LoadState[Article](ctx, states, "news-1", "step_1") // "": the last one
 	fmt.Println(first.Text, err)
 
 	snapshot, err := hocket.SnapshotOf(ctx, eng, g, "news-1") // also res.Snapshot; it survives JSON

@@ -35,7 +35,7 @@ type AgentConfig[S any] struct {
 	// ResendUnknown makes a next attempt of a message whose outcome a crash left unknown. Otherwise the node fails with ErrUnknownOutcome and is not
 	// tried again by its Retry, so that a person decides (D23): OnError may lead to a wait, or retry.
 	ResendUnknown bool
-	// Options.Retry is [DefaultRetry] where it is zero, Options.Name `<AgentType> agent` where empty.
+	// Options.Retry is that of nodes that call a function where it is zero, Options.Name `<AgentType> agent` where empty.
 	Options NodeOptions
 }
 
@@ -44,7 +44,7 @@ func (c AgentConfig[S]) define() *def[S] {
 	if c.Options.Name == "" {
 		c.Options.Name = c.AgentType + " agent"
 	}
-	r := DefaultRetry()
+	r := defaultRetry()
 	if c.Options.Retry.said() {
 		r = c.Options.Retry
 	}

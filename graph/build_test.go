@@ -190,17 +190,17 @@ func TestShape(t *testing.T) {
 		{"parallel_5", []graph.Edge{{From: "parallel_5", To: "p1", Label: "parallel-p1"}, {From: "parallel_5", To: "p2", Label: "parallel-p2"}, {From: "parallel_5", To: "wait_6"}}},
 		{"wait_6", nil},
 	} {
-		if d := cmp.Diff(c.EdgesFrom(tc.from), tc.want); d != "" {
+		if d := cmp.Diff(compat.EdgesFrom(c, tc.from), tc.want); d != "" {
 			t.Errorf("edges from %s: got - want +\n%s", tc.from, d)
 		}
-		if d := cmp.Diff(b.EdgesFrom(tc.from), tc.want); d != "" {
+		if d := cmp.Diff(compat.EdgesFrom(b, tc.from), tc.want); d != "" {
 			t.Errorf("the builder's edges from %s: got - want +\n%s", tc.from, d)
 		}
 	}
-	if got := c.EdgesTo("merge_2"); len(got) != 2 {
+	if got := compat.EdgesTo(c, "merge_2"); len(got) != 2 {
 		t.Errorf("edges to merge_2: %v", got)
 	}
-	if d := cmp.Diff(b.EdgesTo("l1"), []graph.Edge{{From: "loop_start_3", To: "l1"}, {From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}}); d != "" {
+	if d := cmp.Diff(compat.EdgesTo(b, "l1"), []graph.Edge{{From: "loop_start_3", To: "l1"}, {From: "loop_check_4", To: "l1", Label: "loop-continue", Conditional: true}}); d != "" {
 		t.Errorf("edges to l1: got - want +\n%s", d)
 	}
 	if got := strings.Join(c.Ends(), " "); got != "wait_6 p1 p3" {
@@ -210,7 +210,7 @@ func TestShape(t *testing.T) {
 		if n, ok := c.Node(id); !ok || n.Type != want {
 			t.Errorf("node %s: %+v, %t", id, n, ok)
 		}
-		if n, ok := b.Find(id); !ok || n.Type != want {
+		if n, ok := compat.Node(b, id); !ok || n.Type != want {
 			t.Errorf("the builder's node %s: %+v, %t", id, n, ok)
 		}
 	}
@@ -233,7 +233,7 @@ func TestFrozen(t *testing.T) {
 	if _, err := b.Then(note("a")).Compile(); err == nil {
 		t.Error("misuse after Compile was not told")
 	}
-	if n := one.Nodes(); len(n) != 1 || len(one.EdgesFrom("a")) != 0 || len(one.Workflow().Nodes) != 1 {
+	if n := one.Nodes(); len(n) != 1 || len(compat.EdgesFrom(one, "a")) != 0 || len(one.Workflow().Nodes) != 1 {
 		t.Errorf("the compiled graph changed: %v", n)
 	}
 	if one.Digest() != again.Digest() || one.Digest() == version.Digest() || len(one.Digest()) != 64 {
@@ -260,12 +260,12 @@ func TestConstants(t *testing.T) {
 	if compat.IsSignal("") || compat.IsNodeType("") || compat.IsSignal("tool") {
 		t.Error("anything is a word")
 	}
-	r := graph.DefaultRetry()
+	r := compat.DefaultRetry()
 	if r.MaxAttempts != 3 || r.Backoff != time.Second || r.Multiplier != 2 || r.RetryOn != nil {
 		t.Errorf("default retry %+v", r)
 	}
 	for name, tc := range map[string][2]float64{
-		"compaction": {graph.BackgroundCompactionThreshold, 0.45}, "exhaustion": {graph.BufferExhaustionThreshold, 0.6}, "percent": {compat.DefaultContextWindowThreshold, 45},
+		"compaction": {compat.BackgroundCompactionThreshold, 0.45}, "exhaustion": {compat.BufferExhaustionThreshold, 0.6}, "percent": {compat.DefaultContextWindowThreshold, 45},
 		"concurrency": {compat.DefaultMaxConcurrency, 1},
 	} {
 		if tc[0] != tc[1] {

@@ -248,34 +248,24 @@ func (d *def[S]) info() NodeInfo {
 	return NodeInfo{ID: d.id, Type: d.typ, Name: d.opts.Name, Description: d.opts.Description, Recovery: d.opts.Recovery}
 }
 
-// Find gives the node with that id, as far as the graph is built.
-func (b *Builder[S]) Find(id string) (NodeInfo, bool) { return find(b.nodes, id) }
+// Nodes gives the nodes in the order in which they were added, as far as the graph is built. The slice is the caller's.
+func (b *Builder[S]) Nodes() []NodeInfo { return infos(b.nodes) }
 
-// EdgesFrom gives the edges that leave a node, in the order in which they were added.
-func (b *Builder[S]) EdgesFrom(id string) []Edge {
-	return pick(b.edges, func(e Edge) bool { return e.From == id })
-}
+// Edges gives the edges in the order in which they were added, as far as the graph is built. The slice is the caller's.
+func (b *Builder[S]) Edges() []Edge { return plain(b.edges) }
 
-// EdgesTo gives the edges that lead to a node, in the order in which they were added.
-func (b *Builder[S]) EdgesTo(id string) []Edge {
-	return pick(b.edges, func(e Edge) bool { return e.To == id })
-}
-
-func find[S any](nodes []*def[S], id string) (NodeInfo, bool) {
-	for _, d := range nodes {
-		if d.id == id {
-			return d.info(), true
-		}
+func infos[S any](nodes []*def[S]) []NodeInfo {
+	out := make([]NodeInfo, len(nodes))
+	for i, d := range nodes {
+		out[i] = d.info()
 	}
-	return NodeInfo{}, false
+	return out
 }
 
-func pick[S any](edges []edge[S], keep func(Edge) bool) []Edge {
-	var out []Edge
-	for _, e := range edges {
-		if keep(e.Edge) {
-			out = append(out, e.Edge)
-		}
+func plain[S any](edges []edge[S]) []Edge {
+	out := make([]Edge, len(edges))
+	for i, e := range edges {
+		out[i] = e.Edge
 	}
 	return out
 }

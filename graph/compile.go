@@ -10,13 +10,11 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// Defaults and thresholds of the document (S2-60). The two thresholds are fractions; percent = fraction × 100.
+// Defaults of the document (S2-60, S2-69), the thresholds in percent.
 const (
-	BackgroundCompactionThreshold = 0.45
-	BufferExhaustionThreshold     = 0.6
-
 	defaultConcurrency = 1
-	defaultThreshold   = 45 // percent
+	defaultThreshold   = 45
+	clearThreshold     = 60 // of a node that clears the context
 )
 
 // Config is what a graph is compiled with. The zero value is good.
@@ -151,26 +149,10 @@ func (c *Compiled[S]) Digest() string { return c.digest }
 func (c *Compiled[S]) Workflow() *workflow.Workflow { return c.workflow }
 
 // Nodes gives all nodes in the order in which they were added. The slice is the caller's.
-func (c *Compiled[S]) Nodes() []NodeInfo {
-	out := make([]NodeInfo, len(c.nodes))
-	for i, d := range c.nodes {
-		out[i] = d.info()
-	}
-	return out
-}
+func (c *Compiled[S]) Nodes() []NodeInfo { return infos(c.nodes) }
 
-// Node gives the node with that id.
-func (c *Compiled[S]) Node(id string) (NodeInfo, bool) { return find(c.nodes, id) }
-
-// EdgesFrom gives the edges that leave a node, in the order in which they were added. The slice is the caller's.
-func (c *Compiled[S]) EdgesFrom(id string) []Edge {
-	return pick(c.edges, func(e Edge) bool { return e.From == id })
-}
-
-// EdgesTo gives the edges that lead to a node, in the order in which they were added. The slice is the caller's.
-func (c *Compiled[S]) EdgesTo(id string) []Edge {
-	return pick(c.edges, func(e Edge) bool { return e.To == id })
-}
+// Edges gives all edges in the order in which they were added. The slice is the caller's.
+func (c *Compiled[S]) Edges() []Edge { return plain(c.edges) }
 
 // compiler holds a graph while it is compiled.
 type compiler[S any] struct {

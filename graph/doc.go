@@ -118,8 +118,8 @@
 //	tool, ToolBuilderConfig                     Builder.Tool, ToolConfig
 //	catch, end                                  Builder.Catch, Builder.End
 //	compile                                     Builder.Compile
-//	getNode                                     Builder.Find, Compiled.Node
-//	getEdgesFrom, getEdgesTo                    Builder.EdgesFrom, Compiled.EdgesFrom, Builder.EdgesTo, Compiled.EdgesTo
+//	getNode                                     compat.Node
+//	getEdgesFrom, getEdgesTo                    compat.EdgesFrom, compat.EdgesTo
 //	createNode                                  NewNode, Do
 //	createDecisionNode, createWaitNode          DecisionNode, compat.WaitNode
 //	agentNode, AgentNodeConfig                  AgentConfig
@@ -174,23 +174,23 @@
 //	StateValidator, fromGraphConfig             compat.StateValidator, compat.FromGraphConfig
 //	SchemaValidationError, zodError, NodeExecutionError  SchemaValidationError, NodeExecutionError
 //	StateOf, StateUpdate                        none: type parameters, and whole copies of the state
-//	BACKGROUND_COMPACTION_THRESHOLD, BUFFER_EXHAUSTION_THRESHOLD  BackgroundCompactionThreshold, BufferExhaustionThreshold
-//	DEFAULT_RETRY_CONFIG                        DefaultRetry
+//	BACKGROUND_COMPACTION_THRESHOLD, BUFFER_EXHAUSTION_THRESHOLD  compat.BackgroundCompactionThreshold, compat.BufferExhaustionThreshold
+//	DEFAULT_RETRY_CONFIG                        compat.DefaultRetry
 //	AGENT_NODE_RETRY_CONFIG                     compat.AgentNodeRetry
 //	DEFAULT_GRAPH_CONFIG                        compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint
-//	GraphExecutor, createExecutor               hocket.Executor, hocket.NewExecutor
-//	execute, executeGraph                       hocket.Executor.Run, hocket.Run
-//	stream, streamGraph                         hocket.Executor.Stream, hocket.Stream
+//	GraphExecutor, createExecutor               compat.Executor, compat.NewExecutor
+//	execute, executeGraph                       compat.Executor.Run, hocket.Run
+//	stream, streamGraph                         compat.Executor.Stream, hocket.Stream
 //	ExecutionOptions                            hocket.RunOptions
 //	resumeFrom, maxSteps, workflowName          hocket.RunOptions.ResumeFrom, hocket.RunOptions.MaxSteps, hocket.RunOptions.WorkflowName
 //	WorkflowTelemetryConfig                     hocket.Tracker
 //	StepResult, ExecutionResult                 hocket.Step, hocket.Result
-//	StreamRouter, routeStream                   hocket.RouteStream
-//	StreamEvent                                 hocket.StreamEvent
+//	StreamRouter, routeStream                   compat.RouteStream
+//	StreamEvent                                 compat.StreamEvent
 //	ExecutionStatus, isExecutionStatus          hocket.Status, compat.IsExecutionStatus
 //	ExecutionSnapshot                           hocket.Snapshot
 //	ProgressEvent, onProgress                   hocket.Progress, hocket.RunOptions.OnProgress
-//	Checkpointer, autoCheckpoint                hocket.Checkpointer, hocket.RunOptions.AutoCheckpoint
+//	Checkpointer, autoCheckpoint                compat.Checkpointer, hocket.RunOptions.Checkpointer, hocket.RunOptions.AutoCheckpoint
 //	initializeExecutionState, mergeState        the state given to hocket.Run, Reducer
 //	getNextNodes, saveCheckpoint                none: the engine does that
 //	createSnapshot                              hocket.Result.Snapshot

@@ -207,7 +207,7 @@ func retryOf[S any](d *def[S]) *workflow.Retry {
 		if d.shape != shapeFunc {
 			return nil
 		}
-		r = DefaultRetry()
+		r = defaultRetry()
 	}
 	out := &workflow.Retry{MaxRetries: d.attempts() - 1, Delay: workflow.Duration(defaultBackoff), Multiplier: defaultMultiplier}
 	if said, delay := amount(r.Backoff); said {

@@ -195,7 +195,7 @@ func (c ClearContextConfig[S]) define() *def[S] {
 			text = "Clearing context window"
 		}
 		return Result[S]{Signals: []Signal{{Type: SignalContextWindowWarning, Message: text, Data: map[string]any{
-			"usage": 100, "threshold": thresholdOr(n.Config.ContextWindowThreshold, 100*BufferExhaustionThreshold), "nodeId": c.ID, "action": CompactSummarize,
+			"usage": 100, "threshold": thresholdOr(n.Config.ContextWindowThreshold, clearThreshold), "nodeId": c.ID, "action": CompactSummarize,
 		}}}}, nil
 	}}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 )
@@ -121,7 +122,7 @@ func TestBranchWaits(t *testing.T) {
 	if d := cmp.Diff(w.state(), state{N: 2, Text: "answered", Log: []string{"z"}}); d != "" {
 		t.Errorf("got - want +\n%s", d)
 	}
-	if e := g.EdgesFrom("p"); len(e) != 3 || e[0].To != "wait_1" || e[0].Label != "parallel-a" || e[1].To != "loop_start_2" || e[2].To != "z" {
+	if e := compat.EdgesFrom(g, "p"); len(e) != 3 || e[0].To != "wait_1" || e[0].Label != "parallel-a" || e[1].To != "loop_start_2" || e[2].To != "z" {
 		t.Errorf("edges %+v", e)
 	}
 }

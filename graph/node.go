@@ -146,7 +146,7 @@ type NodeOptions struct {
 	Name, Description string
 	// Model is for nodes that use one; "" and "inherit" leave it to the run and the graph (S2-79).
 	Model string
-	// Retry says how failures are tried again. The zero Retry is [DefaultRetry] for nodes that call a function, none for all others.
+	// Retry says how failures are tried again. The zero Retry is, for nodes that call a function, 3 attempts, after 1 s and 2 s; none for all others.
 	Retry Retry
 	// OnError decides what becomes of a failed attempt, before Retry does: [OnError] makes it of a function.
 	OnError ErrorHandler
@@ -183,9 +183,8 @@ const (
 	defaultMultiplier = 2.0
 )
 
-// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise: 3 attempts, after 1 s and 2 s. Retry{MaxAttempts: 1}
-// tries once.
-func DefaultRetry() Retry {
+// defaultRetry is how nodes that call a function are tried again where they do not say otherwise.
+func defaultRetry() Retry {
 	return Retry{MaxAttempts: defaultAttempts, Backoff: defaultBackoff, Multiplier: defaultMultiplier}
 }
 

@@ -72,7 +72,7 @@ func TestSubagentNode(t *testing.T) {
 	g := compiled(t, graph.New[state]("g").
 		Subagent(graph.SubagentConfig[state]{ID: "s", Agent: "coder", Task: "work"}).
 		Subagent(graph.SubagentConfig[state]{ID: "named", Agent: "coder", Task: "work", Options: graph.NodeOptions{Name: "N", Description: "D"}}))
-	if n, _ := g.Node("s"); g.Start() != "s" || n.Type != graph.TypeAgent || n.Name != "coder" {
+	if n, _ := compat.Node(g, "s"); g.Start() != "s" || n.Type != graph.TypeAgent || n.Name != "coder" {
 		t.Errorf("start %q, node %+v", g.Start(), n)
 	}
 	if n, _ := g.Node("named"); n.Name != "N" || n.Description != "D" || g.Workflow().Node("named").Retry.MaxRetries != 2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -149,7 +150,7 @@ func TestUnknownSubgraph(t *testing.T) {
 	build := func(opts graph.NodeOptions) *graph.Builder[state] {
 		return graph.New[state]("t").Start(note("s")).Then(sub{ID: "sub", Name: "nowhere", Options: opts}).Then(note("z"))
 	}
-	g := compiled(t, build(graph.NodeOptions{Retry: graph.DefaultRetry()}))
+	g := compiled(t, build(graph.NodeOptions{Retry: compat.DefaultRetry()}))
 	w := newWorld(t, g)
 	w.begin(state{})
 	w.want("s, sub", `Cannot resolve workflow "nowhere": No workflow resolver configured. Run the graph with package hocket, or link it first.`)

@@ -70,17 +70,17 @@ func TestWordsAndNumbers(t *testing.T) {
 		}
 	}
 	retry := graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}
-	if d := cmp.Diff(graph.DefaultRetry(), retry); d != "" {
+	if d := cmp.Diff(compat.DefaultRetry(), retry); d != "" {
 		t.Errorf("default retry: got - want +\n%s", d)
 	}
 	if d := cmp.Diff(compat.AgentNodeRetry(), retry); d != "" {
 		t.Errorf("retry of agents: got - want +\n%s", d)
 	}
 	for name, tc := range map[string][2]float64{
-		"BACKGROUND_COMPACTION_THRESHOLD": {graph.BackgroundCompactionThreshold, 0.45}, "BUFFER_EXHAUSTION_THRESHOLD": {graph.BufferExhaustionThreshold, 0.6},
+		"BACKGROUND_COMPACTION_THRESHOLD": {compat.BackgroundCompactionThreshold, 0.45}, "BUFFER_EXHAUSTION_THRESHOLD": {compat.BufferExhaustionThreshold, 0.6},
 		"maxConcurrency": {compat.DefaultMaxConcurrency, 1}, "contextWindowThreshold": {compat.DefaultContextWindowThreshold, 45},
-		"percent = fraction × 100": {compat.DefaultContextWindowThreshold, 100 * graph.BackgroundCompactionThreshold},
-		"maxAttempts":              {float64(graph.DefaultRetry().MaxAttempts), 3}, "backoffMs": {float64(graph.DefaultRetry().Backoff.Milliseconds()), 1000}, "backoffMultiplier": {graph.DefaultRetry().Multiplier, 2},
+		"percent = fraction × 100": {compat.DefaultContextWindowThreshold, 100 * compat.BackgroundCompactionThreshold},
+		"maxAttempts":              {float64(compat.DefaultRetry().MaxAttempts), 3}, "backoffMs": {float64(compat.DefaultRetry().Backoff.Milliseconds()), 1000}, "backoffMultiplier": {compat.DefaultRetry().Multiplier, 2},
 	} {
 		if tc[0] != tc[1] {
 			t.Errorf("%s is %v, want %v", name, tc[0], tc[1])

@@ -2,6 +2,7 @@ package compat
 
 import (
 	"context"
+	"time"
 
 	"github.com/hocket-run/hocket/graph"
 )
@@ -16,8 +17,19 @@ const (
 // DefaultAutoCheckpoint: states are saved after each node, unless a run says otherwise (S2-60).
 const DefaultAutoCheckpoint = true
 
+// How full a context window is when it is compacted beside the work, and when it is exhausted, as fractions; percent = fraction × 100 (S2-60).
+const (
+	BackgroundCompactionThreshold = 0.45
+	BufferExhaustionThreshold     = 0.6
+)
+
+// DefaultRetry is how nodes that call a function are tried again where they do not say otherwise: 3 attempts, after 1 s and 2 s (S2-60). graph.Retry{MaxAttempts: 1} tries once.
+func DefaultRetry() graph.Retry {
+	return graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2}
+}
+
 // AgentNodeRetry is how agent nodes are tried again where they do not say otherwise (S2-60).
-func AgentNodeRetry() graph.Retry { return graph.DefaultRetry() }
+func AgentNodeRetry() graph.Retry { return DefaultRetry() }
 
 // WaitNode makes a wait with a fixed prompt (S2-76).
 func WaitNode[S any](id, prompt string) graph.Node[S] {

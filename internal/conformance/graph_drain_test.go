@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -98,7 +99,7 @@ var drains = []rule{
 	{name: "S2-38 StreamModes show the output of a node that has no mapper", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(gives("plain", map[string]int{"n": 7})).Then(counts("changes")).Then(idle("quiet")))
 		var got []string
-		for ev, err := range hocket.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{}, []hocket.Mode{hocket.ModeValues, hocket.ModeUpdates, hocket.ModeDebug}) {
+		for ev, err := range compat.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{}, []compat.Mode{compat.ModeValues, compat.ModeUpdates, compat.ModeDebug}) {
 			if err != nil {
 				t.Fatal(err)
 			}

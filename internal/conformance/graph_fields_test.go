@@ -39,7 +39,7 @@ var inGo = []struct {
 }{
 	{"GraphBuilder", newGraph(), "start then if else endif=EndIf parallel loop wait subagent tool catch end compile getNode=Find getEdgesFrom=EdgesFrom getEdgesTo=EdgesTo"},
 	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges=EdgesFrom startNode=Start endNodes=Ends"},
-	{"GraphExecutor", new(hocket.Executor[sheet]), "execute=Run stream"},
+	{"GraphExecutor", new(compat.Executor[sheet]), "execute=Run stream"},
 	{"LoopConfig", gLoop{}, "until maxIterations"},
 	{"IfConfig", graph.IfConfig[sheet]{}, "condition then else_if=ElseIf else"},
 	{"IfConfig.else_if", graph.ElseIf[sheet]{}, "condition then"},
@@ -79,8 +79,8 @@ var inGo = []struct {
 	{"Edge", graph.Edge{}, "from to condition=Conditional label"},
 	{"StepResult", hocket.Step[sheet]{}, "nodeId=NodeID state result status error executionTime retryCount modelUsed emittedEvents"},
 	{"ExecutionResult", hocket.Result[sheet]{}, "state status snapshot"},
-	{"StreamEvent", hocket.StreamEvent[sheet]{}, "mode nodeId=NodeID state update event trace"},
-	{"Checkpointer", (*hocket.Checkpointer)(nil), "save load list delete"},
+	{"StreamEvent", compat.StreamEvent[sheet]{}, "mode nodeId=NodeID state update event trace"},
+	{"Checkpointer", (*compat.Checkpointer)(nil), "save load list delete"},
 	{"StateValidator", compat.StateValidator{}, "validate validateNodeInput validateNodeOutput"},
 	{"SchemaValidationError", graph.SchemaValidationError{}, "message"},
 	{"NodeExecutionError", graph.NodeExecutionError{}, "nodeId=NodeID cause"},
@@ -232,7 +232,7 @@ var graphFields = []rule{
 		same(t, "name of a tool without one is its id", n.Name, "")
 	}},
 	{name: "S2-0 defaults of graphs and runs", test: func(t *testing.T) {
-		saved := hocket.MemoryCheckpoints()
+		saved := compat.MemoryCheckpoints()
 		e := opened(t, hocket.Config{})
 		r, err := hocket.Run(t.Context(), e, compiled(t, newGraph().Start(idle("a")).Then(idle("b"))), sheet{}, gRun{Checkpointer: saved})
 		same(t, "error", err, nil)

@@ -100,7 +100,7 @@ var graphLoop = []rule{
 		g := compiled(t, newGraph().Start(idle("s")).
 			Then(graph.DecisionNode("d", []graph.Route[sheet]{{When: never, Target: "x"}, {When: always, Target: "w", Label: "yes"}}, "x")).
 			Node(compat.WaitNode[sheet]("w", "Sure?")).Node(idle("x")))
-		x := hocket.NewExecutor(opened(t, hocket.Config{}), g)
+		x := compat.NewExecutor(opened(t, hocket.Config{}), g)
 		r, err := x.Run(t.Context(), sheet{}, gRun{ID: "r"})
 		same(t, "error", err, nil)
 		same(t, "status", r.Status, hocket.StatusPaused)
@@ -126,7 +126,7 @@ var graphLoop = []rule{
 		same(t, "steps", got, []string{"s", "d", "w", "w"})
 		falls := newGraph().Start(graph.DecisionNode("d", []graph.Route[sheet]{{When: never, Target: "x"}}, "y")).Node(idle("x")).Node(idle("y"))
 		play(t, falls, sheet{}).went("fallback", "d, y", "completed")
-		same(t, "a label of a route", slices.ContainsFunc(g.EdgesFrom("d"), func(e graph.Edge) bool { return e.Label == "yes" && e.To == "w" }), true)
+		same(t, "a label of a route", slices.ContainsFunc(compat.EdgesFrom(g, "d"), func(e graph.Edge) bool { return e.Label == "yes" && e.To == "w" }), true)
 	}},
 }
 

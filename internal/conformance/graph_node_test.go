@@ -77,7 +77,7 @@ var graphNode = []rule{
 		same(t, "signals of the approved", len(p.signal), 0)
 	}},
 	{name: "S2-53 the data and the flags of an ask-user node", test: func(t *testing.T) {
-		saved := hocket.MemoryCheckpoints()
+		saved := compat.MemoryCheckpoints()
 		g := compiled(t, newGraph().Start(graph.AskUserConfig[sheet]{ID: "q", Question: question}))
 		p := playOn(t, opened(t, hocket.Config{}), g, sheet{}, gRun{Checkpointer: saved})
 		same(t, "end", p.end(), "paused")
@@ -118,7 +118,7 @@ var graphNode = []rule{
 		same(t, "type", compat.IsNodeType("ask_user"), true)
 		n, _ := compiled(t, newGraph().Then(graph.AskUserConfig[sheet]{ID: "q", Question: question})).Node("q")
 		same(t, "type of the node", n.Type, graph.TypeAskUser)
-		same(t, "percent", float64(compat.DefaultContextWindowThreshold), 100*graph.BackgroundCompactionThreshold)
+		same(t, "percent", float64(compat.DefaultContextWindowThreshold), 100*compat.BackgroundCompactionThreshold)
 	}},
 	{name: "S2-57 the mapper of a block gets its results in declared order and the state; those of the winner alone for race and any", test: func(t *testing.T) {
 		out := func(id string, wait int) gNode {
@@ -227,7 +227,7 @@ var graphNode = []rule{
 	}},
 	{name: "S2-74 an answer to an ask-user node", test: func(t *testing.T) {
 		for _, answer := range []string{"yes", "perhaps"} {
-			saved := hocket.MemoryCheckpoints()
+			saved := compat.MemoryCheckpoints()
 			g := compiled(t, newGraph().Start(graph.AskUserConfig[sheet]{ID: "q", Question: question}).Then(idle("z")))
 			e := opened(t, hocket.Config{})
 			p := playOn(t, e, g, sheet{}, gRun{Checkpointer: saved})

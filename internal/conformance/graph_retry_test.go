@@ -48,7 +48,7 @@ var graphRetry = []rule{
 			same(t, "attempts", at, c.at)
 			same(t, "end", end, c.end)
 		}
-		same(t, "the policy by default", graph.DefaultRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
+		same(t, "the policy by default", compat.DefaultRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
 	}},
 	{name: "S2-41 retryOn false fails at once, and no attempts at all are refused", test: func(t *testing.T) {
 		broken := func(err error) bool { return err.Error() == "it is broken" }

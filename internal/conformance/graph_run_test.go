@@ -11,13 +11,14 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 // streamed gives the lines of a graph's events in modes.
-func streamed(t *testing.T, g *graph.Compiled[sheet], modes ...hocket.Mode) []map[string]any {
+func streamed(t *testing.T, g *graph.Compiled[sheet], modes ...compat.Mode) []map[string]any {
 	t.Helper()
 	var out []map[string]any
-	for e, err := range hocket.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{N: 1}, modes) {
+	for e, err := range compat.StreamModes(t.Context(), opened(t, hocket.Config{}), g, sheet{N: 1}, modes) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +123,7 @@ var graphRun = []rule{
 	}},
 	{name: "S2-38 modes: values by default, several in the given order for each step, updates only for steps that changed something, unknown models", test: func(t *testing.T) {
 		g := compiled(t, newGraph().Start(sender()).Then(idle("z")))
-		shown := func(modes ...hocket.Mode) (out []string) {
+		shown := func(modes ...compat.Mode) (out []string) {
 			for _, e := range streamed(t, g, modes...) {
 				out = append(out, e["mode"].(string)+" "+e["nodeId"].(string))
 			}
@@ -182,7 +183,7 @@ var graphRun = []rule{
 		source := func(yield func(hocket.Step[string], error) bool) {
 			yield(hocket.Step[string]{NodeID: "n", State: "any"}, nil)
 		}
-		for e, err := range hocket.RouteStream(source, hocket.ModeValues) {
+		for e, err := range compat.RouteStream(source, compat.ModeValues) {
 			same(t, "error of another source", err, nil)
 			same(t, "state of another source", e.State, "any")
 		}

@@ -123,9 +123,9 @@ var graphState = []rule{
 		}
 		adr := strings.Join(strings.Fields(file(t, "../../docs/adr/0011-go-graphs.md")), " ")
 		same(t, "an ADR tells of StateOf and StateUpdate", strings.Contains(adr, "`StateOf` and `StateUpdate` have no Go counterpart"), true)
-		same(t, "thresholds", []float64{graph.BackgroundCompactionThreshold, graph.BufferExhaustionThreshold}, []float64{0.45, 0.6})
+		same(t, "thresholds", []float64{compat.BackgroundCompactionThreshold, compat.BufferExhaustionThreshold}, []float64{0.45, 0.6})
 		same(t, "retry of agents", compat.AgentNodeRetry(), graph.Retry{MaxAttempts: 3, Backoff: time.Second, Multiplier: 2})
-		same(t, "retry", graph.DefaultRetry(), compat.AgentNodeRetry())
+		same(t, "retry", compat.DefaultRetry(), compat.AgentNodeRetry())
 		same(t, "config", []any{compat.DefaultMaxConcurrency, compat.DefaultContextWindowThreshold, compat.DefaultAutoCheckpoint}, []any{1, 45, true})
 	}},
 	{name: "S2-63 a snapshot is complete, and resuming runs what is pending and nothing that ended", test: func(t *testing.T) {
@@ -177,7 +177,7 @@ var graphState = []rule{
 			c.State.N = 7
 			return gResult{Update: &c.State}, nil
 		})))
-		p := playOn(t, opened(t, hocket.Config{}), g, sheet{}, gRun{Checkpointer: hocket.MemoryCheckpoints()})
+		p := playOn(t, opened(t, hocket.Config{}), g, sheet{}, gRun{Checkpointer: compat.MemoryCheckpoints()})
 		var got []any
 		for _, e := range p.told {
 			got = append(got, string(e.Type), e.NodeID, e.State.N, e.Error != nil)
@@ -195,7 +195,7 @@ var graphState = []rule{
 		}
 		b := newGraph().Start(idle("a")).Then(mark("b", nil)).Wait("?").Then(mark("c", map[string]any{"label": "approved"}))
 		for auto, want := range map[bool][]string{true: {"step_1", "checkpoint_2", "step_2", "step_3", "approved", "step_4"}, false: {"checkpoint_2", "approved"}} {
-			c := hocket.MemoryCheckpoints()
+			c := compat.MemoryCheckpoints()
 			e, o := opened(t, hocket.Config{}), gRun{Checkpointer: c, AutoCheckpoint: &auto}
 			p := playOn(t, e, compiled(t, b), sheet{}, o)
 			o.ResumeFrom, o.Answer = p.Snapshot, &hocket.Answer{Value: "on"}
@@ -207,7 +207,7 @@ var graphState = []rule{
 			_, err = c.Load(t.Context(), "r", "")
 			same(t, "latest", err, nil)
 			_, err = c.Load(t.Context(), "missing", "")
-			same(t, "nothing", errors.Is(err, hocket.ErrNoCheckpoint), true)
+			same(t, "nothing", errors.Is(err, compat.ErrNoCheckpoint), true)
 			same(t, "delete one", c.Delete(t.Context(), "r", "approved"), nil)
 			labels, _ = c.List(t.Context(), "r")
 			same(t, "labels left", len(labels), len(want)-1)
@@ -239,7 +239,7 @@ var graphState = []rule{
 		same(t, "error", provider.Shutdown(t.Context()), nil)
 	}},
 	{name: "S2-75 what is apart from the state", test: func(t *testing.T) {
-		saved := hocket.MemoryCheckpoints()
+		saved := compat.MemoryCheckpoints()
 		agent := &coder{graphtest.Agent{Usage: filled(30)}}
 		var seen gContext
 		g := compiled(t, newGraph().Start(graph.AgentConfig[sheet]{ID: "a", AgentType: "claude", Output: func(s *sheet, _ []graph.AgentMessage) error { s.N = 7; return nil }}).

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
@@ -195,7 +196,7 @@ var seeds = []rule{
 		same(t, "end", g.Ends(), []string{"merge_4"})
 		const way = "node, then, loop_start_1, body, loop_check_2, body, loop_check_2, decision_3"
 		for text, want := range map[string]string{"yes": way + ", branch, merge_4", "no": way + ", merge_4"} {
-			x := hocket.NewExecutor(opened(t, hocket.Config{}), g)
+			x := compat.NewExecutor(opened(t, hocket.Config{}), g)
 			r, err := x.Run(t.Context(), sheet{Text: text}, gRun{ID: "r"})
 			if err != nil {
 				t.Fatal(err)

@@ -52,6 +52,12 @@ const (
 	defaultToolTimeout = 5 * time.Minute
 )
 
+// How full the context is, as a fraction, when a conversation is compacted before a message and between the model calls of a turn (S2-60).
+const (
+	compactAt   = 0.45
+	exhaustedAt = 0.6
+)
+
 func (c Config) withDefaults() Config {
 	c.MaxTurns = cmp.Or(c.MaxTurns, defaultMaxTurns)
 	c.NoProgress = cmp.Or(c.NoProgress, defaultNoProgress)

@@ -12,8 +12,8 @@
 //  3. Each model call and each tool call is a [graph.Once] of its own, under a key made of the session's key, a number and what is asked: a crash pays
 //     nothing twice, and a later attempt with another prompt is asked anew.
 //  4. Compaction replaces the middle of a conversation that grows too long by a summary that the model makes: before a message is added, when the
-//     context is more than 45 % full (graph.BackgroundCompactionThreshold), and between the model calls of one turn, when it is more than
-//     60 % full (graph.BufferExhaustionThreshold).
+//     context is more than 45 % full, and between the model calls of one turn, when it is more than
+//     60 % full.
 //
 // Invariants: the task (the first message) and the newest message survive each compaction word for word, as do the last groups; a call
 // and its results stay together or go together, and a call that has no result yet stays (P41); order is kept; what counts for a session's compaction are the

@@ -62,7 +62,7 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 		return errDestroyed
 	}
 	s.answerOpen()
-	if s.fuller(graph.BackgroundCompactionThreshold) {
+	if s.fuller(compactAt) {
 		if err := s.compact(ctx); err != nil {
 			if ctx.Err() != nil {
 				return err
@@ -75,7 +75,7 @@ func (s *session) turn(ctx context.Context, message string, yield func(graph.Age
 	s.conv = append(s.conv, entryOf(chat.Message{Role: chat.RoleUser, Text: chat.NewText(message)}))
 	s.sig, s.same = "", 0
 	for n := range s.cfg.MaxTurns {
-		if n > 0 && s.fuller(graph.BufferExhaustionThreshold) {
+		if n > 0 && s.fuller(exhaustedAt) {
 			if err := s.compact(ctx); err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package hocket
+package compat
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
 )
 
@@ -52,10 +53,10 @@ type StreamEvent[S any] struct {
 	// Update holds the fields that the step changed, by their names in JSON, with ModeUpdates; under `outputs`, its output by the node's id, unless S has a
 	// field of that name which changed.
 	Update map[string]json.RawMessage
-	// Output is what the step gave, in the form of [StepResult]; nil with ModeEvents, and where it gave none, as where a mapper wrote it into the state.
+	// Output is what the step gave, in the form of [hocket.StepResult]; nil with ModeEvents, and where it gave none, as where a mapper wrote it into the state.
 	Output json.RawMessage
 	// Event is one that the node sent, with ModeEvents; else nil.
-	Event *EmittedEvent
+	Event *hocket.EmittedEvent
 	// Trace is there with ModeDebug; else nil.
 	Trace *Trace[S]
 }
@@ -78,7 +79,7 @@ func (e StreamEvent[S]) MarshalJSON() ([]byte, error) {
 		NodeID string                     `json:"nodeId"`
 		State  *S                         `json:"state,omitempty"`
 		Update map[string]json.RawMessage `json:"update,omitempty"`
-		Event  *EmittedEvent              `json:"event,omitempty"`
+		Event  *hocket.EmittedEvent       `json:"event,omitempty"`
 		Trace  *Trace[S]                  `json:"trace,omitempty"`
 		Output json.RawMessage            `json:"output,omitempty"`
 	}{Mode: e.Mode, NodeID: e.NodeID, Update: e.Update, Event: e.Event, Trace: e.Trace}
@@ -104,9 +105,9 @@ func (t Trace[S]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(traceJSON[S]{t.NodeID, float64(t.ExecutionTime) / float64(time.Millisecond), t.RetryCount, t.ModelUsed, t.StateSnapshot})
 }
 
-// StreamModes is [Stream] shown in modes, as [RouteStream] does it. An unknown mode is an error before anything runs.
-func StreamModes[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], state S, selected []Mode, options ...RunOption) iter.Seq2[StreamEvent[S], error] {
-	return RouteStream(Stream(ctx, e, g, state, options...), selected...)
+// StreamModes is [hocket.Stream] shown in modes, as [RouteStream] does it. An unknown mode is an error before anything runs.
+func StreamModes[S any](ctx context.Context, e *hocket.Engine, g *graph.Compiled[S], state S, selected []Mode, options ...hocket.RunOption) iter.Seq2[StreamEvent[S], error] {
+	return RouteStream(hocket.Stream(ctx, e, g, state, options...), selected...)
 }
 
 // RouteStream shows a stream of steps in modes: for each step one event a mode, in the order of the modes, and with ModeEvents as many as the node
@@ -114,7 +115,7 @@ func StreamModes[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], st
 //
 // An unknown mode is an *[UnknownModeError], before the source is asked for anything. An error of the source is passed on, behind the events of its step if
 // it has one, and ends nothing by itself: the source does. Leaving the loop leaves the source's.
-func RouteStream[S any](source iter.Seq2[Step[S], error], selected ...Mode) iter.Seq2[StreamEvent[S], error] {
+func RouteStream[S any](source iter.Seq2[hocket.Step[S], error], selected ...Mode) iter.Seq2[StreamEvent[S], error] {
 	chosen := []Mode{ModeValues}
 	if len(selected) > 0 {
 		chosen = nil
@@ -140,7 +141,7 @@ func RouteStream[S any](source iter.Seq2[Step[S], error], selected ...Mode) iter
 }
 
 // routeStep shows one step; false: the loop was left.
-func routeStep[S any](s Step[S], chosen []Mode, yield func(StreamEvent[S], error) bool) bool {
+func routeStep[S any](s hocket.Step[S], chosen []Mode, yield func(StreamEvent[S], error) bool) bool {
 	for _, m := range chosen {
 		e := StreamEvent[S]{Mode: m, NodeID: s.NodeID, Output: s.Result.Output}
 		switch m {
@@ -173,7 +174,7 @@ func routeStep[S any](s Step[S], chosen []Mode, yield func(StreamEvent[S], error
 }
 
 // updateOf is what a step changed, with its output where the document has it, as servers show it too; nil: nothing.
-func updateOf(node string, r StepResult) map[string]json.RawMessage {
+func updateOf(node string, r hocket.StepResult) map[string]json.RawMessage {
 	const outputs = "outputs"
 	if r.Output == nil || r.Update[outputs] != nil {
 		return r.Update

@@ -1,4 +1,4 @@
-package hocket_test
+package compat_test
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -46,7 +47,7 @@ func stream(list []hocket.Step[counted], errs ...error) iter.Seq2[hocket.Step[co
 }
 
 // lines gives events as JSON, and errors as texts.
-func lines[S any](t *testing.T, events iter.Seq2[hocket.StreamEvent[S], error]) []string {
+func lines[S any](t *testing.T, events iter.Seq2[compat.StreamEvent[S], error]) []string {
 	t.Helper()
 	out := []string{}
 	for e, err := range events {
@@ -79,20 +80,20 @@ func TestModes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name  string
-		modes []hocket.Mode
+		modes []compat.Mode
 		want  []string
 	}{
 		{"S2-38 default", nil, []string{value1, value2}},
-		{"S2-73 values", []hocket.Mode{hocket.ModeValues}, []string{value1, value2}},
-		{"S2-38 updates", []hocket.Mode{hocket.ModeUpdates}, []string{update1}},
-		{"S2-73 events", []hocket.Mode{hocket.ModeEvents}, []string{event1, event2}},
-		{"S2-38 debug", []hocket.Mode{hocket.ModeDebug}, []string{debug1, debug2}},
-		{"S2-38 in order", []hocket.Mode{"debug", "events", "values", "updates"}, []string{debug1, event1, event2, value1, update1, debug2, value2}},
-		{"twice is once", []hocket.Mode{"updates", "values", "updates"}, []string{update1, value1, value2}},
+		{"S2-73 values", []compat.Mode{compat.ModeValues}, []string{value1, value2}},
+		{"S2-38 updates", []compat.Mode{compat.ModeUpdates}, []string{update1}},
+		{"S2-73 events", []compat.Mode{compat.ModeEvents}, []string{event1, event2}},
+		{"S2-38 debug", []compat.Mode{compat.ModeDebug}, []string{debug1, debug2}},
+		{"S2-38 in order", []compat.Mode{"debug", "events", "values", "updates"}, []string{debug1, event1, event2, value1, update1, debug2, value2}},
+		{"twice is once", []compat.Mode{"updates", "values", "updates"}, []string{update1, value1, value2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, lines(t, hocket.RouteStream(stream(steps()), tt.modes...))); diff != "" {
+			if diff := cmp.Diff(tt.want, lines(t, compat.RouteStream(stream(steps()), tt.modes...))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -106,7 +107,7 @@ func TestModesNull(t *testing.T) {
 		yield(hocket.Step[*counted]{NodeID: "n"}, nil)
 	}
 	want := []string{`{"mode":"values","nodeId":"n","state":null}`}
-	if diff := cmp.Diff(want, lines(t, hocket.RouteStream(source))); diff != "" {
+	if diff := cmp.Diff(want, lines(t, compat.RouteStream(source))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -116,9 +117,9 @@ func TestModesErrors(t *testing.T) {
 	t.Parallel()
 	untouched := func(func(hocket.Step[counted], error) bool) { t.Error("the source was asked") }
 	seen := 0
-	for _, err := range hocket.RouteStream(untouched, hocket.ModeValues, "everything") {
+	for _, err := range compat.RouteStream(untouched, compat.ModeValues, "everything") {
 		seen++
-		if unknown, ok := errors.AsType[*hocket.UnknownModeError](err); !ok || unknown.Mode != "everything" {
+		if unknown, ok := errors.AsType[*compat.UnknownModeError](err); !ok || unknown.Mode != "everything" {
 			t.Errorf("got %v", err)
 		}
 		if want := `unknown stream mode "everything": the modes are values, updates, events, debug`; err.Error() != want {
@@ -129,7 +130,7 @@ func TestModesErrors(t *testing.T) {
 		t.Errorf("%d events", seen)
 	}
 	want := []string{value1, value2, "error: store is closed"}
-	if diff := cmp.Diff(want, lines(t, hocket.RouteStream(stream(steps(), errors.New("store is closed"))))); diff != "" {
+	if diff := cmp.Diff(want, lines(t, compat.RouteStream(stream(steps(), errors.New("store is closed"))))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -137,8 +138,8 @@ func TestModesErrors(t *testing.T) {
 // TestModesLeave: leaving the loop at any event leaves the source's loop, and asks for nothing more.
 func TestModesLeave(t *testing.T) {
 	t.Parallel()
-	all := []hocket.Mode{"values", "updates", "events", "debug"}
-	total := len(lines(t, hocket.RouteStream(stream(steps()), all...)))
+	all := []compat.Mode{"values", "updates", "events", "debug"}
+	total := len(lines(t, compat.RouteStream(stream(steps()), all...)))
 	for stop := range total {
 		asked := 0
 		source := func(yield func(hocket.Step[counted], error) bool) {
@@ -150,7 +151,7 @@ func TestModesLeave(t *testing.T) {
 			}
 		}
 		n := 0
-		for range hocket.RouteStream(source, all...) {
+		for range compat.RouteStream(source, all...) {
 			if n == stop {
 				break
 			}
@@ -171,7 +172,7 @@ func ExampleRouteStream() {
 			}
 		}
 	}
-	for e, err := range hocket.RouteStream(stream, hocket.ModeValues) {
+	for e, err := range compat.RouteStream(stream, compat.ModeValues) {
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -1,4 +1,4 @@
-package hocket_test
+package compat_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket"
+	"github.com/hocket-run/hocket/graph/compat"
 )
 
 type counted struct {
@@ -21,13 +22,13 @@ type counted struct {
 }
 
 // checkpointStores gives one of each kind, by name.
-func checkpointStores(t *testing.T) map[string]hocket.Checkpointer {
+func checkpointStores(t *testing.T) map[string]compat.Checkpointer {
 	t.Helper()
-	files, err := hocket.FileCheckpoints(filepath.Join(t.TempDir(), "states"))
+	files, err := compat.FileCheckpoints(filepath.Join(t.TempDir(), "states"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := hocket.SQLiteCheckpoints(t.Context(), filepath.Join(t.TempDir(), "states.db"))
+	db, err := compat.SQLiteCheckpoints(t.Context(), filepath.Join(t.TempDir(), "states.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +37,14 @@ func checkpointStores(t *testing.T) map[string]hocket.Checkpointer {
 			t.Error(err)
 		}
 	})
-	return map[string]hocket.Checkpointer{"memory": hocket.MemoryCheckpoints(), "files": files, "sqlite": db}
+	return map[string]compat.Checkpointer{"memory": compat.MemoryCheckpoints(), "files": files, "sqlite": db}
 }
 
 // TestLoadState: states come back with their type, the latest or by label; what does not fit is an error, never half a state (S2-65).
 func TestLoadState(t *testing.T) {
 	t.Parallel()
 	for name, c := range checkpointStores(t) {
-		if _, err := hocket.LoadState[counted](t.Context(), c, "r", ""); !errors.Is(err, hocket.ErrNoCheckpoint) {
+		if _, err := compat.LoadState[counted](t.Context(), c, "r", ""); !errors.Is(err, compat.ErrNoCheckpoint) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		for label, state := range map[string]string{"first": `{"n":1,"tags":["a"]}`, "odd": `{"n":1,"tags":7}`} {
@@ -51,11 +52,11 @@ func TestLoadState(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 		}
-		got, err := hocket.LoadState[counted](t.Context(), c, "r", "first")
+		got, err := compat.LoadState[counted](t.Context(), c, "r", "first")
 		if diff := cmp.Diff(counted{1, []string{"a"}}, got); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
-		got, err = hocket.LoadState[counted](t.Context(), c, "r", "odd")
+		got, err = compat.LoadState[counted](t.Context(), c, "r", "odd")
 		if diff := cmp.Diff(counted{}, got); err == nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -69,17 +70,17 @@ func TestCheckpointsRefused(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := hocket.FileCheckpoints(path); err == nil || c != nil {
+	if c, err := compat.FileCheckpoints(path); err == nil || c != nil {
 		t.Errorf("a file for a folder: got %v, %v", c, err)
 	}
-	if c, err := hocket.SQLiteCheckpoints(t.Context(), path); err == nil || c != nil {
+	if c, err := compat.SQLiteCheckpoints(t.Context(), path); err == nil || c != nil {
 		t.Errorf("a text for a database: got %v, %v", c, err)
 	}
 }
 
 func ExampleLoadState() {
 	ctx := context.Background()
-	checkpoints := hocket.MemoryCheckpoints()
+	checkpoints := compat.MemoryCheckpoints()
 	// A run whose RunOptions name the Checkpointer does this after each node.
 	_ = checkpoints.Save(ctx, "review-7", json.RawMessage(`{"draft":"First words.","rounds":1}`), "step_1")
 	_ = checkpoints.Save(ctx, "review-7", json.RawMessage(`{"draft":"Better words.","rounds":2}`), "step_2")
@@ -88,12 +89,12 @@ func ExampleLoadState() {
 		Draft  string `json:"draft"`
 		Rounds int    `json:"rounds"`
 	}
-	last, err := hocket.LoadState[State](ctx, checkpoints, "review-7", "")
+	last, err := compat.LoadState[State](ctx, checkpoints, "review-7", "")
 	fmt.Println(last.Rounds, last.Draft, err)
-	first, err := hocket.LoadState[State](ctx, checkpoints, "review-7", "step_1")
+	first, err := compat.LoadState[State](ctx, checkpoints, "review-7", "step_1")
 	fmt.Println(first.Rounds, first.Draft, err)
-	_, err = hocket.LoadState[State](ctx, checkpoints, "review-7", "approved")
-	fmt.Println(errors.Is(err, hocket.ErrNoCheckpoint))
+	_, err = compat.LoadState[State](ctx, checkpoints, "review-7", "approved")
+	fmt.Println(errors.Is(err, compat.ErrNoCheckpoint))
 	// Output:
 	// 2 Better words. <nil>
 	// 1 First words. <nil>

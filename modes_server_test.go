@@ -1,4 +1,4 @@
-package hocket
+package hocket_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/project"
 )
@@ -22,7 +24,7 @@ type tallied struct {
 // in the same order. A server's states and changes have what the graph keeps beside the fields of S, too (S2-53).
 func TestModesWithoutTheProgram(t *testing.T) {
 	t.Parallel()
-	e, err := Open(t.Context(), Config{})
+	e, err := hocket.Open(t.Context(), hocket.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,16 +47,16 @@ func TestModesWithoutTheProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modes := []Mode{ModeValues, ModeUpdates, ModeEvents, ModeDebug}
+	modes := []compat.Mode{compat.ModeValues, compat.ModeUpdates, compat.ModeEvents, compat.ModeDebug}
 	const run = "modes"
 	var want, got []string
-	for ev, err := range RouteStream(Stream(t.Context(), e, g, tallied{}, RunOptions{ID: run}), modes...) {
+	for ev, err := range compat.StreamModes(t.Context(), e, g, tallied{}, modes, hocket.RunOptions{ID: run}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, withoutBase(t, ev))
 	}
-	events, err := e.service.Events(t.Context(), run, 0)
+	events, err := e.JournalOf(t.Context(), run)
 	if err != nil {
 		t.Fatal(err)
 	}
