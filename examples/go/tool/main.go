@@ -8,11 +8,9 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"os"
+	"log"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/documents"
@@ -47,18 +45,18 @@ func lookUp(_ context.Context, q Query) (Order, error) {
 }
 
 func main() {
-	if err := run(context.Background(), os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "tool:", err)
-		os.Exit(1)
+	live := flag.Bool("live", false, "ask the real model")
+	flag.Parse()
+	start := hocket.StartOptions{Input: flag.Arg(0), Replies: replies}
+	if *live {
+		start.Replies = nil
+	}
+	if err := run(context.Background(), start); err != nil {
+		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("tool", flag.ContinueOnError)
-	live := flags.Bool("live", false, "ask the real model")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+func run(ctx context.Context, start hocket.StartOptions) error {
 	eng, err := hocket.Open(ctx, hocket.Config{}, documents.All(), provider.All(),
 		hocket.WithTool("order", "Tells where an order is and when it is due.", lookUp, hocket.ToolOptions{Idempotent: true}))
 	if err != nil {
@@ -69,17 +67,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	start := hocket.StartOptions{Input: flags.Arg(0), Replies: replies}
-	if *live {
-		start.Replies = nil
-	}
 	r, err := eng.Run(ctx, doc, start)
 	if err != nil {
 		return err
 	}
-	if r.Err != nil {
-		return r.Err
-	}
-	_, err = fmt.Fprintf(out, "%s\n(%s, %d model calls, %d tool calls)\n", r.Text(), r.Status, r.Usage.ModelCalls, r.Usage.ToolCalls)
-	return err
+	fmt.Printf("%s\n(%s, %d model calls, %d tool calls)\n", r.Text(), r.Status, r.Usage.ModelCalls, r.Usage.ToolCalls)
+	return r.Err
 }
