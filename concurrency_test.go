@@ -15,6 +15,7 @@ import (
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/documents"
+	"github.com/hocket-run/hocket/graph"
 )
 
 // of runs of one key as many run at once as may, in the order in which they came; those of other keys do not count.
@@ -180,5 +181,41 @@ func TestConcurrencyOfDocumentLeft(t *testing.T) {
 	defer leave()
 	if r, err := e.Run(ctx, w, hocket.StartOptions{ID: "second"}); !errors.Is(err, hocket.ErrInterrupted) || r == nil || r.Status != hocket.StatusPending {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// a function that starts a run with the key of its own run is told that it would wait for itself, and its run is not replaced; where there is room the other run begins.
+func TestConcurrencyOfOwnKey(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"queue", "skip", "cancel"} {
+		for _, room := range []int{1, 2} {
+			t.Run(fmt.Sprint(policy, room), func(t *testing.T) {
+				t.Parallel()
+				e, err := hocket.Open(t.Context(), hocket.Config{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer e.Close()
+				var g *graph.Compiled[report]
+				var inner error
+				bound := hocket.Concurrency{Key: "ulm", Max: room, IfBusy: policy}
+				g = reports(t, func(ctx context.Context, city string) error {
+					if city == "Rome" {
+						_, inner = hocket.Run(ctx, e, g, report{"Ulm"}, hocket.RunOptions{Concurrency: bound})
+					}
+					return nil
+				})
+				r, err := hocket.Run(t.Context(), e, g, report{"Rome"}, hocket.RunOptions{ID: "outer", Concurrency: bound})
+				if err != nil || r.Status != hocket.StatusCompleted {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				if room == 2 && inner != nil {
+					t.Errorf("with room for two: %v", inner)
+				}
+				if room == 1 && (!errors.Is(inner, hocket.ErrConcurrency) || !strings.Contains(inner.Error(), "run outer has the same key and starts this one, and would wait for itself")) {
+					t.Errorf("with room for one: %v", inner)
+				}
+			})
+		}
 	}
 }

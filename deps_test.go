@@ -25,7 +25,7 @@ var layers = []layer{
 	{"workflow", []string{"diag"}, "formats write the graph and the engine reads it, so it imports neither"},
 	{".", []string{
 		"workflow", "diag", "graph", "internal/program", "internal/driver", "internal/driver/program", "internal/engine", "internal/engine/ledger", "internal/project", "internal/journal",
-		"internal/service", "internal/api/runsapi", "internal/secret", "internal/checkpoint", "internal/config", "internal/driver/carry", "internal/store", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/documents", "internal/parts", "internal/telemetry/otlp",
+		"internal/service", "internal/api/runsapi", "internal/secret", "internal/config", "internal/driver/carry", "internal/model", "internal/tool", "internal/chat", "internal/session/llm", "internal/telemetry", "internal/documents", "internal/parts", "internal/telemetry/otlp",
 	}, "the public API is built on all that runs workflows; SDKs, formats and databases come through ports"},
 	{"acp", []string{"graph", "internal/session/acp"}, "the public API of coding agents needs sessions, not the engine"},
 	{"graph/compat", []string{".", "graph", "internal/checkpoint", "internal/store"}, "names of the reference document over public packages, and its stores of states"},

@@ -184,7 +184,7 @@ func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *
 
 func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
-		Trigger:  service.TriggerProgram,
+		Trigger: service.TriggerProgram, Caller: callingRun(ctx),
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits.lowered(), Trust: o.Trust, Above: above, Labels: o.Labels,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
@@ -217,7 +217,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	by := callerOf(ctx)
 	defer e.service.Hold(o.ID)()
 	// Under ctx it would not be known whether the run has begun.
-	begun, err := e.startOrAttach(ctx, context.WithoutCancel(ctx), by, w, o)
+	begun, err := e.startOrAttach(ctx, service.Whole(ctx), by, w, o)
 	if err != nil {
 		return nil, err
 	}

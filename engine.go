@@ -19,7 +19,6 @@ import (
 	"github.com/hocket-run/hocket/internal/secret"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/internal/session/llm"
-	"github.com/hocket-run/hocket/internal/store"
 	"github.com/hocket-run/hocket/internal/telemetry"
 	"github.com/hocket-run/hocket/internal/telemetry/otlp"
 	"github.com/hocket-run/hocket/internal/tool"

@@ -265,6 +265,14 @@ func (s *subgraphs) register(name graphName, g graph.Subgraph, bind func() error
 // A run that a node function or a tool starts by Run, Stream, Engine.Run or Engine.Start, with the context that it was given, is a run below that of the function: it gets a part of what
 // that one's budgets leave, and what it uses counts there (P20, ADR 35).
 
+// callingRun names the run whose function makes a call, "" where none does.
+func callingRun(ctx context.Context) string {
+	if info := callerOf(ctx).Info(); info != nil {
+		return info.Run
+	}
+	return ""
+}
+
 // begin asks the run of the call by for a part of its budgets. Nil: there is no such run, or nothing bounds it. Errors: *BudgetError; that of ctx.
 func (e *Engine) begin(ctx context.Context, by driver.Caller, run string) (*workflow.Budget, error) {
 	if by.Info() == nil {

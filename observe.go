@@ -104,9 +104,8 @@ func (o *observing[S]) step(ev *engine.Event, v engine.StepView, f *project.Grap
 		if o.steps[parent] == nil {
 			parent = 0
 		}
-		info, _ := o.graph.Node(v.Node)
 		st = &observed{attempt: 1, node: TrackedNode{
-			ExecutionID: o.run, NodeID: v.Node, Type: info.Type, Step: ev.Step, Parent: parent, At: ev.At,
+			ExecutionID: o.run, NodeID: v.Node, Type: o.graph.Running().NodeType(v.Node), Step: ev.Step, Parent: parent, At: ev.At,
 		}}
 		o.steps[ev.Step] = st
 		if ev.Seq > o.after {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -231,6 +232,25 @@ func TestCheckpointJSON(t *testing.T) {
 	if got.N != 7 || got.ExecutionID != "r" || got.LastUpdated.IsZero() || string(got.Outputs["a"]) != `"done"` || len(got.Outputs) != 1 {
 		t.Errorf("got %s", raw)
 	}
+}
+
+// checkpointStores gives one of each kind, by name.
+func checkpointStores(t *testing.T) map[string]compat.Checkpointer {
+	t.Helper()
+	files, err := compat.FileCheckpoints(filepath.Join(t.TempDir(), "states"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := compat.SQLiteCheckpoints(t.Context(), filepath.Join(t.TempDir(), "states.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(files.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return map[string]compat.Checkpointer{"memory": compat.MemoryCheckpoints(), "files": files, "sqlite": db}
 }
 
 // brokenCheckpoints saves nothing.

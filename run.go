@@ -141,7 +141,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels,
+		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels, Caller: callingRun(ctx),
 	}
 	q.Limits.MaxSteps = stepsOf(o.MaxSteps)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
@@ -150,7 +150,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	f := follow(ctx, e, b, run)
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
-	whole := context.WithoutCancel(ctx)
+	whole := service.Whole(ctx)
 	if toEnd && f.observer == nil && q.Concurrency == nil {
 		f.folder = project.NewGraphObserver(b.plan)
 		q.Observe = f.folder.Observe

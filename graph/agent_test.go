@@ -51,10 +51,10 @@ func TestAgentNodeDefaults(t *testing.T) {
 		Then(graph.AgentConfig[state]{ID: "b", AgentType: "claude", Options: graph.NodeOptions{
 			Name: "Reviewer", Description: "reads", Retry: graph.Retry{MaxAttempts: 5, Backoff: time.Minute, Multiplier: 3},
 		}}))
-	if n, _ := g.Node("a"); n.Type != graph.TypeAgent || n.Name != "claude agent" {
+	if n, _ := compat.Node(g, "a"); n.Type != graph.TypeAgent || n.Name != "claude agent" {
 		t.Errorf("node %+v", n)
 	}
-	if n, _ := g.Node("b"); n.Name != "Reviewer" || n.Description != "reads" {
+	if n, _ := compat.Node(g, "b"); n.Name != "Reviewer" || n.Description != "reads" {
 		t.Errorf("node %+v", n)
 	}
 	for id, want := range map[string]workflow.Retry{

@@ -207,14 +207,14 @@ func TestShape(t *testing.T) {
 		t.Errorf("ends %s", got)
 	}
 	for id, want := range map[string]graph.NodeType{"wait_6": graph.TypeWait, "parallel_5": graph.TypeParallel, "merge_2": graph.TypeDecision, "s": graph.TypeTool} {
-		if n, ok := c.Node(id); !ok || n.Type != want {
+		if n, ok := compat.Node(c, id); !ok || n.Type != want {
 			t.Errorf("node %s: %+v, %t", id, n, ok)
 		}
 		if n, ok := compat.Node(b, id); !ok || n.Type != want {
 			t.Errorf("the builder's node %s: %+v, %t", id, n, ok)
 		}
 	}
-	if _, ok := c.Node("ghost"); ok {
+	if _, ok := compat.Node(c, "ghost"); ok {
 		t.Error("a node that does not exist was found")
 	}
 	if got := compiled(t, graph.New[state]("t").Start(note("a")).End().Then(note("b"))).Ends(); len(got) != 1 || got[0] != "a" {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/graphtest"
@@ -82,7 +83,7 @@ func TestCustomToolNode(t *testing.T) {
 			if w.want("t", "completed"); cmp.Diff(w.state().Log, []string{"h"}) != "" {
 				t.Errorf("state %+v", w.state())
 			}
-			if n, _ := compiled(t, graph.New[state]("g").Start(tc.node)).Node("t"); n.Type != graph.TypeTool || n.Name != tc.node.ToolName {
+			if n, _ := compat.Node(compiled(t, graph.New[state]("g").Start(tc.node)), "t"); n.Type != graph.TypeTool || n.Name != tc.node.ToolName {
 				t.Errorf("node %+v", n)
 			}
 		})

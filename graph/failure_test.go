@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/engine"
 )
 
@@ -324,7 +325,7 @@ func TestClearContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := compiled(t, graph.New[state]("t").Start(tc.node), tc.config)
-			if n, _ := g.Node("c"); n.Name != "clear-context" || n.Type != graph.TypeTool {
+			if n, _ := compat.Node(g, "c"); n.Name != "clear-context" || n.Type != graph.TypeTool {
 				t.Errorf("node %+v", n)
 			}
 			w := newWorld(t, g)

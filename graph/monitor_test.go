@@ -192,11 +192,11 @@ func TestContextMonitor(t *testing.T) {
 			}
 		})
 	}
-	n, _ := compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m"})).Node("m")
+	n, _ := compat.Node(compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m"})), "m")
 	if n.Name != "context-monitor" || n.Type != graph.TypeTool {
 		t.Errorf("node %+v", n)
 	}
-	n, _ = compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m", Options: graph.NodeOptions{Name: "N", Description: "D"}})).Node("m")
+	n, _ = compat.Node(compiled(t, graph.New[state]("g").Start(graph.ContextMonitorConfig[state]{ID: "m", Options: graph.NodeOptions{Name: "N", Description: "D"}})), "m")
 	if n.Name != "N" || n.Description != "D" {
 		t.Errorf("node %+v", n)
 	}

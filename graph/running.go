@@ -14,6 +14,14 @@ type running[S any] struct{ c *Compiled[S] }
 // Running gives what package hocket runs.
 func (c *Compiled[S]) Running() running[S] { return running[S]{c} }
 
+// NodeType gives the type of a node; "" for one inside of another node.
+func (r running[S]) NodeType(id string) NodeType {
+	if d := r.c.compiler.index[id]; d != nil {
+		return d.typ
+	}
+	return ""
+}
+
 // Program gives the functions by the names that [Compiled.Workflow] uses. They must not be changed.
 func (r running[S]) Program() *program.Table { return r.c.table }
 

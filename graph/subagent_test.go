@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hocket-run/hocket/graph"
+	"github.com/hocket-run/hocket/graph/compat"
 	"github.com/hocket-run/hocket/internal/graphtest"
 )
 
@@ -75,7 +76,7 @@ func TestSubagentNode(t *testing.T) {
 	if n, _ := compat.Node(g, "s"); g.Start() != "s" || n.Type != graph.TypeAgent || n.Name != "coder" {
 		t.Errorf("start %q, node %+v", g.Start(), n)
 	}
-	if n, _ := g.Node("named"); n.Name != "N" || n.Description != "D" || g.Workflow().Node("named").Retry.MaxRetries != 2 {
+	if n, _ := compat.Node(g, "named"); n.Name != "N" || n.Description != "D" || g.Workflow().Node("named").Retry.MaxRetries != 2 {
 		t.Errorf("node %+v", n)
 	}
 }
@@ -206,7 +207,7 @@ func TestParallelSubagentNode(t *testing.T) {
 	if d := cmp.Diff(got, want); d != "" {
 		t.Errorf("results: got - want +\n%s", d)
 	}
-	if n, _ := compiled(t, graph.New[state]("g").Start(node)).Node("p"); n.Type != graph.TypeParallel || n.Name != "" {
+	if n, _ := compat.Node(compiled(t, graph.New[state]("g").Start(node)), "p"); n.Type != graph.TypeParallel || n.Name != "" {
 		t.Errorf("node %+v", n)
 	}
 }

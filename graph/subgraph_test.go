@@ -139,7 +139,7 @@ func TestSubgraphMisuse(t *testing.T) {
 	if p := problems(t, err); len(p) != 1 || p[0].Message != `Error handler "sub" must be a node that calls a function` {
 		t.Errorf("handler: %v", p)
 	}
-	if info, ok := whole(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})).Node("sub"); !ok || info.Type != graph.TypeSubgraph {
+	if info, ok := compat.Node(whole(t, graph.New[state]("t").Start(sub{ID: "sub", Graph: inner})), "sub"); !ok || info.Type != graph.TypeSubgraph {
 		t.Errorf("info %+v", info)
 	}
 }

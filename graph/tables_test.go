@@ -155,7 +155,7 @@ func TestNodeKinds(t *testing.T) {
 					b.Node(nothing("br"))
 				}
 				g := compiled(t, b)
-				info, ok := g.Node("n")
+				info, ok := compat.Node(g, "n")
 				if !ok {
 					t.Fatal("the node is not there")
 				}

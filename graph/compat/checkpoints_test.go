@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph/compat"
 )
 

@@ -89,7 +89,7 @@ var graphAgent = []rule{
 		same(t, "messages are the output", p.output("a"), `[{"type":"text","role":"assistant","content":"hello"}]`)
 		same(t, "empty message", agent.Messages(), []string{""})
 		same(t, "calls", agent.noted(), []string{"create", "send", "destroy"})
-		n, _ := p.g.Node("a")
+		n, _ := compat.Node(p.g, "a")
 		same(t, "name", n.Name, "claude agent")
 		agent = &coder{}
 		agent.plays(t, graph.AgentConfig[sheet]{

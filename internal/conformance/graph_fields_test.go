@@ -191,7 +191,7 @@ var graphFields = []rule{
 				if name == "parallelNode" {
 					b.Node(idle("br"))
 				}
-				got, ok := compiled(t, b).Node("n")
+				got, ok := compat.Node(compiled(t, b), "n")
 				same(t, name+" is there", ok, true)
 				same(t, name, got, want)
 			}
@@ -228,7 +228,7 @@ var graphFields = []rule{
 		same(t, "arguments of the state, and a mapper", []any{p.State.N, p.output("f")}, []any{18, ""})
 		p = play(t, newGraph().Start(graph.WaitConfig[sheet]{ID: "w", Prompt: "?"}), sheet{})
 		same(t, "autoApprove", p.Status, hocket.StatusPaused)
-		n, _ := compiled(t, newGraph().Start(graph.ToolConfig[sheet, int, int]{ID: "t", Execute: func(context.Context, int) (int, error) { return 0, nil }})).Node("t")
+		n, _ := compat.Node(compiled(t, newGraph().Start(graph.ToolConfig[sheet, int, int]{ID: "t", Execute: func(context.Context, int) (int, error) { return 0, nil }})), "t")
 		same(t, "name of a tool without one is its id", n.Name, "")
 	}},
 	{name: "S2-0 defaults of graphs and runs", test: func(t *testing.T) {

@@ -116,7 +116,7 @@ var graphNode = []rule{
 	}},
 	{name: "S2-55 ask_user is a node type, and thresholds are fractions and percent", test: func(t *testing.T) {
 		same(t, "type", compat.IsNodeType("ask_user"), true)
-		n, _ := compiled(t, newGraph().Then(graph.AskUserConfig[sheet]{ID: "q", Question: question})).Node("q")
+		n, _ := compat.Node(compiled(t, newGraph().Then(graph.AskUserConfig[sheet]{ID: "q", Question: question})), "q")
 		same(t, "type of the node", n.Type, graph.TypeAskUser)
 		same(t, "percent", float64(compat.DefaultContextWindowThreshold), 100*compat.BackgroundCompactionThreshold)
 	}},

@@ -95,8 +95,26 @@ func boundOf(meta map[string]string) (b Bound, ok bool) {
 	return b, json.Unmarshal([]byte(meta[MetaConcurrency]), &b) == nil && b.Max > 0
 }
 
-// launch begins a run when its key and its session let it.
-func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (run string, err error) {
+// patienceKey is where a context has the one that the caller of a start waits under.
+type patienceKey struct{}
+
+// Whole gives a context under which a start is stored, or is not, whatever becomes of ctx: otherwise it would not be known whether the run has begun. A start that waits for its turn before anything is
+// stored still ends with ctx.
+func Whole(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), patienceKey{}, ctx)
+}
+
+// patience gives the context of the caller of a start.
+func patience(ctx context.Context) context.Context {
+	if whose, ok := ctx.Value(patienceKey{}).(context.Context); ok {
+		return whose
+	}
+	return ctx
+}
+
+// launch begins a run when its key and its session let it. caller is the run whose function starts it, "" where none does: while that one goes on under the same key, the new run neither waits for it
+// nor replaces it, or the function would wait for its own end.
+func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, caller string) (run string, err error) {
 	if spec.Slot == nil {
 		return s.launchInSession(ctx, spec, policy)
 	}
@@ -106,15 +124,25 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (r
 		spec.Slot = nil
 		return s.launchInSession(ctx, spec, policy)
 	}
+	own, err := s.sharesSlot(ctx, caller, spec.Slot.Name)
+	if err != nil {
+		return "", err
+	}
 	b, _ := boundOf(spec.Meta)
+	if own {
+		b.IfBusy = workflow.BusySkip
+	}
 	turn, err := s.takeSlot(ctx, *spec.Slot, b)
+	if own && errors.Is(err, journal.ErrBusy) {
+		return "", fmt.Errorf("run %s has the same key and starts this one, and would wait for itself: %w", caller, err)
+	}
 	if err != nil {
 		return "", err
 	}
 	spec.Queued = !turn.Admitted
 	run, err = s.launchInSession(ctx, spec, policy)
 	if errors.Is(err, driver.ErrNoQueue) {
-		if err = s.untilAdmitted(ctx, spec.Run); err == nil {
+		if err = s.untilAdmitted(patience(ctx), spec.Run); err == nil {
 			spec.Queued = false
 			run, err = s.launchInSession(ctx, spec, policy)
 		}
@@ -123,7 +151,7 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy) (r
 	return run, err
 }
 
-// sharesSlot tells whether one of the runs above has a slot of this name: then the run below goes on with that one, or neither would.
+// sharesSlot tells whether a run or one of those above it has a slot of this name. A run below goes on with that one, or neither would.
 func (s *Runner) sharesSlot(ctx context.Context, parent, name string) (bool, error) {
 	for parent != "" {
 		head, err := s.store.Head(ctx, parent)

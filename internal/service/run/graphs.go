@@ -94,8 +94,9 @@ type GraphRequest struct {
 	// Planned is the time for which a schedule planned the run, zero: none did; Schedule the id of that schedule.
 	Planned  time.Time
 	Schedule string
-	// Above is what the run leaves for this one whose call starts it: see child.Work.
-	Above *workflow.Budget
+	// Caller is the run whose function starts this one; "": none does. Above is what that run leaves for this one: see child.Work.
+	Caller string
+	Above  *workflow.Budget
 	// Observe is driver.Spec.Observe.
 	Observe func(*engine.Run, []engine.Event)
 }
@@ -109,7 +110,7 @@ func (s *Runner) StartGraph(ctx context.Context, q GraphRequest) (run string, er
 	if spec.Slot == nil {
 		return s.startTraced(ctx, spec)
 	}
-	return s.launch(ctx, spec, IfBusyReject)
+	return s.launch(ctx, spec, IfBusyReject, q.Caller)
 }
 
 // Launched is a run that was told to begin.

@@ -73,9 +73,10 @@ type StartRequest struct {
 	Trust bool
 	// By names who starts the run, for transports that ask later whose it is: the id of a token, which is no secret. It is kept with the run; "": unknown.
 	By string
-	// ParentRun is the run that starts this one, or empty. Above is what that one leaves for it: see child.Work.
-	ParentRun string
-	Above     *workflow.Budget
+	// ParentRun is the run that starts this one, or empty. Caller is the run of a program whose function starts this one, which is no run below it, or empty. Above is what either leaves for it: see
+	// child.Work.
+	ParentRun, Caller string
+	Above             *workflow.Budget
 	// Labels are those of the run, which win over the workflow's. Those of ParentRun win over both, and count first where there are too many.
 	Labels workflow.Labels
 	// Trigger says what starts the run, one of the Trigger constants; "": what ParentRun and Planned say.
@@ -125,7 +126,7 @@ func (s *Runner) begin(ctx context.Context, q StartRequest) (run string, err err
 	if err != nil {
 		return "", err
 	}
-	return s.launch(ctx, spec, q.IfBusy)
+	return s.launch(ctx, spec, q.IfBusy, q.Caller)
 }
 
 // trigger says what starts the run.
