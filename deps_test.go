@@ -164,7 +164,7 @@ var layers = []layer{
 	{"internal/sse", nil, "a leaf: it splits server-sent events and does not read their data"},
 	{"internal/api/hooks/markup", nil, "a leaf: it writes HTML"},
 	{"internal/api/hooks/hookdata", nil, "stores import the data of hooks, so it imports no use case"},
-	{"internal/api/hooks", []string{"internal/errcode", "internal/api/hooks/hookdata", "internal/api/hooks/markup", "internal/tracecontext", "internal/view", "internal/access", "internal/catalog", "internal/api/transport", "internal/driver", "internal/engine", "internal/expr", "internal/inflight", "internal/journal", "internal/outbound", "internal/project", "internal/secret", "internal/service", "workflow"}, "a transport calls the service and no other transport"},
+	{"internal/api/hooks", []string{"internal/errcode", "internal/form", "internal/api/hooks/hookdata", "internal/api/hooks/markup", "internal/tracecontext", "internal/view", "internal/access", "internal/catalog", "internal/api/transport", "internal/driver", "internal/engine", "internal/expr", "internal/inflight", "internal/journal", "internal/outbound", "internal/project", "internal/secret", "internal/service", "workflow"}, "a transport calls the service and no other transport"},
 	{"internal/store/tables/hookdb", []string{"internal/api/hooks/hookdata", "internal/store/tables"}, "its tables are in every kind of store, whose transactions it borrows"},
 	{"internal/api/hooks/hookdata/hookdatatest", []string{"internal/api/hooks/hookdata"}, "one suite for all stores"},
 	{"internal/access", nil, "every transport checks access, so this package imports none of them"},

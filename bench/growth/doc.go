@@ -1,6 +1,6 @@
 // Command growth measures how the cost of a run grows with its length.
 //
-// For each row of a table (steps, rounds, turns, branches, children, events, stored runs, elements of a list) it carries out the same work with n
+// For each row of a table (steps, rounds, turns, branches, items of maps, children, events, stored runs, runs in a line, elements of a list) it carries out the same work with n
 // and with 2n of them, each in a process of its own, on a store in a file with fsync. It prints time, allocated bytes, resident memory, bytes on
 // disk, and the size of the answers that show the run, for n, for 2n, and as ratios. A linear cost has a ratio of 2. Below the table are the
 // goals, each with what was measured and whether it is met.

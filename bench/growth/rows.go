@@ -56,10 +56,12 @@ var rows = []row{
 	{"turns", "turns of an agent with a tool, 5 KB each", 250, 16, turns},
 	{"branches", "branches after an output of 100 KB", 250, 12, branches},
 	{"items", "items of a map, sixteen at once, 500 bytes each", 5000, 40, items},
+	{"goitems", "items of a map of a Go graph, sixteen at once, 500 bytes each", 5000, 40, goItems},
 	{"children", "runs of sub-agents, 5 KB each", 50, 6, children},
 	{"events", "passes of a Go loop", 1000, 60, events},
 	{"decisions", "decisions of one activation", 30_000, 3000, decisions},
 	{"runs", "stored runs of one step", 250, 12, storedRuns},
+	{"line", "runs of one concurrency key, sixteen at once, all started before the first ends", 250, 24, inLine},
 }
 
 // unique gives n bytes that no other number has and nothing compresses.
@@ -176,6 +178,32 @@ func items(ctx context.Context, db string, n int) (done, error) {
 	return done{id, n * itemBytes, n + 1}, err
 }
 
+// cell is an item of a map of a Go graph.
+type cell struct {
+	N    int    `json:"n"`
+	Text string `json:"text"`
+}
+
+// goItems is items for a Go graph.
+func goItems(ctx context.Context, db string, n int) (done, error) {
+	over := func(graph.View[list]) []cell {
+		cells := make([]cell, n)
+		for i := range cells {
+			cells[i].N = i
+		}
+		return cells
+	}
+	g, err := graph.New[list]("items").Then(graph.Map("all", over, graph.Do("write", func(_ context.Context, c *cell) error {
+		c.Text = unique(c.N, itemBytes)
+		return nil
+	})).AtOnce(16)).Compile()
+	if err != nil {
+		return done{}, err
+	}
+	id, err := runGraph(ctx, db, g)
+	return done{id, n * itemBytes, 2*n + 1}, err
+}
+
 // list is the state of the Go graphs.
 type list struct {
 	N     int      `json:"n"`
@@ -278,17 +306,27 @@ func children(ctx context.Context, db string, n int) (done, error) {
 	return done{id, n * outputBytes, 2 * n}, err
 }
 
-func storedRuns(ctx context.Context, db string, n int) (d done, err error) {
+func storedRuns(ctx context.Context, db string, n int) (done, error) {
+	const at = 50 // runs at once
+	return manyRuns(ctx, db, n, "", at)
+}
+
+// inLine starts all runs, of which the workflow lets sixteen go on at once; the others wait for their turn.
+func inLine(ctx context.Context, db string, n int) (done, error) {
+	return manyRuns(ctx, db, n, "concurrency: 16\n", n)
+}
+
+// manyRuns carries out runs of one step, at of them at once as far as the keys of their document let them.
+func manyRuns(ctx context.Context, db string, n int, keys string, at int) (d done, err error) {
 	s, err := service.Open(ctx, service.Config{Documents: linked.Kit(), DB: db, Env: noEnv, Models: map[string]model.Client{"own": &writer{}}})
 	if err != nil {
 		return done{}, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	w, list, err := s.Load(ctx, "one.yaml", []byte("agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {type: agent, name: a}\n"), service.LoadOptions{})
+	w, list, err := s.Load(ctx, "one.yaml", []byte(keys+"agents:\n  a: {model: own/m, instruction: x}\nworkflow:\n  - {type: agent, name: a}\n"), service.LoadOptions{})
 	if err != nil || list.HasErrors() {
 		return done{}, errors.Join(list.Err(), err)
 	}
-	const at = 50 // runs at once
 	errs := make([]error, n)
 	slots := make(chan struct{}, at)
 	var wg sync.WaitGroup

@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 		switch {
 		case os.Getenv(envMap) != "":
 			drive = childMap
+		case os.Getenv(envGraphMap) != "":
+			drive = childGraphMap
 		case os.Getenv(envLine) != "":
 			drive = childLine
 		case os.Getenv(envSteps) != "":

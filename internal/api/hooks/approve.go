@@ -58,10 +58,12 @@ type asked struct {
 	Token, Namespace, Run, Workflow, Node string
 	Kind, Prompt, Tool, Arguments, Schema string
 	// About is what came to a wait node: the text that is to be approved.
-	About                    string
-	Changed                  bool
-	Options                  []choice
-	Text                     bool // there is a field for an answer
+	About             string
+	Changed, Editable bool
+	Options           []choice
+	Text              bool // there is a field for an answer
+	// Fields are those of an answer that is an object; nil: one text answers.
+	Fields                   []field
 	Since, Expires, Deadline time.Time
 	// Problem is what was wrong with the answer before this page; Answer and Note are what was written.
 	Problem, Answer, Note string
@@ -212,7 +214,7 @@ func (o *opened) view(token string) view {
 	w := o.wait
 	a := &asked{
 		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Tool: w.Tool, Changed: w.Changed,
-		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(),
+		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(), Fields: w.fieldsOf(), Editable: w.isEditable(),
 	}
 	if a.Workflow == "" {
 		a.Workflow = o.head.Workflow
@@ -250,6 +252,11 @@ func choices(w *waiting) []choice {
 // what may be said beside a text.
 func (w *waiting) takesText() bool {
 	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
+}
+
+// isEditable tells whether who approves the call may change its arguments.
+func (w *waiting) isEditable() bool {
+	return w.Kind == workflow.WaitApproval && w.Tool != "" && len(w.Schema) > 0
 }
 
 func indented(v engine.Value) string {
@@ -299,6 +306,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	again := func(status int, problem string) {
 		v.Ask.Problem, v.Ask.Answer, v.Ask.Note = problem, form.Get("answer"), note
+		fill(v.Ask.Fields, form)
 		show(w, status, v)
 	}
 	if problem != "" {
@@ -359,12 +367,16 @@ func doneView(w *waiting, answer string) view {
 	return v
 }
 
-// answerOf reads the answer of a form: a button, or the text field of a question.
+// answerOf reads the answer of a form: a button, the fields of a question, or its text field.
 func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string) {
 	chosen := form.Get("decision")
 	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
 	options := choices(w)
 	sent := w.takesText() && chosen == sendAnswer
+	if fields := w.fieldsOf(); sent && len(fields) > 0 {
+		fill(fields, form)
+		return answerOfFields(fields)
+	}
 	switch {
 	case sent && strings.TrimSpace(text) != "": // also where an option has the name of that button
 	case slices.ContainsFunc(options, func(c choice) bool { return c.Value == chosen }):

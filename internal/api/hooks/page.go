@@ -128,6 +128,11 @@ func (p *canvas) call(a *asked) {
 	if a.Changed {
 		p.HTML("\n<p class=\"warn\">The definition of this tool has changed since the run began. Approving accepts the new definition.</p>")
 	}
+	if a.Editable {
+		p.HTML("\n<p class=\"quiet\">To change the arguments, answer elsewhere: on the page of the server, or with <code>hocket resume ")
+		p.visible(a.Run)
+		p.HTML(" --approve --arguments @FILE</code>.</p>")
+	}
 	p.HTML("\n</section>\n")
 }
 
@@ -138,7 +143,11 @@ func (p *canvas) form(a *asked) {
 	p.HTML("\" autocomplete=\"off\">\n<input type=\"hidden\" name=\"token\" value=\"")
 	p.Text(a.Token)
 	p.HTML("\">\n")
-	if a.Text {
+	switch {
+	case len(a.Fields) > 0:
+		p.fields(a.Fields, len(a.Options) == 0)
+		p.schema(a)
+	case a.Text:
 		p.HTML("<label for=\"answer\">Your answer</label>\n<textarea id=\"answer\" name=\"answer\" rows=\"4\" maxlength=\"8000\"")
 		if len(a.Options) == 0 {
 			p.HTML(" required")
@@ -146,11 +155,7 @@ func (p *canvas) form(a *asked) {
 		p.HTML(">\n")
 		p.Text(a.Answer)
 		p.HTML("</textarea>\n")
-		if a.Schema != "" {
-			p.HTML("<details><summary>JSON Schema of the answer</summary>")
-			p.pre(a.Schema)
-			p.HTML("</details>\n")
-		}
+		p.schema(a)
 	}
 	p.HTML("<label for=\"note\">Note <span class=\"quiet\">(optional)</span></label>\n<input id=\"note\" name=\"note\" type=\"text\" maxlength=\"1000\" value=\"")
 	p.Text(a.Note)
@@ -170,6 +175,16 @@ func (p *canvas) form(a *asked) {
 		p.HTML("<button type=\"submit\" name=\"decision\" value=\"" + sendAnswer + "\" class=\"yes\">Send</button>\n")
 	}
 	p.HTML("</div>\n</form>\n")
+}
+
+// schema writes what the answer must fit, for those who read it.
+func (p *canvas) schema(a *asked) {
+	if a.Schema == "" {
+		return
+	}
+	p.HTML("<details><summary>JSON Schema of the answer</summary>")
+	p.pre(a.Schema)
+	p.HTML("</details>\n")
 }
 
 // facts writes where the wait is and how long it is open.

@@ -1,0 +1,224 @@
+package hooks
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/form"
+)
+
+// field is a member of the form that answers a question.
+type field struct {
+	form.Field
+	// Text is what stands in it: the default, or what was written. For one of several values it is the place of the value, from 0, "" for none.
+	Text string
+}
+
+// fieldsOf gives the fields of a question whose schema is that of an object. It is nil where one text answers, and where a member is a file, which the page cannot take.
+func (w *waiting) fieldsOf() []field {
+	if !w.takesText() {
+		return nil
+	}
+	list := form.Fields(w.Schema)
+	if slices.ContainsFunc(list, func(f form.Field) bool { return f.File != nil }) {
+		return nil
+	}
+	var out []field
+	for _, f := range list {
+		one := field{Field: f}
+		if f.Default != nil {
+			one.Text = one.textOf(f.Default)
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// textOf gives what stands in the field for a value.
+func (f *field) textOf(v json.RawMessage) string {
+	if len(f.Enum) > 0 {
+		if i := slices.IndexFunc(f.Enum, func(e json.RawMessage) bool { return sameJSON(e, v) }); i >= 0 {
+			return strconv.Itoa(i)
+		}
+		return ""
+	}
+	var text string
+	if json.Unmarshal(v, &text) == nil {
+		return text
+	}
+	return string(v)
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// fieldName is the name of a field in the form that is sent; names of the schema may be any text.
+func fieldName(i int) string { return "field-" + strconv.Itoa(i) }
+
+// isRaw tells whether the text is kept as it was written, with spaces and lines.
+func (f *field) isRaw() bool { return f.Type == "string" && f.Format == "" }
+
+// fill puts what was sent into the fields.
+func fill(fields []field, sent url.Values) {
+	for i := range fields {
+		f := &fields[i]
+		f.Text = strings.ReplaceAll(sent.Get(fieldName(i)), "\r\n", "\n")
+		if !f.isRaw() {
+			f.Text = strings.TrimSpace(f.Text)
+		}
+	}
+}
+
+// answerOfFields makes an object of what stands in the fields. Those without a text are left out: the run adds the defaults (X-120).
+func answerOfFields(fields []field) (value engine.Value, problem string) {
+	out, size := []byte{'{'}, 0
+	for i := range fields {
+		f := &fields[i]
+		if size += len(f.Text); size > maxAnswer || !utf8.ValidString(f.Text) {
+			return nil, "The answer is too long."
+		}
+		if f.Text == "" {
+			if f.Required {
+				return nil, f.Label() + " is needed."
+			}
+			continue
+		}
+		v, why := f.value()
+		if why != "" {
+			return nil, f.Label() + " " + why + "."
+		}
+		name, err := json.Marshal(f.Name)
+		if err != nil {
+			return nil, f.Label() + " cannot be sent."
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, name...), ':'), v...)
+	}
+	return append(out, '}'), ""
+}
+
+// value reads what stands in the field.
+func (f *field) value() (v json.RawMessage, why string) {
+	if len(f.Enum) == 0 {
+		return f.Take(f.Text)
+	}
+	i, err := strconv.Atoi(f.Text)
+	if err != nil || i < 0 || i >= len(f.Enum) {
+		return nil, "must be " + f.Kind()
+	}
+	return f.Enum[i], ""
+}
+
+// fields writes the fields of a form.
+func (p *canvas) fields(list []field, required bool) {
+	for i := range list {
+		f := &list[i]
+		name := fieldName(i)
+		p.HTML(`<label for="`)
+		p.Text(name)
+		p.HTML(`">`)
+		p.visible(f.Label())
+		if !f.Required {
+			p.HTML(` <span class="quiet">(optional)</span>`)
+		}
+		p.HTML("</label>\n<p class=\"hint\" id=\"")
+		p.Text(name)
+		p.HTML(`-hint">`)
+		if f.Description != "" {
+			p.visible(f.Description)
+			p.HTML("; ")
+		}
+		p.visible(f.Kind())
+		if len(f.Enum) == 0 && (f.Type == "array" || f.Type == "object" || f.Type == "") {
+			p.HTML(", as JSON")
+		}
+		p.HTML("</p>\n")
+		p.control(f, name, required && f.Required)
+	}
+}
+
+// control writes what is filled in.
+func (p *canvas) control(f *field, name string, required bool) {
+	attributes := func() {
+		p.HTML(` id="`)
+		p.Text(name)
+		p.HTML(`" name="`)
+		p.Text(name)
+		p.HTML(`" aria-describedby="`)
+		p.Text(name)
+		p.HTML(`-hint"`)
+		if required {
+			p.HTML(" required")
+		}
+	}
+	switch {
+	case len(f.Enum) > 0 || f.Type == "boolean":
+		p.HTML("<select")
+		attributes()
+		p.HTML(">\n<option value=\"\"></option>\n")
+		if len(f.Enum) == 0 {
+			p.option("true", "yes", f.Text)
+			p.option("false", "no", f.Text)
+		}
+		for i, v := range f.Enum {
+			p.option(strconv.Itoa(i), enumText(v), f.Text)
+		}
+		p.HTML("</select>\n")
+	case f.Type == "number" || f.Type == "integer" || f.Format != "":
+		switch f.Format {
+		case "date":
+			p.HTML(`<input type="date"`)
+		case "email":
+			p.HTML(`<input type="email"`)
+		default:
+			p.HTML(`<input type="text"`)
+		}
+		attributes()
+		if f.Type == "number" || f.Type == "integer" {
+			p.HTML(` inputmode="decimal"`)
+		}
+		p.HTML(` value="`)
+		p.Text(f.Text)
+		p.HTML("\">\n")
+	default:
+		p.HTML("<textarea")
+		attributes()
+		p.HTML(" rows=\"1\" class=\"field\">\n") // a parser drops this line break
+		p.Text(f.Text)
+		p.HTML("</textarea>\n")
+	}
+}
+
+// option writes one of several values. Elements are not shown in it, so hidden characters are escapes alone.
+func (p *canvas) option(value, label, chosen string) {
+	p.HTML(`<option value="`)
+	p.Text(value)
+	p.HTML(`"`)
+	if value == chosen {
+		p.HTML(" selected")
+	}
+	p.HTML(">")
+	for _, piece := range pieces(label) {
+		p.Text(piece.Text)
+	}
+	p.HTML("</option>\n")
+}
+
+// enumText is a value as it is chosen: a text as it is, anything else as JSON.
+func enumText(v json.RawMessage) string {
+	var text string
+	if json.Unmarshal(v, &text) == nil {
+		return text
+	}
+	return string(v)
+}
