@@ -306,7 +306,7 @@ func (h *Hooks) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	again := func(status int, problem string) {
 		v.Ask.Problem, v.Ask.Answer, v.Ask.Note = problem, form.Get("answer"), note
-		fill(v.Ask.Fields, form)
+		fillFields(v.Ask.Fields, form)
 		show(w, status, v)
 	}
 	if problem != "" {
@@ -374,7 +374,7 @@ func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string)
 	options := choices(w)
 	sent := w.takesText() && chosen == sendAnswer
 	if fields := w.fieldsOf(); sent && len(fields) > 0 {
-		fill(fields, form)
+		fillFields(fields, form)
 		return answerOfFields(fields)
 	}
 	switch {

@@ -2,9 +2,12 @@ package hooks
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"reflect"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/form"
 )
 
 // LinkForTest makes a link for a wait.
@@ -33,6 +36,7 @@ func (h *Hooks) StoreForTest(ctx context.Context, namespace string) Store {
 const (
 	ShapeButtons = "buttons"
 	ShapeText    = "text"
+	ShapeFields  = "fields"
 	ShapeMessage = "message"
 )
 
@@ -46,6 +50,14 @@ func ShowForTest(w http.ResponseWriter, shape, text string) {
 		ask.Options = make([]choice, 2)
 		for i := range ask.Options {
 			fill(reflect.ValueOf(&ask.Options[i]).Elem(), text)
+		}
+	}
+	if shape == ShapeFields {
+		value, _ := json.Marshal(text)
+		for _, kind := range []form.Field{{Type: "string"}, {Type: "integer"}, {Enum: []json.RawMessage{value, value}}} {
+			one := field{Field: kind, Text: text}
+			one.Title, one.Description, one.Name = text, text, text
+			ask.Fields = append(ask.Fields, one)
 		}
 	}
 	if shape != ShapeMessage {

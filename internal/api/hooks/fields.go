@@ -66,8 +66,8 @@ func fieldName(i int) string { return "field-" + strconv.Itoa(i) }
 // isRaw tells whether the text is kept as it was written, with spaces and lines.
 func (f *field) isRaw() bool { return f.Type == "string" && f.Format == "" }
 
-// fill puts what was sent into the fields.
-func fill(fields []field, sent url.Values) {
+// fillFields puts what was sent into the fields.
+func fillFields(fields []field, sent url.Values) {
 	for i := range fields {
 		f := &fields[i]
 		f.Text = strings.ReplaceAll(sent.Get(fieldName(i)), "\r\n", "\n")

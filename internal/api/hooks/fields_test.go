@@ -78,8 +78,8 @@ func TestQuestionFields(t *testing.T) {
 	const want = `{"city":"Bad\nUlm ","kind":2,"sure":true,"more":["a"],"days":3}`
 	for _, e := range events {
 		if a, ok := e.Data.(*engine.WaitAnswered); ok {
-			if string(a.Value) != want {
-				t.Errorf("got %s, want %s", a.Value, want)
+			if string(a.Answer) != want {
+				t.Errorf("got %s, want %s", a.Answer, want)
 			}
 			return
 		}
