@@ -91,8 +91,6 @@ func (c AwaitConfig[S, V]) define() *def[S] {
 	switch {
 	case !workflow.SignalName(c.Signal):
 		d.problem = problemf("Await node %q: the name of its signal is %q; it must have letters, digits, `.`, `_` and `-`, at most %d", c.ID, c.Signal, workflow.MaxSignalName)
-	case c.Deadline < 0:
-		d.problem = problemf("Await node %q has a negative deadline", c.ID)
 	case c.Default != nil && c.Deadline == 0 && c.Options.Timeout == 0:
 		d.problem = problemf("Await node %q has a Default, but no Deadline", c.ID)
 	}

@@ -133,13 +133,13 @@ func TestAwaitMisuse(t *testing.T) {
 	negative.Deadline, endless.Default, odd.Schema = -1, &payment{}, graph.SchemaJSON("{")
 	for want, n := range map[string]graph.Node[state]{
 		"Await node \"a\": the name of its signal is \"a b\"; it must have letters, digits, `.`, `_` and `-`, at most 64": graph.Await("a", "a b", paid),
-		`Await node "a" has a negative deadline`:                negative,
-		`Await node "a" has a Default, but no Deadline`:         endless,
-		`The Schema of await node "a" cannot be read`:           odd,
-		`Node "a" accepts at most one NodeOptions, not 2`:       graph.Await("a", "s", paid, o, o),
-		`The Schema of await node "a" cannot be read: `:         graph.Await("a", "s", func(*state, chan int) error { return nil }),
-		`Await node "a": its Default is no JSON`:                graph.Await("a", "s", func(*state, any) error { return nil }).Within(1, any(make(chan int))),
-		`Node "a" has a budget, but calls no model and no tool`: graph.Await("a", "s", paid, graph.NodeOptions{Budget: graph.Budget{MaxCalls: 1}}),
+		`Node "a": Deadline is -1ns; it must be between 0 and ten years`:                                                  negative,
+		`Await node "a" has a Default, but no Deadline`:                                                                   endless,
+		`The Schema of await node "a" cannot be read`:                                                                     odd,
+		`Node "a" accepts at most one NodeOptions, not 2`:                                                                 graph.Await("a", "s", paid, o, o),
+		`The Schema of await node "a" cannot be read: `:                                                                   graph.Await("a", "s", func(*state, chan int) error { return nil }),
+		`Await node "a": its Default is no JSON`:                                                                          graph.Await("a", "s", func(*state, any) error { return nil }).Within(1, any(make(chan int))),
+		`Node "a" has a budget, but calls no model and no tool`:                                                           graph.Await("a", "s", paid, graph.NodeOptions{Budget: graph.Budget{MaxCalls: 1}}),
 	} {
 		_, err := graph.New[state]("t").Then(n).Compile()
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "await_test.go:") {

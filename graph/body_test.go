@@ -95,7 +95,7 @@ func TestBodyMisuse(t *testing.T) {
 		"Node \"t\" accepts at most one NodeOptions, not 2":                               g().Then(graph.Ask("t", func(graph.View[state]) string { return "?" }, nil, opts, opts)),
 		"Node \"a\": Timeout is -1s; it must be between 0 and ten years":                  g().Then(nothing("a", graph.NodeOptions{Timeout: -time.Second})),
 		"Sleep node \"z\" has no time":                                                    g().Sleep("z", 0),
-		"Sleep node \"z\" has a negative time":                                            g().Sleep("z", -1),
+		"Node \"z\": For is -1ns; it must be between 0 and ten years":                     g().Sleep("z", -1),
 		"Sleep node \"z\" takes For or Until, not both":                                   g().Then(graph.SleepConfig[state]{ID: "z", For: 1, Until: time.Unix(1, 0)}),
 		"Node \"a\": OnError has a function of the type func(error, *graph.Context[int]) graph.ErrorAction[int]; the state of the graph is graph_test.state": g().Then(nothing("a", graph.NodeOptions{
 			OnError: graph.OnError(func(error, *graph.Context[int]) graph.ErrorAction[int] { return graph.ErrorAction[int]{} }),

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/workflow"
@@ -104,6 +105,11 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 	case t > 0 && d.handsOn():
 		c.problem(d.at, "bad-limit", "Node %q has a Timeout, but does no work that could take long", d.id)
 	}
+	for _, t := range d.times() {
+		if t.is < 0 || workflow.Duration(t.is) > workflow.MaxDuration {
+			c.problem(d.at, "bad-limit", "Node %q: %s is %s; it must be between 0 and ten years", d.id, t.name, t.is)
+		}
+	}
 	if fn := d.opts.OnError.fn; fn != nil {
 		if _, ok := fn.(func(error, *Context[S]) ErrorAction[S]); !ok {
 			c.problem(d.at, "bad-node", "Node %q: OnError has a function of the type %T; the state of the graph is %s", d.id, fn, c.stateType())
@@ -120,6 +126,25 @@ func (c *compiler[S]) checkNode(d *def[S]) {
 			c.problem(d.at, "bad-retry", "Node %q: the multiplier of the backoff must be between 0 and 1,000,000", d.id)
 		}
 	}
+}
+
+// timed is a time that a node was given, by the name of its field.
+type timed struct {
+	name string
+	is   time.Duration
+}
+
+// times gives the times of a node that waits.
+func (d *def[S]) times() []timed {
+	switch {
+	case d.wait != nil:
+		return []timed{{"Deadline", d.wait.deadline}, {"RemindAfter", d.wait.remind}}
+	case d.await != nil:
+		return []timed{{"Deadline", d.await.deadline}}
+	case d.sleep != nil:
+		return []timed{{"For", d.sleeps}}
+	}
+	return nil
 }
 
 // checkTargets checks that branches and decisions lead to nodes (S2-8).

@@ -283,6 +283,7 @@ type def[S any] struct {
 	sub      *subgraph[S] // of a map, too: the graph of its items
 	each     *each[S]
 	sleep    *workflow.SleepNode
+	sleeps   time.Duration // as the program says it; 0: until a time
 
 	at diag.Span // the call that added it
 }

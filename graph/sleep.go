@@ -25,8 +25,6 @@ func (b *Builder[S]) Sleep(id string, d time.Duration) *Builder[S] {
 func (c SleepConfig[S]) define() *def[S] {
 	d := &def[S]{id: c.ID, typ: TypeSleep, shape: shapeSleep, opts: c.Options, sleep: &workflow.SleepNode{}}
 	switch {
-	case c.For < 0:
-		d.problem = problemf("Sleep node %q has a negative time", c.ID)
 	case c.For > 0 && !c.Until.IsZero():
 		d.problem = problemf("Sleep node %q takes For or Until, not both", c.ID)
 	case !c.Until.IsZero():
@@ -34,6 +32,7 @@ func (c SleepConfig[S]) define() *def[S] {
 	case c.For == 0:
 		d.problem = problemf("Sleep node %q has no time", c.ID)
 	default:
+		d.sleeps = c.For
 		d.sleep.For = c.For.String()
 	}
 	return d
