@@ -229,3 +229,74 @@ func TestConcurrencyFork(t *testing.T) {
 	}
 	reaches(t, s, next, journal.StatusPaused)
 }
+
+// a run that ended by a limit takes a slot again when it is reopened, and does not wait for it.
+func TestConcurrencyReopen(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	w := drawn("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok"))
+	w.ID, w.Concurrency = "w", &workflow.Concurrency{}
+	first, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Limits: workflow.Limits{MaxSteps: new(1)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, first, journal.StatusFailed)
+	beside := startRun(t, s, w, "b")
+	reaches(t, s, beside, journal.StatusPaused)
+	by, larger := engine.LocalBy(engine.ChannelProgram), workflow.Limits{MaxSteps: new(5)}
+	err = s.Reopen(t.Context(), first, larger, by)
+	if code, fields := errcode.Of(err); code != errcode.ConcurrencyBusy || fields["run"] != beside {
+		t.Errorf("reopened beside another run: %v", err)
+	}
+	if got := status(t, s, first); got != journal.StatusFailed {
+		t.Errorf("the run that was refused is %s", got)
+	}
+	if err := s.Cancel(t.Context(), beside, ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reopen(t.Context(), first, larger, by); err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, first, journal.StatusPaused)
+	next := startRun(t, s, w, "c")
+	if got := status(t, s, next); got != journal.StatusPending {
+		t.Errorf("a run beside the reopened one is %s, want that it waits", got)
+	}
+	yes(t, s, first)
+	reaches(t, s, next, journal.StatusPaused)
+}
+
+// a child run of the same workflow and key goes on with the slot of the run above it, which has it until it ends itself; one of another key has its own.
+func TestConcurrencyOfChildren(t *testing.T) {
+	t.Parallel()
+	s := inMemory(t)
+	w := waiting(workflow.Concurrency{Key: "{{ $input }}"})
+	parent := startRun(t, s, w, "a")
+	reaches(t, s, parent, journal.StatusPaused)
+	next := startRun(t, s, w, "a")
+	child := func(input string) string {
+		t.Helper()
+		id, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: input, ParentRun: parent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reaches(t, s, id, journal.StatusPaused)
+		return id
+	}
+	same, other := child("a"), child("b")
+	grandchild, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Input: "a", ParentRun: other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reaches(t, s, grandchild, journal.StatusPaused)
+	if got := status(t, s, startRun(t, s, w, "b")); got != journal.StatusPending {
+		t.Errorf("a run of the other child's key is %s, want that it waits", got)
+	}
+	yes(t, s, same)
+	reaches(t, s, same, journal.StatusCompleted)
+	if got := status(t, s, next); got != journal.StatusPending {
+		t.Errorf("the next run is %s when the child has ended, and its parent has not", got)
+	}
+	yes(t, s, parent)
+	reaches(t, s, next, journal.StatusPaused)
+}
