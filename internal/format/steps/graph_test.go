@@ -159,7 +159,7 @@ workflow:
 		{"routing", func(w *workflow.Workflow) { w.Nodes[0].Agent.Routing = &workflow.Routing{} }, `node "one": that the agent names its successor`},
 		{"error edge", func(w *workflow.Workflow) {
 			w.Edges = append(w.Edges, workflow.Edge{From: "one", Port: workflow.PortError, To: "two"})
-		}, `node "one": the port "error"`},
+		}, `node "one": what follows where it fails`},
 		{"guard", func(w *workflow.Workflow) {
 			w.Edges[0].When = &workflow.Condition{Language: workflow.LangExpr, Text: "true"}
 		},
@@ -180,7 +180,7 @@ workflow:
 		{"wait", func(w *workflow.Workflow) {
 			n := w.Node("two")
 			n.Kind, n.Agent, n.Wait = workflow.KindWait, nil, &workflow.Wait{Kind: workflow.WaitApproval}
-		}, `node "two": the port "out"`},
+		}, `node "two": what follows where it has ended`},
 		{"fork", func(w *workflow.Workflow) {
 			f := w.Node("par").Fork
 			f.Until, f.OnFailure, f.Shape, f.MaxConcurrency, f.Merge = workflow.UntilAny, workflow.FailCollect, workflow.ShapeMap, 1, "m"

@@ -73,7 +73,7 @@ func (u *unraveler) limits() bool {
 		case id == "":
 		case len(it.limit) > 0:
 			if it.limit[0].node == nil || it.limit[0].node.ID != id {
-				u.unsaid.Addf(lost.Node(head.node.ID), "that its port %q leads to %q", workflow.PortLimit, id)
+				u.unsaid.Addf(lost.Node(head.node.ID), "that %s is %q", after(workflow.PortLimit), id)
 			}
 		case u.done[id] != nil:
 			u.jump(in, id)
@@ -125,7 +125,7 @@ func (u *unraveler) unlimited() {
 	for i := range u.w.Nodes {
 		if it := u.done[u.w.Nodes[i].ID]; it != nil && !u.limited[it] && u.isHeader(it.node.ID) {
 			if edge := u.sideEdge(it.node.ID, workflow.PortLimit); edge >= 0 {
-				u.unsaid.Addf(lost.Node(it.node.ID), "that its port %q leads to %q", workflow.PortLimit, u.w.Edges[edge].To)
+				u.unsaid.Addf(lost.Node(it.node.ID), "that %s is %q", after(workflow.PortLimit), u.w.Edges[edge].To)
 			}
 		}
 	}

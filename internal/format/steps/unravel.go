@@ -306,7 +306,7 @@ func (u *unraveler) follow(f *frame, id, port string) string {
 		e := u.w.Edges[i]
 		switch {
 		case e.PortName() != port:
-			u.unsaid.Addf(lost.Node(id), "the port %q", e.PortName())
+			u.unsaid.Addf(lost.Node(id), "%s", after(e.PortName()))
 		case e.When != nil:
 			u.unsaid.Addf(lost.Node(id), "the guard of the edge to %q", e.To)
 		case edge >= 0:
@@ -352,7 +352,7 @@ func (u *unraveler) jump(f *frame, to string) {
 	} else if f.owner != nil {
 		last = fmt.Sprintf("%q", f.owner.node.ID)
 	}
-	u.unsaid.Addf("edge", "the path from %s to %q: only a condition's branch can go to another step, and only to one of a list around it", last, to)
+	u.unsaid.Addf("edge", "the way from %s to %q: in steps documents a branch of a condition alone goes to a step elsewhere, as back to an earlier one, and only to one of a list around it", last, to)
 }
 
 func (u *unraveler) lane(f *frame, it *item, port, join string) {
@@ -382,13 +382,13 @@ func (u *unraveler) branch(in *frame, port, merge string) {
 		case e.When != nil:
 			u.unsaid.Nodef(it.node, "the guard of the edge to %q", e.To)
 		case found:
-			u.unsaid.Nodef(it.node, "that the port %q leads to several nodes", port)
+			u.unsaid.Nodef(it.node, "that several steps begin where %s", leads(port))
 		default:
 			found = true
 			u.seq(in, u.enter(in, i), merge)
 		}
 	}
 	if !found && merge != "" {
-		u.unsaid.Nodef(it.node, "that the port %q ends the run while other steps follow", port)
+		u.unsaid.Nodef(it.node, "that the run ends where %s, while other steps follow", leads(port))
 	}
 }

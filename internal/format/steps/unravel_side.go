@@ -77,7 +77,7 @@ func (u *unraveler) sideEdge(id, port string) int {
 		case e.When != nil:
 			u.unsaid.Addf(lost.Node(id), "the guard of the edge to %q", e.To)
 		case found >= 0:
-			u.unsaid.Addf(lost.Node(id), "that the port %q leads to several nodes", port)
+			u.unsaid.Addf(lost.Node(id), "that several steps begin where %s", leads(port))
 		default:
 			found = i
 		}
@@ -154,6 +154,6 @@ func (u *unraveler) aim(it *item, port string) *item {
 			break
 		}
 	}
-	u.unsaid.Addf(lost.Node(it.node.ID), "that its port %q leads to %q: a step can go to one of a list around it", port, u.w.Edges[edge].To)
+	u.unsaid.Addf(lost.Node(it.node.ID), "that %s is %q: a step can go to one of a list around it", after(port), u.w.Edges[edge].To)
 	return nil
 }
