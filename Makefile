@@ -18,7 +18,7 @@ PACKAGES := $(OTHERS:%=scripts/%/node_modules/.package-lock.json) web/node_modul
 ALL      := HOCKET_AIMOCK=1 HOCKET_MCP=1 HOCKET_OPENAI=1 HOCKET_REDOCLY=1 HOCKET_BROWSER=1
 CHROMIUM := .cache/chromium
 
-.PHONY: help run test web screenshots test-cluster bench bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
+.PHONY: help run test web screenshots test-cluster bench bench-page bench-peers lint fuzz build docs soak snapshot release-check clean postgres temporal
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -55,6 +55,12 @@ bench: temporal postgres ## measure: engine, durable steps, cold start, paused r
 	go test -run '^$$' -bench Copy -benchtime 5x -timeout 30m ./internal/store/storecopy
 	HOCKET_TEMPORAL=1 go test -run '^$$' -bench Runs -benchtime 5x -timeout 30m ./internal/driver/temporal
 	go run ./bench/growth
+
+bench-page: web/node_modules/.package-lock.json $(CHROMIUM) ## measure the page in a browser, beside the goals; JSON=1 prints JSON, ONLY=editor,live,text,runs,map,value,pixel,list a part
+	cd web && npm run build
+	$(GO) build -ldflags="$(LDFLAGS)" -o .cache/hocket-bench ./cmd/hocket
+	$(GO) build -o .cache/bench-page ./bench/page
+	node web/bench/main.mjs .cache/hocket-bench .cache/bench-page "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" $(if $(JSON),--json) $(if $(ONLY),--only $(ONLY))
 
 bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (default 5); a module of its own, which is downloaded
 	cd bench/peers && go run . -rounds $(or $(ROUNDS),5)

@@ -6,7 +6,7 @@ import {promisify} from 'node:util'
 const environment = ({home, token = ''}) => ({HOME: home, HOCKET_HOME: home, HOCKET_TOKEN: token, PATH: process.env.PATH})
 
 // serve starts a server on the store of the folder home, and gives its address when it takes requests. addr is where it listens; without one it is a free port. kill ends it
-// as a crash does.
+// as a crash does, stop as its owner does.
 export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...args) {
   const child = spawn(program, ['serve', '--addr', addr, ...args], {cwd: home, env: environment({home, token}), stdio: ['ignore', 'ignore', 'pipe']})
   process.on('exit', () => child.kill('SIGKILL'))
@@ -21,13 +21,11 @@ export async function serve({program, home, token, addr = '127.0.0.1:0'}, ...arg
     over.then(() => fail(new Error(`the server ended: ${said}`)))
   })
   for (let ready = false; !ready; ) ready = await fetch(`${origin}/readyz`).then(a => a.ok)
-  return {
-    origin,
-    kill: async () => {
-      child.kill('SIGKILL')
-      await over
-    },
+  const end = async signal => {
+    child.kill(signal)
+    await over
   }
+  return {origin, kill: () => end('SIGKILL'), stop: () => end('SIGTERM')}
 }
 
 // hocket runs a command on the store of the folder home.

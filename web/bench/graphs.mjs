@@ -1,0 +1,89 @@
+// A graph of 500 nodes: in the canvas editor, and of a run that goes on.
+import {settled} from '../specs/lib.mjs'
+import {canvasOf500} from './documents.mjs'
+import {frames, moves, opened, repeat} from './measure.mjs'
+import {row} from './report.mjs'
+
+const frame = 35
+
+const isDrawn = n => document.querySelectorAll('.react-flow__node').length >= n && document.querySelectorAll('.react-flow__edge').length >= n - 1
+
+const wheel = async page => {
+  for (let i = 0; i < 40; i++) await page.mouse.wheel(0, i % 20 < 10 ? -120 : 120)
+}
+
+// bare gives a place of the drawing where no node is.
+const bare = page =>
+  page.evaluate(() => {
+    const box = document.querySelector('.react-flow__pane').getBoundingClientRect()
+    for (let y = box.top + 60; y < box.bottom - 60; y += 7)
+      for (let x = box.left + 60; x < box.right - 60; x += 11) if (document.elementFromPoint(x, y)?.classList.contains('react-flow__pane')) return {x, y}
+    throw new Error('the drawing has no free place')
+  })
+
+async function pan(page) {
+  const at = await bare(page)
+  await page.mouse.move(at.x, at.y)
+  await page.mouse.down()
+  const list = await frames(page, () => moves(page, at, 40, 60))
+  await page.mouse.up()
+  return list
+}
+
+async function zoom(page) {
+  const at = await bare(page)
+  await page.mouse.move(at.x, at.y)
+  return frames(page, () => wheel(page))
+}
+
+async function drag(page) {
+  const box = await page.locator('.react-flow__node').nth(250).boundingBox()
+  const at = {x: box.x + box.width / 2, y: box.y + box.height / 2}
+  await page.mouse.move(at.x, at.y)
+  await page.mouse.down()
+  const list = await frames(page, () => moves(page, at, 20, 60))
+  await page.mouse.up()
+  return list
+}
+
+export async function editor({api, open, origin}) {
+  await api('/workflows', {id: 'office', document: canvasOf500()})
+  const page = await open()
+  const url = `${origin}/workflows/office/edit`
+  const times = await repeat(() => opened(page, url, isDrawn, 500))
+  await settled(page)
+  const all = {drag: [], pan: [], zoom: []}
+  await repeat(async () => {
+    all.drag.push(...(await drag(page)))
+    all.pan.push(...(await pan(page)))
+    all.zoom.push(...(await zoom(page)))
+  })
+  await page.close()
+  return [
+    row('canvas of 500 nodes: open', 'ms', times, 2000),
+    row('canvas of 500 nodes: a frame while a node is dragged', 'ms', all.drag, frame, 'p95'),
+    row('canvas of 500 nodes: a frame while it is panned', 'ms', all.pan, frame, 'p95'),
+    row('canvas of 500 nodes: a frame while it is zoomed', 'ms', all.zoom, frame, 'p95'),
+  ]
+}
+
+export async function liveGraph({api, open, origin}) {
+  const {id} = await api('/runs', {document: canvasOf500(), format: 'canvas', name: 'office', input: 'Begin'})
+  const page = await open()
+  const url = `${origin}/runs/${id}?tab=graph`
+  const times = await repeat(() => opened(page, url, isDrawn, 500))
+  const all = {pan: [], zoom: []}
+  await repeat(async () => {
+    all.pan.push(...(await pan(page)))
+    all.zoom.push(...(await zoom(page)))
+  })
+  const run = await api(`/runs/${id}`)
+  if (run.status !== 'running') throw new Error(`the run of 500 nodes is ${run.status} before it was measured`)
+  await api(`/runs/${id}/cancel`, {reason: 'measured'})
+  await page.close()
+  return [
+    row('run of 500 nodes that goes on: open', 'ms', times, 2000),
+    row('run of 500 nodes that goes on: a frame while it is panned', 'ms', all.pan, frame, 'p95'),
+    row('run of 500 nodes that goes on: a frame while it is zoomed', 'ms', all.zoom, frame, 'p95'),
+  ]
+}

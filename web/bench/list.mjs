@@ -1,0 +1,80 @@
+// The list of 100,000 runs: from the navigation, and from a choice of a filter, until the page shows it.
+import {execFileSync} from 'node:child_process'
+import {ended, until} from '../specs/lib.mjs'
+import {serve} from '../specs/server.mjs'
+import {short} from './documents.mjs'
+import {opened, repeat, seen} from './measure.mjs'
+import {row} from './report.mjs'
+
+export const stored = 100_000
+
+// fill makes the store of a folder: four short runs, and copies of them.
+export async function fill({program, home, token, copies, args, api}) {
+  const server = await serve({program, home, token}, ...args)
+  const ask = api(server.origin)
+  for (const [id, document] of Object.entries(short)) {
+    await ask('/workflows', {id, document})
+    const run = await ask('/runs', {workflow: id, input: 'Begin'})
+    if (id === 'contract-approval') await until('it waits', async () => (await ask(`/runs/${run.id}`)).status === 'paused')
+    else await ended(ask, run.id)
+  }
+  await server.stop()
+  execFileSync(copies, [`${home}/hocket.db`, String(stored)], {stdio: ['ignore', 'inherit', 'inherit']})
+}
+
+const most = 500
+
+// fits tells that the list shows runs, that all of them have a word, and that the counts have come.
+const fits = ({word, total}) => {
+  const rows = [...document.querySelectorAll('[aria-label=Runs] [role=row]')].slice(1)
+  return rows.length > 5 && rows.every(r => r.textContent.includes(word)) && document.querySelector('[aria-label=Status] button span')?.textContent === total
+}
+
+// shown is a number as the page writes it.
+const shown = n => (n < 1000 ? String(n) : `${(n / 1000).toFixed(n < 10_000 ? 1 : 0)}k`)
+
+export async function list({api, open, origin}) {
+  const total = async query => shown((await api(`/runs/counts?${query}`)).total)
+  const all = {word: '', total: await total('')}
+  const page = await open()
+  const opens = await repeat(() => opened(page, `${origin}/runs`, fits, all))
+  // filter measures from what a person does until the list fits; back undoes it.
+  const filter = (want, act, back) =>
+    repeat(async () => {
+      await page.evaluate(() => {
+        for (const kind of ['click', 'input']) document.addEventListener(kind, () => (window.benchAt = performance.now()), {capture: true, once: true})
+      })
+      await act()
+      const at = await seen(page, fits, want)
+      const took = at - (await page.evaluate(() => window.benchAt))
+      await back()
+      await seen(page, fits, all)
+      return took
+    })
+  const choose = (label, value) => () => page.getByLabel(label).selectOption(value)
+  const field = page.getByRole('searchbox')
+  const status = await filter(
+    {word: 'failed', total: all.total},
+    () => page.getByRole('button', {name: /^failed/}).click(),
+    () => page.getByRole('button', {name: /^All/}).click(),
+  )
+  const workflow = await filter({word: 'order-intake', total: await total('workflow=order-intake')}, choose('Workflow', 'order-intake'), choose('Workflow', ''))
+  const trigger = await filter({word: 'schedule', total: await total('trigger=schedule')}, choose('Trigger', 'schedule'), choose('Trigger', ''))
+  const week = new Date(Date.now() - 7 * 86_400_000).toISOString()
+  const time = await filter({word: '', total: await total(`createdFrom=${week}`)}, choose('Time', '7d'), choose('Time', ''))
+  const words = await filter(
+    {word: 'Kraków', total: await total('q=krakow')},
+    () => field.fill('krakow'),
+    () => field.fill(''),
+  )
+  await page.close()
+  const name = `${stored.toLocaleString('en')} runs`
+  return [
+    row(`${name}: open the list`, 'ms', opens, most),
+    row(`${name}: choose a status`, 'ms', status, most),
+    row(`${name}: choose a workflow`, 'ms', workflow, most),
+    row(`${name}: choose a trigger`, 'ms', trigger, most),
+    row(`${name}: choose the last week`, 'ms', time, most),
+    row(`${name}: search for a word`, 'ms', words, most),
+  ]
+}
