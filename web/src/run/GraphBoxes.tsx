@@ -1,22 +1,9 @@
-import {BaseEdge, type Edge, type EdgeProps, Handle, type Node, type NodeProps, Position, useStore} from '@xyflow/react'
+import {BaseEdge, type EdgeProps, type NodeProps, useStore} from '@xyflow/react'
 import {type CSSProperties, memo} from 'react'
-import {duration} from '../lib/format.ts'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
-import type {DrawnNode} from './drawn.ts'
+import type {BoxNode, RouteEdge} from './boxes.ts'
 import styles from './GraphTab.module.css'
-import type {NodeStatus, Step} from './types.ts'
-
-export type BoxData = {
-  box: DrawnNode
-  status: NodeStatus
-  runs: number
-  last: Step | undefined
-  // below is how many runs its steps started.
-  below: number
-  chosen: boolean
-  heat: {part: number; text: string} | null
-}
 
 // shapeOf is how the kinds are told apart, beside their word.
 const shapeOf = (kind: string): string =>
@@ -34,33 +21,18 @@ const shapeOf = (kind: string): string =>
     subagent: 'subagent',
   })[kind] ?? 'card'
 
-const Ends = () => (
-  <>
-    <Handle type="target" position={Position.Top} isConnectable={false} className={styles.handle} />
-    <Handle type="source" position={Position.Bottom} isConnectable={false} className={styles.handle} />
-  </>
-)
-
-const StepBox = memo(({data}: NodeProps<Node<BoxData>>) => {
+const StepBox = memo(({data}: NodeProps<BoxNode>) => {
   // Far away, many boxes are drawn without their texts, which take most of the time.
   const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
-  const {box, status, runs, last, heat} = data
+  const {box, status, facts, heat} = data
   const flat = box.height < 50
-  const numbers = [
-    runs > 1 ? `×${runs}` : '',
-    last && last.attempt > 1 ? `↻${last.attempt}` : '',
-    last?.items ? `${last.items.done}/${last.items.total}` : '',
-    data.below > 0 ? `▤${data.below}` : '',
-  ]
-  const facts = [...numbers, heat ? heat.text : duration(last?.durationMs)].filter(Boolean).join(' ')
   return (
     <div
       className={`${styles.node} ${styles[shapeOf(box.kind)]} ${styles[status]}`}
       data-chosen={data.chosen || undefined}
-      data-heat={heat ? true : undefined}
-      style={heat ? ({'--heat': `${Math.round(heat.part * 40)}%`} as CSSProperties) : undefined}
+      data-heat={heat === null ? undefined : true}
+      style={heat === null ? undefined : ({'--heat': `${Math.round(heat * 40)}%`} as CSSProperties)}
     >
-      <Ends />
       {bare ? null : (
         <>
           <span className={styles.top}>
@@ -84,9 +56,8 @@ const StepBox = memo(({data}: NodeProps<Node<BoxData>>) => {
   )
 })
 
-const Frame = memo(({data}: NodeProps<Node<BoxData>>) => (
+const Frame = memo(({data}: NodeProps<BoxNode>) => (
   <div className={styles.frame}>
-    <Ends />
     {data.box.title && (
       <span className={styles.frameTitle}>
         <Line>{data.box.title}</Line>
@@ -95,16 +66,10 @@ const Frame = memo(({data}: NodeProps<Node<BoxData>>) => (
   </div>
 ))
 
-const Point = memo(() => (
-  <div className={styles.point}>
-    <Ends />
-  </div>
-))
-
-export type RouteData = {path: string; label: string; x: number; y: number}
+const Point = memo(() => <div className={styles.point} />)
 
 // Route draws an edge where the server routed it.
-const Route = memo(({id, data, markerEnd}: EdgeProps<Edge<RouteData>>) => {
+const Route = memo(({id, data, markerEnd}: EdgeProps<RouteEdge>) => {
   const {path = '', label = '', x = 0, y = 0} = data ?? {}
   const known = x !== 0 || y !== 0
   return (

@@ -1,22 +1,35 @@
 import '@xyflow/react/dist/base.css'
 import {useQuery} from '@tanstack/react-query'
-import {Background, BackgroundVariant, Controls, type Edge, MarkerType, type Node, ReactFlow} from '@xyflow/react'
+import {Background, BackgroundVariant, Controls, ReactFlow} from '@xyflow/react'
 import {useMemo, useRef} from 'react'
 import {ask, client} from '../api/client.ts'
 import {count, duration, usd} from '../lib/format.ts'
-import {clean} from '../lib/hostile.ts'
+import {useKept} from '../lib/use_kept.ts'
 import {useShownTheme} from '../shell/theme.ts'
 import control from '../ui/control.module.css'
 import {Empty, Loading} from '../ui/parts.tsx'
-import {wordOf} from '../ui/Status.tsx'
-import {drawnOf, plainOf, statesOf, takenOf, timesOf} from './drawn.ts'
-import {type BoxData, edgeTypes, nodeTypes, type RouteData} from './GraphBoxes.tsx'
+import {boxesOf, routesOf, sameBox, sameRoute} from './boxes.ts'
+import {type DrawnNode, drawnOf, plainOf, statesOf, takenOf} from './drawn.ts'
+import {edgeTypes, nodeTypes} from './GraphBoxes.tsx'
 import styles from './GraphTab.module.css'
 import {childrenOf, type Heat, heatOf, heats, subagentsOf} from './inside.ts'
 import {StepPanel} from './StepPanel.tsx'
 import {type TabProps, useStepKeys} from './StepsTab.tsx'
+import type {Step} from './types.ts'
 
 const shown: Record<Heat, (n: number) => string> = {time: duration, tokens: n => `${count(n)} tok`, money: usd}
+
+// factsOf says in a few signs how a box went: how often it ran, tries, items, runs below, and what is looked at or how long it took.
+const factsOf = (last: Step | undefined, runs: number, below: number, heat: string): string =>
+  [
+    runs > 1 ? `×${runs}` : '',
+    last && last.attempt > 1 ? `↻${last.attempt}` : '',
+    last?.items ? `${last.items.done}/${last.items.total}` : '',
+    below > 0 ? `▤${below}` : '',
+    heat || duration(last?.durationMs),
+  ]
+    .filter(Boolean)
+    .join(' ')
 
 // readable is the zoom at which a title has nine pixels.
 const readable = 0.65
@@ -51,56 +64,20 @@ export default function GraphTab({live, place, definition}: TabProps) {
     for (const c of childrenOf(events)) n.set(nodeOf.get(c.step) ?? '', (n.get(nodeOf.get(c.step) ?? '') ?? 0) + 1)
     return n
   }, [events, view.steps])
-  const nodes = useMemo<Node<BoxData>[]>(
-    () =>
-      (drawn?.nodes ?? []).map(b => {
-        const state = states.get(b.id)
-        const isFrame = b.kind === 'frame'
-        const at = warm?.get(state?.last?.node ?? '')
-        return {
-          id: b.id,
-          type: isFrame ? 'frame' : b.hidden ? 'point' : 'step',
-          position: {x: b.x, y: b.y},
-          width: b.width,
-          height: b.height,
-          zIndex: isFrame ? -1 : 0,
-          focusable: !isFrame && !b.hidden,
-          selectable: !isFrame,
-          // What takes no focus has no role, and so no name.
-          ...(isFrame || b.hidden ? {} : {ariaLabel: clean(`${b.title}, ${b.word}, ${wordOf(state?.status ?? 'pending')}`)}),
-          data: {
-            box: b,
-            status: state?.status ?? 'pending',
-            runs: state?.runs ?? 0,
-            last: b.kind === 'subagent' ? undefined : state?.last,
-            below: below.get(state?.last?.node ?? '') ?? 0,
-            chosen: !isFrame && chosen !== undefined && b.kind !== 'subagent' && state?.last?.node === chosen.node,
-            heat: heat && at && b.kind !== 'subagent' ? {part: at.part, text: shown[heat](at.sum)} : null,
-          },
-        }
-      }),
-    [drawn, states, warm, heat, below, chosen],
-  )
-  const edges = useMemo<Edge<RouteData>[]>(() => {
-    const taken = takenOf(definition, view)
-    const byID = new Map((drawn?.nodes ?? []).map(n => [n.id, n]))
-    return (drawn?.edges ?? []).map(e => {
-      const times = drawn ? timesOf(e, byID, states, taken) : 0
-      const label = [clean(e.label), times > 1 ? `×${times}` : ''].filter(Boolean).join(' ')
-      const isSub = e.kind === 'subagent' || e.kind === 'handoff'
-      return {
-        id: e.id,
-        source: e.from,
-        target: e.to,
-        type: e.path ? 'route' : e.back ? 'default' : 'smoothstep',
-        ...(label ? {label} : {}),
-        data: {path: e.path, label, x: e.labelX, y: e.labelY},
-        markerEnd: {type: MarkerType.ArrowClosed, width: 14, height: 14, color: times > 0 && !isSub ? 'var(--accent)' : 'var(--edge)'},
-        className: isSub ? styles.sub : times > 0 ? styles.taken : e.fails ? styles.fails : e.back ? styles.back : styles.edge,
-        focusable: false,
-      } as Edge<RouteData>
+  const nodes = useMemo(() => {
+    if (!drawn) return []
+    const stateOf = (b: DrawnNode) => states.get(b.id)
+    const stepOf = (b: DrawnNode) => (b.kind === 'subagent' ? undefined : stateOf(b)?.last)
+    const warmth = (b: DrawnNode) => (b.kind === 'subagent' ? undefined : warm?.get(stateOf(b)?.last?.node ?? ''))
+    return boxesOf(drawn, states, {
+      facts: b => factsOf(stepOf(b), stateOf(b)?.runs ?? 0, below.get(stateOf(b)?.last?.node ?? '') ?? 0, heat && warmth(b) ? shown[heat](warmth(b)!.sum) : ''),
+      heat: b => warmth(b)?.part ?? null,
+      chosen: b => chosen !== undefined && stepOf(b)?.node === chosen.node,
     })
-  }, [drawn, states, definition, view])
+  }, [drawn, states, warm, heat, below, chosen])
+  const edges = useMemo(() => (drawn ? routesOf(drawn, states, takenOf(definition, view)) : []), [drawn, states, definition, view])
+  const shownNodes = useKept(nodes, sameBox)
+  const shownEdges = useKept(edges, sameRoute)
   if (asked.isPending) return <Loading what="the graph" />
   if (!drawn || drawn.nodes.length === 0) return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
   const height = Math.max(300, Math.min(720, drawn.height + 80))
@@ -120,8 +97,8 @@ export default function GraphTab({live, place, definition}: TabProps) {
       <div className={styles.split} data-open={chosen ? true : undefined}>
         <div className={styles.graph} style={{height}} ref={frame}>
           <ReactFlow
-            nodes={nodes}
-            edges={edges}
+            nodes={shownNodes}
+            edges={shownEdges}
             nodeTypes={nodeTypes}
             edgeTypes={edgeTypes}
             colorMode={theme}
