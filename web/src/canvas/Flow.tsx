@@ -14,11 +14,13 @@ import {
 } from '@xyflow/react'
 import {type DragEvent, useCallback, useMemo, useRef, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
+import {useKept} from '../lib/use_kept.ts'
 import {useShownTheme} from '../shell/theme.ts'
 import {type CanvasNode, handlesOf, type Kind, kinds, output, type Point, subagent} from './document.ts'
 import styles from './Flow.module.css'
 import {FlowEdge, type FlowEdgeType} from './FlowEdge.tsx'
 import {FlowNode, type FlowNodeType} from './FlowNode.tsx'
+import {handlePlaces} from './handles.ts'
 import {addNode, connect, reconnect} from './operations.ts'
 import {keyOf, sizeOf, wayOf} from './places.ts'
 import type {Problem} from './problem.ts'
@@ -71,17 +73,19 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
       const position = dragged?.get(key) ?? places.get(key)!
       const size = sizeOf(n)
       const kind = kindWords(n.kind).word
+      const stray = [...(strays.get(n.id) ?? [])]
       const next: FlowNodeType = {
         id: key,
         type: 'step',
         position,
         ...size,
         measured: size,
+        handles: handlePlaces(n, stray, across),
         selected: chosen.has(key),
         ariaLabel: clean(`${kind} ${n.name}${n.id !== n.name ? `, id ${n.id}` : ''}${problems.length > 0 ? `, ${problems.length} problems` : ''}`),
         data: {
           node: n,
-          stray: [...(strays.get(n.id) ?? [])].join('\n'),
+          stray: stray.join('\n'),
           trouble,
           troubles: problems.filter(p => p.severity !== 'info').length,
           state: states.get(key) ?? '',
@@ -97,7 +101,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
   }, [c, places, dragged, chosen, troubles, states, across])
 
   const boxes = useMemo(() => new Map<string, Box>(c.nodes.map(n => [keyOf(c, n), {...places.get(keyOf(c, n))!, ...sizeOf(n)}])), [c, places])
-  const edges = useMemo<FlowEdgeType[]>(() => {
+  const drawn = useMemo<FlowEdgeType[]>(() => {
     const all = [...boxes.values()]
     return c.edges.flatMap(e => {
       const from = c.byID.get(e.from)
@@ -129,6 +133,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
       } satisfies FlowEdgeType
     })
   }, [c, boxes, chosenEdges, readOnly, across])
+  const edges = useKept(drawn, sameEdge)
 
   const changed = useCallback(
     (changes: NodeChange<FlowNodeType>[]) => {
@@ -277,3 +282,17 @@ const alike = (a: FlowNodeType, b: FlowNodeType): boolean =>
   a.data.across === b.data.across &&
   a.data.node.kind === b.data.node.kind &&
   JSON.stringify(a.data.node.data) === JSON.stringify(b.data.node.data)
+
+const sameEdge = (a: FlowEdgeType, b: FlowEdgeType): boolean =>
+  a.source === b.source &&
+  a.target === b.target &&
+  a.sourceHandle === b.sourceHandle &&
+  a.targetHandle === b.targetHandle &&
+  a.data!.asks === b.data!.asks &&
+  a.data!.across === b.data!.across &&
+  a.data!.side === b.data!.side &&
+  a.selected === b.selected &&
+  a.reconnectable === b.reconnectable &&
+  a.ariaLabel === b.ariaLabel &&
+  a.style!.stroke === b.style!.stroke &&
+  a.label === b.label

@@ -1,9 +1,10 @@
-import {Handle, type Node, type NodeProps, Position, useStore, useUpdateNodeInternals} from '@xyflow/react'
-import {memo, useEffect} from 'react'
+import {Handle, type Node, type NodeProps, Position, useStore} from '@xyflow/react'
+import {memo} from 'react'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
-import {type CanvasNode, handlesOf, subagent} from './document.ts'
+import {type CanvasNode, subagent} from './document.ts'
 import styles from './Flow.module.css'
+import {waysOf} from './handles.ts'
 import {handleWord} from './rules.ts'
 import {kindWords} from './words.ts'
 
@@ -22,17 +23,12 @@ export const titleOf = (n: CanvasNode): string => (n.kind === 'start' && n.name 
 
 export type FlowNodeType = Node<FlowData, 'step'>
 
-// FlowNode draws a node: its kind by shape and icon, its ways out with their names.
-export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
+// FlowNode draws a node: its kind by shape and icon, its ways out with their names. Far away, many nodes are drawn bare.
+export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
   const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
-  const update = useUpdateNodeInternals()
   const {node, trouble, troubles, across} = data
-  const ways = handlesOf(node).filter(h => h !== subagent)
   const strays = data.stray === '' ? [] : data.stray.split('\n')
-  const all = [...ways, ...strays]
-  const list = all.join('\n')
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the handles are where they are because of the list
-  useEffect(() => update(id), [id, list, bare, across, update])
+  const all = waysOf(node, strays)
   const {word, icon: Icon} = kindWords(node.kind)
   const conditions = Array.isArray(node.data.conditions) ? node.data.conditions : []
   return (
@@ -42,10 +38,10 @@ export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
       data-state={data.state || undefined}
       data-across={across || undefined}
     >
-      <Handle type="target" id="input" position={across ? Position.Left : Position.Top} className={styles.in} />
-      {node.kind === 'agent' && <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />}
       {!bare && (
         <>
+          <Handle type="target" id="input" position={across ? Position.Left : Position.Top} className={styles.in} />
+          {node.kind === 'agent' && <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />}
           <span className={styles.head}>
             <Icon size={15} aria-hidden="true" />
             <span className={styles.name}>
@@ -59,17 +55,18 @@ export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
           </span>
         </>
       )}
-      {all.map((h, i) => (
-        <Handle
-          key={h}
-          type="source"
-          id={h}
-          position={across ? Position.Right : Position.Bottom}
-          className={`${styles.out} ${i >= ways.length ? styles.stray : ''}`}
-          style={{[across ? 'top' : 'left']: `${((i + 0.5) / all.length) * 100}%`}}
-          isConnectableEnd={false}
-        />
-      ))}
+      {!bare &&
+        all.map((h, i) => (
+          <Handle
+            key={h}
+            type="source"
+            id={h}
+            position={across ? Position.Right : Position.Bottom}
+            className={`${styles.out} ${i >= all.length - strays.length ? styles.stray : ''}`}
+            style={{[across ? 'top' : 'left']: `${((i + 0.5) / all.length) * 100}%`}}
+            isConnectableEnd={false}
+          />
+        ))}
       {!bare && all.length > 1 && (
         <span className={styles.ways} aria-hidden="true">
           {all.map(h => (
@@ -79,7 +76,7 @@ export const FlowNode = memo(({id, data}: NodeProps<FlowNodeType>) => {
           ))}
         </span>
       )}
-      {node.kind === 'agent' && (
+      {!bare && node.kind === 'agent' && (
         <Handle
           type="source"
           id={subagent}

@@ -55,8 +55,15 @@ export type Unread = {why: string; offset: number}
 export const output = 'output'
 export const subagent = 'subagent'
 
-// readCanvas reads what is drawn of a document. What it does not know stays in the text and is not in the way.
+// readCanvas reads what is drawn of a document. What it does not know stays in the text and is not in the way. The last text is read once, whoever asks.
 export function readCanvas(text: string, shape: Shape = canvasShape): Canvas | Unread {
+  if (last?.text !== text || last.shape !== shape) last = {text, shape, read: readText(text, shape)}
+  return last.read
+}
+
+let last: {text: string; shape: Shape; read: Canvas | Unread} | null = null
+
+function readText(text: string, shape: Shape): Canvas | Unread {
   try {
     return read(text, shape)
   } catch (err) {
@@ -147,7 +154,15 @@ function pointOf(n: Node): Point | null {
   return null
 }
 
-// parentOf gives the agent that a node is a sub-agent of: that of the first link that leads to it.
+// parentsOf gives the agents that nodes are sub-agents of, by the ids of the nodes: that of the first link that leads to each.
+export function parentsOf(c: Canvas): Map<string, string> {
+  const parents = new Map<string, string>()
+  for (const e of c.edges)
+    if (e.sub && e.from !== e.to && !parents.has(e.to) && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(e.to)?.kind === 'agent') parents.set(e.to, e.from)
+  return parents
+}
+
+// parentOf gives the agent that a node is a sub-agent of.
 export function parentOf(c: Canvas, id: string): string | null {
   const link = c.edges.find(e => e.sub && e.to === id && e.from !== id && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(id)?.kind === 'agent')
   return link?.from ?? null

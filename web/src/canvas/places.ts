@@ -1,7 +1,7 @@
 import {own} from '../lib/own.ts'
 import {layoutOf} from '../run/layout.ts'
 import type {Definition} from '../run/types.ts'
-import {type Canvas, type CanvasNode, handlesOf, type Point, parentOf, subagent} from './document.ts'
+import {type Canvas, type CanvasNode, handlesOf, type Point, parentsOf, subagent} from './document.ts'
 import type {Layout} from './operations.ts'
 
 export const nodeWidth = 208
@@ -36,14 +36,17 @@ export function wayOf(c: Canvas, places: ReadonlyMap<string, Point>): Way {
 
 // spread gives how far the positions of a document are to be drawn apart: other editors have smaller nodes.
 function spread(c: Canvas): number {
-  const boxes = c.nodes.flatMap(n => (n.at ? [{...n.at, ...sizeOf(n)}] : []))
+  const boxes = c.nodes.flatMap(n => (n.at ? [{...n.at, ...sizeOf(n)}] : [])).sort((a, b) => a.y - b.y)
   const free = (by: number) =>
-    boxes.every((a, i) =>
-      boxes.every(
-        (b, j) =>
-          j <= i || Math.abs(a.x - b.x) * by >= (a.x < b.x ? a.width : b.width) + 24 || Math.abs(a.y - b.y) * by >= (a.y < b.y ? a.height : b.height) + 16,
-      ),
-    )
+    boxes.every((a, i) => {
+      // Those below are in order: the first that is far enough below ends the search.
+      for (let j = i + 1; j < boxes.length; j++) {
+        const b = boxes[j]!
+        if ((b.y - a.y) * by >= a.height + 16) return true
+        if (Math.abs(a.x - b.x) * by < (a.x < b.x ? a.width : b.width) + 24) return false
+      }
+      return true
+    })
   return [1, 1.25, 1.5, 2].find(free) ?? 1
 }
 
@@ -73,7 +76,8 @@ export function placesOf(c: Canvas, layout: Layout): Map<string, Point> {
 
 // arranged places all nodes anew, in layers from top to bottom, with sub-agents at the right of who asks them.
 export function arranged(c: Canvas): Map<string, Point> {
-  const asked = new Map(c.nodes.map(n => [keyOf(c, n), parentOf(c, n.id)]))
+  const parents = parentsOf(c)
+  const asked = new Map(c.nodes.map(n => [keyOf(c, n), parents.get(n.id) ?? null]))
   const top = c.nodes.filter(n => asked.get(keyOf(c, n)) === null)
   const def = {
     entry: top.find(n => n.kind === 'start')?.id ?? '',

@@ -39,9 +39,13 @@ const words = (code: string): string => code.replace(/([a-z])([A-Z])/g, '$1 $2')
 
 // member gives the property of an object, null where it has none. Errors: TextError where the key is there more than once, since readers differ in which one counts.
 export function member(object: Node, key: string): Node | null {
-  const all = (object.children ?? []).filter(p => p.children?.[0]?.value === key)
-  if (all.length > 1) throw new TextError(`the key "${key}" is there more than once`, all[1]!.offset)
-  return all[0] ?? null
+  let found: Node | null = null
+  for (const p of object.children ?? []) {
+    if (p.children?.[0]?.value !== key) continue
+    if (found) throw new TextError(`the key "${key}" is there more than once`, p.offset)
+    found = p
+  }
+  return found
 }
 
 // find gives the value at a path; null where there is none.
@@ -64,7 +68,10 @@ export function valueOf(n: Node): unknown {
   const out: Record<string, unknown> = {}
   for (const p of n.children ?? []) {
     const [key, value] = p.children ?? []
-    if (key && value) Object.defineProperty(out, String(key.value), {value: valueOf(value), enumerable: true, configurable: true, writable: true})
+    if (!key || !value) continue
+    const name = String(key.value)
+    if (name === '__proto__') Object.defineProperty(out, name, {value: valueOf(value), enumerable: true, configurable: true, writable: true})
+    else out[name] = valueOf(value)
   }
   return out
 }
