@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"sync"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
 )
 
 // Explain gives errors of SQLite the types that callers look for.
@@ -41,4 +44,27 @@ func CountWithoutRoom(ctx context.Context, path string) (n int64, err error) {
 		return err
 	})
 	return n, errors.Join(err, r.close())
+}
+
+// Plans gives how SQLite carries out the list and the counts of q.
+func (s *Store) Plans(ctx context.Context, q journal.Query) (list, counts []string, err error) {
+	err = s.readers.read(ctx, func(c *conn) error {
+		for _, p := range []struct {
+			by  statements
+			out *[]string
+		}{{finds, &list}, {tallies, &counts}} {
+			text, args, err := s.statement(ctx, c, &q, journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}, map[string]bool{}, p.by)
+			if err == nil {
+				err = c.query(ctx, `EXPLAIN QUERY PLAN `+text, func(r row) error {
+					*p.out = append(*p.out, r.text(3))
+					return nil
+				}, args...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return list, counts, err
 }

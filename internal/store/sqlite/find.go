@@ -64,18 +64,11 @@ func (s *Store) find(ctx context.Context, q journal.Query) ([]journal.Head, stri
 			upTo = last
 		}
 	}
-	text := sqlFindAll
-	switch key, _ := driving(&q); {
-	case len(q.Search) > 0:
-		text = sqlFindSearch
-	case key != "":
-		text = sqlFindLabel
-	}
 	var found []entry
 	err := s.readers.read(ctx, func(c *conn) error {
 		found = nil
 		alive := map[string]bool{}
-		args, err := s.findArgs(ctx, c, &q, upTo, alive)
+		text, args, err := s.statement(ctx, c, &q, upTo, alive, finds)
 		if err != nil {
 			return err
 		}
@@ -106,17 +99,10 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	if !q.CreatedBefore.IsZero() {
 		upTo.Created = ceilMicros(q.CreatedBefore) - 1
 	}
-	text := sqlTallyAll
-	switch key, _ := driving(&q); {
-	case len(q.Search) > 0:
-		text = sqlTallySearch
-	case key != "":
-		text = sqlTallyLabel
-	}
 	var all []journal.Tally
 	err := s.readers.read(ctx, func(c *conn) error {
 		all = nil
-		args, err := s.findArgs(ctx, c, &q, upTo, map[string]bool{})
+		text, args, err := s.statement(ctx, c, &q, upTo, map[string]bool{}, tallies)
 		if err != nil {
 			return err
 		}
@@ -130,6 +116,31 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 	}
 	journal.SortTallies(all)
 	return all, nil
+}
+
+// statements are those for what drives a query.
+type statements struct{ search, label, told, all sqlText }
+
+var (
+	finds   = statements{sqlFindSearch, sqlFindLabel, sqlFindTold, sqlFindAll}
+	tallies = statements{sqlTallySearch, sqlTallyLabel, sqlTallyTold, sqlTallyAll}
+)
+
+// statement gives the statement for q with its arguments.
+func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, upTo journal.Cursor, alive map[string]bool, by statements) (text sqlText, args []any, err error) {
+	key, _ := driving(q)
+	if len(q.Search) == 0 && key == "" && isTold(q) {
+		args, err = toldArgs(q, upTo)
+		return by.told, args, err
+	}
+	args, err = s.findArgs(ctx, c, q, upTo, alive)
+	switch {
+	case len(q.Search) > 0:
+		return by.search, args, err
+	case key != "":
+		return by.label, args, err
+	}
+	return by.all, args, err
 }
 
 // driving gives the first label that runs must have with a value; "": none.

@@ -1,0 +1,41 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hocket-run/hocket/internal/journal"
+)
+
+// TestCountsPlan: counts by what the page filters, and lists by trigger and format, look at no run, and counts sort nothing.
+func TestCountsPlan(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
+	const index = "USING COVERING INDEX runs_tally"
+	for name, q := range map[string]journal.Query{
+		"all":      {},
+		"status":   {Statuses: []journal.Status{journal.StatusFailed}},
+		"workflow": {Workflow: "w"},
+		"trigger":  {Trigger: "schedule"},
+		"format":   {Format: "steps"},
+		"times":    {CreatedFrom: time.Unix(1, 0), CreatedBefore: time.Unix(2, 0)},
+		"several":  {Workflow: "w", Trigger: "schedule", Format: "steps", Statuses: []journal.Status{journal.StatusFailed}, CreatedFrom: time.Unix(1, 0)},
+	} {
+		list, counts, err := s.Plans(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan := strings.Join(counts, "\n"); !strings.Contains(plan, index) || strings.Contains(plan, "GROUP BY") {
+			t.Errorf("counts by %s:\n%s", name, plan)
+		}
+		if plan := strings.Join(list, "\n"); q.Selects() && !strings.Contains(plan, index) {
+			t.Errorf("list by %s:\n%s", name, plan)
+		}
+	}
+	for name, q := range map[string]journal.Query{"label": {Labels: []journal.Selector{{Key: "team"}}}, "code": {Code: "limit"}, "kind": {Kind: journal.KindRun}, "prefix": {Prefix: "01"}} {
+		if _, counts, err := s.Plans(t.Context(), q); err != nil || strings.Contains(strings.Join(counts, "\n"), index) {
+			t.Errorf("counts by %s: %v\n%s", name, err, strings.Join(counts, "\n"))
+		}
+	}
+}
