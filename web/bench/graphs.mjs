@@ -6,7 +6,8 @@ import {row} from './report.mjs'
 
 const frame = 35
 
-const isDrawn = n => document.querySelectorAll('.react-flow__node').length >= n && document.querySelectorAll('.react-flow__edge').length >= n - 1
+const isDrawn = n =>
+  document.querySelectorAll('.react-flow__node').length >= n && document.querySelectorAll('.react-flow__edge').length >= n - 1 && performance.now()
 
 const wheel = async page => {
   for (let i = 0; i < 40; i++) await page.mouse.wheel(0, i % 20 < 10 ? -120 : 120)

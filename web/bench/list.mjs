@@ -27,7 +27,12 @@ const most = 500
 // fits tells that the list shows runs, that all of them have a word, and that the counts have come.
 const fits = ({word, total}) => {
   const rows = [...document.querySelectorAll('[aria-label=Runs] [role=row]')].slice(1)
-  return rows.length > 5 && rows.every(r => r.textContent.includes(word)) && document.querySelector('[aria-label=Status] button span')?.textContent === total
+  return (
+    rows.length > 5 &&
+    rows.every(r => r.textContent.includes(word)) &&
+    document.querySelector('[aria-label=Status] button span')?.textContent === total &&
+    performance.now()
+  )
 }
 
 // shown is a number as the page writes it.

@@ -1,4 +1,4 @@
-// node main.mjs PROGRAM COPIES CHROMIUM [--json] [--only NAME,…]: measures the page in a browser, each part on a store of its own, and prints a table beside the goals. COPIES is the program of bench/page.
+// node main.mjs PROGRAM COPIES CHROMIUM [--json] [--only NAME,…] [--rounds 5]: measures the page in a browser, each part on a store of its own, and prints a table beside the goals. COPIES is the program of bench/page.
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs'
 import {loadavg, tmpdir} from 'node:os'
 import {join} from 'node:path'
@@ -8,7 +8,7 @@ import {caller, signIn, withBrowser} from '../specs/lib.mjs'
 import {serve} from '../specs/server.mjs'
 import {editor, liveGraph} from './graphs.mjs'
 import {fill, list} from './list.mjs'
-import {spent} from './measure.mjs'
+import {settings, spent} from './measure.mjs'
 import {machine, table} from './report.mjs'
 import {items, longRuns, pixel, value} from './runs.mjs'
 import {text} from './texts.mjs'
@@ -29,7 +29,7 @@ const parts = {
   list: {measure: list, fill},
 }
 
-const {values: options, positionals} = parseArgs({options: {json: {type: 'boolean'}, only: {type: 'string'}}, allowPositionals: true})
+const {values: options, positionals} = parseArgs({options: {json: {type: 'boolean'}, only: {type: 'string'}, rounds: {type: 'string'}}, allowPositionals: true})
 const [program, copies, browserPath] = positionals
 const chosen = options.only ? options.only.split(',') : Object.keys(parts)
 const unknown = chosen.filter(name => !(name in parts))
@@ -37,6 +37,8 @@ if (!browserPath || unknown.length > 0) {
   console.error(browserPath ? `no part is called ${unknown.join(', ')}; there are ${Object.keys(parts).join(', ')}` : 'give the programs and the browser')
   process.exit(2)
 }
+
+if (options.rounds) settings.rounds = Math.max(1, Number.parseInt(options.rounds, 10) || 1)
 
 async function measured({measure, fill: filled, delay}) {
   const home = mkdtempSync(join(tmpdir(), 'hocket-bench-'))

@@ -1,8 +1,8 @@
 // How things are measured. Times of the page are taken by its own clock, which begins with a navigation: what asks it from outside adds nothing.
 import {performance} from 'node:perf_hooks'
 
-// rounds is how often each is measured.
-export const rounds = 5
+// settings has how often each is measured.
+export const settings = {rounds: 5}
 
 export const sorted = list => [...list].sort((a, b) => a - b)
 
@@ -12,15 +12,15 @@ export const quantile = (list, part) => sorted(list)[Math.max(0, Math.ceil(list.
 export const median = list => quantile(list, 0.5)
 
 // repeat measures one thing some times, one after another.
-export async function repeat(f, n = rounds) {
+export async function repeat(f) {
   const all = []
-  for (let i = 0; i < n; i++) all.push(await f(i))
+  for (let i = 0; i < settings.rounds; i++) all.push(await f(i))
   return all
 }
 
-// seen waits until something is so on the page, which is asked once a frame, and gives the time of the page at which it was.
+// seen waits until something is so on the page, which is asked once a frame, and gives the time of the page at which it was: what is asked gives that time itself, or nothing.
 export async function seen(page, is, argument) {
-  const at = await page.waitForFunction(`(${is})(${JSON.stringify(argument ?? null)}) ? performance.now() : 0`, null, {polling: 'raf', timeout: 120_000})
+  const at = await page.waitForFunction(is, argument, {polling: 'raf', timeout: 120_000})
   return at.jsonValue()
 }
 

@@ -7,7 +7,7 @@ import {row} from './report.mjs'
 const MB = 1e6
 
 // shows tells that the page has a run with at least so many events.
-const shows = n => Number(document.querySelector('[data-tab=events] span')?.textContent.replace(/\D/g, '')) >= n
+const shows = n => Number(document.querySelector('[data-tab=events] span')?.textContent.replace(/\D/g, '')) >= n && performance.now()
 
 // lastOf gives the number of the last event of a run, of which there are at most so many.
 async function lastOf(api, id, most) {
@@ -63,7 +63,7 @@ export async function items({api, open, origin}) {
   const page = await open()
   await longTasks(page)
   const graph = await repeat(() => opened(page, `${origin}/runs/${id}`, shows, last))
-  const isListed = () => document.querySelector('[aria-label^="Item"], [aria-label$="items"]') !== null
+  const isListed = () => document.querySelector('[aria-label=Items] li') && performance.now()
   const list = await repeat(() => opened(page, `${origin}/runs/${id}?tab=steps&step=${step}`, isListed))
   const memory = (await heap(page)) / MB
   await page.close()

@@ -6,13 +6,15 @@ import {row} from './report.mjs'
 
 const lines = 2000
 
-const isMarked = () => document.querySelector('.cm-content .cm-lintRange-error') !== null
-const isClean = () => document.querySelector('.cm-content .cm-lintRange-error') === null
+const isMarked = () => document.querySelector('.cm-content .cm-lintRange-error') && performance.now()
+const isClean = () => !document.querySelector('.cm-content .cm-lintRange-error')
 
 export async function text({api, open, origin}) {
   await api('/workflows', {id: 'letters', document: stepsOf(lines)})
   const page = await open()
-  const times = await repeat(() => opened(page, `${origin}/workflows/letters/edit?pane=text`, () => document.querySelector('.cm-content .cm-line') !== null))
+  const times = await repeat(() =>
+    opened(page, `${origin}/workflows/letters/edit?pane=text`, () => document.querySelector('.cm-content .cm-line') && performance.now()),
+  )
   await settled(page)
   await page.getByText('no problems').waitFor()
   await page.locator('.cm-content').click()

@@ -1,12 +1,12 @@
 import {Maximize, ZoomIn, ZoomOut} from 'lucide-react'
-import {type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState} from 'react'
-import {curveOf} from '../lib/curve.ts'
+import {type ReactNode, useEffect, useMemo, useRef, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
 import {IconButton} from '../ui/parts.tsx'
 import type {Check} from './check.ts'
 import styles from './DrawingPane.module.css'
 import {type DrawnNode, worstOf} from './drawing.ts'
+import {Picture} from './Picture.tsx'
 
 type Props = {
   check: Check | null
@@ -35,11 +35,6 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
   useEffect(() => {
     if (at) room.current?.querySelector('[data-at]')?.scrollIntoView({block: 'nearest', inline: 'nearest'})
   }, [at])
-  const press = (n: DrawnNode) => (e: KeyboardEvent) => {
-    if (e.key !== 'Enter' && e.key !== ' ') return
-    e.preventDefault()
-    go(n)
-  }
   return (
     <section className={styles.pane} aria-label="Drawing">
       <header className={styles.head}>
@@ -77,78 +72,10 @@ export function DrawingPane({check, at, states, tools, branch, setBranch, go}: P
             viewBox={`0 0 ${drawing.width} ${drawing.height}`}
             aria-label="Drawing of the workflow"
           >
-            <defs>
-              <marker id="drawn-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse">
-                <path d="M 0 0 L 8 4 L 0 8 z" className={styles.arrow} />
-              </marker>
-            </defs>
-            {(drawing.nodes ?? [])
-              .filter(n => n.kind === 'frame')
-              .map(n => (
-                <rect key={n.id} x={n.x} y={n.y} width={n.width} height={n.height} rx={10} className={styles.frame} />
-              ))}
-            {(drawing.edges ?? []).map(e => (
-              <g key={e.id}>
-                <path
-                  d={curveOf(e.points ?? [], e.from === e.to)}
-                  className={styles.edge}
-                  data-kind={e.kind}
-                  data-back={e.back || undefined}
-                  data-fails={e.fails || undefined}
-                  markerEnd="url(#drawn-arrow)"
-                />
-                {e.label && (
-                  <text x={e.labelX} y={e.labelY} className={styles.label}>
-                    {short(clean(e.label), 28)}
-                  </text>
-                )}
-              </g>
-            ))}
-            {(drawing.nodes ?? [])
-              .filter(n => n.kind !== 'frame')
-              .map(n =>
-                n.hidden ? (
-                  <circle key={n.id} cx={n.x + n.width / 2} cy={n.y + n.height / 2} r={3} className={styles.point} />
-                ) : (
-                  <g
-                    key={n.id}
-                    role="button"
-                    tabIndex={n.span ? 0 : -1}
-                    aria-label={[`${titleOf(n)} ${wordOf(n)}`, worst.get(n.node), states?.get(n.node)].filter(Boolean).join(', ')}
-                    className={styles.node}
-                    data-kind={n.kind}
-                    data-at={n.id === at || undefined}
-                    data-state={states?.get(n.node)}
-                    data-problem={worst.get(n.node)}
-                    onClick={() => go(n)}
-                    onKeyDown={press(n)}
-                  >
-                    <rect x={n.x} y={n.y} width={n.width} height={n.height} rx={roundOf(n)} />
-                    <text x={n.x + n.width / 2} y={n.y + n.height / 2 - (n.word ? 4 : -4)} className={styles.title}>
-                      {titleOf(n)}
-                    </text>{' '}
-                    {n.word && (
-                      <text x={n.x + n.width / 2} y={n.y + n.height / 2 + 12} className={styles.word}>
-                        {wordOf(n)}
-                      </text>
-                    )}
-                  </g>
-                ),
-              )}
+            <Picture drawing={drawing} at={at} states={states} worst={worst} go={go} />
           </svg>
         )}
       </div>
     </section>
   )
 }
-
-const short = (text: string, n: number): string => {
-  const line = text.replace(/\s+/g, ' ')
-  return line.length > n ? `${line.slice(0, Math.max(1, n - 1))}…` : line
-}
-
-// What is drawn of a node is also how it is called.
-const titleOf = (n: DrawnNode): string => short(clean(n.title), Math.floor(n.width / 7.4))
-const wordOf = (n: DrawnNode): string => short(clean(n.word), Math.floor(n.width / 6.5))
-
-const roundOf = (n: DrawnNode): number => (n.kind === 'start' || n.kind === 'end' ? n.height / 2 : n.kind === 'decide' ? 2 : 8)

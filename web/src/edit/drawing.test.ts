@@ -1,6 +1,7 @@
 import {describe, expect, it, vi} from 'vitest'
+import {kept} from '../lib/kept.ts'
 import type {Check, Problem} from './check.ts'
-import {type DrawnNode, nodeAt, worstOf} from './drawing.ts'
+import {type DrawnEdge, type DrawnNode, nodeAt, pathOf, sameEdge, sameNode, worstOf} from './drawing.ts'
 
 vi.hoisted(() => {
   vi.stubGlobal('document', {querySelector: () => null})
@@ -29,5 +30,20 @@ describe('a drawing', () => {
       ['a', 'error'],
       ['b', 'warning'],
     ])
+  })
+  it('draws anew what looks different, not what has moved in the text', () => {
+    const nodes = (shift: number, title = 'b') => [
+      {...node('a', 0, 10), x: 0, y: 0, width: 10, height: 10, title: 'a'},
+      {...node('b', 10 + shift, 20 + shift), x: 0, y: 50, width: 10, height: 10, title},
+      {...node('c', 20 + shift, 30 + shift), x: 0, y: 90, width: 10, height: 10, title: 'c'},
+    ]
+    const was = nodes(0)
+    expect(kept(was, nodes(1), sameNode)).toBe(was)
+    expect(kept(was, nodes(1, 'B'), sameNode).map(n => was.includes(n as (typeof was)[number]))).toEqual([true, false, true])
+    const edges = (y: number) =>
+      ['e', 'f'].map((id, i) => ({id, from: 'a', to: 'b', label: '', points: [point(0, 0), point(0, y * i)]}) as unknown as DrawnEdge)
+    const lines = edges(10)
+    expect(kept(lines, edges(10), sameEdge)).toBe(lines)
+    expect(kept(lines, edges(20), sameEdge).map(e => lines.includes(e))).toEqual([true, false])
   })
 })

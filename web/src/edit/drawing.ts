@@ -1,3 +1,4 @@
+import {curveOf} from '../lib/curve.ts'
 import type {Check, Drawing} from './check.ts'
 
 export type DrawnNode = NonNullable<Drawing['nodes']>[number]
@@ -28,3 +29,28 @@ export function worstOf(check: Check): Map<string, 'error' | 'warning'> {
   }
   return out
 }
+
+// sameNode tells that two nodes are drawn alike. Their places in the text may differ.
+export const sameNode = (a: DrawnNode, b: DrawnNode): boolean =>
+  a.x === b.x &&
+  a.y === b.y &&
+  a.width === b.width &&
+  a.height === b.height &&
+  a.kind === b.kind &&
+  a.hidden === b.hidden &&
+  a.node === b.node &&
+  a.title === b.title &&
+  a.word === b.word &&
+  (a.span === null) === (b.span === null)
+
+export const pathOf = (e: DrawnEdge): string => curveOf(e.points ?? [], e.from === e.to)
+
+// sameEdge tells that two edges are drawn alike.
+export const sameEdge = (a: DrawnEdge, b: DrawnEdge): boolean =>
+  a.kind === b.kind &&
+  a.back === b.back &&
+  a.fails === b.fails &&
+  a.label === b.label &&
+  a.labelX === b.labelX &&
+  a.labelY === b.labelY &&
+  pathOf(a) === pathOf(b)
