@@ -37,7 +37,7 @@ export async function longRuns({api, open, origin}) {
       format: 'steps',
       name: 'loop',
       input: 'Begin',
-      limits: {maxSteps: events, maxLoopIterations: events},
+      limits: {maxSteps: events},
     })
     const last = await lastOf(api, id, 2 * events)
     const page = await open()

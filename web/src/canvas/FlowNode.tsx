@@ -1,10 +1,11 @@
 import {Handle, type Node, type NodeProps, Position, useStore} from '@xyflow/react'
 import {memo} from 'react'
+import {Spots} from '../ui/Spots.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
 import {type CanvasNode, subagent} from './document.ts'
 import styles from './Flow.module.css'
-import {waysOf} from './handles.ts'
+import {handlePlaces, waysOf} from './handles.ts'
 import {handleWord} from './rules.ts'
 import {kindWords} from './words.ts'
 
@@ -38,6 +39,7 @@ export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
       data-state={data.state || undefined}
       data-across={across || undefined}
     >
+      {bare && <Spots at={handlePlaces(node, strays, across)} />}
       {!bare && (
         <>
           <Handle type="target" id="input" position={across ? Position.Left : Position.Top} className={styles.in} />

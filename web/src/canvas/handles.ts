@@ -8,7 +8,7 @@ const [inLong, inShort, outSize] = [26, 9, 11]
 // waysOf gives the ways out of a node that its lower edge shows, in order; strays are those of edges that it does not have.
 export const waysOf = (n: CanvasNode, strays: readonly string[]): string[] => [...handlesOf(n).filter(h => h !== subagent), ...strays]
 
-// handlePlaces gives the places where edges meet a node. They are given to the library and not measured by it: to measure hundreds of nodes takes longer than to draw them.
+// handlePlaces gives the places where edges meet a node. They are given, so that edges are drawn with the nodes and not after these were measured, and follow a change at once.
 export function handlePlaces(n: CanvasNode, strays: readonly string[], across: boolean): NodeHandle[] {
   const {width, height} = sizeOf(n)
   const at = (type: 'source' | 'target', id: string, side: string, part: number, along: number, through: number): NodeHandle => {

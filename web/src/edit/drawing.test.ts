@@ -1,7 +1,7 @@
 import {describe, expect, it, vi} from 'vitest'
 import {kept} from '../lib/kept.ts'
 import type {Check, Problem} from './check.ts'
-import {type DrawnEdge, type DrawnNode, nodeAt, pathOf, sameEdge, sameNode, worstOf} from './drawing.ts'
+import {type DrawnEdge, type DrawnNode, nodeAt, sameEdge, sameNode, worstOf} from './drawing.ts'
 
 vi.hoisted(() => {
   vi.stubGlobal('document', {querySelector: () => null})

@@ -46,3 +46,6 @@ export function referenceOf(v: unknown): Reference | null {
   const r = (v as {$value?: unknown}).$value
   return keys.length === 1 && r && typeof r === 'object' && 'sha256' in r ? (r as Reference) : null
 }
+
+// kindOf tells whether the value that a reference stands for is a text or other JSON, which its address says.
+export const kindOf = (r: Reference): 'text' | 'json' => (/[?&]type=json(&|$)/.test(r.href) ? 'json' : 'text')

@@ -2,7 +2,7 @@ import {describe, expect, it} from 'vitest'
 import {type Message, parser} from '../api/sse.ts'
 import {duration, usd} from './format.ts'
 import {clean, pieces} from './hostile.ts'
-import {asText, brief, pretty} from './json.ts'
+import {asText, brief, kindOf, pretty} from './json.ts'
 
 describe('hostile texts', () => {
   it('show characters that turn or hide text by their numbers', () => {
@@ -71,4 +71,11 @@ describe('values', () => {
     expect(brief(left)).toBe('[0,1,2')
     expect([brief(null), brief({a: 1}), brief('x'.repeat(400)).length]).toEqual(['', '{"a":1}', 300])
   })
+})
+
+describe('the reference of a long value', () => {
+  it.each([
+    ['/api/v1/runs/r/values/83c2', 'text'],
+    ['/api/v1/runs/r/values/83c2?type=json', 'json'],
+  ])('%s says that it is %s', (href, kind) => expect(kindOf({bytes: 1, sha256: '83c2', head: '{', href})).toBe(kind))
 })

@@ -1,8 +1,10 @@
 import {BaseEdge, type EdgeProps, type NodeProps, useStore} from '@xyflow/react'
 import {type CSSProperties, memo} from 'react'
+import {Spots} from '../ui/Spots.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
-import type {BoxNode, RouteEdge} from './boxes.ts'
+import {type BoxNode, endsOf, type RouteEdge} from './boxes.ts'
+import type {DrawnNode} from './drawn.ts'
 import styles from './GraphTab.module.css'
 
 // shapeOf is how the kinds are told apart, beside their word.
@@ -21,6 +23,8 @@ const shapeOf = (kind: string): string =>
     subagent: 'subagent',
   })[kind] ?? 'card'
 
+const Ends = ({box}: {box: DrawnNode}) => <Spots at={endsOf(Math.round(box.width), Math.round(box.height))} />
+
 const StepBox = memo(({data}: NodeProps<BoxNode>) => {
   // Far away, many boxes are drawn without their texts, which take most of the time.
   const bare = useStore(s => s.transform[2] < 0.5 && s.nodes.length > 60)
@@ -33,6 +37,7 @@ const StepBox = memo(({data}: NodeProps<BoxNode>) => {
       data-heat={heat === null ? undefined : true}
       style={heat === null ? undefined : ({'--heat': `${Math.round(heat * 40)}%`} as CSSProperties)}
     >
+      <Ends box={box} />
       {bare ? null : (
         <>
           <span className={styles.top}>
@@ -58,6 +63,7 @@ const StepBox = memo(({data}: NodeProps<BoxNode>) => {
 
 const Frame = memo(({data}: NodeProps<BoxNode>) => (
   <div className={styles.frame}>
+    <Ends box={data.box} />
     {data.box.title && (
       <span className={styles.frameTitle}>
         <Line>{data.box.title}</Line>
@@ -66,7 +72,11 @@ const Frame = memo(({data}: NodeProps<BoxNode>) => (
   </div>
 ))
 
-const Point = memo(() => <div className={styles.point} />)
+const Point = memo(({data}: NodeProps<BoxNode>) => (
+  <div className={styles.point}>
+    <Ends box={data.box} />
+  </div>
+))
 
 // Route draws an edge where the server routed it.
 const Route = memo(({id, data, markerEnd}: EdgeProps<RouteEdge>) => {

@@ -19,8 +19,8 @@ export type BoxNode = Node<BoxData>
 // Shown is what a graph shows beside the states: facts of a box in a few words, its part of the heat, and whether it is the one that is open.
 export type Shown = {facts: (b: DrawnNode) => string; heat: (b: DrawnNode) => number | null; chosen: (b: DrawnNode) => boolean}
 
-// endsOf gives the places where edges begin and end. They are given and not measured: measuring hundreds of boxes takes longer than drawing them.
-const endsOf = (width: number, height: number): NodeHandle[] => [
+// endsOf gives the places where edges begin and end. They are given, so that edges are drawn with the boxes and not after these were measured.
+export const endsOf = (width: number, height: number): NodeHandle[] => [
   {type: 'target', position: 'top' as Position, x: width / 2, y: 0, width: 0, height: 0},
   {type: 'source', position: 'bottom' as Position, x: width / 2, y: height, width: 0, height: 0},
 ]

@@ -1,7 +1,7 @@
 import {useState} from 'react'
 import {ApiError, ask, client} from '../api/client.ts'
 import {count} from '../lib/format.ts'
-import {asText, referenceOf} from '../lib/json.ts'
+import {asText, kindOf, referenceOf} from '../lib/json.ts'
 import {Copy} from './Copy.tsx'
 import {Button} from './parts.tsx'
 import {Text} from './Text.tsx'
@@ -13,12 +13,12 @@ export function Value({of, run, label}: {of: unknown; run?: string; label: strin
   const [whole, setWhole] = useState<string | null>(null)
   const [error, setError] = useState('')
   if (of === null || of === undefined || of === '') return <p className={styles.none}>Empty</p>
-  const isText = typeof of === 'string' || (ref !== null && (whole === null || !whole.startsWith('{')))
+  const isText = typeof of === 'string' || (ref !== null && kindOf(ref) === 'text')
   const text = ref ? (whole ?? ref.head) : asText(of)
   const load = async () => {
     if (!ref || !run) return
     try {
-      const data = await ask(client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}}, parseAs: 'text'}))
+      const data = await ask(client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}}, parseAs: 'text'}))
       setWhole(asText(data))
     } catch (err) {
       setError(err instanceof ApiError ? err.message : String(err))

@@ -1,0 +1,13 @@
+import type {NodeHandle} from '@xyflow/react'
+
+// Spots are the places where edges meet a node that nobody can grab. The library measures what is in the page of each node that it draws: plain elements take no part in anything else.
+export const Spots = ({at}: {at: readonly NodeHandle[]}) =>
+  at.map(h => (
+    <i
+      key={`${h.type} ${h.id ?? ''}`}
+      className={h.type}
+      data-handleid={h.id ?? undefined}
+      data-handlepos={h.position}
+      style={{position: 'absolute', left: h.x, top: h.y, width: h.width, height: h.height, visibility: 'hidden'}}
+    />
+  ))
