@@ -64,10 +64,16 @@ async function measured({measure, fill: filled, delay}) {
   }
 }
 
+// What cannot be measured does not take the rest along.
 const rows = []
 for (const name of chosen) {
-  const took = await spent(async () => rows.push(...(await measured(parts[name]))))
-  console.error(`measured ${name} in ${(took / 1000).toFixed(0)} s`)
+  try {
+    const took = await spent(async () => rows.push(...(await measured(parts[name]))))
+    console.error(`measured ${name} in ${(took / 1000).toFixed(0)} s`)
+  } catch (err) {
+    console.error(`${name} could not be measured: ${err.message}`)
+    process.exitCode = 1
+  }
 }
 const browser = await chromium.launch({executablePath: browserPath, args: ['--no-sandbox']})
 const on = {...machine(`Chromium ${browser.version()}`), load: loadavg()[0].toFixed(1)}

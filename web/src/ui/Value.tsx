@@ -18,7 +18,9 @@ export function Value({of, run, label}: {of: unknown; run?: string; label: strin
   const load = async () => {
     if (!ref || !run) return
     try {
-      const data = await ask(client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}}, parseAs: 'text'}))
+      const data = await ask(
+        client.GET('/api/v1/runs/{id}/values/{digest}', {params: {path: {id: run, digest: ref.sha256}, query: {type: kindOf(ref)}}, parseAs: 'text'}),
+      )
       setWhole(asText(data))
     } catch (err) {
       setError(err instanceof ApiError ? err.message : String(err))
