@@ -75,6 +75,6 @@ export function asking(n) {
 export const short = {
   'order-intake': `workflow:\n  - {id: note, type: set, values: {text: "{{ $input }}"}}\n`,
   'weekly-report': `agents:\n  clerk: {model: openai/m, instruction: Sum it up.}\nworkflow:\n  - {id: sum, type: agent, name: clerk}\n`,
-  'refund-check': `workflow:\n  - {id: check, type: tool, tool: none, args: {}}\n`,
+  'refund-check': `workflow:\n  - {id: check, type: end, status: failed, message: "{{ $input }} is not refunded"}\n`,
   'contract-approval': `workflow:\n  - {id: gate, type: approval, prompt: "Sign it?"}\n`,
 }
