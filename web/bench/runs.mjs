@@ -33,7 +33,7 @@ export async function longRuns({api, open, origin}) {
     [100_000, 5000, 300],
   ]) {
     const id = await made(api, `run of ${events} events`, {
-      document: loop(events / 10),
+      document: loop(Math.ceil(events / 9)),
       format: 'steps',
       name: 'loop',
       input: 'Begin',
