@@ -20,7 +20,7 @@ const replies = delay => JSON.stringify({replies: [{text: 'Next line.', times: '
 
 const parts = {
   editor: {measure: editor},
-  live: {measure: liveGraph, delay: 2000},
+  live: {measure: liveGraph, delay: 4000},
   text: {measure: text},
   runs: {measure: longRuns},
   map: {measure: items},
