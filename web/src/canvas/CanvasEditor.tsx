@@ -2,24 +2,36 @@ import {ListTree, Maximize, Network, Plus} from 'lucide-react'
 import {type ClipboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState} from 'react'
 import type {DocumentModel} from '../edit/model.ts'
 import {plural} from '../lib/format.ts'
+import {useKeys} from '../shell/keys.ts'
 import {Button, Empty} from '../ui/parts.tsx'
 import {Text} from '../ui/Text.tsx'
+import {type Known, knownAgents} from './agents.ts'
+import type {Graphs} from './branches.ts'
 import styles from './CanvasEditor.module.css'
-import {Add, Connect} from './Choose.tsx'
+import {Add, Connect, GoTo} from './Choose.tsx'
 import {copyText, duplicate, paste} from './clipboard.ts'
-import {type Kind, type Point, subagent} from './document.ts'
+import {type Format, type Kind, type Point, subagent} from './document.ts'
 import {Flow, type FlowInstance} from './Flow.tsx'
+import {EdgeForm, GraphForm} from './GraphForm.tsx'
+import {GraphTools} from './GraphTools.tsx'
 import {Inspector} from './Inspector.tsx'
+import {movedPlaces} from './layout_keys.ts'
 import {Outline} from './Outline.tsx'
-import {addNode, connect, type Layout, remove} from './operations.ts'
+import {addNode, connect, isRefused, type Layout, remove} from './operations.ts'
 import {Palette} from './Palette.tsx'
 import {arranged, nodeHeight, nodeWidth, sizeOf} from './places.ts'
-import {type Problem, troublesOf} from './problem.ts'
+import {branchOf, type Problem, troublesOf} from './problem.ts'
+import type {Refusal} from './rules.ts'
 import {type Editing, indicesOf, nodeOf, useEditing} from './use_editing.ts'
 import {type Actions, keysOf} from './use_keys.ts'
 
 type Props = {
   model: DocumentModel
+  format: Format
+  graph: string // the key of the graph that is drawn
+  setGraph: (key: string) => void
+  schema: unknown // of the format, as it is published; undefined until it is known
+  agents?: readonly Known[] // of the catalog
   problems: readonly Problem[]
   readOnly: boolean
   onOpenText: (range: {from: number; to: number}) => void
@@ -33,7 +45,7 @@ const noBase: Layout = {}
 
 // CanvasEditor draws a canvas document and edits its text: what is drawn is the text, and undo is one with that of the text editor.
 export default function CanvasEditor(props: Props) {
-  const editing = useEditing(props.model, props.readOnly, props.base ?? noBase)
+  const editing = useEditing(props.model, props.readOnly, props.base ?? noBase, props.format, props.graph)
   if ('why' in editing) {
     return (
       <div className={styles.unread}>
@@ -49,27 +61,40 @@ export default function CanvasEditor(props: Props) {
   return <Drawn {...props} editing={editing} />
 }
 
-type Dialogs = {what: 'connect'} | {what: 'add'; at?: Point; behind?: {from: string; handle: string}} | null
+type Dialogs = {what: 'connect'} | {what: 'go'} | {what: 'add'; at?: Point; behind?: {from: string; handle: string}} | null
 
 const noStates: ReadonlyMap<string, string> = new Map()
 
-function Drawn({model, problems, readOnly, onOpenText, editing, states = noStates, last, tools}: Props & {editing: Editing}) {
-  const {c, nodes, edges, current, full, places, select, act, refused, refuse} = editing
+const noAgents: readonly Known[] = []
+
+function Drawn({
+  model,
+  setGraph,
+  schema,
+  agents = noAgents,
+  problems,
+  readOnly,
+  onOpenText,
+  editing,
+  states = noStates,
+  last,
+  tools,
+}: Props & {editing: Editing}) {
+  const {c, graph, nodes, edges, current, full, places, select, place, act, refused, refuse} = editing
   const root = useRef<HTMLDivElement>(null)
   const flow = useRef<FlowInstance | null>(null)
   const [dialog, setDialog] = useState<Dialogs>(null)
   const [open, setOpen] = useState(false)
   const [side, setSide] = useState(false)
-  const [schema, setSchema] = useState<unknown>(null)
   const [said, setSaid] = useState('')
-  const troubles = useMemo(() => troublesOf(c, problems), [c, problems])
+  const troubles = useMemo(() => troublesOf(c, problems, graph.id), [c, problems, graph.id])
+  const errors = useMemo(() => {
+    const out = new Map<number | null, number>()
+    for (const p of problems) if (p.severity === 'error') out.set(branchOf(p), (out.get(branchOf(p)) ?? 0) + 1)
+    return out
+  }, [problems])
+  const known = useMemo(() => knownAgents(c, agents), [c, agents])
 
-  useEffect(() => {
-    void import('../../../docs/schema/canvas.json').then(
-      s => setSchema(s.default),
-      () => setSaid('The forms could not be loaded. Reload the page.'),
-    )
-  }, [])
   useEffect(() => model.subscribe(u => setSaid(`${u.how === 'do' ? '' : `${u.how}: `}${u.label}`)), [model])
   // focus goes to a node as soon as it is drawn.
   const focus = useCallback((key: string) => {
@@ -96,6 +121,8 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
     if (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom) void f.setCenter(p.x + width / 2, p.y + height / 2, {zoom: f.getZoom()})
   }
   const shown = open && node !== undefined && nodes.size === 1
+  const edge = open && nodes.size === 0 && edges.size === 1 ? c.edges.find(e => edges.has(e.key)) : undefined
+  const settings = open && nodes.size === 0 && !edge
   // What is opened stays in view beside the inspector.
   const showNow = useRef(show)
   showNow.current = show
@@ -124,8 +151,8 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
       at = behind?.handle === subagent || !p ? {x: at.x, y: at.y + nodeHeight + 24} : {x: at.x + nodeWidth + 24, y: at.y}
     return at
   }
-  const addKind = (kind: Kind, behind?: {from: string; handle: string}, at?: Point) => {
-    const step = addNode(c, full, kind, at ?? freeAt(behind), behind)
+  const addKind = (kind: Kind, behind?: {from: string; handle: string}, at?: Point, agent?: string) => {
+    const step = addNode(c, full, kind, at ?? freeAt(behind), behind, agent)
     if (act(step) && 'select' in step) {
       const id = step.select![0]!
       focus(id)
@@ -143,11 +170,31 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
     act(connect(c, drawn), {anyway: () => act(connect(c, drawn, true))})
     focus(node.id)
   }
+  const openForm = () => {
+    setOpen(true)
+    requestAnimationFrame(() => root.current?.querySelector<HTMLElement>('[data-inspector] :is(input, textarea, select)')?.focus())
+  }
+  const closeForm = () => {
+    setOpen(false)
+    root.current?.querySelector<HTMLElement>('[data-drawing]')?.focus({preventScroll: true})
+  }
+  // graphs are added, renamed and deleted as one step with the places of their nodes, and shown.
+  const changeGraphs = (g: Graphs): boolean => {
+    if (isRefused(g)) return act(g)
+    if (readOnly) return false
+    refuse(null)
+    model.edit({changes: g.changes, ...(g.moved ? {layout: movedPlaces(model.layout, g.moved.from, g.moved.to)} : {})}, g.label)
+    if (g.show !== undefined) setGraph(g.show)
+    return true
+  }
   const actions: Actions = {
-    open: () => {
-      setOpen(true)
-      requestAnimationFrame(() => root.current?.querySelector<HTMLElement>('[data-inspector] :is(input, textarea, select)')?.focus())
+    open: openForm,
+    settings: () => {
+      select([])
+      openForm()
     },
+    find: () => c.nodes.length > 0 && setDialog({what: 'go'}),
+    part: back => focusPart(root.current, back),
     connect: () => setDialog({what: 'connect'}),
     add: () => setDialog({what: 'add'}),
     remove: () => {
@@ -159,11 +206,16 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
     duplicate: () => nodes.size > 0 && void act(duplicate(c, full, indicesOf(c, nodes))),
     fit: () => void flow.current?.fitView({padding: 0.2, maxZoom: 1}),
     tidy: () => {
-      model.setLayout(Object.fromEntries(arranged(c)), 'tidy')
+      place(Object.fromEntries(arranged(c)), 'tidy')
       requestAnimationFrame(() => void flow.current?.fitView({padding: 0.2, maxZoom: 1}))
     },
     focus: goTo,
   }
+  useKeys({
+    '/': actions.find,
+    s: actions.settings,
+    F6: e => actions.part(e.shiftKey),
+  })
   const inField = (e: ClipboardEvent) => (e.target as HTMLElement).closest('input, textarea, select, dialog, [data-inspector]') !== null
   const copy = (e: ClipboardEvent, cut: boolean) => {
     if (inField(e) || nodes.size === 0) return
@@ -177,7 +229,7 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
     <div
       ref={root}
       className={styles.editor}
-      data-open={shown || undefined}
+      data-open={shown || settings || edge !== undefined || undefined}
       data-side={side || undefined}
       onKeyDown={keysOf(editing, actions)}
       onCopy={e => copy(e, false)}
@@ -188,7 +240,7 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
         act(paste(c, full, e.clipboardData.getData('text/plain')))
       }}
     >
-      <div className={styles.tools} role="toolbar" aria-label="Drawing">
+      <div className={styles.tools} role="toolbar" aria-label="Drawing" data-part="tools">
         <Button kind="quiet" className={styles.onlyNarrow} aria-expanded={side} onClick={() => setSide(!side)}>
           {readOnly ? <ListTree size={16} /> : <Plus size={16} />} Nodes
         </Button>
@@ -200,13 +252,22 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
         <Button kind="quiet" title="Show all nodes (f)" onClick={actions.fit}>
           <Maximize size={16} /> Fit
         </Button>
+        <GraphTools
+          editing={editing}
+          errors={errors}
+          show={setGraph}
+          done={changeGraphs}
+          settings={() => (settings ? setOpen(false) : actions.settings())}
+          open={settings}
+        />
         {tools}
       </div>
       <aside className={styles.side} aria-label="Nodes">
         {!readOnly && (
-          <>
+          <div data-part="palette">
             <h2>Add</h2>
             <Palette
+              format={c.shape.format}
               add={kind => {
                 setSide(false)
                 addKind(kind)
@@ -214,16 +275,19 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
               hasStart={c.nodes.some(n => n.kind === 'start')}
               disabled={readOnly}
             />
-          </>
+          </div>
         )}
-        <h2>Outline</h2>
-        <Outline editing={editing} troubles={troubles} />
+        <div data-part="outline">
+          <h2>Outline</h2>
+          <Outline editing={editing} troubles={troubles} />
+        </div>
       </aside>
       <section
         className={styles.drawing}
         data-drawing
+        data-part="drawing"
         tabIndex={0}
-        aria-label="Drawing. Arrows follow edges, Enter opens a node, c connects it, a adds one behind it, Delete deletes it"
+        aria-label="Drawing. Arrows follow edges, / finds a node, Enter opens it, c connects it, a adds one behind it, Delete deletes it, F6 goes to the next part"
         onFocus={e => {
           const key = (e.target as HTMLElement).closest<HTMLElement>('.react-flow__node')?.dataset.id
           if (key !== undefined && !nodes.has(key)) select([key])
@@ -238,14 +302,19 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
           }}
           open={actions.open}
           tap={() => narrow() && setOpen(true)}
+          pane={() => narrow() && setOpen(false)}
           ask={(at, behind) => setDialog({what: 'add', at: {x: Math.round(at.x - nodeWidth / 2), y: Math.round(at.y)}, behind})}
         />
         {c.nodes.length === 0 && (
           <div className={styles.hint}>
-            <p>Nothing is drawn yet. A workflow begins with a start node.</p>
+            <p>
+              {c.shape.format === 'canvas'
+                ? 'Nothing is drawn yet. A workflow begins with a start node.'
+                : 'Nothing is drawn yet. A run begins with the first node, and agents speak in turn along the edges.'}
+            </p>
             {!readOnly && (
-              <Button kind="primary" onClick={() => addKind('start')}>
-                Add the start
+              <Button kind="primary" onClick={() => addKind(c.shape.format === 'canvas' ? 'start' : 'agent')}>
+                {c.shape.format === 'canvas' ? 'Add the start' : 'Add an agent'}
               </Button>
             )}
           </div>
@@ -263,7 +332,7 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
                 refuse(null)
               }}
             >
-              Enable sub-agents and connect
+              {anyways[refused.fix ?? 'subagents']}
             </Button>
           )}
           <Button kind="quiet" onClick={() => refuse(null)}>
@@ -272,20 +341,41 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
         </div>
       )}
       {shown && node && (
-        <div className={styles.inspector} data-inspector>
+        <div className={styles.inspector} data-inspector data-part="form">
           <Inspector
             key={node.index}
             editing={editing}
             node={node}
             schema={schema}
+            agents={known}
             problems={troubles.get(current!) ?? []}
             openText={onOpenText}
+            openEdge={e => select([], [e.key])}
             connect={actions.connect}
             last={last?.(node.id)}
             close={() => {
               setOpen(false)
               goTo(current!)
             }}
+          />
+        </div>
+      )}
+      {edge && (
+        <div className={styles.inspector} data-inspector data-part="form">
+          <EdgeForm key={edge.key} editing={editing} edge={edge} schema={schema} close={closeForm} />
+        </div>
+      )}
+      {settings && (
+        <div className={styles.inspector} data-inspector data-part="form">
+          <GraphForm
+            key={graph.key}
+            editing={editing}
+            schema={schema}
+            problems={troubles.get('') ?? []}
+            openText={onOpenText}
+            change={changeGraphs}
+            show={setGraph}
+            close={closeForm}
           />
         </div>
       )}
@@ -298,16 +388,46 @@ function Drawn({model, problems, readOnly, onOpenText, editing, states = noState
           editing={editing}
           behind={dialog.behind ? (nodeOf(c, dialog.behind.from) ?? null) : (node ?? null)}
           {...(dialog.behind ? {handle: dialog.behind.handle} : {})}
-          done={(kind, handle) => {
+          agents={known}
+          done={(kind, handle, agent) => {
             const from = dialog.behind?.from ?? node?.id
             setDialog(null)
-            addKind(kind, from && handle ? {from, handle} : undefined, dialog.at)
+            addKind(kind, from && handle ? {from, handle} : undefined, dialog.at, agent)
+          }}
+          close={() => setDialog(null)}
+        />
+      )}
+      {dialog?.what === 'go' && (
+        <GoTo
+          editing={editing}
+          done={key => {
+            setDialog(null)
+            select([key])
+            goTo(key)
           }}
           close={() => setDialog(null)}
         />
       )}
     </div>
   )
+}
+
+// anyways say what is done beside an edit that was refused, to make it possible.
+const anyways: Record<NonNullable<Refusal['fix']>, string> = {
+  subagents: 'Enable sub-agents and connect',
+  rounds: 'Set maxRounds to 10 and connect',
+  instead: 'Lead the edge there instead',
+}
+
+// focusPart puts the focus into the next part of the editor: tools, palette, outline, drawing, form. back: into the one before.
+function focusPart(root: HTMLElement | null, back: boolean): void {
+  const parts = [...(root?.querySelectorAll<HTMLElement>('[data-part]') ?? [])].filter(p => p.offsetParent !== null)
+  const at = parts.findIndex(p => p.contains(document.activeElement))
+  const next = parts[(at < 0 ? (back ? parts.length - 1 : 0) : at + (back ? -1 : 1) + parts.length) % parts.length]
+  const inside =
+    next?.dataset.part === 'drawing' ? '.react-flow__node.selected, .react-flow__node' : ':is(button, select, input, textarea, [tabindex="0"]):not(:disabled)'
+  const target = next?.querySelector<HTMLElement>(inside) ?? next
+  target?.focus()
 }
 
 // narrow tells that parts are shown above each other: a tap opens a node there, as a double click does elsewhere.

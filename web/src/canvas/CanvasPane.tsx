@@ -1,41 +1,67 @@
+import {useQuery} from '@tanstack/react-query'
+import {ask, client} from '../api/client.ts'
 import {may} from '../api/session.ts'
 import type {DocumentModel} from '../edit/model.ts'
 import {useText} from '../edit/use_model.ts'
 import {useSession} from '../shell/session.ts'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
+import {useCatalogAgents} from './agents.ts'
 import CanvasEditor from './CanvasEditor.tsx'
-import {readCanvas} from './document.ts'
+import {canvasShape, type Format, readCanvas} from './document.ts'
+import {type Graph, shapeOf} from './graphs.ts'
 import type {Problem} from './problem.ts'
 import {whyNot} from './runnable.ts'
-import {Follow, LastRun, TestRun, useTesting} from './TestRun.tsx'
-import {useStoredLayout} from './use_stored_layout.ts'
+import {LastRun, type Testing, TestRun} from './TestRun.tsx'
+import type {StoredLayout} from './use_stored_layout.ts'
 
 // Checked is what the server says of a text; text is the one that was checked.
 type Checked = {check: {text: string; problems: readonly Problem[]; inputs?: unknown} | null; error: unknown}
 
-type Props = {id: string; model: DocumentModel; checking: Checked; readOnly: boolean; onOpenText: (range: {from: number; to: number}) => void}
+type Props = {
+  id: string
+  model: DocumentModel
+  format: Format
+  graph: Graph // the one that is drawn
+  setGraph: (key: string) => void
+  layout: StoredLayout
+  testing: Testing
+  checking: Checked
+  readOnly: boolean
+  onOpenText: (range: {from: number; to: number}) => void
+}
 
 const none: readonly never[] = []
 
 // CanvasPane is the drawing in the editor of a stored workflow: with the problems that the server finds, test runs, and what each node did last.
-export default function CanvasPane({id, model, checking, readOnly, onOpenText}: Props) {
+export default function CanvasPane({id, model, format, graph, setGraph, layout, testing, checking, readOnly, onOpenText}: Props) {
   const who = useSession()
   const text = useText(model)
-  const testing = useTesting(id)
-  const {base, error} = useStoredLayout(id, model, may(who, 'edit'), !readOnly)
+  const {base, error} = layout
+  const schema = useQuery({
+    queryKey: ['schema', format],
+    queryFn: () => ask(client.GET('/api/v1/schemas/{format}', {params: {path: {format}}})),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const agents = useCatalogAgents(format === 'rounds')
   const {check} = checking
   const problems = check?.problems ?? none
   const why = whyNot({role: may(who, 'edit'), checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
   const first = problems.find(p => p.severity === 'error')
-  const drawn = readCanvas(text)
-  const start = 'why' in drawn ? undefined : drawn.nodes.find(n => n.kind === 'start')?.data.initialInput
+  const drawn = format === 'canvas' ? readCanvas(text, canvasShape) : null
+  const start = !drawn || 'why' in drawn ? undefined : drawn.nodes.find(n => n.kind === 'start')?.data.initialInput
   if (!base) return <Loading what="the canvas" />
   return (
     <>
       {error !== null && <ErrorBox error={error} />}
-      {testing.run && <Follow key={testing.run} run={testing.run} follow={testing.follow} />}
+      {schema.error && <ErrorBox error={schema.error} again={() => void schema.refetch()} />}
       <CanvasEditor
+        key={shapeOf(format, graph).graph.join()}
         model={model}
+        format={format}
+        graph={graph.key}
+        setGraph={setGraph}
+        schema={schema.data}
+        agents={agents}
         problems={problems}
         readOnly={readOnly}
         base={base}
@@ -46,7 +72,7 @@ export default function CanvasPane({id, model, checking, readOnly, onOpenText}: 
           <TestRun
             testing={testing}
             text={text}
-            format="canvas"
+            format={format}
             name={id}
             initial={typeof start === 'string' ? start : ''}
             inputs={check?.inputs}

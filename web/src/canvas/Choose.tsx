@@ -4,8 +4,10 @@ import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Field} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
+import type {Known} from './agents.ts'
 import styles from './Choose.module.css'
-import {type CanvasNode, handlesOf, type Kind, kinds, subagent} from './document.ts'
+import {type CanvasNode, handlesOf, type Kind, kindsOf, subagent} from './document.ts'
+import {keyOf} from './places.ts'
 import {handleWord, targetsOf} from './rules.ts'
 import type {Editing} from './use_editing.ts'
 import {kindWords, wordsOf} from './words.ts'
@@ -61,13 +63,15 @@ export function Add({
   editing,
   behind,
   handle: given,
+  agents,
   done,
   close,
 }: {
   editing: Editing
   behind: CanvasNode | null
   handle?: string
-  done: (kind: Kind, handle: string) => void
+  agents: readonly Known[] // those that a node may name
+  done: (kind: Kind, handle: string, agent?: string) => void
   close: () => void
 }) {
   const {c} = editing
@@ -75,7 +79,7 @@ export function Add({
   const free = handles.find(h => h !== subagent && !c.edges.some(e => e.from === behind?.id && e.port === h))
   const [handle, setHandle] = useState(given ?? free ?? handles[0] ?? '')
   const hasStart = c.nodes.some(n => n.kind === 'start')
-  const list = kinds.filter(k => (handle === subagent ? k === 'agent' : k !== 'start' || !hasStart))
+  const list = kindsOf(c.shape.format).filter(k => (handle === subagent ? k === 'agent' : k !== 'start' || !hasStart))
   return (
     <Dialog title={behind ? `Add behind ${clean(behind.name)}` : 'Add a node'} close={close}>
       {handles.length > 1 && (
@@ -97,8 +101,59 @@ export function Add({
               <button type="button" className={styles.choice} onClick={() => done(kind, handle)}>
                 <Icon size={15} aria-hidden="true" />
                 <span className={styles.words}>
-                  <span>{word}</span>
+                  <span>{kind === 'agent' && c.shape.format === 'rounds' ? 'New agent' : word}</span>
                   <small>{hint}</small>
+                </span>
+              </button>
+            </li>
+          )
+        })}
+        {agents.map(a => (
+          <li key={a.id}>
+            <button type="button" className={styles.choice} onClick={() => done('agent', handle, a.id)}>
+              <wordsOf.agent.icon size={15} aria-hidden="true" />
+              <span className={styles.words}>
+                <Line>{a.name === a.id ? a.id : `${a.name} (${a.id})`}</Line>
+                <small>An agent of {a.from}</small>
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </Dialog>
+  )
+}
+
+// GoTo finds a node by its name, id or kind, so that each is a few keys away.
+export function GoTo({editing, done, close}: {editing: Editing; done: (key: string) => void; close: () => void}) {
+  const {c} = editing
+  const [typed, setTyped] = useState('')
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
+  const all = c.nodes.map(n => ({key: keyOf(c, n), n, text: `${n.name} ${n.id} ${kindWords(n.kind).word}`.toLowerCase()}))
+  const hits = all.filter(x => words.every(w => x.text.includes(w))).slice(0, mostHits)
+  return (
+    <Dialog title="Go to a node" close={close}>
+      <form
+        onSubmit={e => {
+          e.preventDefault()
+          if (hits[0]) done(hits[0].key)
+        }}
+      >
+        <Field label="Name, id or kind" hint="Enter goes to the first one">
+          <input className={control.input} value={typed} autoComplete="off" onChange={e => setTyped(e.target.value)} />
+        </Field>
+      </form>
+      {hits.length === 0 && <p>There is no such node.</p>}
+      <ul className={styles.list} aria-label="Nodes that were found">
+        {hits.map(({key, n}) => {
+          const {word, icon: Icon} = kindWords(n.kind)
+          return (
+            <li key={key}>
+              <button type="button" className={styles.choice} onClick={() => done(key)}>
+                <Icon size={15} aria-hidden="true" />
+                <span className={styles.words}>
+                  <Line>{n.name === n.id ? n.id : `${n.name} (${n.id})`}</Line>
+                  <small>{word}</small>
                 </span>
               </button>
             </li>
@@ -108,3 +163,5 @@ export function Add({
     </Dialog>
   )
 }
+
+const mostHits = 50

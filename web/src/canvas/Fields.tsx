@@ -1,15 +1,13 @@
 import {useEffect, useId, useState} from 'react'
 import {own} from '../lib/own.ts'
 import control from '../ui/control.module.css'
-import {type Drafts, means, type Typed, typedJSON, typedNumber} from './drafts.ts'
+import {Text} from '../ui/Text.tsx'
+import type {Held} from './bound.ts'
+import {means, type Typed, typedJSON, typedNumber} from './drafts.ts'
 import styles from './Inspector.module.css'
 import type {Field} from './schema.ts'
 
-// Held is a value of a document as a field shows it. text is how the document writes it, each item on its own line; '' where it is not there. Numbers have their digits there alone.
-// name tells the field from all others of the document: drafts has what was typed into it and is no value yet.
-export type Held = {value: unknown; text: string; name: string; drafts: Drafts}
-
-type Props = {field: Field; held: Held; set: (v: unknown) => void; readOnly: boolean}
+type Props = {field: Pick<Field, 'key' | 'kind' | 'choices' | 'hint' | 'required'>; label?: string; held: Held; set: (v: unknown) => void; readOnly: boolean}
 
 const labels: Record<string, string> = {
   agentName: 'Name',
@@ -29,7 +27,7 @@ export const labelOf = (key: string): string =>
     .replace(/^./, c => c.toUpperCase())
 
 // FieldInput is the control of a key. An empty one takes the key away, unless the document must have it.
-export function FieldInput({field: f, held, set, readOnly}: Props) {
+export function FieldInput({field: f, label, held, set, readOnly}: Props) {
   const id = useId()
   const {value} = held
   const empty = f.required ? '' : undefined
@@ -83,15 +81,26 @@ export function FieldInput({field: f, held, set, readOnly}: Props) {
     }
   }
   return (
-    <div className={styles.field}>
-      <label htmlFor={id}>{labelOf(f.key)}</label>
+    <div className={styles.field} data-key={f.key}>
+      <label htmlFor={id}>
+        <Text>{label ?? labelOf(f.key)}</Text>
+      </label>
       {inner()}
-      {f.hint && <small id={`${id}-hint`}>{f.hint}</small>}
+      {f.kind === 'any' && !readOnly && (
+        <button type="button" className={styles.jump} onClick={() => setAsJSON(!asJSON && !odd)} disabled={odd}>
+          {odd || asJSON ? 'Write as text' : 'Write as JSON'}
+        </button>
+      )}
+      {f.hint && (
+        <small id={`${id}-hint`}>
+          <Text>{f.hint}</Text>
+        </small>
+      )}
     </div>
   )
 }
 
-function isOdd(f: Field, v: unknown): boolean {
+function isOdd(f: Props['field'], v: unknown): boolean {
   if (f.kind === 'any') return v !== undefined && v !== null && typeof v !== 'string'
   if (f.kind === 'words' && Array.isArray(v)) return v.some(x => typeof x !== 'string')
   return v !== null && typeof v === 'object'

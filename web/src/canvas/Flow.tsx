@@ -16,7 +16,7 @@ import {type DragEvent, useCallback, useMemo, useRef, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
 import {useKept} from '../lib/use_kept.ts'
 import {useShownTheme} from '../shell/theme.ts'
-import {type CanvasNode, handlesOf, type Kind, kinds, output, type Point, subagent} from './document.ts'
+import {type CanvasNode, handlesOf, type Kind, kindsOf, output, type Point, subagent} from './document.ts'
 import styles from './Flow.module.css'
 import {FlowEdge, type FlowEdgeType} from './FlowEdge.tsx'
 import {FlowNode, type FlowNodeType} from './FlowNode.tsx'
@@ -41,6 +41,7 @@ type Props = {
   ready: (flow: FlowInstance) => void
   open: () => void
   tap: () => void // a node was tapped
+  pane: () => void // what is beside the nodes was tapped
   // added: an edge was let go where there is no node; a node is to be added there.
   ask: (at: Point, behind: {from: string; handle: string}) => void
 }
@@ -49,8 +50,8 @@ const nodeTypes = {step: FlowNode}
 const edgeTypes = {link: FlowEdge}
 
 // Flow is the drawing: nodes are dragged, edges drawn and led elsewhere by mouse or touch. What it draws is the document and nothing else.
-export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) {
-  const {c, places, full, readOnly, nodes: chosen, edges: chosenEdges, select, act, refuse, model} = editing
+export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: Props) {
+  const {c, places, full, readOnly, nodes: chosen, edges: chosenEdges, select, place, act, refuse} = editing
   const theme = useShownTheme()
   const flow = useRef<FlowInstance | null>(null)
   const [dragged, setDragged] = useState<ReadonlyMap<string, Point> | null>(null)
@@ -90,6 +91,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
           troubles: problems.filter(p => p.severity !== 'info').length,
           state: states.get(key) ?? '',
           line: lineOf(n, kind),
+          first: c.shape.format === 'rounds' && n.index === 0,
           across,
         },
       }
@@ -154,12 +156,13 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
   const dropped = () => {
     if (dragged && !readOnly) {
       const moved = Object.fromEntries([...dragged].map(([k, p]) => [k, {x: Math.round(p.x), y: Math.round(p.y)}]))
-      model.setLayout({...full, ...moved}, dragged.size === 1 ? `move ${[...dragged.keys()][0]}` : `move ${dragged.size} nodes`)
+      place({...full, ...moved}, dragged.size === 1 ? `move ${[...dragged.keys()][0]}` : `move ${dragged.size} nodes`)
     }
     setDragged(null)
   }
   const linkOf = (l: Connection | Edge): Link => ({from: l.source, handle: l.sourceHandle ?? output, to: l.target})
   const draw = (link: Link) => act(connect(c, link), {anyway: () => act(connect(c, link, true))})
+  const lead = (index: number, link: Link) => act(reconnect(c, index, link), {anyway: () => act(reconnect(c, index, link, true))})
   const ended = (e: MouseEvent | TouchEvent, s: FinalConnectionState) => {
     if (readOnly || !s.fromNode || !s.fromHandle || s.fromHandle.type !== 'source') return
     const link = {from: s.fromNode.id, handle: s.fromHandle.id ?? output}
@@ -179,7 +182,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
   }
   const drop = (e: DragEvent) => {
     const kind = e.dataTransfer.getData(dragType) as Kind
-    if (!kinds.includes(kind) || !flow.current) return
+    if (!kindsOf(c.shape.format).includes(kind) || !flow.current) return
     e.preventDefault()
     const at = flow.current.screenToFlowPosition({x: e.clientX, y: e.clientY})
     act(addNode(c, full, kind, {x: Math.round(at.x - 100), y: Math.round(at.y - 30)}))
@@ -218,7 +221,10 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
         onEdgeClick={(e, edge) =>
           select(e.shiftKey || e.metaKey || e.ctrlKey ? chosen : [], e.shiftKey || e.metaKey || e.ctrlKey ? [...chosenEdges, edge.id] : [edge.id])
         }
-        onPaneClick={() => select([])}
+        onPaneClick={() => {
+          select([])
+          pane()
+        }}
         onNodeClick={tap}
         onNodeDoubleClick={open}
         isValidConnection={l => refusal(c, linkOf(l)) === null}
@@ -226,7 +232,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
         onConnectEnd={ended}
         onReconnect={(edge, to) => {
           const index = c.edges.find(x => x.key === edge.id)?.index
-          if (index !== undefined) act(reconnect(c, index, linkOf(to)))
+          if (index !== undefined) lead(index, linkOf(to))
         }}
         onReconnectEnd={(_, edge, __, s) => {
           const index = c.edges.find(x => x.key === edge.id)?.index
@@ -235,7 +241,7 @@ export function Flow({editing, troubles, states, ready, open, tap, ask}: Props) 
             s.fromHandle?.type === 'source'
               ? {from: s.fromNode.id, handle: s.fromHandle.id ?? output, to: s.toNode.id}
               : {from: s.toNode.id, handle: s.toHandle?.id ?? output, to: s.fromNode.id}
-          act(reconnect(c, index, link))
+          lead(index, link)
         }}
         onDragOver={e => {
           e.preventDefault()
@@ -258,9 +264,14 @@ function refusalOfHandle(c: Editing['c'], from: string, port: string): boolean {
 
 // lineOf says in a few words what a node does.
 function lineOf(n: CanvasNode, kind: string): string {
-  const first = {agent: n.data.model, tool: n.data.tool, workflow: n.data.workflow, approval: n.data.prompt, ask: n.data.prompt, start: n.data.initialInput}[
-    n.kind as string
-  ]
+  const first = {
+    agent: n.format === 'rounds' ? n.data.agentId : n.data.model,
+    tool: n.data.tool,
+    workflow: n.data.workflow,
+    approval: n.data.prompt,
+    ask: n.data.prompt,
+    start: n.data.initialInput,
+  }[n.kind as string]
   const text = typeof first === 'string' ? first.trim() : ''
   if (n.kind === null) return n.type
   if (n.kind === 'start') return text || n.id
@@ -279,6 +290,7 @@ const alike = (a: FlowNodeType, b: FlowNodeType): boolean =>
   a.data.troubles === b.data.troubles &&
   a.data.state === b.data.state &&
   a.data.line === b.data.line &&
+  a.data.first === b.data.first &&
   a.data.across === b.data.across &&
   a.data.node.kind === b.data.node.kind &&
   JSON.stringify(a.data.node.data) === JSON.stringify(b.data.node.data)

@@ -16,6 +16,7 @@ export type FlowData = {
   troubles: number
   state: string // of the last run
   line: string // what it is in a few words
+  first: boolean // runs begin with it
   across: boolean // edges lead from left to right
 }
 
@@ -43,12 +44,13 @@ export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
       {!bare && (
         <>
           <Handle type="target" id="input" position={across ? Position.Left : Position.Top} className={styles.in} />
-          {node.kind === 'agent' && <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />}
+          {node.kind === 'agent' && node.format === 'canvas' && <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />}
           <span className={styles.head}>
             <Icon size={15} aria-hidden="true" />
             <span className={styles.name}>
               <Line max={60}>{titleOf(node)}</Line>
             </span>
+            {data.first && <span className={styles.first}>first</span>}
             {troubles > 0 && <span className={styles.trouble}>{troubles}</span>}
           </span>
           <span className={styles.detail}>
@@ -78,7 +80,7 @@ export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
           ))}
         </span>
       )}
-      {!bare && node.kind === 'agent' && (
+      {!bare && node.kind === 'agent' && node.format === 'canvas' && (
         <Handle
           type="source"
           id={subagent}

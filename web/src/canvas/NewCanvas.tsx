@@ -5,25 +5,33 @@ import {ApiError, ask, client} from '../api/client.ts'
 import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Button, ErrorBox, Field} from '../ui/parts.tsx'
-import {emptyCanvas, slug} from './new_canvas.ts'
+import type {Format} from './document.ts'
+import {emptyCanvas, emptyRounds, slug} from './new_canvas.ts'
 import styles from './TestRun.module.css'
 
 // taken tells that there is a workflow with the id.
 const taken = (err: unknown): boolean => err instanceof ApiError && err.status === 409
 
-async function create(name: string, id: string): Promise<string> {
-  await ask(client.POST('/api/v1/workflows', {body: {id, document: emptyCanvas(name), draft: true, format: 'canvas'}}))
+async function create(name: string, id: string, format: Format): Promise<string> {
+  const document = format === 'canvas' ? emptyCanvas(name) : emptyRounds(name)
+  await ask(client.POST('/api/v1/workflows', {body: {id, document, draft: true, format}}))
   return id
 }
 
-// NewCanvas stores the draft of a workflow with a start and nothing behind it, and opens it.
+const kinds: readonly {format: Format; word: string; hint: string}[] = [
+  {format: 'canvas', word: 'Canvas', hint: 'Steps with conditions, approvals and sub-agents, from a start on'},
+  {format: 'rounds', word: 'Rounds', hint: 'Agents that speak in turn for a number of rounds; branches that start by the clock'},
+]
+
+// NewCanvas stores the draft of an empty workflow, and opens it.
 export function NewCanvas() {
   const [, go] = useLocation()
   const [open, setOpen] = useState(false)
   const [name, setName] = useState('')
   const [id, setID] = useState<string | null>(null)
+  const [format, setFormat] = useState<Format>('canvas')
   const make = useMutation({
-    mutationFn: () => create(name.trim(), id ?? slug(name)),
+    mutationFn: () => create(name.trim(), id ?? slug(name), format),
     onSuccess: made => go(`/workflows/${encodeURIComponent(made)}/edit`),
   })
   return (
@@ -46,6 +54,18 @@ export function NewCanvas() {
             <Field label="Id" hint="It names the workflow in addresses and commands.">
               <input className={`${control.input} ${control.code}`} required value={id ?? slug(name)} onChange={e => setID(e.target.value)} />
             </Field>
+            <fieldset className={styles.kinds}>
+              <legend>What it is made of</legend>
+              {kinds.map(k => (
+                <label key={k.format}>
+                  <input type="radio" name="format" checked={format === k.format} onChange={() => setFormat(k.format)} />
+                  <span>
+                    {k.word}
+                    <small>{k.hint}</small>
+                  </span>
+                </label>
+              ))}
+            </fieldset>
             {make.error && <ErrorBox error={taken(make.error) ? new Error('A workflow with this id is stored already: choose another one.') : make.error} />}
             <div>
               <Button kind="primary" type="submit" disabled={make.isPending}>

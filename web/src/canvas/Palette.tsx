@@ -1,13 +1,15 @@
-import {type Kind, kinds} from './document.ts'
+import {type Format, type Kind, kindsOf} from './document.ts'
 import {dragType} from './Flow.tsx'
 import styles from './Palette.module.css'
 import {wordsOf} from './words.ts'
 
+type Props = {format: Format; add: (kind: Kind) => void; hasStart: boolean; disabled: boolean}
+
 // Palette has the kinds of nodes: a click, Enter or a drag adds one.
-export function Palette({add, hasStart, disabled}: {add: (kind: Kind) => void; hasStart: boolean; disabled: boolean}) {
+export function Palette({format, add, hasStart, disabled}: Props) {
   return (
     <ul className={styles.list} aria-label="Kinds of nodes">
-      {kinds.map(kind => {
+      {kindsOf(format).map(kind => {
         const {word, hint, icon: Icon} = wordsOf[kind]
         const off = disabled || (kind === 'start' && hasStart)
         return (

@@ -20,6 +20,7 @@ const over: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 
 export type Testing = {
   run: string | null
+  branch: string
   live: LiveRun | null
   running: boolean
   states: ReadonlyMap<string, string>
@@ -28,20 +29,28 @@ export type Testing = {
   follow: (live: LiveRun | null) => void
 }
 
-// useTesting holds the run whose states are drawn: the test run, else the last run of the workflow.
-export function useTesting(workflow: string): Testing {
-  const [own, setOwn] = useState<string | null>(null)
+type Own = {run: string; branch: string}
+
+// useTesting holds the run whose states are drawn: the test run, else the last run of the workflow. branch is the graph that is drawn; '' is the main one.
+export function useTesting(workflow: string, branch = ''): Testing {
+  const [owns, setOwns] = useState<readonly Own[]>([])
   const [live, follow] = useState<LiveRun | null>(null)
   const last = useQuery({
-    queryKey: ['runs', 'last', workflow],
-    queryFn: async () => (await ask(client.GET('/api/v1/runs', {params: {query: {workflow, limit: 1}}}))).items?.[0]?.id ?? null,
+    queryKey: ['runs', 'last', workflow, branch],
+    queryFn: async () => {
+      const query = {workflow, ...(branch ? {branch, limit: 1} : {limit: 50})}
+      const {items} = await ask(client.GET('/api/v1/runs', {params: {query}}))
+      return items?.find(r => (r.branch ?? '') === branch)?.id ?? null
+    },
     enabled: workflow !== '',
   })
+  const own = owns.find(o => o.branch === branch)?.run ?? null
   const run = own ?? last.data ?? null
   const view = live?.view.id === run ? live.view : null
   const states = useMemo(() => new Map((view?.nodes ?? []).filter(n => n.status !== 'pending').map(n => [n.node, n.status])), [view])
   const steps = useMemo(() => new Map((view?.steps ?? []).map(s => [s.node, s])), [view])
-  return {run, live: view ? live : null, running: own !== null && (view === null || !over.has(view.status)), states, steps, setRun: setOwn, follow}
+  const setRun = useCallback((id: string) => setOwns(all => [{run: id, branch}, ...all.filter(o => o.branch !== branch)]), [branch])
+  return {run, branch, live: view ? live : null, running: own !== null && (view === null || !over.has(view.status)), states, steps, setRun, follow}
 }
 
 // Follow follows the run that is drawn.
@@ -61,7 +70,12 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
   const input = typed ?? initial
   const {live, run, setRun} = testing
   const start = useMutation({
-    mutationFn: (v: unknown) => ask(client.POST('/api/v1/runs', {body: {document: text, format: format as 'canvas', name, ...(v === '' ? {} : {input: v})}})),
+    mutationFn: (v: unknown) =>
+      ask(
+        client.POST('/api/v1/runs', {
+          body: {document: text, format: format as 'canvas', name, ...(testing.branch ? {branch: testing.branch} : {}), ...(v === '' ? {} : {input: v})},
+        }),
+      ),
     onSuccess: r => {
       setRun(r.id)
       setOpen(false)

@@ -1,12 +1,14 @@
 import {JSONEdit, Raw} from '../doc/edit.ts'
+import {find} from '../doc/tree.ts'
 import {own} from '../lib/own.ts'
-import {type Canvas, type Point, readCanvas} from './document.ts'
-import {freshID, type Layout, type Outcome, references} from './operations.ts'
+import {type Canvas, canvasShape, type Point, readCanvas, roundsShape, type Shape} from './document.ts'
+import {append, freshID, guarded, type Layout, no, type Outcome, references} from './operations.ts'
 
 // How far copies are moved from what they were copied of.
 const step = 40
 
-// copyText gives nodes, and the edges among them, as the text of a document. Positions are inside, so that they may be pasted into another workflow.
+// copyText gives nodes, and the edges among them, as the text of a document. Positions are inside, so that they may be pasted into another workflow; so are the agents of the document that the nodes
+// name.
 export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): string {
   const chosen = c.nodes.filter(n => nodes.includes(n.index) && c.text[n.range.from] === '{')
   const ids = new Set(chosen.map(n => n.id))
@@ -19,26 +21,43 @@ export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): s
     return new Raw(e.text)
   })
   const links = c.edges.filter(e => ids.has(e.from) && ids.has(e.to)).map(e => new Raw(c.text.slice(e.range.from, e.range.to)))
-  const e = new JSONEdit('{\n  "nodes": [],\n  "connections": []\n}')
-  e.append(['nodes'], ...parts)
-  e.append(['connections'], ...links)
+  const [shape, begin] =
+    c.shape.format === 'canvas'
+      ? [canvasShape, '{\n  "nodes": [],\n  "connections": []\n}']
+      : [roundsShape(null), '{\n  "agents": [],\n  "nodes": [],\n  "edges": []\n}']
+  const e = new JSONEdit(begin)
+  const named = new Set(chosen.map(n => n.data.agentId).filter(id => id !== undefined))
+  const agents = c.agents.filter(a => named.has(a.id)).map(a => new JSONEdit(c.text).raw(['agents', a.index]))
+  if (agents.length > 0) e.append(['agents'], ...agents)
+  else e.remove(['agents'])
+  e.append(shape.nodes, ...parts)
+  e.append(shape.edges, ...links)
   return e.text
 }
 
+// readCopied reads what is in the clipboard: a document of the format that it is pasted into.
+function readCopied(shape: Shape, text: string) {
+  const own = readCanvas(text, shape.format === 'canvas' ? canvasShape : roundsShape(null))
+  const other = readCanvas(text, shape.format === 'canvas' ? roundsShape(null) : canvasShape)
+  // Any object is a rounds document without nodes.
+  const fits = !('why' in own) && (shape.format === 'canvas' || find(own.root, ['edges']) !== null)
+  if (fits || 'why' in other) return own
+  const isOther = shape.format === 'rounds' || find(other.root, ['edges']) !== null
+  const [from, to] = shape.format === 'canvas' ? ['rounds', 'canvas'] : ['canvas', 'rounds']
+  return isOther ? {why: `they are nodes of a ${from} document, and this is a ${to} document`} : own
+}
+
 // paste adds the nodes of a document's text with new ids where they are taken, and the edges among them. Texts of the nodes that name each other as steps follow.
-export function paste(c: Canvas, layout: Layout, text: string, at?: Point): Outcome {
-  const from = readCanvas(text)
-  if ('why' in from) return {refused: {rule: 'S0-1', reason: `What is in the clipboard is no part of a canvas document: ${from.why}.`}}
+export const paste = guarded((c: Canvas, layout: Layout, text: string, at?: Point): Outcome => {
+  const {shape} = c
+  const from = readCopied(shape, text)
+  if ('why' in from) return no('S0-1', `What is in the clipboard is no part of a ${shape.format} document: ${from.why}.`)
   const taken = new Set(c.nodes.map(n => n.id))
   const hasStart = c.nodes.some(n => n.kind === 'start')
   const nodes = [...from.byID.values()].filter(n => n.kind !== null && !(n.kind === 'start' && hasStart))
   if (nodes.length === 0) {
     const only = from.nodes.some(n => n.kind === 'start')
-    return {
-      refused: only
-        ? {rule: 'S0-3', reason: 'A workflow has exactly one start node, which is there already.'}
-        : {rule: 'S0-1', reason: 'There is no node in the clipboard.'},
-    }
+    return only ? no('S0-3', 'A workflow has exactly one start node, which is there already.') : no('S0-1', 'There is no node in the clipboard.')
   }
   const ids = new Map<string, string>()
   for (const n of nodes) {
@@ -65,21 +84,25 @@ export function paste(c: Canvas, layout: Layout, text: string, at?: Point): Outc
     .map(l => {
       const own = new JSONEdit(text.slice(l.range.from, l.range.to))
       own.setAll([
-        [['source'], ids.get(l.from)],
-        [['target'], ids.get(l.to)],
+        [[l.fromKey], ids.get(l.from)],
+        [[l.toKey], ids.get(l.to)],
       ])
       own.remove(['id'])
       return new Raw(own.text)
     })
-  e.append(c.shape.nodes, ...texts)
-  e.append(c.shape.edges, ...links)
+  const known = new Set(c.agents.map(a => a.id))
+  const named = new Set(nodes.map(n => n.data.agentId))
+  const agents = from.agents.filter(a => named.has(a.id) && !known.has(a.id)).map(a => new JSONEdit(text).raw(['agents', a.index]))
+  if (agents.length > 0) append(e, ['agents'], ...agents)
+  append(e, shape.nodes, ...texts)
+  if (links.length > 0) append(e, shape.edges, ...links)
   return {
     label: nodes.length === 1 ? `paste ${ids.get(nodes[0]!.id)}` : `paste ${nodes.length} nodes`,
     changes: e.changes(),
     layout: moved,
     select: [...ids.values()],
   }
-}
+})
 
 function placesOf(points: readonly Point[], at?: Point): Point[] {
   if (!at) return points.map(p => ({x: p.x + step, y: p.y + step}))

@@ -1,23 +1,48 @@
 import {find, type Node, type Path, parse, type Range, rangeOf, TextError, valueOf} from '../doc/tree.ts'
 import {isRecord} from '../lib/record.ts'
 
-// Shape says where a format keeps its nodes and edges.
-export type Shape = {format: 'canvas' | 'rounds'; nodes: Path; edges: Path; from: string; to: string; data: string}
+// Format is one whose documents are drawn by hand.
+export type Format = 'canvas' | 'rounds'
 
-export const canvasShape: Shape = {format: 'canvas', nodes: ['nodes'], edges: ['connections'], from: 'source', to: 'target', data: 'data'}
+// Shape says where a document keeps the nodes and edges of the graph that is drawn. graph is the place of that graph. from, to and data are keys of edges and nodes by their names, the first of
+// them in what is added.
+export type Shape = {format: Format; graph: Path; nodes: Path; edges: Path; from: readonly string[]; to: readonly string[]; data: readonly string[]}
+
+export const canvasShape: Shape = {format: 'canvas', graph: [], nodes: ['nodes'], edges: ['connections'], from: ['source'], to: ['target'], data: ['data']}
+
+// roundsShape is that of the main graph of a rounds document, or of the branch with an index.
+export function roundsShape(branch: number | null): Shape {
+  const graph = branch === null ? [] : ['branches', branch]
+  return {
+    format: 'rounds',
+    graph,
+    nodes: [...graph, 'nodes'],
+    edges: [...graph, 'edges'],
+    from: ['from', 'source'],
+    to: ['to', 'target'],
+    data: ['config', 'parameters'],
+  }
+}
 
 // Kind is a type of node; the older type input is an approval (S0-2).
 export const kinds = ['start', 'agent', 'if', 'approval', 'tool', 'workflow', 'set', 'ask'] as const
 export type Kind = (typeof kinds)[number]
 
+const kindsOfRounds: readonly Kind[] = ['agent', 'tool', 'workflow', 'set', 'approval', 'ask']
+
+// kindsOf gives the kinds of nodes that a format has.
+export const kindsOf = (f: Format): readonly Kind[] => (f === 'canvas' ? kinds : kindsOfRounds)
+
 export type Point = Readonly<{x: number; y: number}>
 
 export type CanvasNode = {
   index: number
+  format: Format
   id: string
   type: string // as it is written
   kind: Kind | null // null: the type is not known
   name: string // what people see
+  dataKey: string // where the data is
   data: Readonly<Record<string, unknown>>
   at: Point | null // the position inside the document
   mayAsk: boolean // tools.subagents is on
@@ -30,6 +55,8 @@ export type CanvasEdge = {
   key: string // names the edge among all, also after others were removed
   from: string
   to: string
+  fromKey: string
+  toKey: string
   handle: string // sourceHandle as it is written
   target: string // targetHandle as it is written
   port: string // the handle that counts: output, condition-0 for true
@@ -37,6 +64,9 @@ export type CanvasEdge = {
   label: string
   range: Range
 }
+
+// DocumentAgent is an agent that a document has itself. index is its place in the list.
+export type DocumentAgent = {index: number; id: string; name: string}
 
 export type Canvas = {
   shape: Shape
@@ -47,6 +77,8 @@ export type Canvas = {
   edges: readonly CanvasEdge[]
   byID: ReadonlyMap<string, CanvasNode> // the first of each id
   hasInputs: boolean
+  agents: readonly DocumentAgent[]
+  maxRounds: number // of the graph; 0: it is not set
 }
 
 // Unread tells why a text cannot be drawn.
@@ -75,39 +107,84 @@ function readText(text: string, shape: Shape): Canvas | Unread {
 
 function read(text: string, shape: Shape): Canvas | Unread {
   const root = parse(text)
+  const graph = find(root, shape.graph)
   const list = find(root, shape.nodes)
   const links = find(root, shape.edges)
-  const lacks = [list?.type === 'array' ? '' : shape.nodes.join('.'), links?.type === 'array' ? '' : shape.edges.join('.')].filter(Boolean)
-  if (!list || !links || lacks.length > 0) return {why: `the document has no list ${lacks.map(l => `"${l}"`).join(' and no list ')}`, offset: root.offset}
+  // A list that is not there is an empty one in rounds documents.
+  const isList = (n: Node | null) => n?.type === 'array' || (shape.format === 'rounds' && (!n || n.type === 'null'))
+  const lacks = [isList(list) ? '' : shape.nodes.join('.'), isList(links) ? '' : shape.edges.join('.')].filter(Boolean)
+  if (lacks.length > 0) return {why: `the document has no list ${lacks.map(l => `"${l}"`).join(' and no list ')}`, offset: root.offset}
+  if (graph?.type !== 'object') return {why: 'the graph is no object', offset: graph?.offset ?? root.offset}
   const scalar = (at: Node | null): string => {
     if (!at || at.type === 'null' || at.children) return ''
     return at.type === 'number' ? text.slice(at.offset, at.offset + at.length) : String(at.value)
   }
-  const nodes = (list.children ?? []).map((n, index): CanvasNode => {
+  const agents = agentsOf(root, shape, scalar)
+  const nodes = (list?.children ?? []).map((n, index): CanvasNode => {
     const at = n.type === 'object' ? n : null
     const get = (...path: string[]) => (at ? find(at, path) : null)
-    const data = valueOf(get(shape.data) ?? {type: 'null', offset: 0, length: 0})
     const type = scalar(get('type'))
-    return nodeOf({index, id: scalar(get('id')), type, data: isRecord(data) ? data : {}, at: at ? pointOf(at) : null, range: rangeOf(n)}, scalar(get('name')))
+    const dataKey = dataKeyOf(shape, type, key => get(key))
+    const data = valueOf(get(dataKey) ?? {type: 'null', offset: 0, length: 0})
+    const given = {
+      index,
+      format: shape.format,
+      id: scalar(get('id')),
+      type,
+      dataKey,
+      data: isRecord(data) ? data : {},
+      at: at ? pointOf(at) : null,
+      range: rangeOf(n),
+    }
+    return nodeOf(given, scalar(get('name')), agents)
   })
   const byID = new Map<string, CanvasNode>()
   for (const n of nodes) if (n.id !== '' && !byID.has(n.id)) byID.set(n.id, n)
   const times = new Map<string, number>()
-  const edges = (links.children ?? []).map((e, index): CanvasEdge => {
+  const edges = (links?.children ?? []).map((e, index): CanvasEdge => {
     const get = (key: string) => (e.type === 'object' ? scalar(find(e, [key])) : '')
-    const [from, to, handle] = [get(shape.from), get(shape.to), get('sourceHandle')]
+    const there = (keys: readonly string[]) => keys.find(k => get(k) !== '') ?? keys[0]!
+    const [fromKey, toKey] = [there(shape.from), there(shape.to)]
+    const [from, to, handle] = [get(fromKey), get(toKey), get('sourceHandle')]
     const port = portOf(byID.get(from), handle)
     const plain = JSON.stringify([from, port, to])
     const nth = (times.get(plain) ?? 0) + 1
     times.set(plain, nth)
     const key = nth === 1 ? plain : `${plain}#${nth}`
-    return {index, key, from, to, handle, target: get('targetHandle'), port, sub: handle === subagent, label: get('label'), range: rangeOf(e)}
+    const sub = shape.format === 'canvas' && handle === subagent
+    return {index, key, from, to, fromKey, toKey, handle, target: get('targetHandle'), port, sub, label: get('label'), range: rangeOf(e)}
   })
-  return {shape, text, root, name: scalar(find(root, ['name'])), nodes, edges, byID, hasInputs: find(root, ['inputs']) !== null}
+  const rounds = find(graph, ['maxRounds'])?.value
+  const maxRounds = shape.format === 'rounds' && typeof rounds === 'number' && rounds > 0 ? rounds : 0
+  return {shape, text, root, name: scalar(find(graph, ['name'])), nodes, edges, byID, hasInputs: find(graph, ['inputs']) !== null, agents, maxRounds}
 }
 
-function nodeOf(n: Pick<CanvasNode, 'index' | 'id' | 'type' | 'data' | 'at' | 'range'>, own: string): CanvasNode {
-  const kind = n.type === 'input' ? 'approval' : (kinds as readonly string[]).includes(n.type) ? (n.type as Kind) : null
+function agentsOf(root: Node, shape: Shape, scalar: (n: Node | null) => string): DocumentAgent[] {
+  const list = shape.format === 'rounds' ? find(root, ['agents']) : null
+  if (list?.type !== 'array') return []
+  return (list.children ?? []).flatMap((a, index) => {
+    const id = a.type === 'object' ? scalar(find(a, ['id'])) : ''
+    return id === '' ? [] : [{index, id, name: scalar(find(a, ['name'])) || id}]
+  })
+}
+
+// dataKeyOf gives the key of a node under which its data is: the first that counts (S1-1), else the first that could.
+function dataKeyOf({data}: Shape, type: string, get: (key: string) => Node | null): string {
+  const there = data.filter(k => get(k)?.type === 'object')
+  const names = (k: string) => find(get(k)!, ['agentId'])?.type
+  return (type === 'agent' ? there.find(k => names(k) !== undefined && names(k) !== 'null') : undefined) ?? there[0] ?? data[0]!
+}
+
+type Given = Pick<CanvasNode, 'index' | 'format' | 'id' | 'type' | 'dataKey' | 'data' | 'at' | 'range'>
+
+function nodeOf(n: Given, own: string, agents: readonly DocumentAgent[]): CanvasNode {
+  const type = n.type === 'input' && n.format === 'canvas' ? 'approval' : n.type
+  const kind = kindsOf(n.format).find(k => k === type) ?? null
+  if (n.format === 'rounds') {
+    const asked = n.data.agentId === undefined || n.data.agentId === null ? '' : String(n.data.agentId)
+    const name = own || (kind === 'agent' ? agents.find(a => a.id === asked)?.name || asked || 'Agent' : n.id)
+    return {...n, kind, name, mayAsk: false, conditions: 0}
+  }
   const names = kind === 'agent' ? [n.data.agentName, own] : [n.data.label, n.data.title, own]
   const name = names.find((x): x is string => typeof x === 'string' && x.trim() !== '') ?? (kind === 'agent' ? 'Agent' : n.id)
   const tools = n.data.tools
@@ -119,7 +196,7 @@ function nodeOf(n: Pick<CanvasNode, 'index' | 'id' | 'type' | 'data' | 'at' | 'r
 
 // portOf gives the handle that counts (S0-22): start and agent nodes have one way out whatever it is called, and the older true is condition-0.
 function portOf(from: CanvasNode | undefined, handle: string): string {
-  if (handle === subagent) return subagent
+  if (handle === subagent && from?.format !== 'rounds') return subagent
   if (from?.kind === 'start' || from?.kind === 'agent' || handle === '') return from?.kind === 'if' || from?.kind === 'approval' ? '' : output
   return from?.kind === 'if' && handle === 'true' ? 'condition-0' : handle
 }
@@ -131,7 +208,7 @@ export function handlesOf(n: CanvasNode): string[] {
     case 'start':
       return [output]
     case 'agent':
-      return [output, subagent]
+      return n.format === 'rounds' ? [output] : [output, subagent]
     case 'if':
       return [...Array.from({length: n.conditions}, (_, i) => `condition-${i}`), 'false']
     case 'approval':
@@ -161,6 +238,9 @@ export function parentsOf(c: Canvas): Map<string, string> {
     if (e.sub && e.from !== e.to && !parents.has(e.to) && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(e.to)?.kind === 'agent') parents.set(e.to, e.from)
   return parents
 }
+
+// dataOf gives the place of a node's data.
+export const dataOf = (c: Canvas, n: CanvasNode): Path => [...c.shape.nodes, n.index, n.dataKey]
 
 // parentOf gives the agent that a node is a sub-agent of.
 export function parentOf(c: Canvas, id: string): string | null {

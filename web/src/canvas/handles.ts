@@ -20,10 +20,11 @@ export function handlePlaces(n: CanvasNode, strays: readonly string[], across: b
   const [before, after] = across ? ['left', 'right'] : ['top', 'bottom']
   const [beside, aside] = across ? ['top', 'bottom'] : ['left', 'right']
   const ways = waysOf(n, strays)
+  const asks = n.kind === 'agent' && n.format === 'canvas'
   return [
     at('target', 'input', before!, 0.5, inLong, inShort),
-    ...(n.kind === 'agent' ? [at('target', 'asked', beside!, 0.5, inLong, inShort)] : []),
+    ...(asks ? [at('target', 'asked', beside!, 0.5, inLong, inShort)] : []),
     ...ways.map((h, i) => at('source', h, after!, (i + 0.5) / ways.length, outSize, outSize)),
-    ...(n.kind === 'agent' ? [at('source', subagent, aside!, 0.5, outSize, outSize)] : []),
+    ...(asks ? [at('source', subagent, aside!, 0.5, outSize, outSize)] : []),
   ]
 }

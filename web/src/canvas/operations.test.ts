@@ -114,8 +114,8 @@ describe('nodes', () => {
     expect(why(setField(read('{"nodes": [7], "connections": []}'), 0, ['a'], 1))).toBe('S0-1: The text does not allow it: there is no value at nodes.0.data.')
   })
   it('and the document have fields', () => {
-    expect(done(setAt(c, ['name'], 'Mail')).text).toBe(text.replace('Post', 'Mail'))
-    expect(done(setAt(c, ['viewport'], undefined)).text).toBe(text.replace(' "viewport": {"zoom": 1.50},\n', '\n').replace('"Post",\n', '"Post",\n'))
+    expect(done(setAt(c, [], ['name'], 'Mail')).text).toBe(text.replace('Post', 'Mail'))
+    expect(done(setAt(c, [], ['viewport'], undefined)).text).toBe(text.replace(' "viewport": {"zoom": 1.50},\n', '\n').replace('"Post",\n', '"Post",\n'))
   })
 })
 
@@ -248,11 +248,11 @@ it('any edits keep the text and the drawing in step', () => {
           () => reconnect(now, now.edges.length === 0 ? 0 : e.b % now.edges.length, {from, handle, to}),
           () => rename(now, places, i, e.word),
           () => duplicate(now, places, [i, j]),
-          () => (i < 0 ? setAt(now, ['name'], e.word) : setField(now, i, ['agentName'], e.word)),
+          () => (i < 0 ? setAt(now, [], ['name'], e.word) : setField(now, i, ['agentName'], e.word)),
           () =>
             now.nodes[i]?.kind === 'if' && now.nodes[i]!.conditions > 0
               ? removeCondition(now, i, e.b % now.nodes[i]!.conditions)
-              : setAt(now, ['name'], e.word),
+              : setAt(now, [], ['name'], e.word),
         ][e.what]!()
         if (isRefused(outcome)) continue
         const was = now

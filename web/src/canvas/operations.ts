@@ -1,8 +1,9 @@
 import {type Change, JSONEdit} from '../doc/edit.ts'
 import {find, type Path, TextError} from '../doc/tree.ts'
 import {own} from '../lib/own.ts'
-import {type Canvas, type Kind, output, type Point, subagent} from './document.ts'
+import {type Canvas, type CanvasNode, dataOf, type Kind, kindsOf, output, type Point, subagent} from './document.ts'
 import {type Link, type Refusal, refusal} from './rules.ts'
+import {firstOf} from './rules_rounds.ts'
 
 export type Layout = Readonly<Record<string, Point>>
 
@@ -13,10 +14,10 @@ export type Outcome = Step | {refused: Refusal}
 
 export const isRefused = (o: Outcome): o is {refused: Refusal} => 'refused' in o
 
-const no = (rule: string, reason: string): Outcome => ({refused: {rule, reason}})
+export const no = (rule: string, reason: string): Outcome => ({refused: {rule, reason}})
 
 // guarded makes a refusal of what the text does not allow, such as a key that is there twice.
-const guarded =
+export const guarded =
   <A extends unknown[]>(f: (...args: A) => Outcome) =>
   (...args: A): Outcome => {
     try {
@@ -34,6 +35,13 @@ export function freshID(taken: ReadonlySet<string>, word: string): string {
   for (let i = 2; ; i++) if (!taken.has(`${stem}${i}`)) return `${stem}${i}`
 }
 
+// append adds items to a list, which is made where it is missing.
+export function append(e: JSONEdit, path: Path, ...values: readonly unknown[]): void {
+  const there = find(e.root, path)
+  if (there && there.type !== 'null') e.append(path, ...values)
+  else e.set(path, values)
+}
+
 const idsOf = (c: Canvas): Set<string> => new Set(c.nodes.map(n => n.id))
 
 const initial: Record<Kind, Record<string, unknown>> = {
@@ -47,24 +55,45 @@ const initial: Record<Kind, Record<string, unknown>> = {
   ask: {prompt: ''},
 }
 
-// addNode adds a node of a kind, connected behind a handle of another node where one is given.
-export const addNode = guarded((c: Canvas, layout: Layout, kind: Kind, at: Point, behind?: {from: string; handle: string}): Outcome => {
+// addNode adds a node of a kind, connected behind a handle of another node where one is given. agent is the one that it names in a rounds document; without it a new one is put beside it.
+export const addNode = guarded((c: Canvas, layout: Layout, kind: Kind, at: Point, behind?: {from: string; handle: string}, agent?: string): Outcome => {
   const start = c.nodes.find(n => n.kind === 'start')
+  if (!kindsOf(c.shape.format).includes(kind)) return no('S1-6', `A ${c.shape.format} document has no nodes of the type ${kind}.`)
   if (kind === 'start' && start) return no('S0-3', `A workflow has exactly one start node; "${start.id}" is there already.`)
   const id = freshID(idsOf(c), kind)
-  const data: Record<string, unknown> = {...initial[kind]}
-  if (kind === 'agent' && id !== kind) data.agentName = `Agent ${id.slice(kind.length)}`
   const e = new JSONEdit(c.text)
-  e.append(c.shape.nodes, {id, type: kind, [c.shape.data]: data})
+  let data: Record<string, unknown> = {...initial[kind]}
+  if (kind === 'agent' && c.shape.format === 'rounds') data = {agentId: agent ?? newAgent(e, c, id)}
+  else if (kind === 'agent' && id !== kind) data.agentName = `Agent ${id.slice(kind.length)}`
+  append(e, c.shape.nodes, {id, type: kind, [likeOthers(c.shape.data, c.nodes, n => n.dataKey)]: data})
   if (behind) {
-    const sub = behind.handle === subagent
+    const sub = behind.handle === subagent && c.shape.format === 'canvas'
     const source = c.byID.get(behind.from)
     if (sub && (kind !== 'agent' || source?.kind !== 'agent')) return no('S0-50', `Subagent target "${id}" must be an agent node.`)
-    if (sub && source && !source.mayAsk) allowSubagents(e, c, source.id)
-    e.append(c.shape.edges, edgeOf(c, {...behind, to: id}))
+    if (sub && source && !source.mayAsk) allowSubagents(e, c, source)
+    const first = c.shape.format === 'rounds' ? firstOf(c, c.edges, behind.from, behind.handle) : undefined
+    if (first) {
+      // Only the first edge is followed (S1-4): the new node comes between.
+      e.set([...c.shape.edges, first.index, first.toKey], id)
+      append(e, c.shape.edges, edgeOf(c, {from: id, handle: kind === 'approval' ? 'approve' : output, to: first.to}))
+    } else append(e, c.shape.edges, edgeOf(c, {...behind, to: id}))
   }
   return {label: `add ${id}`, changes: e.changes(), layout: {...layout, [id]: at}, select: [id]}
 })
+
+// newAgent adds an agent to the document, and gives its id.
+export function newAgent(e: JSONEdit, c: Canvas, word: string): string {
+  const id = freshID(new Set(c.agents.map(a => a.id)), word)
+  const nth = /\d+$/.exec(id)?.[0] ?? ''
+  append(e, ['agents'], {id, name: nth ? `Agent ${nth}` : 'Agent', systemPrompt: ''})
+  return id
+}
+
+// likeOthers gives the one of several names of a key that all others have, else the first.
+function likeOthers<T>(names: readonly string[], others: readonly T[], of: (x: T) => string): string {
+  const used = new Set(others.map(of))
+  return used.size === 1 ? [...used][0]! : names[0]!
+}
 
 // edgeOf gives a new edge as the document writes them: with an id where the others have one.
 function edgeOf(c: Canvas, link: Link): Record<string, string> {
@@ -73,42 +102,55 @@ function edgeOf(c: Canvas, link: Link): Record<string, string> {
   const withID = c.shape.format === 'rounds' || (list.length > 0 && ids.every(id => id !== undefined))
   return {
     ...(withID ? {id: freshID(new Set(ids.map(String)), `e${list.length + 1}`)} : {}),
-    [c.shape.from]: link.from,
-    [c.shape.to]: link.to,
+    [likeOthers(c.shape.from, c.edges, e => e.fromKey)]: link.from,
+    [likeOthers(c.shape.to, c.edges, e => e.toKey)]: link.to,
     ...(link.handle === output ? {} : {sourceHandle: link.handle}),
   }
 }
 
-// connect draws an edge. allow: the right to have sub-agents is given to the source with it.
-export const connect = guarded((c: Canvas, link: Link, allow = false): Outcome => {
+// defaultRounds is the number of rounds that a cycle gets with the edge that closes it.
+export const defaultRounds = 10
+
+// mended makes what a refusal asks for, as far as it is beside the edge itself; the refusal of what is left is given.
+function mended(e: JSONEdit, c: Canvas, link: Link, refused: Refusal): void {
+  const from = c.byID.get(link.from)
+  if (refused.fix === 'subagents' && from) allowSubagents(e, c, from)
+  if (refused.fix === 'rounds') e.set([...c.shape.graph, 'maxRounds'], defaultRounds)
+}
+
+// connect draws an edge. anyway: what would make it possible is done with it.
+export const connect = guarded((c: Canvas, link: Link, anyway = false): Outcome => {
   const refused = refusal(c, link)
-  if (refused && !(allow && refused.fix === 'subagents')) return {refused}
+  if (refused && !(anyway && refused.fix)) return {refused}
+  if (refused?.fix === 'instead') {
+    const first = firstOf(c, c.edges, link.from, link.handle)
+    return first ? reconnect(c, first.index, link, true) : {refused}
+  }
   const e = new JSONEdit(c.text)
-  if (refused) allowSubagents(e, c, link.from)
-  e.append(c.shape.edges, edgeOf(c, link))
+  if (refused) mended(e, c, link, refused)
+  append(e, c.shape.edges, edgeOf(c, link))
   return {label: `connect ${link.from} to ${link.to}`, changes: e.changes()}
 })
 
-function allowSubagents(e: JSONEdit, c: Canvas, id: string): void {
-  const n = c.byID.get(id)!
-  const data = [...c.shape.nodes, n.index, c.shape.data]
+function allowSubagents(e: JSONEdit, c: Canvas, n: CanvasNode): void {
   const {tools} = n.data
-  if (Array.isArray(tools)) e.append([...data, 'tools'], 'subagents')
-  else if (tools && typeof tools === 'object') e.set([...data, 'tools', 'subagents'], true)
-  else setIn(e, c, n.index, ['tools'], {subagents: true})
+  if (Array.isArray(tools)) e.append([...dataOf(c, n), 'tools'], 'subagents')
+  else if (tools && typeof tools === 'object') e.set([...dataOf(c, n), 'tools', 'subagents'], true)
+  else setIn(e, dataOf(c, n), ['tools'], {subagents: true})
 }
 
-// reconnect leads an edge elsewhere; its other keys stay.
-export const reconnect = guarded((c: Canvas, index: number, link: Link): Outcome => {
+// reconnect leads an edge elsewhere; its other keys stay. anyway: what would make it possible is done with it.
+export const reconnect = guarded((c: Canvas, index: number, link: Link, anyway = false): Outcome => {
   const edge = c.edges[index]
   if (!edge) return no('S0-6', 'The connection is no longer there.')
   if (edge.from === link.from && edge.to === link.to && edge.port === link.handle) return {label: 'connect', changes: []}
   const refused = refusal(c, link, index)
-  if (refused) return {refused}
+  if (refused && !(anyway && refused.fix && refused.fix !== 'instead')) return {refused}
   const e = new JSONEdit(c.text)
+  if (refused) mended(e, c, link, refused)
   const at = [...c.shape.edges, index]
-  if (edge.from !== link.from) e.set([...at, c.shape.from], link.from)
-  if (edge.to !== link.to) e.set([...at, c.shape.to], link.to)
+  if (edge.from !== link.from) e.set([...at, edge.fromKey], link.from)
+  if (edge.to !== link.to) e.set([...at, edge.toKey], link.to)
   if (edge.port !== link.handle) {
     if (link.handle === output) e.remove([...at, 'sourceHandle'])
     else e.set([...at, 'sourceHandle'], link.handle)
@@ -124,11 +166,12 @@ export const remove = guarded((c: Canvas, layout: Layout, nodes: readonly number
   for (const n of c.nodes) if (!gone.has(n.index)) ids.delete(n.id)
   const links = c.edges.filter(e => edges.includes(e.index) || ids.has(e.from) || ids.has(e.to))
   const e = new JSONEdit(c.text)
-  e.removeItems(
-    c.shape.edges,
-    links.map(l => l.index),
-  )
-  e.removeItems(c.shape.nodes, nodes)
+  if (links.length > 0)
+    e.removeItems(
+      c.shape.edges,
+      links.map(l => l.index),
+    )
+  if (nodes.length > 0) e.removeItems(c.shape.nodes, nodes)
   const what =
     nodes.length === 1
       ? c.nodes[nodes[0]!]?.id
@@ -144,16 +187,17 @@ export const remove = guarded((c: Canvas, layout: Layout, nodes: readonly number
 export const rename = guarded((c: Canvas, layout: Layout, index: number, id: string): Outcome => {
   const n = c.nodes[index]
   if (!n || n.id === id) return {label: 'rename', changes: []}
-  if (id.trim() === '') return no('S0-5', 'The id of a node must not be empty.')
-  if (c.byID.has(id)) return no('S0-5', `Node id "${id}" is used twice.`)
+  const rule = c.shape.format === 'rounds' ? 'S1-8' : 'S0-5'
+  if (id.trim() === '') return no(rule, 'The id of a node must not be empty.')
+  if (c.byID.has(id)) return no(rule, `Node id "${id}" is used twice.`)
   const e = new JSONEdit(c.text)
   const values: [Path, unknown][] = [[[...c.shape.nodes, index, 'id'], id]]
   if (c.byID.get(n.id) === n) {
     for (const l of c.edges) {
-      if (l.from === n.id) values.push([[...c.shape.edges, l.index, c.shape.from], id])
-      if (l.to === n.id) values.push([[...c.shape.edges, l.index, c.shape.to], id])
+      if (l.from === n.id) values.push([[...c.shape.edges, l.index, l.fromKey], id])
+      if (l.to === n.id) values.push([[...c.shape.edges, l.index, l.toKey], id])
     }
-    values.push(...references(c.root, new Map([[n.id, id]])))
+    values.push(...referencesIn(c, new Map([[n.id, id]])))
   }
   if (n.id === '') e.set(values[0]![0], id)
   else e.setAll(values)
@@ -179,6 +223,13 @@ export function references(root: Canvas['root'], names: ReadonlyMap<string, stri
   return out
 }
 
+// referencesIn gives those of the graph that is drawn: the steps of other graphs are others.
+function referencesIn(c: Canvas, names: ReadonlyMap<string, string>): [Path, string][] {
+  const graph = find(c.root, c.shape.graph)
+  const own = graph ? references(graph, names) : []
+  return own.filter(([p]) => c.shape.graph.length > 0 || p[0] !== 'branches').map(([p, text]) => [[...c.shape.graph, ...p], text])
+}
+
 const step = /\$steps(?:\.([A-Za-z_]\w*)|\[\s*(["'])([^"'\\]*)\2\s*\])/g
 
 // renamed gives a text in which $steps.NAME and $steps["NAME"] have the names that the steps have now.
@@ -189,48 +240,58 @@ export const renamed = (text: string, names: ReadonlyMap<string, string>): strin
     return plain !== undefined && /^[A-Za-z_]\w*$/.test(now) ? `$steps.${now}` : `$steps[${quote}${now}${quote}]`
   })
 
-// setIn sets a value inside of a node's data, which is added where it is missing; undefined takes it away.
-function setIn(e: JSONEdit, c: Canvas, index: number, path: readonly (string | number)[], value: unknown): void {
-  const node = [...c.shape.nodes, index]
-  const data = [...node, c.shape.data]
+// setIn sets a value inside of an object, which is made where it is missing; undefined takes it away, with the objects around it that are empty then.
+export function setIn(e: JSONEdit, at: Path, path: Path, value: unknown): void {
   if (value === undefined) {
-    e.remove([...data, ...path])
+    e.remove([...at, ...path])
+    for (let inner = path.slice(0, -1); inner.length > 0 && typeof inner.at(-1) === 'string'; inner = inner.slice(0, -1)) {
+      const left = find(e.root, [...at, ...inner])
+      if (left?.type !== 'object' || (left.children ?? []).length > 0) return
+      e.remove([...at, ...inner])
+    }
     return
   }
-  // What is missing on the way is made around the value.
-  let at: Path = node
-  const rest: (string | number)[] = [c.shape.data, ...path]
+  // What is missing on the way is made around the value. The object itself is the last that may be missing.
+  let there: Path = at.slice(0, -1)
+  const rest: (string | number)[] = [...at.slice(-1), ...path]
   while (rest.length > 1) {
-    const next = [...at, rest[0]!]
-    const there = find(e.root, next)
-    if (!there || there.type === 'null') break
-    at = next
+    const next = [...there, rest[0]!]
+    const found = find(e.root, next)
+    if (!found || found.type === 'null') break
+    there = next
     rest.shift()
   }
   let made = value
-  while (rest.length > 1) made = {[rest.pop()!]: made}
-  e.merge([...at, rest[0]!], made)
+  while (rest.length > 1) {
+    const key = rest.pop()!
+    made = typeof key === 'number' ? [made] : {[key]: made}
+  }
+  const key = rest[0]!
+  const list = typeof key === 'number' ? find(e.root, there) : null
+  if (list && key === (list.children?.length ?? 0)) e.append(there, made)
+  else e.merge([...there, key], made)
 }
 
 // setField sets a value of a node's data; undefined takes the key away.
-export const setField = guarded((c: Canvas, index: number, path: readonly (string | number)[], value: unknown): Outcome => {
+export const setField = guarded((c: Canvas, index: number, path: Path, value: unknown): Outcome => {
+  const n = c.nodes[index]
+  if (!n) return no('S0-5', 'The node is no longer there.')
   const e = new JSONEdit(c.text)
-  setIn(e, c, index, path, value)
-  return {label: `change ${path[0]} of ${c.nodes[index]?.id ?? ''}`, changes: e.changes()}
+  setIn(e, dataOf(c, n), path, value)
+  return {label: `change ${path[0]} of ${n.id}`, changes: e.changes()}
 })
 
-// setAt sets a value anywhere in the document; undefined takes the key away.
-export const setAt = guarded((c: Canvas, path: Path, value: unknown): Outcome => {
+// setAt sets a value anywhere in the document, inside of the object at a place; undefined takes the key away.
+export const setAt = guarded((c: Canvas, at: Path, path: Path, value: unknown): Outcome => {
   const e = new JSONEdit(c.text)
-  if (value === undefined) e.remove(path)
-  else e.merge(path, value)
-  return {label: `change ${path.filter(p => typeof p === 'string').at(-1) ?? ''}`, changes: e.changes()}
+  setIn(e, at, path, value)
+  return {label: `change ${path.find(p => typeof p === 'string') ?? at.findLast(p => typeof p === 'string') ?? ''}`, changes: e.changes()}
 })
 
 // removeCondition takes a condition away, with its edges. Edges of the conditions behind it follow their conditions.
 export const removeCondition = guarded((c: Canvas, index: number, condition: number): Outcome => {
   const e = new JSONEdit(c.text)
-  e.removeItems([...c.shape.nodes, index, c.shape.data, 'conditions'], [condition])
+  e.removeItems([...dataOf(c, c.nodes[index]!), 'conditions'], [condition])
   renumber(e, c, index, i => (i === condition ? null : i > condition ? i - 1 : i))
   return {label: `delete condition ${condition + 1}`, changes: e.changes()}
 })
@@ -238,7 +299,7 @@ export const removeCondition = guarded((c: Canvas, index: number, condition: num
 // moveCondition moves a condition, and its edges with it.
 export const moveCondition = guarded((c: Canvas, index: number, from: number, to: number): Outcome => {
   const e = new JSONEdit(c.text)
-  e.move([...c.shape.nodes, index, c.shape.data, 'conditions'], from, to)
+  e.move([...dataOf(c, c.nodes[index]!), 'conditions'], from, to)
   const order = Array.from({length: c.nodes[index]?.conditions ?? 0}, (_, i) => i)
   order.splice(to, 0, ...order.splice(from, 1))
   renumber(e, c, index, i => (order.includes(i) ? order.indexOf(i) : i))

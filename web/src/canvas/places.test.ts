@@ -110,11 +110,11 @@ describe('fields of the published schema', () => {
       maxIterations: 'number',
       context: 'choice',
       handoffs: 'words',
-      params: 'json',
-      tools: 'json',
+      params: 'group',
+      tools: 'either',
       join: 'any',
     })
-    expect(nodeFields(schema, 'set').find(f => f.key === 'values')).toMatchObject({kind: 'json', required: true})
+    expect(nodeFields(schema, 'set').find(f => f.key === 'values')).toMatchObject({kind: 'map', required: true})
     expect(nodeFields(schema, 'approval').find(f => f.key === 'on_reject')?.choices).toEqual(['fail', 'end'])
   })
   it('begin with what is asked for most, and what is set', () => {

@@ -80,7 +80,7 @@ export function arranged(c: Canvas): Map<string, Point> {
   const asked = new Map(c.nodes.map(n => [keyOf(c, n), parents.get(n.id) ?? null]))
   const top = c.nodes.filter(n => asked.get(keyOf(c, n)) === null)
   const def = {
-    entry: top.find(n => n.kind === 'start')?.id ?? '',
+    entry: (c.shape.format === 'rounds' ? c.nodes[0] : top.find(n => n.kind === 'start'))?.id ?? '',
     nodes: top.map(n => ({id: keyOf(c, n), kind: n.kind ?? ''})),
     edges: c.edges.filter(e => !e.sub && c.byID.has(e.from) && c.byID.has(e.to) && asked.get(e.from) === null && asked.get(e.to) === null),
   } as unknown as Definition
@@ -168,7 +168,7 @@ export function outline(c: Canvas): Row[] {
   const next = new Map<string, {to: string; by: string}[]>()
   for (const e of c.edges) if (c.byID.has(e.to)) next.set(e.from, [...(next.get(e.from) ?? []), {to: e.to, by: e.sub ? subagent : e.port}])
   const roots = [
-    ...c.nodes.filter(n => n.kind === 'start'),
+    ...c.nodes.filter((n, i) => (c.shape.format === 'rounds' ? i === 0 : n.kind === 'start')),
     ...c.nodes.filter(n => n.kind !== 'start' && !c.edges.some(e => e.to === n.id && e.from !== n.id)),
     ...c.nodes,
   ]

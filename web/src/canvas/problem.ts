@@ -11,20 +11,30 @@ export type Problem = {
   hint: string
   path: string
   node?: string
+  branch?: string // that of the node; '' is the main graph
   at: Range | null
 }
 
-// troublesOf gives the problems by the node that they are at. Those of an edge are at the node that it leaves; the others have the key "".
-export function troublesOf(c: Canvas, problems: readonly Problem[]): Map<string, Problem[]> {
+// branchOf gives the index of the branch that a problem is in; null: it is in the main graph, or in none.
+export function branchOf(p: Problem): number | null {
+  const path = readPath(p.path) ?? []
+  return path[0] === 'branches' && typeof path[1] === 'number' ? path[1] : null
+}
+
+// troublesOf gives the problems of the graph that is drawn by the node that they are at. Those of an edge are at the node that it leaves; the others have the key "". branch is the id of the
+// graph.
+export function troublesOf(c: Canvas, problems: readonly Problem[], branch = ''): Map<string, Problem[]> {
   const out = new Map<string, Problem[]>()
+  const index = typeof c.shape.graph[1] === 'number' ? c.shape.graph[1] : null
   for (const p of problems) {
-    const key = keyOfProblem(c, p)
+    if (branchOf(p) !== index && p.path !== '') continue
+    const key = keyOfProblem(c, p, branch)
     out.set(key, [...(out.get(key) ?? []), p])
   }
   return out
 }
 
-function keyOfProblem(c: Canvas, p: Problem): string {
+function keyOfProblem(c: Canvas, p: Problem, branch: string): string {
   const path = readPath(p.path) ?? []
   const begins = (at: readonly unknown[]) => at.every((k, i) => path[i] === k)
   const index = (at: readonly unknown[]) => (begins(at) && typeof path[at.length] === 'number' ? Number(path[at.length]) : -1)
@@ -32,5 +42,5 @@ function keyOfProblem(c: Canvas, p: Problem): string {
   if (node) return keyOf(c, node)
   const edge = c.edges[index(c.shape.edges)]
   if (edge) return c.byID.has(edge.from) ? edge.from : edge.to
-  return p.node && c.byID.has(p.node) ? p.node : ''
+  return p.node && (p.branch ?? '') === branch && c.byID.has(p.node) ? p.node : ''
 }

@@ -1,14 +1,16 @@
 import {type Canvas, handlesOf, output, parentOf, subagent} from './document.ts'
+import {roundsRefusal} from './rules_rounds.ts'
 
 // Link is an edge to be drawn; handle is one of the source's ways out.
 export type Link = {from: string; handle: string; to: string; target?: string}
 
-// Refusal says why an edit is not made. rule is the number of the rule, fix what would make it possible.
-export type Refusal = {rule: string; reason: string; fix?: 'subagents'}
+// Refusal says why an edit is not made. rule is the number of the rule, fix what would make it possible: the right to ask sub-agents, a number of rounds, another edge led elsewhere.
+export type Refusal = {rule: string; reason: string; fix?: 'subagents' | 'rounds' | 'instead'}
 
 // refusal tells why a link may not be drawn; null: it may. Links to sub-agents keep the seven rules of S0-50 with the texts of S0-51; without is the index of an edge
 // that the link replaces.
 export function refusal(c: Canvas, link: Link, without = -1): Refusal | null {
+  if (c.shape.format === 'rounds') return roundsRefusal(c, link, without)
   const edges = c.edges.filter(e => e.index !== without)
   if (link.handle === subagent) return subagentRefusal({...c, edges}, link)
   const from = c.byID.get(link.from)

@@ -1,69 +1,204 @@
 import {isRecord} from '../lib/record.ts'
 
-// Field is a key of a node as a form shows it. kind json: it is asked for as JSON.
-export type Field = {
-  key: string
-  hint: string
-  kind: 'text' | 'long' | 'number' | 'yes' | 'choice' | 'words' | 'json' | 'any'
-  choices: string[]
-  required: boolean
-}
+// The forms of the editor come from the published schema of a format.
 
-type Schema = Record<string, unknown>
+export type FormKind = 'text' | 'long' | 'number' | 'yes' | 'choice' | 'words' | 'json' | 'any' | 'group' | 'list' | 'map' | 'either'
+
+// Form is how a value is asked for. group: an object with keys of its own; map: one whose names people choose; either: one of several forms. json: it is asked for as JSON.
+export type Form = {kind: FormKind; choices: string[]; schema: Schema}
+
+// Field is a key of an object as a form shows it. names are the spellings of the key, the one that is written first.
+export type Field = Form & {key: string; names: string[]; hint: string; required: boolean; deprecated: boolean}
+
+export type Schema = Readonly<Record<string, unknown>>
 
 // Keys with texts of several lines.
-const long = new Set(['systemPrompt', 'userPrompt', 'prompt', 'message', 'welcomeMessage', 'initialInput', 'input', 'description'])
+const long = new Set([
+  'systemPrompt',
+  'userPrompt',
+  'prompt',
+  'message',
+  'welcomeMessage',
+  'initialInput',
+  'input',
+  'description',
+  'turnInstruction',
+  'instruction',
+])
+
+// Keys whose objects are JSON Schemas.
+const schemas = new Set(['schema', 'output_schema', 'items', 'properties', 'additionalProperties'])
+
+const at = (v: unknown, ...path: string[]): unknown => path.reduce<unknown>((x, k) => (isRecord(x) ? x[k] : undefined), v)
+
+const camel = (key: string): string => key.replace(/_([a-z])/g, (_, c: string) => c.toUpperCase())
 
 // fieldsOf gives the fields of the keys of an object that mean something; those that editors keep for themselves have no form.
 export function fieldsOf(schema: unknown, root: unknown): Field[] {
   const s = resolved(schema, root)
   const required = Array.isArray(s.required) ? s.required : []
   const all = isRecord(s.properties) ? s.properties : {}
-  return Object.entries(all)
-    .filter(([, v]) => isRecord(v) && Object.keys(v).length > 0)
-    .map(([key, v]) => {
-      const hint = isRecord(v) && typeof v.description === 'string' ? v.description : ''
-      return {key, hint: hint.replace(/: see \[[^\]]*\]\([^)]*\)/, ''), required: required.includes(key), ...kindOf(key, resolved(v, root), root)}
-    })
+  const keys = Object.keys(all).filter(k => isRecord(all[k]) && Object.keys(all[k]).length > 0)
+  return keys.flatMap(key => {
+    const v = all[key]
+    // Two spellings of a key are one field.
+    const names = keys.filter(k => camel(k) === camel(key)).sort((a, b) => Number(a.includes('_')) - Number(b.includes('_')))
+    if (names[0] !== key) return []
+    const hint = at(v, 'description')
+    return [
+      {
+        key,
+        names,
+        hint: typeof hint === 'string' ? hint.replace(/: see \[[^\]]*\]\([^)]*\)/, '') : '',
+        required: names.some(n => required.includes(n)),
+        deprecated: at(v, 'deprecated') === true,
+        ...formOf(key, v, root),
+      },
+    ]
+  })
 }
 
-function kindOf(key: string, s: Schema, root: unknown): Pick<Field, 'kind' | 'choices'> {
-  if (Array.isArray(s.enum)) return {kind: 'choice', choices: s.enum.filter(x => x !== null && x !== '').map(String)}
-  const types = (Array.isArray(s.type) ? s.type : s.type === undefined ? [] : [s.type]).filter(t => t !== 'null')
-  const plain = (kind: Field['kind']) => ({kind, choices: []})
-  if (types.length === 0) return plain(s.anyOf || s.$ref ? 'json' : 'any')
-  if (types.includes('array')) {
-    const items = resolved(s.items, root)
-    const of = Array.isArray(items.type) ? items.type : [items.type]
-    return plain(of.includes('string') ? 'words' : 'json')
+// formOf gives the form of a value by its schema.
+export function formOf(key: string, schema: unknown, root: unknown): Form {
+  const s = resolved(schema, root)
+  const form = (kind: FormKind, choices: string[] = []): Form => ({kind, choices, schema: s})
+  if (Array.isArray(s.enum)) return form('choice', s.enum.filter(x => x !== null && x !== '').map(String))
+  if (Array.isArray(s.anyOf) && s.type === undefined) {
+    const ways = waysOf(key, s, root)
+    return ways.length === 1 ? ways[0]! : form('either')
   }
-  if (types.includes('object')) return plain('json')
-  if (types.includes('string')) return plain(long.has(key) ? 'long' : 'text')
-  if (types.includes('boolean')) return plain('yes')
-  return plain('number')
+  const types = typesOf(s)
+  if (types.length === 0) return form('any')
+  const inner = types.filter(t => t === 'object' || t === 'array')
+  if (inner.length > 0 && types.length > 1) return form('either')
+  if (inner[0] === 'array') {
+    const items = resolved(s.items, root)
+    return form(typesOf(items).length > 0 && typesOf(items).every(t => t !== 'object' && t !== 'array') && !items.enum ? 'words' : 'list')
+  }
+  if (inner[0] === 'object') {
+    if (isRecord(s.properties) && Object.keys(s.properties).length > 0) return form('group')
+    return form(schemas.has(key) ? 'json' : 'map')
+  }
+  if (types.includes('string')) return form(long.has(key) ? 'long' : 'text')
+  return form(types.includes('boolean') ? 'yes' : 'number')
+}
+
+const typesOf = (s: Schema): string[] => (Array.isArray(s.type) ? s.type : s.type === undefined ? [] : [s.type]).map(String).filter(t => t !== 'null')
+
+// waysOf gives the forms of a value that has one of several.
+export function waysOf(key: string, s: Schema, root: unknown): Form[] {
+  if (Array.isArray(s.anyOf) && s.type === undefined) return s.anyOf.filter(w => at(w, 'type') !== 'null').map(w => formOf(key, w, root))
+  const types = typesOf(s)
+  const plain = types.filter(t => t !== 'object' && t !== 'array')
+  const parts = [...(plain.length > 0 ? [plain] : []), ...types.filter(t => !plain.includes(t)).map(t => [t])]
+  return parts.map(type => formOf(key, {...s, type}, root))
+}
+
+// itemOf gives the form of the items of a list, and of the values of a map.
+export const itemOf = (f: Form, root: unknown): Form => formOf('', f.kind === 'list' ? f.schema.items : f.schema.additionalProperties, root)
+
+// isOpen tells whether an object may have keys that its schema does not name.
+export const isOpen = (f: Form): boolean => f.schema.additionalProperties !== false
+
+// isFor tells whether a form can show a value.
+export function isFor(f: Form, v: unknown): boolean {
+  switch (f.kind) {
+    case 'group':
+    case 'map':
+      return isRecord(v)
+    case 'list':
+      return Array.isArray(v)
+    case 'words':
+      return Array.isArray(v) ? v.every(x => typeof x === 'string') : typeof v === 'string'
+    case 'choice':
+      return f.choices.includes(String(v))
+    case 'yes':
+      return typeof v === 'boolean'
+    case 'number':
+      return typeof v === 'number'
+    case 'either':
+    case 'any':
+    case 'json':
+      return true
+    default:
+      return typeof v === 'string' || typeof v === 'number' || typeof v === 'boolean'
+  }
+}
+
+// initialOf gives a value that a form begins with: an object has the keys that it must have.
+export function initialOf(f: Form, root: unknown): unknown {
+  switch (f.kind) {
+    case 'group':
+      return Object.fromEntries(
+        fieldsOf(f.schema, root)
+          .filter(x => x.required)
+          .map(x => [x.key, initialOf(x, root)]),
+      )
+    case 'map':
+    case 'json':
+      return {}
+    case 'list':
+    case 'words':
+      return []
+    case 'choice':
+      return f.choices[0] ?? ''
+    case 'yes':
+      return true
+    case 'number':
+      return typeof f.schema.minimum === 'number' ? f.schema.minimum : 0
+    case 'either':
+      return initialOf(waysOf('', f.schema, root)[0]!, root)
+    default:
+      return ''
+  }
 }
 
 function resolved(schema: unknown, root: unknown): Schema {
   let s = isRecord(schema) ? schema : {}
   for (let i = 0; i < 10 && typeof s.$ref === 'string'; i++) {
-    const path = s.$ref.replace(/^#\//, '').split('/')
-    const next = path.reduce<unknown>((at, k) => (isRecord(at) ? at[k] : undefined), root)
+    const next = at(root, ...s.$ref.replace(/^#\//, '').split('/'))
     if (!isRecord(next)) return {}
     s = next
   }
   return s
 }
 
-// nodeFields gives the fields of the data of a type of node, by the rules of a published schema.
-export function nodeFields(root: unknown, type: string): Field[] {
-  const at = (v: unknown, ...path: string[]): unknown => path.reduce<unknown>((x, k) => (isRecord(x) ? x[k] : undefined), v)
+// nodeSchema gives the schema of the data of a type of node, by the rules of a published schema.
+export function nodeSchema(root: unknown, type: string): unknown {
   const rules = at(root, '$defs', 'node', 'allOf')
   for (const rule of Array.isArray(rules) ? rules : []) {
-    const types = at(rule, 'if', 'properties', 'type', 'enum')
-    if (!Array.isArray(types) || !types.includes(type)) continue
-    return fieldsOf(at(rule, 'then', 'properties', 'data') ?? at(rule, 'then', 'properties', 'config'), root)
+    const is = at(rule, 'if', 'properties', 'type')
+    const types = at(is, 'enum')
+    if (at(is, 'const') !== type && !(Array.isArray(types) && types.includes(type))) continue
+    return at(rule, 'then', 'properties', 'data') ?? at(rule, 'then', 'properties', 'config')
   }
-  return []
+  return undefined
+}
+
+// nodeFields gives the fields of the data of a type of node.
+export const nodeFields = (root: unknown, type: string): Field[] => fieldsOf(nodeSchema(root, type), root)
+
+// Keys of a document that are drawn, or have a form of their own.
+const drawn = new Set(['nodes', 'edges', 'connections', 'branches'])
+
+// graphFields gives the fields of a document, or of a branch: what belongs to no node.
+export function graphFields(root: unknown, branch: boolean): Field[] {
+  return fieldsOf(branch ? at(root, '$defs', 'branch') : root, root).filter(f => !drawn.has(f.key) && !(branch && f.key === 'id'))
+}
+
+// agentFields gives the fields of an agent of a rounds document.
+export const agentFields = (root: unknown): Field[] => fieldsOf(at(root, 'properties', 'agents', 'items'), root).filter(f => f.key !== 'id')
+
+// nameFields gives the fields of a node beside its id, type and data.
+export function nameFields(root: unknown): Field[] {
+  const own = new Set(['id', 'type', 'data', 'config', 'parameters'])
+  return fieldsOf(at(root, '$defs', 'node'), root).filter(f => !own.has(f.key))
+}
+
+// edgeFields gives the fields of an edge beside its ends.
+export function edgeFields(root: unknown): Field[] {
+  const ends = new Set(['source', 'target', 'from', 'to', 'sourceHandle', 'targetHandle'])
+  return fieldsOf(at(root, '$defs', 'edge') ?? at(root, '$defs', 'connection'), root).filter(f => !ends.has(f.key))
 }
 
 // What is asked for first; all else is under more, unless it is set.
@@ -76,12 +211,20 @@ const first: Record<string, string[]> = {
   workflow: ['workflow', 'input'],
   set: ['values'],
   ask: ['prompt', 'options', 'schema'],
+  canvas: ['name', 'description', 'inputs', 'output', 'schedule'],
+  rounds: ['name', 'description', 'maxRounds', 'turnInstruction', 'executionMode', 'schedule', 'agents', 'inputs'],
+  branch: ['name', 'maxRounds', 'turnInstruction', 'executionMode', 'schedule', 'timeZone'],
+  documentAgent: ['name', 'model', 'systemPrompt', 'tools', 'description'],
 }
 
-// sorted gives the fields in the order of a form, those that are asked for first and those that are set before the others.
-export function sorted(kind: string, fields: readonly Field[], data: Readonly<Record<string, unknown>>): {shown: Field[]; more: Field[]} {
-  const head = first[kind] ?? []
+// Sorted are the fields in the order of a form: those that are asked for first or set, and the others.
+export type Sorted = {shown: Field[]; more: Field[]}
+
+// sorted sorts the fields of a form. What has no effect is there only where it is set.
+export function sorted(form: string, fields: readonly Field[], data: Readonly<Record<string, unknown>>): Sorted {
+  const head = first[form] ?? []
   const by = (f: Field) => (head.includes(f.key) ? head.indexOf(f.key) : 100)
-  const shown = fields.filter(f => head.includes(f.key) || data[f.key] !== undefined).sort((a, b) => by(a) - by(b))
-  return {shown, more: fields.filter(f => !shown.includes(f))}
+  const set = (f: Field) => f.names.some(n => data[n] !== undefined)
+  const shown = fields.filter(f => head.includes(f.key) || set(f)).sort((a, b) => by(a) - by(b))
+  return {shown, more: fields.filter(f => !shown.includes(f) && !f.deprecated)}
 }

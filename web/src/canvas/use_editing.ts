@@ -1,7 +1,9 @@
 import {useCallback, useMemo, useState} from 'react'
 import type {DocumentModel} from '../edit/model.ts'
 import {useLayout, useText} from '../edit/use_model.ts'
-import {type Canvas, type Point, readCanvas, type Shape, type Unread} from './document.ts'
+import {type Canvas, type Format, type Point, readCanvas, type Unread} from './document.ts'
+import {type Graph, graphOf, graphsOf, shapeOf} from './graphs.ts'
+import {placesIn, withPlaces} from './layout_keys.ts'
 import {isRefused, type Layout, type Outcome} from './operations.ts'
 import {keyOf, placesOf} from './places.ts'
 import type {Refusal} from './rules.ts'
@@ -12,6 +14,8 @@ export type Refused = Refusal & {anyway?: () => void}
 export type Editing = {
   model: DocumentModel
   c: Canvas
+  graphs: readonly Graph[]
+  graph: Graph // the one that is drawn
   readOnly: boolean
   places: ReadonlyMap<string, Point>
   full: Layout // the places of all nodes: what is stored when one of them is moved
@@ -21,21 +25,27 @@ export type Editing = {
   refused: Refused | null
   select: (nodes: Iterable<string>, edges?: Iterable<string>) => void
   // act makes a step, and tells whether it was made; anyway is offered where it was refused.
+  // place moves nodes of the graph that is drawn.
+  place: (moved: Layout, label: string, group?: string) => void
   act: (o: Outcome, more?: {group?: string; anyway?: () => void}) => boolean
   refuse: (r: Refused | null) => void
 }
 
 const none: ReadonlySet<string> = new Set()
 
-// useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed. base has the places that are stored.
-export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout, shape?: Shape): Editing | Unread {
+// useEditing is what the parts of the canvas editor share: the document as it is drawn, what is selected, and how it is changed. base has the places that are stored; shown is the key of the graph
+// that is drawn.
+export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout, format: Format, shown: string): Editing | Unread {
   const text = useText(model)
   const own = useLayout(model)
-  const layout = useMemo(() => ({...base, ...own}), [base, own])
+  const graphs = useMemo(() => graphsOf(text, format), [text, format])
+  const graph = graphOf(graphs, shown)
+  const {key, index} = graph
+  const layout = useMemo(() => placesIn({...base, ...own}, key), [base, own, key])
   const [nodes, setNodes] = useState(none)
   const [edges, setEdges] = useState(none)
   const [refused, refuse] = useState<Refused | null>(null)
-  const c = useMemo(() => readCanvas(text, shape), [text, shape])
+  const c = useMemo(() => readCanvas(text, shapeOf(format, {index})), [text, format, index])
   const places = useMemo(() => ('why' in c ? new Map<string, Point>() : placesOf(c, layout)), [c, layout])
   const full = useMemo<Layout>(() => Object.fromEntries(places), [places])
   const select = useCallback((ns: Iterable<string>, es: Iterable<string> = []) => {
@@ -50,11 +60,18 @@ export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout
         return false
       }
       refuse(null)
-      model.edit({changes: o.changes, ...(o.layout ? {layout: o.layout} : {}), ...(more.group ? {group: more.group} : {})}, o.label)
+      model.edit(
+        {changes: o.changes, ...(o.layout ? {layout: withPlaces(model.layout, key, o.layout)} : {}), ...(more.group ? {group: more.group} : {})},
+        o.label,
+      )
       if (o.select) select(o.select)
       return true
     },
-    [model, readOnly, select],
+    [model, readOnly, select, key],
+  )
+  const place = useCallback<Editing['place']>(
+    (moved, label, group) => model.edit({layout: withPlaces(model.layout, key, moved), ...(group ? {group} : {})}, label),
+    [model, key],
   )
   const kept = useMemo(() => {
     if ('why' in c) return {nodes: none, edges: none}
@@ -63,7 +80,7 @@ export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout
     return {nodes: new Set([...nodes].filter(k => keys.has(k))), edges: new Set([...edges].filter(k => links.has(k)))}
   }, [c, nodes, edges])
   if ('why' in c) return c
-  return {model, c, readOnly, places, full, ...kept, current: [...kept.nodes].at(-1) ?? null, refused, select, act, refuse}
+  return {model, c, graphs, graph, readOnly, places, full, ...kept, current: [...kept.nodes].at(-1) ?? null, refused, select, place, act, refuse}
 }
 
 // nodeOf gives the node of a key.

@@ -4,6 +4,9 @@ import type {Editing} from './use_editing.ts'
 
 export type Actions = {
   open: () => void
+  settings: () => void
+  find: () => void
+  part: (back: boolean) => void // the focus goes to the next part of the editor
   connect: () => void
   add: () => void
   remove: () => void
@@ -20,6 +23,12 @@ const nudge: Record<Direction, readonly [number, number]> = {up: [0, -20], down:
 export function keysOf(editing: Editing, a: Actions): (e: KeyboardEvent<HTMLElement>) => void {
   return e => {
     const target = e.target as HTMLElement
+    if (e.key === 'F6' && !target.closest('dialog')) {
+      e.preventDefault()
+      e.stopPropagation()
+      a.part(e.shiftKey)
+      return
+    }
     if (e.defaultPrevented || target.closest('input, textarea, select, dialog, [contenteditable]')) return
     const f = actionOf(e, editing, a)
     if (!f) return
@@ -30,7 +39,7 @@ export function keysOf(editing: Editing, a: Actions): (e: KeyboardEvent<HTMLElem
 }
 
 function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): (() => void) | null {
-  const {c, model, current, nodes, places, full, select, readOnly} = editing
+  const {c, model, current, nodes, places, full, select, place, readOnly} = editing
   const inside = (e.target as HTMLElement).closest('[data-drawing]') !== null
   const button = (e.target as HTMLElement).closest('button') !== null
   // A button there is about something else than the chosen nodes.
@@ -50,7 +59,7 @@ function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): 
       const [dx, dy] = nudge[way]
       return () => {
         const moved = Object.fromEntries([...nodes].map(k => [k, {x: (places.get(k)?.x ?? 0) + dx, y: (places.get(k)?.y ?? 0) + dy}]))
-        model.edit({layout: {...full, ...moved}, group: 'nudge'}, nodes.size === 1 ? `move ${current}` : `move ${nodes.size} nodes`)
+        place({...full, ...moved}, nodes.size === 1 ? `move ${current}` : `move ${nodes.size} nodes`, 'nudge')
       }
     }
     if (e.altKey) return null
@@ -67,6 +76,10 @@ function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): 
       return current && !button ? a.open : null
     case 'Escape':
       return nodes.size > 0 && !button ? () => select([]) : null
+    case '/':
+      return a.find
+    case 's':
+      return a.settings
     case 'f':
       return a.fit
     case 'Delete':

@@ -1,8 +1,9 @@
 import {useQuery} from '@tanstack/react-query'
-import {useEffect, useState} from 'react'
+import {useEffect, useMemo, useState} from 'react'
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import type {DocumentModel} from '../edit/model.ts'
 import {keeper} from './layout_keeper.ts'
+import {flatOf, storedOf} from './layout_keys.ts'
 import type {Layout} from './operations.ts'
 
 type Stored = {layout: Schemas['Layout']; etag: string}
@@ -13,8 +14,8 @@ async function read(id: string): Promise<Stored> {
   return {layout, etag: (await answer).response.headers.get('ETag') ?? ''}
 }
 
-async function write(id: string, was: Stored, nodes: Layout): Promise<Stored> {
-  const layout = {...was.layout, nodes}
+async function write(id: string, was: Stored, places: Layout): Promise<Stored> {
+  const layout = storedOf(places)
   const answer = client.PUT('/api/v1/workflows/{id}/layout', {params: {path: {id}, header: {'If-Match': was.etag}}, body: layout})
   await ask(answer)
   return {layout, etag: (await answer).response.headers.get('ETag') ?? ''}
@@ -39,19 +40,20 @@ export function useStoredLayout(id: string, model: DocumentModel, mayRead: boole
     if (!data || !mayEdit) return
     const k = keeper(data, {
       store: (was, nodes) => write(id, was, nodes),
-      nodes: s => s.layout.nodes,
+      nodes: s => flatOf(s.layout),
       again: () => read(id),
       isConflict: err => err instanceof ApiError && (err.status === 409 || err.status === 412),
       failed: setError,
     })
     // What is undone to the beginning is what was stored.
-    const leave = model.subscribe(u => u.layout && k.keep({...data.layout.nodes, ...model.layout}))
+    const leave = model.subscribe(u => u.layout && k.keep({...flatOf(data.layout), ...model.layout}))
     return () => {
       leave()
       k.flush()
     }
   }, [data, id, model, mayEdit])
-  return {base: data ? data.layout.nodes : got.error || !mayRead ? none : null, error: error ?? got.error}
+  const base = useMemo(() => (data ? flatOf(data.layout) : null), [data])
+  return {base: base ?? (got.error || !mayRead ? none : null), error: error ?? got.error}
 }
 
 const none: Layout = {}

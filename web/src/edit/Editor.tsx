@@ -2,7 +2,9 @@ import type {EditorView} from '@codemirror/view'
 import {lazy, Suspense, useEffect, useMemo, useRef, useState} from 'react'
 import {useSearch} from 'wouter'
 import {may} from '../api/session.ts'
-import {useTesting} from '../canvas/TestRun.tsx'
+import {graphOf, graphsOf} from '../canvas/graphs.ts'
+import {Follow, useTesting} from '../canvas/TestRun.tsx'
+import {useStoredLayout} from '../canvas/use_stored_layout.ts'
 import {useKeys} from '../shell/keys.ts'
 import {useSession as useSignedIn} from '../shell/session.ts'
 import {Dialog} from '../ui/Dialog.tsx'
@@ -15,7 +17,7 @@ import {EditHead} from './EditHead.tsx'
 import styles from './Editor.module.css'
 import {Found} from './Found.tsx'
 import {Problems} from './Problems.tsx'
-import {panes, usePane} from './panes.ts'
+import {panes, useBranch, usePane} from './panes.ts'
 import type {Stored} from './stored.ts'
 import {TextEditor} from './TextEditor.tsx'
 import {Failure, TextTest} from './TextTesting.tsx'
@@ -32,18 +34,28 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const who = useSignedIn()
   const mayEdit = may(who, 'edit')
   const {session, state, model} = useSession(who.namespace, id, stored)
-  const [branch, setBranch] = useState('')
+  const own = `/workflows/${encodeURIComponent(id)}/edit`
+  const search = useSearch()
+  const asked = useBranch(own, search)
+  const text = useText(model)
+  const [format, setFormat] = useState(stored.definition.format)
+  // Canvas and rounds documents in JSON are drawn by hand; those in YAML are edited as text.
+  const hand = format === 'canvas' || format === 'rounds' ? format : null
+  const canvas = hand !== null && text.trimStart().startsWith('{')
+  // A graph is named by its place where it has no id of its own: the server cannot be asked for such a one.
+  const graph = useMemo(() => (canvas ? graphOf(graphsOf(text, hand), asked.at) : null), [canvas, hand, text, asked.at])
+  const branch = graph ? (graph.key === graph.id ? graph.id : '') : asked.at
   const [cursor, setCursor] = useState(-1)
   const checking = useCheck(model, branch)
   const {check} = checking
   const known = useKnown(check?.format || stored.definition.format)
+  useEffect(() => {
+    if (check?.format) setFormat(check.format)
+  }, [check])
   const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
-  const own = `/workflows/${encodeURIComponent(id)}/edit`
   const leaving = useLeaving(session, state.dirty, own)
-  // Canvas documents in JSON are drawn by hand; those in YAML are edited as text.
-  const canvas = (check?.format || stored.definition.format) === 'canvas' && model.text.trimStart().startsWith('{')
-  const search = useSearch()
   const pane = usePane(own, search, canvas)
+  const layout = useStoredLayout(id, model, canvas && mayEdit, canvas && mayEdit && state.found === null)
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))
   const readOnly = !mayEdit || state.found !== null
   const view = useRef<EditorView | null>(null)
@@ -59,17 +71,16 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   }
   const go = (p: Problem) => p.at && show(p.at.from, p.at.to)
   const goNode = (n: DrawnNode) => n.span && show(n.span.start.offset, n.span.start.offset)
-  const testing = useTesting(canvas ? '' : id)
-  const text = useText(model)
+  const testing = useTesting(id, branch)
   // A node of the address is shown once, when the server has said where it is.
-  const asked = useRef(new URLSearchParams(search).get('node'))
+  const node = useRef(new URLSearchParams(search).get('node'))
   const goNodeNow = useRef(goNode)
   goNodeNow.current = goNode
   useEffect(() => {
-    if (!check || asked.current === null) return
-    const node = check.drawing?.nodes?.find(n => n.node === asked.current && n.span)
-    asked.current = null
-    if (node) goNodeNow.current(node)
+    if (!check || node.current === null) return
+    const drawn = check.drawing?.nodes?.find(n => n.node === node.current && n.span)
+    node.current = null
+    if (drawn) goNodeNow.current(drawn)
   }, [check])
   return (
     <div className={styles.editor}>
@@ -100,12 +111,30 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
               </button>
             ))}
           </div>
+          {hand && !canvas && (
+            <p className={styles.note}>
+              This document is YAML. It is drawn beside its text and edited as text: only {hand} documents in JSON are drawn by hand, since comments and anchors
+              of YAML would not stay as they are.
+            </p>
+          )}
+          {testing.run && <Follow key={testing.run} run={testing.run} follow={testing.follow} />}
           {!canvas && <Failure testing={testing} nodes={check?.drawing?.nodes ?? []} go={goNode} />}
           <div className={styles.body} data-pane={pane.at}>
             {pane.at === 'canvas' && (
               <div className={styles.canvas}>
                 <Suspense fallback={<Loading what="the canvas" />}>
-                  <CanvasPane id={id} model={model} checking={checking} readOnly={readOnly} onOpenText={r => show(r.from, r.to)} />
+                  <CanvasPane
+                    id={id}
+                    model={model}
+                    format={hand!}
+                    graph={graph!}
+                    setGraph={asked.set}
+                    layout={layout}
+                    testing={testing}
+                    checking={checking}
+                    readOnly={readOnly}
+                    onOpenText={r => show(r.from, r.to)}
+                  />
                 </Suspense>
               </div>
             )}
@@ -127,7 +156,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
                 check={check}
                 at={at}
                 branch={branch}
-                setBranch={setBranch}
+                setBranch={asked.set}
                 go={goNode}
                 states={testing.states}
                 tools={!canvas && <TextTest id={id} text={text} testing={testing} checking={checking} mayRun={mayEdit} go={go} />}

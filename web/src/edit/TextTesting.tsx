@@ -1,5 +1,5 @@
 import {whyNot} from '../canvas/runnable.ts'
-import {Follow, type Testing, TestRun} from '../canvas/TestRun.tsx'
+import {type Testing, TestRun} from '../canvas/TestRun.tsx'
 import {Button} from '../ui/parts.tsx'
 import {Text} from '../ui/Text.tsx'
 import type {Checking, Problem} from './check.ts'
@@ -8,26 +8,23 @@ import styles from './Editor.module.css'
 
 type Props = {id: string; text: string; testing: Testing; checking: Checking; mayRun: boolean; go: (p: Problem) => void}
 
-// TextTest starts test runs of a text, and follows the run whose states are drawn.
+// TextTest starts test runs of a text.
 export function TextTest({id, text, testing, checking, mayRun, go}: Props) {
   const {check} = checking
   const problems = check?.problems ?? []
   const why = whyNot({role: mayRun, checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
   const first = problems.find(p => p.severity === 'error' && p.at)
   return (
-    <>
-      {testing.run && <Follow key={testing.run} run={testing.run} follow={testing.follow} />}
-      <TestRun
-        testing={testing}
-        text={text}
-        format={check?.format ?? ''}
-        name={id}
-        initial=""
-        inputs={check?.inputs}
-        why={why}
-        showProblem={first ? () => go(first) : null}
-      />
-    </>
+    <TestRun
+      testing={testing}
+      text={text}
+      format={check?.format ?? ''}
+      name={id}
+      initial=""
+      inputs={check?.inputs}
+      why={why}
+      showProblem={first ? () => go(first) : null}
+    />
   )
 }
 

@@ -24,3 +24,19 @@ export function usePane(own: string, search: string, canvas: boolean): {at: Pane
     },
   }
 }
+
+// useBranch gives the branch that is drawn, by its key; '' is the main graph. It stands in the address.
+export function useBranch(own: string, search: string): {at: string; set: (key: string) => void} {
+  const [, go] = useLocation()
+  const now = new URLSearchParams(search)
+  const at = now.get('branch') ?? ''
+  return {
+    at,
+    set: key => {
+      if (key === at) return
+      if (key === '') now.delete('branch')
+      else now.set('branch', key)
+      go(now.size > 0 ? `${own}?${now}` : own, {replace: true})
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import {ArrowDown, ArrowUp, Trash2} from 'lucide-react'
+import control from '../ui/control.module.css'
+import {Button, IconButton} from '../ui/parts.tsx'
+import {type Held, textAt} from './bound.ts'
+import {isRecord} from '../lib/record.ts'
+import {type CanvasNode, dataOf} from './document.ts'
+import {FieldInput} from './Fields.tsx'
+import styles from './Inspector.module.css'
+import {moveCondition, removeCondition, setField} from './operations.ts'
+import type {Editing} from './use_editing.ts'
+
+// Conditions are a list in order; their edges follow them.
+export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}) {
+  const {c, act, readOnly} = editing
+  const list = Array.isArray(node.data.conditions) ? node.data.conditions : []
+  const set = (i: number, key: string, v: string) => act(setField(c, node.index, ['conditions', i, key], v), {group: `${node.index} condition ${i} ${key}`})
+  return (
+    <fieldset className={styles.conditions} data-key="conditions">
+      <legend>Conditions, the first that holds wins</legend>
+      {list.map((item, i) => {
+        const x = isRecord(item) ? item : {}
+        const name = `condition ${i + 1}`
+        return (
+          <div key={i} className={styles.condition}>
+            <select
+              aria-label={`Operator of ${name}`}
+              className={control.select}
+              disabled={readOnly}
+              value={x.operator === 'contains' ? 'contains' : 'equal'}
+              onChange={e => set(i, 'operator', e.target.value)}
+            >
+              <option value="equal">equals</option>
+              <option value="contains">contains</option>
+            </select>
+            <input
+              aria-label={`Value of ${name}`}
+              className={control.input}
+              disabled={readOnly}
+              value={
+                typeof x.value === 'number'
+                  ? textAt(c, [...dataOf(c, node), 'conditions', i, 'value'])
+                  : x.value === undefined || x.value === null
+                    ? ''
+                    : String(x.value)
+              }
+              onChange={e => set(i, 'value', e.target.value)}
+            />
+            {!readOnly && (
+              <span className={styles.buttons}>
+                <IconButton label={`Move ${name} up`} disabled={i === 0} onClick={() => act(moveCondition(c, node.index, i, i - 1))}>
+                  <ArrowUp size={14} />
+                </IconButton>
+                <IconButton label={`Move ${name} down`} disabled={i === list.length - 1} onClick={() => act(moveCondition(c, node.index, i, i + 1))}>
+                  <ArrowDown size={14} />
+                </IconButton>
+                <IconButton label={`Delete ${name}`} onClick={() => act(removeCondition(c, node.index, i))}>
+                  <Trash2 size={14} />
+                </IconButton>
+              </span>
+            )}
+          </div>
+        )
+      })}
+      {!readOnly && <Button onClick={() => act(setField(c, node.index, ['conditions'], [...list, {operator: 'contains', value: ''}]))}>Add a condition</Button>}
+    </fieldset>
+  )
+}
+
+// Tools are a list of names, or a map of names to true. Two of them have a meaning of their own.
+export function Tools({held, set, setOne, readOnly}: {held: Held; set: (v: unknown) => void; setOne: (name: string, on: boolean) => void; readOnly: boolean}) {
+  const {value} = held
+  const list = Array.isArray(value)
+  const has = (name: string) => (list ? value.includes(name) : isRecord(value) && value[name] === true)
+  const turn = (name: string, on: boolean) => {
+    if (list) set(on ? [...value, name] : value.filter(x => x !== name))
+    else if (isRecord(value)) setOne(name, on)
+    else if (on) set({[name]: true})
+  }
+  const own = ['subagents', 'web_search']
+  const names = list ? value.map(String) : isRecord(value) ? Object.keys(value).filter(k => value[k] === true) : []
+  const others = names.filter(n => !own.includes(n)).join('\n')
+  return (
+    <fieldset className={styles.conditions} data-key="tools">
+      <legend>Tools</legend>
+      {own.map(name => (
+        <label key={name} className={styles.check}>
+          <input type="checkbox" checked={has(name)} disabled={readOnly} onChange={e => turn(name, e.target.checked)} />
+          {name === 'subagents' ? 'may ask sub-agents' : 'web search'}
+        </label>
+      ))}
+      <FieldInput
+        field={{key: 'more_tools', hint: 'names of other tools', kind: 'words', choices: [], required: false}}
+        held={{...held, value: others === '' ? undefined : others.split('\n')}}
+        readOnly={readOnly}
+        set={v => {
+          const next = Array.isArray(v) ? v.map(String) : []
+          if (list || !isRecord(value)) {
+            const all = [...own.filter(has), ...next]
+            set(all.length === 0 ? undefined : list || value === undefined || value === null ? all : value)
+            return
+          }
+          const kept = Object.fromEntries(Object.entries(value).filter(([k, on]) => own.includes(k) || on !== true || next.includes(k)))
+          for (const n of next) Object.defineProperty(kept, n, {value: true, enumerable: true, configurable: true, writable: true})
+          set(kept)
+        }}
+      />
+    </fieldset>
+  )
+}

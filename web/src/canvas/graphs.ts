@@ -1,0 +1,38 @@
+import {find, type Node, parse, TextError} from '../doc/tree.ts'
+import {canvasShape, type Format, roundsShape, type Shape} from './document.ts'
+
+// Graph is one of the graphs of a document. key names it among all: '' is the main graph, else the id of the branch, or its place where the id is missing or used before. index is the place of
+// the branch; null: the main graph.
+export type Graph = {key: string; id: string; name: string; index: number | null}
+
+const main: Graph = {key: '', id: '', name: '', index: null}
+
+// graphsOf gives the graphs of a document, the main one first. A text that cannot be read has that alone.
+export function graphsOf(text: string, format: Format): Graph[] {
+  if (format !== 'rounds') return [main]
+  let list: Node | null
+  try {
+    list = find(parse(text), ['branches'])
+  } catch (err) {
+    if (err instanceof TextError) return [main]
+    throw err
+  }
+  const out = [main]
+  for (const [index, b] of (list?.type === 'array' ? (list.children ?? []) : []).entries()) {
+    const word = (key: string) => {
+      const at = b.type === 'object' ? b.children?.find(p => p.children?.[0]?.value === key)?.children?.[1] : undefined
+      if (!at || at.children || at.type === 'null') return ''
+      return at.type === 'number' ? text.slice(at.offset, at.offset + at.length) : String(at.value)
+    }
+    const id = word('id')
+    const key = id === '' || out.some(g => g.key === id) ? `#${index}` : id
+    out.push({key, id, name: word('name') || id || `branch ${index + 1}`, index})
+  }
+  return out
+}
+
+// graphOf gives the graph of a key, the main one where there is none.
+export const graphOf = (graphs: readonly Graph[], key: string): Graph => graphs.find(g => g.key === key) ?? graphs[0]!
+
+// shapeOf says where a graph has its nodes and edges.
+export const shapeOf = (format: Format, g: Pick<Graph, 'index'>): Shape => (format === 'canvas' ? canvasShape : roundsShape(g.index))
