@@ -88,3 +88,13 @@ export async function until(what, is, said = () => '') {
   for (const end = performance.now() + 60_000; !(await is()); await new Promise(done => setTimeout(done, 20)))
     check(what, performance.now() < end, JSON.stringify(await said()))
 }
+
+// reach presses a key until something has the focus, as a person without a mouse does.
+export async function reach(page, locator, key = 'Tab', most = 60) {
+  await locator.first().waitFor()
+  for (let i = 0; i <= most; i++) {
+    if (await locator.first().evaluate(e => e === document.activeElement)) return
+    await page.keyboard.press(key)
+  }
+  throw new Error(`${key} does not lead to ${locator}; the focus is on ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 200))}`)
+}

@@ -174,6 +174,10 @@ function Drawn({
     setOpen(true)
     requestAnimationFrame(() => root.current?.querySelector<HTMLElement>('[data-inspector] :is(input, textarea, select)')?.focus())
   }
+  const focusDrawing = () => {
+    if (current !== null) focus(current)
+    else root.current?.querySelector<HTMLElement>('[data-drawing]')?.focus({preventScroll: true})
+  }
   const closeForm = () => {
     setOpen(false)
     root.current?.querySelector<HTMLElement>('[data-drawing]')?.focus({preventScroll: true})
@@ -321,7 +325,7 @@ function Drawn({
         )}
       </section>
       {refused && (
-        <div className={styles.refused} role="alert">
+        <div className={styles.refused} role="alert" data-part="refused">
           <p>
             <Text>{refused.reason}</Text> <small>{refused.rule}</small>
           </p>
@@ -330,12 +334,19 @@ function Drawn({
               onClick={() => {
                 refused.anyway?.()
                 refuse(null)
+                focusDrawing()
               }}
             >
               {anyways[refused.fix ?? 'subagents']}
             </Button>
           )}
-          <Button kind="quiet" onClick={() => refuse(null)}>
+          <Button
+            kind="quiet"
+            onClick={() => {
+              refuse(null)
+              focusDrawing()
+            }}
+          >
             Close
           </Button>
         </div>
@@ -421,13 +432,18 @@ const anyways: Record<NonNullable<Refusal['fix']>, string> = {
 
 // focusPart puts the focus into the next part of the editor: tools, palette, outline, drawing, form. back: into the one before.
 function focusPart(root: HTMLElement | null, back: boolean): void {
-  const parts = [...(root?.querySelectorAll<HTMLElement>('[data-part]') ?? [])].filter(p => p.offsetParent !== null)
-  const at = parts.findIndex(p => p.contains(document.activeElement))
-  const next = parts[(at < 0 ? (back ? parts.length - 1 : 0) : at + (back ? -1 : 1) + parts.length) % parts.length]
-  const inside =
-    next?.dataset.part === 'drawing' ? '.react-flow__node.selected, .react-flow__node' : ':is(button, select, input, textarea, [tabindex="0"]):not(:disabled)'
-  const target = next?.querySelector<HTMLElement>(inside) ?? next
-  target?.focus()
+  const parts = [...(root?.querySelectorAll<HTMLElement>('[data-part]') ?? [])].flatMap(part => {
+    if (part.offsetParent === null) return []
+    const inside =
+      part.dataset.part === 'drawing'
+        ? ['.react-flow__node.selected', '.react-flow__node']
+        : [':is(button, select, input, textarea, [tabindex="0"]):not(:disabled)']
+    const target = inside.map(x => part.querySelector<HTMLElement>(x)).find(x => x !== null) ?? (part.tabIndex >= 0 ? part : null)
+    return target ? [{part, target}] : []
+  })
+  const at = parts.findIndex(p => p.part.contains(document.activeElement))
+  const next = at < 0 ? (back ? parts.length - 1 : 0) : (at + (back ? -1 : 1) + parts.length) % parts.length
+  parts[next]?.target.focus()
 }
 
 // narrow tells that parts are shown above each other: a tap opens a node there, as a double click does elsewhere.

@@ -23,6 +23,7 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
         return (
           <div key={i} className={styles.condition}>
             <select
+              data-key="operator"
               aria-label={`Operator of ${name}`}
               className={control.select}
               disabled={readOnly}
@@ -33,6 +34,7 @@ export function Conditions({editing, node}: {editing: Editing; node: CanvasNode}
               <option value="contains">contains</option>
             </select>
             <input
+              data-key="value"
               aria-label={`Value of ${name}`}
               className={control.input}
               disabled={readOnly}

@@ -76,6 +76,9 @@ export class DocumentModel {
   #attached = new Set<Attached>()
   #view = new Compartment()
   #known: {doc: Text; text: string} | null = null
+  // #moved is the last edit, where it moved nodes and changed no text.
+  #moved: {group: string; at: number} | null = null
+  #quiet = false
 
   constructor(text: string, layout: Layout = {}) {
     this.#state = EditorState.create({
@@ -127,12 +130,22 @@ export class DocumentModel {
   edit(edit: Edit, label: string): void {
     const changes = (edit.changes ?? []).filter(c => this.#state.sliceDoc(c.from, c.to) !== c.insert)
     const effects: StateEffect<unknown>[] = [labelEffect.of(label)]
+    const move = edit.layout !== undefined && changes.length === 0 ? (edit.group ?? null) : null
+    // The history joins changes of the text alone: what joins a move takes its place.
+    if (move !== null && this.#moved?.group === move && Date.now() - this.#moved.at < groupDelay && !sameLayout(edit.layout!, this.layout)) this.#takeBack()
     if (edit.layout && !sameLayout(edit.layout, this.layout)) effects.push(layoutEffect.of(edit.layout))
     if (changes.length === 0 && effects.length === 1) return
     const annotations: Annotation<unknown>[] = [groupMark.of(edit.group ?? label)]
-    if (edit.group) annotations.push(Transaction.userEvent.of('input.type'))
+    if (edit.group && move === null) annotations.push(Transaction.userEvent.of('input.type'))
     else annotations.push(isolateHistory.of('full'))
     this.dispatch({changes, effects, annotations})
+    if (move !== null) this.#moved = {group: move, at: Date.now()}
+  }
+
+  #takeBack(): void {
+    this.#quiet = true
+    this.undo()
+    this.#quiet = false
   }
 
   // setText replaces the text by the smallest one change.
@@ -193,6 +206,8 @@ export class DocumentModel {
   #tell(tr: Transaction): void {
     const layout = tr.effects.some(e => e.is(layoutEffect))
     if (!tr.docChanged && !layout) return
+    this.#moved = null
+    if (this.#quiet) return
     const label = tr.effects.find(e => e.is(labelEffect))?.value ?? 'typing'
     const how = tr.isUserEvent('undo') ? 'undo' : tr.isUserEvent('redo') ? 'redo' : 'do'
     const update = {text: tr.docChanged, layout, label: String(label), how, changes: tr.changes} as const
