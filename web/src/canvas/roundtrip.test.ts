@@ -1,11 +1,14 @@
 import {readdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
+import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
-import {parse, valueOf} from '../doc/tree.ts'
+import {find, parse, valueOf} from '../doc/tree.ts'
 import {DocumentModel} from '../edit/model.ts'
+import {addBranch, begin, removeBranch, renameBranch} from './branches.ts'
 import {duplicate} from './clipboard.ts'
-import {type Canvas, readCanvas} from './document.ts'
-import {addNode, connect, isRefused, type Outcome, remove, rename, setField} from './operations.ts'
+import {type Canvas, dataOf, type Format, kindsOf, readCanvas} from './document.ts'
+import {graphsOf, shapeOf} from './graphs.ts'
+import {addNode, connect, isRefused, type Outcome, remove, rename, setAt, setField} from './operations.ts'
 import {arranged, placesOf} from './places.ts'
 
 // filesOf gives the files below a folder.
@@ -15,20 +18,34 @@ function filesOf(folder: string): string[] {
     .map(f => join(f.parentPath, f.name))
 }
 
-// documentsOf gives the canvas documents in a file: the file itself, or the texts in it that begin with a brace.
-function documentsOf(file: string): string[] {
+// documentsOf gives the documents with a key in a file: the file itself, or the texts in it that begin with a brace.
+function documentsOf(file: string, key: string): string[] {
   const text = readFileSync(file, 'utf8')
-  if (!text.includes('"connections"')) return []
+  if (!text.includes(key)) return []
   if (file.endsWith('.json')) return [text]
   if (file.endsWith('.md')) return [...text.matchAll(/```json\n([\s\S]*?)```/g)].map(m => m[1]!)
   if (file.endsWith('.go')) return [...text.matchAll(/`(\s*\{[\s\S]*?)`/g)].map(m => m[1]!)
   return text.split(/^-- .* --\n/m)
 }
 
-const documents = ['../examples', '../docs', '../internal/conformance', '../internal/format/canvas/testdata']
-  .flatMap(filesOf)
-  .flatMap(f => documentsOf(f).map((text, i) => ({name: `${f} ${i}`, text})))
-  .filter(d => !('why' in readCanvas(d.text)))
+const folders = ['../examples', '../docs', '../internal/conformance', '../internal/format/canvas/testdata', '../internal/format/rounds/testdata']
+const files = folders.flatMap(filesOf)
+const all = (key: string) => files.flatMap(f => documentsOf(f, key).map((text, i) => ({name: `${f} ${i}`, text})))
+
+const documents = all('"connections"').filter(d => !('why' in readCanvas(d.text)))
+
+// Routes documents have edges, too, and no nodes with a config; whatever can be drawn as a rounds document must come back.
+const rounds = [...new Map([...all('"edges"'), ...all('"branches"')].map(d => [d.name, d])).values()].flatMap(d =>
+  graphsOf(d.text, 'rounds')
+    .map(g => g.key)
+    .filter(graph => !('why' in draw(d.text, 'rounds', graph)))
+    .map(graph => ({...d, graph})),
+)
+
+function draw(text: string, format: Format, graph: string) {
+  const g = graphsOf(text, format).find(x => x.key === graph)
+  return g ? readCanvas(text, shapeOf(format, g)) : {why: 'there is no such graph', offset: 0}
+}
 
 const read = (text: string): Canvas => {
   const c = readCanvas(text)
@@ -64,4 +81,85 @@ describe('the canvas documents of examples, docs and tests', () => {
     expect(model.text).toBe(text)
     expect(model.layout).toEqual({})
   })
+})
+
+describe('the rounds documents of examples, docs and tests', () => {
+  it('are there, with branches', () => {
+    expect(rounds.length).toBeGreaterThan(40)
+    expect(rounds.filter(d => d.graph !== '').length).toBeGreaterThan(8)
+  })
+  it.each(rounds)('$name $graph comes back byte for byte', ({text, graph}) => {
+    const model = new DocumentModel(text)
+    const edits = fc.array(
+      fc.record({
+        what: fc.nat({max: 11}),
+        a: fc.nat(),
+        b: fc.nat(),
+        kind: fc.constantFrom(...kindsOf('rounds')),
+        word: fc.string({unit: 'grapheme', maxLength: 6}),
+      }),
+      {
+        maxLength: 12,
+      },
+    )
+    fc.assert(
+      fc.property(edits, list => {
+        for (const e of list) {
+          const c = draw(model.text, 'rounds', graph)
+          if ('why' in c) break // the branch was deleted or renamed
+          const graphs = graphsOf(model.text, 'rounds')
+          const g = graphs.find(x => x.key === graph)!
+          const full = Object.fromEntries(placesOf(c, {}))
+          const [i, k] = [c.nodes.length === 0 ? -1 : e.a % c.nodes.length, c.nodes.length === 0 ? -1 : e.b % c.nodes.length]
+          const at = {x: e.a % 1000, y: e.b % 1000}
+          const act = (): Outcome => {
+            switch (e.what) {
+              case 0:
+              case 1:
+                return addNode(c, full, e.kind, at, i < 0 ? undefined : {from: c.nodes[i]!.id, handle: 'output'})
+              case 2:
+              case 3:
+                return i < 0 ? begin(c, 0) : connect(c, {from: c.nodes[i]!.id, handle: 'output', to: c.nodes[k]!.id}, true)
+              case 4:
+                return i < 0 ? addBranch(c, graphs, e.word) : rename(c, full, i, e.word || 'x')
+              case 5:
+                return i < 0 ? addBranch(c, graphs, e.word) : remove(c, full, [i], [])
+              case 6:
+                return i < 0 ? addBranch(c, graphs, e.word) : begin(c, i)
+              case 7:
+                return i < 0 ? addBranch(c, graphs, e.word) : setField(c, i, ['retry', 'max_attempts'], e.b)
+              case 8:
+                return setAt(c, c.shape.graph, ['maxRounds'], e.b % 2 ? e.a : undefined)
+              case 9:
+                return e.b % 3 === 0 ? removeBranch(c, g) : addBranch(c, graphs, e.word)
+              case 10:
+                return e.b % 3 === 0 ? renameBranch(c, graphs, g, e.word || 'y') : setAt(c, c.shape.graph, ['turnInstruction'], e.word)
+              default:
+                return i < 0 ? addBranch(c, graphs, e.word) : duplicate(c, full, [i, k])
+            }
+          }
+          const o = act()
+          if (!isRefused(o)) model.edit({changes: o.changes}, o.label)
+          parse(model.text)
+        }
+        while (model.undo());
+        expect(model.text).toBe(text)
+      }),
+      {numRuns: 5},
+    )
+  })
+  it.each(rounds.filter(d => !('why' in draw(d.text, 'rounds', d.graph))))(
+    '$name $graph: one field that is changed changes its bytes alone',
+    ({text, graph}) => {
+      const c = draw(text, 'rounds', graph)
+      if ('why' in c) throw new Error(c.why)
+      for (const n of c.nodes) {
+        const at = find(c.root, [...dataOf(c, n), 'agentId'])
+        if (!at) continue
+        const o = setField(c, n.index, ['agentId'], 'ä👩')
+        if (isRefused(o)) throw new Error(o.refused.reason)
+        expect(o.changes).toEqual([{from: at.offset, to: at.offset + at.length, insert: '"ä👩"'}])
+      }
+    },
+  )
 })
