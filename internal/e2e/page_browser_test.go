@@ -101,6 +101,7 @@ func TestPage(t *testing.T) {
 		{name: "keep"},
 		{name: "marks"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
+		{name: "rounds", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "versions"},
 		{name: "write"},
 		{name: "repair", files: map[string]string{"replies.yaml": repairReplies}, args: []string{"--replies", "replies.yaml"}},
