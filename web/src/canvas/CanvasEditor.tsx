@@ -438,7 +438,7 @@ function focusPart(root: HTMLElement | null, back: boolean): void {
       part.dataset.part === 'drawing'
         ? ['.react-flow__node.selected', '.react-flow__node']
         : [':is(button, select, input, textarea, [tabindex="0"]):not(:disabled)']
-    const target = inside.map(x => part.querySelector<HTMLElement>(x)).find(x => x !== null) ?? (part.tabIndex >= 0 ? part : null)
+    const target = inside.flatMap(x => [...part.querySelectorAll<HTMLElement>(x)]).find(x => x.offsetParent !== null) ?? (part.tabIndex >= 0 ? part : null)
     return target ? [{part, target}] : []
   })
   const at = parts.findIndex(p => p.part.contains(document.activeElement))
