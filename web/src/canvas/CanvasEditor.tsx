@@ -11,6 +11,7 @@ import styles from './CanvasEditor.module.css'
 import {Add, Connect, GoTo} from './Choose.tsx'
 import {copyText, duplicate, paste} from './clipboard.ts'
 import {type Format, type Kind, type Point, subagent} from './document.ts'
+import {focusPart, narrow, reveal} from './editor_parts.ts'
 import {Flow, type FlowInstance} from './Flow.tsx'
 import {EdgeForm, GraphForm} from './GraphForm.tsx'
 import {GraphTools} from './GraphTools.tsx'
@@ -21,7 +22,7 @@ import {addNode, connect, isRefused, type Layout, remove} from './operations.ts'
 import {Palette} from './Palette.tsx'
 import {arranged, nodeHeight, nodeWidth, sizeOf} from './places.ts'
 import {branchOf, type Problem, troublesOf} from './problem.ts'
-import type {Refusal} from './rules.ts'
+import {RefusedBar} from './RefusedBar.tsx'
 import {type Editing, indicesOf, nodeOf, useEditing} from './use_editing.ts'
 import {type Actions, keysOf} from './use_keys.ts'
 
@@ -324,33 +325,7 @@ function Drawn({
           </div>
         )}
       </section>
-      {refused && (
-        <div className={styles.refused} role="alert" data-part="refused">
-          <p>
-            <Text>{refused.reason}</Text> <small>{refused.rule}</small>
-          </p>
-          {refused.anyway && (
-            <Button
-              onClick={() => {
-                refused.anyway?.()
-                refuse(null)
-                focusDrawing()
-              }}
-            >
-              {anyways[refused.fix ?? 'subagents']}
-            </Button>
-          )}
-          <Button
-            kind="quiet"
-            onClick={() => {
-              refuse(null)
-              focusDrawing()
-            }}
-          >
-            Close
-          </Button>
-        </div>
-      )}
+      {refused && <RefusedBar refused={refused} close={() => refuse(null)} back={focusDrawing} />}
       {shown && node && (
         <div className={styles.inspector} data-inspector data-part="form">
           <Inspector
@@ -421,39 +396,4 @@ function Drawn({
       )}
     </div>
   )
-}
-
-// anyways say what is done beside an edit that was refused, to make it possible.
-const anyways: Record<NonNullable<Refusal['fix']>, string> = {
-  subagents: 'Enable sub-agents and connect',
-  rounds: 'Set maxRounds to 10 and connect',
-  instead: 'Lead the edge there instead',
-}
-
-// focusPart puts the focus into the next part of the editor: tools, palette, outline, drawing, form. back: into the one before.
-function focusPart(root: HTMLElement | null, back: boolean): void {
-  const parts = [...(root?.querySelectorAll<HTMLElement>('[data-part]') ?? [])].flatMap(part => {
-    if (part.offsetParent === null) return []
-    const inside =
-      part.dataset.part === 'drawing'
-        ? ['.react-flow__node.selected', '.react-flow__node']
-        : [':is(button, select, input, textarea, [tabindex="0"]):not(:disabled)']
-    const target = inside.flatMap(x => [...part.querySelectorAll<HTMLElement>(x)]).find(x => x.offsetParent !== null) ?? (part.tabIndex >= 0 ? part : null)
-    return target ? [{part, target}] : []
-  })
-  const at = parts.findIndex(p => p.part.contains(document.activeElement))
-  const next = at < 0 ? (back ? parts.length - 1 : 0) : (at + (back ? -1 : 1) + parts.length) % parts.length
-  parts[next]?.target.focus()
-}
-
-// narrow tells that parts are shown above each other: a tap opens a node there, as a double click does elsewhere.
-const narrow = (): boolean => window.matchMedia('(max-width: 760px)').matches
-
-// reveal brings a place into view that is not.
-function reveal(f: FlowInstance, root: HTMLElement | null, p: Point): void {
-  const box = root?.querySelector('[data-drawing]')?.getBoundingClientRect()
-  const a = f.flowToScreenPosition(p)
-  const b = f.flowToScreenPosition({x: p.x + nodeWidth, y: p.y + nodeHeight})
-  if (box && (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom))
-    void f.setCenter(p.x + nodeWidth / 2, p.y + nodeHeight / 2, {zoom: f.getZoom()})
 }

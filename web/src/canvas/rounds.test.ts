@@ -19,7 +19,7 @@ const done = (o: Outcome): Step => {
   if (isRefused(o)) throw new Error(o.refused.reason)
   return o
 }
-const after = (text: string, o: Outcome): string => apply(text, done(o).changes)
+const edited = (text: string, o: Outcome): string => apply(text, done(o).changes)
 const empty = '{\n  "name": "Talk",\n  "nodes": [],\n  "edges": []\n}\n'
 const origin = {x: 0, y: 0}
 
@@ -29,11 +29,11 @@ const two = (more = ''): string =>
 describe('an empty rounds document', () => {
   it('becomes two agents that speak in turn', () => {
     let text = empty
-    text = after(text, addNode(draw(text), {}, 'agent', origin))
-    text = after(text, addNode(draw(text), {}, 'agent', origin, {from: 'agent', handle: 'output'}))
+    text = edited(text, addNode(draw(text), {}, 'agent', origin))
+    text = edited(text, addNode(draw(text), {}, 'agent', origin, {from: 'agent', handle: 'output'}))
     const back = {from: 'agent2', handle: 'output', to: 'agent'}
     expect(refusal(draw(text), back)).toMatchObject({rule: 'S1-12', fix: 'rounds'})
-    text = after(text, connect(draw(text), back, true))
+    text = edited(text, connect(draw(text), back, true))
     expect(JSON.parse(text)).toEqual({
       name: 'Talk',
       nodes: [
@@ -55,7 +55,7 @@ describe('an empty rounds document', () => {
     expect(addNode(draw(empty), {}, 'if', origin)).toMatchObject({refused: {rule: 'S1-6'}})
   })
   it('gets lists that are missing', () => {
-    const text = after('{"branches": [{"id": "b", "nodes": []}]}', addNode(draw('{"branches": [{"id": "b", "nodes": []}]}'), {}, 'tool', origin))
+    const text = edited('{"branches": [{"id": "b", "nodes": []}]}', addNode(draw('{"branches": [{"id": "b", "nodes": []}]}'), {}, 'tool', origin))
     expect(JSON.parse(text).nodes).toHaveLength(1)
   })
 })
@@ -65,11 +65,11 @@ describe('the rules of rounds documents', () => {
     const text = two(', "maxRounds": 1')
     const link = {from: 'a', handle: 'output', to: 'a'}
     expect(refusal(draw(text), link)).toMatchObject({rule: 'S1-4', fix: 'instead'})
-    expect(JSON.parse(after(text, connect(draw(text), link, true))).edges).toEqual([{id: 'e1', from: 'a', to: 'a'}])
+    expect(JSON.parse(edited(text, connect(draw(text), link, true))).edges).toEqual([{id: 'e1', from: 'a', to: 'a'}])
   })
   it('S1-4: a node that is added behind another one comes between it and the next', () => {
     const text = two()
-    expect(JSON.parse(after(text, addNode(draw(text), {}, 'set', origin, {from: 'a', handle: 'output'}))).edges).toEqual([
+    expect(JSON.parse(edited(text, addNode(draw(text), {}, 'set', origin, {from: 'a', handle: 'output'}))).edges).toEqual([
       {id: 'e1', from: 'a', to: 'set'},
       {id: 'e2', from: 'set', to: 'b'},
     ])
@@ -84,7 +84,7 @@ describe('the rules of rounds documents', () => {
   it('S1-12: a cycle that a run does not come to is none', () => {
     const text = '{"nodes": [{"id": "a", "type": "set"}, {"id": "b", "type": "set"}, {"id": "c", "type": "set"}], "edges": [{"from": "b", "to": "c"}]}'
     expect(refusal(draw(text), {from: 'c', handle: 'output', to: 'b'})).toBe(null)
-    const ring = after(text, connect(draw(text), {from: 'c', handle: 'output', to: 'b'}))
+    const ring = edited(text, connect(draw(text), {from: 'c', handle: 'output', to: 'b'}))
     expect(refusal(draw(ring), {from: 'a', handle: 'output', to: 'b'})).toMatchObject({rule: 'S1-12', reason: expect.stringContaining('b -> c -> b')})
   })
   it('X-131: a way out must be one of the node', () => {
@@ -106,10 +106,10 @@ describe('names that editors write', () => {
     const c = draw(text)
     expect(c.edges).toMatchObject([{from: 'a', to: 'b', fromKey: 'source', toKey: 'target'}])
     expect(c.nodes[0]).toMatchObject({dataKey: 'parameters', data: {agentId: 'x'}})
-    const now = JSON.parse(after(text, addNode(c, {}, 'set', origin, {from: 'b', handle: 'output'})))
+    const now = JSON.parse(edited(text, addNode(c, {}, 'set', origin, {from: 'b', handle: 'output'})))
     expect(now.nodes[2]).toEqual({id: 'set', type: 'set', parameters: {values: {}}})
     expect(now.edges[1]).toMatchObject({source: 'b', target: 'set'})
-    expect(JSON.parse(after(text, reconnect(c, 0, {from: 'a', handle: 'output', to: 'a'}, true))).edges).toEqual([{source: 'a', target: 'a'}])
+    expect(JSON.parse(edited(text, reconnect(c, 0, {from: 'a', handle: 'output', to: 'a'}, true))).edges).toEqual([{source: 'a', target: 'a'}])
   })
   it('lead to the agent in the one that names it', () => {
     const both = '{"nodes": [{"id": "a", "type": "agent", "config": {}, "parameters": {"agentId": "x"}}]}'
@@ -122,14 +122,14 @@ describe('branches', () => {
     let text = empty
     const added = addBranch(draw(text), graphsOf(text, 'rounds'), 'Morning report')
     expect(added.show).toBe('morning-report')
-    text = after(text, added)
+    text = edited(text, added)
     expect(JSON.parse(text).branches).toEqual([{id: 'morning-report', name: 'Morning report', executionMode: 'one_time', nodes: [], edges: []}])
     const [, branch] = graphsOf(text, 'rounds')
     const renamed = renameBranch(draw(text, 'morning-report'), graphsOf(text, 'rounds'), branch!, 'm')
     expect(renamed.moved).toEqual({from: 'morning-report', to: 'm'})
-    text = after(text, renamed)
+    text = edited(text, renamed)
     const gone = removeBranch(draw(text, 'm'), graphsOf(text, 'rounds')[1]!)
-    expect(JSON.parse(after(text, gone)).branches).toEqual([])
+    expect(JSON.parse(edited(text, gone)).branches).toEqual([])
   })
   it('without an id of their own are drawn by their place', () => {
     const text = '{"branches": [{"id": "x"}, {"id": "x"}, {}]}'
@@ -138,15 +138,15 @@ describe('branches', () => {
   it('have steps of their own: renaming one changes no expression of another graph', () => {
     const set = (id: string) => `{"id": "${id}", "type": "set", "config": {"values": {"v": "{{ $steps.n.output }}"}}}`
     const text = `{"nodes": [{"id": "n", "type": "set"}, ${set('m')}], "edges": [], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "set"}, ${set('k')}]}]}`
-    const main = JSON.parse(after(text, rename(draw(text), {}, 0, 'first')))
+    const main = JSON.parse(edited(text, rename(draw(text), {}, 0, 'first')))
     expect([main.nodes[1].config.values.v, main.branches[0].nodes[1].config.values.v]).toEqual(['{{ $steps.first.output }}', '{{ $steps.n.output }}'])
-    const branch = JSON.parse(after(text, rename(draw(text, 'b'), {}, 0, 'first')))
+    const branch = JSON.parse(edited(text, rename(draw(text, 'b'), {}, 0, 'first')))
     expect([branch.nodes[1].config.values.v, branch.branches[0].nodes[1].config.values.v]).toEqual(['{{ $steps.n.output }}', '{{ $steps.first.output }}'])
   })
 })
 
 it('S1-2: runs begin with the node that is moved to the beginning', () => {
-  expect(draw(after(two(), begin(draw(two()), 1))).nodes.map(n => n.id)).toEqual(['b', 'a'])
+  expect(draw(edited(two(), begin(draw(two()), 1))).nodes.map(n => n.id)).toEqual(['b', 'a'])
 })
 
 describe('agents of a document', () => {
@@ -154,17 +154,17 @@ describe('agents of a document', () => {
     ', "agents": [{"id": "x", "name": "X"}, {"id": "y", "handoffs": ["x"]}], "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "config": {"agentId": "x"}}]}]',
   )
   it('are renamed in all graphs and agents that name them', () => {
-    const now = JSON.parse(after(text, renameAgent(draw(text), 0, 'z')))
+    const now = JSON.parse(edited(text, renameAgent(draw(text), 0, 'z')))
     expect([now.agents[0].id, now.agents[1].handoffs[0], now.nodes[0].config.agentId, now.branches[0].nodes[0].config.agentId]).toEqual(['z', 'z', 'z', 'z'])
     expect(renameAgent(draw(text), 0, 'y')).toMatchObject({refused: {rule: 'S1-6'}})
   })
   it('are made for a node', () => {
-    const now = JSON.parse(after(text, nameAgent(draw(text), 1, null)))
+    const now = JSON.parse(edited(text, nameAgent(draw(text), 1, null)))
     expect([now.nodes[1].config.agentId, now.agents[2].id]).toEqual(['b', 'b'])
   })
   it('go with the nodes that are copied into another workflow', () => {
     const copied = copyText(draw(text), {}, [0, 1])
-    const now = JSON.parse(after(empty, paste(draw(empty), {}, copied)))
+    const now = JSON.parse(edited(empty, paste(draw(empty), {}, copied)))
     expect([now.agents, now.nodes.length, now.edges.length]).toEqual([[{id: 'x', name: 'X'}], 2, 1])
   })
   it('nodes of a canvas document are refused with the reason', () => {
@@ -175,10 +175,10 @@ describe('agents of a document', () => {
 
 it('what is emptied goes with the objects around it that the form made', () => {
   const c = draw(two())
-  const put = after(two(), setAt(c, ['nodes', 0, 'config'], ['retry', 'backoff', 'type'], 'fixed'))
+  const put = edited(two(), setAt(c, ['nodes', 0, 'config'], ['retry', 'backoff', 'type'], 'fixed'))
   expect(JSON.parse(put).nodes[0].config.retry).toEqual({backoff: {type: 'fixed'}})
-  expect(after(put, setAt(draw(put), ['nodes', 0, 'config'], ['retry', 'backoff', 'type'], undefined))).toBe(two())
-  expect(JSON.parse(after(two(), setAt(c, [], ['toolsets', 0], {type: 'fetch'}))).toolsets).toEqual([{type: 'fetch'}])
+  expect(edited(put, setAt(draw(put), ['nodes', 0, 'config'], ['retry', 'backoff', 'type'], undefined))).toBe(two())
+  expect(JSON.parse(edited(two(), setAt(c, [], ['toolsets', 0], {type: 'fetch'}))).toolsets).toEqual([{type: 'fetch'}])
   expect(remove(c, {}, [0], [])).toMatchObject({select: []})
 })
 
