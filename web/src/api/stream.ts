@@ -27,7 +27,10 @@ export function stream(c: Config): () => void {
     if (last) headers['Last-Event-ID'] = last
     const answer = await fetch(apiBase + c.path, {headers, credentials: 'same-origin', cache: 'no-store', signal: stop.signal})
     if (answer.status === 401) signedOut()
-    if (answer.status === 204) return true
+    if (answer.status === 204) {
+      c.state('done') // it has ended, and all of it is known
+      return true
+    }
     if (!answer.ok || !answer.body) {
       if (answer.status >= 500 || answer.status === 429) throw new Error(`status ${answer.status}`)
       c.state('refused', answer.status)
