@@ -23,6 +23,9 @@ export class ApiError extends Error {
   }
 }
 
+// isGone tells whether what was asked for is not there, or no longer. To ask again would be refused again.
+export const isGone = (err: unknown): boolean => err instanceof ApiError && (err.status === 404 || err.status === 410)
+
 const listeners = new Set<() => void>()
 
 // onSignedOut calls back when the server no longer knows the session.

@@ -1,4 +1,4 @@
-import {askExact, client} from '../api/client.ts'
+import {askExact, client, isGone} from '../api/client.ts'
 import {type StreamState, stream} from '../api/stream.ts'
 import {parse} from '../lib/exact.ts'
 import {Fold} from '../run/project.ts'
@@ -128,11 +128,15 @@ export class RunSource {
         if (items.length < 1000) break
       }
       this.loaded = true
-    } catch {
+    } catch (err) {
       if (!this.stop.signal.aborted) this.state = 'lost'
+      if (isGone(err)) {
+        this.state = 'refused'
+        this.stop.abort() // it was deleted
+      }
     }
     this.plan()
-    if (this.isOver()) return
+    if (this.isOver() || this.stop.signal.aborted) return
     await new Promise<void>(done => {
       const end = () => {
         clearTimeout(timer)

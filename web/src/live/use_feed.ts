@@ -1,9 +1,10 @@
 import {useQueryClient} from '@tanstack/react-query'
 import {useEffect, useState} from 'react'
+import {isGone} from '../api/client.ts'
 import {type FeedState, follow} from './feed.ts'
 
 // useFeed asks anew for what a notice says has changed, and for all when there is a stream again: new runs and changes of workflows have no number behind which to go on. Many
-// notices at a time ask once.
+// notices at a time ask once. What was not there, as a workflow that was deleted elsewhere, is not asked for again.
 export function useFeed(): FeedState {
   const queries = useQueryClient()
   const [state, setState] = useState<FeedState>('connecting')
@@ -12,7 +13,7 @@ export function useFeed(): FeedState {
     const ask = () => {
       timer ??= setTimeout(() => {
         timer = undefined
-        for (const key of ['runs', 'counts', 'waits', 'workflows']) void queries.invalidateQueries({queryKey: [key]})
+        for (const key of ['runs', 'counts', 'waits', 'workflows']) void queries.invalidateQueries({queryKey: [key], predicate: q => !isGone(q.state.error)})
       }, 250)
     }
     const stop = follow(ask, s => {

@@ -68,6 +68,7 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
             {view.retry ? 'goes on with' : 'forked from'} <Link href={`/runs/${view.forkedFrom}`}>{view.forkedFrom.slice(-8)}</Link>
           </span>
         )}
+        {live.state === 'refused' && <span className={styles.lost}>The run is no longer there; this is what was read of it</span>}
         {live.state === 'lost' && <span className={styles.lost}>The connection is lost; it catches up by itself</span>}
       </p>
       {view.waiting.map(w => (
