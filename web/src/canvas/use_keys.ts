@@ -41,7 +41,7 @@ export function keysOf(editing: Editing, a: Actions): (e: KeyboardEvent<HTMLElem
 function actionOf(e: KeyboardEvent<HTMLElement>, editing: Editing, a: Actions): (() => void) | null {
   const {c, model, current, nodes, places, full, select, place, readOnly} = editing
   const inside = (e.target as HTMLElement).closest('[data-drawing]') !== null
-  const button = (e.target as HTMLElement).closest('button') !== null
+  const button = (e.target as HTMLElement).closest('button, a[href]') !== null // what has an Enter of its own
   // A button there is about something else than the chosen nodes.
   const beside = (e.target as HTMLElement).closest('[data-inspector], [role=toolbar]') !== null
   if (e.metaKey || e.ctrlKey) {
