@@ -152,6 +152,14 @@ describe('a session', () => {
     two.model.undo()
     expect(two.model.text).toBe('a')
   })
+  it('keeps nothing from the moment on at which all is undone', () => {
+    const s = server('a')
+    const one = opened(s)
+    type(one.model, 'b')
+    vi.advanceTimersByTime(1000)
+    one.model.undo()
+    expect(opened(s, one.disk).session.state.found).toBeNull()
+  })
   it('shows both where the workflow was changed since', () => {
     const s = server('a')
     const one = opened(s)

@@ -166,7 +166,8 @@ export class Session {
 
   #keepSoon(): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.keepNow(), keepAfter)
+    if (dirty) this.#timer = setTimeout(() => this.keepNow(), keepAfter)
+    else this.keepNow() // all is undone: what was kept would be offered to who leaves now
   }
 
   #settle(stored: Stored, said: string): void {
