@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +42,26 @@ func pageTools(t *testing.T) (node, specs, chromium string) {
 	return node, specs, chromium
 }
 
+// inNoFile checks that no file of a folder has a text.
+func inNoFile(t *testing.T, dir, text string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(text)) {
+			t.Errorf("%s has the code of the link", path)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files: %v", files, err)
+	}
+}
+
 var codeLink = regexp.MustCompile(`http://\S+#code=\S+`)
 
 // openLink gives the link that `hocket open` prints in the folder home.
@@ -71,11 +92,6 @@ const drawReplies = `replies:
   - {text: Done., times: always}
 `
 
-// repairReplies answer the agent of the workflow that the spec mends.
-const repairReplies = `replies:
-  - {agent: writer, text: first letter}
-`
-
 // TestPage plays the specs of the page (web/specs) in a browser, each against a server on a fresh store. They fail on any error of the console, any violation of the policy and
 // any request to another origin.
 func TestPage(t *testing.T) {
@@ -90,7 +106,7 @@ func TestPage(t *testing.T) {
 	}{
 		{name: "minute", env: []string{"HOCKET_TOKEN="}}, // a first start: the token is made
 		{name: "hostile"},
-		{name: "axe"},
+		{name: "axe", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "watch"},
 		{name: "decide", files: map[string]string{"tools.yaml": deskTools}, args: []string{"--tools", "tools.yaml"}},
 		{name: "session"},
@@ -102,11 +118,13 @@ func TestPage(t *testing.T) {
 		{name: "marks"},
 		{name: "draw", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
 		{name: "rounds", files: map[string]string{"replies.yaml": drawReplies}, args: []string{"--replies", "replies.yaml"}},
+		{name: "same"},
 		{name: "versions"},
 		{name: "write"},
-		{name: "repair", files: map[string]string{"replies.yaml": repairReplies}, args: []string{"--replies", "replies.yaml"}},
+		{name: "repair"},
 	} {
 		t.Run(spec.name, func(t *testing.T) {
+			t.Parallel() // they wait for pages more than they compute
 			home := t.TempDir()
 			for name, text := range spec.files {
 				if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
@@ -119,11 +137,15 @@ func TestPage(t *testing.T) {
 				}
 				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
-			p := serve(t, home, spec.env, spec.args...)
-			settings := map[string]string{"origin": p.url, "token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir(), "soak": os.Getenv("HOCKET_SOAK")}
-			if spec.env != nil {
-				settings["link"] = openLink(t, home, spec.env)
+			settings := map[string]string{"token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
+			var p *process
+			if spec.env == nil {
+				p = serve(t, home, nil, spec.args...)
+			} else {
+				p, settings["link"] = serveAtTerminal(t, home, spec.env)
+				settings["opened"] = openLink(t, home, spec.env)
 			}
+			settings["origin"] = p.url
 			in, err := json.Marshal(settings)
 			if err != nil {
 				t.Fatal(err)
@@ -137,8 +159,13 @@ func TestPage(t *testing.T) {
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
-			if _, code, ok := strings.Cut(settings["link"], "#code="); ok && strings.Contains(p.said(), code) {
-				t.Error("the code of the link is in the server's log")
+			for name, times := range map[string]int{"link": 1, "opened": 0} { // the link itself is written once
+				if _, code, ok := strings.Cut(settings[name], "#code="); ok {
+					if n := strings.Count(p.said(), code); n != times {
+						t.Errorf("the server writes the code of the link %d times:\n%s", n, p.said())
+					}
+					inNoFile(t, home, code)
+				}
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -86,15 +87,32 @@ func begin(t *testing.T, home string, env []string, args ...string) *process {
 // listen starts a verb that listens.
 func listen(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{})}
-	p.cmd.Dir = home
-	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
+	p := prepared(t, home, env, args...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.launch(t, stderr)
+	return p
+}
+
+// prepared gives a verb that is not started yet.
+func prepared(t *testing.T, home string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{})}
+	p.cmd.Dir = home
+	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
+	return p
+}
+
+// launch starts a verb that listens, and reads what it says. theirs are files that only the program needs.
+func (p *process) launch(t *testing.T, stderr io.Reader, theirs ...io.Closer) {
+	t.Helper()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range theirs {
+		_ = f.Close()
 	}
 	t.Cleanup(p.kill)
 	found := make(chan string, 1)
@@ -119,7 +137,6 @@ func listen(t *testing.T, home string, env []string, args ...string) *process {
 	case <-time.After(5 * time.Minute):
 		t.Fatalf("the server does not say where it listens: %s", p.said())
 	}
-	return p
 }
 
 func (p *process) said() string {

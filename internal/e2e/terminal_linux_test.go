@@ -1,0 +1,53 @@
+//go:build linux
+
+package e2e_test
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// terminal gives both ends of a terminal: what a program writes to theirs is read from ours.
+func terminal(t *testing.T) (ours, theirs *os.File) {
+	t.Helper()
+	ours, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ours.Close() })
+	var number, unlocked uint32
+	for request, value := range map[uintptr]*uint32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlocked} {
+		if _, _, no := syscall.Syscall(syscall.SYS_IOCTL, ours.Fd(), request, uintptr(unsafe.Pointer(value))); no != 0 {
+			t.Fatal(no)
+		}
+	}
+	theirs, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = theirs.Close() })
+	return ours, theirs
+}
+
+// serveAtTerminal starts the server as a person does, at a terminal, and gives the link that it prints there.
+func serveAtTerminal(t *testing.T, home string, env []string) (p *process, link string) {
+	t.Helper()
+	ours, theirs := terminal(t)
+	p = prepared(t, home, env, "serve", "--addr", "127.0.0.1:0")
+	p.cmd.Stderr = theirs
+	p.launch(t, ours, theirs)
+	p.ready(t)
+	for link == "" {
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("no link is printed: %s", p.said())
+		case <-time.After(10 * time.Millisecond):
+			link = codeLink.FindString(p.said())
+		}
+	}
+	return p, link
+}

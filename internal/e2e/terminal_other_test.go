@@ -1,0 +1,12 @@
+//go:build unix && !linux
+
+package e2e_test
+
+import "testing"
+
+// serveAtTerminal starts the server, and gives the link of `hocket open`: here is no terminal for tests.
+func serveAtTerminal(t *testing.T, home string, env []string) (p *process, link string) {
+	t.Helper()
+	p = serve(t, home, env)
+	return p, openLink(t, home, env)
+}
