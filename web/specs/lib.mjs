@@ -74,9 +74,9 @@ export async function ended(api, id) {
   }
 }
 
-// settled waits until the page shows its heading and nothing loads.
+// settled waits until the page shows its heading, or what is wrong, and nothing loads.
 export async function settled(page) {
-  await page.locator('main h1, main h2').first().waitFor()
+  await page.locator('main :is(h1, h2, [role=alert])').first().waitFor()
   await page
     .getByText(/^Loading /)
     .first()
