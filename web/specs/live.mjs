@@ -1,7 +1,11 @@
-// Done-when 4 (P36): after each event the views of an open page are those of a fresh load, and an open page catches up by itself with a server that was killed.
-import {writeFileSync} from 'node:fs'
-import {join} from 'node:path'
+// Done-when 4 (P36): after each event each view of an open page is that of a fresh load, and open pages catch up by themselves with a server that was killed.
+//
+// A page is open at each view that is drawn of the run's events, from the first event on. A proxy passes the events on one by one. After each one another page, which has nothing of the run, opens it,
+// goes through these views, and each is compared with the page that is open there: all elements of the main part, with their texts, names and states. The log, the trail and the context are asked of
+// the server, which knows no earlier state of a run: they are compared wherever the run stands still, at each call of a model and at each wait, for which the model's replies are held back. There the
+// other page is loaded anew; in between it only leaves the run and comes back, which forgets all of the run but not the scripts.
 import {caller, check, ended, settled, signIn, until, withBrowser} from './lib.mjs'
+import {model} from './model.mjs'
 import {meter, proxy} from './proxy.mjs'
 import {serve} from './server.mjs'
 
@@ -27,27 +31,45 @@ workflow:
     - {id: sure, type: approval, prompt: Is it right?}
 `
 
-const replies = `replies:
-  - {agent: writer, error: {code: rate_limit, message: slow down}}
-  - {agent: writer, toolCalls: [{name: transfer_task_guide, arguments: {input: When is it open}}]}
-  - {agent: guide, text: On Sundays}
-  - {agent: writer, text: Library open}
-  - {agent: style, text: Too short., times: 2}
-  - {agent: facts, text: True., times: 2}
-  - {agent: chief, json: {score: 0.5}}
-  - {agent: writer, text: Library opens on Sundays}
-  - {agent: chief, json: {score: 0.9}}
-  - {agent: printer, text: Library opens on Sundays}
-`
+// replies are what the model says, by a word of the instruction, in turn. After the last one it is said again.
+const replies = {
+  'Write a headline': [
+    {status: 429, error: 'slow down'},
+    {tool: {name: 'transfer_task_guide', arguments: {input: 'When is it open'}}},
+    {text: 'Library open'},
+    {text: 'Library opens on Sundays'},
+  ],
+  'Say when': [{text: 'On Sundays'}],
+  'Judge the style': [{text: 'Too short.'}],
+  'Judge the facts': [{text: 'True.'}],
+  Decide: [{text: '{"score": 0.5}'}, {text: '{"score": 0.9}'}],
+  'Repeat the headline': [{text: 'Library opens on Sundays'}],
+}
 
-const folded = ['Graph', 'Timeline', 'Steps', 'Events']
+function reply(system) {
+  const [, list] = Object.entries(replies).find(([word]) => system.includes(word)) ?? []
+  check('the model knows who asks', list !== undefined, system)
+  return list.length > 1 ? list.shift() : list[0]
+}
+
+// rests are where the run stands still: as many calls are held, or it waits for a person. kill: the server is killed there, and started again.
+const rests = [
+  ...[1, 1, 1, 1, 2, 1, 1, 1, 2, 1, 1].map(held => ({held})),
+  {wait: 'ok', kill: true},
+  {held: 1, kill: true}, // the call is made again
+  {wait: 'sure'},
+]
+
+const folded = ['Graph', 'Timeline', 'Steps', 'Conversation', 'Events']
+const told = ['Log', 'Trail', 'Context']
 const tall = {viewport: {width: 1280, height: 6000}}
 
 const eventsOf = page =>
   page
     .getByRole('tab', {name: /^Events/})
-    .textContent()
+    .textContent({timeout: 1000})
     .then(t => Number(t.replace('Events', '')))
+    .catch(() => 0)
 
 // picture is what a page shows of a run: the elements of its main part with their texts, states, names and classes.
 const picture = page =>
@@ -88,8 +110,9 @@ const differ = (a, b) => {
 
 async function equal(what, live, fresh) {
   let why = ''
-  for (const end = performance.now() + 20_000; ; ) {
-    why = differ(await picture(live), await picture(fresh))
+  for (const end = performance.now() + 30_000; ; ) {
+    const [a, b] = await Promise.all([picture(live), picture(fresh)])
+    why = differ(a, b)
     if (!why || performance.now() > end) break
   }
   check(`${what}: the live view is that of a fresh load`, !why, why)
@@ -97,109 +120,128 @@ async function equal(what, live, fresh) {
 
 const show = (page, tab) => page.getByRole('tab', {name: new RegExp(`^${tab}`)}).click()
 
-export async function spec(chromium, {token, program, scratch, soak}) {
-  const file = join(scratch, 'replies.yaml')
-  writeFileSync(file, replies)
-  const begin = addr => serve({program, home: scratch, token, addr}, '--replies', file)
+// go leads to another address of the application, without loading the page.
+const go = (page, path) => page.evaluate(to => history.pushState(null, '', to), path)
+
+export async function spec(chromium, {token, program, scratch}) {
+  const fake = await model({home: scratch, held: true}, reply)
+  const begin = addr => serve({program, home: scratch, token, addr})
   let server = await begin()
   const events = meter()
   const before = await proxy({events})
   before.to(server.origin)
   try {
-    await withBrowser(chromium, server.origin, async ({open, tab, allow, allowOrigin}) => {
+    await withBrowser(chromium, server.origin, async ({open, allow, allowOrigin}) => {
       allowOrigin(before.origin)
       const api = caller(server.origin, token)
-      const run = await api('/runs?wait=20s', {document, format: 'steps', name: 'headline', input: 'Sunday'})
-      check('the run waits', run.status === 'paused', JSON.stringify(run.error))
+      const run = await api('/runs', {document, format: 'steps', name: 'headline', input: 'Sunday'})
       const path = `/runs/${run.id}?tab=`
       const onServer = async () => (await api(`/runs/${run.id}/events?limit=1000`)).items
+      const openCalls = all => all.reduce((n, e) => n + ({'model.called': 1, 'model.replied': -1, 'model.failed': -1}[e.type] ?? 0), 0)
+      // atRest waits until the run stands still, and gives its events.
+      const atRest = async ({held, wait}) => {
+        let all = []
+        const said = async () => ({held: fake.held, calls: openCalls(all), ...(await api(`/runs/${run.id}`))})
+        const still = async () => {
+          all = await onServer()
+          const now = await api(`/runs/${run.id}`)
+          if (held) return fake.held === held && openCalls(all) === held
+          return wait ? now.status === 'paused' && now.waiting.some(w => w.node === wait) : now.endedAt !== null
+        }
+        await until('the run stands still', still, said)
+        return onServer()
+      }
 
-      // Each page has a session of its own, so that each has a stream.
-      const now = new Date()
-      const pages = {}
-      const enter = async origin => {
+      // Each page has a session of its own, so that each has a stream. They were never on another page, and are tall, so that all rows are drawn.
+      const now = Date.now() + 3_600_000 // all times are in the past
+      const enter = async () => {
         const page = await open(tall)
         await page.clock.setFixedTime(now)
-        await signIn(page, origin, token)
+        await signIn(page, before.origin, token)
         return page
       }
+      await atRest(rests[0])
       events.open(1)
+      const pages = {}
+      const fresh = await enter()
       for (const name of folded) {
-        pages[name] = await enter(before.origin)
+        pages[name] = await enter()
         await pages[name].goto(before.origin + path + name.toLowerCase())
         await settled(pages[name])
       }
-      const loader = await enter(before.origin)
-      // All views after each event are for the long form (make soak); else they take turns, and all are compared where the run waits and at its end.
-      const compare = async (n, isLast) => {
-        await loader.goto(`${before.origin + path}graph`)
-        for (const name of soak || isLast ? folded : [folded[n % folded.length]]) {
-          await show(loader, name)
-          for (const p of [loader, pages[name]])
+      await pages.Events.getByLabel(/also edges/).check()
+      const compare = async (n, names) => {
+        for (const name of names) {
+          const live = pages[name] ?? pages.Conversation
+          if (told.includes(name)) await show(live, name)
+          await show(fresh, name)
+          if (name === 'Events') await fresh.getByLabel(/also edges/).check()
+          for (const p of [fresh, live])
             await until(
-              `a page has ${n} events`,
+              `a page has ${n} events (${name})`,
               async () => (await eventsOf(p)) === n,
               () => eventsOf(p),
             )
-          await equal(`event ${n}, ${name}`, pages[name], loader)
+          await equal(`event ${n}, ${name}`, live, fresh)
         }
-      }
-      const paused = (await onServer()).length
-      for (let n = 1; n <= paused; n++) {
-        events.open(n)
-        await compare(n, n === paused)
+        if (names.some(name => told.includes(name))) await show(pages.Conversation, 'Conversation')
       }
 
-      // The server is killed while the run waits, and once more when it has just gone on.
-      const watcher = await enter(server.origin)
-      await watcher.goto(`${server.origin + path}events`)
-      await settled(watcher)
-      await watcher.getByLabel(/also edges/).check()
       allow(/net::ERR_(CONNECTION|EMPTY_RESPONSE|INCOMPLETE|SOCKET_NOT_CONNECTED)/)
-      const lost = watcher.getByText('The connection is lost')
       const restart = async () => {
         const {host} = new URL(server.origin)
         await server.kill()
-        await lost.waitFor()
+        for (const p of Object.values(pages)) await p.getByText('The connection is lost').waitFor()
         server = await begin(host)
-        await lost.waitFor({state: 'detached'})
+        before.to(server.origin)
       }
-      await restart()
-      const approve = wait => api(`/runs/${run.id}/resume`, {wait, decision: 'approve', note: 'good'})
-      await approve(run.waiting[0].id)
-      await restart()
-      const waitsAgain = async () => (await api(`/runs/${run.id}`)).waiting?.find(w => w.node === 'sure')
-      await until('the run waits again', waitsAgain)
-      await approve((await waitsAgain()).id)
+
+      let seen = 0
+      for (const rest of [...rests, {}]) {
+        let all = await atRest(rest)
+        const catchUp = async () => {
+          for (let n = seen + 1; n < all.length; n++) {
+            events.open(n)
+            await go(fresh, '/schedules')
+            await fresh.getByRole('heading', {name: 'Schedules'}).first().waitFor()
+            await go(fresh, `${path}graph`)
+            await compare(n, folded)
+          }
+          seen = all.length
+          events.open(seen)
+          await fresh.goto(`${before.origin + path}graph`)
+          await compare(seen, [...folded, ...told])
+        }
+        await catchUp()
+        if (rest.kill) {
+          await restart()
+          all = await atRest(rest)
+          await catchUp()
+        }
+        if (rest.held) fake.release()
+        else if (rest.wait) {
+          const {waiting} = await api(`/runs/${run.id}`)
+          await api(`/runs/${run.id}/resume`, {wait: waiting.find(w => w.node === rest.wait).id, decision: 'approve', note: 'good'})
+        }
+      }
+
       const {status} = await ended(api, run.id)
       check('the run completes', status === 'completed', status)
       const all = await onServer()
-      await until(
-        'the page that was open has all events',
-        async () => (await eventsOf(watcher)) === all.length,
-        () => eventsOf(watcher),
-      )
-      const rows = await watcher.getByRole('list', {name: 'Events'}).getByRole('listitem').allTextContents()
+      for (const kind of ['model.failed', 'branch', 'tool', 'wait.opened', 'run.resumed'])
+        check(
+          `the run has events of ${kind}`,
+          all.some(e => e.type.startsWith(kind)),
+          [...new Set(all.map(e => e.type))].join(),
+        )
+      const rows = await pages.Events.getByRole('list', {name: 'Events'}).getByRole('listitem').allTextContents()
       const numbers = rows.map(r => Number.parseInt(r, 10))
       check('each event is there once', rows.length === all.length && all.every((e, i) => rows[i].startsWith(String(e.seq))), `${numbers}`)
-      const fresh = await tab(watcher)
-      await fresh.clock.setFixedTime(now)
-      await fresh.goto(`${server.origin + path}events`)
-      for (const name of [...folded, 'Log', 'Trail', 'Context']) {
-        await show(watcher, name)
-        await show(fresh, name)
-        await equal(`after the server was killed, ${name}`, watcher, fresh)
-      }
-
-      // What came after the answer, one by one.
-      for (let n = paused + 1; n <= all.length; n++) {
-        events.open(n)
-        await compare(n, n === all.length)
-      }
-      console.error(`${all.length} events`)
+      console.error(`${all.length} events, ${fake.asked.length} calls`)
     })
   } finally {
     before.close()
     await server.kill()
+    fake.close()
   }
 }
