@@ -38,8 +38,8 @@ export function meter() {
   }
 }
 
-// proxy serves, below the path prefix, what the server that `to` names serves. It takes the prefix off where strip says so.
-export async function proxy({prefix = '', strip = false, events} = {}) {
+// proxy serves, below the path prefix, what the server that `to` names serves. It takes the prefix off where strip says so, and the headers without off all answers.
+export async function proxy({prefix = '', strip = false, without = [], events} = {}) {
   let target
   const server = createServer((asked, answer) => {
     if (!asked.url.startsWith(`${prefix}/`)) {
@@ -48,6 +48,7 @@ export async function proxy({prefix = '', strip = false, events} = {}) {
     }
     const path = strip ? asked.url.slice(prefix.length) : asked.url
     const on = request(new URL(path, target), {method: asked.method, headers: asked.headers}, from => {
+      for (const name of without) delete from.headers[name]
       answer.writeHead(from.statusCode, from.headers)
       answer.flushHeaders()
       from.on('error', () => answer.destroy()) // the server is gone
