@@ -15,7 +15,11 @@ export const spec = (chromium, {origin, token}) =>
     for (let i = 0; i < count; i++) runs.push(await api('/runs?wait=20s', {document, format: 'steps', name: `letter ${i}`, input: `letter ${i}`}))
     const first = await open()
     await signIn(first, origin, token)
-    // What is open at the server are the requests for streams that have an answer and no end.
+    const onServer = async () => {
+      const text = await fetch(`${origin}/metrics`, {headers: {Authorization: `Bearer ${token}`}}).then(a => a.text())
+      return Number(/^hocket_http_event_streams_active (\d+)/m.exec(text)?.[1])
+    }
+    // Between two looks at what the server says are the requests for streams that have an answer and no end.
     const streams = new Set()
     let most = 0
     const follow = page => {
@@ -35,6 +39,7 @@ export const spec = (chromium, {origin, token}) =>
       await p.getByRole('link', {name: 'Decide'}).waitFor()
     }
     check('four streams are open: the feed, and three runs', streams.size === 4 && most <= 4, `${streams.size}, at most ${most}`)
+    check('the server has four streams open', (await onServer()) === 4, String(await onServer()))
 
     // Each run ends by itself, those whose tabs have a stream and those whose tabs ask.
     const ends = pages.map((p, i) =>
@@ -51,6 +56,8 @@ export const spec = (chromium, {origin, token}) =>
       const {status} = await ended(api, run.id)
       check('the run completes', status === 'completed', status)
       const at = performance.now()
+      const streamsNow = await onServer()
+      check('the server never has more than four streams open', streamsNow <= 4, String(streamsNow))
       late.push((await ends[i]) - at)
     }
     console.error(`ends were shown after ${late.map(Math.round).join(' ')} ms; at most ${most} streams`)

@@ -1,0 +1,83 @@
+// Done-when 3: the documents of the examples and of the seeds (internal/conformance/testdata has those), opened, edited, undone and stored, are the same byte for byte, and no version is made: in the text
+// editor, and those that are drawn in the canvas editor, where nodes are moved and tidied too. (web/src/canvas/roundtrip.test.ts has the documents of all tests, without a browser.)
+import {readdirSync, readFileSync} from 'node:fs'
+import {basename, join} from 'node:path'
+import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
+
+const root = new URL('../../', import.meta.url).pathname
+const folders = ['examples', 'internal/conformance/testdata']
+
+// documentsOf gives the documents of the folders that the server takes as drafts, by an id.
+async function documentsOf(origin, token) {
+  const out = new Map()
+  for (const folder of folders) {
+    for (const file of readdirSync(join(root, folder), {recursive: true})) {
+      if (!/\.(ya?ml|json)$/.test(file) || /^(replies|tools|agents)\./.test(basename(file))) continue
+      const document = readFileSync(join(root, folder, file), 'utf8')
+      const id = `${basename(file).replace(/\W+/g, '-')}-${out.size}`
+      const answer = await fetch(`${origin}/api/v1/workflows`, {
+        method: 'POST',
+        headers: {Authorization: `Bearer ${token}`, 'Content-Type': 'application/json'},
+        body: JSON.stringify({id, document, draft: true, allowUnknown: true}),
+      })
+      if (answer.ok) out.set(id, {document, file: join(folder, file), format: (await answer.json()).format})
+      else check(`${file} is refused for a reason`, answer.status === 422, await answer.text())
+    }
+  }
+  return out
+}
+
+const changed = page => page.getByText('changes not stored')
+const said = (page, text) => page.getByRole('status').filter({hasText: text}).first().waitFor()
+
+async function inText(page) {
+  const area = page.getByRole('textbox', {name: 'Document', exact: true})
+  await area.click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.insertText('\n# ä👩 ')
+  await changed(page).waitFor()
+  await page.keyboard.press('Control+Home')
+  await page.keyboard.insertText('x')
+  const undo = page.getByRole('button', {name: 'Undo'})
+  await until('all is undone', async () => {
+    if (await undo.isDisabled()) return true
+    await undo.click()
+    return false
+  })
+}
+
+async function onCanvas(page) {
+  await page.locator('.react-flow__node').first().waitFor()
+  await page.getByRole('button', {name: 'Tidy'}).click()
+  await page.locator('.react-flow__node').first().focus()
+  await page.keyboard.press('Alt+ArrowRight')
+  await page.keyboard.press('Delete')
+  await changed(page).waitFor()
+  await page.locator('[data-drawing]').focus()
+  await page.keyboard.press('Control+z')
+}
+
+export const spec = (chromium, {origin, token}) =>
+  withBrowser(chromium, origin, async ({open}) => {
+    const api = caller(origin, token)
+    const documents = await documentsOf(origin, token)
+    const kinds = new Set()
+    const page = await open()
+    await signIn(page, origin, token)
+    for (const [id, {document, file, format}] of documents) {
+      const ways = {text: inText, ...(format === 'canvas' && file.endsWith('.json') ? {canvas: onCanvas} : {})}
+      for (const [pane, act] of Object.entries(ways)) {
+        kinds.add(`${format} ${pane}`)
+        await page.goto(`${origin}/workflows/${id}/edit?pane=${pane}`)
+        await settled(page)
+        await act(page)
+        await changed(page).waitFor({state: 'detached'})
+        await page.keyboard.press('Control+s')
+        await said(page, 'There is no change to store.')
+      }
+      const now = await api(`/workflows/${id}?draft=true`)
+      check(`${file} is as it was`, now.document === document && now.versions.length === 1, JSON.stringify(now.versions))
+    }
+    console.error(`${documents.size} documents`)
+    check('there are documents of each format', documents.size > 25 && kinds.size === 5, `${documents.size}: ${[...kinds].join()}`)
+  })
