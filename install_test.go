@@ -1,11 +1,16 @@
 package hocket_test
 
 import (
+	archivezip "archive/zip"
+	"bufio"
 	"encoding/json"
 	"io"
+	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -15,12 +20,13 @@ import (
 )
 
 // TestInstall: `go install github.com/hocket-run/hocket/cmd/hocket@latest` works, from a proxy that serves this work tree as a release. Without network: what Hocket
-// needs is in the module cache. Compiling it all takes a minute, so that this only plans the build (go install -n) unless HOCKET_INSTALL is set: then the program is built
-// and says its version.
+// needs is in the module cache. Compiling it all takes a minute, so that this only plans the build (go install -n) unless HOCKET_INSTALL is set: then the program is built,
+// says its version, and serves the page. Neither needs Node: the release has the page as it is built.
 func TestInstall(t *testing.T) {
 	t.Parallel()
 	m := xmod.Version{Path: strings.TrimSuffix(module, "/"), Version: "v1.2.3"}
 	proxy := serveModule(t, m)
+	hasPage(t, filepath.Join(proxy, filepath.FromSlash(m.Path), "@v", m.Version+".zip"), m.String()+"/web/dist/")
 	bin, cache := t.TempDir(), linkedCache(t)
 	args := []string{"install", "-trimpath", "-n", m.Path + "/cmd/hocket@latest"}
 	if os.Getenv("HOCKET_INSTALL") != "" {
@@ -39,6 +45,79 @@ func TestInstall(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "hocket"), "version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "hocket version v1.2.3\n") {
 		t.Errorf("hocket version prints %q, %v; want the version of the module", out, err)
+	}
+	servesPage(t, filepath.Join(bin, "hocket"))
+}
+
+// asset is a file that the page's index names.
+var asset = regexp.MustCompile(`"\./(assets/[^"]+)"`)
+
+// hasPage checks that the archive of a release has the page in a folder: its index, and what that names.
+func hasPage(t *testing.T, archive, dir string) {
+	t.Helper()
+	z, err := archivezip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = z.Close() }()
+	index, err := fs.ReadFile(z, dir+"index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := asset.FindAllSubmatch(index, -1)
+	if len(named) < 2 {
+		t.Errorf("the page names %d files", len(named))
+	}
+	for _, name := range named {
+		if _, err := fs.Stat(z, dir+string(name[1])); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// servesPage checks that a program serves the page of the work tree, where no other program is found.
+func servesPage(t *testing.T, program string) {
+	t.Helper()
+	home := t.TempDir()
+	c := exec.CommandContext(t.Context(), program, "serve", "--addr", "127.0.0.1:0")
+	c.Dir, c.Env = home, []string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=hk_of-the-install-test-0123456789abcdefghij"}
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Process.Kill(); _ = c.Wait() })
+	var url string
+	for sc := bufio.NewScanner(stderr); url == "" && sc.Scan(); {
+		url = regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(sc.Text())
+	}
+	got := func(path string) string {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/"+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s, %v", path, answer.Status, err)
+		}
+		return string(body)
+	}
+	named := asset.FindAllStringSubmatch(strings.ReplaceAll(got(""), `"/assets/`, `"./assets/`), -1)
+	if len(named) < 2 {
+		t.Errorf("the page names %d files", len(named))
+	}
+	for _, name := range named {
+		want, err := os.ReadFile(filepath.Join("web", "dist", filepath.FromSlash(name[1])))
+		if err != nil || got(name[1]) != string(want) {
+			t.Errorf("%s is not that of the work tree: %v", name[1], err)
+		}
 	}
 }
 
