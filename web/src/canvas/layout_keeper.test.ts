@@ -1,5 +1,6 @@
 import {expect, it, vi} from 'vitest'
 import {keeper, onto} from './layout_keeper.ts'
+import type {Layout} from './operations.ts'
 
 const conflict = new Error('changed')
 const isConflict = (err: unknown) => err === conflict
@@ -61,6 +62,36 @@ it('moves what was moved here where another client stored first, and tells other
   k.flush()
   await vi.waitFor(() => expect(told).toHaveLength(1))
   expect(calls).toEqual(['old', 'theirs', 'mine'])
+})
+
+it('leaves what another client moved where it is, with each move that follows', async () => {
+  type Stored = {etag: number; nodes: Layout}
+  const place = (x: number) => ({x, y: 0})
+  let server: Stored = {etag: 1, nodes: {a: place(0), b: place(0)}}
+  const k = keeper(server, {
+    store: async (was, nodes) => {
+      if (was.etag !== server.etag) throw conflict
+      server = {etag: was.etag + 1, nodes}
+      return server
+    },
+    nodes: s => s.nodes,
+    again: async () => server,
+    isConflict,
+    failed: err => expect(err).toBeNull(),
+  })
+  const move = async (nodes: Layout, etag: number) => {
+    k.keep(nodes)
+    k.flush()
+    await vi.waitFor(() => expect(server.etag).toBe(etag))
+    await new Promise(r => setTimeout(r))
+  }
+  server = {etag: 2, nodes: {a: place(10), b: place(0)}}
+  await move({a: place(0), b: place(5)}, 3)
+  expect(server.nodes).toEqual({a: place(10), b: place(5)})
+  await move({a: place(0), b: place(6)}, 4)
+  expect(server.nodes).toEqual({a: place(10), b: place(6)})
+  await move({a: place(0), b: place(0)}, 5)
+  expect(server.nodes).toEqual({a: place(10), b: place(0)})
 })
 
 it('lays over the places of others only what was changed here', () => {

@@ -30,10 +30,12 @@ export function onto(others: Layout, was: Layout, now: Layout): Layout {
   return Object.fromEntries(out)
 }
 
-// keeper stores layouts a moment after they change, one after the other. Where another client moved nodes in the meantime, the nodes that were moved here are moved there. What could not be
-// stored is stored with the next change.
+// keeper stores layouts a moment after they change, one after the other: of each only what is moved since the one before, onto what is stored, so that what other clients moved stays.
+// What could not be stored is stored with the next change.
 export function keeper<S>(first: S, {store, nodes: nodesOf, again, isConflict, failed}: Ports<S>) {
   let now = first
+  // sent is the layout that was stored last as the page has it, without what other clients moved.
+  let sent = nodesOf(first)
   let timer: ReturnType<typeof setTimeout> | undefined
   let next: Layout | null = null
   let busy: Promise<void> | null = null
@@ -42,11 +44,12 @@ export function keeper<S>(first: S, {store, nodes: nodesOf, again, isConflict, f
       const nodes = next
       next = null
       try {
-        now = await store(now, nodes).catch(async (err: unknown) => {
+        now = await store(now, onto(nodesOf(now), sent, nodes)).catch(async (err: unknown) => {
           if (!isConflict(err)) throw err
           const others = await again()
-          return store(others, onto(nodesOf(others), nodesOf(now), nodes))
+          return store(others, onto(nodesOf(others), sent, nodes))
         })
+        sent = nodes
         failed(null)
       } catch (err) {
         failed(err)
