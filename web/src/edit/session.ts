@@ -28,6 +28,8 @@ export type State = {
 
 const keepAfter = 300
 
+const baseOf = (s: Stored) => ({etag: s.etag, version: s.definition.version})
+
 // Session is the editing of one workflow: it stores the text of a model, and never over a version that the person has not seen.
 export class Session {
   #state: State
@@ -37,8 +39,8 @@ export class Session {
   #keptAt = ''
   // #merged is what a person has made of both texts of a conflict so far; null: nothing yet.
   #merged: string | null = null
-  // #base is the etag of what a restored text of a conflict changes: that of the stored one would hide the conflict when the page is opened again.
-  #base: string | null = null
+  // base is what the text changes: the state that the person has seen.
+  #base: Pick<LocalDraft, 'etag' | 'version'>
 
   constructor(
     readonly model: DocumentModel,
@@ -48,6 +50,7 @@ export class Session {
     const found = ports.drafts.read()
     const differs = found !== null && found.text !== stored.text
     if (found && !differs) ports.drafts.drop()
+    this.#base = baseOf(stored)
     this.#state = {stored, dirty: model.text !== stored.text, busy: null, error: null, said: '', found: differs ? found : null, conflict: null, kept: true}
   }
 
@@ -75,7 +78,7 @@ export class Session {
   restore(): void {
     const {found, stored} = this.#state
     if (!found) return
-    if (found.etag !== stored.etag) this.#base = found.etag
+    this.#base = {etag: found.etag, version: found.version}
     this.#set({found: null, conflict: found.etag === stored.etag ? null : stored})
     this.model.setText(found.text, 'restore')
   }
@@ -135,7 +138,7 @@ export class Session {
     const {conflict} = this.#state
     if (!conflict) return
     this.#merged = null
-    this.#base = null
+    this.#base = baseOf(conflict)
     this.#set({stored: conflict, conflict: null, error: null, said: ''})
     this.model.setText(text, 'merge')
     this.#changed()
@@ -144,7 +147,7 @@ export class Session {
   // keepNow keeps in the browser what is not stored, at once.
   keepNow(): void {
     clearTimeout(this.#timer)
-    const {stored, found, dirty, conflict} = this.#state
+    const {found, dirty, conflict} = this.#state
     if (found) return
     if (!dirty && !conflict) {
       // Another tab may keep a text of its own there.
@@ -153,7 +156,7 @@ export class Session {
       return
     }
     const at = this.ports.now().toISOString()
-    const kept = this.ports.drafts.keep({text: this.#merged ?? this.model.text, etag: this.#base ?? stored.etag, version: stored.definition.version, at})
+    const kept = this.ports.drafts.keep({text: this.#merged ?? this.model.text, ...this.#base, at})
     if (kept) this.#keptAt = at
     if (kept !== this.#state.kept) this.#set({kept})
   }
@@ -171,6 +174,7 @@ export class Session {
   }
 
   #settle(stored: Stored, said: string): void {
+    this.#base = baseOf(stored)
     this.#set({stored, busy: null, said, dirty: this.model.text !== stored.text})
     this.keepNow()
   }
