@@ -21,14 +21,29 @@ export async function versionsOf(id: string, signal?: AbortSignal): Promise<Vers
   return (await ask(client.GET('/api/v1/workflows/{id}/versions', {params, ...(signal ? {signal} : {})}))).items ?? []
 }
 
-// editedOf gives the number of the version that is edited: the draft, else the published one, else the newest; null: there is none.
-const editedOf = (all: Version[]): number | null => (all.find(v => v.draft) ?? all.find(v => v.published) ?? all[0])?.number ?? null
+// newestOf gives the number of the version that was stored last; null: there is none.
+async function newestOf(id: string, signal?: AbortSignal): Promise<number | null> {
+  const {items} = await ask(client.GET('/api/v1/workflows/{id}/versions', {params: {path: {id}, query: {limit: 1}}, ...(signal ? {signal} : {})}))
+  return items?.[0]?.number ?? null
+}
 
-// readStored gives the version of a workflow that is edited. Who may not edit gets the published one.
+// isCurrent tells whether a version is the one that is edited: the draft, else the published one.
+export const isCurrent = ({version, draft, published}: Definition): boolean => version === (draft ?? published)
+
+const tries = 5
+
+// readStored gives the version of a workflow that is edited. Who may not edit gets the published one. The tag belongs to the text: where another client stores a version between the
+// requests, it is read again.
 export async function readStored(id: string, mayEdit = true, signal?: AbortSignal): Promise<Stored> {
-  const version = mayEdit ? editedOf(await versionsOf(id, signal)) : null
-  const params = {path: {id}, query: version === null ? {} : {version}}
-  return storedOf(client.GET('/api/v1/workflows/{id}', {params, ...(signal ? {signal} : {})}))
+  let version = mayEdit ? await newestOf(id, signal) : null
+  for (let n = 0; n < tries; n++) {
+    const params = {path: {id}, query: version === null ? {} : {version}}
+    const stored = await storedOf(client.GET('/api/v1/workflows/{id}', {params, ...(signal ? {signal} : {})}))
+    const {draft, published} = stored.definition
+    if (!mayEdit || isCurrent(stored.definition)) return stored
+    version = draft ?? published
+  }
+  throw new Error('The workflow changes all the time: other clients store versions of it.')
 }
 
 // storeDraft stores a text as the draft, unless the workflow was changed since it was read.
