@@ -128,6 +128,31 @@ describe('a session', () => {
     expect(await session.publish()).toBe(true)
     expect(s.now().definition.published).toBe(2)
   })
+  it('shows what another client stored right behind its own draft', async () => {
+    const s = server('a')
+    const store: Ports['store'] = async (was, text) => {
+      const mine = await s.store(was, text)
+      s.other('theirs')
+      return {...mine, etag: s.now().etag, definition: {...mine.definition, draft: s.now().definition.draft}}
+    }
+    const {model, session} = opened(s, storage(), {store})
+    type(model, 'b')
+    expect(await session.save()).toBe(false)
+    expect(session.state).toMatchObject({busy: null, conflict: {text: 'theirs'}})
+    expect(await session.save()).toBe(false)
+    expect(s.now().text).toBe('theirs')
+  })
+  it('shows what another client stored right behind what it published', async () => {
+    const s = server('a')
+    const publish: Ports['publish'] = async was => {
+      const mine = await s.publish(was)
+      s.other('theirs')
+      return {...mine, etag: s.now().etag, definition: {...mine.definition, draft: s.now().definition.draft}}
+    }
+    const {session} = opened(s, storage(), {publish})
+    expect(await session.publish()).toBe(false)
+    expect(session.state).toMatchObject({busy: null, said: 'Published v1.', conflict: {text: 'theirs'}})
+  })
   it('publishes what it stored, once', async () => {
     const s = server('a')
     const {model, session} = opened(s)

@@ -1,6 +1,6 @@
 import type {LocalDraft, LocalDrafts} from './local_draft.ts'
 import type {DocumentModel} from './model.ts'
-import {isConflict, type Stored} from './stored.ts'
+import {isConflict, isCurrent, type Stored} from './stored.ts'
 
 // Ports are what an editing session asks of the server and of the browser.
 export type Ports = {
@@ -100,6 +100,7 @@ export class Session {
     this.#set({busy: 'store', error: null, said: ''})
     try {
       const now = await this.ports.store(stored, text)
+      if (!isCurrent(now.definition)) return this.#behind('')
       // The document is what was sent: what was typed in the meantime is not stored.
       this.#settle({...now, text}, `Stored as draft v${now.definition.version ?? ''}.`)
       return true
@@ -119,7 +120,9 @@ export class Session {
     this.#set({busy: 'publish', error: null, said: ''})
     try {
       const now = await this.ports.publish(stored)
-      this.#settle({...now, text: stored.text}, `Published v${now.definition.published ?? ''}.`)
+      const said = `Published v${stored.definition.draft}.`
+      if (!isCurrent(now.definition) || now.definition.published !== stored.definition.draft) return this.#behind(said)
+      this.#settle({...now, text: stored.text}, said)
       return true
     } catch (error) {
       return this.#refused(error)
@@ -185,10 +188,16 @@ export class Session {
       this.#set({busy: null, error})
       return false
     }
+    return this.#behind('')
+  }
+
+  // #behind shows what another client stored since, before this session could or right after it did. said is what was done nevertheless.
+  async #behind(said: string): Promise<false> {
+    this.keepNow()
     try {
       const theirs = await this.ports.read()
       if (theirs.text === this.model.text) this.#settle(theirs, 'Another client changed the workflow; its document is the same. Look at it and try again.')
-      else this.#set({busy: null, conflict: theirs})
+      else this.#set({busy: null, said, conflict: theirs})
     } catch (again) {
       this.#set({busy: null, error: again})
     }
