@@ -116,7 +116,7 @@ func (h *hosts) allow(w http.ResponseWriter, r *http.Request) (answered bool) {
 	}
 	head := w.Header()
 	head.Set("Access-Control-Allow-Origin", origin)
-	head.Set("Access-Control-Expose-Headers", "ETag, Hocket-Run, Location, Retry-After, Mcp-Session-Id, X-Request-Id, X-Should-Retry")
+	head.Set("Access-Control-Expose-Headers", "ETag, Hocket-Last-Event, Hocket-Run, Location, Retry-After, Mcp-Session-Id, X-Request-Id, X-Should-Retry")
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}

@@ -46,6 +46,9 @@ func (a *API) registerLive() {
 		"The id of a message is the number of its event; a client that reconnects sends the last one in `Last-Event-ID`. " +
 		"A stream has other query parameters: `after`, `types`, `expand`, `mode`, `view`, `ticket`."
 	op.Responses["200"].Content[eventStream] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Description: "Server-sent events"}}
+	op.Responses["200"].Headers = map[string]*huma.Param{live.LastEvent: {
+		Schema: &huma.Schema{Type: huma.TypeInteger, Description: "Event stream: number of the last event that was recorded when the stream began. With it the client has all that there was"},
+	}}
 	op.Responses["204"] = &huma.Response{Description: "Event stream: the run has ended, and the client has received all of its events"}
 }
 

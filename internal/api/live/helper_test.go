@@ -149,6 +149,8 @@ type stream struct {
 	cut     func()
 	retry   string
 	comment int
+	// recorded is the header with the last event that there was.
+	recorded string
 }
 
 // connect opens a stream. last is the Last-Event-ID, "" for none.
@@ -168,7 +170,7 @@ func connect(t testing.TB, url, last string) *stream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stream{status: resp.StatusCode, lines: bufio.NewReader(resp.Body)}
+	s := &stream{status: resp.StatusCode, lines: bufio.NewReader(resp.Body), recorded: resp.Header.Get(live.LastEvent)}
 	s.cut = func() {
 		cancel()
 		resp.Body.Close()

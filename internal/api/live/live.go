@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,9 @@ func (c Config) withDefaults() Config {
 	}
 	return c
 }
+
+// LastEvent is the header of a stream that has the number of the last event that was recorded when it began: who has that one has all that was there.
+const LastEvent = "Hocket-Last-Event"
 
 // maxReplays bounds how many watchers read journals themselves at a time, piece by piece, and maxThrough how many more write while they read.
 const maxReplays, maxThrough = 4, 4
@@ -174,6 +178,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // proxies pass each message on at once
+	header.Set(LastEvent, strconv.FormatUint(head.LastSeq, 10))
 	if r.Method == http.MethodHead {
 		return
 	}

@@ -51,6 +51,9 @@ func TestStreamWhole(t *testing.T) {
 	st := connect(t, srv.URL+live.Path(run), "")
 	got, want := st.rest(), stored(t, s, run)
 	last := want[len(want)-1].id
+	if st.recorded != last {
+		t.Errorf("the stream begins with %q recorded events, not %s", st.recorded, last)
+	}
 	want = append(want, message{last, "end", fmt.Sprintf(`{"run":%q,"seq":%s,"status":"completed"}`, run, last)})
 	if diff := cmp.Diff(got, want, sameMessages); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)

@@ -1,4 +1,5 @@
-import {afterEach, beforeEach, expect, it, vi} from 'vitest'
+import {afterEach, beforeEach, describe, expect, it, vi} from 'vitest'
+import type {ApiError} from './client.ts'
 import type {StreamState} from './stream.ts'
 
 const texts = (...pieces: string[]) => new Response(new Blob(pieces).stream(), {headers: {'Content-Type': 'text/event-stream'}})
@@ -8,6 +9,7 @@ async function follow(answers: (Response | Error)[], isEnd = false) {
   const states: StreamState[] = []
   const got: string[] = []
   const asked: string[] = []
+  let error: ApiError | undefined
   vi.stubGlobal('fetch', async (_: string, init: {headers: Record<string, string>}) => {
     asked.push(init.headers['Last-Event-ID'] ?? '')
     const a = answers.shift()
@@ -22,8 +24,9 @@ async function follow(answers: (Response | Error)[], isEnd = false) {
       after: () => got.at(-1) ?? '',
       got: m => got.push(m.id),
       isEnd: m => isEnd && m.event === 'end',
-      state: s => {
+      state: (s, more) => {
         states.push(s)
+        error = more.error ?? error
         if (s === 'done' || s === 'refused') done()
         if (s === 'lost' && answers.length === 0) {
           stop()
@@ -32,13 +35,13 @@ async function follow(answers: (Response | Error)[], isEnd = false) {
       },
     })
   })
-  return {states, got, asked}
+  return {states, got, asked, error}
 }
 
 beforeEach(() => {
   vi.useFakeTimers({shouldAdvanceTime: true, advanceTimeDelta: 1000})
-  vi.stubGlobal('document', {querySelector: () => null})
-  vi.stubGlobal('window', {location: {origin: 'http://127.0.0.1'}, addEventListener: () => undefined, removeEventListener: () => undefined})
+  vi.stubGlobal('document', Object.assign(new EventTarget(), {querySelector: () => null, visibilityState: 'visible'}))
+  vi.stubGlobal('window', Object.assign(new EventTarget(), {location: {origin: 'http://127.0.0.1'}}))
 })
 afterEach(() => {
   vi.useRealTimers()
@@ -62,7 +65,77 @@ it('ends where the connection broke behind all messages, and the server has no m
   expect(states).toEqual(['connecting', 'open', 'lost', 'done'])
 })
 
-it('is refused where the server says so, and asks no more', async () => {
-  const {states} = await follow([new Response('', {status: 404})])
+it('is refused where the server says so, with its reason, and asks no more', async () => {
+  const {states, error} = await follow([Response.json({title: 'Not found', detail: 'no run a', status: 404, code: 'not-found'}, {status: 404})])
   expect(states).toEqual(['connecting', 'refused'])
+  expect(error).toMatchObject({status: 404, message: 'no run a'})
+})
+
+describe('a stream that breaks', () => {
+  // watched gives the requests of a stream whose answers are made by answer.
+  const watched = async (answer: (n: number, signal: AbortSignal) => Response) => {
+    vi.useFakeTimers()
+    const at: number[] = []
+    const begun = Date.now()
+    vi.stubGlobal('fetch', async (_: string, init: {signal: AbortSignal}) => {
+      at.push(Date.now() - begun)
+      return answer(at.length, init.signal)
+    })
+    const {stream} = await import('./stream.ts')
+    const states: StreamState[] = []
+    const stop = stream({path: '/events', after: () => '', got: () => undefined, state: s => states.push(s)})
+    return {at, states, stop}
+  }
+  // quiet is an answer whose beginning comes at once, and then no more.
+  const quiet = (signal: AbortSignal) =>
+    new Response(
+      new ReadableStream({
+        start(c) {
+          c.enqueue(new TextEncoder().encode('retry: 1000\n\n'))
+          signal.addEventListener('abort', () => c.error(signal.reason))
+        },
+      }),
+    )
+
+  it('right behind its headers each time is asked for ever more rarely', async () => {
+    const {at, stop} = await watched(() => texts('retry: 1000\n\n'))
+    await vi.advanceTimersByTimeAsync(60_000)
+    stop()
+    expect(at.length).toBeLessThan(20)
+    expect(at.length).toBeGreaterThan(10)
+  })
+  it('behind a message is asked for again at once', async () => {
+    const {at, stop} = await watched(n => texts(`id: ${n}\ndata: a\n\n`))
+    await vi.advanceTimersByTimeAsync(10_000)
+    stop()
+    expect(at.length).toBeGreaterThan(30)
+  })
+  it('without a word is given up after a while', async () => {
+    const {at, states, stop} = await watched((_, signal) => quiet(signal))
+    await vi.advanceTimersByTimeAsync(40_000)
+    expect(at).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(6000)
+    stop()
+    expect(at).toHaveLength(2)
+    expect(states).toEqual(['connecting', 'open', 'lost', 'open'])
+  })
+  it('while the browser was away is asked for again when it is back', async () => {
+    const {at, stop} = await watched((_, signal) => quiet(signal))
+    await vi.advanceTimersByTimeAsync(15_000)
+    document.dispatchEvent(new Event('visibilitychange'))
+    await vi.advanceTimersByTimeAsync(1000)
+    expect(at).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(10_000)
+    document.dispatchEvent(new Event('visibilitychange'))
+    await vi.advanceTimersByTimeAsync(1000)
+    stop()
+    expect(at).toHaveLength(2)
+  })
+  it('is asked for no more once it is stopped', async () => {
+    const {at, stop} = await watched((_, signal) => quiet(signal))
+    await vi.advanceTimersByTimeAsync(1000)
+    stop()
+    await vi.advanceTimersByTimeAsync(100_000)
+    expect(at).toHaveLength(1)
+  })
 })

@@ -1,5 +1,5 @@
 import {apiBase} from './base.ts'
-import {pageHeader, signedOut} from './client.ts'
+import {ApiError, type Problem, pageHeader, signedOut} from './client.ts'
 import {type Message, parser} from './sse.ts'
 
 export type StreamState = 'connecting' | 'open' | 'lost' | 'done' | 'refused'
@@ -10,64 +10,109 @@ type Config = {
   // after is the id of the last message that is known; '' begins at the beginning.
   after: () => string
   got: (m: Message) => void
-  state: (s: StreamState, status?: number) => void
+  // state has the headers of a stream that is open, and why it was refused.
+  state: (s: StreamState, more: {headers?: Headers; error?: ApiError}) => void
   // isEnd tells whether a message is the last one.
   isEnd?: (m: Message) => boolean
 }
 
 const waits = [250, 1000, 2000, 5000]
+// A stream that was open so long, or that had a message, is asked for again soon when it breaks.
+const lasting = 5000
+// The server writes every 15 seconds. A connection on which nothing came for so long is given up; sooner where the browser was away.
+const silent = 45_000
+const silentAway = 20_000
 
 // stream reads a stream until it is stopped, and goes on after what it has when a connection breaks. It uses fetch: an EventSource sends no header, and the cookie alone counts for nothing.
 export function stream(c: Config): () => void {
   const stop = new AbortController()
   let failures = 0
-  const once = async (): Promise<boolean> => {
+  const once = async (signal: AbortSignal, heard: () => void): Promise<boolean> => {
     const last = c.after()
     const headers: Record<string, string> = {...pageHeader, Accept: 'text/event-stream'}
     if (last) headers['Last-Event-ID'] = last
-    const answer = await fetch(apiBase + c.path, {headers, credentials: 'same-origin', cache: 'no-store', signal: stop.signal})
+    const answer = await fetch(apiBase + c.path, {headers, credentials: 'same-origin', cache: 'no-store', signal})
+    heard()
     if (answer.status === 401) signedOut()
     if (answer.status === 204) {
-      c.state('done') // it has ended, and all of it is known
+      c.state('done', {}) // it has ended, and all of it is known
       return true
     }
     if (!answer.ok || !answer.body) {
       if (answer.status >= 500 || answer.status === 429) throw new Error(`status ${answer.status}`)
-      c.state('refused', answer.status)
+      c.state('refused', {error: await errorOf(answer)})
       return true
     }
-    c.state('open')
-    failures = 0
+    c.state('open', {headers: answer.headers})
+    const begun = performance.now()
     let done = false
     const feed = parser(m => {
       if (done) return
+      failures = 0
       c.got(m)
       done = c.isEnd?.(m) ?? false
     })
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader()
-    while (!done) {
-      const {value, done: over} = await reader.read()
-      if (over) break
-      feed(value)
+    try {
+      while (!done) {
+        const {value, done: over} = await reader.read()
+        if (over) break
+        heard()
+        feed(value)
+      }
+    } finally {
+      if (performance.now() - begun >= lasting) failures = 0
+      await reader.cancel().catch(() => undefined)
     }
-    await reader.cancel().catch(() => undefined)
-    if (done) c.state('done')
+    if (done) c.state('done', {})
     return done
   }
   const run = async () => {
-    c.state('connecting')
+    c.state('connecting', {})
     while (!stop.signal.aborted) {
       try {
-        if (await once()) return
+        if (await whileHeard(stop.signal, once)) return
       } catch {
         if (stop.signal.aborted) return
       }
-      c.state('lost')
+      c.state('lost', {})
       await pause(waits[Math.min(failures++, waits.length - 1)]!, stop.signal)
     }
   }
   void run()
   return () => stop.abort()
+}
+
+async function errorOf(answer: Response): Promise<ApiError> {
+  const problem: unknown = await answer.json().catch(() => ({title: `The server answered with status ${answer.status}`, status: answer.status, code: 'internal'}))
+  return new ApiError(problem as Problem, answer.headers.get('X-Request-Id') ?? '')
+}
+
+// whileHeard gives f a signal that ends it when it has not said heard for too long: of a connection that is gone nothing may ever be told, as after the sleep of a machine.
+async function whileHeard<T>(stop: AbortSignal, f: (signal: AbortSignal, heard: () => void) => Promise<T>): Promise<T> {
+  const own = new AbortController()
+  const end = () => own.abort()
+  let at = Date.now()
+  let timer = setTimeout(end, silent)
+  const heard = () => {
+    at = Date.now()
+    clearTimeout(timer)
+    timer = setTimeout(end, silent)
+  }
+  const back = () => {
+    if (document.visibilityState !== 'hidden' && Date.now() - at > silentAway) end()
+  }
+  stop.addEventListener('abort', end)
+  window.addEventListener('online', back)
+  document.addEventListener('visibilitychange', back)
+  try {
+    return await f(own.signal, heard)
+  } finally {
+    clearTimeout(timer)
+    stop.removeEventListener('abort', end)
+    window.removeEventListener('online', back)
+    document.removeEventListener('visibilitychange', back)
+  }
 }
 
 // pause waits, until the network is back, or until it is stopped.

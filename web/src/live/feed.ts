@@ -4,6 +4,14 @@ import {type StreamState, stream} from '../api/stream.ts'
 // Notice says that something of the namespace changed.
 export type Notice = {type: string; run?: string; workflow?: string}
 
+const listeners = new Set<(n: Notice) => void>()
+
+// onNotice calls back with each notice that this tab gets, from whichever tab holds the stream.
+export function onNotice(f: (n: Notice) => void): () => void {
+  listeners.add(f)
+  return () => listeners.delete(f)
+}
+
 export type FeedState = StreamState | 'polling'
 
 type Told = {notice?: Notice; state?: FeedState}
@@ -11,8 +19,11 @@ type Told = {notice?: Notice; state?: FeedState}
 const pollEvery = 3000
 
 // follow tells of all that changes, in every tab: one tab holds the stream and passes on what it says. A server without the feed is asked again and again: then the notice is `poll`.
-export function follow(got: (n: Notice) => void, tell: (s: FeedState) => void): () => void {
+export function follow(tell: (s: FeedState) => void): () => void {
   const stop = new AbortController()
+  const got = (n: Notice) => {
+    for (const f of listeners) f(n)
+  }
   const channel = new BroadcastChannel(`hocket-feed:${base}`)
   channel.onmessage = (m: MessageEvent<Told>) => {
     if (m.data.notice) got(m.data.notice)
@@ -33,8 +44,8 @@ export function follow(got: (n: Notice) => void, tell: (s: FeedState) => void): 
           if (m.id) last = m.id
           pass({notice: noticeOf(m.event, m.data)})
         },
-        state: (s, status) => {
-          if (s === 'refused' && status !== 401) {
+        state: (s, {error}) => {
+          if (s === 'refused' && error?.status !== 401) {
             pass({state: 'polling'})
             const timer = setInterval(() => pass({notice: {type: 'poll'}}), pollEvery)
             stop.signal.addEventListener('abort', () => clearInterval(timer))

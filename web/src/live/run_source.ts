@@ -1,8 +1,10 @@
-import {askExact, client, isGone} from '../api/client.ts'
+import {ApiError, askExact, client} from '../api/client.ts'
 import {type StreamState, stream} from '../api/stream.ts'
 import {parse} from '../lib/exact.ts'
 import {Fold} from '../run/project.ts'
 import type {Definition, RunEvent, RunView} from '../run/types.ts'
+import {type Notice, onNotice} from './feed.ts'
+import {type Piece, Saying} from './saying.ts'
 import {holdSlot} from './slots.ts'
 
 export type LiveRun = {
@@ -13,6 +15,8 @@ export type LiveRun = {
   state: StreamState | 'polling'
   // loaded tells whether all that was recorded when the page opened is there.
   loaded: boolean
+  // refused is why the run is followed no more: it was deleted, or may not be seen.
+  refused: ApiError | null
   // past tells that it is shown as it was after an earlier event: it is the number of the last one.
   past?: number
 }
@@ -22,6 +26,8 @@ export const timeOf = (live: LiveRun): number => (live.past ? Date.parse(live.ev
 
 const over = new Set(['completed', 'failed', 'cancelled'])
 const pollEvery = 1500
+// A run that has ended may be reopened, which no notice says by itself.
+const watchEvery = 10_000
 // A view is drawn again after this many times what the last one took, so that most of the time is left for what comes in; but at least each slowest milliseconds.
 const share = 8
 const slowest = 3000
@@ -30,9 +36,13 @@ const slowest = 3000
 export class RunSource {
   private readonly fold: Fold
   private events: RunEvent[] = []
-  private readonly saying = new Map<string, string>()
+  private readonly saying = new Saying()
   private state: LiveRun['state'] = 'connecting'
   private loaded = false
+  // recorded is the last event that there was when the stream began.
+  private recorded = 0
+  private ended = false
+  private refused: ApiError | null = null
   private current: LiveRun
   private readonly listeners = new Set<() => void>()
   private planned = false
@@ -68,102 +78,136 @@ export class RunSource {
   }
 
   private async run(): Promise<void> {
-    while (!this.stop.signal.aborted && !this.isOver()) {
-      const held = await holdSlot(this.stop.signal, () => this.follow())
-      if (!held && !this.stop.signal.aborted) await this.poll()
+    while (!this.stop.signal.aborted) {
+      if (this.isOver()) await this.watch()
+      else {
+        const held = await holdSlot(this.stop.signal, () => this.follow())
+        if (!held && !this.stop.signal.aborted) await this.poll()
+      }
     }
   }
 
   private isOver(): boolean {
-    return this.loaded && over.has(this.fold.view().status)
+    return this.ended || (this.loaded && over.has(this.fold.view().status))
   }
 
   // follow reads the stream to its end.
   private follow(): Promise<void> {
     return new Promise(done => {
-      let atEnd = false
       this.closeStream = stream({
         path: `/runs/${encodeURIComponent(this.id)}/events?expand=true`,
         after: () => (this.last > 0 ? String(this.last) : ''),
         got: m => {
-          if (m.event === 'end') {
-            atEnd = true
-            this.loaded = true
-          } else if (m.event === 'model.delta' || m.event === 'model.reset') this.say(m.event, m.data)
-          else if (m.id) this.add(parse(m.data) as RunEvent)
+          if (m.event === 'model.delta' || m.event === 'model.reset') this.say(m.event, m.data)
+          else if (m.event !== 'end' && m.id) this.add(parse(m.data) as RunEvent)
           this.plan()
         },
         isEnd: m => m.event === 'end',
-        state: s => {
+        state: (s, {headers, error}) => {
           this.state = s
-          if (s === 'open') this.loaded = true
-          if (s === 'done' || s === 'refused') {
-            if (s === 'refused' && !atEnd) this.stop.abort()
-            done()
-          }
+          if (s === 'open') this.recorded = Number(headers?.get('Hocket-Last-Event') ?? 0)
+          if (s === 'done') this.ended = true
+          if (s === 'done' || (s === 'open' && this.last >= this.recorded)) this.loaded = true
+          if (error) this.refuse(error)
+          if (s === 'done' || s === 'refused') done()
           this.plan()
         },
       })
-      this.stop.signal.addEventListener('abort', () => {
+      const end = () => {
         this.closeStream()
         done()
-      })
+      }
+      this.stop.signal.addEventListener('abort', end, {once: true})
     })
   }
 
-  // poll asks for what is new, page by page.
+  // poll asks for what is new, and waits.
   private async poll(): Promise<void> {
     this.state = 'polling'
     try {
-      for (;;) {
-        const page = await askExact<{items?: RunEvent[]}>(
-          client.GET('/api/v1/runs/{id}/events', {
-            parseAs: 'text',
-            params: {path: {id: this.id}, query: {cursor: this.last, limit: 1000, expand: true}},
-            signal: this.stop.signal,
-          }),
-        )
-        const items = page.items ?? []
-        for (const e of items) this.add(e)
-        if (items.length < 1000) break
-      }
+      await this.look()
       this.loaded = true
     } catch (err) {
-      if (!this.stop.signal.aborted) this.state = 'lost'
-      if (isGone(err)) {
-        this.state = 'refused'
-        this.stop.abort() // it was deleted
+      this.state = 'lost'
+      if (isRefusal(err)) this.refuse(err)
+    }
+    this.plan()
+    if (!this.isOver()) await this.pause(pollEvery)
+  }
+
+  // watch waits until a run that has ended is reopened. A tab that is not seen looks only where it is told.
+  private async watch(): Promise<void> {
+    const before = this.last
+    while (!this.stop.signal.aborted && this.last === before) {
+      const told = await this.pause(watchEvery, n => n.run === this.id || n.type === 'feed.ready')
+      if (this.stop.signal.aborted) return
+      if (!told && document.visibilityState === 'hidden') continue
+      try {
+        await this.look()
+      } catch (err) {
+        if (isRefusal(err)) this.refuse(err)
       }
     }
     this.plan()
-    if (this.isOver() || this.stop.signal.aborted) return
-    await new Promise<void>(done => {
-      const end = () => {
+  }
+
+  // look asks for what is new, page by page.
+  private async look(): Promise<void> {
+    for (;;) {
+      const page = await askExact<{items?: RunEvent[]}>(
+        client.GET('/api/v1/runs/{id}/events', {
+          parseAs: 'text',
+          params: {path: {id: this.id}, query: {cursor: this.last, limit: 1000, expand: true}},
+          signal: this.stop.signal,
+        }),
+      )
+      const items = page.items ?? []
+      for (const e of items) this.add(e)
+      if (items.length < 1000) return
+    }
+  }
+
+  private refuse(why: ApiError): void {
+    this.refused = why
+    this.state = 'refused'
+    this.stop.abort()
+  }
+
+  // pause waits, until a notice comes that counts, or until it is stopped. It tells whether there was a notice.
+  private pause(ms: number, counts: (n: Notice) => boolean = () => false): Promise<boolean> {
+    return new Promise(done => {
+      const end = (told: boolean) => {
+        leave()
         clearTimeout(timer)
-        this.stop.signal.removeEventListener('abort', end)
-        done()
+        this.stop.signal.removeEventListener('abort', stopped)
+        done(told)
       }
-      const timer = setTimeout(end, pollEvery)
-      this.stop.signal.addEventListener('abort', end)
+      const stopped = () => end(false)
+      const leave = onNotice(n => counts(n) && end(true))
+      const timer = setTimeout(stopped, ms)
+      this.stop.signal.addEventListener('abort', stopped)
     })
   }
 
   private add(e: RunEvent): void {
     if (e.seq <= this.last) return
+    this.ended = false
     this.events.push(e)
     this.fold.add(e)
-    if (e.type === 'model.replied' || e.type === 'model.failed') this.saying.delete(String(e.data.call))
+    if (this.recorded > 0 && e.seq >= this.recorded) this.loaded = true
+    if (e.type === 'model.replied' || e.type === 'model.failed') this.saying.drop(String(e.data.call))
   }
 
   private say(kind: string, data: string): void {
-    const d = JSON.parse(data) as {data?: {call?: string; text?: string}; call?: string; text?: string}
-    const {call = '', text = ''} = d.data ?? d
-    if (kind === 'model.reset') this.saying.delete(call)
-    else this.saying.set(call, (this.saying.get(call) ?? '') + text)
+    const d = JSON.parse(data) as Piece & {data?: Piece}
+    const piece = d.data ?? d
+    if (kind === 'model.reset') this.saying.drop(piece.call ?? '')
+    else this.saying.add(piece)
   }
 
   private snapshot(): LiveRun {
-    return {view: this.fold.view(), events: [...this.events], saying: new Map(this.saying), state: this.state, loaded: this.loaded}
+    const {state, loaded, refused} = this
+    return {view: this.fold.view(), events: [...this.events], saying: this.saying.texts(), state, loaded, refused}
   }
 
   // plan draws once for all that came at the same time.
@@ -182,3 +226,6 @@ export class RunSource {
     )
   }
 }
+
+// isRefusal tells whether the server says that the run is not there, or not for this caller. Who is signed out signs in again.
+const isRefusal = (err: unknown): err is ApiError => err instanceof ApiError && err.status >= 400 && err.status < 500 && err.status !== 401 && err.status !== 429

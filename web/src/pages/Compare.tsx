@@ -6,11 +6,12 @@ import {count, duration, usd} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
 import {useRun} from '../live/use_run.ts'
 import {alignOf, firstDifference, type Row, sumsOf} from '../run/align.ts'
+import {Awaited, isThere} from '../run/Awaited.tsx'
 import {useDefinition} from '../run/definition.ts'
 import {Pair} from '../run/Iterations.tsx'
 import type {Step} from '../run/types.ts'
 import {Compare as Diff} from '../ui/Compare.tsx'
-import {Button, Empty, ErrorBox, Loading} from '../ui/parts.tsx'
+import {Button, Empty, ErrorBox} from '../ui/parts.tsx'
 import {Status} from '../ui/Status.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import styles from './Compare.module.css'
@@ -24,7 +25,7 @@ export function ComparePage({left, right}: {left: string; right: string}) {
   const inside = () => {
     const error = a.error ?? b.error
     if (error) return <ErrorBox error={error} />
-    if (!one?.loaded || !other?.loaded || one.events.length === 0 || other.events.length === 0) return <Loading what="both runs" />
+    if (!isThere(one) || !isThere(other)) return <Awaited of={[one, other]} what="both runs" />
     return <Both left={one} right={other} />
   }
   return (

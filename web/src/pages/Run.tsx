@@ -1,6 +1,7 @@
 import {lazy, Suspense, useMemo} from 'react'
 import {useRun} from '../live/use_run.ts'
 import {ContextTab, TrailTab} from '../run/Answers.tsx'
+import {Awaited, isThere} from '../run/Awaited.tsx'
 import {ConversationTab} from '../run/ConversationTab.tsx'
 import {useDefinition} from '../run/definition.ts'
 import {EventsTab} from '../run/EventsTab.tsx'
@@ -31,7 +32,13 @@ export function RunPage({id}: {id: string}) {
       </div>
     )
   }
-  if (!now || !live?.loaded || live.events.length === 0) return <div className={styles.page}>{<Loading what="the run" />}</div>
+  if (!live || !isThere(now)) {
+    return (
+      <div className={styles.page}>
+        <Awaited of={[now]} what="the run" />
+      </div>
+    )
+  }
   const {view} = live
   const tabs = [
     {id: 'graph', label: 'Graph'},
@@ -47,6 +54,7 @@ export function RunPage({id}: {id: string}) {
   const shared = {live, place, definition: definition.data ?? null}
   return (
     <div className={styles.page}>
+      {now.refused && <ErrorBox error={now.refused} />}
       <RunHeader live={live} now={now.view} />
       <div className={styles.tools}>
         <Scrubber live={now} place={place} />

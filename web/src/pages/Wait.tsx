@@ -3,10 +3,11 @@ import {useRef, useState} from 'react'
 import {Link} from 'wouter'
 import type {LiveRun} from '../live/run_source.ts'
 import {useRun} from '../live/use_run.ts'
+import {Awaited, isThere} from '../run/Awaited.tsx'
 import {useDefinition} from '../run/definition.ts'
 import type {Waiting} from '../run/types.ts'
 import {useOpenWaits} from '../shell/waits.ts'
-import {Empty, ErrorBox, Loading} from '../ui/parts.tsx'
+import {Empty, ErrorBox} from '../ui/parts.tsx'
 import {Line} from '../ui/Text.tsx'
 import {Gone} from '../wait/Closed.tsx'
 import styles from '../wait/Decide.module.css'
@@ -23,7 +24,7 @@ export function WaitPage({run, wait}: {run: string; wait: string}) {
   const seen = useRef<Waiting | null>(null)
   const inside = () => {
     if (definition.error) return <ErrorBox error={definition.error} again={() => void definition.refetch()} />
-    if (!live?.loaded || live.events.length === 0) return <Loading what="what waits" />
+    if (!isThere(live)) return <Awaited of={[live]} what="what waits" />
     if (said) return <Done said={said} live={live} />
     seen.current = live.view.waiting.find(w => w.id === wait) ?? seen.current
     if (!seen.current) return <Gone run={run} closed={closedOf(live.view, live.events, wait)} />
@@ -34,6 +35,7 @@ export function WaitPage({run, wait}: {run: string; wait: string}) {
       <Link href="/inbox" className={styles.back}>
         <ChevronLeft size={14} aria-hidden /> Inbox{waits.data ? ` ${waits.data.length}` : ''}
       </Link>
+      {isThere(live) && live.refused && <ErrorBox error={live.refused} />}
       {inside()}
     </div>
   )

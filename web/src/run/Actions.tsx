@@ -137,11 +137,13 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
 
 function Delete({id, close}: {id: string; close: () => void}) {
   const [, go] = useLocation()
+  const queries = useQueryClient()
   const remove = useMutation({
     mutationFn: () => ask(client.DELETE('/api/v1/runs/{id}', {params: {path: {id}}})),
     onSuccess: () => {
       close()
       go('/runs')
+      queries.removeQueries({queryKey: ['definition', id]})
     },
   })
   return (

@@ -21,6 +21,7 @@ const liveOf = (r: Record) => ({
   saying: new Map<string, string>(),
   state: 'done' as const,
   loaded: true,
+  refused: null,
 })
 
 describe('P36: a run as it was', () => {

@@ -13,6 +13,7 @@ const liveOf = (id: string, def: Definition | null, events: RunEvent[]): LiveRun
   saying: new Map(),
   state: 'done',
   loaded: true,
+  refused: null,
 })
 
 describe('P36: a run as it was is what its first events give', () => {

@@ -1,0 +1,33 @@
+// Piece is a part of what a model says, as the stream has it: offset counts the bytes of the text of this attempt before it.
+export type Piece = {call?: string; attempt?: number; offset?: number; text?: string}
+
+type Said = {attempt: number; text: string; bytes: number}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+// gap stands where pieces are missing.
+export const gap = ' … '
+
+// Saying is what models say at the moment, by call. After a connection that broke the pieces of a call come again, or some are missing.
+export class Saying {
+  readonly #calls = new Map<string, Said>()
+
+  add({call = '', attempt = 1, offset = 0, text = ''}: Piece): void {
+    const before = this.#calls.get(call)
+    const bytes = encoder.encode(text)
+    const end = offset + bytes.length
+    const held = before?.attempt === attempt && offset > 0 ? before : {attempt, text: '', bytes: 0}
+    if (offset > 0 && end <= held.bytes) return
+    const more = offset > held.bytes ? gap + text : offset < held.bytes ? decoder.decode(bytes.subarray(held.bytes - offset)) : text
+    this.#calls.set(call, {attempt, text: held.text + more, bytes: end})
+  }
+
+  drop(call: string): void {
+    this.#calls.delete(call)
+  }
+
+  texts(): Map<string, string> {
+    return new Map([...this.#calls].map(([call, s]) => [call, s.text]))
+  }
+}
