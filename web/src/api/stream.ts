@@ -84,7 +84,9 @@ export function stream(c: Config): () => void {
 }
 
 async function errorOf(answer: Response): Promise<ApiError> {
-  const problem: unknown = await answer.json().catch(() => ({title: `The server answered with status ${answer.status}`, status: answer.status, code: 'internal'}))
+  const problem: unknown = await answer
+    .json()
+    .catch(() => ({title: `The server answered with status ${answer.status}`, status: answer.status, code: 'internal'}))
   return new ApiError(problem as Problem, answer.headers.get('X-Request-Id') ?? '')
 }
 

@@ -228,4 +228,5 @@ export class RunSource {
 }
 
 // isRefusal tells whether the server says that the run is not there, or not for this caller. Who is signed out signs in again.
-const isRefusal = (err: unknown): err is ApiError => err instanceof ApiError && err.status >= 400 && err.status < 500 && err.status !== 401 && err.status !== 429
+const isRefusal = (err: unknown): err is ApiError =>
+  err instanceof ApiError && err.status >= 400 && err.status < 500 && err.status !== 401 && err.status !== 429

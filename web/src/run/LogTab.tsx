@@ -1,24 +1,30 @@
-import {keepPreviousData, useInfiniteQuery} from '@tanstack/react-query'
-import {useEffect, useState} from 'react'
+import {type InfiniteData, useInfiniteQuery, useQueryClient} from '@tanstack/react-query'
+import {useEffect, useMemo, useState} from 'react'
 import {ask, client} from '../api/client.ts'
 import {clockTime} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
 import control from '../ui/control.module.css'
 import {Button, Empty, ErrorBox, Loading} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
+import {grown, inTurn, pacer} from './log_pages.ts'
 import styles from './Rows.module.css'
 
 // useSettled gives the number of the last event, at most once in a second: what is asked by it is asked so often.
 export function useSettled(live: LiveRun): number {
   const seq = live.past ?? live.view.seq // the API knows the run as it is
   const [shown, set] = useState(seq)
-  useEffect(() => {
-    if (seq === shown) return
-    const timer = setTimeout(() => set(seq), live.view.endedAt ? 0 : 1000)
-    return () => clearTimeout(timer)
-  }, [seq, shown, live.view.endedAt])
+  const paced = useMemo(() => pacer(set, 1000), [])
+  const ended = live.view.endedAt !== null
+  useEffect(() => paced.tell(seq, ended), [paced, seq, ended])
+  useEffect(() => paced.stop, [paced])
   return shown
 }
+
+const keyOf = (id: string) => ['log', id]
+const readPage = (id: string, cursor: string) =>
+  ask(client.GET('/api/v1/runs/{id}/logs', {params: {path: {id}, query: {limit: 200, ...(cursor ? {cursor} : {})}}}))
+
+type Pages = InfiniteData<Awaited<ReturnType<typeof readPage>>, string>
 
 // LogTab is the log of the run, as the API tells it.
 export function LogTab({live}: {live: LiveRun}) {
@@ -26,12 +32,25 @@ export function LogTab({live}: {live: LiveRun}) {
   const seq = useSettled(live)
   const [text, setText] = useState('')
   const log = useInfiniteQuery({
-    queryKey: ['log', id, seq],
-    queryFn: ({pageParam}) => ask(client.GET('/api/v1/runs/{id}/logs', {params: {path: {id}, query: {limit: 200, ...(pageParam ? {cursor: pageParam} : {})}}})),
+    queryKey: keyOf(id),
+    queryFn: ({pageParam}) => readPage(id, pageParam),
     initialPageParam: '',
     getNextPageParam: page => page.next || undefined,
-    placeholderData: keepPreviousData,
   })
+  const queries = useQueryClient()
+  const follow = useMemo(
+    () =>
+      inTurn(async () => {
+        const was = queries.getQueryData<Pages>(keyOf(id))
+        const now = was && (await grown(was, cursor => readPage(id, cursor)).catch(() => was)) // it is asked again with the next event
+        if (now !== was) queries.setQueryData<Pages>(keyOf(id), is => (is === was ? now : is))
+      }),
+    [queries, id],
+  )
+  const there = log.data !== undefined
+  useEffect(() => {
+    if (seq > 0 && there) follow()
+  }, [seq, there, follow])
   if (log.error && !log.data) return <ErrorBox error={log.error} again={() => void log.refetch()} />
   if (!log.data) return <Loading what="the log" />
   const word = text.trim().toLowerCase()
