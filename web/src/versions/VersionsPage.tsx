@@ -96,7 +96,8 @@ function Inside({id, all}: {id: string; all: Version[]}) {
 }
 
 function Compared({id, a, b}: {id: string; a: Version; b: Version}) {
-  const read = (v: Version) => ({queryKey: ['workflows', 'version', id, v.number], queryFn: () => sideOf(id, v.number)})
+  const queries = useQueryClient()
+  const read = (v: Version) => ({queryKey: ['workflows', 'version', id, v.number], queryFn: () => sideOf(queries, id, v)})
   const [first, second] = [useQuery(read(a)), useQuery(read(b))]
   const diff = useMemo(() => (first.data && second.data ? graphDiff(first.data.check, second.data.check) : null), [first.data, second.data])
   const error = first.error ?? second.error

@@ -1,3 +1,4 @@
+import type {QueryClient} from '@tanstack/react-query'
 import {ApiError, ask, client, type Schemas} from '../api/client.ts'
 import {type Check, checkText} from '../edit/check.ts'
 import type {Version} from '../edit/stored.ts'
@@ -7,12 +8,18 @@ export const nameOf = (v: Version): string => `v${v.number}${v.published ? ', pu
 
 export type Side = {number: number; etag: string; check: Check}
 
-// sideOf gives the text of a version, and what the server makes of it.
-export async function sideOf(id: string, number: number): Promise<Side> {
+// sideOf gives the text of a version, and what the server makes of it. The text stays as it is, so that it is compiled once; the tag changes with the workflow.
+export async function sideOf(queries: QueryClient, id: string, v: Pick<Version, 'number' | 'createdAt'>): Promise<Side> {
+  const {number} = v
   const answer = client.GET('/api/v1/workflows/{id}', {params: {path: {id}, query: {version: number}}})
   const {document} = await ask(answer)
   const etag = (await answer).response.headers.get('ETag') ?? ''
-  return {number, etag, check: await checkText(document, '', new AbortController().signal)}
+  const check = await queries.fetchQuery({
+    queryKey: ['compiled', id, number, v.createdAt],
+    queryFn: ({signal}) => checkText(document, '', signal),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  return {number, etag, check}
 }
 
 // pairOf gives the two versions that are compared: those of the address, else the published one, or the one before, and the newest.
