@@ -1,6 +1,6 @@
 import createClient, {type Middleware} from 'openapi-fetch'
 import {parse, stringify} from '../lib/exact.ts'
-import {base} from './base.ts'
+import {apiBase, base} from './base.ts'
 import type {components, paths} from './schema.gen.ts'
 
 export type Schemas = components['schemas']
@@ -47,7 +47,7 @@ const session: Middleware = {
     return request
   },
   onResponse({request, response}) {
-    if (response.status === 401 && !request.url.endsWith('/session')) signedOut()
+    if (response.status === 401 && new URL(request.url).pathname !== `${apiBase}/session`) signedOut()
     return response
   },
 }
