@@ -1,6 +1,7 @@
 package hocket_test
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -135,12 +136,26 @@ func TestPlainComments(t *testing.T) {
 	for _, p := range privateComments {
 		all = append(all, phraseOf(t, p))
 	}
+	check := func(place, text string) {
+		lower := strings.ToLower(text)
+		for _, p := range all {
+			if word := p.find(lower); word != "" {
+				t.Errorf("%s: %q in %q: name who or what in standard terms", place, word, text)
+			}
+		}
+	}
+	scriptFiles := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch name := d.Name(); {
 		case err != nil:
 			return err
 		case d.IsDir() && (name == "testdata" || name == "node_modules" || path != "." && strings.HasPrefix(name, ".")):
 			return fs.SkipDir
+		case d.IsDir() && path == filepath.Join("web", "dist"):
+			return fs.SkipDir
+		case scripts.MatchString(path):
+			scriptFiles++
+			return commentsOf(path, func(line int, text string) { check(fmt.Sprintf("%s:%d", path, line), text) })
 		case !strings.HasSuffix(name, ".go"):
 			return nil
 		}
@@ -151,12 +166,7 @@ func TestPlainComments(t *testing.T) {
 		}
 		for _, group := range f.Comments {
 			for _, c := range group.List {
-				lower := strings.ToLower(c.Text)
-				for _, p := range all {
-					if word := p.find(lower); word != "" {
-						t.Errorf("%s: %q in %q: name who or what in standard terms", fset.Position(c.Pos()), word, c.Text)
-					}
-				}
+				check(fset.Position(c.Pos()).String(), c.Text)
 			}
 		}
 		return nil
@@ -164,6 +174,29 @@ func TestPlainComments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if scriptFiles < 100 {
+		t.Errorf("the comments of %d files of the page were read: the test looks in the wrong place", scriptFiles)
+	}
+}
+
+// scripts are the files of the page that people write.
+var scripts = regexp.MustCompile(`^web[/\\](src|specs)[/\\].*\.(ts|tsx|mjs)$`)
+
+// lineComment is a comment of TypeScript up to the end of its line. What follows a colon is an address.
+var lineComment = regexp.MustCompile(`(?:^|[^:])//(.*)$`)
+
+// commentsOf gives the comments of a file of the page, by line.
+func commentsOf(path string, each func(line int, text string)) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	for i, line := range strings.Split(string(text), "\n") {
+		if m := lineComment.FindStringSubmatch(line); m != nil {
+			each(i+1, m[1])
+		}
+	}
+	return nil
 }
 
 // TestPlainWords: errors, diagnostics, help and documents are written in standard terms.

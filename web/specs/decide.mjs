@@ -212,7 +212,7 @@ export const spec = (chromium, {origin, token}) =>
     await first.getByRole('button', {name: 'Skip'}).click()
     await first.getByText(/^Answered: skip/).waitFor()
 
-    // Who lacks the right to approve is told so, and is not offered it; the server refuses it all the same.
+    // Who lacks the right to approve is told so, and is not offered it; the server refuses it in any case.
     const made = await api('/tokens', {name: 'reader', role: 'run'})
     const reader = await open(phone)
     await signIn(reader, origin, made.secret ?? made.token)

@@ -1,4 +1,4 @@
-// What a person typed is kept: half of a value in a form, digits that nothing changed, edits in a conflict, a move that is undone beside the text, the test run.
+// What a person typed into the form of a node is kept: half of a value, digits that nothing changed, and the focus.
 import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const document = `{"name": "Post",

@@ -11,7 +11,7 @@ export function nodeAt(nodes: readonly DrawnNode[], offset: number): DrawnNode |
   for (const n of nodes) {
     if (!n.span || offset < n.span.start.offset || offset > n.span.end.offset) continue
     const length = n.span.end.offset - n.span.start.offset
-    // Of nodes with the same text the last one is shown: frames stand before what is in them.
+    // Of nodes with the same text the last one is shown: frames come before what is in them.
     if (length <= size) {
       best = n
       size = length

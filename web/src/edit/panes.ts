@@ -9,7 +9,7 @@ export const panes = [
 
 export type PaneID = (typeof panes)[number]['id']
 
-// usePane gives the part that is shown where there is room for one; it stands in the address. canvas: the document is drawn by hand, which is shown first.
+// usePane gives the part that is shown where there is room for one; it is in the address. canvas: the document is drawn by hand, which is shown first.
 export function usePane(own: string, search: string, canvas: boolean): {at: PaneID; set: (id: PaneID) => void} {
   const [, go] = useLocation()
   const now = new URLSearchParams(search)

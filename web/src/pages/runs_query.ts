@@ -3,7 +3,7 @@ import {ask, client, type Schemas} from '../api/client.ts'
 
 export type RunLine = Schemas['RunLine']
 
-// Filter is what of the list is shown; it stands in the address.
+// Filter is what of the list is shown; it is in the address.
 export type Filter = {status: string; workflow: string; q: string; trigger: string; from: string}
 
 export const noFilter: Filter = {status: '', workflow: '', q: '', trigger: '', from: ''}

@@ -6,7 +6,7 @@ export type Ending = {now: boolean}
 
 const keyOf = (id: string) => ['workflows', 'one', id] as const
 
-// storedQuery asks for a stored workflow. It is not asked for while it is being deleted, and not after that, whoever says that workflows have changed.
+// storedQuery asks for a stored workflow. It is not asked for while it is being deleted, and not after that, whichever notice says that workflows have changed.
 export const storedQuery = (id: string, ending: Ending, read: (signal: AbortSignal) => Promise<Stored>) => ({
   queryKey: keyOf(id),
   queryFn: ({signal}: {signal: AbortSignal}) => read(signal),

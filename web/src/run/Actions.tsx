@@ -12,8 +12,8 @@ import type {RunView} from './types.ts'
 
 type Open = 'cancel' | 'retry' | 'delete' | null
 
-// Actions are what may be done with a run as it is. What a role may not do is not offered, and the server refuses it all the same.
-// What else is offered stands before the last one, which deletes.
+// Actions are what may be done with a run as it is. What a role may not do is not offered, and the server refuses it in any case.
+// children are the buttons before the last one, which deletes.
 export function Actions({view, children}: {view: RunView; children?: ReactNode}) {
   const session = useSession()
   const [open, setOpen] = useState<Open>(null)

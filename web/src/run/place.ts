@@ -1,6 +1,6 @@
 import {useLocation, useSearch} from 'wouter'
 
-// Place is where in a run the page is; all of it stands in the address.
+// Place is where in a run the page is; all of it is in the address.
 export type Place = {
   tab: string
   // step is the number of the step that is open; 0: none.

@@ -7,7 +7,7 @@ import styles from './SchemaForm.module.css'
 import {fieldsOf, initialOf, type SchemaField, type Typed, typedOf, valueOf} from './schema_fields.ts'
 import {Text} from './Text.tsx'
 
-// given is a value that the form begins with, where it can show it; children stand behind the fields.
+// given is a value that the form begins with, where it can show it; children are shown below the fields.
 type Props = {schema: unknown; given?: unknown; busy: boolean; submit: string; send: (v: Record<string, unknown>) => void; children?: ReactNode}
 
 // SchemaForm is a form for an object that must fit a schema. What the server would refuse is said at its field.

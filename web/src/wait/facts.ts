@@ -35,7 +35,7 @@ export function factsOf(events: readonly RunEvent[], wait: string): WaitFacts {
 
 const ranks = ['run', 'edit', 'admin']
 
-// refusalOf says why a session may not answer a wait; '' where it may. The server judges all the same.
+// refusalOf says why a session may not answer a wait; '' where it may. The server decides in any case.
 export function refusalOf(s: Session, w: {kind: string; roles?: string[] | null}, f: WaitFacts): string {
   const roles = w.roles ?? []
   const fits = (r: string) => (ranks.includes(r) ? ranks.indexOf(s.role) >= ranks.indexOf(r) : s.name === r)
