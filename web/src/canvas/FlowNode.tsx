@@ -44,7 +44,9 @@ export const FlowNode = memo(({data}: NodeProps<FlowNodeType>) => {
       {!bare && (
         <>
           <Handle type="target" id="input" position={across ? Position.Left : Position.Top} className={styles.in} />
-          {node.kind === 'agent' && node.format === 'canvas' && <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />}
+          {node.kind === 'agent' && node.format === 'canvas' && (
+            <Handle type="target" id="asked" position={across ? Position.Top : Position.Left} className={styles.in} />
+          )}
           <span className={styles.head}>
             <Icon size={15} aria-hidden="true" />
             <span className={styles.name}>

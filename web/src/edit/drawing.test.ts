@@ -31,6 +31,7 @@ describe('a drawing', () => {
       ['b', 'warning'],
     ])
   })
+  const point = (x: number, y: number) => ({x, y})
   it('draws anew what looks different, not what has moved in the text', () => {
     const nodes = (shift: number, title = 'b') => [
       {...node('a', 0, 10), x: 0, y: 0, width: 10, height: 10, title: 'a'},

@@ -172,7 +172,7 @@ export class Session {
 
   #keepSoon(): void {
     clearTimeout(this.#timer)
-    if (dirty) this.#timer = setTimeout(() => this.keepNow(), keepAfter)
+    if (this.#state.dirty || this.#merged !== null) this.#timer = setTimeout(() => this.keepNow(), keepAfter)
     else this.keepNow() // all is undone: what was kept would be offered to who leaves now
   }
 

@@ -1,6 +1,7 @@
 import {QueryClient} from '@tanstack/react-query'
 import {expect, it, vi} from 'vitest'
-import {sideOf, type Version} from './versions.ts'
+import type {Version} from '../edit/stored.ts'
+import {sideOf} from './versions.ts'
 
 const asked = vi.hoisted(() => {
   const asked: string[] = []
