@@ -6,6 +6,8 @@ export function meter() {
   let limit = 0
   const held = new Set()
   return {
+    // recorded is what a stream says of its last recorded event: of those that are held back nothing is known.
+    recorded: last => String(Math.min(Number(last), limit)),
     open: to => {
       limit = to
       for (const pass of held) pass()
@@ -49,10 +51,12 @@ export async function proxy({prefix = '', strip = false, without = [], events} =
     const path = strip ? asked.url.slice(prefix.length) : asked.url
     const on = request(new URL(path, target), {method: asked.method, headers: asked.headers}, from => {
       for (const name of without) delete from.headers[name]
-      answer.writeHead(from.statusCode, from.headers)
+      const metered = events && /\/runs\/[^/]+\/events\?/.test(asked.url) && from.headers['content-type'] === 'text/event-stream'
+      const {'hocket-last-event': last} = from.headers
+      answer.writeHead(from.statusCode, metered && last ? {...from.headers, 'hocket-last-event': events.recorded(last)} : from.headers)
       answer.flushHeaders()
       from.on('error', () => answer.destroy()) // the server is gone
-      if (events && /\/runs\/[^/]+\/events\?/.test(asked.url) && from.headers['content-type'] === 'text/event-stream') events.hold(from, answer)
+      if (metered) events.hold(from, answer)
       else from.pipe(answer)
     })
     on.on('error', () => answer.destroy())
