@@ -1,1 +1,0 @@
-var e={input:`_input_lq6ld_1`,select:`_select_lq6ld_2`,area:`_area_lq6ld_3`,code:`_code_lq6ld_40`,check:`_check_lq6ld_45`};export{e as t};

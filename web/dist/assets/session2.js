@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime.js";import{lt as t}from"./vendor.js";var n=e(t(),1),r=(0,n.createContext)(null);function i(){let e=(0,n.useContext)(r);if(!e)throw Error(`a page is shown without a session`);return e}export{i as n,r as t};

@@ -1,1 +1,0 @@
-import{n as e}from"./rolldown-runtime.js";import{lt as t}from"./vendor.js";var n=e(t(),1);function r(e,t=1e3){let[r,i]=(0,n.useState)(Date.now());return(0,n.useEffect)(()=>{if(!e)return;let n=setInterval(()=>i(Date.now()),t);return()=>clearInterval(n)},[e,t]),r}export{r as t};
