@@ -133,13 +133,13 @@ var listRooms = sync.OnceValues(func() (map[string]room, error) {
 		part := strings.Split(strings.TrimSuffix(line, "\n"), "|")
 		pkg := pathOf(part[0])
 		paths := func(names string) (list []string) {
-			for _, name := range strings.Fields(names) {
+			for name := range strings.FieldsSeq(names) {
 				list = append(list, filepath.Join(filepath.FromSlash(pkg), name))
 			}
 			return list
 		}
 		own := func(imports string) (list []string) {
-			for _, imp := range strings.Fields(imports) {
+			for imp := range strings.FieldsSeq(imports) {
 				if p := pathOf(imp); p != imp && p != pkg {
 					list = append(list, p)
 				}

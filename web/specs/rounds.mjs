@@ -67,7 +67,7 @@ async function testRun(page, api, press, branch, steps) {
   // The run stays where another part is shown in between.
   await press(page.getByRole('tab', {name: 'Text'}))
   await page.locator('.cm-content').first().waitFor()
-  await press(page.getByRole('tab', {name: 'Canvas'}))
+  await press(page.getByRole('tab', {name: 'Canvas'}), 'Shift+Tab') // Tab leads into the text, where it indents
   await page.locator('.react-flow__node[data-id="agent"] [data-state="succeeded"]').waitFor()
   await page.getByRole('link', {name: 'test run'}).waitFor()
 }
@@ -199,8 +199,8 @@ async function byKeyboard(page, api, origin) {
   await press('Enter')
   await publish(page)
   await held(api, 'keyboard-rounds')
-  const go = async l => {
-    await reach(page, l)
+  const go = async (l, key) => {
+    await reach(page, l, key)
     if ((await l.evaluate(e => e.tagName)) !== 'TEXTAREA') await press('Enter')
   }
   await testRun(page, api, go, 'report', 1)

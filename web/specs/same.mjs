@@ -14,14 +14,21 @@ async function documentsOf(origin, token) {
     for (const file of readdirSync(join(root, folder), {recursive: true})) {
       if (!/\.(ya?ml|json)$/.test(file) || /^(replies|tools|agents)\./.test(basename(file))) continue
       const document = readFileSync(join(root, folder, file), 'utf8')
-      const id = `${basename(file).replace(/\W+/g, '-')}-${out.size}`
-      const answer = await fetch(`${origin}/api/v1/workflows`, {
-        method: 'POST',
-        headers: {Authorization: `Bearer ${token}`, 'Content-Type': 'application/json'},
-        body: JSON.stringify({id, document, draft: true, allowUnknown: true}),
-      })
-      if (answer.ok) out.set(id, {document, file: join(folder, file), format: (await answer.json()).format})
-      else check(`${file} is refused for a reason`, answer.status === 422, await answer.text())
+      const store = body =>
+        fetch(`${origin}/api/v1/workflows`, {
+          method: 'POST',
+          headers: {Authorization: `Bearer ${token}`, 'Content-Type': 'application/json'},
+          body: JSON.stringify({document, draft: true, allowUnknown: true, ...body}),
+        })
+      let answer = await store({id: `${basename(file).replace(/\W+/g, '-')}-${out.size}`})
+      let text = await answer.text()
+      if (answer.status === 422 && text.includes('"same-id"')) {
+        answer = await store({}) // it has an id of its own
+        text = await answer.text()
+      }
+      const {id, format} = JSON.parse(text)
+      if (answer.ok) out.set(id, {document, file: join(folder, file), format})
+      else check(`${file} is refused for a reason`, [409, 422].includes(answer.status), text) // 409: another file has a workflow of the same id
     }
   }
   return out

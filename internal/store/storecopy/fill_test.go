@@ -139,7 +139,7 @@ func fill(t testing.TB, at store.Locator) {
 	filled.Lock()
 	defer filled.Unlock()
 	if filled.dir == "" {
-		dir, err := os.MkdirTemp("", "hocket-storecopy")
+		dir, err := os.MkdirTemp("", "hocket-storecopy") //nolint:usetesting // it outlives the test that fills it; TestMain removes it
 		do(t, err)
 		fillAnew(t, locator(t, filepath.Join(dir, filepath.Base(at.String())), ""))
 		filled.dir = dir

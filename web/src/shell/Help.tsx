@@ -13,6 +13,7 @@ const keys: [string, string][] = [
   ['[ ]', 'Previous, next iteration of a step'],
   [', .', 'Previous, next event of a run'],
   ...places.map((p): [string, string] => [p.keys, `Go to ${p.name.toLowerCase()}`]),
+  ['Esc Tab', 'Leave a text editor'],
   ['?', 'This help'],
   ['Esc', 'Close'],
 ]
