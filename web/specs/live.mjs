@@ -228,10 +228,10 @@ export async function spec(chromium, {token, program, scratch}) {
       const {status} = await ended(api, run.id)
       check('the run completes', status === 'completed', status)
       const all = await onServer()
-      for (const kind of ['model.failed', 'branch', 'tool', 'wait.opened', 'run.resumed'])
+      for (const kind of ['model.failed', 'step.retrying', 'subagent.completed', 'condition.checked', 'wait.opened', 'run.resumed'])
         check(
           `the run has events of ${kind}`,
-          all.some(e => e.type.startsWith(kind)),
+          all.some(e => e.type === kind),
           [...new Set(all.map(e => e.type))].join(),
         )
       const rows = await pages.Events.getByRole('list', {name: 'Events'}).getByRole('listitem').allTextContents()

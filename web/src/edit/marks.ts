@@ -1,5 +1,7 @@
-import {type Diagnostic, setDiagnostics} from '@codemirror/lint'
-import type {EditorState, TransactionSpec} from '@codemirror/state'
+import {type Diagnostic, forEachDiagnostic, setDiagnostics} from '@codemirror/lint'
+import type {EditorState, Range, TransactionSpec} from '@codemirror/state'
+import {Decoration, EditorView} from '@codemirror/view'
+import {odd} from '../lib/hostile.ts'
 import type {Check, Problem} from './check.ts'
 
 const clamp = (n: number, most: number): number => Math.max(0, Math.min(n, most))
@@ -26,3 +28,13 @@ export function marksOf(state: EditorState, text: string, check: Check): Transac
     check.problems.map(p => diagnosticOf(p, length)).filter(d => d !== null),
   )
 }
+
+// aroundSigns marks problems that begin at a character without a form. The editor shows a sign in its place, which begins before marks at the same place do, and would be the only one.
+export const aroundSigns = EditorView.decorations.of(({state}) => {
+  const marks: Range<Decoration>[] = []
+  forEachDiagnostic(state, ({severity}, from, to) => {
+    if (to > from && state.sliceDoc(from, from + 1).search(odd) === 0)
+      marks.push(Decoration.mark({class: `cm-lintRange cm-lintRange-${severity}`, inclusive: true}).range(from, to))
+  })
+  return Decoration.set(marks, true)
+})

@@ -3,7 +3,7 @@ import {defaultKeymap, historyKeymap, indentWithTab} from '@codemirror/commands'
 import {bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit} from '@codemirror/language'
 import {lintGutter, lintKeymap} from '@codemirror/lint'
 import {highlightSelectionMatches, searchKeymap} from '@codemirror/search'
-import {Compartment, EditorState, type Extension, Prec} from '@codemirror/state'
+import {Compartment, EditorState, type Extension} from '@codemirror/state'
 import {
   drawSelection,
   dropCursor,
@@ -19,15 +19,12 @@ import {odd} from '../lib/hostile.ts'
 import {indentOf} from './indent.ts'
 import {languageOf, supportOf} from './languages.ts'
 import {lineEnds} from './line_ends.ts'
+import {aroundSigns} from './marks.ts'
 import type {DocumentModel} from './model.ts'
 import {looks} from './theme.ts'
 
-// shown is what every text of the page shows of itself: characters that hide or turn text have marks. What marks a problem is around these, so that it is seen.
-export const shown = (): Extension => [
-  Prec.lowest(highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')})),
-  EditorView.lineWrapping,
-  looks(),
-]
+// shown is what every text of the page shows of itself: characters that hide or turn text have marks.
+export const shown = (): Extension => [highlightSpecialChars({specialChars: new RegExp(`(?!\\r$)${odd.source}`, 'g')}), EditorView.lineWrapping, looks()]
 
 const editing = (label: string): Extension => [
   lineNumbers(),
@@ -43,6 +40,7 @@ const editing = (label: string): Extension => [
   highlightActiveLine(),
   highlightSelectionMatches(),
   lintGutter(),
+  aroundSigns,
   lineEnds,
   typeOver,
   EditorView.contentAttributes.of({'aria-label': label, spellcheck: 'false', autocorrect: 'off', autocapitalize: 'off'}),
