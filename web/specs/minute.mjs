@@ -35,7 +35,9 @@ export const spec = (chromium, {origin, link, opened}) =>
     check('the code is gone from the address again', !other.url().includes(code), other.url())
     // `hocket open` makes another link, which is good in another browser.
     const again = await open()
-    await again.goto(opened)
+    await again.goto(`${origin}/`)
+    await again.getByRole('button', {name: 'Sign in'}).waitFor()
+    await again.goto(opened) // in the tab that asks for a token, where only the fragment changes
     await again.getByRole('navigation', {name: 'Main'}).waitFor()
 
     const codes = [code, new URL(opened).hash.replace('#code=', '')]

@@ -220,8 +220,8 @@ async function unchanged(page, api, origin) {
     if ((await api('/documents/compile', {document})).format !== 'rounds') continue
     const id = `rounds${seen++}`
     await api('/workflows', {id, document, draft: true})
-    const branches = (JSON.parse(document).branches ?? []).map(b => b.id)
-    for (const branch of ['', ...branches]) {
+    const {nodes = [], branches = []} = JSON.parse(document)
+    for (const branch of [...(nodes.length > 0 ? [''] : []), ...branches.map(b => b.id)]) {
       await page.goto(`${origin}/workflows/${id}/edit${branch ? `?branch=${branch}` : ''}`)
       await page.locator('.react-flow__node').first().waitFor()
       await page.getByRole('button', {name: 'Tidy'}).click()

@@ -1,4 +1,4 @@
-import {type FormEvent, useState} from 'react'
+import {type FormEvent, useEffect, useState} from 'react'
 import {type Session, signIn} from '../api/session.ts'
 import {Mark} from '../shell/Mark.tsx'
 import control from '../ui/control.module.css'
@@ -10,6 +10,12 @@ export function SignIn({why, done}: {why?: unknown; done: (s: Session) => void})
   const [token, setToken] = useState('')
   const [error, setError] = useState<unknown>(why)
   const [busy, setBusy] = useState(false)
+  // The link with a code, followed in the tab that shows this form, changes the fragment alone: the page is begun anew with it.
+  useEffect(() => {
+    const follow = () => new URLSearchParams(window.location.hash.slice(1)).has('code') && window.location.reload()
+    window.addEventListener('hashchange', follow)
+    return () => window.removeEventListener('hashchange', follow)
+  }, [])
   const submit = async (e: FormEvent) => {
     e.preventDefault()
     setBusy(true)

@@ -1,4 +1,4 @@
-import {useMutation, useQueryClient} from '@tanstack/react-query'
+import {useMutation, useQuery, useQueryClient} from '@tanstack/react-query'
 import {type ReactNode, useState} from 'react'
 import {useLocation} from 'wouter'
 import {ask, client} from '../api/client.ts'
@@ -85,24 +85,24 @@ function Cancel({id, close}: {id: string; close: () => void}) {
   )
 }
 
-// publishedOf gives the published document of a stored workflow.
-async function publishedOf(id: string): Promise<{document: string}> {
-  const {document} = await ask(client.GET('/api/v1/workflows/{id}', {params: {path: {id}}}))
-  return {document}
-}
-
 function Retry({view, close}: {view: RunView; close: () => void}) {
   const session = useSession()
   const [from, setFrom] = useState('')
-  const [renew, setRenew] = useState(false)
-  const workflow = view.workflow.version !== null && may(session, 'edit') ? view.workflow.id : null
+  const [chosen, setChosen] = useState<boolean | null>(null)
   const [, go] = useLocation()
   const nodes = [...new Set(view.steps.map(s => s.node))]
+  const {id, version} = view.workflow
+  const stored = useQuery({
+    queryKey: ['workflows', id, 'published'],
+    queryFn: () => ask(client.GET('/api/v1/workflows/{id}', {params: {path: {id: id ?? ''}}})),
+    enabled: id !== null && version !== null && may(session, 'edit'),
+  })
+  const published = stored.data?.published ?? null
+  // A newer version is there to be used, such as one in which what failed is mended.
+  const renew = published !== null && published !== version && (chosen ?? published > (version ?? 0))
   const retry = useMutation({
-    mutationFn: async () => {
-      const document = renew && workflow ? await publishedOf(workflow) : {}
-      return ask(client.POST('/api/v1/runs/{id}/retry', {params: {path: {id: view.id}}, body: {...(from ? {from} : {}), ...document}}))
-    },
+    mutationFn: () =>
+      ask(client.POST('/api/v1/runs/{id}/retry', {params: {path: {id: view.id}}, body: {...(from ? {from} : {}), ...(renew ? {version: published} : {})}})),
     onSuccess: run => {
       close()
       go(`/runs/${run.id}`)
@@ -121,14 +121,13 @@ function Retry({view, close}: {view: RunView; close: () => void}) {
           ))}
         </select>
       </Field>
-      {workflow && (
+      {published !== null && published !== version && (
         <label className={control.check}>
-          <input type="checkbox" checked={renew} onChange={e => setRenew(e.target.checked)} /> With the document that is published now, not with that of this
-          run
+          <input type="checkbox" checked={renew} onChange={e => setChosen(e.target.checked)} /> With v{published}, which is published now, not with v{version}
         </label>
       )}
       {retry.error && <ErrorBox error={retry.error} />}
-      <Button kind="primary" disabled={retry.isPending} onClick={() => retry.mutate()}>
+      <Button kind="primary" disabled={retry.isPending || stored.isLoading} onClick={() => retry.mutate()}>
         Continue
       </Button>
     </Dialog>
