@@ -46,7 +46,7 @@ func TestLoweredMisuse(t *testing.T) {
 			t.Errorf("%v has the word %q of what the graph is compiled to", err, word)
 		}
 	}
-	// What the compiler of workflows says of a lowered graph is seen by nobody: a graph that is accepted has no such finding.
+	// What the compiler of workflows says of a lowered graph is never shown: a graph that is accepted has no such finding.
 	g := compiled(t, graph.New[state]("t").Then(graph.WaitConfig[state]{ID: "a", Deadline: time.Hour, RemindAfter: time.Minute}).Sleep("b", time.Hour))
 	if l := workflow.Validate(g.Workflow()); len(l) > 0 {
 		t.Error(l)

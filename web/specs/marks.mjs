@@ -40,7 +40,7 @@ function wanted(text, problems) {
   return {covered: [...covered].sort((a, b) => a - b), points: [...points].filter(p => !covered.has(p)).sort((a, b) => a - b)}
 }
 
-// marked gives the same of what the editor shows, by what stands in its lines.
+// marked gives the same of what the editor shows, by the content of its lines.
 const marked = page =>
   page.evaluate(() => {
     const covered = []

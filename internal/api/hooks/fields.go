@@ -16,7 +16,7 @@ import (
 // field is a member of the form that answers a question.
 type field struct {
 	form.Field
-	// Text is what stands in it: the default, or what was written. For one of several values it is the place of the value, from 0, "" for none.
+	// Text is its content: the default, or what was written. For one of several values it is the place of the value, from 0, "" for none.
 	Text string
 }
 
@@ -40,7 +40,7 @@ func (w *waiting) fieldsOf() []field {
 	return out
 }
 
-// textOf gives what stands in the field for a value.
+// textOf gives the content of the field for a value.
 func (f *field) textOf(v json.RawMessage) string {
 	if len(f.Enum) > 0 {
 		if i := slices.IndexFunc(f.Enum, func(e json.RawMessage) bool { return sameJSON(e, v) }); i >= 0 {
@@ -77,7 +77,7 @@ func fillFields(fields []field, sent url.Values) {
 	}
 }
 
-// answerOfFields makes an object of what stands in the fields. Those without a text are left out: the run adds the defaults.
+// answerOfFields makes an object of the contents of the fields. Those without a text are left out: the run adds the defaults.
 func answerOfFields(fields []field) (value engine.Value, problem string) {
 	out, size := []byte{'{'}, 0
 	for i := range fields {
@@ -107,7 +107,7 @@ func answerOfFields(fields []field) (value engine.Value, problem string) {
 	return append(out, '}'), ""
 }
 
-// value reads what stands in the field.
+// value reads the content of the field.
 func (f *field) value() (v json.RawMessage, why string) {
 	if len(f.Enum) == 0 {
 		return f.Take(f.Text)

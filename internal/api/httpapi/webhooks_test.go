@@ -135,7 +135,7 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("%s", a.body)
 	}
 	w.as(access.RoleAdmin, false).do("POST", "/api/v1/notifications/endpoints", m{"url": "https://a.example", "approveLinks": true}).problem(http.StatusForbidden, "forbidden")
-	// The name of an endpoint is a role: nobody changes it, so that no admin without the right to approve gives its links another one.
+	// The name of an endpoint is a role: it never changes, so that no admin without the right to approve gives its links another one.
 	for _, method := range []string{"PUT", "PATCH", "POST"} {
 		if a := w.as(access.RoleAdmin, false).do(method, "/api/v1/notifications/endpoints/"+made.ID, m{"name": "finance"}); a.status != http.StatusNotFound && a.status != http.StatusMethodNotAllowed {
 			t.Errorf("%s of an endpoint: %d: %s", method, a.status, a.body)

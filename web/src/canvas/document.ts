@@ -87,7 +87,7 @@ export type Unread = {why: string; offset: number}
 export const output = 'output'
 export const subagent = 'subagent'
 
-// readCanvas reads what is drawn of a document. What it does not know stays in the text and is not in the way. The last text is read once, whoever asks.
+// readCanvas reads what is drawn of a document. What it does not know stays in the text and is not in the way. The last text is read once for all callers.
 export function readCanvas(text: string, shape: Shape = canvasShape): Canvas | Unread {
   if (last?.text !== text || last.shape !== shape) last = {text, shape, read: readText(text, shape)}
   return last.read

@@ -25,7 +25,7 @@ export function usePane(own: string, search: string, canvas: boolean): {at: Pane
   }
 }
 
-// useBranch gives the branch that is drawn, by its key; '' is the main graph. It stands in the address.
+// useBranch gives the branch that is drawn, by its key; '' is the main graph. The address has it.
 export function useBranch(own: string, search: string): {at: string; set: (key: string) => void} {
   const [, go] = useLocation()
   const now = new URLSearchParams(search)

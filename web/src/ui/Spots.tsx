@@ -1,6 +1,6 @@
 import type {NodeHandle} from '@xyflow/react'
 
-// Spots are the places where edges meet a node that nobody can grab. The library measures what is in the page of each node that it draws: plain elements take no part in anything else.
+// Spots are the places where edges meet a node that cannot be grabbed. The library measures what is in the page of each node that it draws: plain elements take no part in anything else.
 export const Spots = ({at}: {at: readonly NodeHandle[]}) =>
   at.map(h => (
     <i

@@ -15,7 +15,7 @@ export type Place = {
   node: Node
   // own: a value may as well become the first key of a map, at its column.
   own: boolean
-  // from is where what is typed begins, within quotes; typed is what stands there before the cursor.
+  // from is where what is typed begins, within quotes; typed is the text from there to the cursor.
   from: number
   typed: string
   // lead and tail are how many characters before from and behind the cursor belong to it: quotes, and the rest of the word.

@@ -50,7 +50,7 @@ export class Schemas {
     return now
   }
 
-  // child gives the ways in which a value of a map or a list may be built. value is what stands there; null: it is not known.
+  // child gives the ways in which a value of a map or a list may be built. value is the one at that place; null: it is not known.
   child(shapes: readonly Shape[], to: string | number, value: Node | null): Shape[] {
     const out: Shape[] = []
     const seen = new Set<string>()
@@ -75,7 +75,7 @@ export class Schemas {
       const name = /^#\/\$defs\/([^/]+)$/.exec(at.$ref)?.[1]
       const to: Schema = (name && own(this.root.$defs, name)) || true
       const {$ref, ...rest} = at
-      // What stands beside a reference holds, too; its words are those of the place.
+      // Keys beside a reference apply, too; its words are those of the place.
       at = Object.keys(rest).length === 0 ? to : typeof to === 'object' ? this.#beside(at, to, rest) : to
     }
     return at
