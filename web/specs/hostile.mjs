@@ -123,7 +123,7 @@ async function harmless(page, where) {
         'body :is(img:not(.cm-widgetBuffer:not([src])), iframe, object, embed, style, script:not([src]), form[action], base, meta, link)',
       ),
     ].map(e => e.localName),
-    links: [...document.querySelectorAll('a[href]')].filter(a => a.origin !== location.origin).map(a => a.href),
+    links: [...document.querySelectorAll('a[href]:not(.react-flow__attribution a)')].filter(a => a.origin !== location.origin).map(a => a.href),
     handlers: [...document.querySelectorAll('body *')].flatMap(e => e.getAttributeNames().filter(a => a.startsWith('on'))),
     wider: document.documentElement.scrollWidth > document.documentElement.clientWidth,
     turned: /.{0,20}[\u202a-\u202e\u2066-\u2069].{0,20}/.exec(document.body.innerText)?.[0] ?? '',

@@ -233,7 +233,7 @@ func TestConcurrencyFork(t *testing.T) {
 // a run that ended by a limit takes a slot again when it is reopened, and does not wait for it.
 func TestConcurrencyReopen(t *testing.T) {
 	t.Parallel()
-	s := inMemory(t)
+	s := opened(t, "", says)
 	w := drawn("a -> ok", enginetest.Agent("a"), enginetest.Approval("ok"))
 	w.ID, w.Concurrency = "w", &workflow.Concurrency{}
 	first, err := s.Start(t.Context(), service.StartRequest{Workflow: w, Limits: workflow.Limits{MaxSteps: new(1)}})
