@@ -37,8 +37,8 @@ var inGo = []struct {
 	in       any
 	names    string
 }{
-	{"GraphBuilder", newGraph(), "start then if else endif=EndIf parallel loop wait subagent tool catch end compile getNode=Find getEdgesFrom=EdgesFrom getEdgesTo=EdgesTo"},
-	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges=EdgesFrom startNode=Start endNodes=Ends"},
+	{"GraphBuilder", newGraph(), "start then if else endif=EndIf parallel loop wait subagent tool catch end compile getNode=Nodes getEdgesFrom=Edges getEdgesTo=Edges"},
+	{"CompiledGraph", new(graph.Compiled[sheet]), "nodes edges startNode=Start endNodes=Ends"},
 	{"GraphExecutor", new(compat.Executor[sheet]), "execute=Run stream"},
 	{"LoopConfig", gLoop{}, "until maxIterations"},
 	{"IfConfig", graph.IfConfig[sheet]{}, "condition then else_if=ElseIf else"},
