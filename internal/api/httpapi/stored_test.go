@@ -15,7 +15,7 @@ func TestAsStored(t *testing.T) {
 		now  catalog.Entry
 		mine bool
 	}{
-		"nobody else":             {mine, true},
+		"no other client":         {mine, true},
 		"another draft":           {catalog.Entry{ID: "w", Published: 3, Draft: 6}, false},
 		"the draft was published": {catalog.Entry{ID: "w", Published: 5}, false},
 		"another was published":   {catalog.Entry{ID: "w", Published: 4, Draft: 5}, false},

@@ -40,7 +40,7 @@ describe('the places where edges meet a node', () => {
 })
 
 describe('a text', () => {
-  it('is read once, whoever asks', () => {
+  it('is read once for all callers', () => {
     const text = JSON.stringify({nodes: [{id: 's', type: 'start'}], connections: []})
     const read = readCanvas(text)
     expect(readCanvas(`${text}`)).toBe(read)

@@ -11,7 +11,7 @@ import {lineEnds} from './line_ends.ts'
 import type {Stored} from './stored.ts'
 import {shown} from './text_view.ts'
 
-// typed is told of each change of the right text.
+// typed is called with the right text after each change of it.
 type Props = {theirs: Stored; mine: string; typed: (text: string) => void; resolve: (text: string) => void}
 
 const side = (text: string, label: string) => [

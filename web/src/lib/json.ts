@@ -47,5 +47,5 @@ export function referenceOf(v: unknown): Reference | null {
   return keys.length === 1 && r && typeof r === 'object' && 'sha256' in r ? (r as Reference) : null
 }
 
-// kindOf tells whether the value that a reference stands for is a text or other JSON, which its address says.
+// kindOf tells from the address of a reference whether its value is a text or other JSON.
 export const kindOf = (r: Reference): 'text' | 'json' => (/[?&]type=json(&|$)/.test(r.href) ? 'json' : 'text')

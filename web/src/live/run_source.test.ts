@@ -160,7 +160,7 @@ describe('a run that has ended', () => {
     expect(source.get()).toMatchObject({state: 'open', view: {status: 'running'}})
     stop()
   })
-  it('is not asked for by a tab that nobody sees, and no more when its page is left', async () => {
+  it('is not polled by a hidden tab, nor after its page is left', async () => {
     const {asked, stop} = await ended()
     vi.stubGlobal('document', Object.assign(new EventTarget(), {querySelector: () => null, visibilityState: 'hidden'}))
     await vi.advanceTimersByTimeAsync(100_000)

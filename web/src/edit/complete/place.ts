@@ -29,7 +29,7 @@ export type Place = {
   column: number
 }
 
-// mark stands for what may be typed at the cursor, so that an empty place is a place, too.
+// mark is a placeholder for the text at the cursor, so that an empty place is found, too.
 const mark = '\ue000'
 
 // placeAt gives what can be written at an offset; null: nothing that is understood.
