@@ -184,7 +184,7 @@ func TestConcurrencyOfDocumentLeft(t *testing.T) {
 	}
 }
 
-// a function that starts a run with the key of its own run is told that it would wait for itself, and its run is not replaced; where there is room the other run begins.
+// a function that starts a run with the key of its own run gets an error where there is no room beside it, and its run is not replaced; where there is room the other run begins.
 func TestConcurrencyOfOwnKey(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"queue", "skip", "cancel"} {
@@ -212,7 +212,7 @@ func TestConcurrencyOfOwnKey(t *testing.T) {
 				if room == 2 && inner != nil {
 					t.Errorf("with room for two: %v", inner)
 				}
-				if room == 1 && (!errors.Is(inner, hocket.ErrConcurrency) || !strings.Contains(inner.Error(), "run outer has the same key and starts this one, and would wait for itself")) {
+				if room == 1 && (!errors.Is(inner, hocket.ErrConcurrency) || !strings.Contains(inner.Error(), "run outer, which starts this one, has the same key, and there is no room beside it")) {
 					t.Errorf("with room for one: %v", inner)
 				}
 			})

@@ -22,7 +22,6 @@ var contextValues = map[string]string{
 	"internal/api/transport/caller.go":      "net/http, huma and the SDK of MCP give handlers a context alone; handlers pass the caller on as a parameter",
 	"internal/api/transport/request.go":     "as the caller",
 	"internal/api/httpapi/operation.go":     "huma gives handlers a context alone",
-	"internal/service/run/concurrency.go":   "starts are made under contexts that outlive their caller's, for whose end a start in a line looks all the same; the drivers between them take a context alone",
 	"internal/inflight/inflight.go":         "readers of bodies below net/http and huma take a context alone",
 	"internal/tracecontext/tracecontext.go": "the API of OpenTelemetry carries spans in contexts",
 }

@@ -165,7 +165,7 @@ func (e *Engine) Start(ctx context.Context, w *Workflow, options ...StartOptions
 	return o.ID, nil
 }
 
-// startOrAttach begins a run, or takes the one that exists where the options say so; begun is false then. It waits for a budget under ctx, and stores the run under whole.
+// startOrAttach begins a run, or takes the one that exists where the options say so; begun is false then. It waits for a budget and for other runs of its key under ctx, and stores the run under whole.
 func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *Workflow, o StartOptions) (begun bool, err error) {
 	return attaching(ctx, o.Attach, func() (bool, error) {
 		if o.Attach {
@@ -177,14 +177,14 @@ func (e *Engine) startOrAttach(ctx, whole context.Context, by driver.Caller, w *
 		if err != nil {
 			return false, err
 		}
-		_, err = e.start(whole, by, w, o, above)
-		return err == nil, err
+		_, err = e.start(whole, ctx.Done(), by, w, o, above)
+		return err == nil, abandoned(ctx, err)
 	})
 }
 
-func (e *Engine) start(ctx context.Context, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
+func (e *Engine) start(ctx context.Context, left <-chan struct{}, by driver.Ledger, w *Workflow, o StartOptions, above *workflow.Budget) (run string, err error) {
 	run, err = e.service.Start(ctx, service.StartRequest{
-		Trigger: service.TriggerProgram, Caller: callingRun(ctx),
+		Trigger: service.TriggerProgram, Caller: callingRun(ctx), Abandoned: left,
 		Workflow: w.definition, Place: w.place, Branch: o.Branch, Input: o.Input, RunID: o.ID, Model: o.Model, Limits: o.Limits.lowered(), Trust: o.Trust, Above: above, Labels: o.Labels,
 		Files: service.Files{RepliesFile: "replies", Replies: o.Replies},
 	})
@@ -217,7 +217,7 @@ func (e *Engine) Run(ctx context.Context, w *Workflow, options ...StartOptions) 
 	by := callerOf(ctx)
 	defer e.service.Hold(o.ID)()
 	// Under ctx it would not be known whether the run has begun.
-	begun, err := e.startOrAttach(ctx, service.Whole(ctx), by, w, o)
+	begun, err := e.startOrAttach(ctx, context.WithoutCancel(ctx), by, w, o)
 	if err != nil {
 		return nil, err
 	}

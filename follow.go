@@ -254,6 +254,14 @@ type following struct {
 	release func()
 }
 
+// abandoned gives the end of ctx as the error of a start that ended with it while it waited for another run.
+func abandoned(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // notBegun says that the run was not stored, because of err.
 func (f *following) notBegun(err error) error {
 	f.done()

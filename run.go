@@ -141,7 +141,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	}
 	q := service.GraphRequest{
 		Graph: b.Graph, Input: input, RunID: run, Made: o.ID == "", Model: o.Model,
-		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels, Caller: callingRun(ctx),
+		Limits: budgetOf(o.Limits).lowered(), Concurrency: o.Concurrency.bound(), Labels: o.Labels, Caller: callingRun(ctx), Abandoned: ctx.Done(),
 	}
 	q.Limits.MaxSteps = stepsOf(o.MaxSteps)
 	if q.Above, err = e.begin(ctx, callerOf(ctx), run); err != nil {
@@ -150,7 +150,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 	f := follow(ctx, e, b, run)
 	f.model, f.observer = g.Running().Model, observe(ctx, e, g, run, 0, o)
 	// Under ctx it would not be known whether the run has begun.
-	whole := service.Whole(ctx)
+	whole := context.WithoutCancel(ctx)
 	if toEnd && f.observer == nil && q.Concurrency == nil {
 		f.folder = project.NewGraphObserver(b.plan)
 		q.Observe = f.folder.Observe
@@ -159,7 +159,7 @@ func startOnce[S any](ctx context.Context, e *Engine, g *graph.Compiled[S], stat
 		_, err = e.service.StartGraph(whole, q)
 	}
 	if err != nil {
-		return nil, f.notBegun(err)
+		return nil, f.notBegun(abandoned(ctx, err))
 	}
 	return f, nil
 }

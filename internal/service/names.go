@@ -230,9 +230,6 @@ func Decide(decision string) engine.Value { return run.Decide(decision) }
 // NeedsPerson is [run.NeedsPerson].
 func NeedsPerson(w *engine.WaitOpened) bool { return run.NeedsPerson(w) }
 
-// Whole is [run.Whole].
-func Whole(ctx context.Context) context.Context { return run.Whole(ctx) }
-
 // NewRunID is [run.NewRunID].
 func NewRunID() string { return run.NewRunID() }
 

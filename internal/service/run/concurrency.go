@@ -95,26 +95,9 @@ func boundOf(meta map[string]string) (b Bound, ok bool) {
 	return b, json.Unmarshal([]byte(meta[MetaConcurrency]), &b) == nil && b.Max > 0
 }
 
-// patienceKey is where a context has the one that the caller of a start waits under.
-type patienceKey struct{}
-
-// Whole gives a context under which a start is stored, or is not, whatever becomes of ctx: otherwise it would not be known whether the run has begun. A start that waits for its turn before anything is
-// stored still ends with ctx.
-func Whole(ctx context.Context) context.Context {
-	return context.WithValue(context.WithoutCancel(ctx), patienceKey{}, ctx)
-}
-
-// patience gives the context of the caller of a start.
-func patience(ctx context.Context) context.Context {
-	if whose, ok := ctx.Value(patienceKey{}).(context.Context); ok {
-		return whose
-	}
-	return ctx
-}
-
 // launch begins a run when its key and its session let it. caller is the run whose function starts it, "" where none does: while that one goes on under the same key, the new run neither waits for it
-// nor replaces it, or the function would wait for its own end.
-func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, caller string) (run string, err error) {
+// nor replaces it, or the function would wait for its own end. What waits for other runs of the key also ends where abandoned is closed; nil never is.
+func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, caller string, abandoned <-chan struct{}) (run string, err error) {
 	if spec.Slot == nil {
 		return s.launchInSession(ctx, spec, policy)
 	}
@@ -132,9 +115,11 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, ca
 	if own {
 		b.IfBusy = workflow.BusySkip
 	}
-	turn, err := s.takeSlot(ctx, *spec.Slot, b)
+	wait, stop := waitContext(ctx, abandoned)
+	defer stop()
+	turn, err := s.takeSlot(ctx, wait, *spec.Slot, b)
 	if own && errors.Is(err, journal.ErrBusy) {
-		return "", fmt.Errorf("run %s has the same key and starts this one, and would wait for itself: %w", caller, err)
+		return "", fmt.Errorf("run %s, which starts this one, has the same key, and there is no room beside it: %w", caller, err)
 	}
 	if err != nil {
 		return "", err
@@ -142,7 +127,7 @@ func (s *Runner) launch(ctx context.Context, spec driver.Spec, policy IfBusy, ca
 	spec.Queued = !turn.Admitted
 	run, err = s.launchInSession(ctx, spec, policy)
 	if errors.Is(err, driver.ErrNoQueue) {
-		if err = s.untilAdmitted(patience(ctx), spec.Run); err == nil {
+		if err = s.untilAdmitted(wait, spec.Run); err == nil {
 			spec.Queued = false
 			run, err = s.launchInSession(ctx, spec, policy)
 		}
@@ -169,8 +154,25 @@ func (s *Runner) sharesSlot(ctx context.Context, parent, name string) (bool, err
 	return false, nil
 }
 
-// takeSlot asks for a slot as the policy of the workflow says. Without an error the run has one, or is in the line. Errors: concurrency-busy where it is not to wait.
-func (s *Runner) takeSlot(ctx context.Context, slot journal.Slot, b Bound) (journal.Turn, error) {
+// waitContext gives a context that ends with ctx, and where abandoned is closed. The caller calls stop.
+func waitContext(ctx context.Context, abandoned <-chan struct{}) (wait context.Context, stop func()) {
+	if abandoned == nil {
+		return ctx, func() {}
+	}
+	wait, stop = context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-abandoned:
+			stop()
+		case <-wait.Done():
+		}
+	}()
+	return wait, stop
+}
+
+// takeSlot asks for a slot as the policy of the workflow says, and waits under wait for runs that it cancels. Without an error the run has one, or is in the line. Errors: concurrency-busy where it
+// is not to wait.
+func (s *Runner) takeSlot(ctx, wait context.Context, slot journal.Slot, b Bound) (journal.Turn, error) {
 	slot.OnlyFree = b.IfBusy != workflow.BusyQueue
 	for {
 		turn, err := s.store.Queue(ctx, slot)
@@ -178,7 +180,7 @@ func (s *Runner) takeSlot(ctx context.Context, slot journal.Slot, b Bound) (jour
 		case err != nil || turn.Admitted || !slot.OnlyFree:
 			return turn, err
 		case b.IfBusy == workflow.BusyCancel:
-			if err := s.makeRoom(ctx, inTheWay(turn), "it was replaced by run "+slot.Run); err != nil {
+			if err := s.makeRoom(wait, inTheWay(turn), "it was replaced by run "+slot.Run); err != nil {
 				return turn, err
 			}
 		default:
@@ -248,7 +250,7 @@ func (s *Runner) slotAgain(ctx context.Context, slot journal.Slot, meta map[stri
 	if b.IfBusy == workflow.BusyQueue {
 		b.IfBusy = workflow.BusySkip
 	}
-	_, err = s.takeSlot(ctx, slot, b)
+	_, err = s.takeSlot(ctx, ctx, slot, b)
 	switch {
 	case errors.Is(err, journal.ErrExists): // it has not ended
 		return func(error) {}, nil

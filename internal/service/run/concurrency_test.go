@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -10,11 +11,13 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/documents/linked"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/engine/enginetest"
 	"github.com/hocket-run/hocket/internal/journal"
 	"github.com/hocket-run/hocket/internal/model"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // P40: no lock is held across a model call. While the calls of 200 runs stand still, all of them at once, other runs of the same store are started, answered, shown, listed,
@@ -109,5 +112,34 @@ func TestRunsSideBySide(t *testing.T) {
 	}
 	if one, all := took(1), took(200); one < 200*time.Millisecond || all >= 2*one {
 		t.Errorf("200 runs took %s, one took %s", all, one)
+	}
+}
+
+// deafDriver does not take cancellations, as one whose process is elsewhere and hangs.
+type deafDriver struct{ driver.Driver }
+
+func (deafDriver) Cancel(context.Context, string, string) error { return nil }
+
+// a start that waits for the end of the run that it replaces ends when its caller has left, though its context goes on, and stores nothing.
+func TestStartAbandoned(t *testing.T) {
+	t.Parallel()
+	s := opened(t, service.Memory, says)
+	s.WrapDriver(func(d driver.Driver) driver.Driver { return deafDriver{d} })
+	w := drawn("", enginetest.Approval("ok"))
+	w.Concurrency = &workflow.Concurrency{Max: 1, IfBusy: workflow.BusyCancel}
+	first := begin(t, s, service.StartRequest{Workflow: w})
+	paused(t, s, first)
+	left := make(chan struct{})
+	close(left)
+	if _, err := s.Start(t.Context(), service.StartRequest{Workflow: w, RunID: "second", Abandoned: left}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that the start ends with its caller", err)
+	}
+	if _, err := s.Show(t.Context(), "second"); !errors.Is(err, journal.ErrNotFound) {
+		t.Errorf("the run that did not begin: %v", err)
+	}
+	approve(t, s, first)
+	ended(t, s, first)
+	if o := ended(t, s, begin(t, s, service.StartRequest{Workflow: drawn("", enginetest.Agent("a"))})); o.Status != engine.StatusCompleted {
+		t.Errorf("a run after it is %s, %v", o.Status, o.Error)
 	}
 }

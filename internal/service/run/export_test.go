@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hocket-run/hocket/internal/chat"
+	"github.com/hocket-run/hocket/internal/driver"
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -33,6 +34,9 @@ func (s *Runner) AwaitLine(t *testing.T, session string, want int) {
 
 // SetMaxFamily bounds the runs below one run. Call it before any run starts.
 func (s *Runner) SetMaxFamily(most int) { s.family.most = most }
+
+// WrapDriver puts a driver around that of the runs. Call it before any run starts.
+func (s *Runner) WrapDriver(wrap func(driver.Driver) driver.Driver) { s.driver = wrap(s.driver) }
 
 // AnswerOnly answers a wait of one run, and none of the runs above it: what is left when a process dies between two answers.
 func (s *Runner) AnswerOnly(ctx context.Context, run, wait string, a AnswerRequest) error {

@@ -97,6 +97,8 @@ type GraphRequest struct {
 	// Caller is the run whose function starts this one; "": none does. Above is what that run leaves for this one: see child.Work.
 	Caller string
 	Above  *workflow.Budget
+	// Abandoned is that of StartRequest.
+	Abandoned <-chan struct{}
 	// Observe is driver.Spec.Observe.
 	Observe func(*engine.Run, []engine.Event)
 }
@@ -110,7 +112,7 @@ func (s *Runner) StartGraph(ctx context.Context, q GraphRequest) (run string, er
 	if spec.Slot == nil {
 		return s.startTraced(ctx, spec)
 	}
-	return s.launch(ctx, spec, IfBusyReject, q.Caller)
+	return s.launch(ctx, spec, IfBusyReject, q.Caller, q.Abandoned)
 }
 
 // Launched is a run that was told to begin.

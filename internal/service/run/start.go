@@ -76,7 +76,10 @@ type StartRequest struct {
 	// ParentRun is the run that starts this one, or empty. Caller is the run of a program whose function starts this one, which is no run below it, or empty. Above is what either leaves for it: see
 	// child.Work.
 	ParentRun, Caller string
-	Above             *workflow.Budget
+	// Abandoned, where it is closed, ends what the start waits for before anything is stored: runs of its key that it replaces, and its turn where the driver has no queue. Nil: that ends with the
+	// context alone. It is for starts whose context outlives their caller's, since it must be known whether a run is stored.
+	Abandoned <-chan struct{}
+	Above     *workflow.Budget
 	// Labels are those of the run, which win over the workflow's. Those of ParentRun win over both, and count first where there are too many.
 	Labels workflow.Labels
 	// Trigger says what starts the run, one of the Trigger constants; "": what ParentRun and Planned say.
@@ -126,7 +129,7 @@ func (s *Runner) begin(ctx context.Context, q StartRequest) (run string, err err
 	if err != nil {
 		return "", err
 	}
-	return s.launch(ctx, spec, q.IfBusy, q.Caller)
+	return s.launch(ctx, spec, q.IfBusy, q.Caller, q.Abandoned)
 }
 
 // trigger says what starts the run.
