@@ -28,6 +28,7 @@ func TestLoweredMisuse(t *testing.T) {
 		`Node "a": Deadline is 96360h0m0s; it must be between 0 and ten years`: graph.WaitConfig[state]{ID: "a", Deadline: tooLong},
 		`Node "a": For is 96360h0m0s; it must be between 0 and ten years`:      graph.SleepConfig[state]{ID: "a", For: tooLong},
 		`Node "a": For is -1s; it must be between 0 and ten years`:             graph.SleepConfig[state]{ID: "a", For: -time.Second},
+		`Sleep node "a" takes For or Until, not both`:                          graph.SleepConfig[state]{ID: "a", For: -1, Until: time.Unix(1, 0)},
 		`Node "a": Timeout is 96360h0m0s; it must be between 0 and ten years`:  nothing("a", graph.NodeOptions{Timeout: tooLong}),
 		`Node "a": the backoff is negative`:                                    nothing("a", graph.NodeOptions{Retry: graph.Retry{Backoff: -time.Second}}),
 		`Node "a" has a budget, but calls no model and no tool`:                graph.WaitConfig[state]{ID: "a", Options: graph.NodeOptions{Budget: graph.Budget{MaxCalls: 1}}},

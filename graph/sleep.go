@@ -25,7 +25,7 @@ func (b *Builder[S]) Sleep(id string, d time.Duration) *Builder[S] {
 func (c SleepConfig[S]) define() *def[S] {
 	d := &def[S]{id: c.ID, typ: TypeSleep, shape: shapeSleep, opts: c.Options, sleep: &workflow.SleepNode{}}
 	switch {
-	case c.For > 0 && !c.Until.IsZero():
+	case c.For != 0 && !c.Until.IsZero():
 		d.problem = problemf("Sleep node %q takes For or Until, not both", c.ID)
 	case !c.Until.IsZero():
 		d.sleep.Until = c.Until.UTC().Format(time.RFC3339Nano)

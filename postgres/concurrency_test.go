@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/hocket-run/hocket"
@@ -18,19 +18,11 @@ import (
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	at := pgtest.URL(t)
-	var now, most atomic.Int32
-	began, finish := make(chan struct{}), make(chan struct{})
+	began, finish := make(chan string, 10), make(chan struct{})
 	g, err := graph.New[state]("g").Start(graph.Do("write", func(ctx context.Context, s *state) error {
-		if s.Text == "hold" {
-			close(began)
-			<-finish
-			return ctx.Err()
-		}
-		for n := now.Add(1); n > most.Load(); n = now.Load() {
-			most.Store(n)
-		}
-		now.Add(-1)
-		return nil
+		began <- s.Text
+		<-finish
+		return ctx.Err()
 	})).Compile()
 	if err != nil {
 		t.Fatal(err)
@@ -38,31 +30,57 @@ func TestConcurrency(t *testing.T) {
 	engines := []*hocket.Engine{open(t, hocket.Config{}, postgres.Open(at)), open(t, hocket.Config{}, postgres.Open(at))}
 	bound := hocket.Concurrency{Key: "ulm", Max: 1}
 	var all sync.WaitGroup
+	ended := make(chan struct{})
 	for i := range 10 {
 		all.Go(func() {
-			r, err := hocket.Run(t.Context(), engines[i%2], g, state{}, hocket.RunOptions{ID: fmt.Sprint("r", i), Concurrency: bound})
+			id := fmt.Sprint("r", i)
+			r, err := hocket.Run(t.Context(), engines[i%2], g, state{Text: id}, hocket.RunOptions{ID: id, Concurrency: bound})
 			if err != nil || r.Status != hocket.StatusCompleted {
 				t.Errorf("run %d: %+v, %v", i, r, err)
 			}
 		})
 	}
-	all.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d runs at once", most.Load())
+	go func() { all.Wait(); close(ended) }()
+	var first string
+	select {
+	case first = <-began:
+	case <-ended:
+		t.Fatal("no run began")
 	}
-	all.Go(func() {
-		if r, err := hocket.Run(t.Context(), engines[0], g, state{Text: "hold"}, hocket.RunOptions{ID: "first", Concurrency: bound}); err != nil || r.Status != hocket.StatusCompleted {
-			t.Errorf("%+v, %v", r, err)
+	for _, e := range engines {
+		awaitPending(t, e, 9)
+	}
+	if r, err := engines[0].Get(t.Context(), first); err != nil || r.Status != hocket.StatusRunning || len(began) > 0 {
+		t.Errorf("%d runs began beside run %s: %+v, %v", len(began), first, r, err)
+	}
+	skip := bound
+	skip.IfBusy = "skip"
+	for i, e := range engines {
+		if _, err := hocket.Run(t.Context(), e, g, state{}, hocket.RunOptions{ID: fmt.Sprint("skipped", i), Concurrency: skip}); !errors.Is(err, hocket.ErrConcurrency) {
+			t.Errorf("skip in engine %d, beside a run of one of them: %v", i, err)
 		}
-	})
-	<-began
-	bound.IfBusy = "skip"
-	if _, err := hocket.Run(t.Context(), engines[1], g, state{}, hocket.RunOptions{ID: "second", Concurrency: bound}); !errors.Is(err, hocket.ErrConcurrency) {
-		t.Errorf("skip beside a run of another engine: %v", err)
 	}
 	close(finish)
-	all.Wait()
-	if r, err := hocket.Run(t.Context(), engines[1], g, state{}, hocket.RunOptions{ID: "third", Concurrency: bound}); err != nil || r.Status != hocket.StatusCompleted {
-		t.Errorf("when it has ended: %+v, %v", r, err)
+	<-ended
+	if len(began) != 9 {
+		t.Errorf("%d runs began after the first, want 9", len(began))
+	}
+	if r, err := hocket.Run(t.Context(), engines[1], g, state{}, hocket.RunOptions{ID: "last", Concurrency: skip}); err != nil || r.Status != hocket.StatusCompleted {
+		t.Errorf("when all have ended: %+v, %v", r, err)
+	}
+}
+
+// awaitPending waits until so many runs wait for their turn.
+func awaitPending(t *testing.T, e *hocket.Engine, want int) {
+	t.Helper()
+	for {
+		runs, _, err := e.List(t.Context(), hocket.Filter{Statuses: []hocket.Status{hocket.StatusPending}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(runs) == want {
+			return
+		}
+		runtime.Gosched()
 	}
 }
