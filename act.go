@@ -40,7 +40,19 @@ func (e *Engine) Reopen(ctx context.Context, run string, larger Limits) error {
 	if err := workflow.CheckLimits(limits); err != nil {
 		return err
 	}
-	return known(e.service.Reopen(ctx, run, limits, engine.LocalBy(engine.ChannelProgram)))
+	rec, err := e.service.ReadShort(ctx, run)
+	if err != nil {
+		return known(err)
+	}
+	by := engine.LocalBy(engine.ChannelProgram)
+	p, err := rec.Addressed(service.Proceed{Limits: &limits, By: by})
+	switch {
+	case err != nil:
+		return known(err)
+	case p.Answer != nil:
+		return known(e.service.Answer(ctx, run, *p.Answer))
+	}
+	return known(e.service.Reopen(ctx, run, limits, by))
 }
 
 // Answer answers a question of a run, driven by any process, and returns when the answer is stored; the run goes on, and [Engine.Wait] follows it. The same answer to an answered question

@@ -134,7 +134,7 @@ func (p *tap) read(ctx context.Context) error {
 		return err
 	}
 	p.at = last // no stream has a place yet
-	if _, err := p.started(ctx, time.Now()); err != nil {
+	if _, err := p.started(ctx, time.Now()); err != nil && !isDamaged(err) {
 		return err
 	}
 	took, err := p.look(ctx, false)
@@ -237,13 +237,15 @@ func isDamaged(err error) bool {
 	return damaged
 }
 
-// starts tells the runs that were made since the last look, the oldest first. Where there are more than a look finds, all lists are to be read anew.
+// starts tells the runs that were made since the last look, the oldest first. Where there are more than a look finds, and where they cannot be read because one of them is damaged, all lists are to be
+// read anew.
 func (p *tap) starts(ctx context.Context) error {
 	runs, err := p.started(ctx, time.Now())
-	if err != nil || len(runs) == 0 {
+	damaged := isDamaged(err)
+	if err != nil && !damaged || err == nil && len(runs) == 0 {
 		return err
 	}
-	if len(runs) == maxStarted {
+	if damaged || len(runs) == maxStarted {
 		p.add(item{text: encode(p.at, Told{Type: TypeReady, At: time.Now().UTC()})})
 		return nil
 	}
@@ -256,13 +258,10 @@ func (p *tap) starts(ctx context.Context) error {
 	return nil
 }
 
-// started gives the runs that were made since the last look, the newest first; none while the list cannot be read because one of them is damaged, which the feed outlives.
+// started gives the runs that were made since the last look, the newest first.
 func (p *tap) started(ctx context.Context, now time.Time) ([]journal.Head, error) {
 	page, _, err := p.service.List(ctx, journal.Query{CreatedFrom: now.Add(-skew), Limit: maxStarted})
-	switch {
-	case isDamaged(err):
-		return nil, nil
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	var fresh []journal.Head

@@ -133,7 +133,7 @@ func (s *Runner) Cancel(ctx context.Context, run, reason string) error {
 }
 
 // Reopen lets a run that ended by a limit go on under new limits (D20). Errors: engine.ErrNotReopenable; *InvalidError where the limits are not
-// those that ended it, or no higher; the run is then unchanged. A run that waits for a larger budget is answered instead. by is recorded and must be
+// those that ended it, or no higher; the run is then unchanged. A run that waits for a larger budget has not ended: see Proceed. by is recorded and must be
 // known.
 func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits, by Actor) error {
 	if !by.IsKnown() {
@@ -145,13 +145,6 @@ func (s *Runner) Reopen(ctx context.Context, run string, limits workflow.Limits,
 	rec, err := s.ReadShort(ctx, run)
 	if err != nil {
 		return err
-	}
-	if w := rec.askedForBudget(); w != nil {
-		answer, err := budgetAnswer(w, limits)
-		if err != nil {
-			return err
-		}
-		return s.Answer(ctx, run, AnswerRequest{Wait: w.Wait, Value: answer, By: by})
 	}
 	if o := rec.Object(); o.Status == engine.StatusFailed {
 		if err := raises(rec.met, o.Error.Code, limits); err != nil {

@@ -208,9 +208,11 @@ func TestLargerBudgetBelow(t *testing.T) {
 	if len(runs) != 4 {
 		t.Fatalf("runs %v", runs)
 	}
-	if err := s.Reopen(t.Context(), runs[3], workflow.Limits{MaxCalls: 2}, engine.LocalBy(engine.ChannelProgram)); err != nil {
-		t.Fatal(err)
+	larger := workflow.Limits{MaxCalls: 2}
+	if err := s.Reopen(t.Context(), runs[3], larger, engine.LocalBy(engine.ChannelProgram)); !errors.Is(err, engine.ErrNotReopenable) {
+		t.Errorf("reopened while its question is open: %v", err)
 	}
+	withLimits(t, s, runs[3], larger)
 	for _, run := range slices.Backward(runs) {
 		if o := ended(t, s, run); o.Status != engine.StatusCompleted {
 			t.Errorf("run %s: status %s, error %+v, waiting %+v", run, o.Status, o.Error, o.Waiting)

@@ -316,9 +316,7 @@ func TestBudgetOfRunsBelowPauses(t *testing.T) {
 	if err := s.Reopen(t.Context(), below[0].Run, workflow.Limits{MaxTokens: 1_000_000}, engine.LocalBy(engine.ChannelCLI)); !errors.Is(err, engine.ErrAbove) {
 		t.Errorf("a run below was given more by itself: %v", err)
 	}
-	if err := s.Reopen(t.Context(), run, workflow.Limits{MaxTokens: 5000}, engine.LocalBy(engine.ChannelCLI)); err != nil {
-		t.Fatal(err)
-	}
+	withLimits(t, s, run, workflow.Limits{MaxTokens: 5000})
 	if o = ended(t, s, run); o.Status != engine.StatusCompleted {
 		t.Fatalf("the run is %s, %+v", o.Status, o.Error)
 	}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/hocket-run/hocket/diag"
 	"github.com/hocket-run/hocket/internal/documents/linked"
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/service"
+	"github.com/hocket-run/hocket/workflow"
 )
 
 // inMemory opens a service that keeps nothing.
@@ -35,4 +37,16 @@ func apply(t *testing.T, s *service.Service, q service.ApplyRequest) (service.Ap
 func applyText(t *testing.T, s *service.Service, file, text string, draft bool) (service.Applied, diag.List) {
 	t.Helper()
 	return apply(t, s, service.ApplyRequest{Documents: []service.Document{{File: file, Data: []byte(text)}}, Draft: draft})
+}
+
+// withLimits makes a run go on with larger limits, which answer its question for a larger budget where it has one.
+func withLimits(t *testing.T, s *service.Service, run string, larger workflow.Limits) {
+	t.Helper()
+	rec, err := s.ReadShort(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Proceed(t.Context(), rec, service.Proceed{Limits: &larger, By: engine.LocalBy(engine.ChannelProgram)}); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -137,9 +137,9 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// answeredWith gives the wait that was answered with a key at the node; "" where none was.
+// answeredWith gives the wait that was answered with a key, where isAt holds of its node; nil: at any. "" where none was.
 func (r Recorded) answeredWith(key string, isAt func(node string) bool) string {
-	answered := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return w.Answer == nil || w.Answer.Key != key || !isAt(w.Node) })
+	answered := slices.DeleteFunc(slices.Clone(r.Waits), func(w *Asked) bool { return w.Answer == nil || w.Answer.Key != key || isAt != nil && !isAt(w.Node) })
 	if len(answered) > 0 {
 		return slices.MinFunc(answered, func(a, b *Asked) int { return cmp.Compare(a.Ended, b.Ended) }).Wait
 	}

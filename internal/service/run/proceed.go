@@ -127,7 +127,7 @@ func (r Recorded) Addressed(p Proceed) (Proceed, error) {
 // none. Errors: those of Asked; engine.ErrAnswer where the wait takes no limits, or not these.
 func (r Recorded) answered(p Proceed) (Proceed, error) {
 	q := AnswerRequest{Wait: p.Wait, Node: p.Node, Key: p.Key}
-	if q.Wait == "" && q.Node == "" && (q.Key == "" || r.answeredWith(q.Key, anyNode) == "") {
+	if q.Wait == "" && q.Node == "" && (q.Key == "" || r.answeredWith(q.Key, nil) == "") {
 		w := r.askedForBudget()
 		if w == nil {
 			return p, nil
@@ -145,8 +145,6 @@ func (r Recorded) answered(p Proceed) (Proceed, error) {
 	p.Answer, p.Limits, p.Wait, p.Node, p.Key = &q, nil, "", "", ""
 	return p, nil
 }
-
-func anyNode(string) bool { return true }
 
 // budgetAnswer gives limits as the answer to a question for a larger budget. Error: engine.ErrAnswer where the wait asks something else, or where there are limits that such an
 // answer cannot raise.
