@@ -80,9 +80,11 @@ type Put struct {
 	Expect string
 }
 
-// Stored says what became of a Put.
+// Stored says what became of a Put or a Publication.
 type Stored struct {
 	Entry Entry
+	// Tag is that of the workflow as it was left, read with the change: see [Tag].
+	Tag string
 	// Version holds the text.
 	Version int
 	// Unchanged tells that everything was there already.
@@ -109,7 +111,7 @@ type Workflows interface {
 	// Errors: ErrChanged where a workflow is not as Put.Expect says; *TextError.
 	Put(ctx context.Context, puts []Put, agents []Row) ([]Stored, error)
 	// Publish publishes a version. Errors: ErrNotFound, ErrChanged, *TextError.
-	Publish(ctx context.Context, p Publication) (Entry, error)
+	Publish(ctx context.Context, p Publication) (Stored, error)
 	// Entry gives one workflow. Errors: ErrNotFound.
 	Entry(ctx context.Context, id string) (Entry, error)
 	// Entries gives all workflows by id.

@@ -109,7 +109,7 @@ func (w *memWorkflow) put(p Put) Stored {
 	if !same {
 		w.updated = p.At.UTC().Truncate(time.Microsecond)
 	}
-	return Stored{Entry: w.entry(p.ID), Version: now.Version, Unchanged: same}
+	return Stored{Entry: w.entry(p.ID), Tag: w.tag(p.ID), Version: now.Version, Unchanged: same}
 }
 
 // setRows tells whether they were so already.
@@ -126,18 +126,18 @@ func (w *memWorkflow) setRows(r *Rows) bool {
 }
 
 // Publish implements Workflows.
-func (m *Memory) Publish(ctx context.Context, p Publication) (Entry, error) {
+func (m *Memory) Publish(ctx context.Context, p Publication) (Stored, error) {
 	if err := ctx.Err(); err != nil {
-		return Entry{}, err
+		return Stored{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	w := m.workflows[p.ID]
 	if !w.isThere() || w.version(p.Version) == nil {
-		return Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, ErrNotFound)
+		return Stored{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, ErrNotFound)
 	}
 	if err := Expected(p.Expect, w.tag(p.ID)); err != nil {
-		return Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, err)
+		return Stored{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, err)
 	}
 	w.published = p.Version
 	if w.draft == p.Version {
@@ -145,7 +145,7 @@ func (m *Memory) Publish(ctx context.Context, p Publication) (Entry, error) {
 	}
 	w.setRows(p.Rows)
 	w.updated = p.At.UTC().Truncate(time.Microsecond)
-	return w.entry(p.ID), nil
+	return Stored{Entry: w.entry(p.ID), Tag: w.tag(p.ID), Version: p.Version}, nil
 }
 
 func (m *Memory) find(ctx context.Context, verb, id string) (*memWorkflow, error) {

@@ -85,19 +85,15 @@ func apply(ctx context.Context, c *transport.Caller, q service.ApplyRequest) (*d
 	if err != nil {
 		return nil, err
 	}
-	out.asStored(done.Workflows[0].Entry)
+	out.asStored(done.Workflows[0])
 	out.Location = pathOf("workflows", id)
 	return out, nil
 }
 
-// asStored makes out, which was read after a change, the answer to that change, which left e. Where another client has changed the workflow since, the tag of what is there now
-// would let the next change of this client go over it unseen: the tag is then none that the workflow has (P38).
-func (out *definitionAnswer) asStored(e catalog.Entry) {
-	is := func(shown *int, n int) bool { return shown == nil && n == 0 || shown != nil && *shown == n }
-	if is(out.Body.Published, e.Published) && is(out.Body.Draft, e.Draft) {
-		return
-	}
-	out.Body.Workflow, out.Tagged = workflowOf(e), Tagged{quote(catalog.Tag(e, &catalog.Rows{}))}
+// asStored makes out, which was read after a change, the answer to that change: the workflow and its tag are those that the change left. Another client may have changed the workflow since, and with
+// the tag of what is there now the next change of this client would go over it unseen (P38).
+func (out *definitionAnswer) asStored(st catalog.Stored) {
+	out.Body.Workflow, out.Tagged = workflowOf(st.Entry), Tagged{quote(st.Tag)}
 }
 
 // refused says that a document has errors.
@@ -163,16 +159,16 @@ func publishWorkflow(ctx context.Context, c *transport.Caller, in *publishInput)
 	if in.Body != nil {
 		version = in.Body.Version
 	}
-	e, problems, err := c.Service.PublishIf(ctx, in.ID, version, expect)
+	st, problems, err := c.Service.PublishIf(ctx, in.ID, version, expect)
 	switch {
 	case err != nil:
 		return nil, withTag(err, workflowTag(ctx, c, in.ID))
 	case problems.HasErrors():
 		return nil, refused(problems)
 	}
-	out, err := definition(ctx, c, in.ID, service.Which{Version: e.Published}, Unless{})
+	out, err := definition(ctx, c, in.ID, service.Which{Version: st.Version}, Unless{})
 	if err == nil {
-		out.asStored(e)
+		out.asStored(st)
 		out.Body.Diagnostics = told(problems)
 	}
 	return out, err

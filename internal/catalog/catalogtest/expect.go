@@ -30,9 +30,17 @@ func tagOf(t *testing.T, s catalog.Store, id string) string {
 	return catalog.Tag(e, &rows)
 }
 
-// testExpected: whatever changes a workflow changes its tag, and nothing is done where the tag is another (P39).
+// testExpected: whatever changes a workflow changes its tag, and is answered with the new one; nothing is done where the tag is another (P39).
 func testExpected(t *testing.T, s catalog.Store) {
 	ctx := t.Context()
+	put := func(p catalog.Put, tag string) (catalog.Stored, error) {
+		p.Expect = tag
+		out, err := s.Put(ctx, []catalog.Put{p}, nil)
+		if err != nil {
+			return catalog.Stored{}, err
+		}
+		return out[0], nil
+	}
 	expecting := func(p catalog.Put, tag string) []catalog.Put {
 		p.Expect = tag
 		return []catalog.Put{p}
@@ -45,32 +53,33 @@ func testExpected(t *testing.T, s catalog.Store) {
 	seen := map[string]string{}
 	for _, step := range []struct {
 		name string
-		do   func(expect string) error
+		do   func(expect string) (catalog.Stored, error)
 	}{
-		{"make", func(x string) error { _, err := s.Put(ctx, expecting(doc("w", "one"), x), nil); return err }},
-		{"change", func(x string) error { _, err := s.Put(ctx, expecting(doc("w", "two"), x), nil); return err }},
-		{"draft", func(x string) error { _, err := s.Put(ctx, expecting(draft(doc("w", "three")), x), nil); return err }},
-		{"publish", func(x string) error {
-			_, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 3, At: noon, Expect: x})
-			return err
+		{"make", func(x string) (catalog.Stored, error) { return put(doc("w", "one"), x) }},
+		{"change", func(x string) (catalog.Stored, error) { return put(doc("w", "two"), x) }},
+		{"draft", func(x string) (catalog.Stored, error) { return put(draft(doc("w", "three")), x) }},
+		{"publish", func(x string) (catalog.Stored, error) {
+			return s.Publish(ctx, catalog.Publication{ID: "w", Version: 3, At: noon, Expect: x})
 		}},
-		{"rows", func(x string) error { _, err := s.Put(ctx, expecting(routes, x), nil); return err }},
-		{"other rows of the same text", func(x string) error { _, err := s.Put(ctx, expecting(other, x), nil); return err }},
-		{"delete", func(x string) error { return s.Delete(ctx, "w", x) }},
+		{"rows", func(x string) (catalog.Stored, error) { return put(routes, x) }},
+		{"other rows of the same text", func(x string) (catalog.Stored, error) { return put(other, x) }},
+		{"delete", func(x string) (catalog.Stored, error) {
+			return catalog.Stored{Tag: catalog.TagAbsent}, s.Delete(ctx, "w", x)
+		}},
 	} {
 		now := tagOf(t, s, "w")
 		if before, ok := seen[now]; ok {
 			t.Errorf("before %s the tag is that of before %s", step.name, before)
 		}
 		seen[now] = step.name
-		if err := step.do("another"); !errors.Is(err, catalog.ErrChanged) {
+		if _, err := step.do("another"); !errors.Is(err, catalog.ErrChanged) {
 			t.Errorf("%s with another tag: %v, want ErrChanged", step.name, err)
 		}
 		if still := tagOf(t, s, "w"); still != now {
 			t.Errorf("%s was refused and changed the workflow", step.name)
 		}
-		if err := step.do(now); err != nil {
-			t.Errorf("%s: %v", step.name, err)
+		if st, err := step.do(now); err != nil || st.Tag != tagOf(t, s, "w") {
+			t.Errorf("%s: %v, answered with the tag %s, and has %s", step.name, err, st.Tag, tagOf(t, s, "w"))
 		}
 	}
 	if now := tagOf(t, s, "w"); now != catalog.TagAbsent {

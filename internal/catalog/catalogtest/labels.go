@@ -47,7 +47,7 @@ func testLabels(t *testing.T, s catalog.Store) {
 	put(t, s, labelled("w", "two", sport), "version 2: published 2, draft 1, unchanged")
 	put(t, s, labelled("w", "three", nil), "version 3: published 3, draft 1")
 	are("w", nil)
-	if e, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2, At: noon}); err != nil || !cmp.Equal(e.Labels, sport) {
+	if e, err := s.Publish(ctx, catalog.Publication{ID: "w", Version: 2, At: noon}); err != nil || !cmp.Equal(e.Entry.Labels, sport) {
 		t.Errorf("published: %+v, %v", e, err)
 	}
 	are("w", sport)

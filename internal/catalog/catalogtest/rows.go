@@ -160,9 +160,9 @@ func testRowsGiveWay(t *testing.T, s catalog.Store) {
 	if e, err := s.Entry(t.Context(), "w"); err != nil || e.HasRows || e.Format != "steps" {
 		t.Errorf("entry %+v, %v", e, err)
 	}
-	e, err := s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 1, Rows: p.Rows, At: noon})
-	if err != nil || !e.HasRows || e.Format != "routes" {
-		t.Errorf("entry %+v, %v", e, err)
+	st, err := s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 1, Rows: p.Rows, At: noon})
+	if e := st.Entry; err != nil || !e.HasRows || e.Format != "routes" {
+		t.Errorf("published %+v, %v", st, err)
 	}
 	rowsAre(t, s, "w", *p.Rows)
 }

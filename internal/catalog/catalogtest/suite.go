@@ -124,14 +124,14 @@ func testDrafts(t *testing.T, s catalog.Store) {
 	put(t, s, doc("w", "four"), "version 4: published 4, draft 3")
 	put(t, s, draft(doc("w", "four")), "version 5: published 4, draft 5")
 	later := noon.Add(time.Hour)
-	e, err := s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 5, At: later})
+	st, err := s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 5, At: later})
 	want := catalog.Entry{ID: "w", Name: "Name four", Format: "steps", Published: 5, Updated: later}
-	if diff := cmp.Diff(want, e); err != nil || diff != "" {
+	if diff := cmp.Diff(want, st.Entry); err != nil || diff != "" || st.Version != 5 {
 		t.Errorf("published (-want +got): %v\n%s", err, diff)
 	}
 	put(t, s, draft(doc("w", "six")), "version 6: published 5, draft 6")
-	if e, err = s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 2, At: later}); err != nil || e.Published != 2 || e.Draft != 6 {
-		t.Errorf("published a former version: %+v, %v", e, err)
+	if st, err = s.Publish(t.Context(), catalog.Publication{ID: "w", Version: 2, At: later}); err != nil || st.Entry.Published != 2 || st.Entry.Draft != 6 {
+		t.Errorf("published a former version: %+v, %v", st, err)
 	}
 }
 

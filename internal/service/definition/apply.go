@@ -189,30 +189,31 @@ func workflowID(own, given, file string, problems *diag.List) string {
 
 // Publish makes a version of a stored workflow the one that runs: the draft where number is 0. The version is checked as it is now, like one that is applied.
 func (c *Catalog) Publish(ctx context.Context, id string, number int) (catalog.Entry, diag.List, error) {
-	return c.PublishIf(ctx, id, number, "")
+	st, problems, err := c.PublishIf(ctx, id, number, "")
+	return st.Entry, problems, err
 }
 
 // PublishIf is Publish where the workflow has the tag expect; "" is any. Errors: *ChangedError too.
-func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect string) (catalog.Entry, diag.List, error) {
+func (c *Catalog) PublishIf(ctx context.Context, id string, number int, expect string) (st catalog.Stored, problems diag.List, err error) {
 	e, err := c.Entry(ctx, id)
 	if err != nil {
-		return e, nil, err
+		return st, nil, err
 	}
 	if number == 0 {
 		if number = e.Draft; number == 0 {
-			return e, nil, failure.Refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
+			return st, nil, failure.Refuse(errcode.WorkflowNoDraft, errcode.Fields{"id": id}, nil)
 		}
 	}
 	v, err := c.version(ctx, id, number)
 	if err != nil {
-		return e, nil, err
+		return st, nil, err
 	}
 	q := ApplyRequest{LoadOptions: c.known(LoadOptions{Format: v.Format, AllowUnknown: true}), ID: id} // as LoadStored
 	p, problems, err := q.put(ctx, Document{File: v.File, Data: v.Text}, nil)
 	if err != nil || problems.HasErrors() {
-		return e, problems, err
+		return st, problems, err
 	}
-	e, err = c.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
+	st, err = c.stored.Publish(ctx, catalog.Publication{ID: id, Version: number, Rows: p.Rows, At: time.Now(), Expect: expect})
 	c.watchers.changed()
-	return e, problems, failure.Changed("workflow", id, err)
+	return st, problems, failure.Changed("workflow", id, err)
 }

@@ -110,12 +110,12 @@ func put(tx tables.Tx, p catalog.Put) (catalog.Stored, error) {
 		}
 	}
 	st.Version, st.Unchanged = now.Version, same
-	st.Entry, err = entry(tx, p.ID)
+	st.Entry, st.Tag, err = tagged(tx, p.ID)
 	return st, err
 }
 
 // Publish implements catalog.Workflows.
-func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.Entry, err error) {
+func (s *Store) Publish(ctx context.Context, p catalog.Publication) (st catalog.Stored, err error) {
 	err = s.db.Write(ctx, rowBytes, func(tx tables.Tx) error {
 		d, err := readDocument(tx, p.ID)
 		if err != nil {
@@ -141,13 +141,14 @@ func (s *Store) Publish(ctx context.Context, p catalog.Publication) (e catalog.E
 		if _, err := setRows(tx, p.ID, p.Rows, false); err != nil {
 			return err
 		}
-		e, err = entry(tx, p.ID)
+		st.Version = p.Version
+		st.Entry, st.Tag, err = tagged(tx, p.ID)
 		return err
 	})
 	if err != nil {
-		return catalog.Entry{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, absent(err))
+		return catalog.Stored{}, fmt.Errorf("publish version %d of workflow %s: %w", p.Version, p.ID, absent(err))
 	}
-	return e, nil
+	return st, nil
 }
 
 func readEntry(c []any) catalog.Entry {
@@ -174,21 +175,26 @@ func expected(tx tables.Tx, id, expect string) error {
 	if expect == "" {
 		return nil
 	}
-	e, err := entry(tx, id)
+	_, tag, err := tagged(tx, id)
 	if errors.Is(err, catalog.ErrNotFound) {
-		return catalog.Expected(expect, catalog.TagAbsent)
+		tag, err = catalog.TagAbsent, nil
 	}
 	if err != nil {
 		return err
 	}
-	rows, isThere, err := readRows(tx, id)
-	switch {
-	case err != nil:
-		return err
-	case !isThere:
-		return catalog.Expected(expect, catalog.Tag(e, nil))
+	return catalog.Expected(expect, tag)
+}
+
+// tagged gives a workflow with its tag. Errors: catalog.ErrNotFound.
+func tagged(tx tables.Tx, id string) (e catalog.Entry, tag string, err error) {
+	if e, err = entry(tx, id); err != nil {
+		return e, "", err
 	}
-	return catalog.Expected(expect, catalog.Tag(e, &rows))
+	rows, isThere, err := readRows(tx, id)
+	if !isThere {
+		return e, catalog.Tag(e, nil), err
+	}
+	return e, catalog.Tag(e, &rows), err
 }
 
 // Entry implements catalog.Workflows.
