@@ -63,6 +63,8 @@ type process struct {
 	cmd  *exec.Cmd
 	url  string
 	done chan struct{}
+	// more is signalled with each line that the server writes.
+	more chan struct{}
 
 	mu  sync.Mutex
 	log strings.Builder
@@ -99,7 +101,7 @@ func listen(t *testing.T, home string, env []string, args ...string) *process {
 // prepared gives a verb that is not started yet.
 func prepared(t *testing.T, home string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command(programOf(t, env), args...), done: make(chan struct{}), more: make(chan struct{}, 1)}
 	p.cmd.Dir = home
 	p.cmd.Env = append([]string{"HOME=" + home, "HOCKET_HOME=" + home, "HOCKET_TOKEN=" + testToken, "PATH=" + os.Getenv("PATH")}, env...)
 	return p
@@ -122,6 +124,10 @@ func (p *process) launch(t *testing.T, stderr io.Reader, theirs ...io.Closer) {
 			p.mu.Lock()
 			p.log.WriteString(sc.Text() + "\n")
 			p.mu.Unlock()
+			select {
+			case p.more <- struct{}{}:
+			default:
+			}
 			if u := listening.FindString(sc.Text()); u != "" {
 				select {
 				case found <- u:

@@ -41,13 +41,17 @@ func serveAtTerminal(t *testing.T, home string, env []string) (p *process, link 
 	p.cmd.Stderr = theirs
 	p.launch(t, ours, theirs)
 	p.ready(t)
-	for link == "" {
+	late := time.After(time.Minute)
+	for {
+		if link = codeLink.FindString(p.said()); link != "" {
+			return p, link
+		}
 		select {
-		case <-t.Context().Done():
+		case <-p.more:
+		case <-p.done:
+			t.Fatalf("the server ended: %s", p.said())
+		case <-late:
 			t.Fatalf("no link is printed: %s", p.said())
-		case <-time.After(10 * time.Millisecond):
-			link = codeLink.FindString(p.said())
 		}
 	}
-	return p, link
 }
