@@ -149,7 +149,7 @@ func TestWrapped(t *testing.T) {
 func TestNotUTF8(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": "0:0 false", "ä\n€": "0:0 false", "\uFFFD": "0:0 false", "\xff": "1:1 true", "a\n{\"ä\": \"\xc3\"}": "2:7 true", "\n\n\x80": "3:1 true",
+		"": "0:0 false", "ä\n€": "0:0 false", "\uFFFD": "0:0 false", "\xff": "1:1 true", "a\n{\"ä\": \"\xc3\"}": "2:8 true", "\n\n\x80": "3:1 true",
 	} {
 		line, column, bad := notUTF8([]byte(text))
 		if got := fmt.Sprintf("%d:%d %t", line, column, bad); got != want {
