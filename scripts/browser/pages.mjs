@@ -11,7 +11,7 @@ const widths = {wide: 1280, narrow: 390}
 // look is what the document holds. It runs inside the page.
 const look = () => {
   const elements = [...document.querySelectorAll('*')]
-  const attributes = elements.flatMap(e => [...e.attributes].map(a => e.localName + ' ' + a.name))
+  const attributes = elements.flatMap(e => [...e.attributes].map(a => e.localName + ' ' + a.name + '=' + a.value))
   const sum = list => [...new Set(list)].sort()
   return {
     canary: window.canary !== undefined,
@@ -20,9 +20,23 @@ const look = () => {
     links: [...document.querySelectorAll('link')].map(e => e.href),
     forms: [...document.forms].map(f => new URL(f.getAttribute('action'), location.href).origin + ' ' + f.method),
     text: document.body.innerText,
-    cut: elements.filter(e => e.localName !== 'textarea' && e.localName !== 'input' && getComputedStyle(e).overflowY !== 'visible' && e.scrollHeight > e.clientHeight + 1).map(e => e.localName),
     inputs: [...document.querySelectorAll('input, textarea')].map(e => e.value),
     at: location.href,
+  }
+}
+
+// fit tells, when what loads, moves or runs by itself has begun, whether the page is broader than the window, and which elements hide a part of what they hold.
+const fit = async () => {
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))
+  const hides = e => {
+    const style = getComputedStyle(e)
+    if (e.localName === 'select' && CSS.supports('appearance: base-select')) return style.overflowX !== 'visible' // one line, and a long value is cut
+    return style.overflowY !== 'visible' && e.scrollHeight > e.clientHeight + 1 || style.overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1
+  }
+  const root = document.documentElement
+  return {
+    wider: root.scrollWidth > root.clientWidth,
+    cut: [...document.querySelectorAll('*')].filter(e => e !== root && e.localName !== 'textarea' && e.localName !== 'input' && hides(e)).map(e => e.localName),
   }
 }
 
@@ -30,12 +44,17 @@ const browser = await chromium.launch({executablePath, args: ['--no-sandbox', '-
 const out = []
 try {
   const context = await browser.newContext()
-  for (const {name, url} of pages) {
-    const page = await context.newPage()
-    const seen = {name, requests: [], dialogs: 0, popups: 0, wider: []}
+  let page, seen
+  // fresh gives a tab. One tab shows page after page, which takes less than half the time of a tab for each; what happens in it counts for the page that it shows.
+  const fresh = async () => {
+    page = await context.newPage()
     page.on('request', r => seen.requests.push(r.url()))
     page.on('dialog', d => { seen.dialogs++; d.dismiss().catch(() => {}) })
     page.on('popup', () => seen.popups++)
+  }
+  for (const {name, url} of pages) {
+    seen = {name, requests: [], dialogs: 0, popups: 0, wider: [], cut: []}
+    if (!page) await fresh()
     await page.goto(url, {waitUntil: 'load'})
     // inside runs a function in the page. A page that leaves meanwhile is asked anew where it went.
     const inside = async f => {
@@ -48,19 +67,22 @@ try {
         }
       }
     }
-    const frame = () => inside(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
     for (const [which, width] of Object.entries(widths)) {
       await page.setViewportSize({width, height: 900})
-      await frame() // what loads, moves or runs by itself has begun
-      if (await inside(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)) seen.wider.push(which)
+      const {wider, cut} = await inside(fit)
+      if (wider) seen.wider.push(which)
+      seen.cut.push(...cut.map(name => which + ' ' + name))
     }
     Object.assign(seen, await inside(look))
     for (const [which, width] of folder ? Object.entries(widths) : []) {
       await page.setViewportSize({width, height: 900})
       await page.screenshot({path: join(folder, `${name}-${which}.png`)})
     }
-    await page.close()
     out.push(seen)
+    if (seen.at !== url || seen.popups > 0) { // it has left, and may do so again
+      await page.close()
+      page = undefined
+    }
   }
   console.log(JSON.stringify(out))
 } finally {

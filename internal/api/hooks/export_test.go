@@ -54,8 +54,14 @@ func ShowForTest(w http.ResponseWriter, shape, text string) {
 	}
 	if shape == ShapeFields {
 		value, _ := json.Marshal(text)
-		for _, kind := range []form.Field{{Type: "string"}, {Type: "integer"}, {Enum: []json.RawMessage{value, value}}} {
+		for _, kind := range []form.Field{
+			{Type: "string"}, {Type: "integer", Required: true}, {Enum: []json.RawMessage{value, value}}, {Type: "boolean", Required: true}, {Required: true},
+			{Type: "string", Format: "date"}, {Type: "string", Format: "email"},
+		} {
 			one := field{Field: kind, Text: text}
+			if len(kind.Enum) > 0 {
+				one.Text = "1"
+			}
 			one.Title, one.Description, one.Name = text, text, text
 			ask.Fields = append(ask.Fields, one)
 		}
