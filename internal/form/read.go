@@ -257,6 +257,26 @@ func (f *Field) Take(line string) (v json.RawMessage, why string) {
 	return v, ""
 }
 
+// IsJSON tells of fields that a form without parts asks for as JSON: lists, objects, and values of several types or of any.
+func (f *Field) IsJSON() bool {
+	return len(f.Enum) == 0 && (f.Type == "array" || f.Type == "object" || f.Type == "")
+}
+
+// TakeJSON gives the value that a person wrote as JSON. why says what is wrong with it.
+func (f *Field) TakeJSON(text string) (v json.RawMessage, why string) {
+	if v = asJSON(text); v == nil {
+		return nil, "must be JSON: a text is in quotes"
+	}
+	s, err := schema.Compile(f.Schema)
+	if err != nil { // one with $ref to the whole is left to the check of the whole
+		return v, ""
+	}
+	if problems := s.Validate(v); len(problems) > 0 {
+		return nil, problems[0].Message
+	}
+	return v, ""
+}
+
 // hasEnum tells whether a text is one of the values.
 func (f *Field) hasEnum(text string) bool {
 	for _, v := range f.Enum {

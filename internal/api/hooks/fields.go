@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/internal/engine"
+	"github.com/hocket-run/hocket/internal/expr"
 	"github.com/hocket-run/hocket/internal/form"
 )
 
@@ -32,27 +33,26 @@ func (w *waiting) fieldsOf() []field {
 	var out []field
 	for _, f := range list {
 		one := field{Field: f}
-		if f.Default != nil {
-			one.Text = one.textOf(f.Default)
-		}
+		one.Text = one.initial()
 		out = append(out, one)
 	}
 	return out
 }
 
-// textOf gives the content of the field for a value.
-func (f *field) textOf(v json.RawMessage) string {
-	if len(f.Enum) > 0 {
-		if i := slices.IndexFunc(f.Enum, func(e json.RawMessage) bool { return sameJSON(e, v) }); i >= 0 {
+// initial gives the content of the field for its default; "" where it has none.
+func (f *field) initial() string {
+	switch {
+	case f.Default == nil:
+		return ""
+	case len(f.Enum) > 0:
+		if i := slices.IndexFunc(f.Enum, func(e json.RawMessage) bool { return sameJSON(e, f.Default) }); i >= 0 {
 			return strconv.Itoa(i)
 		}
 		return ""
+	case f.IsJSON():
+		return string(f.Default)
 	}
-	var text string
-	if json.Unmarshal(v, &text) == nil {
-		return text
-	}
-	return string(v)
+	return expr.Text(f.Default)
 }
 
 func sameJSON(a, b json.RawMessage) bool {
@@ -69,15 +69,20 @@ func (f *field) isRaw() bool { return f.Type == "string" && f.Format == "" }
 // fillFields puts what was sent into the fields.
 func fillFields(fields []field, sent url.Values) {
 	for i := range fields {
-		f := &fields[i]
-		f.Text = strings.ReplaceAll(sent.Get(fieldName(i)), "\r\n", "\n")
-		if !f.isRaw() {
-			f.Text = strings.TrimSpace(f.Text)
-		}
+		fields[i].Text = fields[i].normal(sent.Get(fieldName(i)))
 	}
 }
 
-// answerOfFields makes an object of the contents of the fields. Those without a text are left out: the run adds the defaults.
+// normal gives a content as it is read.
+func (f *field) normal(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !f.isRaw() {
+		text = strings.TrimSpace(text)
+	}
+	return text
+}
+
+// answerOfFields makes an object of the contents of the fields. Those without a text, and with that of the default, are left out: the run adds the defaults as they are.
 func answerOfFields(fields []field) (value engine.Value, problem string) {
 	out, size := []byte{'{'}, 0
 	for i := range fields {
@@ -89,6 +94,9 @@ func answerOfFields(fields []field) (value engine.Value, problem string) {
 			if f.Required {
 				return nil, f.Label() + " is needed."
 			}
+			continue
+		}
+		if f.Text == f.normal(f.initial()) {
 			continue
 		}
 		v, why := f.value()
@@ -109,7 +117,10 @@ func answerOfFields(fields []field) (value engine.Value, problem string) {
 
 // value reads the content of the field.
 func (f *field) value() (v json.RawMessage, why string) {
-	if len(f.Enum) == 0 {
+	switch {
+	case f.IsJSON():
+		return f.TakeJSON(f.Text)
+	case len(f.Enum) == 0:
 		return f.Take(f.Text)
 	}
 	i, err := strconv.Atoi(f.Text)
@@ -139,7 +150,7 @@ func (p *canvas) fields(list []field, required bool) {
 			p.HTML("; ")
 		}
 		p.visible(f.Kind())
-		if len(f.Enum) == 0 && (f.Type == "array" || f.Type == "object" || f.Type == "") {
+		if f.IsJSON() {
 			p.HTML(", as JSON")
 		}
 		p.HTML("</p>\n")

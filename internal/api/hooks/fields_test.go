@@ -71,18 +71,85 @@ func TestQuestionFields(t *testing.T) {
 	if rec := send(h, "POST", path, form(path, "decision", "answer", "field-0", "Bad\r\nUlm ", "field-1", "", "field-2", "1", "field-3", "true", "field-5", `["a"]`), fromPage...); rec.Code != http.StatusOK {
 		t.Fatal(rec.Code, rec.Body)
 	}
+	const want = `{"city":"Bad\nUlm ","kind":2,"sure":true,"more":["a"],"days":3}`
+	if got := answerTo(t, w, run); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// answerTo gives the answer that a run has taken; "" where it has none.
+func answerTo(t *testing.T, w *world, run string) string {
+	t.Helper()
 	events, err := w.service.Events(t.Context(), run, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"city":"Bad\nUlm ","kind":2,"sure":true,"more":["a"],"days":3}`
 	for _, e := range events {
 		if a, ok := e.Data.(*engine.WaitAnswered); ok {
-			if string(a.Answer) != want {
-				t.Errorf("got %s, want %s", a.Answer, want)
-			}
-			return
+			return string(a.Answer)
 		}
 	}
-	t.Error("nothing was answered")
+	return ""
+}
+
+// loose asks for values of several types.
+const loose = `
+workflow:
+  - type: ask
+    prompt: What is known?
+    schema:
+      type: object
+      properties:
+        any: {}
+        count: {default: 5}
+        either: {type: [integer, string], default: 5}
+        word: {type: [integer, string], default: "5"}
+        text: {type: string, default: "a\r\nb "}
+        list: {type: array, items: {type: string}}
+        none: {enum: [rail, 1]}
+        share: {$ref: "#/$defs/share"}
+      $defs:
+        share: {type: number}
+`
+
+// TestJSONFields: a member of several types, or of any, is written and read as JSON, and a default that nobody touched is left to the run.
+func TestJSONFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
+	h := w.hooks.Approve()
+	path := w.link(w.start(loose, "yaml", "", "x"))
+	rec := send(h, "GET", path, "")
+	checkPage(t, rec)
+	for _, want := range []string{"a value, as JSON", "class=\"field\">\n5</textarea>", "class=\"field\">\n&#34;5&#34;</textarea>"} {
+		if !strings.Contains(rec.Body.String(), want) {
+			t.Errorf("no %s in\n%s", want, rec.Body)
+		}
+	}
+	for _, sent := range [][]string{{"field-0", "Ulm"}, {"field-0", "[1"}, {"field-1", "five"}, {"field-5", "a"}} {
+		rec := send(h, "POST", path, form(path, append(sent, "decision", "answer")...), fromPage...)
+		checkPage(t, rec)
+		if rec.Code != http.StatusUnprocessableEntity || !strings.Contains(rec.Body.String(), "must be JSON") {
+			t.Errorf("%q: %d\n%.400s", sent, rec.Code, rec.Body)
+		}
+	}
+	untouched := []string{"field-1", "5", "field-2", "5", "field-3", `"5"`, "field-4", "a\r\nb "}
+	for _, tt := range []struct {
+		sent []string
+		want string
+	}{
+		{untouched, `{"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
+		{[]string{"field-0", ` ["a"] `, "field-1", `"6"`, "field-2", `"6"`, "field-3", "6", "field-4", "a\r\nc", "field-5", `["5"]`}, `{"any":["a"],"count":"6","either":"6","word":6,"text":"a\nc","list":["5"]}`},
+		{[]string{"field-0", "5"}, `{"any":5,"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
+		{[]string{"field-0", "null", "field-7", "0.5"}, `{"any":null,"share":0.5,"count":5,"either":5,"word":"5","text":"a\r\nb "}`},
+	} {
+		run := w.start(loose, "yaml", "", "x")
+		path := w.link(run)
+		if rec := send(h, "POST", path, form(path, append(tt.sent, "decision", "answer")...), fromPage...); rec.Code != http.StatusOK {
+			t.Errorf("%q: %d\n%s", tt.sent, rec.Code, rec.Body)
+			continue
+		}
+		if got := answerTo(t, w, run); got != tt.want {
+			t.Errorf("%q: got %s, want %s", tt.sent, got, tt.want)
+		}
+	}
 }
