@@ -3,6 +3,7 @@ package form
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -138,6 +139,26 @@ func Fields(schema json.RawMessage) []Field {
 		out = append(out, fieldOf(p.name, p.value, required[p.name]))
 	}
 	return out
+}
+
+// AnswerFields gives the fields of the schema of an answer. It is nil for one that is no object, and where a member is required that has no field: fields alone do not answer it.
+func AnswerFields(schema json.RawMessage) []Field {
+	var o object
+	if json.Unmarshal(schema, &o) != nil || slices.ContainsFunc(o.Required, func(name string) bool { return o.Properties.get(name) == nil }) {
+		return nil
+	}
+	return Fields(schema)
+}
+
+// Object gives the object of the values of fields, by name, in their order. Fields without a value are left out.
+func Object(fields []Field, values map[string]json.RawMessage) json.RawMessage {
+	var out members
+	for i := range fields {
+		if v := values[fields[i].Name]; v != nil {
+			out.set(fields[i].Name, v)
+		}
+	}
+	return out.json()
 }
 
 func fieldOf(name string, schema json.RawMessage, required bool) Field {

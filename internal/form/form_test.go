@@ -75,6 +75,35 @@ func TestReadManyMembers(t *testing.T) {
 	}
 }
 
+// TestTakeRef: a member that refers to a part of the whole schema is taken as it is read, and the whole judges it.
+func TestTakeRef(t *testing.T) {
+	raw := json.RawMessage(`{"properties":{"share":{"$ref":"#/$defs/n"},"text":{"type":"string","$ref":"#/$defs/t"},"list":{"type":"array","items":{"$ref":"#/$defs/n"}}},"$defs":{"n":{"type":"number"},"t":{"minLength":1}}}`)
+	fields := Fields(raw)
+	for i, tt := range []struct{ line, want string }{{"0.5", "0.5"}, {"5", `"5"`}, {"[1, 2]", "[1,2]"}, {"half", `"half"`}} {
+		f := &fields[i%3]
+		v, why := f.Take(tt.line)
+		if string(v) != tt.want || why != "" {
+			t.Errorf("Take(%q) = %s, %q", tt.line, v, why)
+		}
+		_, problems := Answer(raw, Object(fields, map[string]json.RawMessage{f.Name: v}))
+		if (len(problems) > 0) != (tt.line == "half") {
+			t.Errorf("%s: %v", v, problems)
+		}
+	}
+}
+
+// TestAnswerFields: an answer has no fields where they cannot give all that is required.
+func TestAnswerFields(t *testing.T) {
+	for raw, want := range map[string]int{
+		`{"properties":{"a":{},"b":true},"required":["a","b"]}`: 2, `{"properties":{"a":{}},"required":["a","b"]}`: 0, `{"required":["a"]}`: 0, `{"type":"string"}`: 0, `5`: 0,
+		`{"properties":{"a":{}}}`: 1,
+	} {
+		if got := AnswerFields(json.RawMessage(raw)); len(got) != want {
+			t.Errorf("%s: %d fields, want %d", raw, len(got), want)
+		}
+	}
+}
+
 func TestTake(t *testing.T) {
 	fields := Fields(json.RawMessage(`{"properties":{"unit":{"enum":["metric","imperial"]},"n":{"enum":[2,1]},"on":{"type":"boolean"},"day":{"type":"string","format":"date"},"any":{}}}`))
 	for i, tt := range []struct{ line, want, why string }{
