@@ -13,12 +13,12 @@ import (
 	"github.com/hocket-run/hocket/workflow"
 )
 
-// fieldsOf gives the fields of a question; nil where it takes one value.
+// fieldsOf gives the fields of a question; nil where it takes one value, or one that fields cannot give.
 func fieldsOf(w project.Waiting) []form.Field {
 	if w.Kind != workflow.WaitQuestion {
 		return nil
 	}
-	return form.Fields(w.Schema)
+	return form.AnswerFields(w.Schema)
 }
 
 // fieldsText describes fields, a line for each: `days (Days): a whole number, 3 by default`.

@@ -233,8 +233,11 @@ func (o *opened) view(token string) view {
 	return view{Title: title, Ask: a}
 }
 
-// sendAnswer is the button beside the text field.
-const sendAnswer = "answer"
+// Names of the buttons: of one of the options, whose value is the option, and of the one that sends what was written.
+const (
+	optionButton = "decision"
+	sendButton   = "send"
+)
 
 // choices are the buttons of a wait, none for questions without options.
 func choices(w *waiting) []choice {
@@ -369,17 +372,16 @@ func doneView(w *waiting, answer string) view {
 
 // answerOf reads the answer of a form: a button, the fields of a question, or its text field.
 func (w *waiting) answerOf(form url.Values) (value engine.Value, problem string) {
-	chosen := form.Get("decision")
+	chosen := form.Get(optionButton)
 	text := strings.ReplaceAll(form.Get("answer"), "\r\n", "\n")
 	options := choices(w)
-	sent := w.takesText() && chosen == sendAnswer
+	sent := w.takesText() && form.Has(sendButton) && !form.Has(optionButton)
 	if fields := w.fieldsOf(); sent && len(fields) > 0 {
 		fillFields(fields, form)
 		return answerOfFields(fields)
 	}
 	switch {
-	case sent && strings.TrimSpace(text) != "": // also where an option has the name of that button
-	case slices.ContainsFunc(options, func(c choice) bool { return c.Value == chosen }):
+	case !sent && slices.ContainsFunc(options, func(c choice) bool { return c.Value == chosen }):
 		return expr.Quote(chosen), ""
 	case !w.takesText():
 		return nil, "Choose one of the buttons."

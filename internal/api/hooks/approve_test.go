@@ -308,13 +308,13 @@ func TestQuestion(t *testing.T) {
 		t.Fatal(rec.Code, body)
 	}
 	for answer, status := range map[string]int{"": 422, "many": 422} {
-		rec := send(h, "POST", path, form(path, "decision", "answer", "answer", answer, "note", "<n>"), fromPage...)
+		rec := send(h, "POST", path, form(path, "send", "1", "answer", answer, "note", "<n>"), fromPage...)
 		if rec.Code != status || !strings.Contains(rec.Body.String(), `value="&lt;n&gt;"`) {
 			t.Errorf("%q: %d %s", answer, rec.Code, rec.Body)
 		}
 		checkPage(t, rec)
 	}
-	if rec := send(h, "POST", path, form(path, "decision", "answer", "answer", "7"), fromPage...); rec.Code != 200 {
+	if rec := send(h, "POST", path, form(path, "send", "1", "answer", "7"), fromPage...); rec.Code != 200 {
 		t.Fatal(rec.Code, rec.Body)
 	}
 	if _, err := w.service.Wait(t.Context(), run); err != nil {
@@ -340,7 +340,7 @@ func TestQuestionWithOptions(t *testing.T) {
 		form []string
 		want string
 	}{
-		"a text":    {[]string{"decision", "answer", "answer", "It is in the depot."}, "told: depot"},
+		"a text":    {[]string{"send", "1", "answer", "It is in the depot."}, "told: depot"},
 		"an option": {[]string{"decision", "close", "answer", ""}, "close"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +353,7 @@ func TestQuestionWithOptions(t *testing.T) {
 			if body := rec.Body.String(); !strings.Contains(body, "<textarea") || !strings.Contains(body, `value="close"`) || !strings.Contains(body, "Send</button>") || strings.Contains(body, "required") {
 				t.Fatal(rec.Code, body)
 			}
-			if rec := send(h, "POST", path, form(path, "decision", "answer", "answer", " "), fromPage...); rec.Code != http.StatusUnprocessableEntity {
+			if rec := send(h, "POST", path, form(path, "send", "1", "answer", " "), fromPage...); rec.Code != http.StatusUnprocessableEntity {
 				t.Errorf("an empty text: %d", rec.Code)
 			}
 			if rec := send(h, "POST", path, form(path, x.form...), fromPage...); rec.Code != http.StatusOK {

@@ -121,7 +121,7 @@ var allAttributes = map[string]string{
 	"link rel": "stylesheet", "link href": "/approve/-/style.css", "div class": "buttons", "section class": "prompt|call", "span class": "mark|esc|quiet",
 	"p class": "good|bad|note|warn|tool|quiet|detail|hint", "p id": "field-#-hint", "p role": "alert", "label for": "answer|note|field-#",
 	"form method": "post", "form autocomplete": "off", "form action": anything,
-	"button type": "submit", "button name": "decision", "button value": anything, "button class": anything,
+	"button type": "submit", "button name": "decision|send", "button value": anything, "button class": anything,
 	"input type": "hidden|text|date|email", "input name": "token|note|field-#", "input id": "note|field-#", "input value": anything, "input maxlength": "1000",
 	"input inputmode": "decimal", "input required": "", "input aria-describedby": "field-#-hint",
 	"select name": "field-#", "select id": "field-#", "select required": "", "select aria-describedby": "field-#-hint", "option value": "|#|true|false", "option selected": "",
@@ -269,7 +269,7 @@ func TestPageOfRuns(t *testing.T) {
 	m.Handle("/approve/", h)
 	m.HandleFunc("GET /posted/", func(rw http.ResponseWriter, r *http.Request) { // what the form gets as an answer
 		path := "/approve" + strings.TrimPrefix(r.URL.Path, "/posted")
-		rec := send(h, "POST", path, form(path, "decision", r.URL.Query().Get("decision"), "answer", evil, "note", evil), fromPage...)
+		rec := send(h, "POST", path, form(path, "send", r.URL.Query().Get("send"), "answer", evil, "note", evil), fromPage...)
 		maps.Copy(rw.Header(), rec.Header())
 		_, _ = io.Copy(rw, rec.Body)
 	})
@@ -287,7 +287,7 @@ func TestPageOfRuns(t *testing.T) {
 	after := func(path string) string { return own.URL + "/posted" + strings.TrimPrefix(path, "/approve") }
 	got := look(t, map[string]string{
 		"run approval": own.URL + approval, "run call": own.URL + w.link(callRun), "run question": own.URL + question, "run answered": own.URL + ended,
-		"run wrong-answer": after(question) + "?decision=answer", "run unknown": own.URL + "/approve/%3Cscript%3Ewindow.canary=1%3C%2Fscript%3E",
+		"run wrong-answer": after(question) + "?send=1", "run unknown": own.URL + "/approve/%3Cscript%3Ewindow.canary=1%3C%2Fscript%3E",
 	})
 	for name, s := range got {
 		harmless(t, &s, own.URL)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"reflect"
 	"time"
 
+	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/form"
 )
 
@@ -30,6 +32,15 @@ func (h *Hooks) StoreForTest(ctx context.Context, namespace string) Store {
 		return nil
 	}
 	return sp.store
+}
+
+// WaitForTest is an open wait.
+type WaitForTest engine.WaitOpened
+
+// Answer gives the answer that a form has.
+func (w WaitForTest) Answer(sent url.Values) (value, problem string) {
+	v, problem := (&waiting{WaitOpened: engine.WaitOpened(w)}).answerOf(sent)
+	return string(v), problem
 }
 
 // Shapes of the page for ShowForTest.

@@ -21,12 +21,13 @@ type field struct {
 	Text string
 }
 
-// fieldsOf gives the fields of a question whose schema is that of an object. It is nil where one text answers, and where a member is a file, which the page cannot take.
+// fieldsOf gives the fields of a question whose schema is that of an object. It is nil where one text answers: also where a member is required that has no field, or is a file,
+// which the page cannot take.
 func (w *waiting) fieldsOf() []field {
 	if !w.takesText() {
 		return nil
 	}
-	list := form.Fields(w.Schema)
+	list := form.AnswerFields(w.Schema)
 	if slices.ContainsFunc(list, func(f form.Field) bool { return f.File != nil }) {
 		return nil
 	}
@@ -84,9 +85,10 @@ func (f *field) normal(text string) string {
 
 // answerOfFields makes an object of the contents of the fields. Those without a text, and with that of the default, are left out: the run adds the defaults as they are.
 func answerOfFields(fields []field) (value engine.Value, problem string) {
-	out, size := []byte{'{'}, 0
+	size, list, values := 0, make([]form.Field, len(fields)), map[string]json.RawMessage{}
 	for i := range fields {
 		f := &fields[i]
+		list[i] = f.Field
 		if size += len(f.Text); size > maxAnswer || !utf8.ValidString(f.Text) {
 			return nil, "The answer is too long."
 		}
@@ -103,16 +105,9 @@ func answerOfFields(fields []field) (value engine.Value, problem string) {
 		if why != "" {
 			return nil, f.Label() + " " + why + "."
 		}
-		name, err := json.Marshal(f.Name)
-		if err != nil {
-			return nil, f.Label() + " cannot be sent."
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, name...), ':'), v...)
+		values[f.Name] = v
 	}
-	return append(out, '}'), ""
+	return form.Object(list, values), ""
 }
 
 // value reads the content of the field.

@@ -2,6 +2,7 @@ package hooks_test
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -58,17 +59,17 @@ func TestQuestionFields(t *testing.T) {
 		{"day must be", []string{"field-0", "Ulm", "field-2", "0", "field-3", "true", "field-4", "soon"}},
 		{"too long", []string{"field-0", strings.Repeat("x", 33<<10), "field-2", "0", "field-3", "true"}},
 	} {
-		rec := send(h, "POST", path, form(path, append([]string{"decision", "answer", "note", "<n>"}, tt.sent...)...), fromPage...)
+		rec := send(h, "POST", path, form(path, append([]string{"send", "1", "note", "<n>"}, tt.sent...)...), fromPage...)
 		checkPage(t, rec)
 		if body := rec.Body.String(); rec.Code != http.StatusUnprocessableEntity || !strings.Contains(body, tt.problem) || !strings.Contains(body, `value="&lt;n&gt;"`) {
 			t.Errorf("%.60q: %d, no %q in\n%.400s", tt.sent, rec.Code, tt.problem, body)
 		}
 	}
-	rec = send(h, "POST", path, form(path, "decision", "answer", "field-1", "5", "field-2", "2"), fromPage...)
+	rec = send(h, "POST", path, form(path, "send", "1", "field-1", "5", "field-2", "2"), fromPage...)
 	if body := rec.Body.String(); !strings.Contains(body, `value="5"`) || !strings.Contains(body, `<option value="2" selected>`) {
 		t.Errorf("what was written is gone:\n%s", body)
 	}
-	if rec := send(h, "POST", path, form(path, "decision", "answer", "field-0", "Bad\r\nUlm ", "field-1", "", "field-2", "1", "field-3", "true", "field-5", `["a"]`), fromPage...); rec.Code != http.StatusOK {
+	if rec := send(h, "POST", path, form(path, "send", "1", "field-0", "Bad\r\nUlm ", "field-1", "", "field-2", "1", "field-3", "true", "field-5", `["a"]`), fromPage...); rec.Code != http.StatusOK {
 		t.Fatal(rec.Code, rec.Body)
 	}
 	const want = `{"city":"Bad\nUlm ","kind":2,"sure":true,"more":["a"],"days":3}`
@@ -126,7 +127,7 @@ func TestJSONFields(t *testing.T) {
 		}
 	}
 	for _, sent := range [][]string{{"field-0", "Ulm"}, {"field-0", "[1"}, {"field-1", "five"}, {"field-5", "a"}} {
-		rec := send(h, "POST", path, form(path, append(sent, "decision", "answer")...), fromPage...)
+		rec := send(h, "POST", path, form(path, append(sent, "send", "1")...), fromPage...)
 		checkPage(t, rec)
 		if rec.Code != http.StatusUnprocessableEntity || !strings.Contains(rec.Body.String(), "must be JSON") {
 			t.Errorf("%q: %d\n%.400s", sent, rec.Code, rec.Body)
@@ -144,12 +145,50 @@ func TestJSONFields(t *testing.T) {
 	} {
 		run := w.start(loose, "yaml", "", "x")
 		path := w.link(run)
-		if rec := send(h, "POST", path, form(path, append(tt.sent, "decision", "answer")...), fromPage...); rec.Code != http.StatusOK {
+		if rec := send(h, "POST", path, form(path, append(tt.sent, "send", "1")...), fromPage...); rec.Code != http.StatusOK {
 			t.Errorf("%q: %d\n%s", tt.sent, rec.Code, rec.Body)
 			continue
 		}
 		if got := answerTo(t, w, run); got != tt.want {
 			t.Errorf("%q: got %s, want %s", tt.sent, got, tt.want)
 		}
+	}
+}
+
+// TestNotAllFields: where the schema requires what no field gives, one text answers, as JSON.
+func TestNotAllFields(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
+	h := w.hooks.Approve()
+	const doc = `
+workflow:
+  - type: ask
+    prompt: Which?
+    schema: {type: object, required: [city, days], properties: {city: {type: string}}, additionalProperties: {type: integer}}
+`
+	run := w.start(doc, "yaml", "", "x")
+	path := w.link(run)
+	if body := send(h, "GET", path, "").Body.String(); !strings.Contains(body, `<textarea id="answer"`) || strings.Contains(body, "field-0") {
+		t.Errorf("the form has fields:\n%s", body)
+	}
+	if rec := send(h, "POST", path, form(path, "send", "1", "answer", `{"city":"Ulm","days":3}`), fromPage...); rec.Code != http.StatusOK {
+		t.Fatal(rec.Code, rec.Body)
+	}
+	if got := answerTo(t, w, run); got != `{"city":"Ulm","days":3}` {
+		t.Errorf("the answer is %s", got)
+	}
+}
+
+// TestOptionOfAnyName: an option is chosen whatever it is called, beside fields too; it has no name that sends them.
+func TestOptionOfAnyName(t *testing.T) {
+	t.Parallel()
+	w := hooks.WaitForTest{Kind: "question", Options: []string{"answer", "send", "1"}, Schema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
+	for _, option := range w.Options {
+		if got, problem := w.Answer(url.Values{"decision": {option}, "field-0": {"Ulm"}, "answer": {"Ulm"}}); problem != "" || got != `"`+option+`"` {
+			t.Errorf("%s: %s, %s", option, got, problem)
+		}
+	}
+	if got, problem := w.Answer(url.Values{"send": {"1"}, "field-0": {"Ulm"}}); problem != "" || got != `{"city":"Ulm"}` {
+		t.Errorf("the fields: %s, %s", got, problem)
 	}
 }

@@ -161,7 +161,7 @@ func (p *canvas) form(a *asked) {
 	p.Text(a.Note)
 	p.HTML("\">\n<div class=\"buttons\">\n")
 	for _, c := range a.Options {
-		p.HTML(`<button type="submit" name="decision" value="`)
+		p.HTML(`<button type="submit" name="` + optionButton + `" value="`)
 		p.Text(c.Value)
 		if c.Class != "" {
 			p.HTML(`" class="`)
@@ -172,7 +172,7 @@ func (p *canvas) form(a *asked) {
 		p.HTML("</button>\n")
 	}
 	if a.Text {
-		p.HTML("<button type=\"submit\" name=\"decision\" value=\"" + sendAnswer + "\" class=\"yes\">Send</button>\n")
+		p.HTML("<button type=\"submit\" name=\"" + sendButton + "\" value=\"1\" class=\"yes\">Send</button>\n")
 	}
 	p.HTML("</div>\n</form>\n")
 }
