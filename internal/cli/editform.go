@@ -9,7 +9,6 @@ import (
 	"github.com/hocket-run/hocket/internal/engine"
 	"github.com/hocket-run/hocket/internal/form"
 	"github.com/hocket-run/hocket/internal/project"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // argumentsOf reads the value of --arguments: JSON, or that of a file after an @. Errors: usage errors.
@@ -31,7 +30,7 @@ func argumentsOf(s string) (engine.Value, error) {
 
 // isEditable tells whether the answer to a wait may change the arguments of the held call.
 func isEditable(w project.Waiting) bool {
-	return w.Kind == workflow.WaitApproval && w.Tool != "" && len(w.Schema) > 0
+	return (&engine.WaitOpened{Kind: w.Kind, Tool: w.Tool, Schema: w.Schema}).IsEditable()
 }
 
 // edit asks the person at the terminal for the arguments of a held call: field by field, each with its value as the default, or as JSON where the parameters have no fields. ok is

@@ -214,7 +214,7 @@ func (o *opened) view(token string) view {
 	w := o.wait
 	a := &asked{
 		Token: token, Run: o.Run, Workflow: o.head.WorkflowName, Node: w.node, Kind: w.Kind, Prompt: w.Prompt, Tool: w.Tool, Changed: w.Changed,
-		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(), Fields: w.fieldsOf(), Editable: w.isEditable(),
+		Since: w.since, Expires: time.Unix(o.Expires, 0), Deadline: w.Deadline, Options: choices(w), Text: w.takesText(), Fields: w.fieldsOf(), Editable: w.IsEditable(),
 	}
 	if a.Workflow == "" {
 		a.Workflow = o.head.Workflow
@@ -255,11 +255,6 @@ func choices(w *waiting) []choice {
 // what may be said beside a text.
 func (w *waiting) takesText() bool {
 	return w.Kind == workflow.WaitQuestion && (w.Call == "" || w.Binding != "" || len(w.Options) == 0)
-}
-
-// isEditable tells whether who approves the call may change its arguments.
-func (w *waiting) isEditable() bool {
-	return w.Kind == workflow.WaitApproval && w.Tool != "" && len(w.Schema) > 0
 }
 
 func indented(v engine.Value) string {

@@ -220,10 +220,9 @@ func (p *canvas) option(value, label, chosen string) {
 	p.HTML("</option>\n")
 }
 
-// enumText is a value as it is chosen: a text as it is, anything else as JSON.
+// enumText is a value as it is chosen: a text as it is; anything else, and one that would be shown as nothing, as JSON.
 func enumText(v json.RawMessage) string {
-	var text string
-	if json.Unmarshal(v, &text) == nil {
+	if text := expr.Text(v); text != "" {
 		return text
 	}
 	return string(v)

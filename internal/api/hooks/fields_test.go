@@ -107,7 +107,7 @@ workflow:
         word: {type: [integer, string], default: "5"}
         text: {type: string, default: "a\r\nb "}
         list: {type: array, items: {type: string}}
-        none: {enum: [rail, 1]}
+        none: {enum: [rail, 1, null, "", {a:  2}]}
         share: {$ref: "#/$defs/share"}
       $defs:
         share: {type: number}
@@ -121,7 +121,7 @@ func TestJSONFields(t *testing.T) {
 	path := w.link(w.start(loose, "yaml", "", "x"))
 	rec := send(h, "GET", path, "")
 	checkPage(t, rec)
-	for _, want := range []string{"a value, as JSON", "class=\"field\">\n5</textarea>", "class=\"field\">\n&#34;5&#34;</textarea>"} {
+	for _, want := range []string{"a value, as JSON", `<option value="2">null</option>`, `<option value="3">&#34;&#34;</option>`, `<option value="4">{&#34;a&#34;:2}</option>`, "class=\"field\">\n5</textarea>", "class=\"field\">\n&#34;5&#34;</textarea>"} {
 		if !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("no %s in\n%s", want, rec.Body)
 		}

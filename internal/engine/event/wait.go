@@ -41,6 +41,11 @@ type WaitOpened struct {
 	Roles []string `json:"roles,omitempty"`
 }
 
+// IsEditable tells whether the answer may change the arguments of the held call: its own, or that of the run below.
+func (d *WaitOpened) IsEditable() bool {
+	return d.Kind == workflow.WaitApproval && d.Tool != "" && len(d.Schema) > 0
+}
+
 // Below is a wait of a run that a call started. Its answer is the answer to that wait, which the caller gives there first.
 type Below struct {
 	Run  string `json:"run"`

@@ -20,7 +20,7 @@ func (w *Wait) edited(arguments event.Value, decision string) (event.Value, erro
 		return nil, nil
 	case w.Binding == "":
 		return nil, fmt.Errorf("%w: wait %s is about no tool call; it has no arguments", ErrAnswer, w.Wait)
-	case !w.editable():
+	case !w.IsEditable():
 		return nil, fmt.Errorf("%w: the arguments of this call of tool %s cannot be changed; the permissions would have to name it under `edit`", ErrAnswer, w.Tool)
 	case decision != workflow.PortApprove:
 		return nil, fmt.Errorf("%w: a call that is rejected takes no arguments", ErrAnswer)

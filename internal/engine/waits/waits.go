@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/hocket-run/hocket/internal/engine/event"
-	"github.com/hocket-run/hocket/workflow"
 )
 
 // Waits are the waits of one run. Not safe for concurrent use.
@@ -50,11 +49,6 @@ func (w *Wait) IsOpen() bool { return w.Answer == nil && w.Closed == "" }
 
 // OfNode tells whether the wait is what its step is there for, and not about a call or a budget.
 func (w *Wait) OfNode() bool { return w.Call == "" && w.Limit == nil }
-
-// editable tells whether the answer may change the arguments of the held call.
-func (w *Wait) editable() bool {
-	return w.Kind == workflow.WaitApproval && w.Binding != "" && len(w.Schema) > 0
-}
 
 // Get gives a wait by its id; nil where there is none. It must not be changed, and holds until the next event.
 func (s *Waits) Get(id string) *Wait {
@@ -145,7 +139,7 @@ func (s *Waits) CheckAnswered(ev *event.Event, d *event.WaitAnswered) string {
 	if d.Limits != nil && s.Get(d.Wait).Limit == nil {
 		return "it is not an answer about a budget"
 	}
-	if d.Arguments != nil && !s.Get(d.Wait).editable() {
+	if d.Arguments != nil && !s.Get(d.Wait).IsEditable() {
 		return "its arguments cannot be changed"
 	}
 	if d.Kept != 0 {
@@ -178,7 +172,7 @@ func (s *Waits) ApplyClosed(ev *event.Event, d *event.WaitClosed) {
 
 func (s *Waits) end(w *Wait, ev *event.Event) {
 	w.Ended = ev.Seq
-	if !w.editable() { // else the same answer may come again, and is compared with them
+	if !w.IsEditable() { // else the same answer may come again, and is compared with them
 		w.Arguments = nil
 	}
 	s.open--
