@@ -228,7 +228,7 @@ var layers = []layer{
 		"internal/model/providers", "internal/service", "internal/store", "internal/text",
 	}, "it measures the public API, the engine, the service and its HTTP API; no package imports it"},
 	{"bench/cluster", nil, "it has tests only"},
-	{"bench/page", []string{"internal/journal", "internal/store"}, "it fills a store without the engine"},
+	{"bench/page", []string{"bench/internal/fill", "internal/journal", "internal/store"}, "it fills a store without the engine; ids of copies are the same everywhere"},
 	{"bench/internal/fill", []string{"internal/journal"}, "it writes the tables of a store without the store"},
 	{"bench/scale", []string{
 		"internal/documents/linked", "bench/internal/fill", "internal/chat", "internal/engine", "internal/journal", "internal/model", "internal/pgtest", "internal/service", "internal/store", "internal/store/pghome", "internal/text", "internal/tool", "workflow",

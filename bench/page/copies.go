@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hocket-run/hocket/bench/internal/fill"
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
@@ -24,59 +25,66 @@ type original struct {
 	records []journal.Record
 }
 
-// copies adds n copies of the runs of a store in turn, the oldest first.
+// copies adds n copies of the runs of a store in turn, the newest first. Copies that the store has are not copied, and their numbers go on. The first failure ends it, and is the error.
 func copies(ctx context.Context, s journal.Backend, n int) error {
-	list, err := originals(ctx, s)
+	list, had, err := originals(ctx, s)
 	if err != nil {
 		return err
 	}
 	first := time.Now().Add(-time.Duration(n) * between)
 	numbers := make(chan int)
-	failed := make([]error, workers)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	var wg sync.WaitGroup
-	for w := range workers {
+	for range workers {
 		wg.Go(func() {
-			for i := range numbers {
-				if failed[w] != nil {
-					continue // what is given out is taken, so that nothing waits
+			for i := range numbers { // after a failure, too, so that nothing waits
+				if ctx.Err() != nil {
+					continue
 				}
-				if failed[w] = s.Append(ctx, list[i%len(list)].copied(i, first)); failed[w] != nil {
-					stop()
+				if err := s.Append(ctx, list[i%len(list)].copied(had+i, first.Add(time.Duration(i)*between))); err != nil {
+					stop(err)
 				}
 			}
 		})
 	}
-	for i := range n {
+	for i := 0; i < n && ctx.Err() == nil; i++ {
 		numbers <- i
 	}
 	close(numbers)
 	wg.Wait()
-	return errors.Join(failed...)
+	return context.Cause(ctx)
 }
 
-// originals reads the runs of a store.
-func originals(ctx context.Context, s journal.Backend) ([]original, error) {
-	heads, _, err := s.List(ctx, journal.Query{})
-	if err != nil {
-		return nil, err
-	}
-	if len(heads) == 0 {
-		return nil, errors.New("the store has no run to copy")
-	}
-	var list []original
-	for _, h := range heads {
-		if h.Status.IsActive() {
-			return nil, fmt.Errorf("run %s is %s", h.Run, h.Status)
-		}
-		records, err := s.Read(ctx, h.Run, 0)
+// originals reads the runs of a store that are no copies. next is the number of the next copy.
+func originals(ctx context.Context, s journal.Backend) (list []original, next int, err error) {
+	for q := (journal.Query{Limit: 1000}); ; {
+		heads, cursor, err := s.List(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		list = append(list, original{head: h, records: records})
+		for _, h := range heads {
+			if i, ok := fill.Number(h.Run); ok {
+				next = max(next, i+1)
+				continue
+			}
+			if h.Status.IsActive() {
+				return nil, 0, fmt.Errorf("run %s is %s", h.Run, h.Status)
+			}
+			records, err := s.Read(ctx, h.Run, 0)
+			if err != nil {
+				return nil, 0, err
+			}
+			list = append(list, original{head: h, records: records})
+		}
+		if q.Cursor = cursor; cursor == "" {
+			break
+		}
 	}
-	return list, nil
+	if len(list) == 0 {
+		return nil, 0, errors.New("the store has no run to copy")
+	}
+	return list, next, nil
 }
 
 // topics and places are what the inputs of copies speak of: a word of each is found in a part of the runs.
@@ -85,9 +93,8 @@ var (
 	places = []string{"Berlin", "Lisbon", "Oslo", "Kraków", "Nantes", "Porto", "Turin", "Ghent", "Graz", "Malmö", "Bergen", "Seville", "Bologna"}
 )
 
-// copied gives the append that makes copy i.
-func (o *original) copied(i int, first time.Time) journal.Append {
-	at := first.Add(time.Duration(i) * between)
+// copied gives the append that makes copy i, as of a time.
+func (o *original) copied(i int, at time.Time) journal.Append {
 	input := fmt.Sprintf("%s %d for the office in %s", topics[i%len(topics)], i, places[i%len(places)])
 	text, _ := json.Marshal(input) //nolint:errchkjson // a text
 	created := o.head.NewRun
@@ -97,7 +104,7 @@ func (o *original) copied(i int, first time.Time) journal.Append {
 		created.Trigger = "schedule"
 	}
 	a := journal.Append{
-		Run: fmt.Sprintf("01COPY%020d", i), Create: &created, Record: o.records[0], More: o.records[1:], At: at.Add(o.head.Updated.Sub(o.head.Created)),
+		Run: fill.ID(i), Create: &created, Record: o.records[0], More: o.records[1:], At: at.Add(o.head.Updated.Sub(o.head.Created)),
 		Status: o.head.Status, Waiting: o.head.Waiting, Release: true,
 		Index: &journal.Index{Texts: &journal.Texts{Input: text, Output: text, Error: o.head.Outcome.Message}, Outcome: o.head.Outcome},
 	}

@@ -40,6 +40,6 @@ func run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, home.Journal.Close()) }()
+	defer func() { err = errors.Join(err, home.Close()) }()
 	return copies(ctx, home.Journal, n)
 }

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,8 +44,18 @@ var (
 // chunk is how many runs are copied in a transaction.
 const chunk = 10_000
 
+// idPrefix begins the ids of copies.
+const idPrefix = "01COPY"
+
 // ID gives the id of a copy by its number.
-func ID(i int) string { return fmt.Sprintf("01COPY%020d", i) }
+func ID(i int) string { return fmt.Sprintf("%s%020d", idPrefix, i) }
+
+// Number gives the number of the copy that has an id; false where it is the id of no copy.
+func Number(id string) (i int, ok bool) {
+	digits, ok := strings.CutPrefix(id, idPrefix)
+	i, err := strconv.Atoi(digits)
+	return i, ok && err == nil
+}
 
 // Runs makes the copies. c is a connection of the store's user or of a superuser. Nothing else may write to the schema meanwhile.
 func Runs(ctx context.Context, c *pgx.Conn, cfg Config) error {
