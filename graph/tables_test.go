@@ -172,6 +172,11 @@ func TestNodeKinds(t *testing.T) {
 			if d := cmp.Diff(n.Retry, retry, cmpopts.IgnoreFields(workflow.Retry{}, "Func")); d != "" { // agents have a predicate of their own
 				t.Errorf("retry by default: got - want +\n%s", d)
 			}
+			if _, same := build(options{Retry: compat.DefaultRetry()}); tc.retry {
+				if d := cmp.Diff(n.Retry, same.Retry); d != "" {
+					t.Errorf("compat.DefaultRetry is not what the zero Retry is: got - want +\n%s", d)
+				}
+			}
 			info, n = build(options{
 				Name: "N", Description: "D", Recovery: true, Retry: graph.Retry{MaxAttempts: 5, Backoff: time.Minute, Multiplier: 3, RetryOn: func(error) bool { return true }},
 				OnError: graph.OnError(func(error, *graph.Context[state]) graph.ErrorAction[state] { return graph.ErrorAction[state]{} }),
