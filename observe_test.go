@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -150,63 +149,6 @@ func TestProgressOfFailure(t *testing.T) {
 	}
 }
 
-// TestCheckpoints: step_<n> after each node, checkpoint_<n> or the label of the signal beside it, and only the latter without AutoCheckpoint; n counts
-// over pauses and resumes; what waits is saved too (S2-65).
-func TestCheckpoints(t *testing.T) {
-	t.Parallel()
-	signals := func(id string, data map[string]any) graph.Node[state] {
-		return graph.NewNode(id, graph.TypeTool, func(_ context.Context, c *graph.Context[state]) (graph.Result[state], error) {
-			s := c.State
-			s.Log = append(s.Log, id)
-			return graph.Result[state]{Update: &s, Signals: []graph.Signal{{Type: graph.SignalCheckpoint, Data: data}}}, nil
-		})
-	}
-	build := func() *graph.Compiled[state] {
-		return compiled(t, graph.New[state]("t").Start(note("a")).Then(signals("b", nil)).Wait("go on?").
-			Then(signals("c", map[string]any{"label": "approved"})).Then(note("d")))
-	}
-	for name, tt := range map[string]struct {
-		auto *bool
-		want []string
-	}{
-		"S2-65 automatic": {nil, []string{"step_1=a", "checkpoint_2=ab", "step_2=ab", "step_3=ab", "approved=abc", "step_4=abc", "step_5=abcd"}},
-		"S2-65 signals":   {new(bool), []string{"checkpoint_2=ab", "approved=abc"}},
-	} {
-		for kind, c := range checkpointStores(t) {
-			t.Run(name+" "+kind, func(t *testing.T) {
-				e, g := open(t, hocket.Config{}), build()
-				o := hocket.RunOptions{ID: "r", Checkpointer: c, AutoCheckpoint: tt.auto}
-				r, err := hocket.Run(t.Context(), e, g, state{}, o)
-				if err != nil || r.Status != hocket.StatusPaused {
-					t.Fatalf("%+v, %v", r, err)
-				}
-				o.ResumeFrom, o.Answer = &r.Snapshot, &hocket.Answer{Value: "yes"}
-				if r, err = hocket.Run(t.Context(), e, g, state{}, o); err != nil || r.Status != hocket.StatusCompleted {
-					t.Fatalf("%+v, %v", r, err)
-				}
-				labels, err := c.List(t.Context(), "r")
-				if err != nil {
-					t.Fatal(err)
-				}
-				got := []string{}
-				for _, l := range labels {
-					s, err := compat.LoadState[state](t.Context(), c, "r", l)
-					if err != nil {
-						t.Fatal(err)
-					}
-					got = append(got, l+"="+strings.Join(s.Log, ""))
-				}
-				if diff := cmp.Diff(tt.want, got); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-				if err := c.Delete(t.Context(), "r", ""); err != nil {
-					t.Fatal(err)
-				}
-			})
-		}
-	}
-}
-
 // TestCheckpointJSON: what is saved has executionId, lastUpdated and outputs beside the fields of the state (S2-75).
 func TestCheckpointJSON(t *testing.T) {
 	t.Parallel()
@@ -232,25 +174,6 @@ func TestCheckpointJSON(t *testing.T) {
 	if got.N != 7 || got.ExecutionID != "r" || got.LastUpdated.IsZero() || string(got.Outputs["a"]) != `"done"` || len(got.Outputs) != 1 {
 		t.Errorf("got %s", raw)
 	}
-}
-
-// checkpointStores gives one of each kind, by name.
-func checkpointStores(t *testing.T) map[string]compat.Checkpointer {
-	t.Helper()
-	files, err := compat.FileCheckpoints(filepath.Join(t.TempDir(), "states"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := compat.SQLiteCheckpoints(t.Context(), filepath.Join(t.TempDir(), "states.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(files.Close(), db.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return map[string]compat.Checkpointer{"memory": compat.MemoryCheckpoints(), "files": files, "sqlite": db}
 }
 
 // brokenCheckpoints saves nothing.
