@@ -12,7 +12,7 @@ import (
 	"github.com/hocket-run/hocket/internal/journal"
 )
 
-// Lists by what an index tells, and counts. What drives them is the search, else a label, else all runs in order; whatever else is asked for is looked at in each.
+// Lists by what an index tells, and counts. What drives them is the search, else a label, else all runs in order, down to the end of the page; whatever else is asked for is looked at in each.
 const (
 	// Arguments: 1 is the search; 2 and 3 are the key and value of the label that drives; 4 to 6 the first time of creation, the time and number that all are below; 7 the limit; 8 a JSON list of
 	// statuses; 9 to 17 the id's bounds, workflow, parent, session, kind, format, branch, trigger; 18 the code; 19 to 22 bounds of cost and duration; 23 a JSON list of selectors; 24 and 25 whether runs with
@@ -119,19 +119,22 @@ func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, e
 }
 
 // statements are those for what drives a query.
-type statements struct{ search, label, told, all sqlText }
+type statements struct {
+	search, label, all sqlText
+	covered            sqlText // in place of all, where an index covers what is asked for; "": there is none
+}
 
 var (
-	finds   = statements{sqlFindSearch, sqlFindLabel, sqlFindTold, sqlFindAll}
-	tallies = statements{sqlTallySearch, sqlTallyLabel, sqlTallyTold, sqlTallyAll}
+	finds   = statements{search: sqlFindSearch, label: sqlFindLabel, all: sqlFindAll}
+	tallies = statements{search: sqlTallySearch, label: sqlTallyLabel, all: sqlTallyAll, covered: sqlTallyCovered}
 )
 
 // statement gives the statement for q with its arguments.
 func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, upTo journal.Cursor, alive map[string]bool, by statements) (text sqlText, args []any, err error) {
 	key, _ := driving(q)
-	if len(q.Search) == 0 && key == "" && isTold(q) {
-		args, err = toldArgs(q, upTo)
-		return by.told, args, err
+	if by.covered != "" && isCovered(q) {
+		args, err = coveredArgs(q, upTo)
+		return by.covered, args, err
 	}
 	args, err = s.findArgs(ctx, c, q, upTo, alive)
 	switch {
