@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"encoding/json"
-	"math"
 
 	"github.com/hocket-run/hocket/internal/journal"
 )
@@ -22,15 +21,7 @@ func isCovered(q *journal.Query) bool {
 }
 
 // coveredArgs gives the arguments of sqlTallyCovered.
-func coveredArgs(q *journal.Query, upTo journal.Cursor) ([]any, error) {
-	from := int64(math.MinInt64)
-	if !q.CreatedFrom.IsZero() {
-		from = ceilMicros(q.CreatedFrom)
-	}
-	statuses := q.Statuses
-	if len(statuses) == 0 {
-		statuses = journal.Statuses()
-	}
-	words, err := json.Marshal(statuses)
-	return []any{from, upTo.Created, string(words), q.Workflow, q.Trigger, q.Format}, err
+func coveredArgs(q *journal.Query, in cursor) ([]any, error) {
+	statuses, err := json.Marshal(statusesOf(q))
+	return []any{in.from, in.upTo.Created, string(statuses), q.Workflow, q.Trigger, q.Format}, err
 }

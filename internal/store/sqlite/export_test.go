@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"math"
 	"os"
 	"sync"
 	"time"
@@ -53,7 +52,7 @@ func (s *Store) Plans(ctx context.Context, q journal.Query) (list, counts []stri
 			by  statements
 			out *[]string
 		}{{finds, &list}, {tallies, &counts}} {
-			text, args, err := s.statement(ctx, c, &q, journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}, map[string]bool{}, p.by)
+			text, args, err := s.statement(ctx, c, &q, bounds(&q), map[string]bool{}, p.by)
 			if err == nil {
 				err = c.query(ctx, `EXPLAIN QUERY PLAN `+text, func(r row) error {
 					*p.out = append(*p.out, r.text(3))

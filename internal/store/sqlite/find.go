@@ -48,27 +48,15 @@ const (
 
 // find is List for what an index tells.
 func (s *Store) find(ctx context.Context, q journal.Query) ([]journal.Head, string, error) {
-	upTo := journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
-	if !q.CreatedBefore.IsZero() {
-		upTo.Created = ceilMicros(q.CreatedBefore) - 1
-	}
-	if q.Cursor != "" {
-		last, err := journal.ParseCursor(q.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		switch {
-		case len(q.Search) > 0:
-			upTo.Key = last.Key
-		case last.NewestFirst(upTo) > 0:
-			upTo = last
-		}
+	in, err := pageOf(&q)
+	if err != nil {
+		return nil, "", err
 	}
 	var found []entry
-	err := s.readers.read(ctx, func(c *conn) error {
+	err = s.readers.read(ctx, func(c *conn) error {
 		found = nil
 		alive := map[string]bool{}
-		text, args, err := s.statement(ctx, c, &q, upTo, alive, finds)
+		text, args, err := s.statement(ctx, c, &q, in, alive, finds)
 		if err != nil {
 			return err
 		}
@@ -95,14 +83,10 @@ func (s *Store) find(ctx context.Context, q journal.Query) ([]journal.Head, stri
 
 // Counts implements journal.Lists.
 func (s *Store) Counts(ctx context.Context, q journal.Query) ([]journal.Tally, error) {
-	upTo := journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}
-	if !q.CreatedBefore.IsZero() {
-		upTo.Created = ceilMicros(q.CreatedBefore) - 1
-	}
 	var all []journal.Tally
 	err := s.readers.read(ctx, func(c *conn) error {
 		all = nil
-		text, args, err := s.statement(ctx, c, &q, upTo, map[string]bool{}, tallies)
+		text, args, err := s.statement(ctx, c, &q, bounds(&q), map[string]bool{}, tallies)
 		if err != nil {
 			return err
 		}
@@ -130,13 +114,13 @@ var (
 )
 
 // statement gives the statement for q with its arguments.
-func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, upTo journal.Cursor, alive map[string]bool, by statements) (text sqlText, args []any, err error) {
+func (s *Store) statement(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool, by statements) (text sqlText, args []any, err error) {
 	key, _ := driving(q)
 	if by.covered != "" && isCovered(q) {
-		args, err = coveredArgs(q, upTo)
+		args, err = coveredArgs(q, in)
 		return by.covered, args, err
 	}
-	args, err = s.findArgs(ctx, c, q, upTo, alive)
+	args, err = s.findArgs(ctx, c, q, in, alive)
 	switch {
 	case len(q.Search) > 0:
 		return by.search, args, err
@@ -156,25 +140,16 @@ func driving(q *journal.Query) (key, value string) {
 }
 
 // findArgs gives the arguments of isFound and what drives it.
-func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, upTo journal.Cursor, alive map[string]bool) ([]any, error) {
-	from := int64(math.MinInt64)
-	if !q.CreatedFrom.IsZero() {
-		from = ceilMicros(q.CreatedFrom)
-	}
-	statuses := q.Statuses
-	if len(statuses) == 0 {
-		statuses = journal.Statuses()
-	}
+func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, in cursor, alive map[string]bool) ([]any, error) {
 	owned, owners := 0, []byte("[]")
 	var err error
 	if q.Interrupted {
-		statuses = slices.DeleteFunc(slices.Clone(statuses), func(s journal.Status) bool { return !s.IsActive() })
 		if owners, err = s.livingOwners(ctx, c, alive); err != nil {
 			return nil, err
 		}
 		owned = 1
 	}
-	words, err := json.Marshal(append([]journal.Status{}, statuses...))
+	statuses, err := json.Marshal(statusesOf(q))
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +176,7 @@ func (s *Store) findArgs(ctx context.Context, c *conn, q *journal.Query, upTo jo
 		maxTook = q.MaxDuration.Microseconds()
 	}
 	return []any{
-		journal.FTS(q.Search), key, value, from, upTo.Created, upTo.Key, q.PageSize() + 1, string(words), q.Prefix, q.Prefix + string(utf8.MaxRune),
+		journal.FTS(q.Search), key, value, in.from, in.upTo.Created, in.upTo.Key, q.PageSize() + 1, string(statuses), q.Prefix, q.Prefix + string(utf8.MaxRune),
 		q.Workflow, q.Parent, q.Session, string(q.Kind), q.Format, q.Branch, q.Trigger, q.Code, minCost, maxCost, minTook, maxTook, string(labels), owned, string(owners),
 	}, nil
 }

@@ -45,25 +45,13 @@ func (s *Store) List(ctx context.Context, q journal.Query) ([]journal.Head, stri
 	if q.Selects() {
 		return s.find(ctx, q)
 	}
-	from := cursor{from: math.MinInt64, upTo: journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}}
-	if !q.CreatedFrom.IsZero() {
-		from.from = ceilMicros(q.CreatedFrom)
-	}
-	if !q.CreatedBefore.IsZero() {
-		from.upTo = journal.Cursor{Created: ceilMicros(q.CreatedBefore), Key: math.MinInt64}
-	}
-	if q.Cursor != "" {
-		last, err := journal.ParseCursor(q.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		if last.NewestFirst(from.upTo) > 0 {
-			from.upTo = last
-		}
+	in, err := pageOf(&q)
+	if err != nil {
+		return nil, "", err
 	}
 	var found []entry
-	err := s.readers.read(ctx, func(c *conn) (err error) {
-		found, err = s.list(ctx, c, q, from)
+	err = s.readers.read(ctx, func(c *conn) (err error) {
+		found, err = s.list(ctx, c, q, in)
 		return err
 	})
 	if err != nil {
@@ -88,27 +76,64 @@ type cursor struct {
 	upTo journal.Cursor
 }
 
-// list reads from each of the streams that q needs as much as a page can take, and one more to know whether there is a next page.
-func (s *Store) list(ctx context.Context, c *conn, q journal.Query, from cursor) ([]entry, error) {
-	alive := map[string]bool{}
+// bounds gives where the runs that were created in the time of q begin and end.
+func bounds(q *journal.Query) cursor {
+	in := cursor{math.MinInt64, journal.Cursor{Created: math.MaxInt64, Key: math.MaxInt64}}
+	if !q.CreatedFrom.IsZero() {
+		in.from = ceilMicros(q.CreatedFrom)
+	}
+	if !q.CreatedBefore.IsZero() {
+		in.upTo.Created = ceilMicros(q.CreatedBefore) - 1
+	}
+	return in
+}
+
+// pageOf gives the bounds of the page after the cursor of q. What a search finds is in the order of runs' numbers.
+func pageOf(q *journal.Query) (cursor, error) {
+	in := bounds(q)
+	if q.Cursor == "" {
+		return in, nil
+	}
+	last, err := journal.ParseCursor(q.Cursor)
+	switch {
+	case err != nil:
+	case len(q.Search) > 0:
+		in.upTo.Key = last.Key
+	case last.NewestFirst(in.upTo) > 0:
+		in.upTo = last
+	}
+	return in, err
+}
+
+// statusesOf gives the statuses that runs may have for q, sorted, each once; never nil.
+func statusesOf(q *journal.Query) []journal.Status {
 	statuses := q.Statuses
 	if len(statuses) == 0 {
 		statuses = journal.Statuses()
 	}
+	sorted := slices.Sorted(slices.Values(statuses))
+	if q.Interrupted {
+		sorted = slices.DeleteFunc(sorted, func(s journal.Status) bool { return !s.IsActive() })
+	}
+	return slices.Compact(sorted)
+}
+
+// list reads from each of the streams that q needs as much as a page can take, and one more to know whether there is a next page.
+func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) ([]entry, error) {
+	alive := map[string]bool{}
+	statuses := statusesOf(&q)
 	owned, owners := 0, []byte("[]")
 	if q.Interrupted {
-		statuses = slices.DeleteFunc(slices.Clone(statuses), func(s journal.Status) bool { return !s.IsActive() })
 		var err error
 		if owners, err = s.livingOwners(ctx, c, alive); err != nil {
 			return nil, err
 		}
 		owned = 1
 	}
-	statuses = slices.Compact(slices.Sorted(slices.Values(statuses)))
 
 	var found []entry
 	stream := func(text sqlText, by ...any) error {
-		args := append(slices.Clip(by), from.from, from.upTo.Created, from.upTo.Created, from.upTo.Key, string(q.Kind), string(q.Kind),
+		args := append(slices.Clip(by), in.from, in.upTo.Created, in.upTo.Created, in.upTo.Key, string(q.Kind), string(q.Kind),
 			owned, string(owners), q.PageSize()+1)
 		return c.query(ctx, text, func(r row) error {
 			e, err := s.entry(r, alive)
