@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,40 +18,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// startsNone are packages that start goroutines which tests of others cannot meet, each for the reason given.
-var startsNone = map[string]string{
-	"internal/tool": "calls of tools, the opening of toolsets and their end start goroutines; tests that need its types alone do none of that",
+// startedBy are packages in which methods of one type alone start goroutines. Packages that name neither the type nor the function that makes it can link them.
+var startedBy = map[string]string{
+	"internal/tool": "Set", // the calls of tools, the opening of toolsets and their end
 }
 
-// room is what a package and its tests are made of.
-type room struct {
+// packageFiles is what a package and its tests are made of.
+type packageFiles struct {
 	files, tests []string // paths
 	needs        []string // packages of the module that the files and the tests import
 	needed       []string // those that the files import
 }
 
 // TestWithoutRace holds the list of packages whose tests scripts/gotest runs without the race detector, since nothing can race there. Of these packages neither the files nor the tests start a
-// goroutine, hold a lock or change a variable of the package; and no package of the module that they link starts a goroutine.
+// goroutine, hold a lock or change a variable of a package; and no package of the module that they link starts a goroutine. ADR 132 says what it does not see.
 func TestWithoutRace(t *testing.T) {
 	t.Parallel()
-	all := rooms(t)
+	all := modulePackages(t)
 	starts := map[string]bool{} // files of the package start goroutines
-	for pkg, r := range all {
-		starts[pkg] = startsNone[pkg] == "" && slices.ContainsFunc(r.files, func(path string) bool { return concurrency(t, path).starts })
+	files, tests := map[string][]*ast.File{}, map[string][]*ast.File{}
+	for pkg, p := range all {
+		files[pkg], tests[pkg] = parsedFiles(t, p.files), parsedFiles(t, p.tests)
+		starts[pkg] = slices.ContainsFunc(files[pkg], startsAny)
 	}
-	for pkg := range startsNone {
-		if r, ok := all[pkg]; !ok || !slices.ContainsFunc(r.files, func(path string) bool { return concurrency(t, path).starts }) {
+	for pkg, typ := range startedBy {
+		if !starts[pkg] {
 			t.Errorf("package %s starts no goroutine; remove it from the list", pkg)
 		}
+		starts[pkg] = slices.ContainsFunc(files[pkg], func(f *ast.File) bool { return startsBeside(f, typ) })
 	}
 	var list []string
-	for pkg, r := range all {
-		alone := len(r.tests) > 0
-		for _, path := range slices.Concat(r.files, r.tests) {
-			c := concurrency(t, path)
-			alone = alone && !c.starts && !c.locks
-		}
-		if alone && !changesVariables(t, r.files) && !slices.ContainsFunc(withImports(all, r.needs), func(dep string) bool { return starts[dep] }) {
+	for pkg, p := range all {
+		own := slices.Concat(files[pkg], tests[pkg])
+		if len(p.tests) > 0 && !slices.ContainsFunc(own, func(f *ast.File) bool { return startsAny(f) || locks(f) }) && !changesVariables(own) &&
+			!slices.ContainsFunc(withImports(all, p.needs), func(dep string) bool { return starts[dep] }) {
 			list = append(list, "./"+pkg)
 		}
 	}
@@ -90,20 +89,16 @@ func TestOnceEach(t *testing.T) {
 	again := regexp.MustCompile(find(`(?m)^again='([^']+)' among=`))
 	among := strings.Fields(find(`among='([^']+)'`))
 	plain := strings.Fields(find(`(?m)^plain="\$\(.*<testdata/norace\.txt\) ([^"]+)"`))
-	all := rooms(t)
+	all := modulePackages(t)
 	for _, pkg := range slices.Concat(among, plain) {
 		if _, ok := all[strings.TrimPrefix(pkg, "./")]; !ok || !strings.HasPrefix(pkg, "./") {
 			t.Errorf("scripts/gotest names the package %s, which does not exist", pkg)
 		}
 	}
 	has := map[string]bool{}
-	for pkg, r := range all {
+	for pkg, p := range all {
 		pkg = "./" + pkg
-		for _, path := range r.tests {
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, f := range parsedFiles(t, p.tests) {
 			for _, d := range f.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && again.MatchString(fn.Name.Name) {
 					has[pkg] = true
@@ -121,14 +116,14 @@ func TestOnceEach(t *testing.T) {
 	}
 }
 
-// listRooms lists the packages of the module once.
-var listRooms = sync.OnceValues(func() (map[string]room, error) {
+// listPackages lists the packages of the module once.
+var listPackages = sync.OnceValues(func() (map[string]packageFiles, error) {
 	const format = `{{.ImportPath}}|{{join .GoFiles " "}}|{{join .TestGoFiles " "}} {{join .XTestGoFiles " "}}|{{join .Imports " "}}|{{join .TestImports " "}} {{join .XTestImports " "}}`
 	out, err := exec.CommandContext(context.Background(), "go", "list", "-f", format, "./...").Output()
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]room{}
+	all := map[string]packageFiles{}
 	for line := range strings.Lines(string(out)) {
 		part := strings.Split(strings.TrimSuffix(line, "\n"), "|")
 		pkg := pathOf(part[0])
@@ -146,15 +141,15 @@ var listRooms = sync.OnceValues(func() (map[string]room, error) {
 			}
 			return list
 		}
-		all[pkg] = room{files: paths(part[1]), tests: paths(part[2]), needed: own(part[3]), needs: append(own(part[3]), own(part[4])...)}
+		all[pkg] = packageFiles{files: paths(part[1]), tests: paths(part[2]), needed: own(part[3]), needs: append(own(part[3]), own(part[4])...)}
 	}
 	return all, nil
 })
 
-// rooms gives the packages of the module by their paths.
-func rooms(t *testing.T) map[string]room {
+// modulePackages gives the packages of the module by their paths.
+func modulePackages(t *testing.T) map[string]packageFiles {
 	t.Helper()
-	all, err := listRooms()
+	all, err := listPackages()
 	if err != nil || len(all) < 30 {
 		t.Fatalf("go list found %d packages: %v", len(all), err)
 	}
@@ -162,7 +157,7 @@ func rooms(t *testing.T) map[string]room {
 }
 
 // withImports gives packages and all that they import, within the module.
-func withImports(all map[string]room, pkgs []string) []string {
+func withImports(all map[string]packageFiles, pkgs []string) []string {
 	found := map[string]bool{}
 	for todo := slices.Clone(pkgs); len(todo) > 0; {
 		pkg := todo[0]
@@ -175,105 +170,16 @@ func withImports(all map[string]room, pkgs []string) []string {
 	return slices.Collect(maps.Keys(found))
 }
 
-// concurrent is what a file has of concurrency.
-type concurrent struct{ starts, locks bool }
-
-// startCalls are functions of other packages that start goroutines, or give what does.
-var startCalls = regexp.MustCompile(`^(time\.AfterFunc|context\.AfterFunc|http\.Serve\w*|httptest\.New(TLS|Unstarted)?Server|errgroup\.\w+|synctest\.Test)$`)
-
-func concurrency(t *testing.T, path string) (c concurrent) {
+// parsedFiles reads files of Go.
+func parsedFiles(t *testing.T, paths []string) []*ast.File {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, imp := range f.Imports {
-		if name, _ := strconv.Unquote(imp.Path.Value); name == "sync" || name == "sync/atomic" {
-			c.locks = true
-		}
-	}
-	ast.Inspect(f, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.GoStmt:
-			c.starts = true
-		case *ast.CallExpr:
-			if fun, ok := n.Fun.(*ast.SelectorExpr); ok {
-				pkg, _ := fun.X.(*ast.Ident)
-				c.starts = c.starts || startsIt(fun, n.Args, c.locks) || pkg != nil && startCalls.MatchString(pkg.Name+"."+fun.Sel.Name)
-			}
-		}
-		return true
-	})
-	return c
-}
-
-// startsIt tells calls of sync.WaitGroup.Go and of others that have its form: its argument is a function without parameters, or one by name in a file that imports sync.
-func startsIt(fun *ast.SelectorExpr, args []ast.Expr, imports bool) bool {
-	if fun.Sel.Name != "Go" || len(args) != 1 {
-		return false
-	}
-	what, isLiteral := args[0].(*ast.FuncLit)
-	return isLiteral && len(what.Type.Params.List) == 0 || !isLiteral && imports
-}
-
-// changesVariables tells whether functions of a package, but for init, assign to its variables.
-func changesVariables(t *testing.T, files []string) bool {
-	t.Helper()
-	var parsed []*ast.File
-	variables := map[string]bool{}
-	for _, path := range files {
+	list := make([]*ast.File, len(paths))
+	for i, path := range paths {
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
 		}
-		parsed = append(parsed, f)
-		for _, d := range f.Decls {
-			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.VAR {
-				for _, s := range d.Specs {
-					for _, name := range s.(*ast.ValueSpec).Names {
-						variables[name.Name] = true
-					}
-				}
-			}
-		}
+		list[i] = f
 	}
-	found := false
-	for _, f := range parsed {
-		for _, d := range f.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok || fn.Body == nil || fn.Name.Name == "init" && fn.Recv == nil {
-				continue
-			}
-			ast.Inspect(fn.Body, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.AssignStmt:
-					found = found || n.Tok != token.DEFINE && slices.ContainsFunc(n.Lhs, func(e ast.Expr) bool { return ofPackage(e, variables) })
-				case *ast.IncDecStmt:
-					found = found || ofPackage(n.X, variables)
-				}
-				return true
-			})
-		}
-	}
-	return found
-}
-
-// ofPackage tells whether an expression is, by its name, a variable of the package, or a part of one.
-func ofPackage(e ast.Expr, variables map[string]bool) bool {
-	for {
-		switch x := e.(type) {
-		case *ast.SelectorExpr:
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.ParenExpr:
-			e = x.X
-		case *ast.Ident:
-			return variables[x.Name]
-		default:
-			return false
-		}
-	}
+	return list
 }
