@@ -153,9 +153,13 @@ func TestPlainComments(t *testing.T) {
 			return fs.SkipDir
 		case d.IsDir() && path == filepath.Join("web", "dist"):
 			return fs.SkipDir
+		case strings.HasSuffix(name, ".gen.ts"):
+			return nil
 		case scripts.MatchString(path):
 			scriptFiles++
-			return commentsOf(path, func(line int, text string) { check(fmt.Sprintf("%s:%d", path, line), text) })
+			text, err := os.ReadFile(path)
+			commentsOf(string(text), func(line int, text string) { check(fmt.Sprintf("%s:%d", path, line), text) })
+			return err
 		case !strings.HasSuffix(name, ".go"):
 			return nil
 		}
@@ -179,24 +183,48 @@ func TestPlainComments(t *testing.T) {
 	}
 }
 
-// scripts are the files of the page that people write.
-var scripts = regexp.MustCompile(`^web[/\\](src|specs)[/\\].*\.(ts|tsx|mjs)$`)
+// scripts are the files of the page, its bench and its tools that people write.
+var scripts = regexp.MustCompile(`^web[/\\]((src|specs|bench|screenshots|scripts)[/\\].*|[^/\\]*)\.(ts|tsx|mjs|mts)$`)
 
-// lineComment is a comment of TypeScript up to the end of its line. What follows a colon is an address.
-var lineComment = regexp.MustCompile(`(?:^|[^:])//(.*)$`)
+// Comments of TypeScript: up to the end of the line, where what follows a colon is an address, and between marks.
+var (
+	lineComment  = regexp.MustCompile(`(?:^|[^:])//(.*)$`)
+	blockComment = regexp.MustCompile(`(?s)(?:^|[\s{(,;])/\*(.*?)\*/`)
+)
 
 // commentsOf gives the comments of a file of the page, by line.
-func commentsOf(path string, each func(line int, text string)) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	for i, line := range strings.Split(string(text), "\n") {
+func commentsOf(text string, each func(line int, text string)) {
+	for i, line := range strings.Split(text, "\n") {
 		if m := lineComment.FindStringSubmatch(line); m != nil {
 			each(i+1, m[1])
 		}
 	}
-	return nil
+	for _, m := range blockComment.FindAllStringSubmatchIndex(text, -1) {
+		first := 1 + strings.Count(text[:m[2]], "\n")
+		for i, line := range strings.Split(text[m[2]:m[3]], "\n") {
+			each(first+i, line)
+		}
+	}
+}
+
+// TestCommentsOf: comments of the page's files are found with their lines, and addresses and globs are none.
+func TestCommentsOf(t *testing.T) {
+	t.Parallel()
+	var got []string
+	commentsOf("/* a */ x // b\n'http://host/'\n/**\n * c\n */\n<p>{/* d */}</p>\nf('src/**/*.ts', '*/*')\n", func(line int, text string) {
+		got = append(got, fmt.Sprintf("%d %s", line, strings.TrimSpace(text)))
+	})
+	if want := "1 b|1 a|3 *|4 * c|5 |6 d"; strings.Join(got, "|") != want {
+		t.Errorf("found %q", got)
+	}
+	for path, want := range map[string]bool{
+		"web/src/lib/kept.ts": true, "web/specs/a.tsx": true, "web/bench/main.mjs": true, `web\screenshots\take.mjs`: true, "web/scripts/licences.d.mts": true, "web/vite.config.ts": true,
+		"web/dist/assets/a.mjs": false, "web/public/a.txt": false,
+	} {
+		if scripts.MatchString(path) != want {
+			t.Errorf("%s is read: %t", path, !want)
+		}
+	}
 }
 
 // TestPlainWords: errors, diagnostics, help and documents are written in standard terms.
