@@ -20,7 +20,7 @@ import {type CanvasNode, handlesOf, type Kind, kindsOf, output, type Point, suba
 import styles from './Flow.module.css'
 import {FlowEdge, type FlowEdgeType} from './FlowEdge.tsx'
 import {FlowNode, type FlowNodeType} from './FlowNode.tsx'
-import {handlePlaces} from './handles.ts'
+import {handlePlaces, straysOf} from './handles.ts'
 import {addNode, connect, reconnect} from './operations.ts'
 import {keyOf, sizeOf, wayOf} from './places.ts'
 import type {Problem} from './problem.ts'
@@ -59,12 +59,7 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
 
   const across = useMemo(() => wayOf(c, places) === 'right', [c, places])
   const nodes = useMemo<FlowNodeType[]>(() => {
-    const strays = new Map<string, Set<string>>()
-    for (const e of c.edges) {
-      const from = c.byID.get(e.from)
-      if (!from || (e.sub && from.kind === 'agent')) continue
-      if (refusalOfHandle(c, e.from, e.port)) strays.set(e.from, (strays.get(e.from) ?? new Set()).add(e.port))
-    }
+    const strays = straysOf(c)
     const was = made.current
     made.current = new Map()
     return c.nodes.map(n => {
@@ -254,12 +249,6 @@ export function Flow({editing, troubles, states, ready, open, tap, pane, ask}: P
       </ReactFlow>
     </div>
   )
-}
-
-// refusalOfHandle tells whether a node has no such way out.
-function refusalOfHandle(c: Editing['c'], from: string, port: string): boolean {
-  const none = {...c, edges: []}
-  return refusal(none, {from, handle: port, to: from}) !== null
 }
 
 // lineOf says in a few words what a node does.

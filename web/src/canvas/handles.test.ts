@@ -1,6 +1,6 @@
 import {describe, expect, it} from 'vitest'
-import {readCanvas} from './document.ts'
-import {handlePlaces} from './handles.ts'
+import {readCanvas, roundsShape, type Shape} from './document.ts'
+import {handlePlaces, straysOf, waysOf} from './handles.ts'
 import {sizeOf} from './places.ts'
 
 const nodeOf = (node: object) => {
@@ -36,6 +36,39 @@ describe('the places where edges meet a node', () => {
     expect(middles(node, ['old'], false).slice(1)).toEqual(
       ['condition-0', 'condition-1', 'false', 'old'].map((id, i) => ['source', id, 'bottom', (width * (2 * i + 1)) / 8, height]),
     )
+  })
+})
+
+describe('the ways out that a node does not have', () => {
+  const read = (document: object, shape?: Shape) => {
+    const c = readCanvas(JSON.stringify(document), shape)
+    if ('why' in c) throw new Error(c.why)
+    return c
+  }
+  it('are none in a rounds graph without cycles and without rounds', () => {
+    const nodes = [
+      {id: 'first', type: 'agent'},
+      {id: 'look', type: 'tool'},
+      {id: 'last', type: 'agent'},
+    ]
+    const edges = [
+      {from: 'first', to: 'look'},
+      {from: 'look', to: 'last', sourceHandle: 'error'},
+    ]
+    const c = read({nodes, edges}, roundsShape(null))
+    expect([...straysOf(c)]).toEqual([])
+    expect(waysOf(c.nodes[0]!, [...(straysOf(c).get('first') ?? [])])).toEqual(['output'])
+  })
+  it('are those of other kinds of nodes', () => {
+    const rounds = read({nodes: [{id: 'a', type: 'tool'}], edges: [{from: 'a', to: 'a', sourceHandle: 'approve'}]}, roundsShape(null))
+    expect([...straysOf(rounds)]).toEqual([['a', new Set(['approve'])]])
+    const nodes = ['start', 'agent', 'tool'].map(type => ({id: type, type}))
+    const connections = [
+      {source: 'start', target: 'agent', sourceHandle: 'whatever'},
+      {source: 'agent', target: 'tool', sourceHandle: 'subagent'},
+      {source: 'tool', target: 'agent', sourceHandle: 'subagent'},
+    ]
+    expect([...straysOf(read({nodes, connections}))]).toEqual([['tool', new Set(['subagent'])]])
   })
 })
 

@@ -1,5 +1,5 @@
 import type {NodeHandle, Position} from '@xyflow/react'
-import {type CanvasNode, handlesOf, subagent} from './document.ts'
+import {type Canvas, type CanvasNode, handlesOf, subagent} from './document.ts'
 import {sizeOf} from './places.ts'
 
 // The sizes of what edges are led to and from, as Flow.module.css has them.
@@ -7,6 +7,17 @@ const [inLong, inShort, outSize] = [26, 9, 11]
 
 // waysOf gives the ways out of a node that its lower edge shows, in order; strays are those of edges that it does not have.
 export const waysOf = (n: CanvasNode, strays: readonly string[]): string[] => [...handlesOf(n).filter(h => h !== subagent), ...strays]
+
+// straysOf gives the ways out that edges name and their nodes do not have, by the ids of the nodes.
+export function straysOf(c: Canvas): Map<string, Set<string>> {
+  const strays = new Map<string, Set<string>>()
+  for (const e of c.edges) {
+    const from = c.byID.get(e.from)
+    if (!from || (e.sub && from.kind === 'agent')) continue
+    if (!waysOf(from, []).includes(e.port)) strays.set(e.from, (strays.get(e.from) ?? new Set()).add(e.port))
+  }
+  return strays
+}
 
 // handlePlaces gives the places where edges meet a node. They are given, so that edges are drawn with the nodes and not after these were measured, and follow a change at once.
 export function handlePlaces(n: CanvasNode, strays: readonly string[], across: boolean): NodeHandle[] {
