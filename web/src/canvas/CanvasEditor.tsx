@@ -16,13 +16,13 @@ import {Flow, type FlowInstance} from './Flow.tsx'
 import {EdgeForm, GraphForm} from './GraphForm.tsx'
 import {GraphTools} from './GraphTools.tsx'
 import {Inspector} from './Inspector.tsx'
-import {movedPlaces} from './layout_keys.ts'
 import {Outline} from './Outline.tsx'
 import {addNode, connect, isRefused, type Layout, remove} from './operations.ts'
 import {Palette} from './Palette.tsx'
 import {arranged, nodeHeight, nodeWidth, sizeOf} from './places.ts'
 import {branchOf, type Problem, troublesOf} from './problem.ts'
 import {RefusedBar} from './RefusedBar.tsx'
+import {makeGraphs} from './steps.ts'
 import {type Editing, indicesOf, nodeOf, useEditing} from './use_editing.ts'
 import {type Actions, keysOf} from './use_keys.ts'
 
@@ -80,6 +80,7 @@ function Drawn({
   states = noStates,
   last,
   tools,
+  base = noBase,
 }: Props & {editing: Editing}) {
   const {c, graph, nodes, edges, current, full, places, select, place, act, refused, refuse} = editing
   const root = useRef<HTMLDivElement>(null)
@@ -188,7 +189,7 @@ function Drawn({
     if (isRefused(g)) return act(g)
     if (readOnly) return false
     refuse(null)
-    model.edit({changes: g.changes, ...(g.moved ? {layout: movedPlaces(model.layout, g.moved.from, g.moved.to)} : {})}, g.label)
+    makeGraphs(model, base, g)
     if (g.show !== undefined) setGraph(g.show)
     return true
   }

@@ -3,10 +3,11 @@ import type {DocumentModel} from '../edit/model.ts'
 import {useLayout, useText} from '../edit/use_model.ts'
 import {type Canvas, type Format, type Point, readCanvas, type Unread} from './document.ts'
 import {type Graph, graphOf, graphsOf, shapeOf} from './graphs.ts'
-import {placesIn, withPlaces} from './layout_keys.ts'
+import {placesIn} from './layout_keys.ts'
 import {isRefused, type Layout, type Outcome} from './operations.ts'
 import {keyOf, placesOf} from './places.ts'
 import type {Refusal} from './rules.ts'
+import {makeStep} from './steps.ts'
 
 // Refused is an edit that was not made, and what would make it possible.
 export type Refused = Refusal & {anyway?: () => void}
@@ -41,7 +42,7 @@ export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout
   const graphs = useMemo(() => graphsOf(text, format), [text, format])
   const graph = graphOf(graphs, shown)
   const {key, index} = graph
-  const layout = useMemo(() => placesIn({...base, ...own}, key), [base, own, key])
+  const layout = useMemo(() => placesIn(own ?? base, key), [base, own, key])
   const [nodes, setNodes] = useState(none)
   const [edges, setEdges] = useState(none)
   const [refused, refuse] = useState<Refused | null>(null)
@@ -60,18 +61,15 @@ export function useEditing(model: DocumentModel, readOnly: boolean, base: Layout
         return false
       }
       refuse(null)
-      model.edit(
-        {changes: o.changes, ...(o.layout ? {layout: withPlaces(model.layout, key, o.layout)} : {}), ...(more.group ? {group: more.group} : {})},
-        o.label,
-      )
+      makeStep(model, base, key, o, more.group)
       if (o.select) select(o.select)
       return true
     },
-    [model, readOnly, select, key],
+    [model, base, readOnly, select, key],
   )
   const place = useCallback<Editing['place']>(
-    (moved, label, group) => model.edit({layout: withPlaces(model.layout, key, moved), ...(group ? {group} : {})}, label),
-    [model, key],
+    (moved, label, group) => makeStep(model, base, key, {label, changes: [], layout: moved}, group),
+    [model, base, key],
   )
   const kept = useMemo(() => {
     if ('why' in c) return {nodes: none, edges: none}

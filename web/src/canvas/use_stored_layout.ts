@@ -5,6 +5,7 @@ import type {DocumentModel} from '../edit/model.ts'
 import {keeper} from './layout_keeper.ts'
 import {flatOf, storedOf} from './layout_keys.ts'
 import type {Layout} from './operations.ts'
+import {placesNow} from './steps.ts'
 
 type Stored = {layout: Schemas['Layout']; etag: string}
 
@@ -45,8 +46,7 @@ export function useStoredLayout(id: string, model: DocumentModel, mayRead: boole
       isConflict: err => err instanceof ApiError && (err.status === 409 || err.status === 412),
       failed: setError,
     })
-    // What is undone to the beginning is what was stored.
-    const leave = model.subscribe(u => u.layout && k.keep({...flatOf(data.layout), ...model.layout}))
+    const leave = model.subscribe(u => u.layout && k.keep(placesNow(model, flatOf(data.layout))))
     return () => {
       leave()
       k.flush()

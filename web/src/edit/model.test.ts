@@ -160,12 +160,12 @@ describe('the smallest change', () => {
     m.subscribe(u => told.push(`${u.how} ${u.label}`))
     for (let x = 2; x < 12; x++) m.edit({layout: {a: {x, y: 1}}, group: 'nudge'}, 'move a')
     expect(told).toEqual(Array.from({length: 10}, () => 'do move a'))
-    expect(m.layout.a?.x).toBe(11)
+    expect(m.layout?.a?.x).toBe(11)
     m.undo()
-    expect(m.layout.a?.x).toBe(1)
+    expect(m.layout?.a?.x).toBe(1)
     expect(m.canUndo).toBe(false)
     m.redo()
-    expect(m.layout.a?.x).toBe(11)
+    expect(m.layout?.a?.x).toBe(11)
   })
 
   it('joins no moves with a change of the text between them, nor of another group', () => {
@@ -176,7 +176,7 @@ describe('the smallest change', () => {
     m.edit({layout: {a: {x: 4, y: 1}}, group: 'other'}, 'move a')
     for (const x of [3, 2, 2, 1]) {
       m.undo()
-      expect(m.layout.a?.x).toBe(x)
+      expect(m.layout?.a?.x).toBe(x)
     }
     expect(m.text).toBe('{}')
   })

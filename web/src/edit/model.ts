@@ -37,12 +37,12 @@ const groupDelay = 2000
 // undoMost is how many changes can be undone at least: to the beginning of any session that a person works through.
 const undoMost = 10_000
 
-const layoutEffect = StateEffect.define<Layout>()
+const layoutEffect = StateEffect.define<Layout | null>()
 const labelEffect = StateEffect.define<string>()
 const groupMark = Annotation.define<string>()
 
-const layoutField = StateField.define<Layout>({
-  create: () => ({}),
+const layoutField = StateField.define<Layout | null>({
+  create: () => null,
   update: (layout, tr) => tr.effects.reduce((was, e) => (e.is(layoutEffect) ? e.value : was), layout),
 })
 
@@ -80,7 +80,7 @@ export class DocumentModel {
   #moved: {group: string; at: number} | null = null
   #quiet = false
 
-  constructor(text: string, layout: Layout = {}) {
+  constructor(text: string, layout: Layout | null = null) {
     this.#state = EditorState.create({
       doc: text,
       extensions: [
@@ -104,7 +104,8 @@ export class DocumentModel {
     return this.#known.text
   }
 
-  get layout(): Layout {
+  // layout is null until an edit gives one: what is stored elsewhere holds.
+  get layout(): Layout | null {
     return this.#state.field(layoutField)
   }
 
@@ -215,7 +216,9 @@ export class DocumentModel {
   }
 }
 
-function sameLayout(a: Layout, b: Layout): boolean {
+// sameLayout tells whether two layouts have the same places.
+export function sameLayout(a: Layout, b: Layout | null): boolean {
+  if (b === null) return false
   const names = Object.keys(a)
   return names.length === Object.keys(b).length && names.every(n => a[n]!.x === b[n]?.x && a[n]!.y === b[n]?.y)
 }

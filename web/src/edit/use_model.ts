@@ -9,8 +9,8 @@ export function useText(model: DocumentModel): string {
   )
 }
 
-// useLayout gives the layout of a model as it is now.
-export function useLayout(model: DocumentModel): Layout {
+// useLayout gives the layout of a model as it is now; null: no edit gave one.
+export function useLayout(model: DocumentModel): Layout | null {
   return useSyncExternalStore(
     useCallback(f => model.subscribe(f), [model]),
     () => model.layout,
