@@ -3,7 +3,7 @@ import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
 import type {Known} from './agents.ts'
 import {bound} from './bound.ts'
-import type {CanvasNode} from './document.ts'
+import {agentOf, type CanvasNode} from './document.ts'
 import {nameAgent, renameAgent} from './document_agents.ts'
 import {FormField, NameInput, Raw} from './Forms.tsx'
 import styles from './Inspector.module.css'
@@ -19,7 +19,7 @@ const fresh = '\u0000new'
 export function AgentOfNode({editing, node, schema, agents}: Props) {
   const {c, act, readOnly} = editing
   const id = useId()
-  const asked = node.data.agentId === undefined || node.data.agentId === null ? '' : String(node.data.agentId)
+  const asked = agentOf(node)
   const own = c.agents.find(a => a.id === asked)
   const others = asked !== '' && !agents.some(a => a.id === asked)
   return (

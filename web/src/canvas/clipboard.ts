@@ -1,14 +1,15 @@
 import {JSONEdit, Raw} from '../doc/edit.ts'
 import {find} from '../doc/tree.ts'
 import {own} from '../lib/own.ts'
-import {type Canvas, canvasShape, type Point, readCanvas, roundsShape, type Shape} from './document.ts'
+import {agentOf, type Canvas, canvasShape, type Point, readCanvas, roundsShape, type Shape} from './document.ts'
+import {agentsFor, broughtAgents} from './document_agents.ts'
 import {append, freshID, guarded, type Layout, no, type Outcome, references} from './operations.ts'
 
 // How far copies are moved from what they were copied of.
 const step = 40
 
 // copyText gives nodes, and the edges among them, as the text of a document. Positions are inside, so that they may be pasted into another workflow; so are the agents of the document that the nodes
-// name.
+// name, and those that these ask.
 export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): string {
   const chosen = c.nodes.filter(n => nodes.includes(n.index) && c.text[n.range.from] === '{')
   const ids = new Set(chosen.map(n => n.id))
@@ -26,8 +27,7 @@ export function copyText(c: Canvas, layout: Layout, nodes: readonly number[]): s
       ? [canvasShape, '{\n  "nodes": [],\n  "connections": []\n}']
       : [roundsShape(null), '{\n  "agents": [],\n  "nodes": [],\n  "edges": []\n}']
   const e = new JSONEdit(begin)
-  const named = new Set(chosen.map(n => n.data.agentId).filter(id => id !== undefined))
-  const agents = c.agents.filter(a => named.has(a.id)).map(a => new JSONEdit(c.text).raw(['agents', a.index]))
+  const agents = agentsFor(c, chosen.map(agentOf)).map(a => new JSONEdit(c.text).raw(['agents', a.index]))
   if (agents.length > 0) e.append(['agents'], ...agents)
   else e.remove(['agents'])
   e.append(shape.nodes, ...parts)
@@ -71,12 +71,15 @@ export const paste = guarded((c: Canvas, layout: Layout, text: string, at?: Poin
   )
   const moved: Record<string, Point> = {...layout}
   const e = new JSONEdit(c.text)
+  const brought = broughtAgents(c, from, nodes.map(agentOf))
   const texts = nodes.map((n, i) => {
     const own = new JSONEdit(text.slice(n.range.from, n.range.to))
     for (const key of ['position', 'x', 'y', 'positionAbsolute', 'selected', 'dragging']) own.remove([key])
     own.set(['id'], ids.get(n.id))
     moved[ids.get(n.id)!] = places[i]!
     own.setAll(references(own.root, ids))
+    const agent = brought.ids.get(agentOf(n))
+    if (agent !== undefined) own.set([n.dataKey, 'agentId'], agent)
     return new Raw(own.text)
   })
   const links = from.edges
@@ -90,10 +93,7 @@ export const paste = guarded((c: Canvas, layout: Layout, text: string, at?: Poin
       own.remove(['id'])
       return new Raw(own.text)
     })
-  const known = new Set(c.agents.map(a => a.id))
-  const named = new Set(nodes.map(n => n.data.agentId))
-  const agents = from.agents.filter(a => named.has(a.id) && !known.has(a.id)).map(a => new JSONEdit(text).raw(['agents', a.index]))
-  if (agents.length > 0) append(e, ['agents'], ...agents)
+  if (brought.agents.length > 0) append(e, ['agents'], ...brought.agents)
   append(e, shape.nodes, ...texts)
   if (links.length > 0) append(e, shape.edges, ...links)
   return {

@@ -181,7 +181,7 @@ function nodeOf(n: Given, own: string, agents: readonly DocumentAgent[]): Canvas
   const type = n.type === 'input' && n.format === 'canvas' ? 'approval' : n.type
   const kind = kindsOf(n.format).find(k => k === type) ?? null
   if (n.format === 'rounds') {
-    const asked = n.data.agentId === undefined || n.data.agentId === null ? '' : String(n.data.agentId)
+    const asked = agentOf(n)
     const name = own || (kind === 'agent' ? agents.find(a => a.id === asked)?.name || asked || 'Agent' : n.id)
     return {...n, kind, name, mayAsk: false, conditions: 0}
   }
@@ -193,6 +193,9 @@ function nodeOf(n: Given, own: string, agents: readonly DocumentAgent[]): Canvas
   const conditions = kind === 'if' ? list || (n.data.condition === undefined || n.data.condition === null ? 0 : 1) : 0
   return {...n, kind, name, mayAsk: kind === 'agent' && mayAsk, conditions}
 }
+
+// agentOf gives the id of the agent that a node of a rounds document names; '': none.
+export const agentOf = ({data}: Pick<CanvasNode, 'data'>): string => (data.agentId === undefined || data.agentId === null ? '' : String(data.agentId))
 
 // portOf gives the handle that counts (S0-22): start and agent nodes have one way out whatever it is called, and the older true is condition-0.
 function portOf(from: CanvasNode | undefined, handle: string): string {

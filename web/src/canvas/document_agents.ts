@@ -1,7 +1,7 @@
-import {JSONEdit} from '../doc/edit.ts'
-import {find, type Path} from '../doc/tree.ts'
-import {type Canvas, dataOf} from './document.ts'
-import {guarded, newAgent, no, type Outcome, setField} from './operations.ts'
+import {JSONEdit, type Raw} from '../doc/edit.ts'
+import {find, type Node, type Path} from '../doc/tree.ts'
+import {type Canvas, type DocumentAgent, dataOf} from './document.ts'
+import {freshID, guarded, newAgent, no, type Outcome, setField} from './operations.ts'
 
 // The agents that a rounds document defines itself.
 
@@ -20,25 +20,90 @@ export const nameAgent = guarded((c: Canvas, index: number, id: string | null): 
 // Keys of agents with lists of ids of others.
 const lists = ['subAgents', 'sub_agents', 'handoffs']
 
+type Named = {path: Path; id: string}
+
+const namedAt = (root: Node, path: Path): Named[] => {
+  const at = find(root, path)
+  return !at || at.children !== undefined || at.type === 'null' ? [] : [{path, id: String(at.value)}]
+}
+
+// namedIn gives the places at which an agent of a document names others: those it asks or hands over to.
+const namedIn = (root: Node, agent: Path): Named[] =>
+  lists.flatMap(key => (find(root, [...agent, key])?.children ?? []).flatMap((_, k) => namedAt(root, [...agent, key, k])))
+
+// namesOf gives all places at which a document names agents: the nodes of all graphs, and the agents.
+function namesOf({root}: Canvas): Named[] {
+  const items = (path: Path) => (find(root, path)?.children ?? []).map((_, i) => [...path, i])
+  const graphs: Path[] = [[], ...items(['branches'])]
+  const nodes = graphs.flatMap(g => items([...g, 'nodes'])).flatMap(n => ['config', 'parameters'].flatMap(key => namedAt(root, [...n, key, 'agentId'])))
+  return [...nodes, ...items(['agents']).flatMap(a => namedIn(root, a))]
+}
+
 // renameAgent gives an agent another id: in the list, in the nodes of all graphs that name it, and in agents that ask it or hand over to it.
 export const renameAgent = guarded((c: Canvas, index: number, id: string): Outcome => {
   const agent = c.agents.find(a => a.index === index)
   if (!agent || agent.id === id) return {label: 'rename', changes: []}
   if (id.trim() === '') return no('S1-6', 'The id of an agent must not be empty.')
   if (c.agents.some(a => a.id === id)) return no('S1-6', `Agent id "${id}" is used twice.`)
-  const values: [Path, string][] = []
-  const put = (path: Path) => {
-    const at = find(c.root, path)
-    if (at && at.children === undefined && String(at.value) === agent.id) values.push([path, id])
-  }
-  put(['agents', index, 'id'])
-  const graphs: Path[] = [[], ...(find(c.root, ['branches'])?.children ?? []).map((_, i) => ['branches', i])]
-  for (const g of graphs)
-    for (const [i] of (find(c.root, [...g, 'nodes'])?.children ?? []).entries())
-      for (const key of ['config', 'parameters']) put([...g, 'nodes', i, key, 'agentId'])
-  for (const [i] of (find(c.root, ['agents'])?.children ?? []).entries())
-    for (const key of lists) for (const [k] of (find(c.root, ['agents', i, key])?.children ?? []).entries()) put(['agents', i, key, k])
+  const places = [...namedAt(c.root, ['agents', index, 'id']), ...namesOf(c)].filter(x => x.id === agent.id)
   const e = new JSONEdit(c.text)
-  e.setAll(values)
+  e.setAll(places.map(({path}) => [path, id]))
   return {label: `rename agent ${agent.id} to ${id}`, changes: e.changes()}
 })
+
+// agentsFor gives the agents of a document that are among ids, and those that these ask or hand over to.
+export function agentsFor(c: Canvas, ids: Iterable<string>): DocumentAgent[] {
+  const all = new Set(ids)
+  const of = (id: string) => c.agents.find(a => a.id === id)
+  // A set that grows is walked to its end.
+  for (const id of all) {
+    const a = of(id)
+    if (a) for (const x of namedIn(c.root, ['agents', a.index])) all.add(x.id)
+  }
+  return [...all].flatMap(id => of(id) ?? []).sort((a, b) => a.index - b.index)
+}
+
+// sameText writes a value so that equal ones have one text: keys in order, and numbers with their digits.
+function sameText(c: Canvas, n: Node): string {
+  if (n.type === 'array') return `[${(n.children ?? []).map(x => sameText(c, x)).join()}]`
+  if (n.type === 'number') return c.text.slice(n.offset, n.offset + n.length)
+  if (n.type !== 'object') return JSON.stringify(n.value)
+  const all = (n.children ?? []).map(p => `${JSON.stringify(p.children?.[0]?.value)}:${p.children?.[1] ? sameText(c, p.children[1]) : ''}`)
+  return `{${all.sort().join()}}`
+}
+
+// Brought are agents that come into a document, and the ids by which it knows those of where they come from.
+export type Brought = {ids: ReadonlyMap<string, string>; agents: Raw[]}
+
+// broughtAgents tells which agents come with nodes that name ids in another document. One that is there already with all that it asks is not brought again; one that differs from that of its id, or
+// has the id of one that is named and not defined here, gets another.
+export function broughtAgents(c: Canvas, from: Canvas, named: Iterable<string>): Brought {
+  const list = agentsFor(from, named)
+  const textOf = (d: Canvas, a: DocumentAgent) => sameText(d, find(d.root, ['agents', a.index])!)
+  const asks = new Map(list.map(a => [a.id, namedIn(from.root, ['agents', a.index])]))
+  const isSame = (a: DocumentAgent) => {
+    const here = c.agents.find(x => x.id === a.id)
+    return here !== undefined && textOf(c, here) === textOf(from, a)
+  }
+  const coming = new Set(list.filter(a => !isSame(a)).map(a => a.id))
+  for (let was = -1; was !== coming.size; ) {
+    was = coming.size
+    for (const [id, others] of asks) if (others.some(x => coming.has(x.id))) coming.add(id)
+  }
+  const taken = new Set([...c.agents.map(a => a.id), ...namesOf(c).map(x => x.id)])
+  const ids = new Map<string, string>()
+  for (const id of coming) {
+    const now = freshID(taken, id)
+    taken.add(now)
+    if (now !== id) ids.set(id, now)
+  }
+  const agents = list.flatMap(a => {
+    if (!coming.has(a.id)) return []
+    const path = ['agents', a.index]
+    const renamed = [...namedAt(from.root, [...path, 'id']), ...asks.get(a.id)!].filter(x => ids.has(x.id))
+    const e = new JSONEdit(from.text)
+    e.setAll(renamed.map(x => [x.path, ids.get(x.id)]))
+    return [e.raw(path)]
+  })
+  return {ids, agents}
+}

@@ -167,6 +167,35 @@ describe('agents of a document', () => {
     const now = JSON.parse(edited(empty, paste(draw(empty), {}, copied)))
     expect([now.agents, now.nodes.length, now.edges.length]).toEqual([[{id: 'x', name: 'X'}], 2, 1])
   })
+  it('are brought under another id where the workflow has another one of theirs, and not where it has the same', () => {
+    const copied = copyText(draw(text), {}, [0, 1])
+    const pasted = (other: string) => JSON.parse(edited(other, paste(draw(other), {}, copied)))
+    const same = pasted(two(', "agents": [{"name": "X", "id":"x"}]'))
+    expect(same.agents).toEqual([{id: 'x', name: 'X'}])
+    expect(same.nodes.map((n: {config: {agentId: string}}) => n.config.agentId)).toEqual(['x', 'x', 'x', 'x'])
+    const other = pasted(two(', "agents": [{"id": "x", "name": "Another"}]'))
+    expect(other.agents).toEqual([
+      {id: 'x', name: 'Another'},
+      {id: 'x2', name: 'X'},
+    ])
+    expect(other.nodes.map((n: {config: {agentId: string}}) => n.config.agentId)).toEqual(['x', 'x', 'x2', 'x2'])
+    // x of this one is an agent of the catalog; a node of a branch runs x2 of it.
+    const catalog = pasted(two(', "branches": [{"id": "b", "nodes": [{"id": "n", "type": "agent", "parameters": {"agentId": "x2"}}]}]'))
+    expect(catalog.agents).toEqual([{id: 'x3', name: 'X'}])
+    expect(catalog.nodes.map((n: {config: {agentId: string}}) => n.config.agentId)).toEqual(['x', 'x', 'x3', 'x3'])
+  })
+  it('are brought with those that they ask, which may have other ids, too', () => {
+    const asking = two(', "agents": [{"id": "x", "handoffs": ["y"]}, {"id": "y", "n": 1.0, "subAgents": ["x"]}, {"id": "z"}]')
+    const copied = copyText(draw(asking), {}, [0])
+    expect(JSON.parse(copied).agents.map((a: {id: string}) => a.id)).toEqual(['x', 'y'])
+    const other = '{"agents": [{"id": "x", "handoffs": ["y"]}, {"id": "y", "n": 1}], "nodes": [], "edges": []}'
+    const now = JSON.parse(edited(other, paste(draw(other), {}, copied)))
+    expect(now.agents.slice(2)).toEqual([
+      {id: 'x2', handoffs: ['y2']},
+      {id: 'y2', n: 1, subAgents: ['x2']},
+    ])
+    expect(now.nodes[0].config.agentId).toBe('x2')
+  })
   it('nodes of a canvas document are refused with the reason', () => {
     const canvas = '{"nodes": [{"id": "s", "type": "start"}], "connections": []}'
     expect(paste(draw(empty), {}, canvas)).toMatchObject({refused: {reason: expect.stringContaining('nodes of a canvas document')}})
