@@ -1,7 +1,7 @@
 import {useId, useMemo} from 'react'
 import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
-import type {Known} from './agents.ts'
+import {type Catalog, knownAgents, whereIs} from './agents.ts'
 import {bound} from './bound.ts'
 import {agentOf, type CanvasNode} from './document.ts'
 import {nameAgent, renameAgent} from './document_agents.ts'
@@ -11,17 +11,19 @@ import {recordOf, useOthers, useSorted} from './Inspector.tsx'
 import {agentFields} from './schema.ts'
 import type {Editing} from './use_editing.ts'
 
-type Props = {editing: Editing; node: CanvasNode; schema: unknown; agents: readonly Known[]}
+type Props = {editing: Editing; node: CanvasNode; schema: unknown; catalog: Catalog}
 
 const fresh = '\u0000new'
 
 // AgentOfNode chooses the agent that a node of a rounds document runs. One that the document defines itself is edited with the node.
-export function AgentOfNode({editing, node, schema, agents}: Props) {
+export function AgentOfNode({editing, node, schema, catalog}: Props) {
   const {c, act, readOnly} = editing
   const id = useId()
   const asked = agentOf(node)
   const own = c.agents.find(a => a.id === asked)
-  const others = asked !== '' && !agents.some(a => a.id === asked)
+  const agents = useMemo(() => knownAgents(c, catalog.agents), [c, catalog])
+  const where = whereIs(c, catalog, asked)
+  const listed = asked === '' || agents.some(a => a.id === asked)
   return (
     <>
       <div className={styles.field} data-key="agentId">
@@ -35,7 +37,7 @@ export function AgentOfNode({editing, node, schema, agents}: Props) {
           onChange={e => act(nameAgent(c, node.index, e.target.value === fresh ? null : e.target.value))}
         >
           {asked === '' && <option value="">choose one</option>}
-          {others && <option value={asked}>{clean(`${asked} (not found)`)}</option>}
+          {!listed && <option value={asked}>{clean(where.missing ? `${asked} (not found)` : asked)}</option>}
           {(['the document', 'the catalog'] as const).map(from => (
             <optgroup key={from} label={`Agents of ${from}`}>
               {agents
@@ -49,15 +51,7 @@ export function AgentOfNode({editing, node, schema, agents}: Props) {
           ))}
           <option value={fresh}>a new agent of the document</option>
         </select>
-        <small id={`${id}-hint`}>
-          {own
-            ? 'It is defined in this document, and edited below.'
-            : others
-              ? 'Neither the document nor the catalog has it.'
-              : asked
-                ? 'It is defined in the catalog.'
-                : 'A node runs one agent.'}
-        </small>
+        <small id={`${id}-hint`}>{where.word}</small>
       </div>
       {own && <AgentForm key={own.index} editing={editing} index={own.index} schema={schema} />}
     </>

@@ -5,7 +5,7 @@ import {plural} from '../lib/format.ts'
 import {useKeys} from '../shell/keys.ts'
 import {Button, Empty} from '../ui/parts.tsx'
 import {Text} from '../ui/Text.tsx'
-import {type Known, knownAgents} from './agents.ts'
+import {type Catalog, knownAgents, unread} from './agents.ts'
 import type {Graphs} from './branches.ts'
 import styles from './CanvasEditor.module.css'
 import {Add, Connect, GoTo} from './Choose.tsx'
@@ -32,7 +32,7 @@ type Props = {
   graph: string // the key of the graph that is drawn
   setGraph: (key: string) => void
   schema: unknown // of the format, as it is published; undefined until it is known
-  agents?: readonly Known[] // of the catalog
+  catalog?: Catalog
   problems: readonly Problem[]
   readOnly: boolean
   onOpenText: (range: {from: number; to: number}) => void
@@ -66,13 +66,11 @@ type Dialogs = {what: 'connect'} | {what: 'go'} | {what: 'add'; at?: Point; behi
 
 const noStates: ReadonlyMap<string, string> = new Map()
 
-const noAgents: readonly Known[] = []
-
 function Drawn({
   model,
   setGraph,
   schema,
-  agents = noAgents,
+  catalog = unread,
   problems,
   readOnly,
   onOpenText,
@@ -95,7 +93,7 @@ function Drawn({
     for (const p of problems) if (p.severity === 'error') out.set(branchOf(p), (out.get(branchOf(p)) ?? 0) + 1)
     return out
   }, [problems])
-  const known = useMemo(() => knownAgents(c, agents), [c, agents])
+  const known = useMemo(() => knownAgents(c, catalog.agents), [c, catalog])
 
   useEffect(() => model.subscribe(u => setSaid(`${u.how === 'do' ? '' : `${u.how}: `}${u.label}`)), [model])
   // focus goes to a node as soon as it is drawn.
@@ -334,7 +332,7 @@ function Drawn({
             editing={editing}
             node={node}
             schema={schema}
-            agents={known}
+            catalog={catalog}
             problems={troubles.get(current!) ?? []}
             openText={onOpenText}
             openEdge={e => select([], [e.key])}

@@ -5,7 +5,7 @@ import type {DocumentModel} from '../edit/model.ts'
 import {useText} from '../edit/use_model.ts'
 import {useSession} from '../shell/session.ts'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
-import {useCatalogAgents} from './agents.ts'
+import {useCatalog} from './agents.ts'
 import CanvasEditor from './CanvasEditor.tsx'
 import {canvasShape, type Format, readCanvas} from './document.ts'
 import {type Graph, shapeOf} from './graphs.ts'
@@ -42,7 +42,7 @@ export default function CanvasPane({id, model, format, graph, setGraph, layout, 
     queryFn: () => ask(client.GET('/api/v1/schemas/{format}', {params: {path: {format}}})),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const agents = useCatalogAgents(format === 'rounds')
+  const agents = useCatalog(format === 'rounds')
   const {check} = checking
   const problems = check?.problems ?? none
   const why = whyNot({role: may(who, 'edit'), checked: check?.text === text, failed: checking.error !== null, problems, running: testing.running})
@@ -54,6 +54,7 @@ export default function CanvasPane({id, model, format, graph, setGraph, layout, 
     <>
       {error !== null && <ErrorBox error={error} />}
       {schema.error && <ErrorBox error={schema.error} again={() => void schema.refetch()} />}
+      {agents.error !== null && <ErrorBox error={agents.error} again={agents.again} />}
       <CanvasEditor
         key={shapeOf(format, graph).graph.join()}
         model={model}
@@ -61,7 +62,7 @@ export default function CanvasPane({id, model, format, graph, setGraph, layout, 
         graph={graph.key}
         setGraph={setGraph}
         schema={schema.data}
-        agents={agents}
+        catalog={agents.catalog}
         problems={problems}
         readOnly={readOnly}
         base={base}

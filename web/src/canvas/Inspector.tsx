@@ -5,7 +5,7 @@ import {isRecord} from '../lib/record.ts'
 import {Button, IconButton} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import {AgentOfNode} from './AgentForm.tsx'
-import type {Known} from './agents.ts'
+import type {Catalog} from './agents.ts'
 import {type Bound, bound} from './bound.ts'
 import {begin} from './branches.ts'
 import {type CanvasEdge, type CanvasNode, dataOf, handlesOf} from './document.ts'
@@ -23,7 +23,7 @@ type Props = {
   editing: Editing
   node: CanvasNode
   schema: unknown
-  agents: readonly Known[]
+  catalog: Catalog
   problems: readonly Problem[]
   openText: (range: {from: number; to: number}) => void
   openEdge: (e: CanvasEdge) => void
@@ -48,7 +48,7 @@ export function useOthers(fields: readonly Field[], data: Readonly<Record<string
 }
 
 // Inspector shows one node: a form for each key that its kind has, what else the document says of it, its edges and its problems.
-export function Inspector({editing, node, schema, agents, problems, openText, openEdge, close, connect, last}: Props) {
+export function Inspector({editing, node, schema, catalog, problems, openText, openEdge, close, connect, last}: Props) {
   const {c, act, readOnly, places, full} = editing
   const {word, icon: Icon} = kindWords(node.kind)
   const rounds = c.shape.format === 'rounds'
@@ -76,7 +76,7 @@ export function Inspector({editing, node, schema, agents, problems, openText, op
         {last}
         <NameInput label={`${word} id`} name={node.id} readOnly={readOnly} rename={id => act(rename(c, full, node.index, id))} />
         {rounds && names.map(f => <FormField key={f.key} field={f} bound={self} root={schema} />)}
-        {asked && <AgentOfNode editing={editing} node={node} schema={schema} agents={agents} />}
+        {asked && <AgentOfNode editing={editing} node={node} schema={schema} catalog={catalog} />}
         {shown.map(field)}
         {more.length > 0 && (
           <details className={styles.more}>

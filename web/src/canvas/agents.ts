@@ -1,20 +1,36 @@
 import {useQuery} from '@tanstack/react-query'
+import {useMemo} from 'react'
 import {ask, client} from '../api/client.ts'
 import type {Canvas} from './document.ts'
 
 // Known is an agent that a node of a rounds document may name, and where it is defined.
 export type Known = {id: string; name: string; from: 'the document' | 'the catalog'}
 
-const none: readonly Known[] = []
+// Catalog has the agents of the catalog. Until complete is true some may be missing.
+export type Catalog = {agents: readonly Known[]; complete: boolean}
 
-async function read(): Promise<Known[]> {
-  const {items} = await ask(client.GET('/api/v1/agents', {params: {query: {limit: 200}}}))
-  return (items ?? []).flatMap(a => (a.id ? [{id: a.id, name: a.name || a.id, from: 'the catalog' as const}] : []))
+export const unread: Catalog = {agents: [], complete: false}
+
+type Page = {items: readonly {id?: string; name?: string}[] | null; next: string}
+
+// allAgents reads the catalog page by page to its end.
+export async function allAgents(page: (cursor: string) => Promise<Page>): Promise<Known[]> {
+  const out: Known[] = []
+  for (let cursor = ''; ; ) {
+    const {items, next} = await page(cursor)
+    for (const a of items ?? []) if (a.id) out.push({id: a.id, name: a.name || a.id, from: 'the catalog'})
+    if (!next) return out
+    cursor = next
+  }
 }
 
-// useCatalogAgents gives the agents of the catalog.
-export function useCatalogAgents(enabled: boolean): readonly Known[] {
-  return useQuery({queryKey: ['agents'], queryFn: read, enabled}).data ?? none
+const read = (cursor: string) => ask(client.GET('/api/v1/agents', {params: {query: {limit: 200, ...(cursor ? {cursor} : {})}}}))
+
+// useCatalog gives the agents of the catalog. error tells why they are not there.
+export function useCatalog(enabled: boolean): {catalog: Catalog; error: unknown; again: () => void} {
+  const {data, error, refetch} = useQuery({queryKey: ['agents'], queryFn: () => allAgents(read), enabled})
+  const catalog = useMemo(() => (data ? {agents: data, complete: true} : unread), [data])
+  return {catalog, error: data ? null : error, again: () => void refetch()}
 }
 
 // knownAgents gives the agents of a document, and behind them those of the catalog that it does not define itself.
@@ -22,4 +38,16 @@ export function knownAgents(c: Canvas, catalog: readonly Known[]): Known[] {
   if (c.shape.format !== 'rounds') return []
   const own = [...new Map(c.agents.map(a => [a.id, {id: a.id, name: a.name, from: 'the document' as const}])).values()]
   return [...own, ...catalog.filter(a => !own.some(o => o.id === a.id))]
+}
+
+// Where is what is known of an agent that a node names.
+export type Where = {word: string; missing: boolean}
+
+// whereIs tells where the agent of an id is defined. It is missing only where all of the catalog was read.
+export function whereIs(c: Canvas, catalog: Catalog, id: string): Where {
+  if (id === '') return {word: 'A node runs one agent.', missing: false}
+  if (c.agents.some(a => a.id === id)) return {word: 'It is defined in this document, and edited below.', missing: false}
+  if (catalog.agents.some(a => a.id === id)) return {word: 'It is defined in the catalog.', missing: false}
+  if (!catalog.complete) return {word: 'The document does not define it, and the agents of the catalog are not known.', missing: false}
+  return {word: 'Neither the document nor the catalog has it.', missing: true}
 }

@@ -4,6 +4,7 @@ import {renderToStaticMarkup} from 'react-dom/server'
 import {describe, expect, it, vi} from 'vitest'
 import {DocumentModel} from '../edit/model.ts'
 import {AgentForm} from './AgentForm.tsx'
+import {unread} from './agents.ts'
 import {type Format, kindsOf, readCanvas} from './document.ts'
 import {EdgeForm, GraphForm} from './GraphForm.tsx'
 import {graphsOf, shapeOf} from './graphs.ts'
@@ -101,7 +102,7 @@ function editingOf(text: string, format: Format, branch = ''): Editing {
 }
 
 const none = () => {}
-const shared = {agents: [], problems: [], openText: none, openEdge: none, close: none, connect: none, change: () => true, show: none}
+const shared = {catalog: unread, problems: [], openText: none, openEdge: none, close: none, connect: none, change: () => true, show: none}
 
 // shows holds that a form has a field for each key of a value.
 function shows(html: string, keys: readonly string[], what: string) {
