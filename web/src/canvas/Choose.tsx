@@ -1,4 +1,4 @@
-import {useState} from 'react'
+import {useMemo, useState} from 'react'
 import {clean} from '../lib/hostile.ts'
 import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
@@ -20,6 +20,7 @@ export function Connect({editing, from, done, close}: {editing: Editing; from: C
   const handles = handlesOf(from)
   const free = handles.find(h => h !== subagent && !c.edges.some(e => e.from === from.id && e.port === h))
   const [handle, setHandle] = useState(free ?? handles[0]!)
+  const targets = useMemo(() => targetsOf(c, from.id, handle), [c, from.id, handle])
   return (
     <Dialog title={`Connect ${clean(from.name)}`} close={close}>
       {handles.length > 1 && (
@@ -34,7 +35,7 @@ export function Connect({editing, from, done, close}: {editing: Editing; from: C
         </Field>
       )}
       <ul className={styles.list} aria-label="Targets">
-        {targetsOf(c, from.id, handle).map(({id, refused}) => {
+        {targets.map(({id, refused}) => {
           const n = c.byID.get(id)!
           const {icon: Icon} = kindWords(n.kind)
           return (

@@ -8,7 +8,7 @@ import {nameAgent, renameAgent} from './document_agents.ts'
 import {graphsOf, shapeOf} from './graphs.ts'
 import {flatOf, movedPlaces, placesIn, storedOf, withPlaces} from './layout_keys.ts'
 import {addNode, connect, isRefused, type Outcome, reconnect, remove, rename, type Step, setAt} from './operations.ts'
-import {refusal} from './rules.ts'
+import {refusal, targetsOf} from './rules.ts'
 
 const draw = (text: string, branch = ''): Canvas => {
   const c = readCanvas(text, shapeOf('rounds', graphsOf(text, 'rounds').find(g => g.key === branch)!))
@@ -60,6 +60,16 @@ describe('an empty rounds document', () => {
   })
 })
 
+// firstCycle goes from n0 and gives the first way back to a node that it came by; of edges with one source and handle the first counts.
+function firstCycle(edges: readonly {from: string; to: string; port: string}[], path = ['n0']): string[] | null {
+  const out = edges.filter((e, i) => e.from === path.at(-1) && edges.findIndex(x => x.from === e.from && x.port === e.port) === i)
+  for (const {to} of out) {
+    const found = path.includes(to) ? [...path.slice(path.indexOf(to)), to] : firstCycle(edges, [...path, to])
+    if (found) return found
+  }
+  return null
+}
+
 describe('the rules of rounds documents', () => {
   it('S1-4: the first edge alone is followed; it can be led elsewhere instead', () => {
     const text = two(', "maxRounds": 1')
@@ -86,6 +96,34 @@ describe('the rules of rounds documents', () => {
     expect(refusal(draw(text), {from: 'c', handle: 'output', to: 'b'})).toBe(null)
     const ring = edited(text, connect(draw(text), {from: 'c', handle: 'output', to: 'b'}))
     expect(refusal(draw(ring), {from: 'a', handle: 'output', to: 'b'})).toMatchObject({rule: 'S1-12', reason: expect.stringContaining('b -> c -> b')})
+  })
+  it('S1-12: cycles are told for all targets as for each of them', () => {
+    const ways = fc.array(fc.tuple(fc.nat(7), fc.nat(7), fc.constantFrom('', 'error')), {maxLength: 10})
+    fc.assert(
+      fc.property(ways, fc.nat(7), fc.constantFrom('output', 'error'), (links, from, handle) => {
+        const text = JSON.stringify({
+          nodes: Array.from({length: 8}, (_, i) => ({id: `n${i}`, type: 'set'})),
+          edges: links.map(([a, b, sourceHandle]) => ({from: `n${a}`, to: `n${b}`, ...(sourceHandle ? {sourceHandle} : {})})),
+        })
+        const c = draw(text)
+        for (const {id, refused} of targetsOf(c, `n${from}`, handle)) {
+          expect(refused).toEqual(refusal(c, {from: `n${from}`, handle, to: id}))
+          if (refused && refused.rule !== 'S1-12') continue
+          const added = {from: `n${from}`, to: id, port: handle}
+          const cycle = firstCycle(c.edges) ? null : firstCycle([...c.edges, added])
+          expect(refused?.reason ?? null).toBe(cycle && `The cycle ${cycle.join(' -> ')} never ends: maxRounds must be a positive number.`)
+        }
+      }),
+    )
+  })
+  it('S1-12: cycles of long graphs are found for each target', () => {
+    const count = 4000
+    const text = JSON.stringify({
+      nodes: Array.from({length: count}, (_, i) => ({id: `n${i}`, type: 'set'})),
+      edges: Array.from({length: count - 1}, (_, i) => ({from: `n${i}`, to: `n${i + 1}`})),
+    })
+    const targets = targetsOf(draw(text), `n${count - 1}`, 'output')
+    expect(targets.filter(t => t.refused?.rule === 'S1-12')).toHaveLength(count)
   })
   it('X-131: a way out must be one of the node', () => {
     expect(refusal(draw(two()), {from: 'a', handle: 'reject', to: 'b'})?.rule).toBe('X-131')

@@ -1,5 +1,5 @@
 import {type Canvas, handlesOf, output, parentOf, subagent} from './document.ts'
-import {roundsRefusal} from './rules_rounds.ts'
+import {roundsRefusal, roundsRules} from './rules_rounds.ts'
 
 // Link is an edge to be drawn; handle is one of the source's ways out.
 export type Link = {from: string; handle: string; to: string; target?: string}
@@ -60,7 +60,8 @@ function ringOf(c: Canvas, link: Link): string[] | null {
 
 // targetsOf gives the nodes that a handle of a node may be connected to, and why not for the others.
 export function targetsOf(c: Canvas, from: string, handle: string): {id: string; refused: Refusal | null}[] {
-  return [...c.byID.values()].map(n => ({id: n.id, refused: refusal(c, {from, handle, to: n.id})}))
+  const refused = c.shape.format === 'rounds' ? roundsRules(c, from, handle, -1) : (to: string) => refusal(c, {from, handle, to})
+  return [...c.byID.keys()].map(id => ({id, refused: refused(id)}))
 }
 
 // wordOf names a handle for people.
