@@ -53,7 +53,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
     if (check?.format) setFormat(check.format)
   }, [check])
   const at = useMemo(() => (check?.drawing ? (nodeAt(check.drawing.nodes ?? [], cursor)?.id ?? '') : ''), [check, cursor])
-  const leaving = useLeaving(session, state.dirty, own)
+  const leaving = useLeaving(session, state.unsaved, own)
   const pane = usePane(own, search, canvas)
   const layout = useStoredLayout(id, model, canvas && mayEdit, canvas && mayEdit && state.found === null)
   const shown = panes.filter(p => (p.id === 'canvas' ? canvas : p.id === 'drawing' ? !canvas : true))

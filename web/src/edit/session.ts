@@ -14,6 +14,8 @@ export type Ports = {
 export type State = {
   stored: Stored
   dirty: boolean
+  // unsaved tells whether a text is not stored: that of the document, or what a person has made of both texts of a conflict.
+  unsaved: boolean
   busy: 'store' | 'publish' | null
   error: unknown
   // said is what was done last, in words.
@@ -51,7 +53,8 @@ export class Session {
     const differs = found !== null && found.text !== stored.text
     if (found && !differs) ports.drafts.drop()
     this.#base = baseOf(stored)
-    this.#state = {stored, dirty: model.text !== stored.text, busy: null, error: null, said: '', found: differs ? found : null, conflict: null, kept: true}
+    const dirty = model.text !== stored.text
+    this.#state = {stored, dirty, unsaved: dirty, busy: null, error: null, said: '', found: differs ? found : null, conflict: null, kept: true}
   }
 
   get state(): State {
@@ -132,7 +135,8 @@ export class Session {
   // merging tells what a person has made of both texts of a conflict so far, so that the browser keeps it.
   merging(text: string): void {
     if (!this.#state.conflict) return
-    this.#merged = text
+    this.#merged = text === this.model.text ? null : text
+    this.#set({})
     this.#keepSoon()
   }
 
@@ -150,9 +154,9 @@ export class Session {
   // keepNow keeps in the browser what is not stored, at once.
   keepNow(): void {
     clearTimeout(this.#timer)
-    const {found, dirty, conflict} = this.#state
+    const {found, unsaved} = this.#state
     if (found) return
-    if (!dirty && !conflict) {
+    if (!unsaved) {
       // Another tab may keep a text of its own there.
       if (this.#keptAt && this.ports.drafts.read()?.at === this.#keptAt) this.ports.drafts.drop()
       this.#keptAt = ''
@@ -172,7 +176,7 @@ export class Session {
 
   #keepSoon(): void {
     clearTimeout(this.#timer)
-    if (this.#state.dirty || this.#merged !== null) this.#timer = setTimeout(() => this.keepNow(), keepAfter)
+    if (this.#state.unsaved) this.#timer = setTimeout(() => this.keepNow(), keepAfter)
     else this.keepNow() // all is undone: what was kept would be offered to who leaves now
   }
 
@@ -204,8 +208,9 @@ export class Session {
     return false
   }
 
-  #set(part: Partial<State>): void {
-    this.#state = {...this.#state, ...part}
+  #set(part: Partial<Omit<State, 'unsaved'>>): void {
+    const state = {...this.#state, ...part}
+    this.#state = {...state, unsaved: state.dirty || this.#merged !== null}
     for (const f of this.#listeners) f()
   }
 }
