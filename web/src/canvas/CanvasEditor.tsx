@@ -112,13 +112,7 @@ function Drawn({
   const show = (key: string) => {
     const p = places.get(key)
     const n = nodeOf(c, key)
-    const f = flow.current
-    const box = root.current?.querySelector('[data-drawing]')?.getBoundingClientRect()
-    if (!p || !n || !f || !box) return
-    const {width, height} = sizeOf(n)
-    const a = f.flowToScreenPosition(p)
-    const b = f.flowToScreenPosition({x: p.x + width, y: p.y + height})
-    if (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom) void f.setCenter(p.x + width / 2, p.y + height / 2, {zoom: f.getZoom()})
+    if (p && n && flow.current) reveal(flow.current, root.current, {...p, ...sizeOf(n)})
   }
   const shown = open && node !== undefined && nodes.size === 1
   const edge = open && nodes.size === 0 && edges.size === 1 ? c.edges.find(e => edges.has(e.key)) : undefined
@@ -156,11 +150,7 @@ function Drawn({
     if (act(step) && 'select' in step) {
       const id = step.select![0]!
       focus(id)
-      requestAnimationFrame(() => {
-        const place = step.layout?.[id]
-        const f = flow.current
-        if (place && f) reveal(f, root.current, place)
-      })
+      requestAnimationFrame(() => showNow.current(id))
     }
   }
   const link = (handle: string, to: string) => {

@@ -1,6 +1,5 @@
 import type {Point} from './document.ts'
 import type {FlowInstance} from './Flow.tsx'
-import {nodeHeight, nodeWidth} from './places.ts'
 
 // focusPart puts the focus into the next part of the editor: tools, palette, outline, drawing, form. back: into the one before.
 export function focusPart(root: HTMLElement | null, back: boolean): void {
@@ -21,11 +20,14 @@ export function focusPart(root: HTMLElement | null, back: boolean): void {
 // narrow tells that parts are shown above each other: a tap opens a node there, as a double click does elsewhere.
 export const narrow = (): boolean => window.matchMedia('(max-width: 760px)').matches
 
-// reveal brings a place into view that is not.
-export function reveal(f: FlowInstance, root: HTMLElement | null, p: Point): void {
-  const box = root?.querySelector('[data-drawing]')?.getBoundingClientRect()
-  const a = f.flowToScreenPosition(p)
-  const b = f.flowToScreenPosition({x: p.x + nodeWidth, y: p.y + nodeHeight})
-  if (box && (a.x < box.left || a.y < box.top || b.x > box.right || b.y > box.bottom))
-    void f.setCenter(p.x + nodeWidth / 2, p.y + nodeHeight / 2, {zoom: f.getZoom()})
+// Box is the place of something in the drawing, with its size.
+export type Box = Point & {width: number; height: number}
+
+// reveal brings a box into view that is not.
+export function reveal(f: FlowInstance, root: HTMLElement | null, {x, y, width, height}: Box): void {
+  const seen = root?.querySelector('[data-drawing]')?.getBoundingClientRect()
+  if (!seen) return
+  const a = f.flowToScreenPosition({x, y})
+  const b = f.flowToScreenPosition({x: x + width, y: y + height})
+  if (a.x < seen.left || a.y < seen.top || b.x > seen.right || b.y > seen.bottom) void f.setCenter(x + width / 2, y + height / 2, {zoom: f.getZoom()})
 }
