@@ -89,11 +89,30 @@ export const subagent = 'subagent'
 
 // readCanvas reads what is drawn of a document. What it does not know stays in the text and is not in the way. The last text is read once for all callers.
 export function readCanvas(text: string, shape: Shape = canvasShape): Canvas | Unread {
-  if (last?.text !== text || last.shape !== shape) last = {text, shape, read: readText(text, shape)}
+  const key = `${shape.format} ${shape.graph.join()}`
+  if (last?.text !== text || last.key !== key) last = {text, key, read: readText(text, shape)}
   return last.read
 }
 
-let last: {text: string; shape: Shape; read: Canvas | Unread} | null = null
+let last: {text: string; key: string; read: Canvas | Unread} | null = null
+
+// parsed gives the tree of a text, which is the same for all who ask for the last one. Errors: TextError.
+export function parsed(text: string): Node {
+  if (lastParsed?.text !== text) lastParsed = {text, tree: treeOf(text)}
+  if (lastParsed.tree instanceof TextError) throw lastParsed.tree
+  return lastParsed.tree
+}
+
+let lastParsed: {text: string; tree: Node | TextError} | null = null
+
+function treeOf(text: string): Node | TextError {
+  try {
+    return parse(text)
+  } catch (err) {
+    if (err instanceof TextError) return err
+    throw err
+  }
+}
 
 function readText(text: string, shape: Shape): Canvas | Unread {
   try {
@@ -106,7 +125,7 @@ function readText(text: string, shape: Shape): Canvas | Unread {
 }
 
 function read(text: string, shape: Shape): Canvas | Unread {
-  const root = parse(text)
+  const root = parsed(text)
   const graph = find(root, shape.graph)
   const list = find(root, shape.nodes)
   const links = find(root, shape.edges)

@@ -1,5 +1,5 @@
-import {find, type Node, parse, TextError} from '../doc/tree.ts'
-import {canvasShape, type Format, roundsShape, type Shape} from './document.ts'
+import {find, type Node, TextError} from '../doc/tree.ts'
+import {canvasShape, type Format, parsed, roundsShape, type Shape} from './document.ts'
 
 // Graph is one of the graphs of a document. key names it among all: '' is the main graph, else the id of the branch, or its place where the id is missing or used before. index is the place of
 // the branch; null: the main graph.
@@ -12,7 +12,7 @@ export function graphsOf(text: string, format: Format): Graph[] {
   if (format !== 'rounds') return [main]
   let list: Node | null
   try {
-    list = find(parse(text), ['branches'])
+    list = find(parsed(text), ['branches'])
   } catch (err) {
     if (err instanceof TextError) return [main]
     throw err
