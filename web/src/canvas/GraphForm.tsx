@@ -10,7 +10,7 @@ import styles from './Inspector.module.css'
 import {FormHead, recordOf, Troubles, useOthers, useSorted} from './Inspector.tsx'
 import type {Problem} from './problem.ts'
 import {handleWord} from './rules.ts'
-import {edgeFields, graphFields} from './schema.ts'
+import {drawnKeys, edgeEnds, edgeFields, graphFields} from './schema.ts'
 import type {Editing} from './use_editing.ts'
 
 type Props = {
@@ -23,8 +23,6 @@ type Props = {
   close: () => void
 }
 
-const drawn = ['nodes', 'edges', 'connections', 'branches']
-
 // GraphForm has a field for each key of the document, or of the branch that is drawn, that belongs to no node.
 export function GraphForm({editing, schema, problems, openText, change, show, close}: Props) {
   const {c, graph, graphs, readOnly} = editing
@@ -33,7 +31,7 @@ export function GraphForm({editing, schema, problems, openText, change, show, cl
   const b = bound(editing, c.shape.graph, `graph ${graph.key}`)
   const data = recordOf(b.value)
   const {shown, more} = useSorted(branch ? 'branch' : c.shape.format, fields, data)
-  const rest = useOthers(fields, data, branch ? [...drawn, 'id'] : drawn)
+  const rest = useOthers(fields, data, branch ? [...drawnKeys, 'id'] : drawnKeys)
   return (
     <section className={styles.inspector} data-inspector aria-label={branch ? 'Branch' : 'Document'}>
       <FormHead
@@ -89,7 +87,7 @@ export function EdgeForm({editing, edge, schema, close}: EdgeProps) {
   const {c} = editing
   const fields = useMemo(() => edgeFields(schema), [schema])
   const b = bound(editing, [...c.shape.edges, edge.index], `edge ${c.shape.graph.join(' ')} ${edge.index}`)
-  const rest = useOthers(fields, recordOf(b.value), ['source', 'target', 'from', 'to', 'sourceHandle', 'targetHandle'])
+  const rest = useOthers(fields, recordOf(b.value), edgeEnds)
   const from = c.byID.get(edge.from)
   const conditions = Array.isArray(from?.data.conditions) ? from.data.conditions : []
   return (

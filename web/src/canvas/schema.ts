@@ -178,12 +178,12 @@ export function nodeSchema(root: unknown, type: string): unknown {
 // nodeFields gives the fields of the data of a type of node.
 export const nodeFields = (root: unknown, type: string): Field[] => fieldsOf(nodeSchema(root, type), root)
 
-// Keys of a document that are drawn, or have a form of their own.
-const drawn = new Set(['nodes', 'edges', 'connections', 'branches'])
+// drawnKeys are the keys of a document that are drawn, or have a form of their own.
+export const drawnKeys: readonly string[] = ['nodes', 'edges', 'connections', 'branches']
 
 // graphFields gives the fields of a document, or of a branch: what belongs to no node.
 export function graphFields(root: unknown, branch: boolean): Field[] {
-  return fieldsOf(branch ? at(root, '$defs', 'branch') : root, root).filter(f => !drawn.has(f.key) && !(branch && f.key === 'id'))
+  return fieldsOf(branch ? at(root, '$defs', 'branch') : root, root).filter(f => !drawnKeys.includes(f.key) && !(branch && f.key === 'id'))
 }
 
 // agentFields gives the fields of an agent of a rounds document.
@@ -195,11 +195,12 @@ export function nameFields(root: unknown): Field[] {
   return fieldsOf(at(root, '$defs', 'node'), root).filter(f => !own.has(f.key))
 }
 
+// edgeEnds are the keys of an edge that say where it begins and ends.
+export const edgeEnds: readonly string[] = ['source', 'target', 'from', 'to', 'sourceHandle', 'targetHandle']
+
 // edgeFields gives the fields of an edge beside its ends.
-export function edgeFields(root: unknown): Field[] {
-  const ends = new Set(['source', 'target', 'from', 'to', 'sourceHandle', 'targetHandle'])
-  return fieldsOf(at(root, '$defs', 'edge') ?? at(root, '$defs', 'connection'), root).filter(f => !ends.has(f.key))
-}
+export const edgeFields = (root: unknown): Field[] =>
+  fieldsOf(at(root, '$defs', 'edge') ?? at(root, '$defs', 'connection'), root).filter(f => !edgeEnds.includes(f.key))
 
 // What is asked for first; all else is under more, unless it is set.
 const first: Record<string, string[]> = {
