@@ -253,19 +253,21 @@ function pointOf(n: Node): Point | null {
   return null
 }
 
+const parents = new WeakMap<Canvas, ReadonlyMap<string, string>>()
+
 // parentsOf gives the agents that nodes are sub-agents of, by the ids of the nodes: that of the first link that leads to each.
-export function parentsOf(c: Canvas): Map<string, string> {
-  const parents = new Map<string, string>()
+export function parentsOf(c: Canvas): ReadonlyMap<string, string> {
+  const known = parents.get(c)
+  if (known) return known
+  const out = new Map<string, string>()
   for (const e of c.edges)
-    if (e.sub && e.from !== e.to && !parents.has(e.to) && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(e.to)?.kind === 'agent') parents.set(e.to, e.from)
-  return parents
+    if (e.sub && e.from !== e.to && !out.has(e.to) && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(e.to)?.kind === 'agent') out.set(e.to, e.from)
+  parents.set(c, out)
+  return out
 }
+
+// parentOf gives the agent that a node is a sub-agent of.
+export const parentOf = (c: Canvas, id: string): string | null => parentsOf(c).get(id) ?? null
 
 // dataOf gives the place of a node's data.
 export const dataOf = (c: Canvas, n: CanvasNode): Path => [...c.shape.nodes, n.index, n.dataKey]
-
-// parentOf gives the agent that a node is a sub-agent of.
-export function parentOf(c: Canvas, id: string): string | null {
-  const link = c.edges.find(e => e.sub && e.to === id && e.from !== id && c.byID.get(e.from)?.kind === 'agent' && c.byID.get(id)?.kind === 'agent')
-  return link?.from ?? null
-}

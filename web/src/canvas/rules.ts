@@ -9,10 +9,10 @@ export type Refusal = {rule: string; reason: string; fix?: 'subagents' | 'rounds
 
 // refusal tells why a link may not be drawn; null: it may. Links to sub-agents keep the seven rules of S0-50 with the texts of S0-51; without is the index of an edge
 // that the link replaces.
-export function refusal(c: Canvas, link: Link, without = -1): Refusal | null {
-  if (c.shape.format === 'rounds') return roundsRefusal(c, link, without)
-  const edges = c.edges.filter(e => e.index !== without)
-  if (link.handle === subagent) return subagentRefusal({...c, edges}, link)
+export function refusal(all: Canvas, link: Link, without = -1): Refusal | null {
+  if (all.shape.format === 'rounds') return roundsRefusal(all, link, without)
+  const c = without < 0 ? all : {...all, edges: all.edges.filter(e => e.index !== without)}
+  if (link.handle === subagent) return subagentRefusal(c, link)
   const from = c.byID.get(link.from)
   if (!from) return {rule: 'S0-6', reason: `Connection source "${link.from}" not found`}
   if (!c.byID.has(link.to)) return {rule: 'S0-6', reason: `Connection target "${link.to}" not found`}
@@ -21,11 +21,10 @@ export function refusal(c: Canvas, link: Link, without = -1): Refusal | null {
     const rule = from.kind === 'if' ? 'S0-22' : from.kind === 'approval' ? 'S0-32' : 'X-130'
     return {rule, reason: `A connection from "${from.id}" by the handle "${link.handle}" is never followed; the handles are ${handles.join(', ')}.`}
   }
-  if (edges.some(e => !e.sub && e.from === link.from && e.port === link.handle && e.to === link.to))
+  if (c.edges.some(e => !e.sub && e.from === link.from && e.port === link.handle && e.to === link.to))
     return {rule: 'S0-40', reason: `"${link.from}" and "${link.to}" are connected already: a second connection would start "${link.to}" twice.`}
   for (const id of [link.from, link.to])
-    if (parentOf({...c, edges}, id) !== null)
-      return {rule: 'S0-50', reason: `Agent "${id}" is configured as subagent and cannot participate in workflow execution edges.`}
+    if (parentOf(c, id) !== null) return {rule: 'S0-50', reason: `Agent "${id}" is configured as subagent and cannot participate in workflow execution edges.`}
   return null
 }
 
