@@ -63,8 +63,8 @@ describe('the canvas documents of examples, docs and tests', () => {
     }
     const full = () => Object.fromEntries(placesOf(now(), model.layout ?? {}))
     // Opened, moved and tidied, the text is what it was.
-    model.setLayout(full())
-    model.setLayout(Object.fromEntries(arranged(now())), 'tidy')
+    model.edit({layout: full()}, 'move')
+    model.edit({layout: Object.fromEntries(arranged(now()))}, 'tidy')
     expect(model.text).toBe(text)
     // Any edits of it, undone, give the bytes back; in between the text is what is drawn.
     const last = () => now().nodes.length - 1

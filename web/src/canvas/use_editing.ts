@@ -25,9 +25,9 @@ export type Editing = {
   current: string | null // the node that was selected last
   refused: Refused | null
   select: (nodes: Iterable<string>, edges?: Iterable<string>) => void
-  // act makes a step, and tells whether it was made; anyway is offered where it was refused.
   // place moves nodes of the graph that is drawn.
   place: (moved: Layout, label: string, group?: string) => void
+  // act makes a step, and tells whether it was made; anyway is offered where it was refused.
   act: (o: Outcome, more?: {group?: string; anyway?: () => void}) => boolean
   refuse: (r: Refused | null) => void
 }

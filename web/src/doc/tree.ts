@@ -75,24 +75,3 @@ export function valueOf(n: Node): unknown {
   }
   return out
 }
-
-// pathAt gives the path of the innermost value that an offset is in or at the edge of; of a key, that of its value.
-export function pathAt(root: Node, offset: number): Path {
-  const path: (string | number)[] = []
-  let at = root
-  for (;;) {
-    const children: Node[] = at.children ?? []
-    const i = children.findIndex(c => offset >= c.offset && offset <= c.offset + c.length)
-    const next = children[i]
-    if (!next) return path
-    if (at.type === 'array') {
-      path.push(i)
-      at = next
-      continue
-    }
-    const [key, value] = next.children ?? []
-    path.push(String(key?.value))
-    if (!value || offset < value.offset) return path
-    at = value
-  }
-}

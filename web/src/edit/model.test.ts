@@ -37,7 +37,7 @@ describe('a document model', () => {
   })
   it('undoes layout and text in the order in which they were changed', () => {
     const {model, told} = made('a', {n: {x: 0, y: 0}})
-    model.setLayout({n: {x: 5, y: 0}})
+    model.edit({layout: {n: {x: 5, y: 0}}}, 'move')
     model.change([{from: 1, to: 1, insert: 'b'}], 'add b')
     model.edit({changes: [{from: 0, to: 1, insert: ''}], layout: {}}, 'delete n')
     expect([model.text, model.layout]).toEqual(['b', {}])
@@ -58,7 +58,7 @@ describe('a document model', () => {
   it('makes no step of what changes nothing', () => {
     const {model, told} = made('abc', {n: {x: 1, y: 2}})
     model.change([{from: 0, to: 1, insert: 'a'}], 'same')
-    model.setLayout({n: {x: 1, y: 2}})
+    model.edit({layout: {n: {x: 1, y: 2}}}, 'move')
     model.setText('abc', 'same')
     expect(told).toEqual([])
     expect(model.canUndo).toBe(false)

@@ -122,11 +122,6 @@ export class DocumentModel {
     this.edit({changes}, label)
   }
 
-  // setLayout replaces the layout. It is one step for undo.
-  setLayout(layout: Layout, label = 'move'): void {
-    this.edit({layout}, label)
-  }
-
   // edit changes text and layout in one step. What changes nothing is no step.
   edit(edit: Edit, label: string): void {
     const changes = (edit.changes ?? []).filter(c => this.#state.sliceDoc(c.from, c.to) !== c.insert)
