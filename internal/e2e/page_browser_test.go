@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hocket-run/hocket/internal/randtest"
 )
 
 // pageTools gives the paths of Node, of the folder with the page's specs, and of a browser. Without them the test is skipped, unless HOCKET_BROWSER is set.
@@ -138,6 +140,9 @@ func TestPage(t *testing.T) {
 				spec.args = append(spec.args, "--replies", "replies.yaml")
 			}
 			settings := map[string]string{"token": testToken, "program": programOf(t, spec.env), "home": home, "scratch": t.TempDir()}
+			if randtest.Soak() {
+				settings["soak"] = "1"
+			}
 			var p *process
 			if spec.env == nil {
 				p = serve(t, home, nil, spec.args...)
@@ -150,7 +155,7 @@ func TestPage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
 			c := exec.CommandContext(ctx, node, filepath.Join(specs, "run.mjs"), spec.name, chromium)
 			c.Stdin = bytes.NewReader(in)
