@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,5 +57,43 @@ func TestListPlan(t *testing.T) {
 		if page < 0 || !slices.Contains(plan[:page], "SEARCH r USING INDEX runs_created (created>? AND created<?)") || strings.Contains(strings.Join(plan[:page], "\n"), "TEMP B-TREE") {
 			t.Errorf("list by %s:\n%s", name, strings.Join(plan, "\n"))
 		}
+	}
+}
+
+// TestListWorkflow: pages of a workflow's runs are in the order of lists, whatever began them and whatever their format, none of both included.
+func TestListWorkflow(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "hocket.db"))
+	var want []string
+	for i := range 24 {
+		a := benchCreate(i)
+		a.Create.Trigger, a.Create.Format = []string{"", "api", "schedule"}[i%3], []string{"", "steps"}[i%2]
+		if i%4 == 3 {
+			a.Status, a.Release = journal.StatusCompleted, true
+		}
+		if i%5 == 4 {
+			a.Create.Workflow = "other"
+		} else {
+			want = append(want, a.Run)
+		}
+		if err := s.Append(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Reverse(want)
+	var got []string
+	for q := (journal.Query{Workflow: "reports/weekly.yaml", Limit: 7}); ; {
+		page, next, err := s.List(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range page {
+			got = append(got, h.Run)
+		}
+		if q.Cursor = next; next == "" {
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("pages give %s\nwant %s", fmt.Sprint(got), fmt.Sprint(want))
 	}
 }

@@ -159,17 +159,34 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 		return found, err
 	}
 	for _, status := range statuses {
-		var err error
+		by := [][]any{{string(status)}}
+		text := sqlListStatus
 		if q.Workflow != "" {
-			err = stream(sqlListWorkflow, q.Workflow, string(status))
-		} else {
-			err = stream(sqlListStatus, string(status))
+			var err error
+			if by, err = causes(ctx, c, q.Workflow, string(status)); err != nil {
+				return nil, err
+			}
+			text = sqlListWorkflow
 		}
-		if err != nil {
-			return nil, err
+		for _, key := range by {
+			if err := stream(text, key...); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return found, nil
+}
+
+// causes gives the beginnings of runs_tally for a workflow and a status: each with a trigger and a format that its runs have. It looks at one run for each.
+func causes(ctx context.Context, c *conn, workflow, status string) ([][]any, error) {
+	all := [][]any{{workflow, status, "", ""}}
+	for {
+		r, err := c.one(ctx, sqlNextCause, all[len(all)-1]...)
+		if err != nil || r == nil {
+			return all, err
+		}
+		all = append(all, []any{workflow, status, r.text(0), r.text(1)})
+	}
 }
 
 // livingOwners gives the numbers of the living owners of active runs, as JSON.

@@ -145,8 +145,12 @@ const (
 	sqlListAll    = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_created` + headJoins + `WHERE` + inPage + inOrder)
 	sqlListStatus = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_status` + headJoins +
 		`WHERE r.status = ? AND` + inPage + inOrder)
-	sqlListWorkflow = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_workflow` + headJoins +
-		`WHERE r.workflow = ? AND r.status = ? AND` + inPage + inOrder)
+	// The index of counts has trigger and format before the time, of which the runs of a workflow have few: a stream for each.
+	sqlListWorkflow = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_tally` + headJoins +
+		`WHERE r.workflow = ? AND r.status = ? AND r.cause = ? AND r.format = ? AND` + inPage + inOrder)
+	// The time ends the tuple so that the search begins behind all runs of the last trigger and format: SQLite looks at those that are equal to a tuple one by one.
+	sqlNextCause = sqlText(`SELECT r.cause, r.format FROM runs r INDEXED BY runs_tally
+WHERE r.workflow = ? AND r.status = ? AND (r.cause, r.format, r.created) > (?, ?, 9223372036854775807) ORDER BY r.cause, r.format, r.created LIMIT 1`)
 	// A parent has few children: whatever else is asked for is looked at in each.
 	sqlListParent = sqlText(`SELECT ` + headColumns + ` FROM runs r INDEXED BY runs_parent` + headJoins +
 		`WHERE r.parent = ? AND r.parent <> '' AND (? = '' OR r.workflow = ?) AND r.status IN (SELECT value FROM json_each(?)) AND` + inPage + inOrder)

@@ -31,8 +31,7 @@ CREATE TABLE runs (
 );
 CREATE INDEX runs_created  ON runs (created);
 CREATE INDEX runs_status   ON runs (status, created);
-CREATE INDEX runs_workflow ON runs (workflow, status, created);
--- Counts are read from this index alone, in the order in which they are grouped.
+-- Counts are read from this index alone, in the order in which they are grouped. It is that of lists by workflow, too.
 CREATE INDEX runs_tally    ON runs (workflow, status, cause, format, created);
 -- Of the runs of one session at most one has not ended (P19): the index decides between several that would begin.
 CREATE UNIQUE INDEX runs_open_session ON runs (session) WHERE session <> '' AND status IN ('pending', 'running', 'paused');
