@@ -201,7 +201,7 @@ var layers = []layer{
 	{"cmd/hocket", []string{"internal/driver/carry", "internal/driver/temporal/carrier", "internal/store/pghome", "internal/cli", "internal/memlimit", "internal/model/providers"}, "main: it links the adapters of models and calls the command line"},
 	{"internal/cli", []string{"internal/documents/linked", "internal/form", "internal/store/pgurl", "internal/driver/carry",
 		"internal/access", "internal/api/hooks", "internal/api/httpapi", "internal/api/mcpserver", "internal/api/transport", "internal/catalog", "internal/chat", "internal/client", "internal/config", "internal/docschema",
-		"internal/driver", "internal/engine", "internal/engine/ledger", "internal/errcode", "internal/explain", "internal/expr", "internal/format", "internal/journal", "internal/memlimit", "internal/model", "internal/price", "internal/process",
+		"internal/driver", "internal/engine", "internal/engine/ledger", "internal/errcode", "internal/explain", "internal/expr", "internal/format", "internal/format/source", "internal/journal", "internal/memlimit", "internal/model", "internal/price", "internal/process",
 		"internal/project", "internal/schedule", "internal/scheduler", "internal/secret", "internal/server", "internal/service", "internal/show", "internal/store", "internal/store/storecopy", "internal/telemetry", "internal/telemetry/otlp",
 		"internal/tool/fetch/page", "internal/tracecontext", "internal/view", "examples", "workflow", "diag",
 	}, "the command line composes the program: it starts the server and calls the service or a client of a server; no SDK and no database"},

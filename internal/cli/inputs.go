@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hocket-run/hocket/internal/form"
+	"github.com/hocket-run/hocket/internal/format/source"
 	"github.com/hocket-run/hocket/internal/service"
 	"github.com/hocket-run/hocket/workflow"
 )
@@ -59,8 +60,8 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 		if err != nil {
 			return nil, usef("--input-file: %v", err)
 		}
-		if line, column, bad := notUTF8(data); bad {
-			return nil, usef("--input-file %s:%d:%d: not UTF-8 text", f.from, line, column)
+		if at, found := source.NotUTF8(data); found {
+			return nil, usef("--input-file %s:%d:%d: not UTF-8 text", f.from, at.Line, at.Column)
 		}
 		if err := json.Unmarshal(data, &all); err != nil || all == nil {
 			return nil, usef("--input-file %s: it must be a JSON object with the inputs by name", f.from)
@@ -99,23 +100,6 @@ func (f *inputFlags) values(file func(name, path string) (json.RawMessage, error
 		all[name] = value
 	}
 	return encoded(all), nil
-}
-
-// notUTF8 gives the place of the first byte that is no UTF-8, by line and character, from 1.
-func notUTF8(data []byte) (line, column int, bad bool) {
-	line, column = 1, 1
-	for len(data) > 0 {
-		r, n := utf8.DecodeRune(data)
-		switch {
-		case r == utf8.RuneError && n == 1:
-			return line, column, true
-		case r == '\n':
-			line, column = line+1, 0
-		}
-		column++
-		data = data[n:]
-	}
-	return 0, 0, false
 }
 
 // fileInput gives a file as the value of an input.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -142,18 +141,5 @@ func TestWrapped(t *testing.T) {
 				t.Errorf("wrapped at %d: %q, want %q", c.width, got, c.want)
 			}
 		})
-	}
-}
-
-// The place of the first byte that is no UTF-8 is told by line and character.
-func TestNotUTF8(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"": "0:0 false", "ä\n€": "0:0 false", "\uFFFD": "0:0 false", "\xff": "1:1 true", "a\n{\"ä\": \"\xc3\"}": "2:8 true", "\n\n\x80": "3:1 true",
-	} {
-		line, column, bad := notUTF8([]byte(text))
-		if got := fmt.Sprintf("%d:%d %t", line, column, bad); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
 	}
 }

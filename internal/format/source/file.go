@@ -45,6 +45,29 @@ func newFile(name string, data []byte) *file {
 	return f
 }
 
+// NotUTF8 gives the place of the first byte that is not UTF-8; false where there is none.
+func NotUTF8(data []byte) (at diag.Pos, found bool) {
+	offset, found := notUTF8(data)
+	if !found {
+		return diag.Pos{}, false
+	}
+	return newFile("", data).pos(offset), true
+}
+
+// notUTF8 gives the offset of that byte.
+func notUTF8(data []byte) (offset int, found bool) {
+	if utf8.Valid(data) {
+		return 0, false
+	}
+	for {
+		r, size := utf8.DecodeRune(data[offset:])
+		if r == utf8.RuneError && size <= 1 {
+			return offset, true
+		}
+		offset += size
+	}
+}
+
 // text is the file without its byte order mark. Offsets into it are smaller by bom.
 func (f *file) text() []byte { return f.data[f.bom:] }
 

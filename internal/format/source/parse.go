@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/hocket-run/hocket/diag"
 )
@@ -75,7 +74,7 @@ func (o Options) Parse(file string, data []byte) (*Node, diag.List) {
 		return nil, *p.diags
 	}
 	p.file = newFile(file, data)
-	if at := invalidUTF8(data); at >= 0 {
+	if at, found := notUTF8(data); found {
 		p.errorAt(at, at+1, CodeEncoding, "the byte 0x%02X is not UTF-8", data[at]).Hint = "save the file as UTF-8"
 		return nil, *p.diags
 	}
@@ -155,19 +154,4 @@ func (p *parser) tooDeep(at int) {
 func (p *parser) duplicate(key string, second, first diag.Span, path string) {
 	d := p.error(second, path, CodeDuplicateKey, "duplicate key %q", key)
 	d.Related = []diag.Related{{Span: first, Message: "first defined here"}}
-}
-
-// invalidUTF8 gives the offset of the first byte that is not UTF-8, -1 where there is none.
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
-	return -1
 }
