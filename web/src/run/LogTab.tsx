@@ -1,12 +1,12 @@
 import {type InfiniteData, useInfiniteQuery, useQueryClient} from '@tanstack/react-query'
 import {useEffect, useMemo, useState} from 'react'
-import {ask, client} from '../api/client.ts'
+import {ask, client, isGone} from '../api/client.ts'
 import {clockTime} from '../lib/format.ts'
 import type {LiveRun} from '../live/run_source.ts'
 import control from '../ui/control.module.css'
 import {Button, Empty, ErrorBox, Loading} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
-import {grown, inTurn, pacer} from './log_pages.ts'
+import {follower, grown, pacer} from './log_pages.ts'
 import styles from './Rows.module.css'
 
 // useSettled gives the number of the last event, at most once in a second: what is asked by it is asked so often.
@@ -24,6 +24,8 @@ const keyOf = (id: string) => ['log', id]
 const readPage = (id: string, cursor: string) =>
   ask(client.GET('/api/v1/runs/{id}/logs', {params: {path: {id}, query: {limit: 200, ...(cursor ? {cursor} : {})}}}))
 
+const askAgainAfter = 3000
+
 type Pages = InfiniteData<Awaited<ReturnType<typeof readPage>>, string>
 
 // LogTab is the log of the run, as the API tells it.
@@ -37,29 +39,40 @@ export function LogTab({live}: {live: LiveRun}) {
     initialPageParam: '',
     getNextPageParam: page => page.next || undefined,
   })
+  const there = log.data !== undefined
   const queries = useQueryClient()
-  const follow = useMemo(
+  const [failed, setFailed] = useState<unknown>(null)
+  const follows = useMemo(
     () =>
-      inTurn(async () => {
-        const was = queries.getQueryData<Pages>(keyOf(id))
-        const now = was && (await grown(was, cursor => readPage(id, cursor)).catch(() => was)) // it is asked again with the next event
-        if (now !== was) queries.setQueryData<Pages>(keyOf(id), is => (is === was ? now : is))
-      }),
+      follower<Pages>(
+        {
+          now: () => queries.getQueryData<Pages>(keyOf(id)),
+          grow: was => grown(was, cursor => readPage(id, cursor)),
+          put: now => queries.setQueryData<Pages>(keyOf(id), now),
+          failed: error => {
+            setFailed(error)
+            return !isGone(error)
+          },
+        },
+        askAgainAfter,
+      ),
     [queries, id],
   )
-  const there = log.data !== undefined
   useEffect(() => {
-    if (seq > 0 && there) follow()
-  }, [seq, there, follow])
+    if (seq > 0 && there) follows.follow()
+  }, [seq, there, follows])
+  useEffect(() => follows.stop, [follows])
   if (log.error && !log.data) return <ErrorBox error={log.error} again={() => void log.refetch()} />
   if (!log.data) return <Loading what="the log" />
   const word = text.trim().toLowerCase()
   const until = live.past ? (live.events.at(-1)?.time ?? '') : ''
   const all = log.data.pages.flatMap(p => p.items ?? []).filter(e => !until || Date.parse(e.timestamp) <= Date.parse(until))
   const rows = all.filter(e => !word || `${e.nodeId} ${e.type} ${e.content}`.toLowerCase().includes(word))
-  if (all.length === 0) return <Empty title="The log is empty" />
+  const wrong = failed !== null && <ErrorBox error={failed} again={follows.follow} />
+  if (all.length === 0) return wrong || <Empty title="The log is empty" />
   return (
     <div className={styles.tab}>
+      {wrong}
       <div className={styles.bar}>
         <input
           className={control.input}

@@ -1,5 +1,5 @@
 import {describe, expect, it, vi} from 'vitest'
-import {grown, inTurn, pacer} from './log_pages.ts'
+import {follower, grown, inTurn, pacer} from './log_pages.ts'
 
 describe('the number by which a tab asks', () => {
   it('is passed on once in a second while events come more often, and at the end at once', () => {
@@ -71,5 +71,82 @@ describe('a list that grows', () => {
     expect(done).toHaveLength(2)
     ask()
     expect(done).toHaveLength(3)
+  })
+})
+
+describe('a list that is followed to its end', () => {
+  // followed has a list that reads answer in turn: a number is what is read, a text is what went wrong.
+  const followed = (...answers: (number | string | (() => number))[]) => {
+    const list = {now: 1, errors: [] as unknown[], reads: 0}
+    const f = follower<number>(
+      {
+        now: () => list.now,
+        grow: async () => {
+          const a = answers[list.reads++]
+          if (typeof a === 'string') throw a
+          return typeof a === 'function' ? a() : a!
+        },
+        put: n => {
+          list.now = n
+        },
+        failed: error => {
+          list.errors.push(error)
+          return error !== 'gone'
+        },
+      },
+      1000,
+    )
+    return {list, f}
+  }
+  const timed = (what: string, play: () => Promise<void>) =>
+    it(what, async () => {
+      vi.useFakeTimers()
+      try {
+        await play()
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+  timed('asks again after a pause where a read failed, and says so until one does not', async () => {
+    const {list, f} = followed('no answer', 2)
+    f.follow()
+    await vi.advanceTimersByTimeAsync(999)
+    expect(list).toEqual({now: 1, errors: ['no answer'], reads: 1})
+    await vi.advanceTimersByTimeAsync(1)
+    expect(list).toEqual({now: 2, errors: ['no answer', null], reads: 2})
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(list.reads).toBe(2)
+  })
+  timed('asks again where the list was replaced during the read', async () => {
+    const {list, f} = followed(() => {
+      list.now = 5
+      return 2
+    }, 6)
+    f.follow()
+    await vi.advanceTimersByTimeAsync(999)
+    expect(list.now).toBe(5)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(list.now).toBe(6)
+  })
+  timed('asks at once where more is told during the pause, and once', async () => {
+    const {list, f} = followed('no answer', 2)
+    f.follow()
+    await vi.advanceTimersByTimeAsync(10)
+    f.follow()
+    await vi.advanceTimersByTimeAsync(10_000)
+    expect(list).toMatchObject({now: 2, reads: 2})
+  })
+  timed('asks no more for what is gone, nor once it is left, also during a read', async () => {
+    const gone = followed('gone', 2)
+    gone.f.follow()
+    const left = followed('no answer', 2)
+    left.f.follow()
+    await vi.advanceTimersByTimeAsync(10)
+    left.f.stop()
+    const reading = followed('no answer', 2)
+    reading.f.follow()
+    reading.f.stop()
+    await vi.advanceTimersByTimeAsync(10_000)
+    for (const {list} of [gone, left, reading]) expect(list).toMatchObject({now: 1, reads: 1})
   })
 })

@@ -53,3 +53,46 @@ export async function grown<P extends {next?: string | null}>(
     pageParams.push(page.next)
   }
 }
+
+// Followed is a list that grows at the server.
+export type Followed<T> = {
+  now: () => T | undefined // what is shown; undefined: nothing yet
+  grow: (was: T) => Promise<T> // gives the same where nothing is to be read
+  put: (now: T) => void
+  // failed is told what went wrong, and null once a read did not. It tells whether to ask again.
+  failed: (error: unknown) => boolean
+}
+
+// follower gives follow, which reads what has come to a list. After a read that failed, or during which the list was replaced, it asks again in ms: the event that made it
+// ask may have been the last one. stop ends that.
+export function follower<T>(list: Followed<T>, ms: number): {follow: () => void; stop: () => void} {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let left = false
+  const later = () => {
+    if (!left) timer = setTimeout(follow, ms)
+  }
+  const ask = inTurn(async () => {
+    clearTimeout(timer)
+    const was = list.now()
+    if (was === undefined) return
+    try {
+      const now = await list.grow(was)
+      if (!left) list.failed(null)
+      if (list.now() !== was) later()
+      else if (now !== was) list.put(now)
+    } catch (error) {
+      if (!left && list.failed(error)) later()
+    }
+  })
+  const follow = () => {
+    left = false
+    ask()
+  }
+  return {
+    follow,
+    stop: () => {
+      left = true
+      clearTimeout(timer)
+    },
+  }
+}
