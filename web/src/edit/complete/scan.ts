@@ -94,7 +94,10 @@ export class Scanner {
       if (c === undefined) break
       if (c === '\n') {
         // A text of JSON ends with its line; one of YAML goes on in lines that are indented.
-        if (this.json || !this.#goesOn(least)) break
+        const line = this.json ? -1 : this.#goesOn(least)
+        if (line < 0) break
+        this.pos = line
+        continue
       } else if (c === quote) {
         if (quote === '"' || this.at(1) !== "'") break
         this.pos++
@@ -108,14 +111,14 @@ export class Scanner {
     return node
   }
 
-  // #goesOn tells whether the next line that is not empty is indented enough.
-  #goesOn(least: number): boolean {
+  // #goesOn gives where the next line begins that is not empty, with its blanks skipped; -1 where it is not indented enough.
+  #goesOn(least: number): number {
     let at = this.pos + 1
     for (;;) {
       const line = at
       while (isSpace(this.text[at])) at++
       const c = this.text[at]
-      if (c !== '\n') return c !== undefined && at - line >= least
+      if (c !== '\n') return c !== undefined && at - line >= least ? at : -1
       at++
     }
   }
