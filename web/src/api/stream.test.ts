@@ -71,6 +71,46 @@ it('is refused where the server says so, with its reason, and asks no more', asy
   expect(error).toMatchObject({status: 404, message: 'no run a'})
 })
 
+describe('the end of a stream', () => {
+  // lasting gives the states of a stream whose last message has come, and what closes its answer.
+  const lasting = async () => {
+    vi.useFakeTimers()
+    let answer: ReadableStreamDefaultController<Uint8Array> | undefined
+    const left = vi.fn()
+    const start = (c: typeof answer) => {
+      answer = c
+      c?.enqueue(new TextEncoder().encode('id: 1\nevent: end\ndata: a\n\n'))
+    }
+    vi.stubGlobal('fetch', async () => new Response(new ReadableStream({start, cancel: left})))
+    const {stream} = await import('./stream.ts')
+    const states: StreamState[] = []
+    stream({path: '/events', after: () => '', got: () => undefined, isEnd: m => m.event === 'end', state: s => states.push(s)})
+    await vi.advanceTimersByTimeAsync(900)
+    return {states, left, answer: answer!}
+  }
+  it('is told once the server has closed it, so that another may begin', async () => {
+    const {states, answer} = await lasting()
+    expect(states).toEqual(['connecting', 'open'])
+    answer.close()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(states).toEqual(['connecting', 'open', 'done'])
+    expect(vi.getTimerCount()).toBe(0)
+  })
+  it('is told where the connection breaks behind the last message', async () => {
+    const {states, answer} = await lasting()
+    answer.error(new Error('gone'))
+    await vi.advanceTimersByTimeAsync(1)
+    expect(states).toEqual(['connecting', 'open', 'done'])
+  })
+  it('is not waited for where the server keeps it open: it is closed here', async () => {
+    const {states, left} = await lasting()
+    expect(left).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(200)
+    expect(states).toEqual(['connecting', 'open', 'done'])
+    expect(left).toHaveBeenCalledOnce()
+  })
+})
+
 describe('a stream that breaks', () => {
   // watched gives the requests of a stream whose answers are made by answer.
   const watched = async (answer: (n: number, signal: AbortSignal) => Response) => {

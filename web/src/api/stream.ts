@@ -22,6 +22,8 @@ const lasting = 5000
 // The server writes every 15 seconds. A connection on which nothing came for so long is given up; sooner where the browser was away.
 const silent = 45_000
 const silentAway = 20_000
+// The server closes a stream behind its last message. It is waited for so long.
+const closing = 1000
 
 // stream reads a stream until it is stopped, and goes on after what it has when a connection breaks. It uses fetch: an EventSource sends no header, and the cookie alone counts for nothing.
 export function stream(c: Config): () => void {
@@ -60,6 +62,7 @@ export function stream(c: Config): () => void {
         heard()
         feed(value)
       }
+      if (done) await closed(reader)
     } finally {
       if (performance.now() - begun >= lasting) failures = 0
       await reader.cancel().catch(() => undefined)
@@ -81,6 +84,16 @@ export function stream(c: Config): () => void {
   }
   void run()
   return () => stop.abort()
+}
+
+// closed waits until the server has closed a stream: another that begins for it would be one too many before.
+async function closed(reader: ReadableStreamDefaultReader<string>): Promise<void> {
+  const over = new AbortController()
+  const rest = async () => {
+    while (!(await reader.read()).done);
+  }
+  await Promise.race([rest().catch(() => undefined), pause(closing, over.signal)])
+  over.abort()
 }
 
 async function errorOf(answer: Response): Promise<ApiError> {
