@@ -1,3 +1,4 @@
+import {typesOf as allTypesOf, within as at, resolved as resolvedIn} from '../lib/json_schema.ts'
 import {isRecord} from '../lib/record.ts'
 
 // The forms of the editor come from the published schema of a format.
@@ -28,8 +29,6 @@ const long = new Set([
 
 // Keys whose objects are JSON Schemas.
 const schemas = new Set(['schema', 'output_schema', 'items', 'properties', 'additionalProperties'])
-
-const at = (v: unknown, ...path: string[]): unknown => path.reduce<unknown>((x, k) => (isRecord(x) ? x[k] : undefined), v)
 
 const camel = (key: string): string => key.replace(/_([a-z])/g, (_, c: string) => c.toUpperCase())
 
@@ -83,7 +82,7 @@ export function formOf(key: string, schema: unknown, root: unknown): Form {
   return form(types.includes('boolean') ? 'yes' : 'number')
 }
 
-const typesOf = (s: Schema): string[] => (Array.isArray(s.type) ? s.type : s.type === undefined ? [] : [s.type]).map(String).filter(t => t !== 'null')
+const typesOf = (s: Schema): string[] => allTypesOf(s).filter(t => t !== 'null')
 
 // waysOf gives the forms of a value that has one of several.
 export function waysOf(key: string, s: Schema, root: unknown): Form[] {
@@ -154,13 +153,8 @@ export function initialOf(f: Form, root: unknown): unknown {
 }
 
 function resolved(schema: unknown, root: unknown): Schema {
-  let s = isRecord(schema) ? schema : {}
-  for (let i = 0; i < 10 && typeof s.$ref === 'string'; i++) {
-    const next = at(root, ...s.$ref.replace(/^#\//, '').split('/'))
-    if (!isRecord(next)) return {}
-    s = next
-  }
-  return s
+  const s = resolvedIn<Schema>(schema, root)
+  return typeof s === 'boolean' ? {} : s
 }
 
 // nodeSchema gives the schema of the data of a type of node, by the rules of a published schema.

@@ -2,9 +2,9 @@ import {useQuery} from '@tanstack/react-query'
 import {useMemo} from 'react'
 import {ask, client} from '../api/client.ts'
 import {formats} from '../lib/formats.ts'
+import type {SchemaObject} from '../lib/json_schema.ts'
 import {isRecord} from '../lib/record.ts'
 import type {Known} from './complete/offers.ts'
-import type {SchemaObject} from './complete/schema.ts'
 
 // useKnown asks for what completion and hover go by: the schema of a format, and the agents that are stored on the server. What cannot be had is not offered.
 export function useKnown(format: string): Known {

@@ -1,9 +1,9 @@
 import {readFileSync} from 'node:fs'
 import {describe, expect, it} from 'vitest'
+import type {SchemaObject} from '../../lib/json_schema.ts'
 import {languageOf} from '../languages.ts'
 import {hoverAt} from './hover.ts'
 import {type Known, type Offer, offersAt} from './offers.ts'
-import type {SchemaObject} from './schema.ts'
 
 const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
 type Format = (typeof formats)[number]

@@ -1,4 +1,5 @@
-import {type SchemaObject, type Shape, typesOf} from './schema.ts'
+import {type SchemaObject, typesOf} from '../../lib/json_schema.ts'
+import type {Shape} from './schema.ts'
 import type {Node} from './tree.ts'
 
 // Facts is what a schema says of a value, in words.

@@ -1,9 +1,10 @@
+import type {SchemaObject} from '../../lib/json_schema.ts'
 import {indentOf} from '../indent.ts'
 import type {Language} from '../languages.ts'
 import {type Facts, factsOf, hintsOf, type Kind, keysOf, kindsOf, valuesOf} from './facts.ts'
 import {expressionAt, namedAt, namesOf} from './names.ts'
 import {type Place, placeAt} from './place.ts'
-import {type SchemaObject, Schemas, type Shape} from './schema.ts'
+import {Schemas, type Shape} from './schema.ts'
 
 // Known is what completion and hover go by: the schema of the document's format, and the agents that are stored on the server.
 export type Known = {format: string; schema: SchemaObject | null; agents: readonly string[]}

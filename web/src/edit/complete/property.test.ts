@@ -2,12 +2,12 @@ import {readdirSync, readFileSync} from 'node:fs'
 import fc from 'fast-check'
 import {describe, expect, it} from 'vitest'
 import {parse} from 'yaml'
+import type {SchemaObject} from '../../lib/json_schema.ts'
 import {languageOf} from '../languages.ts'
 import {hoverAt} from './hover.ts'
 import {read} from './lines.ts'
 import {type Known, type Offer, type Offers, offersAt} from './offers.ts'
 import {placeAt} from './place.ts'
-import type {SchemaObject} from './schema.ts'
 import type {Node} from './tree.ts'
 
 const root = new URL('../../../../', import.meta.url)

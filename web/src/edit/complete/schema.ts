@@ -1,35 +1,6 @@
+import {resolved, type Schema, type SchemaObject, typesOf} from '../../lib/json_schema.ts'
+import {own} from '../../lib/own.ts'
 import {type Node, valueOf} from './tree.ts'
-
-// Schema is a JSON Schema as the server publishes them (draft 2020-12). true allows all, false nothing.
-export type Schema = boolean | SchemaObject
-export type SchemaObject = {
-  $ref?: string
-  $defs?: Record<string, Schema>
-  type?: string | string[]
-  title?: string
-  description?: string
-  default?: unknown
-  enum?: unknown[]
-  const?: unknown
-  examples?: unknown[]
-  deprecated?: boolean
-  properties?: Record<string, Schema>
-  patternProperties?: Record<string, Schema>
-  additionalProperties?: Schema
-  propertyNames?: Schema
-  required?: string[]
-  maxProperties?: number
-  items?: Schema
-  prefixItems?: Schema[]
-  allOf?: Schema[]
-  anyOf?: Schema[]
-  oneOf?: Schema[]
-  not?: Schema
-  if?: Schema
-  then?: Schema
-  else?: Schema
-  dependentSchemas?: Record<string, Schema>
-}
 
 // Shape is one way in which a value may be built: all of its schemas hold.
 export type Shape = readonly SchemaObject[]
@@ -69,28 +40,8 @@ export class Schemas {
     return schemas.reduce<Shape[]>((ways, s) => join(ways, this.#ways(s, value, 0)), [[]])
   }
 
-  #resolved(s: Schema): SchemaObject | boolean {
-    let at = s
-    for (let i = 0; i < 20 && typeof at === 'object' && at.$ref !== undefined; i++) {
-      const name = /^#\/\$defs\/([^/]+)$/.exec(at.$ref)?.[1]
-      const to: Schema = (name && own(this.root.$defs, name)) || true
-      const {$ref, ...rest} = at
-      // Keys beside a reference apply, too; its words are those of the place.
-      at = Object.keys(rest).length === 0 ? to : typeof to === 'object' ? this.#beside(at, to, rest) : to
-    }
-    return at
-  }
-
-  readonly #joined = new WeakMap<SchemaObject, SchemaObject>()
-
-  #beside(at: SchemaObject, to: SchemaObject, rest: SchemaObject): SchemaObject {
-    const known = this.#joined.get(at) ?? {...to, ...rest}
-    this.#joined.set(at, known)
-    return known
-  }
-
   #ways(schema: Schema, value: Node | null, depth: number): Shape[] {
-    const s = this.#resolved(schema)
+    const s = resolved<SchemaObject>(schema, this.root)
     if (typeof s === 'boolean' || depth > 20) return [[]]
     let ways: Shape[] = [[s]]
     for (const part of s.allOf ?? []) ways = join(ways, this.#ways(part, value, depth + 1))
@@ -111,7 +62,7 @@ export class Schemas {
 
   // #fits tells whether a value is one of a schema; undefined: it cannot be told yet. whole: keys that are required must be there; otherwise they may come still.
   #fits(schema: Schema, value: Node | null, whole: boolean, depth: number): boolean | undefined {
-    const s = this.#resolved(schema)
+    const s = resolved<SchemaObject>(schema, this.root)
     if (typeof s === 'boolean') return s
     if (!value || value.kind === 'none' || value.marked || depth > 20) return undefined
     const results: (boolean | undefined)[] = []
@@ -137,12 +88,10 @@ export class Schemas {
 
 const either = (all: (boolean | undefined)[]): boolean | undefined => (all.includes(true) ? true : all.includes(undefined) ? undefined : false)
 
-const own = <T>(o: Record<string, T> | undefined, key: string): T | undefined => (o && Object.hasOwn(o, key) ? o[key] : undefined)
-
 // memberOf gives the schemas of a member of a map.
 function memberOf(s: SchemaObject, key: string): Schema[] {
   const out: Schema[] = []
-  const named = own(s.properties, key)
+  const named = own(s.properties ?? {}, key)
   if (named !== undefined) out.push(named)
   for (const [pattern, next] of Object.entries(s.patternProperties ?? {})) if (new RegExp(pattern, 'u').test(key)) out.push(next)
   if (out.length === 0 && s.additionalProperties !== undefined) out.push(s.additionalProperties)
@@ -165,8 +114,6 @@ function idOf(s: Schema): number | boolean {
   ids.set(s, id)
   return id
 }
-
-export const typesOf = (s: SchemaObject): string[] => (s.type === undefined ? [] : Array.isArray(s.type) ? s.type : [s.type])
 
 const numeric = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/
 
