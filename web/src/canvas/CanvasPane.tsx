@@ -1,7 +1,6 @@
-import {useQuery} from '@tanstack/react-query'
-import {ask, client} from '../api/client.ts'
 import {may} from '../api/session.ts'
 import type {DocumentModel} from '../edit/model.ts'
+import type {SchemaQuery} from '../edit/use_known.ts'
 import {useText} from '../edit/use_model.ts'
 import {useSession} from '../shell/session.ts'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
@@ -24,6 +23,7 @@ type Props = {
   graph: Graph // the one that is drawn
   setGraph: (key: string) => void
   layout: StoredLayout
+  schema: SchemaQuery
   testing: Testing
   checking: Checked
   readOnly: boolean
@@ -33,15 +33,10 @@ type Props = {
 const none: readonly never[] = []
 
 // CanvasPane is the drawing in the editor of a stored workflow: with the problems that the server finds, test runs, and what each node did last.
-export default function CanvasPane({id, model, format, graph, setGraph, layout, testing, checking, readOnly, onOpenText}: Props) {
+export default function CanvasPane({id, model, format, graph, setGraph, layout, schema, testing, checking, readOnly, onOpenText}: Props) {
   const who = useSession()
   const text = useText(model)
   const {base, error} = layout
-  const schema = useQuery({
-    queryKey: ['schema', format],
-    queryFn: () => ask(client.GET('/api/v1/schemas/{format}', {params: {path: {format}}})),
-    staleTime: Number.POSITIVE_INFINITY,
-  })
   const agents = useCatalog(format === 'rounds')
   const {check} = checking
   const problems = check?.problems ?? none
@@ -53,7 +48,7 @@ export default function CanvasPane({id, model, format, graph, setGraph, layout, 
   return (
     <>
       {error !== null && <ErrorBox error={error} />}
-      {schema.error && <ErrorBox error={schema.error} again={() => void schema.refetch()} />}
+      {schema.error !== null && <ErrorBox error={schema.error} again={schema.again} />}
       {agents.error !== null && <ErrorBox error={agents.error} again={agents.again} />}
       <CanvasEditor
         key={shapeOf(format, graph).graph.join()}

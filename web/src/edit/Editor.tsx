@@ -22,7 +22,7 @@ import type {Stored} from './stored.ts'
 import {TextEditor} from './TextEditor.tsx'
 import {Failure, TextTest} from './TextTesting.tsx'
 import {useCheck} from './use_check.ts'
-import {useKnown} from './use_known.ts'
+import {useKnown, useSchema} from './use_known.ts'
 import {useText} from './use_model.ts'
 import {useLeaving, useSession} from './use_session.ts'
 
@@ -48,7 +48,8 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const [cursor, setCursor] = useState(-1)
   const checking = useCheck(model, branch)
   const {check} = checking
-  const known = useKnown(check?.format || stored.definition.format)
+  const schema = useSchema(format)
+  const known = useKnown(format, schema.data)
   useEffect(() => {
     if (check?.format) setFormat(check.format)
   }, [check])
@@ -130,6 +131,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
                     graph={graph!}
                     setGraph={asked.set}
                     layout={layout}
+                    schema={schema}
                     testing={testing}
                     checking={checking}
                     readOnly={readOnly}
