@@ -1,7 +1,7 @@
 // Each diagnostic code that a document can have: the marks of the text editor cover the same characters as the command line names, in texts beyond ASCII.
 import {execFileSync} from 'node:child_process'
 import {readdirSync, readFileSync} from 'node:fs'
-import {caller, check, settled, signIn, withBrowser} from './lib.mjs'
+import {caller, check, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const folder = new URL('../../internal/e2e/testdata/marks/', import.meta.url)
 
@@ -109,21 +109,17 @@ export const spec = (chromium, {origin, token, program, home}) =>
       await paste(page, text)
       const codes = ((await (await answered).json()).diagnostics ?? []).map(d => d.code).sort()
       check(`${name} has the problems of the command line`, `${codes}` === `${own.map(p => p.code).sort()}`, `${codes} and not ${own.map(p => p.code).sort()}`)
-      const end = performance.now() + 5000
-      let got = await marked(page)
-      while (JSON.stringify(got) !== JSON.stringify(want) && performance.now() < end) {
-        await page.evaluate(() => new Promise(done => requestAnimationFrame(done)))
+      const show = ({covered, points}) => {
+        const first = covered.slice(0, 40).map(i => text[i])
+        return `${shortly(covered)} "${first.join('')}" points ${points}`
+      }
+      let got
+      const isMarked = async () => {
         got = await marked(page)
+        return JSON.stringify(got) === JSON.stringify(want)
       }
-      if (JSON.stringify(got) !== JSON.stringify(want)) {
-        const show = ({covered, points}) =>
-          `${shortly(covered)} "${covered
-            .slice(0, 40)
-            .map(i => text[i])
-            .join('')}" points ${points}`
-        wrong.push(`${name}: marked are ${show(got)}, named are ${show(want)}`)
-        if (wrong.length > 5) break
-      }
+      await until(`${name} is marked`, isMarked, () => `marked are ${show(got)}, named are ${show(want)}`).catch(err => wrong.push(err.message))
+      if (wrong.length > 5) break
     }
     check('the marks cover what the command line names', wrong.length === 0, `\n${wrong.join('\n')}`)
     check('there are many codes', names.length > 100, names.length)
