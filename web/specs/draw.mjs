@@ -2,7 +2,7 @@
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, pick, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
@@ -190,16 +190,7 @@ async function byKeyboard(page, api, origin) {
     await enter(page.getByRole('dialog').getByRole('button', {name}).first())
     await page.getByRole('dialog').waitFor({state: 'detached'})
   }
-  const wayOut = async way => {
-    const list = page.getByRole('dialog').getByLabel('Way out')
-    await reach(page, list)
-    await press('Home')
-    const isChosen = () => list.evaluate((e, want) => e.value === want || e.selectedOptions[0].label === want, way)
-    for (let n = 0; !(await isChosen()); n++) {
-      check(`the way out ${way} is there`, n < 20)
-      await press('ArrowDown')
-    }
-  }
+  const wayOut = way => pick(page, page.getByRole('dialog').getByLabel('Way out'), way)
   const at = async id => {
     await page.waitForFunction(want => document.activeElement?.getAttribute('data-id') === want, id)
   }

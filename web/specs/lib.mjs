@@ -89,6 +89,17 @@ export async function until(what, is, said = () => '') {
     check(what, performance.now() < end, JSON.stringify(await said()))
 }
 
+// pick takes a choice of a list by the keyboard: by its value or what it is called.
+export async function pick(page, list, want) {
+  await reach(page, list)
+  await page.keyboard.press('Home')
+  const isChosen = () => list.evaluate((e, w) => e.value === w || e.selectedOptions[0].label === w, want)
+  for (let n = 0; !(await isChosen()); n++) {
+    check(`there is ${want} to choose`, n < 20)
+    await page.keyboard.press('ArrowDown')
+  }
+}
+
 // reach presses a key until something has the focus, as a person without a mouse does.
 export async function reach(page, locator, key = 'Tab', most = 60) {
   await locator.first().waitFor()

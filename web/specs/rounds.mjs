@@ -1,7 +1,7 @@
 // Rounds documents are drawn: two agents that speak in turn, and a branch, by mouse and by keyboard alone; the rules of the reader refuse with their reasons. Each graph runs.
 import {readdirSync, readFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, reach, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, pick, reach, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
@@ -189,8 +189,7 @@ async function byKeyboard(page, api, origin) {
   await enter(dialog.getByRole('button', {name: 'New agent'}))
   await at(page, 'agent')
   await press('s')
-  await reach(page, form(page).getByLabel('Execution mode'))
-  await page.keyboard.type('interval')
+  await pick(page, form(page).getByLabel('Execution mode'), 'interval')
   await reach(page, form(page).getByLabel('Schedule', {exact: true}))
   await page.keyboard.insertText('daily@09:00')
   await press('Control+s')
