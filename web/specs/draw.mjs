@@ -2,7 +2,7 @@
 import {execFileSync} from 'node:child_process'
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs'
 import {join} from 'node:path'
-import {caller, check, ended, pick, settled, signIn, until, withBrowser} from './lib.mjs'
+import {caller, check, ended, pick, reach, settled, signIn, until, withBrowser} from './lib.mjs'
 
 const nodeOf = (page, id) => page.locator(`.react-flow__node[data-id="${id}"]`)
 const handleOf = (page, id, handle) => nodeOf(page, id).locator(`.react-flow__handle[data-handleid="${handle}"]`)
@@ -21,15 +21,6 @@ async function tidied(page) {
   })
 }
 
-// reach goes to an element by the key Tab.
-async function reach(page, element) {
-  await element.waitFor()
-  const isThere = () => element.evaluate(e => e === document.activeElement)
-  for (let n = 0; !(await isThere()); n++) {
-    check('the key Tab leads to each element', n < 300, String(element))
-    await page.keyboard.press('Tab')
-  }
-}
 const byMouseOf = () => button => button.click()
 const byKeysOf = page => async button => {
   await reach(page, button)

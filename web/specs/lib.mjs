@@ -101,7 +101,7 @@ export async function pick(page, list, want) {
 }
 
 // reach presses a key until something has the focus, as a person without a mouse does.
-export async function reach(page, locator, key = 'Tab', most = 60) {
+export async function reach(page, locator, key = 'Tab', most = 300) {
   await locator.first().waitFor()
   for (let i = 0; i <= most; i++) {
     if (await locator.first().evaluate(e => e === document.activeElement)) return
