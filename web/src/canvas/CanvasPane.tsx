@@ -1,7 +1,7 @@
 import {may} from '../api/session.ts'
 import type {DocumentModel} from '../edit/model.ts'
-import type {SchemaQuery} from '../edit/use_known.ts'
 import {useText} from '../edit/use_model.ts'
+import type {SchemaQuery} from '../edit/use_vocabulary.ts'
 import {useSession} from '../shell/session.ts'
 import {ErrorBox, Loading} from '../ui/parts.tsx'
 import {useCatalog} from './agents.ts'

@@ -4,7 +4,7 @@ import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
 import {Field} from '../ui/parts.tsx'
 import {Line, Text} from '../ui/Text.tsx'
-import type {Known} from './agents.ts'
+import type {KnownAgent} from './agents.ts'
 import styles from './Choose.module.css'
 import {type CanvasNode, handlesOf, type Kind, kindsOf, subagent} from './document.ts'
 import {keyOf} from './places.ts'
@@ -71,7 +71,7 @@ export function Add({
   editing: Editing
   behind: CanvasNode | null
   handle?: string
-  agents: readonly Known[] // those that a node may name
+  agents: readonly KnownAgent[] // those that a node may name
   done: (kind: Kind, handle: string, agent?: string) => void
   close: () => void
 }) {

@@ -3,19 +3,19 @@ import {useMemo} from 'react'
 import {ask, client} from '../api/client.ts'
 import type {Canvas} from './document.ts'
 
-// Known is an agent that a node of a rounds document may name, and where it is defined.
-export type Known = {id: string; name: string; from: 'the document' | 'the catalog'}
+// KnownAgent is an agent that a node of a rounds document may name, and where it is defined.
+export type KnownAgent = {id: string; name: string; from: 'the document' | 'the catalog'}
 
 // Catalog has the agents of the catalog. Until complete is true some may be missing.
-export type Catalog = {agents: readonly Known[]; complete: boolean}
+export type Catalog = {agents: readonly KnownAgent[]; complete: boolean}
 
 export const unread: Catalog = {agents: [], complete: false}
 
 type Page = {items: readonly {id?: string; name?: string}[] | null; next: string}
 
 // allAgents reads the catalog page by page to its end.
-export async function allAgents(page: (cursor: string) => Promise<Page>): Promise<Known[]> {
-  const out: Known[] = []
+export async function allAgents(page: (cursor: string) => Promise<Page>): Promise<KnownAgent[]> {
+  const out: KnownAgent[] = []
   for (let cursor = ''; ; ) {
     const {items, next} = await page(cursor)
     for (const a of items ?? []) if (a.id) out.push({id: a.id, name: a.name || a.id, from: 'the catalog'})
@@ -28,13 +28,13 @@ const read = (cursor: string) => ask(client.GET('/api/v1/agents', {params: {quer
 
 // useCatalog gives the agents of the catalog. error tells why they are not there.
 export function useCatalog(enabled: boolean): {catalog: Catalog; error: unknown; again: () => void} {
-  const {data, error, refetch} = useQuery({queryKey: ['agents'], queryFn: () => allAgents(read), enabled})
+  const {data, error, refetch} = useQuery({queryKey: ['agents'], queryFn: () => allAgents(read), enabled, staleTime: 60_000})
   const catalog = useMemo(() => (data ? {agents: data, complete: true} : unread), [data])
   return {catalog, error: data ? null : error, again: () => void refetch()}
 }
 
 // knownAgents gives the agents of a document, and behind them those of the catalog that it does not define itself.
-export function knownAgents(c: Canvas, catalog: readonly Known[]): Known[] {
+export function knownAgents(c: Canvas, catalog: readonly KnownAgent[]): KnownAgent[] {
   if (c.shape.format !== 'rounds') return []
   const own = [...new Map(c.agents.map(a => [a.id, {id: a.id, name: a.name, from: 'the document' as const}])).values()]
   return [...own, ...catalog.filter(a => !own.some(o => o.id === a.id))]

@@ -22,9 +22,9 @@ import type {Stored} from './stored.ts'
 import {TextEditor} from './TextEditor.tsx'
 import {Failure, TextTest} from './TextTesting.tsx'
 import {useCheck} from './use_check.ts'
-import {useKnown, useSchema} from './use_known.ts'
 import {useText} from './use_model.ts'
 import {useLeaving, useSession} from './use_session.ts'
+import {useSchema, useVocabulary} from './use_vocabulary.ts'
 
 const CanvasPane = lazy(() => import('../canvas/CanvasPane.tsx'))
 
@@ -49,7 +49,7 @@ export function Editor({id, stored}: {id: string; stored: Stored}) {
   const checking = useCheck(model, branch)
   const {check} = checking
   const schema = useSchema(format)
-  const known = useKnown(format, schema.data)
+  const known = useVocabulary(format, schema.data)
   useEffect(() => {
     if (check?.format) setFormat(check.format)
   }, [check])

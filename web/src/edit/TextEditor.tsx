@@ -2,7 +2,7 @@ import {EditorView} from '@codemirror/view'
 import {useEffect, useRef} from 'react'
 import type {Check} from './check.ts'
 import {completing} from './complete/editor.ts'
-import type {Known} from './complete/offers.ts'
+import type {Vocabulary} from './complete/offers.ts'
 import {marksOf} from './marks.ts'
 import type {DocumentModel} from './model.ts'
 import styles from './TextEditor.module.css'
@@ -12,7 +12,7 @@ type Props = {
   model: DocumentModel
   check: Check | null
   // known is what completion and hover go by.
-  known: Known
+  known: Vocabulary
   readOnly: boolean
   label: string
   opened?: (view: EditorView | null) => void

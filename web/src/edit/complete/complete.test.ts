@@ -3,7 +3,7 @@ import {describe, expect, it} from 'vitest'
 import type {SchemaObject} from '../../lib/json_schema.ts'
 import {languageOf} from '../languages.ts'
 import {hoverAt} from './hover.ts'
-import {type Known, type Offer, offersAt} from './offers.ts'
+import {type Offer, offersAt, type Vocabulary} from './offers.ts'
 
 const formats = ['canvas', 'rounds', 'routes', 'steps'] as const
 type Format = (typeof formats)[number]
@@ -12,7 +12,7 @@ const schemas = Object.fromEntries(
   formats.map(f => [f, JSON.parse(readFileSync(new URL(`../../../../docs/schema/${f}.json`, import.meta.url), 'utf8')) as SchemaObject]),
 ) as Record<Format, SchemaObject>
 
-const known = (format: Format): Known => ({format, schema: schemas[format], agents: ['stored']})
+const known = (format: Format): Vocabulary => ({format, schema: schemas[format], agents: ['stored']})
 
 // at gives a text and the place of the cursor in it, which ¦ marks.
 const at = (marked: string): [text: string, offset: number] => [marked.replace('¦', ''), marked.indexOf('¦')]

@@ -5,10 +5,10 @@ import {clean} from '../../lib/hostile.ts'
 import {languageOf} from '../languages.ts'
 import type {Facts} from './facts.ts'
 import {hoverAt} from './hover.ts'
-import {type Known, type Offer, type Offers, offersAt} from './offers.ts'
+import {type Offer, type Offers, offersAt, type Vocabulary} from './offers.ts'
 
 // completing gives completion (Ctrl Space, or while a word is typed) and hover by what is known when they are asked for.
-export const completing = (known: () => Known): Extension => [
+export const completing = (known: () => Vocabulary): Extension => [
   autocompletion({override: [c => completionsAt(c, known())], icons: false, maxRenderedOptions: 200}),
   hoverTooltip((view, pos, side) => {
     const text = view.state.doc.toString()
@@ -17,7 +17,7 @@ export const completing = (known: () => Known): Extension => [
   }),
 ]
 
-function completionsAt(c: CompletionContext, known: Known): CompletionResult | null {
+function completionsAt(c: CompletionContext, known: Vocabulary): CompletionResult | null {
   const text = c.state.doc.toString()
   const offers = offersAt(text, c.pos, languageOf(text), known)
   if (!offers || (!c.explicit && offers.from === c.pos && !/[.$]$/.test(text.slice(c.pos - 1, c.pos)))) return null

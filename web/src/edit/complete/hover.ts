@@ -1,7 +1,7 @@
 import type {Language} from '../languages.ts'
 import {type Facts, factsOf} from './facts.ts'
 import {read} from './lines.ts'
-import type {Known} from './offers.ts'
+import type {Vocabulary} from './offers.ts'
 import type {Step} from './place.ts'
 import {Schemas} from './schema.ts'
 import type {Node} from './tree.ts'
@@ -11,7 +11,7 @@ export type Hover = {from: number; to: number; facts: Facts}
 
 const longest = 2_000_000
 
-export function hoverAt(text: string, offset: number, language: Language, known: Known): Hover | null {
+export function hoverAt(text: string, offset: number, language: Language, known: Vocabulary): Hover | null {
   if (!known.schema || text.length > longest) return null
   const steps: Step[] = []
   let at = read(text, language, offset)
@@ -32,7 +32,7 @@ export function hoverAt(text: string, offset: number, language: Language, known:
   }
 }
 
-function hoverOf(shown: Node, steps: Step[], value: Node, known: Known): Hover | null {
+function hoverOf(shown: Node, steps: Step[], value: Node, known: Vocabulary): Hover | null {
   // A text of lines is long: what stands over it is of its key.
   if (shown.quote === '|') return null
   const schemas = new Schemas(known.schema!)

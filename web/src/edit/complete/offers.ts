@@ -6,8 +6,8 @@ import {expressionAt, namedAt, namesOf} from './names.ts'
 import {type Place, placeAt} from './place.ts'
 import {Schemas, type Shape} from './schema.ts'
 
-// Known is what completion and hover go by: the schema of the document's format, and the agents that are stored on the server.
-export type Known = {format: string; schema: SchemaObject | null; agents: readonly string[]}
+// Vocabulary is what completion and hover go by: the schema of the document's format, and the agents that are stored on the server.
+export type Vocabulary = {format: string; schema: SchemaObject | null; agents: readonly string[]}
 
 // Offer is something that can be written at the cursor. insert replaces what is there, and the cursor is then behind its first `cursor` characters.
 export type Offer = {
@@ -28,7 +28,7 @@ export type Offers = {from: number; lead: number; tail: number; list: Offer[]}
 const longest = 2_000_000
 
 // offersAt gives what can be written at an offset of a text; null: nothing.
-export function offersAt(text: string, offset: number, language: Language, known: Known): Offers | null {
+export function offersAt(text: string, offset: number, language: Language, known: Vocabulary): Offers | null {
   if (text.length > longest) return null
   const p = placeAt(text, offset, language)
   if (!p) return null

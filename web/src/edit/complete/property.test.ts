@@ -6,7 +6,7 @@ import type {SchemaObject} from '../../lib/json_schema.ts'
 import {languageOf} from '../languages.ts'
 import {hoverAt} from './hover.ts'
 import {read} from './lines.ts'
-import {type Known, type Offer, type Offers, offersAt} from './offers.ts'
+import {type Offer, type Offers, offersAt, type Vocabulary} from './offers.ts'
 import {placeAt} from './place.ts'
 import type {Node} from './tree.ts'
 
@@ -24,7 +24,7 @@ const formatOf = (text: string): string =>
   /"?connections"?:/.test(text) ? 'canvas' : /"?node_?[tT]ype"?:/.test(text) ? 'routes' : /^"?workflow"?:|^\s*"workflow"/m.test(text) ? 'steps' : 'rounds'
 
 const all = documents('examples/')
-const known = new Map(['canvas', 'rounds', 'routes', 'steps'].map(f => [f, {format: f, schema: schemaOf(f), agents: []} as Known]))
+const known = new Map(['canvas', 'rounds', 'routes', 'steps'].map(f => [f, {format: f, schema: schemaOf(f), agents: []} as Vocabulary]))
 
 const applied = (text: string, offset: number, got: Offers, insert: string): string =>
   text.slice(0, got.from - got.lead) + insert + text.slice(offset + got.tail)

@@ -1,10 +1,11 @@
 import {useQuery} from '@tanstack/react-query'
 import {useMemo} from 'react'
 import {ask, client} from '../api/client.ts'
+import {useCatalog} from '../canvas/agents.ts'
 import {formats} from '../lib/formats.ts'
 import type {SchemaObject} from '../lib/json_schema.ts'
 import {isRecord} from '../lib/record.ts'
-import type {Known} from './complete/offers.ts'
+import type {Vocabulary} from './complete/offers.ts'
 
 // SchemaQuery is the schema of a format: data is undefined until it is known, error why it cannot be had.
 export type SchemaQuery = {data: unknown; error: unknown; again: () => void}
@@ -21,15 +22,8 @@ export function useSchema(format: string): SchemaQuery {
   return {data, error, again: () => void refetch()}
 }
 
-// useKnown gives what completion and hover go by: the schema of a format, and the agents that are stored on the server. What cannot be had is not offered.
-export function useKnown(format: string, schema: unknown): Known {
-  const agents = useQuery({
-    queryKey: ['agents', 'names'],
-    queryFn: async () => {
-      const got = await ask(client.GET('/api/v1/agents', {params: {query: {limit: 200}}}))
-      return (got.items ?? []).flatMap(a => (a.id ? [a.id] : []))
-    },
-    staleTime: 60_000,
-  })
-  return useMemo(() => ({format, schema: isRecord(schema) ? (schema as SchemaObject) : null, agents: agents.data ?? []}), [format, schema, agents.data])
+// useVocabulary gives what completion and hover go by: the schema of a format, and the agents that are stored on the server. What cannot be had is not offered.
+export function useVocabulary(format: string, schema: unknown): Vocabulary {
+  const {catalog} = useCatalog(true)
+  return useMemo(() => ({format, schema: isRecord(schema) ? (schema as SchemaObject) : null, agents: catalog.agents.map(a => a.id)}), [format, schema, catalog])
 }
