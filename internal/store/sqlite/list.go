@@ -147,13 +147,15 @@ func (s *Store) list(ctx context.Context, c *conn, q journal.Query, in cursor) (
 		if err != nil {
 			return nil, err
 		}
-		if q.Prefix != "" {
-			return found, stream(sqlListPrefix, q.Prefix, q.Prefix+string(utf8.MaxRune), q.Session, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
+		switch {
+		case q.Prefix != "":
+			err = stream(sqlListPrefix, q.Prefix, q.Prefix+string(utf8.MaxRune), q.Session, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
+		case q.Session != "":
+			err = stream(sqlListSession, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
+		default:
+			err = stream(sqlListParent, q.Parent, q.Workflow, q.Workflow, string(list))
 		}
-		if q.Session != "" {
-			return found, stream(sqlListSession, q.Session, q.Parent, q.Parent, q.Workflow, q.Workflow, string(list))
-		}
-		return found, stream(sqlListParent, q.Parent, q.Workflow, q.Workflow, string(list))
+		return found, err
 	case q.Workflow == "" && len(q.Statuses) == 0 && !q.Interrupted:
 		err := stream(sqlListAll)
 		return found, err

@@ -1,2 +1,2 @@
 const __vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=["./start.js","./rolldown-runtime.js","./vendor.js","./shell.js","./shell.css","./words.js","./stored.js","./new_canvas.js","./TestRun.module.js","./TestRun.css","./preload-helper.js","./start.css"])))=>i.map(i=>d[i]);
-import{gt as e}from"./shell.js";import{t}from"./preload-helper.js";var n=e(),{start:r}=await t(async()=>{let{start:e}=await import(`./start.js`);return{start:e}},__vite__mapDeps([0,1,2,3,4,5,6,7,8,9,10,11]),import.meta.url);r(n);
+import{yt as e}from"./shell.js";import{t}from"./preload-helper.js";var n=e(),{start:r}=await t(async()=>{let{start:e}=await import(`./start.js`);return{start:e}},__vite__mapDeps([0,1,2,3,4,5,6,7,8,9,10,11]),import.meta.url);r(n);
