@@ -113,7 +113,7 @@ workflow:
         share: {type: number}
 `
 
-// TestJSONFields: a member of several types, or of any, is written and read as JSON, and a default that nobody touched is left to the run.
+// TestJSONFields: a member of several types, or of any, is written and read as JSON, and a default that is left as it is comes from the run.
 func TestJSONFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
