@@ -36,7 +36,8 @@ func startsBeside(f *ast.File, typ string) bool {
 	imports := importsOf(f)
 	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 		fn, ok := d.(*ast.FuncDecl)
-		return startsIn(d, imports) && !(ok && fn.Recv != nil && receiver(fn) == typ)
+		isMethod := ok && fn.Recv != nil && receiver(fn) == typ
+		return !isMethod && startsIn(d, imports)
 	})
 }
 

@@ -75,6 +75,20 @@ func TestWhatIsApproved(t *testing.T) {
 	}
 }
 
+// TestEnter: Enter in the field of the note presses the first button of the form. That button is disabled, so nothing is approved by it.
+func TestEnter(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, setup{config: hooks.Config{PublicURL: public}})
+	for name, doc := range map[string]string{"decision": gate, "fields": loose} {
+		format := map[string]string{"decision": "json", "fields": "yaml"}[name]
+		page := send(w.hooks.Approve(), "GET", w.link(w.start(doc, format, "", "x")), "").Body.String()
+		_, page, _ = strings.Cut(page, "<form")
+		if _, first, ok := strings.Cut(page, "<button"); !ok || !strings.HasPrefix(first, ` type="submit" disabled hidden>`) {
+			t.Errorf("%s: the first button of the form is %.80s", name, first)
+		}
+	}
+}
+
 // TestScanners: whatever follows, fetches or posts to a link without the form of its page changes nothing (P34, SEC12).
 func TestScanners(t *testing.T) {
 	t.Parallel()

@@ -121,7 +121,7 @@ var allAttributes = map[string]string{
 	"link rel": "stylesheet", "link href": "/approve/-/style.css", "div class": "buttons", "section class": "prompt|call", "span class": "mark|esc|quiet",
 	"p class": "good|bad|note|warn|tool|quiet|detail|hint", "p id": "field-#-hint", "p role": "alert", "label for": "answer|note|field-#",
 	"form method": "post", "form autocomplete": "off", "form action": anything,
-	"button type": "submit", "button name": "decision|send", "button value": anything, "button class": anything,
+	"button type": "submit", "button disabled": "", "button hidden": "", "button name": "decision|send", "button value": anything, "button class": anything,
 	"input type": "hidden|text|date|email", "input name": "token|note|field-#", "input id": "note|field-#", "input value": anything, "input maxlength": "1000",
 	"input inputmode": "decimal", "input required": "", "input aria-describedby": "field-#-hint",
 	"select name": "field-#", "select id": "field-#", "select required": "", "select aria-describedby": "field-#-hint", "option value": "|#|true|false", "option selected": "",

@@ -142,7 +142,8 @@ func (p *canvas) form(a *asked) {
 	p.Text(url.PathEscape(a.Token))
 	p.HTML("\" autocomplete=\"off\">\n<input type=\"hidden\" name=\"token\" value=\"")
 	p.Text(a.Token)
-	p.HTML("\">\n")
+	// Enter in a field presses the first button of a form: this one, which does nothing, and not Approve.
+	p.HTML("\">\n<button type=\"submit\" disabled hidden></button>\n")
 	switch {
 	case len(a.Fields) > 0:
 		p.fields(a.Fields, len(a.Options) == 0)
