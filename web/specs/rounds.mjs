@@ -94,7 +94,10 @@ async function byMouse(page, api, origin) {
   await refused(page, 'Only the first edge that leaves "agent" is followed, and it leads to "agent2".', 'S1-4')
   await page.getByRole('alert').getByRole('button', {name: 'Close'}).click()
   // A node may not have the id of another one.
+  const tip = page.getByText('Double-click a node, or choose it and press Enter, to open its form')
+  await tip.waitFor()
   await nodeOf(page, 'agent2').dblclick()
+  await tip.waitFor({state: 'detached'})
   await form(page).getByLabel('Agent id', {exact: true}).fill('agent')
   await page.keyboard.press('Enter')
   await refused(page, 'Node id "agent" is used twice.', 'S1-8')

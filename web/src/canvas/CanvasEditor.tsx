@@ -117,6 +117,7 @@ function Drawn({
   const shown = open && node !== undefined && nodes.size === 1
   const edge = open && nodes.size === 0 && edges.size === 1 ? c.edges.find(e => edges.has(e.key)) : undefined
   const settings = open && nodes.size === 0 && !edge
+  const form = shown || settings || edge !== undefined
   // What is opened stays in view beside the inspector.
   const showNow = useRef(show)
   showNow.current = show
@@ -223,7 +224,7 @@ function Drawn({
     <div
       ref={root}
       className={styles.editor}
-      data-open={shown || settings || edge !== undefined || undefined}
+      data-open={form || undefined}
       data-side={side || undefined}
       onKeyDown={keysOf(editing, actions)}
       onCopy={e => copy(e, false)}
@@ -282,6 +283,7 @@ function Drawn({
         data-part="drawing"
         tabIndex={0}
         aria-label="Drawing. Arrows follow edges, / finds a node, Enter opens it, c connects it, a adds one behind it, Delete deletes it, F6 goes to the next part"
+        aria-describedby={form || c.nodes.length === 0 ? undefined : 'how-to-open'}
         onFocus={e => {
           const key = (e.target as HTMLElement).closest<HTMLElement>('.react-flow__node')?.dataset.id
           if (key !== undefined && !nodes.has(key)) select([key])
@@ -299,6 +301,11 @@ function Drawn({
           pane={() => narrow() && setOpen(false)}
           ask={(at, behind) => setDialog({what: 'add', at: {x: Math.round(at.x - nodeWidth / 2), y: Math.round(at.y)}, behind})}
         />
+        {!form && c.nodes.length > 0 && (
+          <p className={styles.tip} id="how-to-open">
+            Double-click a node, or choose it and press Enter, to open its form
+          </p>
+        )}
         {c.nodes.length === 0 && (
           <div className={styles.hint}>
             <p>
