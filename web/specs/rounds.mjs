@@ -59,6 +59,8 @@ async function testRun(page, api, press, branch, steps) {
   await page.keyboard.insertText('a debate')
   await press(page.getByRole('dialog').getByRole('button', {name: 'Run'}))
   const {id} = await (await started).json()
+  const line = (await api('/runs?label=hocket/test-run=true')).items.find(r => r.id === id)
+  check('lists of runs tell that it is a test run', line !== undefined, id)
   const run = await ended(api, id)
   check('the run is completed', run.status === 'completed', JSON.stringify(run.error))
   check('it is a run of the graph that is drawn', (run.workflow.branch ?? '') === branch, JSON.stringify(run.workflow))

@@ -6,6 +6,7 @@ import {ask, client} from '../api/client.ts'
 import type {LiveRun} from '../live/run_source.ts'
 import {useRun} from '../live/use_run.ts'
 import {useDefinition} from '../run/definition.ts'
+import {testLabels} from '../run/test_run.ts'
 import type {Step} from '../run/types.ts'
 import control from '../ui/control.module.css'
 import {Dialog} from '../ui/Dialog.tsx'
@@ -73,7 +74,14 @@ export function TestRun({testing, text, format, name, initial, inputs, why, show
     mutationFn: (v: unknown) =>
       ask(
         client.POST('/api/v1/runs', {
-          body: {document: text, format: format as 'canvas', name, ...(testing.branch ? {branch: testing.branch} : {}), ...(v === '' ? {} : {input: v})},
+          body: {
+            document: text,
+            format: format as 'canvas',
+            name,
+            labels: {...testLabels},
+            ...(testing.branch ? {branch: testing.branch} : {}),
+            ...(v === '' ? {} : {input: v}),
+          },
         }),
       ),
     onSuccess: r => {

@@ -1,5 +1,7 @@
 import {Link} from 'wouter'
 import {ago, count, duration, exact, usd} from '../lib/format.ts'
+import {TestBadge} from '../run/TestBadge.tsx'
+import {isTest} from '../run/test_run.ts'
 import {Status} from '../ui/Status.tsx'
 import {Line} from '../ui/Text.tsx'
 import styles from './Runs.module.css'
@@ -19,6 +21,7 @@ export function RunRow({run}: {run: RunLine}) {
         </Link>
         {run.version !== null && <small>v{run.version}</small>}
         {run.branch && <small>{run.branch}</small>}
+        {isTest(run.labels) && <TestBadge />}
       </span>
       <span role="cell" className={styles.input}>
         {run.error ? (

@@ -11,6 +11,7 @@ import {Actions} from './Actions.tsx'
 import {CompareWith} from './CompareWith.tsx'
 import {CopyAs} from './CopyAs.tsx'
 import styles from './RunHeader.module.css'
+import {TestBadge} from './TestBadge.tsx'
 import type {RunView} from './types.ts'
 
 // RunHeader says what the run is, how it stands, what it cost, and what waits.
@@ -35,6 +36,7 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
               <Line>{view.workflow.branch}</Line>
             </span>
           )}
+          {view.test && <TestBadge />}
           <Status of={view.status} />
           <span className={styles.fact} title={view.startedAt ? `Started ${exact(view.startedAt)}` : undefined}>
             {duration(took !== null && took < 0 ? 0 : took)}

@@ -11,7 +11,7 @@ type Record = {run: string; definition: Definition; events: RunEvent[]; shown: {
 
 // withoutLongTail takes what only the server knows off the run object.
 const shownBy = (v: RunView) => {
-  const {nodes: _n, taken: _t, takenIn: _i, trigger: _g, seq: _s, unknown: _u, retry, answers, ...run} = v
+  const {nodes: _n, taken: _t, takenIn: _i, trigger: _g, test: _r, seq: _s, unknown: _u, retry, answers, ...run} = v
   return {...run, ...(retry ? {retry} : {}), ...(answers.length > 0 ? {answers} : {}), interrupted: false}
 }
 

@@ -92,6 +92,7 @@ export type RunView = {
   // takenIn does so for edges of flows, by the path of the steps that run them, which ends with a slash.
   takenIn: Record<string, Record<number, number>>
   trigger: string
+  test: boolean // a test run of the editor
   seq: number
   // unknown are the events of types that this page does not know; they are shown raw.
   unknown: RunEvent[]

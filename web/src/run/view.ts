@@ -1,5 +1,6 @@
 import type {Ledger} from './calls_fold.ts'
 import {countsOf, type FoldStep, type FoldWait, itemOf, type Tally} from './state.ts'
+import {isTest} from './test_run.ts'
 import {micros, short} from './time.ts'
 import type {Answer, Definition, Failure, NodeState, NodeStatus, RunError, RunEvent, RunStatus, RunView, Step, Usage, Waiting} from './types.ts'
 import {kindWord, nodeWord, titleOf} from './words.ts'
@@ -176,6 +177,7 @@ export function viewOf(f: Folded): RunView {
     taken: {...f.taken},
     takenIn: Object.fromEntries(Object.entries(f.takenIn).map(([path, n]) => [path, {...n}])),
     trigger: text(c.trigger) ?? '',
+    test: isTest(c.labels),
     seq: f.seq,
     unknown: [...f.unknown],
   }
