@@ -73,12 +73,12 @@ describe('edges', () => {
     [
       'S0-22 from a condition that is not there',
       {from: 'q', handle: 'condition-2', to: 'P'},
-      'A connection from "q" by the handle "condition-2" is never followed; the handles are condition-0, condition-1, false.',
+      'A connection from "q" by the handle "condition 3" is never followed; the handles are equals a, equals b, no match.',
     ],
     [
       'S0-22 without a handle',
       {from: 'q', handle: 'output', to: 'P'},
-      'A connection from "q" by the handle "output" is never followed; the handles are condition-0, condition-1, false.',
+      'A connection from "q" by the handle "next" is never followed; the handles are equals a, equals b, no match.',
     ],
     ['S0-6 to nothing', {from: 's', handle: 'output', to: 'none'}, 'Connection target "none" not found'],
     ['S0-6 from nothing', {from: 'none', handle: 'output', to: 's'}, 'Connection source "none" not found'],

@@ -1,3 +1,4 @@
+import {conditionWord} from '../lib/ports.ts'
 import {type Canvas, handlesOf, output, parentOf, subagent} from './document.ts'
 import {roundsRefusal, roundsRules} from './rules_rounds.ts'
 
@@ -19,7 +20,9 @@ export function refusal(all: Canvas, link: Link, without = -1): Refusal | null {
   const handles = handlesOf(from).filter(h => h !== subagent)
   if (!handles.includes(link.handle)) {
     const rule = from.kind === 'if' ? 'S0-22' : from.kind === 'approval' ? 'S0-32' : 'X-130'
-    return {rule, reason: `A connection from "${from.id}" by the handle "${link.handle}" is never followed; the handles are ${handles.join(', ')}.`}
+    const word = (h: string) => handleWord(h, Array.isArray(from.data.conditions) ? from.data.conditions : [])
+    const reason = `A connection from "${from.id}" by the handle "${word(link.handle)}" is never followed; the handles are ${handles.map(word).join(', ')}.`
+    return {rule, reason}
   }
   if (c.edges.some(e => !e.sub && e.from === link.from && e.port === link.handle && e.to === link.to))
     return {rule: 'S0-40', reason: `"${link.from}" and "${link.to}" are connected already: a second connection would start "${link.to}" twice.`}
@@ -63,14 +66,14 @@ export function targetsOf(c: Canvas, from: string, handle: string): {id: string;
   return [...c.byID.keys()].map(id => ({id, refused: refused(id)}))
 }
 
-// wordOf names a handle for people.
+// handleWord names a handle for people.
 export function handleWord(handle: string, conditions: readonly unknown[] = []): string {
   if (handle === output) return 'next'
   if (handle === subagent) return 'sub-agent'
   if (handle === 'false') return 'no match'
-  const i = /^condition-(\d+)$/.exec(handle)?.[1]
-  if (i === undefined) return handle
-  const c = conditions[Number(i)] as {operator?: unknown; value?: unknown} | undefined
+  const word = conditionWord(handle)
+  if (word === undefined) return handle
+  const c = conditions[Number(handle.slice('condition-'.length))] as {operator?: unknown; value?: unknown} | undefined
   const value = c?.value === undefined || c.value === null || c.value === '' ? '' : String(c.value)
-  return value ? `${c?.operator === 'contains' ? 'contains' : 'equals'} ${value}` : `condition ${Number(i) + 1}`
+  return value ? `${c?.operator === 'contains' ? 'contains' : 'equals'} ${value}` : word
 }

@@ -1,4 +1,5 @@
 import {describe, expect, it} from 'vitest'
+import {handleWord} from '../canvas/rules.ts'
 import {callsOf} from './calls.ts'
 import {layoutOf, linksOf, timesOf} from './layout.ts'
 import {axisOf} from './timeline_axis.ts'
@@ -26,6 +27,10 @@ describe('layout', () => {
   it('takes a link where all of a path was taken', () => {
     const x = linksOf(def).find(l => l.from === 'x')!
     expect([timesOf(x, {5: 1}), timesOf(x, {3: 1, 5: 1}), timesOf(x, {3: 2, 5: 2})]).toEqual([0, 1, 2])
+  })
+  it('calls the way out of a condition as the editor does', () => {
+    const by = (port: string) => linksOf({entry: 'a', nodes: [node('a'), node('b')], edges: [{from: 'a', to: 'b', port}]})[0]!.label
+    expect(['condition-0', 'condition-11', 'reject', 'out'].map(by)).toEqual([handleWord('condition-0'), 'condition 12', 'reject', ''])
   })
   it('places nodes below those that lead to them, and no two in one place', () => {
     const {boxes, links} = layoutOf(def)

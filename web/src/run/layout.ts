@@ -1,3 +1,4 @@
+import {conditionWord} from '../lib/ports.ts'
 import type {Definition} from './types.ts'
 
 export type Box = {id: string; x: number; y: number; width: number; height: number}
@@ -20,7 +21,7 @@ export function linksOf(def: Definition): Link[] {
     const e = def.edges[at]!
     if (path.includes(at)) return
     const on = [...path, at]
-    const named = label || e.label || (e.port && e.port !== 'out' ? e.port : '')
+    const named = label || e.label || (e.port && e.port !== 'out' ? (conditionWord(e.port) ?? e.port) : '')
     if (hidden.has(e.to)) {
       for (const next of from.get(e.to) ?? []) walk(source, next, on, named, loop || e.loop === true)
       return
