@@ -7,6 +7,7 @@ import {Status} from '../ui/Status.tsx'
 import {Line, Text} from '../ui/Text.tsx'
 import {useNow} from '../ui/use_now.ts'
 import {Value} from '../ui/Value.tsx'
+import {waitTitle} from '../wait/words.ts'
 import {Actions} from './Actions.tsx'
 import {CompareWith} from './CompareWith.tsx'
 import {CopyAs} from './CopyAs.tsx'
@@ -77,7 +78,7 @@ export function RunHeader({live, now: current}: {live: LiveRun; now: RunView}) {
         <p key={w.id} className={styles.waits}>
           <Status of="waiting" brief />
           <span className={styles.prompt}>
-            <Line>{typeof w.prompt === 'string' && w.prompt ? w.prompt : w.tool ? `May it call ${w.tool}?` : `${w.node} waits`}</Line>
+            <Line>{waitTitle(w)}</Line>
           </span>
           <Link href={`/inbox/${view.id}/${w.id}`}>{w.kind === 'signal' ? 'Look' : 'Decide'}</Link>
         </p>

@@ -4,6 +4,7 @@ import {project} from '../run/project.ts'
 import type {RunEvent} from '../run/types.ts'
 import {draftOf, readDraft} from './draft.ts'
 import {closedOf, factsOf, refusalOf, saidOf, unitOf, whoOf} from './facts.ts'
+import {waitTitle} from './words.ts'
 
 const e = (seq: number, type: string, data: object = {}, step: number | null = 1): RunEvent => ({
   run: 'r',
@@ -40,6 +41,16 @@ describe('what events say of a wait', () => {
     expect([of('calls').max, of('calls').used]).toEqual([2000, 3])
     expect([of('tokens').max, of('tokens').used]).toEqual([2000, 7])
   })
+})
+
+describe('what is asked, in a line', () => {
+  it.each([
+    ['the prompt where there is one', {node: 'ok', kind: 'approval', prompt: 'Send it?'}, 'Send it?'],
+    ['the call that is held', {node: 'ok', kind: 'approval', tool: 'pay'}, 'May ok call pay?'],
+    ['an approval', {node: 'approval', kind: 'approval', prompt: ''}, 'Waiting for an approval at approval'],
+    ['an answer', {node: 'ask', kind: 'question'}, 'Waiting for an answer at ask'],
+    ['a signal', {node: 'hold', kind: 'signal', signal: 'paid'}, 'Waiting for the signal paid at hold'],
+  ])('is %s', (_, w, text) => expect(waitTitle({prompt: '', ...w})).toBe(text))
 })
 
 describe('who may answer', () => {

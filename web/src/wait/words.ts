@@ -6,8 +6,8 @@ export function waitTitle(w: Pick<OpenWait, 'prompt' | 'tool' | 'node' | 'kind' 
   if (typeof w.prompt === 'string' && w.prompt) return w.prompt
   if (w.prompt && typeof w.prompt === 'object') return w.prompt.$value.head
   if (w.tool) return `May ${w.node} call ${w.tool}?`
-  if (w.kind === 'signal') return `${w.node} waits for the signal ${w.signal ?? ''}`
-  return `${w.node} waits for ${kindText(w.kind)}`
+  if (w.kind === 'signal') return `Waiting for the signal ${w.signal ?? ''} at ${w.node}`
+  return `Waiting for ${kindText(w.kind)} at ${w.node}`
 }
 
 const kinds: Record<string, string> = {
