@@ -47,7 +47,8 @@ func Schema() part.Object {
 		"agents": part.AgentList(), "concurrency": inputs.ConcurrencyForm(), "toolsets": forms["toolsets"], "permissions": forms["permissions"], "branches": part.List("graphs beside the main one", part.Ref("branch")),
 	}))
 	s["anyOf"] = []any{part.Present("nodes"), part.Present("branches")}
-	branch := part.Entry("", part.Properties(works, keep, forms), "id")
+	named := part.Join(forms, part.Object{"name": text("the name of the branch that people see; the id without it")})
+	branch := part.Entry("", part.Properties(works, keep, named), "id")
 	branch["allOf"] = []any{part.Present("nodes")}
 	s["$defs"] = part.Join(part.AgentDefs(), part.Object{"node": node, "edge": edge, "branch": branch})
 	return s

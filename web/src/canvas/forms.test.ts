@@ -9,7 +9,7 @@ import {type Format, kindsOf, readCanvas} from './document.ts'
 import {EdgeForm, GraphForm} from './GraphForm.tsx'
 import {graphsOf, shapeOf} from './graphs.ts'
 import {Inspector} from './Inspector.tsx'
-import {fieldsOf, nodeSchema} from './schema.ts'
+import {fieldsOf, graphFields, nodeSchema} from './schema.ts'
 import type {Editing} from './use_editing.ts'
 
 vi.mock('../api/client.ts', () => ({ApiError: class extends Error {}, ask: vi.fn(), client: {}}))
@@ -171,6 +171,10 @@ describe('forms of rounds documents', () => {
       const e = editingOf(JSON.stringify({branches: [{...b, id: 'b', nodes: [], edges: []}]}), 'rounds', 'b')
       shows(renderToStaticMarkup(createElement(GraphForm, {...shared, editing: e, schema: root})), wanted(b, schema, root), 'branch')
     }
+  })
+  it('say of a name whose it is', () => {
+    const hint = (branch: boolean) => graphFields(root, branch).find(f => f.key === 'name')?.hint
+    expect([hint(false), hint(true)]).toEqual(['the name of the workflow', 'the name of the branch that people see; the id without it'])
   })
   it('have a field for each key of an agent', () => {
     const schema = at(root, 'properties', 'agents', 'items') as Schema
