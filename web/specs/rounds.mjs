@@ -214,6 +214,33 @@ async function byKeyboard(page, api, origin) {
   await testRun(page, api, go, '', 4)
 }
 
+// refitted looks at a run: all nodes stay in view when the panel of a step opens and closes beside them, unless the view was moved.
+async function refitted(page, api, origin) {
+  const {id} = (await api('/runs?label=hocket/test-run=true&limit=100')).items.find(r => !r.branch)
+  await page.goto(`${origin}/runs/${id}`)
+  await page.getByRole('heading', {level: 1}).waitFor()
+  await page.getByTitle('A test run of the editor').waitFor()
+  const nodes = page.locator('.react-flow__node')
+  await nodes.first().waitFor()
+  const width = async () => (await page.locator('.react-flow').boundingBox()).width
+  const outside = async () => {
+    const frame = await page.locator('.react-flow').boundingBox()
+    const boxes = await Promise.all((await nodes.all()).map(n => n.boundingBox()))
+    return boxes.filter(b => b.x < frame.x || b.y < frame.y || b.x + b.width > frame.x + frame.width || b.y + b.height > frame.y + frame.height).length
+  }
+  const wide = await width()
+  await until('all is in view', async () => (await outside()) === 0)
+  await page.locator('.react-flow__node[data-id="agent"]').click()
+  await until('the panel is open', async () => (await width()) < wide)
+  await until('all is in view beside the panel', async () => (await outside()) === 0)
+  const at = () => page.locator('.react-flow__viewport').evaluate(e => e.style.transform)
+  await page.getByRole('button', {name: 'Zoom In'}).click()
+  const zoomed = await at()
+  await page.getByRole('button', {name: 'Close the step'}).click()
+  await until('the panel is closed', async () => (await width()) === wide)
+  check('a view that was moved stays', (await at()) === zoomed, `${zoomed} became ${await at()}`)
+}
+
 // unchanged opens each rounds document of the examples, and each graph of it, tidies, moves and deletes, and undoes all: no version is made, and no byte is another.
 async function unchanged(page, api, origin) {
   const folder = new URL('../../examples/', import.meta.url).pathname
@@ -251,6 +278,7 @@ export const spec = (chromium, settings) =>
     for (const [play, colorScheme] of [
       [byMouse, 'light'],
       [byKeyboard, 'dark'],
+      [refitted, 'light'],
       [unchanged, 'light'],
     ]) {
       const page = await open({colorScheme})

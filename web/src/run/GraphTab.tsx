@@ -1,6 +1,6 @@
 import '@xyflow/react/dist/base.css'
 import {useQuery} from '@tanstack/react-query'
-import {Background, BackgroundVariant, Controls, ReactFlow} from '@xyflow/react'
+import {Background, BackgroundVariant, Controls, ReactFlow, type ReactFlowInstance} from '@xyflow/react'
 import {useMemo, useRef} from 'react'
 import {ask, client} from '../api/client.ts'
 import {count, duration, usd} from '../lib/format.ts'
@@ -8,11 +8,12 @@ import {useKept} from '../lib/use_kept.ts'
 import {useShownTheme} from '../shell/theme.ts'
 import control from '../ui/control.module.css'
 import {Empty, Loading} from '../ui/parts.tsx'
-import {boxesOf, routesOf, sameBox, sameRoute} from './boxes.ts'
+import {type BoxNode, boxesOf, type RouteEdge, routesOf, sameBox, sameRoute} from './boxes.ts'
 import {type DrawnNode, drawnOf, plainOf, statesOf, takenOf} from './drawn.ts'
 import {edgeTypes, nodeTypes} from './GraphBoxes.tsx'
 import styles from './GraphTab.module.css'
 import {childrenOf, type Heat, heatOf, heats, subagentsOf} from './inside.ts'
+import {Refit} from './Refit.tsx'
 import {StepPanel} from './StepPanel.tsx'
 import {type TabProps, useStepKeys} from './StepsTab.tsx'
 import type {Step} from './types.ts'
@@ -34,6 +35,8 @@ const factsOf = (last: Step | undefined, runs: number, below: number, heat: stri
 // readable is the zoom at which a title has nine pixels.
 const readable = 0.65
 
+const fitting = {padding: 0.12, maxZoom: 1}
+
 // useDrawn asks the server for places and routes; null: it has none.
 function useDrawn(id: string) {
   return useQuery({
@@ -47,6 +50,8 @@ function useDrawn(id: string) {
 export default function GraphTab({live, place, definition}: TabProps) {
   const {view, events} = live
   const frame = useRef<HTMLDivElement>(null)
+  const flow = useRef<ReactFlowInstance<BoxNode, RouteEdge> | null>(null)
+  const moved = useRef(false) // the person has chosen what is seen
   useStepKeys(view.steps, place)
   const theme = useShownTheme()
   const asked = useDrawn(view.id)
@@ -80,6 +85,14 @@ export default function GraphTab({live, place, definition}: TabProps) {
   const shownEdges = useKept(edges, sameRoute)
   if (asked.isPending) return <Loading what="the graph" />
   if (!drawn || drawn.nodes.length === 0) return <Empty title="The graph of this run is not known">Its steps are under Steps.</Empty>
+  const small = () => (flow.current?.getZoom() ?? 1) < readable && drawn.nodes.length <= 60
+  // What is looked at stays in view where all of it would be too small to read.
+  const refit = async () => {
+    if (moved.current || !flow.current) return
+    await flow.current.fitView(fitting)
+    const box = chosen && nodes.find(n => n.data.chosen)
+    if (box && small()) void flow.current.setCenter(box.position.x + (box.width ?? 0) / 2, box.position.y + (box.height ?? 0) / 2, {zoom: readable})
+  }
   const height = Math.max(300, Math.min(720, drawn.height + 80))
   return (
     <div className={styles.tab}>
@@ -103,12 +116,16 @@ export default function GraphTab({live, place, definition}: TabProps) {
             edgeTypes={edgeTypes}
             colorMode={theme}
             onInit={f => {
+              flow.current = f
               // Where all of it would be too small to read, it begins at its top.
               const room = frame.current?.clientWidth ?? 0
-              if (f.getZoom() < readable && drawn.nodes.length <= 60) void f.setViewport({zoom: readable, x: (room - drawn.width * readable) / 2, y: 16})
+              if (small()) void f.setViewport({zoom: readable, x: (room - drawn.width * readable) / 2, y: 16})
             }}
             fitView
-            fitViewOptions={{padding: 0.12, maxZoom: 1}}
+            fitViewOptions={fitting}
+            onMove={e => {
+              if (e) moved.current = true // by hand, not by the page
+            }}
             minZoom={0.05}
             maxZoom={1.5}
             nodesDraggable={false}
@@ -124,7 +141,20 @@ export default function GraphTab({live, place, definition}: TabProps) {
             }}
           >
             <Background variant={BackgroundVariant.Dots} gap={20} size={1} />
-            <Controls showInteractive={false} />
+            <Controls
+              showInteractive={false}
+              fitViewOptions={fitting}
+              onZoomIn={() => {
+                moved.current = true
+              }}
+              onZoomOut={() => {
+                moved.current = true
+              }}
+              onFitView={() => {
+                moved.current = false
+              }}
+            />
+            <Refit fit={() => void refit()} />
           </ReactFlow>
         </div>
         {chosen && <StepPanel live={live} step={chosen} place={place} definition={definition} />}
