@@ -60,7 +60,7 @@ bench-page: web/node_modules/.package-lock.json $(CHROMIUM) ## measure the page 
 	cd web && npm run build
 	$(GO) build -ldflags="$(LDFLAGS)" -o .cache/hocket-bench ./cmd/hocket
 	$(GO) build -o .cache/bench-page ./bench/page
-	node web/bench/main.mjs .cache/hocket-bench .cache/bench-page "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" $(if $(JSON),--json) $(if $(ONLY),--only $(ONLY))
+	node web/bench/main.mjs $(CURDIR)/.cache/hocket-bench $(CURDIR)/.cache/bench-page "$$(command -v chromium || command -v chromium-browser || command -v google-chrome)" $(if $(JSON),--json) $(if $(ONLY),--only $(ONLY))
 
 bench-peers: ## measure Hocket beside langgraphgo, Eino and DBOS, ROUNDS times (default 5); a module of its own, which is downloaded
 	cd bench/peers && go run . -rounds $(or $(ROUNDS),5)
