@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -217,9 +218,18 @@ func TestErrors(t *testing.T) {
 func TestAway(t *testing.T) {
 	t.Parallel()
 	p := &program{t: t, db: pgtest.URL(t), server: temporal.Server{Address: "127.0.0.1:1"}, began: make(chan struct{}, 1), let: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	e := p.open()
+	go func() {
+		defer cancel()
+		for ctx.Err() == nil {
+			if _, err := e.Get(ctx, "r"); err == nil {
+				return
+			}
+			runtime.Gosched()
+		}
+	}()
 	if _, err := hocket.Run(ctx, e, p.graph(false), state{}, hocket.RunOptions{ID: "r"}); !errors.Is(err, hocket.ErrInterrupted) {
 		t.Errorf("got %v", err)
 	}

@@ -15,8 +15,8 @@ import (
 const (
 	// workers append at a time, so that a commit stores the runs of many.
 	workers = 500
-	// between is the time between two copies: 100,000 of them are those of five weeks.
-	between = 30 * time.Second
+	// between is the time between two copies: 100,000 of them are those of three weeks, since servers delete runs that ended more than 30 days ago.
+	between = 20 * time.Second
 )
 
 // original is a run that is copied.

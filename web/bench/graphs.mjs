@@ -1,7 +1,7 @@
 // A graph of 500 nodes: in the canvas editor, and of a run that goes on.
 import {settled} from '../specs/lib.mjs'
 import {canvasOf500} from './documents.mjs'
-import {frames, moves, opened, repeat} from './measure.mjs'
+import {frames, moves, opened, repeat, seen} from './measure.mjs'
 import {row} from './report.mjs'
 
 const frame = 35
@@ -55,6 +55,8 @@ export async function editor({api, open, origin}) {
   await settled(page)
   const all = {drag: [], pan: [], zoom: []}
   await repeat(async () => {
+    await page.getByRole('button', {name: 'Fit', exact: true}).click() // only the nodes in view are drawn: nearly all, again
+    await seen(page, isDrawn, 400)
     all.drag.push(...(await drag(page)))
     all.pan.push(...(await pan(page)))
     all.zoom.push(...(await zoom(page)))
