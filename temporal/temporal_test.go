@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hocket-run/hocket"
 	"github.com/hocket-run/hocket/graph"

@@ -59,7 +59,7 @@ const longestPause = 30_000
 
 // checker checks a text once it has not changed for a while. Answers to texts that are no longer the newest are dropped. Where the server does not answer it asks again by
 // itself, after longer and longer pauses.
-export function checker(ask: (text: string, signal: AbortSignal) => Promise<Check>, got: (c: Checking) => void, wait = 150) {
+export function checker(ask: (text: string, signal: AbortSignal) => Promise<Check>, got: (c: Checking) => void, wait = 75) {
   let timer: ReturnType<typeof setTimeout> | undefined
   let out: AbortController | null = null
   let last: Check | null = null
