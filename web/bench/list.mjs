@@ -63,7 +63,11 @@ export async function list({api, open, origin}) {
     () => page.getByRole('button', {name: /^failed/}).click(),
     () => page.getByRole('button', {name: /^All/}).click(),
   )
-  const workflow = await filter({words: ['order-intake'], total: await total('workflow=order-intake')}, choose('Workflow', 'order-intake'), choose('Workflow', ''))
+  const workflow = await filter(
+    {words: ['order-intake'], total: await total('workflow=order-intake')},
+    choose('Workflow', 'order-intake'),
+    choose('Workflow', ''),
+  )
   const trigger = await filter({words: ['schedule'], total: await total('trigger=schedule')}, choose('Trigger', 'schedule'), choose('Trigger', ''))
   const week = new Date(Date.now() - 7 * 86_400_000).toISOString()
   const time = await filter({words: [''], total: await total(`createdFrom=${week}`)}, choose('Time', '7d'), choose('Time', ''))
