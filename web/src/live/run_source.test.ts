@@ -133,6 +133,7 @@ describe('a run that has ended', () => {
     const s = sending(3)
     const all = await followed(s.answer, ...more)
     await s.send(message(created), message(started), message(failed), end)
+    await s.cut()
     expect(all.source.get()).toMatchObject({state: 'done', view: {status: 'failed'}})
     expect(net.held).toBe(0)
     return all
@@ -150,6 +151,7 @@ describe('a run that has ended', () => {
     await vi.advanceTimersByTimeAsync(100)
     expect(asked).toEqual(['stream ', 'page 3', 'stream 4'])
     await s.send(message(event(5, 'run.completed', {output: 'fine'})), end)
+    await s.cut()
     expect(source.get()).toMatchObject({state: 'done', view: {status: 'completed'}})
     stop()
   })
