@@ -103,7 +103,7 @@ func (r *Reader) prepare(ctx context.Context, text string, s Style) (*Doc, error
 // WriteTo writes the view. After an error it is not whole.
 func (d *Doc) WriteTo(ctx context.Context, w io.Writer) error {
 	r, text := d.reader, d.text
-	out := &counted{w: bufio.NewWriterSize(w, 64<<10)}
+	out := &counted{w: bufio.NewWriterSize(w, min(64<<10, len(text)+1<<10))} // most views are short: an event of a stream, for one
 	r.queue = r.plan(text)
 	at := place{depth: d.depth}
 	for i := 0; ; {
