@@ -179,7 +179,7 @@ workflow:
 	}
 }
 
-// TestOptionOfAnyName: an option is chosen whatever it is called, beside fields too; it has no name that sends them.
+// TestOptionOfAnyName: an option named like a button or a field of the form is still chosen; the fields are sent by a button of their own name.
 func TestOptionOfAnyName(t *testing.T) {
 	t.Parallel()
 	w := hooks.WaitForTest{Kind: "question", Options: []string{"answer", "send", "1"}, Schema: []byte(`{"type":"object","properties":{"city":{"type":"string"}}}`)}

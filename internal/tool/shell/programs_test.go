@@ -52,12 +52,12 @@ func TestCommandsAreFiles(t *testing.T) {
 func TestFolderIsConfined(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
-	dir := filepath.Join(outside, "root")
+	dir := filepath.Join(outside, "top")
 	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.Symlink("..", filepath.Join(dir, "up")), os.Symlink("sub", filepath.Join(dir, "in")), os.Symlink(outside, filepath.Join(dir, "abs"))); err != nil {
 		t.Fatal(err)
 	}
 	ts := open(t, command.Config{Dir: dir}, "{}")
-	for _, cwd := range []string{"..", "/", outside, "up", "abs", "sub/../..", "in/../../", dir + "/..", dir + "/up", "up/root/.."} {
+	for _, cwd := range []string{"..", "/", outside, "up", "abs", "sub/../..", "in/../../", dir + "/..", dir + "/up", "up/top/.."} {
 		for _, name := range []string{"shell", "exec", "run_background_job"} {
 			args := obj{"cmd": "pwd", "cwd": cwd}
 			if name == "exec" {
@@ -68,7 +68,7 @@ func TestFolderIsConfined(t *testing.T) {
 			}
 		}
 	}
-	for cwd, want := range map[string]string{"": dir, ".": dir, "sub": dir + "/sub", "in": dir + "/sub", dir: dir, dir + "/sub": dir + "/sub", "up/root/sub": dir + "/sub"} {
+	for cwd, want := range map[string]string{"": dir, ".": dir, "sub": dir + "/sub", "in": dir + "/sub", dir: dir, dir + "/sub": dir + "/sub", "up/top/sub": dir + "/sub"} {
 		if r := call(t, ts, "shell", obj{"cmd": "pwd -P", "cwd": cwd}); r.IsError || strings.TrimSpace(r.Text) != want {
 			t.Errorf("in %q: %+v, want %s", cwd, r, want)
 		}
